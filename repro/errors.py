@@ -13,9 +13,9 @@ Exit status 1 is no error: a verdict did not pass under ``--strict``, or ``verif
 
 import re
 
-SHOWN = 10  # valid names in a message
-LONGEST = 80  # characters of a foreign value in a message
-# control and invisible characters, ends of lines, and the begin of a workflow's command, e.g. ``::error::``
+SHOWN = 10  # in a message
+LONGEST = 80  # characters of foreign text
+# control and invisible characters, and the begin of a workflow's command, e.g. ``::error::``
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f\ud800-\udfff]|(?<!\\S):(?=:)|#(?=#\\[)"
@@ -41,7 +41,7 @@ def shortened(text: object) -> str:
 
 
 def one_line(text: object) -> str:
-    """Return a message on one line, with very long words shortened."""
+    """Return a message on one line with very long words shortened."""
     return _LONG.sub(lambda long: f"{long[0][:LONGEST]}…{long[0][-LONGEST:]}", visible(text))
 
 

@@ -1,7 +1,4 @@
-"""Nodes: a stage with parameters and input nodes, e.g. ``encode`` of a model.
-
-The fingerprint is sha256 over canonical JSON of store format, stage, version, parameters and inputs.
-"""
+"""Nodes: a stage with parameters and input nodes, e.g. ``encode`` of a model."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A piece of work by a stage, with an artefact as its result.
+    """A piece of work with an artefact as its result.
 
     ``params`` are JSON values. ``inputs`` are nodes, or tuples where the stage takes several.
     """
@@ -136,7 +133,7 @@ def missing_files(value: Any) -> list[str]:
 
 
 def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) -> list[Node]:
-    """Return nodes and their ancestors, inputs first, without those that fulfil ``until``."""
+    """Return nodes and ancestors, inputs first, without those that fulfil ``until``."""
     order: list[Node] = []
     seen: set[str] = set()
 
@@ -156,10 +153,7 @@ def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) 
 
 
 def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[Node, Node]]) -> Node:
-    """Apply ``change`` to every node of a graph, inputs first.
-
-    ``done`` keeps results by id, so that shared nodes stay shared.
-    """
+    """Apply ``change`` to every node of a graph, inputs first. ``done`` keeps shared nodes shared."""
     if (pair := done.get(id(node))) is None:
         inputs = {
             name: tuple([rewrite(n, change, done) for n in value])
@@ -167,7 +161,7 @@ def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[No
             else rewrite(value, change, done)
             for name, value in node.inputs.items()
         }
-        is_same = inputs == node.inputs  # nodes are equal where they are one object
+        is_same = inputs == node.inputs  # nodes are equal if they are one object
         pair = done[id(node)] = node, change(node if is_same else Node(node.stage, node.params, inputs))
     return pair[1]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from repro.errors import UsageError
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-# papers/ and the release's results/ in a wheel
+# of a wheel
 BUNDLED = Path(__file__).resolve().parent / "bundled"
 PAPERS = (BUNDLED if BUNDLED.is_dir() else CHECKOUT) / "papers"
 
@@ -19,12 +19,11 @@ class Locations:
     """The folders that one invocation reads and writes.
 
     Attributes:
-        store: artefacts.
         results: the user's records.
-        data: the user's own or fetched collections, or None.
-        committed: the suite's records, the reference, or None.
-        release: the same, read before ``results``. None if the user named a results folder.
-        home: the home of ir_datasets, or None.
+        data: the user's own or fetched collections.
+        committed: the suite's records, the reference.
+        release: the same, unless the user named a results folder.
+        home: the home of ir_datasets.
     """
 
     store: Path
@@ -40,8 +39,7 @@ class Locations:
     ) -> Locations:
         """Return the folders by options, environment and checkout, in this order.
 
-        ``fetching`` accepts a REPRO_DATA that does not exist. Raises UsageError for an empty option or a
-        missing folder.
+        ``fetching`` accepts a missing REPRO_DATA. Raises UsageError.
         """
         data, is_there = os.environ.get("REPRO_DATA"), data_folder().is_dir()
         if data and not (is_there or fetching):
@@ -84,7 +82,7 @@ def resolved(value: str, variable: str) -> Path:
     """Return the absolute path. Raises UsageError, which names the variable."""
     try:
         return Path(value).expanduser().resolve()
-    except (RuntimeError, ValueError) as error:  # nobody's home, links in a circle, a null byte
+    except (RuntimeError, ValueError) as error:  # e.g. an unknown home or a null byte
         raise UsageError(f"{value!r}, given for {variable}, is no path: {error}") from None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from repro.errors import UsageError, check_known
 
-SCORED = ("scores", "significance")  # artefacts made from runs, without training libraries
+SCORED = ("scores", "significance")  # need no training libraries
 
 
 @dataclass(frozen=True)
@@ -20,13 +20,11 @@ class StageSpec:
 
     Attributes:
         inputs: name -> artefact type, or ``a|b``. ``name?`` is optional.
-        output: the artefact type.
         version: raised by hand if equal inputs give another result, which discards artefacts.
-        ignored: parameters without effect on the result and the fingerprint.
+        ignored: parameters without effect on the fingerprint.
         needs: ``java``, ``source`` (data), ``checkpoint``, ``splitter`` or ``precision`` (a GPU).
         heavy: whether an estimate lists it.
-        widths: parameters that a scale shrinks like the backbone.
-        choices: valid values of parameters.
+        widths: parameters that a scale shrinks.
     """
 
     inputs: dict[str, str]
@@ -49,7 +47,6 @@ class StageSpec:
 
     @cached_property
     def kinds(self) -> dict[str, tuple[str, ...]]:
-        """The artefact types of each input."""
         return {name.rstrip("?"): tuple(kinds.split("|")) for name, kinds in self.inputs.items()}
 
 
@@ -60,14 +57,14 @@ def _spec(output, inputs=None, *, version=1, ignored=(), needs=(), **others) -> 
 PRECISIONS = ("fp32", "fp16", "bf16")
 KINDS_OF_TEXTS = ("passages", "queries")
 POOLINGS = ("cls", "mean")
-MODULES = "sentence-transformers"  # the pooling of an encoder whose modules.json says what follows
-# Courses of the learning rate: transformers' that need no more than steps and warm-up, then the suite's own.
+MODULES = "sentence-transformers"  # pooling by the encoder's modules.json
+# of transformers that need only steps and warm-up, then the suite's own
 SCHEDULES = (
     *("linear", "cosine", "cosine_with_restarts", "polynomial", "inverse_sqrt"),
     *("constant", "constant_with_warmup", "logarithmic", "deepspeed-0.6.0"),
 )
 LOCATED = {"ignored": ("source",), "needs": ("source",)}
-FIRST_ROWS = {"queries?": "queries", "corpus?": "corpus"}  # where sources give their first rows only
+FIRST_ROWS = {"queries?": "queries", "corpus?": "corpus"}  # of sources with first rows only
 HEAVY = {"needs": ("precision",), "heavy": True}
 PRECISION_CHOICES = {"precision": PRECISIONS}
 ENCODING_CHOICES = PRECISION_CHOICES | {"kind": KINDS_OF_TEXTS}
@@ -110,7 +107,7 @@ STAGES: dict[str, StageSpec] = {
     ),
     "encode": _spec("embeddings", ENCODED, **HEAVY, choices=VECTOR_CHOICES),
     "encode_views": _spec("views", ENCODED, **HEAVY, widths=("top_k",), choices=VIEW_CHOICES),
-    "encode_by_library": _spec(  # sparse ones in the form of views
+    "encode_by_library": _spec(  # sparse vectors are views
         "embeddings",
         {"texts": "corpus|queries"},
         ignored=("source",),
@@ -154,8 +151,8 @@ STAGES: dict[str, StageSpec] = {
     "compare": _spec("significance", {"runs?": "run", "qrels?": "qrels", "scores?": "scores"}, version=3),
 }
 
-TRAININGS = ("pretrain", "finetune")  # the stages in which something is trained
-ENCODINGS = ("encode", "encode_views")  # the stages that make vectors of texts
+TRAININGS = ("pretrain", "finetune")
+ENCODINGS = ("encode", "encode_views")
 
 
 @dataclass(frozen=True)
@@ -179,7 +176,7 @@ class Range:
 
 COUNT, COUNT_FROM_0 = Range(1, is_whole=True), Range(0, is_whole=True)
 POSITIVE, NOT_NEGATIVE, SHARE = Range(0, is_above=True), Range(0), Range(0, 1)
-NUMBERS: dict[str, Range] = {  # of parameters, which mean the same in every stage; null stays null
+NUMBERS: dict[str, Range] = {  # null is valid too
     **dict.fromkeys(("length", "query_length", "passage_length", "passages_per_query", "max_steps"), COUNT),
     **dict.fromkeys(("texts_per_batch", "queries_per_batch", "depth", "per_query", "keep"), COUNT),
     **dict.fromkeys(("warmup_steps", "random_added", "seed"), COUNT_FROM_0),

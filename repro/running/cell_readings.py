@@ -17,10 +17,10 @@ from repro.running.recipe_calls import call_recipe, recipe_path
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 
-# in order of weight
+# by weight
 PARTS = ("pre-training", "fine-tuning", "retrieval", "scoring", "nothing here")
 PART_OF = {"pretrain": "pre-training", "finetune": "fine-tuning", "scoring": "scoring"}
-KINDS = ("conflict", "misprint", "data", "silence", "stated")  # order within a part
+KINDS = ("conflict", "misprint", "data", "silence", "stated")  # in order
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class CellReadings:
             return None
         try:
             return self._call(measured_cell, identifier, overrides)
-        except ReproError:  # the recipe has the default built in
+        except ReproError:  # the recipe needs the default
             return self.made(cell, {}) if overrides else None
 
     def nodes(self, cell: Cell) -> list[Node]:

@@ -1,4 +1,4 @@
-"""Find the artefacts that a run may discard after their last use, and those to keep."""
+"""Find artefacts that a run may discard after their last use, and those to keep."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from repro.store.disk import size_on_disk
 from repro.store.notes import Lineage
 from repro.store.results import Record
 
-# value of `--discard` -> stages. Scored rankings stay, as significance tests read them again.
+# by value of `--discard`
 DISCARDABLE: Mapping[str, tuple[str, ...]] = {
     "vectors": (*ENCODINGS, "encode_by_library"),
     "runs": ("search", "search_views", "bm25", "rerank"),
@@ -42,9 +42,9 @@ def discarded_stages(kinds: Iterable[str]) -> frozenset[str]:
 
 
 class Consumers:
-    """The remaining readers of artefacts of ``stages``, except ``ends`` and inputs of scores.
+    """The remaining readers of artefacts of ``stages`` that may be discarded.
 
-    ``needed`` are the nodes to run, ``stored`` the fingerprints of stored ones.
+    Those of ``ends`` and scored runs stay. ``stored`` are fingerprints.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Consumers:
 
 
 def readers_first(needed: Sequence[Node], stages: frozenset[str]) -> list[Node]:
-    """Order nodes, inputs first, with the readers of a large artefact next to it."""
+    """Order nodes, inputs first. Readers of a large artefact follow it."""
     by_input, fingerprints = readers(needed), {node.fingerprint for node in needed}
     order: dict[str, Node] = {}
     queue: list[Node] = []
@@ -107,7 +107,7 @@ def readers_first(needed: Sequence[Node], stages: frozenset[str]) -> list[Node]:
 
 @dataclass(frozen=True)
 class MemoryLevel:
-    """Bytes while a node is made, and after unused artefacts (``gone``) were removed."""
+    """Bytes while a node is made, and after ``gone`` artefacts were removed."""
 
     node: Node
     during: float
@@ -124,7 +124,7 @@ def levels(
 ) -> list[MemoryLevel]:
     """Simulate the nodes in order and return the bytes at each. ``consumers`` is used up.
 
-    ``sizes`` returns the bytes of an artefact and temporary ones. ``before`` bytes are stored at first.
+    ``sizes`` returns bytes of an artefact and temporary ones.
     """
 
     def discard_free() -> tuple[Node, ...]:
@@ -154,9 +154,9 @@ class DiskRoom:
     """The disk space of a run.
 
     Attributes:
-        announcement: file that announces this run to other processes.
+        announcement: file that announces this run.
         most, discard, may_discard: as in ``Options``.
-        waiting: returns fingerprints that other requests will read.
+        waiting: returns fingerprints that other requests read.
     """
 
     consumers: Consumers
@@ -182,7 +182,7 @@ class DiskRoom:
         self.let_go()
 
     def lacking(self, node: Node, beside: Iterable[Node] = ()) -> Obstacle | None:
-        """Return an obstacle if a node does not fit on the disk while those of ``beside`` are made."""
+        """Return an obstacle if a node does not fit together with those of ``beside``."""
         size = self._remaining_bytes(node)
         reserved_bytes = sum(map(self._remaining_bytes, beside))
         free_bytes, place = self._free_space()
@@ -233,7 +233,7 @@ def kept_artefacts(
 ) -> KeptArtefacts:
     """Return the artefacts of cells, exhibits, records, their tests, and absent sources.
 
-    Of ``undescribed`` scales, whose files are not given, only records count.
+    Only records count of ``undescribed`` scales.
     """
     plans: list[Plan] = []
     recorded_ids, notices = _recorded_fingerprints(papers, undescribed, workspace)
@@ -250,7 +250,7 @@ def kept_artefacts(
                     plans.append(
                         plan(cells, seeds=seeds, overrides=dict(readings), scale=scale, machine=machine)
                     )
-                except UsageError as error:  # the manifest has changed
+                except UsageError as error:  # of a changed manifest
                     notices.append(f"records of {paper.name} at {scale.name} are not counted: {error}")
             advance()
     lineage = Lineage(workspace.store.root)
@@ -263,7 +263,7 @@ def kept_artefacts(
 
 
 def finished_vectors(plans: Iterable[Plan], store: Store, *, keep_days: float) -> list[Node]:
-    """Return stored vectors without remaining or recently planned readers."""
+    """Return stored vectors that no planned stage still reads."""
     lineage, read_fingerprints = Lineage(store.root), set[str]()
     vectors: dict[str, Node] = {}
     for each in plans:
@@ -300,7 +300,6 @@ def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:
 
 
 def _unidentified_artefacts(lineage: Lineage, plans: list[Plan]) -> set[str]:
-    """Return stored artefacts of absent sources."""
     absent_sources = {_source(node.stage, node.params) for each in plans for node in _absent_nodes(each)}
     unidentified: set[str] = set()
     for fingerprint in lineage.stored() if absent_sources else ():

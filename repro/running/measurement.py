@@ -24,7 +24,7 @@ from repro.running.scale import Scale
 from repro.stage_table import check_choices, check_numbers
 
 UNITS = ("fraction", "percent")  # of scores
-COMPUTED = ("index-size",)  # kinds of column scored by the recipe
+COMPUTED = ("index-size",)  # scored by the recipe
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class MeasurementBuilder:
         substitutes: Mapping[str, str],
         identity: Callable[["MeasurementBuilder"], Any],
     ) -> dict[str, str]:
-        """Drop choices of the user that do not change ``identity``."""
+        """Drop the user's choices that do not change ``identity``."""
         target, overrides = identity(self) if departures else None, dict(self.overrides)
         for reading in sorted(departures.keys() & self.overrides.keys() - substitutes.keys()):
             candidate = {key: choice for key, choice in overrides.items() if key != reading}
@@ -297,7 +297,7 @@ RULES = ("ignore_identical_ids", "judgements")
 def import_of(cell: Cell, made: Measurement | None, machine: Machine, file: Mapping[str, str]) -> Measurement:
     """Return a cell's measurement by an imported run, scored as ``made`` if given.
 
-    ``file`` has the sha256 of the run and, to read it, its name and ``source``.
+    ``file`` has the run's sha256, name and ``source``.
     """
     entry, measure = _catalogued(cell)
     run = Node("imported_run", {"dataset": entry.id, **file})

@@ -16,7 +16,7 @@ from repro.running.requirements import Machine, NodeObstacles, Obstacle, distinc
 from repro.running.scale import Scale
 from repro.store import Store
 
-PLACES = ("paper", "table", "row")  # each within the one before
+PLACES = ("paper", "table", "row")
 
 
 @dataclass
@@ -24,9 +24,9 @@ class Plan:
     """The nodes that selected cells need at a scale.
 
     Attributes:
-        exhibits: nodes of drawings and the like.
+        exhibits: nodes of drawings.
         departures: choices of exhibits other than the default.
-        states: fingerprint -> state, e.g. "stored", after ``look``.
+        states: by fingerprint, e.g. "stored", after ``look``.
     """
 
     scale: Scale
@@ -92,7 +92,7 @@ class Plan:
         while pending:
             each = pending.pop()
             if each.fingerprint not in seen and self.states.get(each.fingerprint) != "stored":
-                seen.add(each.fingerprint)  # what rows share is reached by many ways
+                seen.add(each.fingerprint)
                 if obstacle := self.machine.obstacles.get(each.fingerprint):
                     obstacles.setdefault(obstacle)
                 pending += reversed(each.parents())
@@ -116,7 +116,7 @@ def plan(
 ) -> Plan:
     """Return the plan of cells and exhibits on this machine.
 
-    ``overrides`` maps readings to choices. Without ``seeds`` a paper's own seed is used.
+    ``overrides`` maps readings to choices. Without ``seeds`` a paper's own is used.
 
     Raises:
         UsageError: no selected row has an override.

@@ -20,16 +20,14 @@ from repro.store.seal import damage
 from repro.store.underway import awaited_inputs, one_at_a_time
 
 PRESENT = ("stored", "damaged")
-JOINED_BY = " and "  # between digests of several versions of the code
+JOINED_BY = " and "  # between digests
 _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 OF_THIS_CODE = committed_results()
 EQUAL_CODE = "code.yaml"
 
 
 def made_by(node: Node) -> dict[str, Any]:
-    """Return facts about the code of an artefact made now: its modules (``entries``), the digests of their
-    imports, and libraries.
-    """
+    """Return facts about an artefact made now: modules (``entries``), digests of code, and libraries."""
     code_here = code(*entries(node))
     facts = {"code": code_here.digest, "modules": dict(code_here.modules), "entries": list(entries(node))}
     facts |= {"libraries": versions.here(node.stage)}
@@ -37,10 +35,7 @@ def made_by(node: Node) -> dict[str, Any]:
 
 
 def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str] | None:
-    """Return modules and libraries that differ from the artefact's. None if its facts lack them.
-
-    Equal code of results/code.yaml does not differ. ``node`` gives the current entries.
-    """
+    """Return modules and libraries that differ here, without code declared equal. None if unknown."""
     try:
         digests, modules = str(facts["code"]).split(JOINED_BY), dict(facts.get("modules", {}))
         other_libraries = versions.differing(facts["libraries"])
@@ -130,7 +125,6 @@ class Origins:
     """The artefacts made by other code or libraries, by fingerprint.
 
     Attributes:
-        total: number of checked artefacts.
         parents: artefact -> artefacts that it was made from.
         other: artefact -> its differing modules and libraries.
         unknown: artefacts without recorded code.
@@ -149,7 +143,7 @@ class Origins:
         self, fingerprint: str, facts: Mapping[str, Any], inputs: Mapping[str, str], node: Node | None = None
     ) -> None:
         """Check one artefact. ``inputs`` are the contents of its stored inputs."""
-        recorded_inputs = facts.get("inputs", inputs)  # older artefacts lack them
+        recorded_inputs = facts.get("inputs", inputs)  # older ones lack them
         self.total += 1
         self.parents[fingerprint] = tuple(recorded_inputs)
         if any(recorded_inputs.get(one) != content for one, content in inputs.items()):
@@ -172,12 +166,12 @@ class Origins:
 
     @cached_property
     def of_other_code(self) -> set[str]:
-        """Artefacts of other code or inputs, and those made from them."""
+        """Artefacts of other code or inputs, and their descendants."""
         own = {name for name, names in self.other.items() if not versions.LIBRARIES.keys() >= set(names)}
         return own | self._behind(own) | self.from_others
 
     def _behind(self, others: Collection[str]) -> set[str]:
-        names = {name: name.rpartition("/")[2] for name in self.parents}  # some include their stage
+        names = {name: name.rpartition("/")[2] for name in self.parents}  # some have a stage
         passed_on, before = {names[name] for name in others}, -1
         while before < (before := len(passed_on)):
             passed_on |= {
@@ -211,14 +205,14 @@ def origins(plan: Plan, store: Store) -> Origins:
             known = {one: contents[one] for one in (p.fingerprint for p in inputs) if one in contents}
             result.add(node.fingerprint, store.record(node).get("facts", {}), known, node)
             result.parents[node.fingerprint], parents = parents, (node.fingerprint,)
-        nearest[node.fingerprint] = parents  # or its nearest stored inputs
+        nearest[node.fingerprint] = parents  # itself or its nearest stored inputs
     return result
 
 
 def made_otherwise(plan: Plan, store: Store) -> list[Node]:
-    """Return stored nodes of other code or inputs and those made from them.
+    """Return stored nodes of other code or inputs and those made from them, but no imported runs.
 
-    Raises BlockedError if one cannot be made again here. Imported runs are left out.
+    Raises BlockedError if one cannot be made again here.
     """
     origin = origins(plan, store)
     return _with_what_is_made_from({*origin.other, *origin.unknown, *origin.from_others}, plan)

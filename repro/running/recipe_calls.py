@@ -28,10 +28,7 @@ def call_recipe(
     machine: Machine,
     originals_only: bool = False,
 ) -> tuple[Node | Runs, Choices]:
-    """Return a recipe's graph or runs for one dataset, and the choices that it used.
-
-    Raises ManifestError if the recipe is missing, fails, or returns another type.
-    """
+    """Return a recipe's graph or runs for one dataset, and its choices. Raises ManifestError."""
     path = recipe_path(cell)
     key = canonical([path, cell.paper.name, identifier, seed, cell.options, overrides])
 
@@ -89,7 +86,7 @@ def _refusal_of(cell: Cell, scale: Scale) -> str:
 def recipe_path(cell: Cell | ShownExhibit) -> str:
     """Return ``module:function``, by default in the paper's recipes.py."""
     recipe = cell.recipe
-    assert recipe, f"{cell.id} has no recipe"  # which is looked at before
+    assert recipe, f"{cell.id} has no recipe"
     return recipe if ":" in recipe else f"{cell.paper.package}.recipes:{recipe}"
 
 
@@ -106,7 +103,7 @@ def recipe_function(cell: Cell | ShownExhibit, path: str) -> Callable[..., Node 
     """Return a recipe. Raises ManifestError if it is missing or refuses the options."""
     try:
         function = load(path)
-    except (ReproError, OSError):  # of files, whose error names them
+    except (ReproError, OSError):  # these name the file
         raise
     except Exception as error:
         place = _place(error, cell)
@@ -136,7 +133,7 @@ def _call(cell: Cell | ShownExhibit, function: Callable[..., Node | Runs], reque
     path = recipe_path(cell)
     try:
         result = function(request, **cell.options)
-    except (ReproError, OSError):  # of files, whose error names them
+    except (ReproError, OSError):  # these name the file
         raise
     except Exception as error:
         reason = f"fails at {_place(error, cell) or path}: {_in_one_line(error)}"
@@ -162,7 +159,7 @@ def _in_one_line(error: Exception) -> str:
 
 
 def fault(cell: Cell | ShownExhibit, key: str, reason: str) -> ManifestError:
-    """Return an error about ``key``, e.g. "unit", of a cell's column, row or table."""
+    """Return an error about ``key``, e.g. "unit", in a cell's manifest."""
     if isinstance(cell, ShownExhibit) or cell.table.kind == "figure":
         return ManifestError(f"{cell.paper.folder / 'cells.yaml'}: {cell.id}: {reason}")
     table = cell.table

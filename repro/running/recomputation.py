@@ -25,8 +25,8 @@ from repro.store import Store
 from repro.store.disk import BLOCKS, RECORD, sha256
 from repro.store.notes import Lineage
 
-OF_THE_WORK = ("lucene.log", "state.json", "dataset_info.json")  # files that differ between equal runs
-ROWS = 1 << 16  # of an array at a time
+OF_THE_WORK = ("lucene.log", "state.json", "dataset_info.json")  # differ between equal runs
+ROWS = 1 << 16  # at a time
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def _describe_difference(stored_file: Path, new_file: Path) -> str:
 
 
 TOO_MUCH = (*TRAININGS, "lucene_index")  # too long, or never equal
-OUTSIDE = {"source", "checkpoint"}  # inputs outside the store
+OUTSIDE = {"source", "checkpoint"}  # of the store
 TOLERANCES = dict.fromkeys(("initialise", *ENCODINGS, "encode_by_library", "score_pairs", "rerank"), 1e-5)
 TOLERANCES |= {"project": 1e-5, "compare": 1e-9, "evaluate": 1e-12}  # C library
 HALF_PRECISION = 1e-2
@@ -164,10 +164,9 @@ HALF_PRECISION = 1e-2
 
 @dataclass(frozen=True)
 class Recomputation:
-    """One recomputed artefact.
+    """One recomputed artefact. ``other_code`` are its modules and libraries that differ here.
 
-    ``agreement`` is that of ``Agreement``, ``failed`` or ``blocked``. ``other_code`` differs from the
-    artefact's.
+    ``agreement`` is that of ``Agreement``, ``failed`` or ``blocked``.
     """
 
     stage: str
@@ -184,7 +183,7 @@ class Recomputation:
 
 @dataclass(frozen=True)
 class Sample:
-    """Nodes to recompute, their sources, and counts by stage of candidates (``of``) and other artefacts."""
+    """Nodes to recompute, their sources, and numbers of candidates (``of``) and other artefacts."""
 
     nodes: list[Node]
     of: dict[str, int]
@@ -236,7 +235,7 @@ def _can_be_computed(node: Node, store: Store) -> bool:
     spec = STAGES[node.stage]
     if node.stage in TOO_MUCH or not spec.inputs or spec.needs & OUTSIDE:
         return False
-    is_described = spec.ignored <= node.params.keys()  # records lack ignored parameters
+    is_described = spec.ignored <= node.params.keys()  # records lack these
     return is_described and all(store.state(parent) == "stored" for parent in node.parents())
 
 

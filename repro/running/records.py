@@ -64,7 +64,7 @@ def equal_in_words(recurrences: Sequence[Recurrence]) -> Iterator[str]:
 
 
 def distances(recurrences: Sequence[Recurrence]) -> Iterator[str]:
-    """Yield the numbers that differ from the record and the likely cause."""
+    """Yield the differing numbers and the likely cause."""
     others = [r for r in recurrences if not r.came_back]
     if others:
         farthest = sorted(others, key=lambda r: -abs(r.measured.measured - r.on_record.measured))
@@ -77,13 +77,13 @@ def distances(recurrences: Sequence[Recurrence]) -> Iterator[str]:
 def _causes(now: Record, before: Record) -> Iterator[str]:
     yield from _other_code(now, before)
     software = [r.environment.get("software", {}) for r in (now, before)]
-    # names in only one record say nothing, unless the other has none
+    # one record may list more names than the other
     named_in_one = {*software[0]} ^ {*software[1]} if all(software) else set()
     yield from _differences(*software, leave_out=("repro-bench", *named_in_one))
     pins = [r.environment.get("kernels", {}).get("pins", {}) for r in (now, before)]
     yield from (other_pins := list(_other_pins(*pins)))
     hardware = [r.environment.get("hardware", {}) for r in (now, before)]
-    of_processor = ("cpu", "instructions") if other_pins or not all(pins) else ()  # else pinned to be alike
+    of_processor = ("cpu", "instructions") if other_pins or not all(pins) else ()  # otherwise pinned alike
     yield from _differences(*hardware, only=(*of_processor, "gpu"))
 
 
@@ -123,10 +123,9 @@ PER_UNIT = {"percent": 100}  # of a score
 def record(
     plan: Plan, store: Store, results: Results, *, on_record: Results | None = None
 ) -> list[Recurrence]:
-    """Append new records of cells with stored evaluations.
+    """Append new records of cells with stored evaluations. Skips damaged ones unless all are.
 
-    Returns each record with that of ``on_record``, otherwise with one that it contradicts. Skips damaged
-    evaluations. Raises StoreError if all are damaged.
+    Returns each record with that of ``on_record``, otherwise one that it contradicts. Raises StoreError.
     """
     plan.look(store)
     nodes = _evaluations(plan)

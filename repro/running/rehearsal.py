@@ -21,12 +21,12 @@ from repro.running.scale_facts import RowCounts
 from repro.store import Store
 from repro.store.leftovers import Leftover, remove_leftover
 
-LOOK = 0.05  # seconds between looks at the process
+LOOK = 0.05  # seconds
 
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """The nodes of full scale, inputs first, and those ``left_out`` with reasons."""
+    """The nodes of full scale, and those ``left_out`` with reasons."""
 
     plan: Plan
     nodes: list[RehearsedNode]
@@ -50,7 +50,7 @@ class Rehearsal:
         return sum(node.whole_disk_bytes or 0 for node in self.nodes)
 
     def fullest(self, discarded: frozenset[str] = frozenset()) -> float:
-        """Return the store's largest bytes, with artefacts of stages ``discarded`` after use."""
+        """Return the store's largest bytes if stages ``discarded`` are removed after use."""
         by_fingerprint = {each.node.fingerprint: each.whole_disk_bytes for each in self.nodes}
 
         def sizes(node: Node) -> tuple[float, float]:

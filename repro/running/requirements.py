@@ -77,7 +77,6 @@ class Machine:
         data, home: the folders of REPRO_DATA and of ir_datasets.
         digests: file that caches digests of data.
         recorded: e.g. "model:bert@main" -> identity of an absent file.
-        obstacles: by fingerprint.
         stand_ins: absent item -> the ``reading=choice`` that avoids it.
         calls: graphs made by recipes.
     """
@@ -95,7 +94,7 @@ class Machine:
     _met: dict[int, tuple[Node, Node]] = field(default_factory=dict)
 
     def without_data(self) -> "Machine":
-        """Return a machine without data. It shares recipe calls made without data."""
+        """Return a machine without data, sharing recipe calls made without data."""
         return Machine() if self.data else Machine(calls=self.calls, _known=self._known, _met=self._met)
 
     def resolve(self, node: Node) -> Node:
@@ -177,7 +176,7 @@ class Machine:
             known = self.recorded.get(checkpoint_key(node.params))
             return Node(node.stage, {**node.params, "identity": known}) if known else node, obstacle
         params = {**node.params, "source": source}
-        if source["kind"] == "folder":  # a cached one is known by the hub's commit
+        if source["kind"] == "folder":  # otherwise the hub has a commit
             from repro.retrieval.datasets.digests import digest
 
             files = checkpoint_files(Path(source["path"]))
@@ -226,7 +225,7 @@ class Machine:
 
 
 def checkpoint_key(params: Mapping[str, Any]) -> str:
-    """Return the name of a checkpoint in records, e.g. ``model:bert-base-uncased@main``."""
+    """Return a checkpoint's name in records, e.g. ``model:bert-base-uncased@main``."""
     return f"model:{params['name']}@{params['revision']}"
 
 
@@ -292,7 +291,7 @@ def _splitter_obstacle(name: str, data: Path | None) -> Obstacle | None:
 
 def _stand_in_obstacle(identifier: str) -> Obstacle:
     scale, _, original = identifier.partition("/")
-    dataset(original)  # an unknown id is the recipe's mistake
+    dataset(original)  # raises for an unknown id
     cause = f"scale {scale} has no replacement of {original}"
     return Obstacle(cause, "choose another scale", lacks=f"a replacement of {original}")
 

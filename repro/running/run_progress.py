@@ -16,7 +16,7 @@ from repro.running.plan import Plan
 from repro.running.requirements import Machine
 from repro.store import Store
 
-ABOUT = (  # inputs that determine a node's collection, the first one counts
+ABOUT = (  # the first of these inputs has a node's collection
     *("qrels", "queries", "texts", "corpus", "tokens", "tokenizer", "training_set", "training_sets"),
     *("run", "runs", "scores", "passages", "index"),
 )
@@ -93,8 +93,7 @@ def describe_rows(places: Sequence[Place]) -> str:
 class RunProgress:
     """Shows running stages, finished rows (``places``) and the time left.
 
-    Stored nodes of ``known`` provide times. ``beside`` nodes run at once. ``apart`` times include the start
-    of a process.
+    Stored nodes of ``known`` provide times. ``apart`` times include the start of a process.
     """
 
     def __init__(
@@ -113,7 +112,7 @@ class RunProgress:
         self._beside, self._apart = beside, apart
         self._left = _unhindered(nodes, machine.obstacles)
         self._done = 0
-        self._began: dict[str, tuple[float, str]] = {}  # fingerprint -> start and name
+        self._began: dict[str, tuple[float, str]] = {}  # start and name
         self._pace = Pace()
         self._pace.learn_stored((n for n in known if n.fingerprint not in self._left), store)
         self._whole = self._overall_progress()
@@ -137,7 +136,7 @@ class RunProgress:
         seconds = time.monotonic() - start
         if self._apart:
             self._pace.learn(node, seconds)
-        else:  # one-time imports are not counted
+        else:  # without one-time imports
             self._pace.learn_stored([node], self._store)
         self._progress.ends(piece, span(seconds), self._without(node))
         for place in self._places.get(node.fingerprint, ()):
@@ -151,7 +150,7 @@ class RunProgress:
         self._progress.note(f"{place.table} {place.row}: done ({', '.join(counts)})")
 
     def fails(self, node: Node, why: object, how: str = "failed") -> None:
-        """Show a failed or blocked node, and drop those that need it."""
+        """Show a failed node, and drop those that need it."""
         _, piece = self._began.pop(node.fingerprint)
         self._left = _unhindered(self._left.values(), {node.fingerprint}) | {node.fingerprint: node}
         self._progress.ends(piece, how, self._without(node), why=str(why))
@@ -190,7 +189,7 @@ def _unhindered(nodes: Iterable[Node], hindered: Collection[str]) -> dict[str, N
 class Pace:
     """Seconds of finished nodes, by stage and objective.
 
-    The lower median of the nodes nearest in operations, scaled by operations, is the estimate of another.
+    Those nearest in operations, scaled by operations, predict another node.
     """
 
     _seconds: dict[tuple[str, ...], dict[float, list[float]]] = field(default_factory=dict)
@@ -207,7 +206,7 @@ class Pace:
                 self.learn(node, float(store.record(node)["facts"]["seconds"]))
 
     def left(self, nodes: Iterable[Node], *, beside: int = 1) -> tuple[float, bool]:
-        """Return the expected seconds, and whether all nodes could be estimated."""
+        """Return the expected seconds, and whether all are known."""
         estimates = [self.expected(node) for node in nodes]
         known = [seconds for seconds in estimates if seconds is not None]
         return max([sum(known) / beside, *known]), len(known) == len(estimates)

@@ -23,11 +23,10 @@ class Options:
 
     Attributes:
         jobs: stages at once. None for as many as fit.
-        gpus_per_stage: of a training or an encoding, with one process each.
+        gpus_per_stage: of a training or an encoding.
         profile: Snakemake's. None for this machine.
         gpu: for Snakemake's hours, e.g. "h100".
         discard: artefacts to remove after use, e.g. `("vectors",)`.
-        may_discard: whether the user can request more.
         max_disk: maximum bytes of the store.
         shards: jobs of Snakemake that share a stage.
     """
@@ -84,7 +83,7 @@ def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
     ends = list(ends)
     nodes = walk(ends)
     states = {node.fingerprint: _state(node, store) for node in nodes}
-    store.remember(nodes)  # a child reads the notes of its inputs
+    store.remember(nodes)  # a child reads these notes
     return walk(ends, until=lambda node: states[node.fingerprint] == "stored")
 
 
@@ -116,14 +115,13 @@ def prepared_nodes(
 
 
 def _awaited_fingerprints(store: Store, *, since: int) -> set[str]:
-    """Return inputs of nodes noted after a time in ns."""
     lineage = Lineage(store.root)
     noted_ids = notes.asked_after(store.root, since) - lineage.stored()
     return {fingerprint for node in noted_ids for fingerprint in lineage.inputs(node)}
 
 
 def held_back(node: Node, machine: Machine, outcome: Outcome, obstacle: Obstacle | None = None) -> bool:
-    """Return whether a node cannot run, and add it to ``outcome`` if so."""
+    """Return whether a node cannot run, and note it in ``outcome``."""
     if obstacle:
         machine.obstacles[node.fingerprint] = obstacle
     errors = [outcome.failed[p.fingerprint] for p in node.parents() if p.fingerprint in outcome.failed]

@@ -26,7 +26,7 @@ HIDDEN_SIZE = 768  # of the papers' backbones
 class Scale:
     """A named rewriting of graphs, e.g. "tiny".
 
-    ``facts`` include those of the scales that it is like, listed in ``lineage`` after its own name.
+    ``facts`` include those of the scales in ``lineage``, which it is like.
     """
 
     name: str
@@ -134,7 +134,7 @@ class Scale:
         params = dict(node.params)
         for name in params.keys() & self._parameter_names:
             params[name] = self._value(name, params[name])
-        if "length" in params and params.get("kind") == "passages":  # as many tokens as fine-tuning reads
+        if "length" in params and params.get("kind") == "passages":  # as in fine-tuning
             params["length"] = self._value("passage_length", node.params["length"])
         if "dataset" in params and not self.has_originals:
             stand_in = self.dataset(params["dataset"])

@@ -82,7 +82,7 @@ class ObjectiveSettings(StrictMapping):
 class RowCounts(StrictMapping):
     """The number of rows to read of each source. None for all.
 
-    ``documents`` count for each part of a collection, ``negatives`` are queries of a file.
+    ``documents`` are those of each part of a collection. ``negatives`` counts queries.
     """
 
     documents: Count | None = None
@@ -148,13 +148,13 @@ def built_in() -> dict[str, ScaleFacts]:
 
 
 def lineage(name: str, facts: Mapping[str, ScaleFacts]) -> tuple[str, ...]:
-    """Return the scale's name, that of the scale it is like, and so on."""
+    """Return the scale, the one that it is like, and so on."""
     like = facts[name].like
     return (name,) if like is None else (name, *lineage(like, facts))
 
 
 def inherit_facts(name: str, facts: Mapping[str, ScaleFacts]) -> ScaleFacts:
-    """Merge a scale's settings over those of the scale it is like."""
+    """Merge settings over those of the scale it is like."""
     child = facts[name]
     if child.like is None:
         return child
@@ -201,7 +201,7 @@ def _additions(source: Paper, facts: Mapping[str, ScaleFacts]) -> dict[str, _Add
 class RowLimits:
     """Limits on rows of the sources of a graph.
 
-    The first rows replace others that judgements and negatives name (``first_rows``).
+    The first rows replace others that judgements and negatives name.
     """
 
     first: RowCounts
@@ -247,20 +247,20 @@ def _limit_rows(node: Node, rows: int | None) -> Node:
 
 
 MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1}  # BERT's
-OBJECTIVES = {  # with further options
+OBJECTIVES = {
     "mlm": (recipe.MLM, {"reduction": "mean"}),
     "neighbours": (recipe.NEIGHBOURS, {"sentence_end": "."}),
 }
 
 
 def random_backbone(facts: Backbone) -> Node:
-    """Return a BERT of random weights with the vocabulary of a text."""
+    """Return a BERT of random weights."""
     vocabulary = Node("vocabulary", {"size": facts.vocabulary}, {"corpus": recipe.corpus(facts.corpus)})
     return Node("initialise", facts.initialise.model_dump(), {"tokenizer": vocabulary})
 
 
 def drawn_anew(blank: Node, seed: int, layers: int | None) -> Node:
-    """Return a model with another seed and number of layers."""
+    """Return ``blank`` with another seed and number of layers."""
     changes = {"seed": seed} | ({} if layers is None else {"layers": layers})
     return Node(blank.stage, {**blank.params, **changes}, blank.inputs)
 

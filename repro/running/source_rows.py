@@ -15,8 +15,8 @@ from repro.retrieval.evaluation.text_lines import numbered_lines
 from repro.retrieval.stages.corpus import as_written
 from repro.running.requirements import PIECES
 
-FORMS = ("text", "untitled")  # parameters that change a corpus
-READ = ("corpus", "queries", "qrels")  # stages with the rows of a source
+FORMS = ("text", "untitled")  # these change a corpus
+READ = ("corpus", "queries", "qrels")
 
 
 def is_whole(node: Node) -> bool:

@@ -92,7 +92,7 @@ def _unknown_keys(location: tuple, keys: Iterable[str], kind: str, valid: Iterab
 
 
 TAKEN = (Texts, Optimisation)
-OWN = Path(recipe.__file__).parent  # objectives of no paper
+OWN = Path(recipe.__file__).parent
 
 
 @functools.cache

@@ -20,7 +20,7 @@ from repro.store import Store, translated_errors
 from repro.store.disk import file_lock, write_whole
 from repro.store.results import FOLDER, Results
 
-FILE = "data.json"  # identities of measured files, by which records are found without the files
+FILE = "data.json"  # identities of files, to find records without them
 _IDENTITIES = TypeAdapter(dict[str, str])
 
 

@@ -1,7 +1,6 @@
-"""Store artefacts on disk by fingerprint, e.g. ``store/bm25/0a1b…/run.trec``.
+"""Store artefacts by fingerprint, e.g. ``store/bm25/0a1b…/run.trec``.
 
-An artefact is written as ``<fingerprint>.partial``, synced and renamed. Kernel locks let processes share a
-store.
+An artefact is written as ``<fingerprint>.partial``, synced and renamed. Processes can share a store by locks.
 """
 
 import contextlib
@@ -32,7 +31,7 @@ class Store:
         return self.root / node.stage / node.fingerprint
 
     def checked(self, node: Node) -> Path:
-        """Read an artefact once unless it changes. Return its folder. Raises StoreError for damage."""
+        """Read an artefact once unless it changes, and return its folder. Raises StoreError."""
         path = self.path(node)
         stats = [(p, p.lstat()) for p in sorted(path.rglob("*"))]
         snapshot = (path, *((str(p), s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for p, s in stats))
@@ -51,8 +50,8 @@ class Store:
         return self.root / "logs" / f"{node.stage}-{node.fingerprint[:12]}.log"
 
     def state(self, node: Node) -> str:
-        """Return ``stored``, ``damaged`` (by record, names and sizes), ``partial`` or ``missing``."""
-        path = f"{self.root}/{node.stage}/{node.fingerprint}"  # text: a plan asks of thousands of nodes
+        """Return ``stored``, ``damaged`` (by names and sizes), ``partial`` or ``missing``."""
+        path = f"{self.root}/{node.stage}/{node.fingerprint}"  # text is faster than Path
         if os.path.lexists(path):
             return "damaged" if seal.wrong_sizes(Path(path)) else "stored"
         return "partial" if os.path.exists(f"{path}.partial") else "missing"
@@ -67,7 +66,7 @@ class Store:
 
     def discard(self, node: Node) -> None:
         """Remove a node's artefact."""
-        with translated_errors(self.root), contextlib.suppress(FileNotFoundError):  # another may be first
+        with translated_errors(self.root), contextlib.suppress(FileNotFoundError):
             remove(self.path(node))
 
     def remember(self, nodes: Iterable[Node]) -> None:
@@ -79,10 +78,9 @@ class Store:
         return notes.noted_node(self.root, fingerprint)
 
     def build(self, node: Node, work: Callable[[Path], dict | None]) -> Path:
-        """Build the node's artefact unless it is stored, and return its folder.
+        """Build the node's artefact unless it is stored, and return its folder. Raises StoreError.
 
-        ``work`` writes files into a directory, perhaps with those of an interrupted attempt, and returns
-        facts. Raises StoreError for damaged artefacts or a refused write.
+        ``work`` writes files, perhaps to those of an interrupted attempt, and returns facts.
         """
         path = self.path(node)
         with underway.exclusive_lock(self.root, node, self.progress):
@@ -102,7 +100,7 @@ class Store:
         """
         if not underway.goes_on(self.partial(node), self.contents(node.parents())):
             with underway.exclusive_lock(self.root, node, self.progress), translated_errors(self.root):
-                self._begin(node)  # removes files that no worker may be writing
+                self._begin(node)  # may remove files
         with underway.beside_others(self.root, node, self.progress):
             if not self._stored(node):
                 with translated_errors(self.root):
@@ -118,7 +116,7 @@ class Store:
         partial = self.partial(node)
         partial.mkdir(parents=True, exist_ok=True)
         for parent in node.parents():
-            if os.path.lexists(self.path(parent)):  # else the stage says what it lacks
+            if os.path.lexists(self.path(parent)):  # otherwise the stage raises
                 self.checked(parent)
         underway.begin(partial, self.contents(node.parents()))
         return partial

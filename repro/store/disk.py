@@ -19,7 +19,7 @@ SCORES = "scores.json"
 GONE = ".gone"  # suffix during deletion
 STORE = "--store or REPRO_STORE"
 MEGABYTE = 10**6  # bytes
-BLOCKS, CHECKPOINTS = "blocks", "checkpoints"  # folders of an interrupted stage, no part of the artefact
+BLOCKS, CHECKPOINTS = "blocks", "checkpoints"  # of an interrupted stage
 FULL = {
     errno.ENOSPC: "no space is left on its file system",
     errno.EDQUOT: "the disk quota is used up",
@@ -38,7 +38,7 @@ REASONS = FULL | {
 def translated_errors(root: Path, what: str = "store", option: str = STORE) -> Iterator[None]:
     """Turn errors about a user's folder into a StoreError.
 
-    ``what`` is the kind of folder, e.g. "results folder". ``option`` sets another one.
+    ``what`` is e.g. "results folder". ``option`` sets another one.
     """
     try:
         yield
@@ -197,7 +197,7 @@ def write_note(
 
 
 def read_note(note: Path, **expected: Any) -> dict[str, Any] | None:
-    """Return a note, or None if it is unreadable or lacks an ``expected`` value, e.g. steps=20."""
+    """Return a note, or None without an ``expected`` value, e.g. steps=20."""
     try:
         content = json.loads(note.read_text(encoding="utf-8"))
         return content if all(content[name] == value for name, value in expected.items()) else None
@@ -206,7 +206,7 @@ def read_note(note: Path, **expected: Any) -> dict[str, Any] | None:
 
 
 def intact(note: Path, folder: Path | None = None, **expected: Any) -> dict[str, Any] | None:
-    """Return a note as ``read_note``, or None if one of its files in ``folder`` has changed."""
+    """Return a note as ``read_note``, or None if a file of it has changed."""
     with contextlib.suppress(OSError, LookupError, TypeError, AttributeError):
         content = read_note(note, **expected) or {}
         if all(sha256((folder or note.parent) / name) == d for name, d in content["sha256"].items()):

@@ -17,7 +17,7 @@ from repro.store.seal import damage
 from repro.store.underway import LOCK, announcers, being_built, hold
 
 _NAME = re.compile(r"([0-9a-f]{64})(\.partial)?(\.gone)?")
-_NOTE = re.compile(r"([0-9a-f]{64})\.(json|\d+)")  # digits: a note whose writer was killed
+_NOTE = re.compile(r"([0-9a-f]{64})\.(json|\d+)")  # digits: left by a killed writer
 _ERRORS = re.compile(r"[a-z_0-9]+-([0-9a-f]{12})(?:\.\d+)?\.err")
 
 
@@ -35,8 +35,8 @@ class Leftover:
 def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Leftover]:
     """Return files and folders that are older than ``keep_days`` and not needed.
 
-    Artefacts in ``needed``, being built or recently planned are kept, with their inputs, imported runs and
-    non-empty logs. A planned partial artefact is kept, as its shards may end at other times.
+    Kept are artefacts in ``needed``, in progress or recently planned, their inputs, imported runs and
+    non-empty logs, and planned partial artefacts, as their shards may end at other times.
     """
     builds = being_built(store.root)
     cutoff = time.time() - keep_days * DAY
@@ -73,7 +73,7 @@ def remove_leftover(store: Store, item: Leftover) -> bool:
 
 
 def remove_leftovers(store: Store, items: Iterable[Leftover]) -> set[Leftover]:
-    """Remove items, locks first, as each removal inspects locks. Returns the removed ones."""
+    """Remove items, locks first, as each removal inspects locks. Returns those removed."""
     ordered = sorted(items, key=lambda item: item.kind != "lock")
     return {item for item in ordered if remove_leftover(store, item)}
 
@@ -87,13 +87,13 @@ def remove_damaged(store: Store, path: Path) -> bool:
     """Remove a damaged artefact. Returns False if a process holds its lock."""
     item = Leftover("artefact", path, path.parent.name, path.name, 0)
     with translated_errors(store.root), hold(store.root, item.stage, item.fingerprint) as is_held:
-        if is_held and os.path.lexists(path) and damage(path):  # it may have been built again since
+        if is_held and os.path.lexists(path) and damage(path):  # perhaps rebuilt meanwhile
             remove(path)
         return is_held
 
 
 def _artefacts(store: Store, reachable: set[str], builds: set[str], pending: set[str]) -> Iterator[Leftover]:
-    busy_by_suffix = {".partial": builds | pending}  # of what else is unfinished nothing goes on
+    busy_by_suffix = {".partial": builds | pending}  # others are never resumed
     for stage in STAGES:
         for path in sorted(store.root.glob(f"{stage}/*")):
             match = _NAME.fullmatch(path.name)

@@ -47,13 +47,13 @@ def write_notes(root: Path, nodes: Iterable[Node]) -> None:
         for node in nodes:
             path, text = folder / f"{node.fingerprint}.json", json.dumps(_description(node))
             if _text(path) == text:
-                with contextlib.suppress(PermissionError, FileNotFoundError):  # another user's, or removed
+                with contextlib.suppress(PermissionError, FileNotFoundError):  # another user's or removed
                     os.utime(path)
                     continue
             scratch = path.with_suffix(f".{os.getpid()}")
             with create_file(scratch) as file:
                 file.write(text)
-            scratch.replace(path)  # not synced, as the next plan writes a torn note again
+            scratch.replace(path)  # not synced, as a plan repairs a torn note
 
 
 def noted_node(root: Path, fingerprint: str) -> Node:

@@ -23,9 +23,9 @@ from repro.store import make_writable, translated_errors
 from repro.store.disk import append_lines, check_regular, file_lock
 from repro.version import DIRTY
 
-DIGEST = "sha256"  # over canonical JSON of the rest of a line
-RETIRED = ("assumed", "unchecked")  # false or empty fields of committed lines
-LARGEST = {"fraction": 1, "percent": 100}  # values in a unit
+DIGEST = "sha256"  # of the rest of a line
+RETIRED = ("assumed", "unchecked")  # empty in committed lines
+LARGEST = {"fraction": 1, "percent": 100}
 CLOCKS_DIFFER = timedelta(days=1)
 DESCRIPTION = ("source", "toolkit", "settings")  # of a run by others
 
@@ -39,19 +39,17 @@ class Record:
         seed: the user's, or None for the paper's.
         fingerprint, measure: of the evaluation, e.g. "RR@10", or of several averaged ones.
         queries: number of averaged queries. ``missing`` of them count as 0.
-        unit: fraction, percent, or the column's own.
         readings: choices other than the default.
         substitutes: readings without original data -> reasons.
-        environment: of the recording process and, for software and kernels, of the artefacts.
-        origin: facts about a run by others, e.g. its sha256.
-        collections: ids of the searched and judged data.
-        deviation: standard deviation (n - 1) of the query scores in ``unit``.
+        environment: hardware of the recording process, software and kernels of the artefacts.
+        origin: facts about a run by others.
+        deviation: standard deviation (n - 1) over queries, in ``unit``.
         scale_facts: digest of a user's scale.
         code, commits: of the artefacts. ``code`` is "" if unknown.
         rows: digests of the data, by e.g. "beir/scifact documents".
     """
 
-    __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # for reading back
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
     cell: str
     scale: str
@@ -75,8 +73,8 @@ class Record:
     rows: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
-        largest = LARGEST.get(self.unit, math.inf) if self.measure else math.inf  # a setting is no score
-        rounded_up = largest * (1 + 1e-9)  # a sum of floats
+        largest = LARGEST.get(self.unit, math.inf) if self.measure else math.inf
+        rounded_up = largest * (1 + 1e-9)
         if not 0 <= self.measured <= rounded_up:
             bound = "are not below 0" if largest == math.inf else f"are between 0 and {largest}"
             raise DataError(f"{self.measured!r} is impossible for {self.cell}: values in {self.unit} {bound}")
@@ -149,7 +147,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 def time_of(record: Record) -> datetime:
-    """Return a record's time. Without a time, or with a future one, records sort first."""
+    """Return a record's time, or the earliest one if it is absent or in the future."""
     return _NEVER if not record.recorded or is_future(record) else _said_time(record)
 
 
@@ -201,7 +199,7 @@ def _validate(content: dict) -> Record:
 def _digest(content: dict) -> str:
     try:
         return hashlib.sha256(canonical(content).encode()).hexdigest()
-    except ValueError as error:  # nan where any value may stand
+    except ValueError as error:  # e.g. of nan
         raise DataError(f"not a record: {error}") from None
 
 
@@ -231,7 +229,7 @@ class FaultyLine:
 class Results:
     """A folder of ``records/<scale>/<paper>.jsonl`` and ``figures/<scale>/``.
 
-    ``release`` is a read-only folder read before ``root``. ``compared`` are other results, which may
+    ``release`` is read before ``root`` and never written. ``compared`` are other results, which may
     contradict these.
     """
 
@@ -258,7 +256,7 @@ class Results:
         return sorted({path.stem for f in self.folders for path in (f / "records" / scale).glob("*.jsonl")})
 
     def figures(self, scale: str) -> list[Path]:
-        """Return drawings by name. Those in ``root`` replace the release's."""
+        """Return drawings by name. ``root`` replaces the release's."""
         places = [folder / "figures" / scale for folder in self.folders]
         by_name = {path.name: path for place in places if place.is_dir() for path in place.iterdir()}
         return [path for _, path in sorted(by_name.items())]
@@ -268,10 +266,7 @@ class Results:
         make_writable(self.root, *FOLDER)
 
     def read(self, scale: str, paper: str) -> list[Record]:
-        """Return records by time. Raises DataError for an invalid line.
-
-        An unfinished last line, left by a killed process, is omitted.
-        """
+        """Return records by time, without an unfinished last line. Raises DataError."""
         name, records = self.path(scale, paper).relative_to(self.root), []
         for folder in self.folders:
             for line in self._lines(folder / name):
@@ -286,7 +281,7 @@ class Results:
         return len(lines), [line for line in lines if isinstance(line, FaultyLine)]
 
     def doubtful(self) -> list[FaultyLine]:
-        """Return lines with a future time, or contradicted by a newer one of equal key."""
+        """Return lines of a future time, or contradicted by a newer one."""
         lines = [(path, number, r) for path, number, r in self._numbered_lines() if isinstance(r, Record)]
         newest = {record.key: record for record in sorted((r for _, _, r in lines), key=time_of)}
         doubts = (FaultyLine(path, number, _doubt(r, newest[r.key])) for path, number, r in lines)
@@ -304,7 +299,7 @@ class Results:
     def _paths(self, scale: str = "*") -> list[Path]:
         with translated_errors(self.root, *FOLDER):
             with contextlib.suppress(FileNotFoundError):
-                os.scandir(self.root).close()  # a file in its place would hold nothing, without a fault
+                os.scandir(self.root).close()  # raises for a file
             return [
                 p for folder in self.folders for p in sorted((folder / "records").glob(f"{scale}/*.jsonl"))
             ]

@@ -25,7 +25,7 @@ from repro.store.disk import BLOCKS, CHECKPOINTS, RECORD, SCORES, check_regular,
 Files = dict[str, tuple[int, str]]  # name -> size, sha256
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _REMEDY = "`repro store verify --rebuild` removes the artefact, the next run that needs it builds it again"
-LARGEST = 1 + 1e-9  # score, a fraction: nDCG is a quotient of sums of floats
+LARGEST = 1 + 1e-9  # of a score, a quotient of float sums
 LARGEST_NUMBER = sys.float_info.max
 NUMBERS = {int, float}
 
@@ -42,14 +42,14 @@ def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress 
             name = path.relative_to(directory).as_posix()
             files[name] = {"size": path.stat().st_size, "sha256": sha256(path, advance)}
     record = {"fingerprint": node.fingerprint, "identity": node.identity(), "files": files, "facts": facts}
-    record = json.loads(json.dumps(record))  # as it is read back
+    record = json.loads(json.dumps(record))  # as read back
     target = directory / RECORD
     target.write_text(json.dumps(record | {"sha256": _checksum(record)}, indent=1) + "\n")
     disk.sync(target)
     for folder_name in (BLOCKS, CHECKPOINTS):
         if os.path.lexists(directory / folder_name):
             disk.remove(directory / folder_name)
-    for folder in reversed(folders):  # else a power cut could take names that the record vouches for
+    for folder in reversed(folders):  # so that a power cut loses no recorded names
         disk.sync(folder)
 
 
@@ -102,7 +102,7 @@ def _scores_fault(scores: Any, root: Path, record: Mapping[str, Any]) -> str:
         status = (source / RECORD).stat()
         digest, judged = _judged_queries(source, (status.st_ino, status.st_size, status.st_mtime_ns))
         if record["facts"].get("inputs", {}).get(source.name, digest) != digest:
-            judged = None  # they were made again since, and came out otherwise
+            judged = None  # they were rebuilt differently
     except OSError:
         judged = None
     except (KeyError, TypeError, AttributeError):
@@ -110,7 +110,7 @@ def _scores_fault(scores: Any, root: Path, record: Mapping[str, Any]) -> str:
     return scores_fault(scores, params, judged)
 
 
-@functools.lru_cache(maxsize=64)  # evaluations share judgements
+@functools.lru_cache(maxsize=64)
 def _judged_queries(folder: Path, stamp: tuple[int, ...]) -> tuple[str, frozenset[str] | None]:
     if wrong_sizes(folder):
         return "", None
@@ -146,7 +146,7 @@ def damage(path: Path, progress: Progress = SILENT) -> list[str]:
     with progress.task(task, total=total) as advance:
         faults = [_fault(path, name, digest, advance) for name, (_, digest) in files.items()]
     found = {p.relative_to(path).as_posix() for p in path.rglob("*") if not p.is_dir()}
-    # a library that loads a folder might read a file that was added
+    # a library might read added files
     faults = [*filter(None, faults), *(f"{name} was added" for name in sorted(found - {*files, RECORD}))]
     if not faults and SCORES in files:
         scores = parsed_json((path / SCORES).read_bytes())
@@ -223,9 +223,9 @@ def _sha256(text: str) -> str:
 
 
 def scores_fault(scores: Any, params: Mapping[str, Any], judged: Collection[str] | None) -> str:
-    """Return a fault of an evaluation's scores, e.g. "a score by RR@10 is 500.0", or "".
+    """Return a fault of scores, e.g. "a score by RR@10 is 500.0", or "".
 
-    Without ``measures`` in ``params`` scores may exceed 1.
+    Without ``measures`` in ``params`` they may exceed 1.
     """
     try:
         queries, missing, measures = scores["queries"], scores["missing"], scores["measures"]
@@ -250,7 +250,9 @@ def _values_fault(measure: str, values: list, count: int, limit: float) -> str:
         return f"it has {len(values)} scores by {measure} for {count} queries"
     if not _are(NUMBERS, values):
         return f"a score by {measure} is not a number"
-    if min(values) >= 0 and max(values) <= limit and math.isfinite(sum(values)):  # both may overlook a nan
+    if (
+        min(values) >= 0 and max(values) <= limit and math.isfinite(sum(values))
+    ):  # min and max may overlook nan
         return ""
     wrong = next((value for value in values if not 0 <= value <= limit), "too large")
     return f"a score by {measure} is {str(wrong)[:40]}"
@@ -280,8 +282,8 @@ _FACTS: dict[str, TypeAdapter] = {
     **dict.fromkeys(("steps", "resumed_at", "examples", "flops", "documents"), _NUMBER),
     **dict.fromkeys(("queries", "nudged", "peak_memory_kib", "peak_gpu_bytes"), _NUMBER),
     "entries": TypeAdapter(list[str]),
-    "rows": TypeAdapter(_Text | list[int]),  # a digest, or of several training sets the number of each
-    "commit": TypeAdapter(str),  # one that is not hexadecimal counts as unknown
+    "rows": TypeAdapter(_Text | list[int]),  # a digest, or numbers of training sets
+    "commit": TypeAdapter(str),  # unknown unless hexadecimal
     "finished": TypeAdapter(Annotated[str, AfterValidator(datetime.fromisoformat)]),
     "seconds": TypeAdapter(Annotated[_Number, Field(lt=1e9)]),
     "kernels": TypeAdapter(dict[str, Any]),

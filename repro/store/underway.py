@@ -1,8 +1,7 @@
 """Track work in progress in a store.
 
 * ``locks/<stage>-<fingerprint>.lock`` is held by a builder, or shared by several that write parts.
-* ``blocks/inputs.json`` in a partial artefact has the digests of its inputs, as an input rebuilt on a GPU may
-  differ.
+* ``blocks/inputs.json`` has the inputs' digests, which may differ after a rebuild on a GPU.
 * ``plans/<host>-<process>-<number>.json``, locked by its process, has the nodes that it will build.
 """
 
@@ -27,7 +26,7 @@ from repro.store.notes import Lineage
 if TYPE_CHECKING:
     from repro.store import Store
 
-INPUTS = "inputs.json"  # in ``blocks``, with which it goes
+INPUTS = "inputs.json"  # in ``blocks``
 LOCK = re.compile(r"([a-z_0-9]+)-([0-9a-f]{64})\.lock")
 _numbers = count()
 
@@ -74,7 +73,7 @@ def _lock_shared(file: Path, waiting: Callable[[], None]) -> int:
             except BlockingIOError:
                 waiting()
                 fcntl.flock(descriptor, fcntl.LOCK_SH)
-            if os.fstat(descriptor).st_nlink:  # else its name was removed meanwhile, and guards nothing
+            if os.fstat(descriptor).st_nlink:  # 0 if the file was removed meanwhile
                 stack.pop_all()
                 return descriptor
 
@@ -92,7 +91,7 @@ def hold(root: Path, stage: str, fingerprint: str) -> Iterator[bool]:
         return
     with held:
         yield True
-        file.unlink(missing_ok=True)  # whoever waits for it sees that its name is gone, and opens a new one
+        file.unlink(missing_ok=True)  # a waiting process opens a new one
 
 
 def being_built(root: Path) -> set[str]:
@@ -103,7 +102,7 @@ def being_built(root: Path) -> set[str]:
         if not match:
             continue
         with contextlib.suppress(FileNotFoundError), _open_lock(path) as stream:
-            # NFS gives exclusive locks only on writable files
+            # NFS locks only writable files exclusively
             operation = fcntl.LOCK_EX if stream.writable() else fcntl.LOCK_SH
             try:
                 fcntl.flock(stream, operation | fcntl.LOCK_NB)
@@ -117,7 +116,7 @@ def _open_lock(path: Path) -> IO[bytes]:
         return path.open("r+b")
     except FileNotFoundError:
         raise
-    except OSError:  # another user's, or a file system that is read-only
+    except OSError:  # another user's or read-only
         return path.open("rb")
 
 
@@ -179,7 +178,7 @@ def announcers(root: Path) -> set[str]:
 
 
 def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
-    """Return fingerprints that running processes will read, except those of ``but``."""
+    """Return fingerprints that other processes than ``but`` will read."""
     plans = (_announcement(path).items() for path in root.glob("plans/*.json") if path != but)
     missing = (inputs for plan in plans for node, inputs in plan if not os.path.lexists(root / node))
     return set().union(*missing, *map(Lineage(root).inputs, being_built(root)))
@@ -190,7 +189,7 @@ def let_go(
 ) -> bool:
     """Remove an artefact unless a process builds or needs it. Returns whether it did.
 
-    ``but`` is the caller's announcement. ``keep`` returns further fingerprints.
+    ``but`` is the caller's announcement. ``keep`` returns others to keep.
     """
     path = store.path(node)
     with one_at_a_time(store.root):
@@ -209,6 +208,6 @@ def _announcement(path: Path) -> dict[str, list[str]]:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return json.load(file)
-        with contextlib.suppress(OSError):  # another user's, or a store that cannot be written
+        with contextlib.suppress(OSError):  # another user's or read-only
             path.unlink()
     return {}

@@ -75,7 +75,7 @@ class StoredCounts(PlannedCounts):
         if not steps or not examples:
             return None
         batch = node.params[BATCHES[node.stage]]
-        epochs, remainder = divmod(steps, math.ceil(examples / batch))  # the last batch may be smaller
+        epochs, remainder = divmod(steps, math.ceil(examples / batch))
         return epochs * examples + min(remainder * batch, examples)
 
     def _fact(self, node: Node | None, name: str) -> Number:

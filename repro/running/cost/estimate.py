@@ -1,7 +1,4 @@
-"""Estimate the hours, disk space and downloads of the stages to run.
-
-Throughput is calibrated on this machine or assumed of a GPU, e.g. ``h100``.
-"""
+"""Estimate the hours, disk space and downloads of stages, on this machine or e.g. ``h100``."""
 
 import functools
 import os
@@ -27,11 +24,11 @@ from repro.running.requirements import PIECES, Obstacle
 from repro.store import Store
 from repro.store.disk import size_on_disk
 
-SMALL = Shape(4, 256, 1024, 2000)  # for a CPU, BERT-base for a GPU
+SMALL = Shape(4, 256, 1024, 2000)  # for a CPU
 LENGTH = {"cpu": 128, "cuda": 144}
 BATCH = {"cpu": 16, "cuda": 256}
 MATRIX = {"cpu": 1024, "cuda": 8192}
-SECONDS = 2.0  # of each measurement
+SECONDS = 2.0  # per measurement
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,6 @@ class Throughput:
     """Operations per second of one device, a "GPU" or "CPU".
 
     Attributes:
-        basis: the source of the numbers.
         search: in single precision. None if equal to inference.
         memory: bytes of the GPU.
         layer: minimum seconds per layer of a training step.
@@ -65,7 +61,7 @@ class Throughput:
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
-    """Return the named GPU's or this machine's throughput. Raises UsageError."""
+    """Return a GPU's or this machine's throughput. Raises UsageError."""
     if gpu is not None:
         return assumed_throughput(gpu)
     path = calibration_file(store)
@@ -79,7 +75,7 @@ def gpus() -> dict:
 
 
 def assumed_throughput(gpu: str) -> Throughput:
-    """Return a GPU's throughput at shares of its peak that trainings reach. Raises UsageError."""
+    """Return a GPU's throughput by shares of its peak. Raises UsageError."""
     name, facts = gpu.lower(), gpus()
     if name not in facts["sheets"]:
         raise unknown("GPU", gpu, facts["sheets"], hint="`repro doctor calibrate` measures this machine.")
@@ -117,7 +113,7 @@ def _read_calibration(path: Path) -> Throughput:
 
 
 def calibrate(seconds: float = SECONDS) -> dict:
-    """Measure this machine's first GPU or its CPU. Return the content of calibration.json."""
+    """Measure this machine's GPU or CPU for calibration.json."""
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -210,7 +206,7 @@ class Estimate:
         return None if self.throughput is None and not any(parts) else sum(hours or 0 for hours in parts)
 
     def hours_of(self, node: Node) -> float | None:
-        """Return the hours of a node, or None."""
+        """Return a node's hours, or None."""
         rehearsed_hours = self.rehearsed(node)
         if rehearsed_hours is not None or self.throughput is None:
             return rehearsed_hours
@@ -243,14 +239,14 @@ class Estimate:
         return sum(w.stored or 0 for w in self.works.values())
 
     def core_hours(self, nodes: Iterable[Node]) -> float:
-        """Return the known core hours outside models, without rehearsed nodes."""
+        """Return the known core hours outside models, except of rehearsed nodes."""
         unrehearsed = (n for n in nodes if n.fingerprint in self.works and self.rehearsed(n) is None)
         return sum(self.works[n.fingerprint].core_seconds or 0 for n in unrehearsed) / 3600
 
     def disk(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> list[MemoryLevel]:
-        """Return the store's bytes at each node to run.
+        """Return the store's bytes at each node, from ``before`` on.
 
-        Artefacts of ``stages`` are removed after their last use. ``before`` bytes are stored at the start.
+        Artefacts of ``stages`` are removed after their last use.
         """
 
         def sizes(node: Node) -> tuple[float, float]:
@@ -297,7 +293,7 @@ def estimate(plan: Plan, throughput: Throughput | None, rehearsals: Rehearsals |
 
 
 def keep_within(cost: Estimate, hours: float, *, other_machine: bool = False) -> float:
-    """Block nodes from the first that exceeds a budget of hours. Return the hours before it.
+    """Block the first node beyond a budget of hours and all later ones. Return the hours before.
 
     Nodes that cannot run cost nothing. ``other_machine`` has a GPU and Java. Raises UsageError.
     """

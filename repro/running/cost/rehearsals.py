@@ -20,9 +20,9 @@ from repro.store.disk import write_whole
 
 KIB = 1024
 FILE = "rehearsals.json"
-INSTEAD = {"documents": ("documents", "words")}  # replacements of uncounted amounts
-MOST = 10_000  # maximum factor of times that include one-time work
-ALIKE = ("seed", "sample", "source", "identity", "revision")  # parameters without influence on the time
+INSTEAD = {"documents": ("documents", "words")}  # for uncounted amounts
+MOST = 10_000  # for times with one-time work
+ALIKE = ("seed", "sample", "source", "identity", "revision")  # without influence on time
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Share:
 
 @dataclass(frozen=True)
 class MeasuredTime:
-    """Seconds of a kind of node: ``once``, and for ``each`` unit of the amount ``of``, if any."""
+    """Seconds ``once``, and for ``each`` unit of the amount ``of``."""
 
     once: float
     each: float = 0.0
@@ -61,7 +61,7 @@ class RehearsedNode:
     """A node of full scale with measured and extrapolated costs.
 
     Attributes:
-        share: the amount that its time grows with. None if unknown or constant.
+        share: the amount that its time grows with.
         time: None if too little was done.
         at_most: whether times include one-time work.
     """

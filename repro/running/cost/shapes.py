@@ -12,10 +12,10 @@ from repro.machine.bounded_reading import read_facts, read_json_file
 from repro.retrieval.datasets.catalog import catalog
 
 CHARACTERS = 6  # bytes of a word with its space
-TOKENS_PER_WORD = 1.35  # of BERT on English, a guess
+TOKENS_PER_WORD = 1.35  # a guess for English
 SPECIAL = 2  # [CLS] and [SEP]
-FULL = ("chunk", "spans")  # policies without truncation
-Number = float | None  # None if unknown
+FULL = ("chunk", "spans")  # without truncation
+Number = float | None  # None is unknown
 
 
 def added(parts: Iterable[Number]) -> Number:
@@ -33,7 +33,7 @@ def product(*factors: Number) -> Number:
 
 @dataclass(frozen=True)
 class Shape:
-    """A BERT's sizes. The number of heads has no cost."""
+    """A BERT's sizes. Its cost does not depend on heads."""
 
     layers: int
     hidden: int
@@ -116,7 +116,7 @@ def all_words(collection: str) -> Number:
 class TextLength:
     """The tokens of ``queries`` or ``passages`` that a stage reads.
 
-    ``mean`` is before truncation, ``most`` after it. A unit of work has ``times`` such texts.
+    ``most`` is after truncation. A unit of work has ``times`` such texts.
     """
 
     mean: float
@@ -131,7 +131,7 @@ class TextLength:
 
     @property
     def sorted(self) -> float:
-        """Tokens with the padding of texts sorted by length on a GPU."""
+        """Tokens with padding after sorting by length."""
         return min(self.most, self.mean * _text_sizes()["sorted"][self.kind])
 
     def padded(self, count: int) -> float:
@@ -144,7 +144,7 @@ class TextLength:
 
 
 def texts_read(node: Node) -> list[TextLength]:
-    """Return the texts of a unit of work, e.g. a query with its passages."""
+    """Return the texts of a unit of work, e.g. query and passages."""
     p, source = node.params, next(node.input(n) for n in ("tokens", "texts", "corpus") if n in node.inputs)
     name, is_full = collection(source), source.params.get("policy") in FULL
     query = _text_sizes()["queries"] * TOKENS_PER_WORD + SPECIAL

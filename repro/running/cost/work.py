@@ -18,23 +18,23 @@ from repro.stage_table import ENCODINGS
 _PASSES = {"encoders": 1.0, "heads": 0.15}  # BERT's rate
 NUMBER = 4  # bytes of a float32
 HALVED = 2  # of a float16
-LINE = 47  # bytes of a run's line with its raw score
-PAIR = 19  # bytes of a passage's id with its score
-# dense numbers in the time of a sparse value: measured on a CPU, on a GPU a guess by Gale et al. 2020 (arXiv
+LINE = 47  # bytes of a run's line
+PAIR = 19  # bytes of an id with its score
+# dense numbers per sparse value, measured on a CPU, guessed for a GPU by Gale et al. 2020 (arXiv
 # 2006.10901)
 SPARSE = 5
 
 
 @dataclass(frozen=True)
 class Work:
-    """Operations and bytes of a node. None if they are unknown.
+    """Operations and bytes of a node. None is unknown.
 
     Attributes:
         training, inference: floating-point operations of models.
         search: inner products in single precision.
-        launched: layers launched by trainings, forward and backward.
-        stored, beside: bytes of the artefact, and temporary ones.
-        core_seconds, waited: outside models, and while the model's device waits.
+        launched: layers that trainings launch, forward and backward.
+        stored, beside: bytes of the artefact and temporary ones.
+        core_seconds, waited: outside models, and while the device waits.
     """
 
     training: Number = 0.0
@@ -67,10 +67,9 @@ def forward(model: Shape, length: float) -> float:
 
 @dataclass(frozen=True)
 class Batching:
-    """The batching of texts by REPRO_ variables, e.g. REPRO_MICRO_BATCH=16.
+    """The batching of texts by variables, e.g. REPRO_MICRO_BATCH=16.
 
-    ``packed`` texts have no padding. ``part`` examples are encoded at once. ``memory`` is in bytes of the
-    GPU.
+    ``packed`` texts have no padding. ``part`` examples are encoded at once. ``memory`` is the GPU's in bytes.
     """
 
     packed: bool = False
@@ -85,7 +84,7 @@ class Batching:
         return cls(packed, int(part) or None if part.isdecimal() else None, memory)
 
     def examples(self, node: Node) -> int:
-        """Return the examples of a training that are encoded at once."""
+        """Return the examples that a training encodes at once."""
         examples: int = node.params[BATCHES[node.stage]]
         part = self.part
         if part is None and self.memory is not None and not declared(node.params["objective"]).own_parts:
@@ -148,7 +147,7 @@ def _pretrain(node: Node, batching: Batching) -> Work:
 def _forward_operations(
     model: Shape, sizes: tuple[float, float, float], passes: Mapping[str, float], *, prefix: str = ""
 ) -> float:
-    """Return a text's forward operations by its ``sizes``: tokens, those read, and those padded."""
+    """Return a text's operations. ``sizes`` are its tokens, those read, and those padded."""
     real, read, padded = sizes
     encoders, layers, heads = (passes.get(prefix + name, 0) for name in ("encoders", "layers", "heads"))
     operations = encoders * read * forward(model, read) + heads * real * 2 * model.hidden * model.vocabulary
@@ -176,7 +175,7 @@ def _encode(node: Node, batching: Batching) -> Work:
     [length] = texts_read(node)
     tokens = batching.encoded(length)
     head = 2 * model.hidden * model.vocabulary if set(params.get("views", ())) - {"dense"} else 0
-    numbers = model.hidden + 2 * (params.get("top_k") or 0)  # a kept term is a number and its place
+    numbers = model.hidden + 2 * (params.get("top_k") or 0)  # a term is a number and its place
     size = numbers * (HALVED if params.get("numbers") == "float16" else NUMBER)
     stored = count * {"rerank": LINE, "score_pairs": PAIR}.get(node.stage, size)
     return Work(0.0, count * tokens * (forward(model, tokens) + head), stored)
@@ -184,7 +183,7 @@ def _encode(node: Node, batching: Batching) -> Work:
 
 def _search(node: Node, _: Batching) -> Work:
     sides = [node.input("passages"), node.input("queries")]
-    # other stages make an unknown number of vectors
+    # others make an unknown number
     is_known = all(side.stage in ENCODINGS for side in sides)
     passages, queries = (amount("texts", side) if is_known else None for side in sides)
     products = product(2, passages, queries, _numbers(node))

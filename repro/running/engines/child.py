@@ -1,4 +1,4 @@
-"""Stages in child processes: `python -m repro stage FINGERPRINT`, or workers of many stages."""
+"""Stages in child processes: `python -m repro stage FINGERPRINT`, or workers."""
 
 import contextlib
 import functools
@@ -19,13 +19,13 @@ from repro.running.requirements import Obstacle
 from repro.store import Store, translated_errors
 from repro.store.disk import create_file
 
-WATCHES = "REPRO_STAGE_WATCHES_STDIN"  # set for a stage that ends with its engine
+WATCHES = "REPRO_STAGE_WATCHES_STDIN"  # set if a stage ends with its engine
 INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-PATIENCE = 10  # seconds between SIGTERM and SIGKILL
+PATIENCE = 10  # seconds before SIGKILL
 
 
 def command(node: Node, store: Store, *, processes: int = 1) -> list[str]:
-    """Return the command that builds a node, by torchrun for several processes."""
+    """Return the command that builds a node, with torchrun for several processes."""
     return [*stage_command(store, processes=processes), node.fingerprint]
 
 
@@ -86,7 +86,7 @@ def result_of(node: Node, status: int, log: Path, *, processes: int = 1) -> str 
         return None
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     sentences = [line.removeprefix("repro: ") for line in lines if line.startswith("repro: ")]
-    if sentences and (status in (2, 3, 4) or processes > 1):  # torchrun's status differs
+    if sentences and (status in (2, 3, 4) or processes > 1):  # torchrun has another status
         log.unlink(missing_ok=True)
         cause, _, remedy = sentences[-1].partition("; ")
         return Obstacle(cause, remedy) if status == 4 else sentences[-1]
@@ -111,7 +111,7 @@ class Child:
                 stdin=_lifeline(),
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
-                start_new_session=True,  # Ctrl-C reaches this process alone
+                start_new_session=True,  # Ctrl-C stops at the engine
             )
 
     def ended(self) -> bool:
@@ -142,7 +142,7 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C reaches the engine alone
+            start_new_session=True,  # Ctrl-C stops at the engine
         )
         assert self.process.stdin and self.process.stdout
         self._orders, self.answers = self.process.stdin, self.process.stdout
@@ -153,7 +153,7 @@ class _Worker:
         self._orders.flush()
 
     def answer(self) -> int | None:
-        """Return the exit status of the order or the process, or None."""
+        """Return an exit status, or None while the order runs."""
         line = self.answers.readline()
         return int(line) if line else self.process.poll()
 
@@ -215,7 +215,7 @@ class Workers:
 
 
 def serve(build: Callable[[str], int]) -> None:
-    """Run as a worker: ``build`` artefacts named on standard input until it closes."""
+    """Run as a worker: ``build`` artefacts named on standard input."""
     orders: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     source, answers, null_device = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDWR)
     os.dup2(null_device, 0)

@@ -37,14 +37,14 @@ _QUIET = {
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     "TRANSFORMERS_VERBOSITY": "error",
     "TOKENIZERS_PARALLELISM": "true",
-    "OMP_WAIT_POLICY": "PASSIVE",  # spinning threads slow other processes
+    "OMP_WAIT_POLICY": "PASSIVE",  # spinning slows other processes
 }
 
 _DEFAULT = Options()
 
 
 def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) -> Path | None:
-    """Build the node from stored inputs. Returns its artefact, or None while other shards are missing.
+    """Build the node. Returns its artefact, or None while other shards are missing.
 
     Raises StageError with the log, or the stage's ReproError.
     """
@@ -107,9 +107,9 @@ def ensure(
     places: Mapping[str, Sequence[Place]] = MappingProxyType({}),
     run: Callable[[Node, Store, Progress], Path | None] = run_node,
 ) -> Outcome:
-    """Run those of ``nodes`` that the store lacks, with their inputs.
+    """Run those of ``nodes`` that the store lacks, with their inputs. Raises StoreError.
 
-    A failed node stops only nodes that need it. ``run`` builds one node. Raises StoreError as ``prepare``.
+    A failed node stops only nodes that need it. ``run`` builds one.
     """
     ends, outcome, display = list(nodes), Outcome(), Progress() if quiet else progress
     with prepared_nodes(ends, store, display, options) as (needed, room):
@@ -143,7 +143,7 @@ def _carry_out(node: Node, course: RunProgress, outcome: Outcome, run: Callable[
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
-    """Run the plan's nodes one after another. Raises StoreError as ``prepare``."""
+    """Run the plan's nodes one after another. Raises StoreError."""
     return ensure(plan.ends, store, progress, machine=plan.machine, options=options, places=places(plan))
 
 
@@ -170,7 +170,7 @@ NOTE = "made_by"  # files in ``blocks``
 
 
 def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the facts on code of every process that began this attempt. A new attempt gets ``made``."""
+    """Return facts on code of all processes of this attempt, and of a new attempt ``made``."""
     part, folder = shard(), directory / BLOCKS
     note = folder / (f"{NOTE}.json" if part.whole else f"{NOTE}.{part.number}-of-{part.count}.json")
     if not (note.is_file() and _has_begun(directory)):
@@ -182,7 +182,7 @@ def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, An
 def made_by_all(
     made: Mapping[str, Any], begun: Iterable[Mapping[str, Any]], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Merge the facts on code that began a resumed stage, e.g. "a1 and b2".
+    """Merge facts on code that began a resumed stage, e.g. "a1 and b2".
 
     A training with 0 as ``resumed_at`` began anew.
     """
@@ -206,9 +206,9 @@ def _has_begun(directory: Path) -> bool:
 
 
 class TimedTasks(Progress):
-    """Forwards tasks and keeps ``facts`` of the longest one of each name.
+    """Forwards tasks and keeps ``facts`` of the longest of each name.
 
-    ``pace`` is in seconds per unit between the first and the last advance.
+    ``pace`` is seconds per unit from the first to the last advance.
     """
 
     def __init__(self, shown: Progress):
@@ -218,7 +218,7 @@ class TimedTasks(Progress):
     @contextlib.contextmanager
     def task(self, name: str, total: int | None = None, *, log: Path | None = None):
         began, done = time.monotonic(), 0
-        marks: list[tuple[float, int]] = []  # (time, done) of the first and the last advance
+        marks: list[tuple[float, int]] = []  # (time, done) of first and last advance
         with self._shown.task(name, total, log=log) as advance:
 
             def advance_both(n: int = 1) -> None:

@@ -16,15 +16,14 @@ from repro.running.runner import Options, Outcome, held_back, prepared_nodes
 from repro.stage_table import STAGES
 from repro.store import Store
 
-STAY = True  # whether processes are reused
-LOOK = 0.05  # seconds between looks at the children
+STAY = True  # reuse processes
+LOOK = 0.05  # seconds
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
-    """Run the nodes of the plan, several at a time.
+    """Run the nodes of the plan, several at a time. Raises UsageError for too few GPUs.
 
-    A signal, e.g. Ctrl-C, ends the children and raises KeyboardInterrupt. The next run resumes their work.
-    Raises UsageError for too few GPUs.
+    A signal, e.g. Ctrl-C, ends the children and raises KeyboardInterrupt. The next run resumes.
     """
     if options.gpus_per_stage != 1 and not 1 <= options.gpus_per_stage <= len(gpus()):
         reason = f"--gpus-per-stage is {options.gpus_per_stage}, but this machine has {len(gpus())} GPUs"
@@ -40,7 +39,7 @@ def default_jobs(plan: Plan, gpus_per_stage: int = 1) -> int:
 
 
 def threads(plan: Plan) -> int:
-    """Return a stage's threads: OMP_NUM_THREADS, 1 for a small backbone, or all cores."""
+    """Return a stage's threads: OMP_NUM_THREADS, 1 for a small backbone, or all."""
     return min(stated_threads() or (1 if plan.scale.facts.backbone else cores()), cores())
 
 

@@ -17,12 +17,11 @@ from repro.stage_table import ENCODINGS, TRAININGS
 from repro.store import Store, translated_errors
 from repro.store.disk import BLOCKS, write_whole
 
-# stages that share their work among processes
 SHARED = (*TRAININGS, *ENCODINGS)
 Work = Callable[[Path], dict | None]
 Built = Path | None
 RUN_LINES = (1 << 26) // 43  # 64 MiB
-# stage -> texts, pairs or lines of an independent block
+# texts, pairs or lines per independent block
 DIVISIBLE = {
     "encode": 20_000,
     "encode_views": 10_000,
@@ -113,9 +112,9 @@ def _size(node: Node) -> Number:
 
 
 def build_shard(node: Node, store: Store, work: Work, part: Shard) -> Built:
-    """Fill one shard of the node's artefact. The last one combines them, others return None.
+    """Fill one shard of the artefact. The last one combines them, others return None.
 
-    Facts have each shard's host and seconds. Raises UsageError for an indivisible stage.
+    Facts have host and seconds of each. Raises UsageError for an indivisible stage.
     """
     if node.stage not in DIVISIBLE:
         raise UsageError(f"{node}: stage {node.stage} has no shards (these have: {', '.join(DIVISIBLE)})")

@@ -1,7 +1,4 @@
-"""Run stages as jobs of Snakemake, e.g. on Slurm or Kubernetes.
-
-A plan is a file of jobs for a constant Snakefile. A job is a stage, a shard, or several short stages.
-"""
+"""Run stages as jobs of Snakemake, e.g. on Slurm or Kubernetes."""
 
 from __future__ import annotations
 
@@ -41,10 +38,10 @@ from repro.store.disk import write_whole
 
 FOLDER = "snakemake"
 SNAKEFILE, PLAN = "Snakefile", "plan.json"
-USUAL_GPU = "a100"  # without a named or measured one
-THREADS = 8  # of a stage at the papers' scale
-LOOK = 1.0  # seconds between looks at the store
-# The store has its own locks and states
+USUAL_GPU = "a100"  # by default
+THREADS = 8  # at the papers' scale
+LOOK = 1.0  # seconds
+# the store has its own locks
 ALWAYS = ("--keep-going", "--drop-metadata", "--nolock", "--quiet", "rules", "host")
 RETRIES = 1  # of a job on this machine
 
@@ -54,7 +51,7 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
 
     Raises:
         BlockedError: Snakemake is not installed.
-        UsageError: Snakemake ended before any job, or ``max_disk`` is set.
+        UsageError: no job began, or ``max_disk`` is set.
         StoreError: as ``prepare``.
         KeyboardInterrupt: after it has ended its jobs.
     """
@@ -220,12 +217,12 @@ def _result(node: Node, log: Path) -> str | Obstacle | None:
     return result_of(node, int(status) if word == "status" and status.isdigit() else killed, log)
 
 
-GROUP = "score"  # name of jobs with several kinds of stages
+GROUP = "score"  # jobs of several stages
 SEARCHES = ("search", "search_views")
-AT_ONCE = 60  # estimated minutes of the stages of one job
-MARGIN = 3  # factor of the estimate
-LEAST, UNKNOWN = 10, 60  # minutes: to load libraries, of a stage without an estimate
-BASE = 8_000  # megabytes of libraries, a model and a block
+AT_ONCE = 60  # minutes per job
+MARGIN = 3  # of the estimate
+LEAST, UNKNOWN = 10, 60  # minutes: for imports, without an estimate
+BASE = 8_000  # MB of libraries, a model and a block
 
 
 @dataclass(frozen=True)
@@ -258,8 +255,8 @@ def takes_gpu(kind: str) -> bool:
 def arrange(nodes: Sequence[Node], cost: Estimate, *, shards: int = 1) -> list[Job]:
     """Arrange nodes, inputs first, into jobs of at most ``shards`` parts.
 
-    Encodings of queries, searches and evaluations share a job if they read the same vectors and only this job
-    reads their output.
+    Encodings of queries, searches and evaluations of the same vectors share a job unless other stages read
+    their output.
     """
     counts = {node.fingerprint: count_of(node, shards) for node in nodes}
     minutes = {node.fingerprint: _minutes(node, cost) for node in nodes}
