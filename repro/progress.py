@@ -151,7 +151,7 @@ class _Lines:
     def __init__(self, name: str, total: int | None, log: Path | None, *, clock, wait, say):
         self.name, self.total, self.log, self.clock, self.say = name, total, log, clock, say
         self.done, (first, self.interval) = 0, wait
-        self.since, self.before = clock(), 0  # begin of the rate
+        self.since, self.before = clock(), 0  # where the rate begins
         self.began, self.due = self.since, self.since + first
 
     def advance(self, n: int = 1) -> None:

@@ -132,7 +132,7 @@ class CellReadings:
         return list({node.fingerprint: node for node in nodes}.values())
 
     def places(self, source: Paper) -> dict[str, list[str]]:
-        """Return reading -> rows that depend on it, or cells of a part of a row."""
+        """Return reading -> rows that depend on it, or cells if not the whole row does."""
         of_recipes: dict[str, list[str]] = {}
         for place, cells in _rows(source):
             by_reading: dict[str, list[str]] = {}

@@ -24,7 +24,7 @@ from repro.store.disk import size_on_disk
 from repro.store.notes import Lineage
 from repro.store.results import Record
 
-# by value of `--discard`
+# by value of `--discard`. Scored runs stay for significance tests.
 DISCARDABLE: Mapping[str, tuple[str, ...]] = {
     "vectors": (*ENCODINGS, "encode_by_library"),
     "runs": ("search", "search_views", "bm25", "rerank"),
@@ -233,7 +233,7 @@ def kept_artefacts(
 ) -> KeptArtefacts:
     """Return the artefacts of cells, exhibits, records, their tests, and absent sources.
 
-    Only records count of ``undescribed`` scales.
+    Of ``undescribed`` scales only records count.
     """
     plans: list[Plan] = []
     recorded_ids, notices = _recorded_fingerprints(papers, undescribed, workspace)

@@ -42,7 +42,7 @@ class Obstacle:
         of_machine: whether another machine may lack it.
         lacks: the missing item, e.g. "Java".
         fetch: ids for `repro data fetch`.
-        otherwise: the remedy without a download.
+        otherwise: the remedy for parts without a download.
     """
 
     cause: str

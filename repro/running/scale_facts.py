@@ -22,7 +22,7 @@ Rate = Annotated[float, Field(gt=0)]
 
 
 class Architecture(StrictMapping):
-    """The sizes of a BERT, as parameters of ``recipe.initialise``."""
+    """The sizes of a BERT, the parameters of ``repro.retrieval.recipe.initialise``."""
 
     hidden_size: Count
     layers: Count

@@ -295,7 +295,7 @@ def estimate(plan: Plan, throughput: Throughput | None, rehearsals: Rehearsals |
 def keep_within(cost: Estimate, hours: float, *, other_machine: bool = False) -> float:
     """Block the first node beyond a budget of hours and all later ones. Return the hours before.
 
-    Nodes that cannot run cost nothing. ``other_machine`` has a GPU and Java. Raises UsageError.
+    Nodes that cannot run cost nothing. ``other_machine`` may have a GPU or Java. Raises UsageError.
     """
     if not hours >= 0:
         raise UsageError(f"--max-gpu-hours is {hours}, but must be 0 or more, e.g. 8")

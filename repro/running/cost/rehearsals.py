@@ -21,7 +21,7 @@ from repro.store.disk import write_whole
 KIB = 1024
 FILE = "rehearsals.json"
 INSTEAD = {"documents": ("documents", "words")}  # for uncounted amounts
-MOST = 10_000  # for times with one-time work
+MOST = 10_000  # maximum factor of times with one-time work
 ALIKE = ("seed", "sample", "source", "identity", "revision")  # without influence on time
 
 

@@ -116,7 +116,7 @@ def all_words(collection: str) -> Number:
 class TextLength:
     """The tokens of ``queries`` or ``passages`` that a stage reads.
 
-    ``most`` is after truncation. A unit of work has ``times`` such texts.
+    ``mean`` is before truncation, ``most`` after it. A unit of work has ``times`` such texts.
     """
 
     mean: float

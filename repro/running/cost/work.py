@@ -20,8 +20,7 @@ NUMBER = 4  # bytes of a float32
 HALVED = 2  # of a float16
 LINE = 47  # bytes of a run's line
 PAIR = 19  # bytes of an id with its score
-# dense numbers per sparse value, measured on a CPU, guessed for a GPU by Gale et al. 2020 (arXiv
-# 2006.10901)
+# dense values in the time of a sparse one: measured on a CPU, a guess for a GPU (arXiv 2006.10901)
 SPARSE = 5
 
 
@@ -183,7 +182,7 @@ def _encode(node: Node, batching: Batching) -> Work:
 
 def _search(node: Node, _: Batching) -> Work:
     sides = [node.input("passages"), node.input("queries")]
-    # others make an unknown number
+    # other stages make an unknown number
     is_known = all(side.stage in ENCODINGS for side in sides)
     passages, queries = (amount("texts", side) if is_known else None for side in sides)
     products = product(2, passages, queries, _numbers(node))

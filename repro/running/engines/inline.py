@@ -170,7 +170,7 @@ NOTE = "made_by"  # files in ``blocks``
 
 
 def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return facts on code of all processes of this attempt, and of a new attempt ``made``."""
+    """Return the facts on code of all processes of this attempt. Adds ``made`` to a new attempt."""
     part, folder = shard(), directory / BLOCKS
     note = folder / (f"{NOTE}.json" if part.whole else f"{NOTE}.{part.number}-of-{part.count}.json")
     if not (note.is_file() and _has_begun(directory)):

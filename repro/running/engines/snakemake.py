@@ -52,7 +52,7 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
     Raises:
         BlockedError: Snakemake is not installed.
         UsageError: no job began, or ``max_disk`` is set.
-        StoreError: as ``prepare``.
+        StoreError: as ``repro.running.runner.prepare``.
         KeyboardInterrupt: after it has ended its jobs.
     """
     if importlib.util.find_spec("snakemake") is None:
@@ -220,7 +220,7 @@ def _result(node: Node, log: Path) -> str | Obstacle | None:
 GROUP = "score"  # jobs of several stages
 SEARCHES = ("search", "search_views")
 AT_ONCE = 60  # minutes per job
-MARGIN = 3  # of the estimate
+MARGIN = 3  # factor of the estimate
 LEAST, UNKNOWN = 10, 60  # minutes: for imports, without an estimate
 BASE = 8_000  # MB of libraries, a model and a block
 
