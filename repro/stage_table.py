@@ -21,7 +21,7 @@ class StageSpec:
     Attributes:
         inputs: name -> artefact type, or ``a|b``. ``name?`` is optional.
         version: raised by hand if equal inputs give another result, which discards artefacts.
-        ignored: parameters without effect on the fingerprint.
+        ignored: parameters without effect on result and fingerprint.
         needs: ``java``, ``source`` (data), ``checkpoint``, ``splitter`` or ``precision`` (a GPU).
         heavy: whether an estimate lists it.
         widths: parameters that a scale shrinks.

@@ -237,7 +237,7 @@ def _set(glibc: ctypes.CDLL, limits: dict[int, int]) -> None:
 
 
 class PeakMemory:
-    """Measures peak memory since its creation, or in kernels without a reset, since the process began."""
+    """Measures peak memory since its creation, or since the process began if the kernel resets no peak."""
 
     def __init__(self):
         with contextlib.suppress(OSError):

@@ -35,7 +35,10 @@ def made_by(node: Node) -> dict[str, Any]:
 
 
 def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str] | None:
-    """Return modules and libraries that differ here, except code that code.yaml declares equal. None if unknown."""
+    """Return modules and libraries that differ here. None if unknown.
+
+    Code that code.yaml declares equal does not differ.
+    """
     try:
         digests, modules = str(facts["code"]).split(JOINED_BY), dict(facts.get("modules", {}))
         other_libraries = versions.differing(facts["libraries"])

@@ -50,7 +50,7 @@ class Store:
         return self.root / "logs" / f"{node.stage}-{node.fingerprint[:12]}.log"
 
     def state(self, node: Node) -> str:
-        """Return ``stored``, ``damaged`` (by names and sizes), ``partial`` or ``missing``."""
+        """Return ``stored``, ``damaged`` (by record, names and sizes), ``partial`` or ``missing``."""
         path = f"{self.root}/{node.stage}/{node.fingerprint}"  # text is faster than Path
         if os.path.lexists(path):
             return "damaged" if seal.wrong_sizes(Path(path)) else "stored"

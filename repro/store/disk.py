@@ -102,7 +102,7 @@ def size_on_disk(path: Path) -> int:
 
 
 def create_file(file: Path, mode: str = "x") -> IO:
-    """Open a new file. It replaces a link, so that nothing is written through it."""
+    """Open a new file. It replaces a file or link, so that nothing is written through a link."""
     file.unlink(missing_ok=True)
     return file.open(mode)
 
@@ -191,7 +191,7 @@ def sync(path: Path) -> None:
 def write_note(
     note: Path, files: Iterable[Path], *, known: Mapping[str, str] | None = None, **content: Any
 ) -> None:
-    """Write a JSON note of ``content`` and each file's sha256, if it is not ``known``."""
+    """Write a JSON note of ``content`` and each file's sha256. ``known`` ones are not computed again."""
     digests = {path.name: (known or {}).get(path.name) or sha256(path) for path in files}
     write_whole(note, json.dumps({**content, "sha256": digests}))
 

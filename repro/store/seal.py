@@ -250,9 +250,7 @@ def _values_fault(measure: str, values: list, count: int, limit: float) -> str:
         return f"it has {len(values)} scores by {measure} for {count} queries"
     if not _are(NUMBERS, values):
         return f"a score by {measure} is not a number"
-    if (
-        min(values) >= 0 and max(values) <= limit and math.isfinite(sum(values))
-    ):  # min and max may overlook nan
+    if min(values) >= 0 and max(values) <= limit and math.isfinite(sum(values)):  # both may overlook a nan
         return ""
     wrong = next((value for value in values if not 0 <= value <= limit), "too large")
     return f"a score by {measure} is {str(wrong)[:40]}"

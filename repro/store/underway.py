@@ -33,7 +33,7 @@ _numbers = count()
 
 @contextlib.contextmanager
 def exclusive_lock(root: Path, node: Node, progress: Progress = SILENT) -> Iterator[None]:
-    """Hold the node's lock. ``progress`` notes that another process holds it."""
+    """Hold the node's lock. ``progress`` notes a wait for another process."""
     with contextlib.ExitStack() as stack:
         with translated_errors(root):
             file = _made_lock_file(root, node.stage, node.fingerprint)
@@ -43,7 +43,7 @@ def exclusive_lock(root: Path, node: Node, progress: Progress = SILENT) -> Itera
 
 @contextlib.contextmanager
 def beside_others(root: Path, node: Node, progress: Progress) -> Iterator[None]:
-    """Share the node's lock. ``progress`` notes that a process holds it exclusively."""
+    """Share the node's lock. ``progress`` notes a wait for an exclusive holder."""
     with translated_errors(root):
         file = _made_lock_file(root, node.stage, node.fingerprint)
         descriptor = _lock_shared(file, lambda: _note(node, progress))
@@ -121,7 +121,7 @@ def _open_lock(path: Path) -> IO[bytes]:
 
 
 def goes_on(partial: Path, inputs: Mapping[str, str]) -> bool:
-    """Return whether a partial artefact was begun from these inputs."""
+    """Return whether a partial artefact was begun from no other inputs."""
     noted_inputs = _read_inputs(partial)
     return all(noted_inputs.get(fingerprint, content) == content for fingerprint, content in inputs.items())
 
@@ -178,7 +178,7 @@ def announcers(root: Path) -> set[str]:
 
 
 def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
-    """Return fingerprints that other processes than ``but`` will read."""
+    """Return fingerprints that processes will read, without those of the plan ``but``."""
     plans = (_announcement(path).items() for path in root.glob("plans/*.json") if path != but)
     missing = (inputs for plan in plans for node, inputs in plan if not os.path.lexists(root / node))
     return set().union(*missing, *map(Lineage(root).inputs, being_built(root)))

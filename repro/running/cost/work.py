@@ -20,7 +20,7 @@ NUMBER = 4  # bytes of a float32
 HALVED = 2  # of a float16
 LINE = 47  # bytes of a run's line
 PAIR = 19  # bytes of an id with its score
-# dense values in the time of a sparse one: measured on a CPU, a guess for a GPU (arXiv 2006.10901)
+# dense values in the time of a sparse one, on a CPU. For a GPU a guess (Gale et al. 2020, arXiv 2006.10901)
 SPARSE = 5
 
 
