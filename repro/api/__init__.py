@@ -1,7 +1,6 @@
-"""The suite as a library: selections of cells, and lists of objects that convert to pandas DataFrames.
+"""Selections of cells, and lists of objects that convert to pandas DataFrames.
 
-For example, ``select("PAPER/1", scale="tiny")``. The command line calls the same functions. ``repro``
-re-exports them lazily.
+For example, ``select("PAPER/1", scale="tiny")``. ``repro`` re-exports the names of this package lazily.
 """
 
 from __future__ import annotations
@@ -86,9 +85,6 @@ class Selection:
         readings: reading -> choice that replaces its default.
         workspace: the folders of artefacts, records and data.
         of_user: the scale from a user's file, if any.
-
-    Example:
-        >>> repro.select("PAPER/1", scale="tiny").plan()
     """
 
     cells: list[Cell]
@@ -172,7 +168,7 @@ def _distinct_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
 
 
 def distinct_seeds(name: str, seeds: Sequence[int]) -> tuple[int, ...]:
-    """Return the seeds. Raises UsageError for one that is given twice, e.g. ``--seeds 1,1``."""
+    """Return the seeds. Raises UsageError for one that occurs twice, e.g. ``--seeds 1,1``."""
     for place, seed in enumerate(seeds):
         if seed in seeds[:place]:
             raise UsageError(f"{name} has {seed} twice. Remove one, as equal seeds give equal runs.")
@@ -194,8 +190,7 @@ def _names_with_slashes(slashes: int, names: Names) -> Names:
 
 
 def _place_cells(names: Names, owners: Names, rows: Names, shown_exhibits: list[ShownExhibit]) -> list[Cell]:
-    """Return the cells of papers, of their tables or figures ``owners``, and of ``rows``. Exhibits have no
-    cells."""
+    """Return the cells of papers, or of their tables and ``rows``. Exhibits have none."""
     exhibit_owners = {s.owner for s in shown_exhibits}
     cell_owners = tuple(owner for owner in owners if owner not in exhibit_owners)
     if owners and not cell_owners:
@@ -204,7 +199,7 @@ def _place_cells(names: Names, owners: Names, rows: Names, shown_exhibits: list[
 
 
 def _figure_owners(names: Names, numbers: Sequence[str]) -> list[str]:
-    """Return the ids of figures, e.g. ``figure-2``. Raises UsageError for a figure without a recipe."""
+    """Return the ids of figures, e.g. ``figure-2``, which need a recipe."""
     for name, number in product(_names_with_slashes(0, names) or papers_at_hand(), numbers):
         if not figure_of(paper(name), number).is_measured:
             remedy = f"`repro show {name} --table figure-{number}` describes it"

@@ -47,8 +47,8 @@ def measure(
 
     Raises:
         StoreError: the store or the records are not writable, or an artefact is damaged.
-        UsageError: as ``Selection.plan``. Also, before any stage runs, an invalid environment variable or
-            an objective that cannot be trained.
+        UsageError: as ``Selection.plan``, or an invalid environment variable, or an objective that cannot be
+            trained. No stage has run then.
 
     Example:
         >>> repro.measure(repro.select("PAPER/1/ROW/COLUMN", scale="tiny"))
@@ -80,7 +80,6 @@ def _damages(plan: Plan, store: Store) -> dict[str, ReproError]:
 
 
 def _check_objectives(nodes: Iterable[Node]) -> None:
-    """Import the objectives of the planned trainings. Raises UsageError for one that cannot be trained."""
     for node in nodes:
         from repro.retrieval.training.objective import objective_class
 
@@ -88,7 +87,7 @@ def _check_objectives(nodes: Iterable[Node]) -> None:
 
 
 def _check_environment(plan: Plan) -> None:
-    """Check the environment variables that the plan's stages read. Imports torch only if one is set."""
+    """Check the variables that the plan's stages read. Imports torch only if one is set."""
     trains = any(node.stage in TRAININGS for node in plan.nodes)
     variables = {_PADDING_FREE, *(variable for variable, _ in VARIABLES.values())}
     if trains and os.environ.keys() & variables:

@@ -35,10 +35,11 @@ ROLES = {
 
 @dataclass(frozen=True)
 class CellPage:
-    """A cell with its results at each scale, and its readings with the part of the work that each changes.
+    """The facts about a cell. Plugins receive the page.
 
     Attributes:
-        readings: the most important first.
+        stands: its results at each scale.
+        readings: each with the part of the work that it changes, the most important first.
         more: readings that matter only if another reading has another choice.
         public_runs: published runs by others that can be scored for the cell.
     """
@@ -53,7 +54,7 @@ class CellPage:
 
     @classmethod
     def of(cls, cell: Cell, workspace: Workspace) -> "CellPage":
-        """Collect the facts about a cell from its manifest, the records and the store."""
+        """Collect the facts from the manifest, the records and the store."""
         from repro.verdicts.comparison import standings
 
         cell_readings = CellReadings(workspace.machine)
@@ -75,7 +76,7 @@ class CellPage:
 
     @property
     def commands(self) -> dict[str, str]:
-        """Return label -> command, e.g. "measure it". The order is reversed if full scale is blocked."""
+        """Return label -> command, e.g. "measure it". Reversed if full scale is blocked."""
         cell, commands = self.cell, {}
         if self.stands and (cell.recipe or cell.column.mean_of):
             commands["measure it"] = f"repro run {cell.id}"
@@ -174,7 +175,6 @@ class CellPage:
         return {part: [r for r, _ in pairs] for part, pairs in groupby(self.readings, key=lambda p: p[1])}
 
     def _show_readings(self, most: int | None) -> None:
-        """Print ``most`` readings per part in detail (None: all), and the ids of others."""
         parts = self._readings_by_part()
         notes = parts.pop(PARTS[-1], [])
         number = sum(map(len, parts.values()))
@@ -218,7 +218,6 @@ def _standing(stand: ComparedCell) -> str:
 
 
 def _note_lines(notes: Sequence[CellNote], cell: Cell, *, verbose: bool) -> Iterator[tuple[str, str]]:
-    """Yield the range of the values reported elsewhere and the first ones, or all if ``verbose``."""
     from repro.writers.grid import STATED, span
 
     if len(notes) == 1:
@@ -232,7 +231,6 @@ def _note_lines(notes: Sequence[CellNote], cell: Cell, *, verbose: bool) -> Iter
 
 
 def _recipe_call(cell: Cell) -> str:
-    """Return the recipe with its options as a Python call."""
     options = ", ".join(f"{name}={value!r}" for name, value in cell.options.items())
     return f"{cell.recipe}({options})" if cell.recipe else ""
 

@@ -29,14 +29,14 @@ def tables(ctx, param, incomplete: str) -> list[str]:
 
 
 def rows(ctx, param, incomplete: str) -> list[str]:
-    """Complete a system or row with a measurable cell, of the papers and tables named so far."""
+    """Complete a system or row with a measurable cell of the papers and tables named so far."""
     table_ids = ctx.params.get("tables") or ()
     candidates = [c for c in _cells(_papers(ctx)) if not table_ids or c.table.id in table_ids]
     return _matches((name for c in candidates for name in (c.row.system, c.row.id)), incomplete)
 
 
 def cells(ctx, param, incomplete: str) -> list[str]:
-    """Complete the full name of a cell. A partial name would be followed by a space."""
+    """Complete the full name of a cell, e.g. ``PAPER/1/ROW/COLUMN``."""
     return _matches((c.id for c in _cells(papers().values())), incomplete)
 
 
@@ -66,7 +66,7 @@ def paper_tables(ctx, param, incomplete: str) -> list[str]:
 
 
 def readings(ctx, param, incomplete: str) -> list[str]:
-    """Complete ``ID=CHOICE`` with the non-default choices of the papers named so far."""
+    """Complete ``ID=CHOICE`` with the other choices of the papers named so far."""
     by_id = {reading.id: reading for source in _papers(ctx) for reading in source.readings.values()}
     pairs = (f"{r.id}={choice}" for r in by_id.values() for choice in r.choices if choice != r.default)
     return _matches(pairs, incomplete)

@@ -25,7 +25,7 @@ ROWS = 3  # that are named
 
 
 def nothing_can_run(comparison: Comparison, outcome: Outcome) -> bool:
-    """Return whether cells are blocked on this machine and no stage ran or failed."""
+    """Return whether cells are blocked and no stage ran or failed."""
     is_waiting = any(c.obstacles for c in comparison.cells)
     return is_waiting and bool(outcome.blocked) and not (outcome.run or outcome.failed)
 
@@ -38,8 +38,7 @@ def row_of(compared: ComparedCell) -> str:
 def show_needs(
     words: Sequence[str], plan: Plan, comparison: Comparison, store: Store, *, gpu: str | None
 ) -> None:
-    """Print the missing requirements of a selection that cannot run, with remedies and estimated hours (of
-    ``gpu``, if named)."""
+    """Print the missing requirements, remedies and estimated hours of a selection that cannot run."""
     trainings = [node for node in plan.needed() if node.stage in TRAININGS]
     cells = [c for c in comparison.cells if c.obstacles]
     places = _places(cells)

@@ -46,7 +46,6 @@ def show_plan(
         rates: a Throughput for estimating hours, or None.
         root: the folder of the store.
         by: one line per ``stage``, ``table``, ``row`` or ``node``.
-        discard, max_disk: the options of the intended run.
         progress: lines on finished work.
     """
     cost = estimate(plan, rates, rehearsals)

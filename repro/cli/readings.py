@@ -45,7 +45,7 @@ class ShownReadings:
 
     @classmethod
     def of(cls, source: Paper, places: dict[str, list[str]], kind: str | None) -> ShownReadings:
-        """Sort the readings by the number of places that depend on them, those with one choice last."""
+        """Sort the readings by the number of places that depend on them, the choiceless last."""
         known = {id: reading for other in papers().values() for id, reading in other.readings.items()}
         readings = [(known | dict(source.readings))[id] for id in places]
         readings = [reading for reading in readings if kind in (None, reading.kind)]

@@ -18,8 +18,7 @@ from repro.verdicts.verdict import FAILS
 
 
 def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
-    """Print on standard error, for each exhibit (a drawing), whether it is blocked or failed. Unless quiet,
-    also names the ready ones."""
+    """Print on standard error whether each drawing is blocked, failed or, unless quiet, ready."""
     for exhibit, node in plan.exhibits.items():
         if node.fingerprint in outcome.failed:
             state = f"failed: {outcome.failed[node.fingerprint]}"
@@ -65,7 +64,6 @@ def show(
     """Print the comparison as JSON or CSV of its cells, or as a summary, the paper's tables and notes.
 
     Args:
-        plan: looked up in the store, which may contain artefacts of other code.
         form: ``terminal``, ``csv``, ``json``, ``latex`` or ``markdown``.
         chosen: the cells to show, all by default. The summary always covers all cells.
         recurrences: numbers of a run that have an earlier record.
@@ -133,7 +131,7 @@ def _print_texts(comparison: Comparison, plan: Plan, store: Store, **options) ->
 
 
 def show_paired(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
-    """Print paired tests of our runs against runs by others of the same systems, if there are any."""
+    """Print paired tests of our runs against runs by others, if there are any."""
     from repro.cli.printing import table
 
     rows = [_paired_line(c.cell.id, test) for c in cells for test in comparison.paired.get(c.cell.id, ())]
@@ -152,14 +150,14 @@ def _paired_line(cell: str, test: PairedTest) -> list[str]:
 
 
 def show_recorded(comparison: Comparison) -> None:
-    """Print, per table, the rows with a measured or imported result, if there are any."""
+    """Print, per table, the rows with a measured or imported result."""
     rows = {row_of(c) for c in comparison.cells if c.measured is not None or c.imported}
     if cells := [c for c in comparison.cells if row_of(c) in rows]:
         show_cells(comparison, cells)
 
 
 def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
-    """Print one table per paper table that has a result, a failed or blocked cell, or a note."""
+    """Print each paper table that has a result, a failed or blocked cell, or a note."""
     from repro.cli.printing import show as print_laid_out
     from repro.writers.terminal import compared_table
 
@@ -174,7 +172,7 @@ def _is_worth_showing(c: ComparedCell) -> bool:
 
 
 def show_recurrences(recurrences: Sequence[Recurrence]) -> None:
-    """Print how many numbers equal their earlier record, then those that differ and the likely cause."""
+    """Print how many numbers equal their earlier record, and the likely cause of others."""
     for sentence in (*equal_in_words(recurrences), *distances(recurrences)):
         say(sentence)
 
@@ -182,10 +180,7 @@ def show_recurrences(recurrences: Sequence[Recurrence]) -> None:
 def summary(
     comparison: Comparison, recurrences: Sequence[Recurrence] = (), results: Results | None = None
 ) -> str:
-    """Return the counts of measured cells, of verdicts and of numbers equal to the record.
-
-    ``results`` adds the number of values that come with the suite.
-    """
+    """Return the counts of measured cells, verdicts, and numbers equal to the record or in ``results``."""
     cells = [c for c in comparison.cells if c.cell.counted_as]
     if not cells:
         return "The selection has no number to compare."
@@ -223,7 +218,7 @@ def _measured_in_words(cells: Sequence[ComparedCell]) -> str:
 
 
 def legends(comparison: Comparison) -> list[str]:
-    """Return at most three notes: the cells without a measurement, superscripts, and reported values."""
+    """Return notes on cells without a measurement, superscripts and reported values."""
     reasons = unmeasured(comparison.cells)
     parts = ", ".join(f"{reason} ({number})" for reason, number in reasons.items())
     lines = [f"Not measured: {_count(reasons.total(), 'cell')}. Reasons: {parts}."] if reasons else []
@@ -232,7 +227,6 @@ def legends(comparison: Comparison) -> list[str]:
 
 
 def _released(comparison: Comparison, counts: Summary, results: Results | None) -> list[str]:
-    """Return a sentence on the counted numbers that come with the suite, if there are any."""
     if results is None or results.release is None:
         return []
     records = _records_by_cell(Results(results.release), comparison)
@@ -254,10 +248,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: bool = False) -> list[str]:
-    """Return sentences on obstacles, failures, doubts, imported runs and substitutes.
-
-    Many doubts of one kind are merged, with ``brief`` also many obstacles.
-    """
+    """Return sentences on obstacles (few if ``brief``), failures, doubts, imported runs and substitutes."""
     lines = _doubts(cells)
     for c in cells:
         if c.verdict.name == "failed":

@@ -1,7 +1,6 @@
 """Export the encoder behind a measured run for transformers, sentence-transformers and `repro compare`.
 
-Its README.md is a model card. For example, the encoder of ``PAPER/1/ROW/COLUMN`` is named by that cell or by
-the fingerprint of its run.
+README.md is its model card. The encoder is named by a cell, e.g. ``PAPER/1/ROW/COLUMN``, or a fingerprint.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ class MeasuredEncoder:
 
 @dataclass(frozen=True)
 class Export:
-    """An encoder to export with the user's name for it, and the cell's measurement if that name is a cell."""
+    """An encoder to export, its name, and the measurement of the cell if that is its name."""
 
     name: str
     source: MeasuredEncoder
@@ -99,8 +98,7 @@ class Export:
 
 
 def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | None) -> Export:
-    """Return the encoder of a cell, or of a run or evaluation named by the first digits of its fingerprint.
-    Raises UsageError if the name has no encoder or several."""
+    """Return the encoder of a cell, or of a run or evaluation named by its fingerprint. Raises UsageError."""
     if "/" not in name:
         node = workspace.store.remembered(name)
         run = node.input("run") if node.stage == "evaluate" and "run" in node.inputs else node
@@ -130,8 +128,7 @@ def only_source(cell_id: str, sources: list[MeasuredEncoder]) -> MeasuredEncoder
 def export(
     source: MeasuredEncoder, store: Store, to: Path, *, card: str, about: Mapping[str, object]
 ) -> None:
-    """Write the model to the directory ``to``, with ``card`` as README.md and ``about`` as further entries of
-    ``repro.json``.
+    """Write the model to the directory ``to``, with ``card`` as README.md and ``about`` in ``repro.json``.
 
     Raises:
         UsageError: ``to`` is not empty, or the model is not in the store.
@@ -156,7 +153,6 @@ def _remedy(model: Node, store: Store) -> str:
 
 
 def _write_model(source: MeasuredEncoder, folder: Path, target: Path) -> None:
-    """Write the transformer, the tokenizer and the modules that encode like the suite."""
     from safetensors.torch import save_file
 
     from repro.retrieval.nn.checkpoint import load_encoder, load_tokenizer, save_model
@@ -266,7 +262,6 @@ def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
 
 
 def _header(model: Node) -> str:
-    """Return the YAML header for the Hugging Face hub."""
     header: dict[str, object] = {
         "language": "en",
         "library_name": "sentence-transformers",
@@ -347,7 +342,6 @@ def _scores(cells: Sequence[ComparedCell]) -> str:
 
 
 def _data(model: Node) -> str:
-    """List the model's training collections with their licences from the catalogue."""
     names = dict.fromkeys(n.params["dataset"] for n in walk([model]) if "dataset" in n.params)
     entries = [catalog()[name] for name in names if name in catalog()]
     lines = {f"{entry.title} (`{entry.id}`)": entry.licence for entry in entries}

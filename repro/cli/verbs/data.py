@@ -185,7 +185,6 @@ def _ask(identifiers, places) -> None:
 
 
 def _load_offers(offers, target) -> int:
-    """Load every offer and return the largest exit status."""
     errors: list[ReproError] = []
     for offer in offers.values():
         try:

@@ -51,15 +51,13 @@ def command(ctx, yes, output, opened):
 
 
 def _cells():
-    from repro.api.papers import papers
+    from repro.cli.verbs.doctor import bm25_cells
 
-    cells = [cell for paper in papers().values() for cell in paper.cells]
-    bm25_cells = [cell for cell in cells if cell.row.system == "bm25" and cell.recipe]
-    return bm25_cells[0], next(cell for cell in bm25_cells if cell.column.dataset == REAL)
+    cells = bm25_cells()
+    return cells[0], next(cell for cell in cells if cell.column.dataset == REAL)
 
 
 def _measure_tiny(cell, workspace) -> int:
-    """Measure BM25 at scale tiny and print its column."""
     from repro.api import select
     from repro.verdicts.comparison import judged_cells
     from repro.verdicts.summary import doubts_in_brief

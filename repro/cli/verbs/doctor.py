@@ -19,7 +19,7 @@ import click
 from repro.api import select
 from repro.cli import completion, verdicts
 from repro.cli.groups import views
-from repro.cli.options import json_option, table_and_row_options
+from repro.cli.options import ROW, TABLE, json_option
 from repro.cli.printing import emit_json, say, table
 from repro.graph import walk
 from repro.locations import Locations, data_folder
@@ -62,35 +62,28 @@ def machine(as_json):
     else:
         rows = [[c.state, c.name, c.detail, c.remedy] for c in components]
         table("this machine", ["", "component", "found", "remedy"], rows)
-        summary = f"Missing: {', '.join(missing)}" if missing else _tiny_scale()
-        say(f"{summary}. " + ". ".join(filter(None, [f"Scale full {full_scale.detail}", full_scale.remedy])))
+        lacking = [f"[{extra}]" for extra in PACKAGES if absent(extra)]
+        summary = f"Scale tiny lacks {', '.join(lacking)}" if lacking else "Scale tiny can run"
+        summary = f"Missing: {', '.join(missing)}" if missing else summary
+        say(". ".join(filter(None, [summary, f"Scale full {full_scale.detail}", full_scale.remedy])))
     return 4 if missing else 0
 
 
-def _tiny_scale():
-    lacking = [f"[{extra}]" for extra in PACKAGES if absent(extra)]
-    return f"Scale tiny lacks {', '.join(lacking)}" if lacking else "Scale tiny can run"
-
-
 def _full_scale(workspace):
-    """Return a component with the missing requirements of all papers at full scale."""
     from repro.retrieval.datasets.fetching import amount
 
     plan = select(workspace=workspace).plan()
     plan.look(workspace.store)
     obstacles = plan.lacking
     parts = [o.short for o in obstacles.of_machine]
-    parts += [amount(obstacles.fetch)] if obstacles.fetch else []
-    parts += [_manual_data(obstacles.otherwise)] if obstacles.otherwise else []
+    if obstacles.fetch:
+        parts.append(amount(obstacles.fetch))
+    if names := sorted(sentence.partition(": ")[0] for sentence in obstacles.otherwise):
+        parts.append(f"{len(names)} manual downloads ({', '.join(names)})")
     if not parts:
         return Component("full scale", "ok", "lacks nothing here")
     remedy = "`repro data fetch --for PAPER/TABLE` downloads data. `repro plan PAPER` lists the remedies."
     return Component("full scale", "note", f"lacks {', '.join(parts)}", remedy)
-
-
-def _manual_data(sentences):
-    names = sorted(sentence.partition(": ")[0] for sentence in sentences)
-    return f"{len(names)} manual downloads ({', '.join(names)})"
 
 
 SCALE = "smoke"
@@ -104,7 +97,8 @@ Examples:
   repro doctor smoke PAPER --table 1       every row of a table""",
 )
 @click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
-@table_and_row_options
+@TABLE
+@ROW
 def smoke(names, tables, rows):
     """Run two steps of every stage on toy data and print a Markdown summary, e.g. for $GITHUB_STEP_SUMMARY.
 
@@ -115,17 +109,15 @@ def smoke(names, tables, rows):
 
 
 def tell(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
-    """Run in an empty workspace, print the returned lines, and return the exit status."""
+    """Run in an empty workspace, print the returned lines and return the exit status."""
     import tempfile
     import time
 
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="repro-smoke-") as folder:
         lines, status = run(Workspace.open(f"{folder}/store", f"{folder}/results"))
-    lines.append(
-        f"{'everything ran' if status == 0 else 'NOT everything ran'} in {time.monotonic() - start:.0f} s"
-    )
-    print("\n".join(f"- {line}" for line in lines))
+    outcome = "NOT everything ran" if status else "everything ran"
+    print(*(f"- {line}" for line in (*lines, f"{outcome} in {time.monotonic() - start:.0f} s")), sep="\n")
     return status
 
 
@@ -146,7 +138,7 @@ def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]
 
 
 def _cheapest_cells(workspace) -> list[str]:
-    bm25 = bm25_cell()
+    bm25 = bm25_cells()[0]
     table = select(f"{bm25.paper.name}/{bm25.table.id}", scale=SCALE, workspace=workspace)
     parts: dict[str, list] = {}
     for m in table.plan().measurements:
@@ -157,12 +149,12 @@ def _cheapest_cells(workspace) -> list[str]:
     return [bm25.id, min(training_cells, key=lambda cell: len(stages[cell]))]
 
 
-def bm25_cell() -> Cell:
-    """Return the first BM25 cell with a recipe."""
+def bm25_cells() -> list[Cell]:
+    """Return the BM25 cells with a recipe."""
     from repro.api.papers import papers
 
     cells = (cell for paper in papers().values() for cell in paper.cells)
-    return next(cell for cell in cells if cell.row.system == "bm25" and cell.recipe)
+    return [cell for cell in cells if cell.row.system == "bm25" and cell.recipe]
 
 
 @command.command("calibrate", epilog="\b\nExamples:\n  repro doctor calibrate")
@@ -196,12 +188,7 @@ def calibrate():
 
 @dataclass(frozen=True)
 class Component:
-    """A part of the machine as shown by ``repro doctor``, e.g. "java".
-
-    Attributes:
-        state: ``ok``, ``missing`` (a requirement) or ``note`` (useful information).
-        remedy: an instruction, e.g. "pip install torch", or "".
-    """
+    """A part of the machine, e.g. "java", with its state (``ok``, ``missing`` or ``note``) and a remedy."""
 
     name: str
     state: str
@@ -217,14 +204,14 @@ def survey(store: Path, data_root: Path | None) -> list[Component]:
         *([] if absent("train") else [torch_info(), _gpu()]),
         *map(_extra, PACKAGES),
         Component("cores", "ok", str(system.cores())),
-        _memory(),
+        Component("memory", "ok", f"{system.memory() / system.GIB:.0f} GiB"),
         _disk(store),
         _data(data_root),
     ]
 
 
 def java() -> Component:
-    """Return the Java of :func:`repro.machine.system.java`, or a remedy if it is missing."""
+    """Return the Java of :func:`repro.machine.system.java`, or a remedy."""
     if missing := system.missing_java():
         return Component("java", "missing", *missing)
     runtime = system.java()
@@ -250,7 +237,7 @@ def _gpu() -> Component:
 
 
 def _extra(extra: str) -> Component:
-    """Return the state of an extra. It counts as partly installed if most of its packages are there."""
+    """Return the state of an extra: "note" if few of its packages are there."""
     names, remedy = absent(extra), INSTALL.format(extra)
     if not names:
         return Component(f"[{extra}]", "ok", "all installed")
@@ -258,10 +245,6 @@ def _extra(extra: str) -> Component:
         return Component(f"[{extra}]", "note", "not installed", remedy)
     verb = "are" if names[1:] else "is"
     return Component(f"[{extra}]", "missing", f"{', '.join(names)} {verb} not installed", remedy)
-
-
-def _memory() -> Component:
-    return Component("memory", "ok", f"{system.memory() / system.GIB:.0f} GiB")
 
 
 def _disk(store: Path) -> Component:
@@ -277,7 +260,6 @@ def _data(root: Path | None) -> Component:
         detail = f"nothing yet in {data_folder()}"
         return Component("data", "note", detail, "run `repro data fetch` or set REPRO_DATA")
     if not root.is_dir():
-        return Component(
-            "data", "note", f"{root} is not a folder", "set REPRO_DATA to a folder of collections"
-        )
+        remedy = "set REPRO_DATA to a folder of collections"
+        return Component("data", "note", f"{root} is not a folder", remedy)
     return Component("data", "ok", str(root))

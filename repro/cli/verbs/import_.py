@@ -90,7 +90,6 @@ HEAD = ["cell", "run", "published", "scored here", "difference", "verdict"]
 
 
 def _rows(imports: list) -> list[tuple[str, ...]]:
-    """Return the values of the columns ``HEAD``."""
     from repro.writers.grid import rounded
 
     rows: list[tuple[str, ...]] = []
@@ -116,7 +115,6 @@ def _print_imports(imports: list, form: str) -> None:
 
 
 def _page(imports: list) -> str:
-    """Return the table and a line per file as Markdown."""
     from repro.writers.markdown import escaped, table
 
     lines = table(HEAD, [[cell, *map(escaped, others)] for cell, *others in _rows(imports)])

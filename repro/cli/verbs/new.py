@@ -75,14 +75,14 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 def scaffold(
     name: str, directory: Path | None, contents: Mapping[str, str | None] = MappingProxyType({})
 ) -> list[Path]:
-    """Write a paper's folder and its test. Returns the files.
+    """Write a paper's folder and its test, overwriting nothing. Returns the files.
 
     Args:
         directory: folder of a separate distribution, or None for ``papers/`` and ``tests/papers/``.
         contents: file -> text that replaces the template's, or None to omit the file.
 
     Raises:
-        UsageError: an invalid or used name, or an existing file. Nothing is overwritten.
+        UsageError: an invalid or used name, or an existing file.
     """
     check_name(name)
     package = f"papers.{name}" if directory is None else name

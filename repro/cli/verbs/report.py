@@ -130,7 +130,6 @@ def _summary(workspace, cells, name: str) -> str:
 
 
 def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str, str]:
-    """Return file name -> page. The first scale is written to ``path``."""
     from repro.writers.html.page import page
     from repro.writers.html.sections import gather
 

@@ -149,7 +149,6 @@ def _show(cells, plan, workspace, form: str, gpu: str | None, *, quiet: bool) ->
 
 
 def _options(engine: str, own: dict[str, Any]) -> Options:
-    """Return the options of an engine. Raises UsageError for those of another engine."""
     stated = {name: value for name, value in own.items() if value is not None}
     options = Options(**stated)  # which checks the values
     for name in stated:
@@ -161,7 +160,6 @@ def _options(engine: str, own: dict[str, Any]) -> Options:
 
 
 def _rehearse(selection, *, as_json: bool) -> int:
-    """Rehearse the selection and return the exit status."""
     from repro.cli.plans import rehearse_selection
 
     own = ("scale_name", "rehearses", "tables", "rows", "everything", "seeds", "readings", "form")
@@ -190,7 +188,7 @@ def _discard(rebuild: tuple[str, ...], plan, store, dry_run: bool) -> None:
 
 
 def _budget_rates(plan, store, budget: float | None, gpu: str | None):
-    """Return the throughput. Looks up the store and blocks stages beyond the budget."""
+    """Return the throughput, after blocking the stages beyond the budget."""
     from repro.running.cost.estimate import estimate, keep_within, throughput
 
     rates = throughput(store, gpu) if gpu or budget is not None else None

@@ -10,7 +10,7 @@ import click
 
 from repro.cli import completion
 from repro.cli.groups import views
-from repro.cli.options import FIGURE, format_option, json_option, tables_option
+from repro.cli.options import format_option, json_option, split_figures, tables_option
 from repro.cli.printing import emit_csv, emit_json, put, say, show, table
 from repro.errors import UsageError
 from repro.manifest.cells import cell, cells_of, count_in_words, every_cell, figure_of, table_of
@@ -53,15 +53,19 @@ def page(what, tables, verbose, as_json):
     name, _, number = what.partition("/")
     if number and tables:
         raise UsageError(f"{what} is a path and cannot be combined with --table")
-    if "/" in number:
-        return _show_cell(what, as_json, verbose)
-    return _show_paper(name, (number,) if number else tables, as_json)
+    if "/" not in number:
+        return _show_paper(name, (number,) if number else tables, as_json)
+    from repro.cli.cell_page import CellPage
+
+    page = CellPage.of(cell(what), Workspace.open())
+    return emit_json(page.as_json()) if as_json else page.show(verbose=verbose)
 
 
 def _show_paper(name: str, tables: tuple[str, ...], as_json: bool) -> None:
     source = paper(name)
-    shown_tables = [table_of(source, t) for t in tables if not t.startswith(FIGURE)]
-    shown_figures = [figure_of(source, t.removeprefix(FIGURE)) for t in tables if t.startswith(FIGURE)]
+    numbers, figure_numbers = split_figures(tables)
+    shown_tables = [table_of(source, number) for number in numbers]
+    shown_figures = [figure_of(source, number) for number in figure_numbers]
     if not tables:
         shown_tables, shown_figures = [*source.manifest.tables], [*source.manifest.figures]
     if as_json:
@@ -69,14 +73,10 @@ def _show_paper(name: str, tables: tuple[str, ...], as_json: bool) -> None:
     for shown in shown_tables:
         _show_table(source, shown)
     for figure in shown_figures:
-        _show_figure(source.name, figure)
-
-
-def _show_figure(name: str, figure) -> None:
-    put(f"{name} figure {figure.id}: {figure.about}")
-    lines = [("x", figure.x), ("y", figure.y), *(("series", line) for line in figure.series)]
-    for setting, value in (*lines, *figure.settings.items()):
-        put(f"  {setting}: {value}")
+        put(f"{name} figure {figure.id}: {figure.about}")
+        lines = [("x", figure.x), ("y", figure.y), *(("series", line) for line in figure.series)]
+        for setting, value in (*lines, *figure.settings.items()):
+            put(f"  {setting}: {value}")
 
 
 def _show_table(source, table) -> None:
@@ -113,20 +113,10 @@ def _show_examples(name: str, table) -> None:
             put(f"    {ranking.system}: rank {ranking.rank} {relevant}")
 
 
-def _show_cell(identifier: str, as_json: bool, verbose: bool) -> None:
-    from repro.cli.cell_page import CellPage
-
-    page = CellPage.of(cell(identifier), Workspace.open())
-    if as_json:
-        return emit_json(page.as_json())
-    page.show(verbose=verbose)
-
-
 HEAD = ("what", "kind", "cells", "recipe", "about")
 
 
 def _show_papers(*, as_json: bool) -> None:
-    """Print the tables and figures of every paper with their numbers of cells."""
     from repro.api.papers import papers
 
     rows = {source: list(_entries(source)) for source in papers().values()}
@@ -135,7 +125,7 @@ def _show_papers(*, as_json: bool) -> None:
         return emit_json([dict(zip(names, (s.name, *r), strict=True)) for s in rows for r in rows[s]])
     for source, entries in rows.items():
         title = f"{source.name}: {source.title} ({source.source.manifest.venue})"
-        lines = [_line(entry) for entry in entries]
+        lines = [[*(str(v or "") for v in values), about.partition(". ")[0]] for *values, about in entries]
         table(f"{title}, {_count([source])}", ["", *HEAD[1:]], lines)
     say(f"{_count(rows)}.")
 
@@ -144,14 +134,8 @@ def _count(sources: Iterable[PublishedPaper]) -> str:
     return count_in_words(cell for source in sources for cell in every_cell(source.source))
 
 
-def _line(entry: tuple) -> list[str]:
-    """Return the words of an entry with the first sentence of its subject."""
-    *values, about = entry
-    return [*(str(value or "") for value in values), about.partition(". ")[0]]
-
-
 def _entries(source: PublishedPaper) -> Iterator[tuple]:
-    """Yield the values of the columns ``HEAD`` for each table and figure."""
+    """Yield the values of the columns ``HEAD``."""
     for number, item in source.tables.items():
         cells = [c for c in item.cells if c.counted_as == "published"]
         recipes = sum(bool(c.recipe) for c in cells)
@@ -171,14 +155,11 @@ def cells(names, form):
 
     cells = [cell for name in names or papers() for cell in paper(name).cells]
     rows = [cell.as_json() for cell in cells]
-    if form == "json":
-        return emit_json(rows)
-    if form == "csv":
-        return emit_csv(rows)
-    keys = ("id", "printed", "dataset", "measure", "role")
-    lines = [[*(r[key] or "" for key in keys), r["recipe"] or "–"] for r in rows]
-    head = ["cell", "published", "dataset", "measure", "role", "recipe"]
-    table(count_in_words(cells), head, lines, right=(1,))
+    if form != "terminal":
+        return (emit_json if form == "json" else emit_csv)(rows)
+    keys = {"id": "cell", "printed": "published"} | {key: key for key in ("dataset", "measure", "role")}
+    lines = [[*(row[key] or "" for key in keys), row["recipe"] or "–"] for row in rows]
+    table(count_in_words(cells), [*keys.values(), "recipe"], lines, right=(1,))
 
 
 @command.command(
@@ -241,14 +222,10 @@ def _print_table(title, rows, scales) -> None:
         ways = [_number(published.ways[way], apart.ways[way]) for way in shown]
         counts = [_number(published.measured[scale], apart.measured[scale]) for scale in scales]
         cells = _number(len(published.cells), len(apart.cells))
-        idle = _number(tally.idle)
-        lines.append([tally.what, cells, *ways, "│", *counts, "│", _settings_share(tally), idle])
+        number = tally.settings.total()
+        settings = f"{tally.settings['as published']} of {number}" if number else "–"
+        lines.append([tally.what, cells, *ways, "│", *counts, "│", settings, _number(tally.idle)])
     table(title, head, lines, right=range(1, len(head)))
-
-
-def _settings_share(tally) -> str:
-    total = tally.settings.total()
-    return f"{tally.settings['as published']} of {total}" if total else "–"
 
 
 def _number(published: int, apart: int = 0) -> str:
@@ -290,7 +267,4 @@ def readings(names, tables, kind, citations, as_json):
     if as_json:
         return emit_json([item for group in groups for item in group.as_json()])
     for group in groups:
-        if citations:
-            group.show_citations()
-        else:
-            group.show()
+        (group.show_citations if citations else group.show)()

@@ -96,7 +96,6 @@ def verify(rebuild, sample, seed, verbose, as_json):
 
 
 def _recompute_sample(store, places, size: int, seed: int, quiet: bool) -> tuple[int, dict]:
-    """Recompute a sample. Returns the exit status and the JSON object."""
     from repro.running.recomputation import draw, recompute
 
     sample = draw(store, size=size, seed=seed, data=places.data, home=places.home)
@@ -114,7 +113,6 @@ AGREEMENTS = {"bits": "agree to the bit", "tolerance": "agree to the tolerance",
 
 
 def _print_reruns(sample, reruns, seed: int) -> None:
-    """Print one line per stage, one per differing artefact, and the counts."""
     rows = [
         [stage, *_stage_cells([item for item in reruns if item.stage == stage], available)]
         for stage, available in sample.of.items()
@@ -151,8 +149,7 @@ def _other_code(item) -> str:
 
 
 def _read_all(store, origins) -> tuple[int, dict[str, list[str]]]:
-    """Return the number of artefacts and the faults of damaged ones. Adds the undamaged ones to
-    ``origins``."""
+    """Return the number of artefacts and the faults of damaged ones."""
     artefacts = sorted(p for p in store.root.glob("*/*") if len(p.name) == 64)
     damages, places = {}, {path.name: path for path in artefacts}
     with TerminalProgress().task("artefacts read", total=len(artefacts)) as advance:
@@ -305,7 +302,7 @@ def _tell_of_trainings(items) -> None:
 
 
 def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
-    """Print the vectors of finished rows. Return those that were removed (if ``yes``) or could be."""
+    """Return the vectors of finished rows that were removed (if ``yes``) or could be."""
     from repro.running.discarding import finished_vectors
     from repro.store.leftovers import Leftover
 
@@ -323,7 +320,6 @@ def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
 
 
 def _print_item(item, is_gone: bool) -> bool:
-    """Print a line about an item and return ``is_gone``."""
     name = f"{item.path.parent.name}/{item.path.name.replace(item.fingerprint, item.fingerprint[:12])}"
     put(f"{item.kind}: {name}, {item.bytes:,} bytes{'' if is_gone else ' (in use, kept)'}")
     return is_gone

@@ -69,7 +69,6 @@ def _say(*sentences: str) -> None:
 
 
 def _write_scores(comparison, plan, store, results) -> None:
-    """Write the scores behind tables of special kinds."""
     from repro.writers.table_files import writer_of
 
     for (paper, table), cells in comparison.by_table().items():
