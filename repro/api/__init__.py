@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, product
+from itertools import product
 from numbers import Integral
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
@@ -145,8 +145,12 @@ def select(
     chosen_scale = scale if isinstance(scale, Scale) else scale_of(scale)
     places, cell_names = _split_names(names, (*tables, *_figure_owners(names, figures)), any_rows=bool(rows))
     shown_exhibits = [] if rows else [item for place in places for item in exhibits(*place)]
-    candidates = cells_named((), tables=(), rows=(), cells=cell_names) if cell_names else []
-    candidates += chain.from_iterable(_place_cells(*place, tuple(rows), shown_exhibits) for place in places)
+    candidates = cells_named(cells=cell_names) if cell_names else []
+    owners_of_exhibits = {item.owner for item in shown_exhibits}
+    for paper_names, owners in places:
+        cell_owners = tuple(owner for owner in owners if owner not in owners_of_exhibits)
+        if cell_owners or not owners:  # exhibits have no cells
+            candidates += cells_named(paper_names, tables=cell_owners, rows=tuple(rows))
     cells = list({c.id: c for c in candidates}.values())
     folders = workspace or Workspace.open()
     user_scale = chosen_scale if chosen_scale.by_user else None
@@ -178,7 +182,7 @@ def distinct_seeds(name: str, seeds: Sequence[int]) -> tuple[int, ...]:
 def _split_names(names: Names, owners: Names, *, any_rows: bool) -> tuple[list[tuple[Names, Names]], Names]:
     paper_names = _names_with_slashes(0, names)
     tables = (name.split("/") for name in _names_with_slashes(1, names))
-    places: list[tuple[tuple[str, ...], tuple[str, ...]]] = [((owner,), (table,)) for owner, table in tables]
+    places: list[tuple[Names, Names]] = [((owner,), (table,)) for owner, table in tables]
     if any((paper_names, owners, any_rows and not places, not names)):
         places.insert(0, (paper_names, owners))
     return places, _names_with_slashes(2, names)
@@ -187,15 +191,6 @@ def _split_names(names: Names, owners: Names, *, any_rows: bool) -> tuple[list[t
 def _names_with_slashes(slashes: int, names: Names) -> Names:
     """Return the names of papers (``slashes`` 0), tables (1) or cells (2)."""
     return tuple(name for name in names if min(name.count("/"), 2) == slashes)
-
-
-def _place_cells(names: Names, owners: Names, rows: Names, shown_exhibits: list[ShownExhibit]) -> list[Cell]:
-    """Return the cells of papers, or of their tables and ``rows``. Exhibits have none."""
-    exhibit_owners = {s.owner for s in shown_exhibits}
-    cell_owners = tuple(owner for owner in owners if owner not in exhibit_owners)
-    if owners and not cell_owners:
-        return []
-    return cells_named(names, tables=cell_owners, rows=rows, cells=())
 
 
 def _figure_owners(names: Names, numbers: Sequence[str]) -> list[str]:

@@ -66,18 +66,21 @@ def json_option(function: Callable) -> Callable:
     return format_option("json")(wrapped)
 
 
-def _repeatable_option(name: str, metavar: str, description: str) -> Callable:
-    how = {"metavar": metavar, "shell_complete": _completer(f"{name}s"), "help": description}
-    return click.option(f"--{name}", f"{name}s", multiple=True, **how)
+def repeatable_option(name: str, metavar: str, description: str) -> Callable:
+    """Return a decorator that adds a repeatable option, e.g. ``--row`` as ``rows``."""
+    complete = _completer(f"{name}s")
+    names = (f"--{name}", f"{name}s")
+    return click.option(*names, multiple=True, metavar=metavar, shell_complete=complete, help=description)
 
 
 def tables_option(description: str) -> Callable:
-    """Return the repeatable option ``--table N``."""
-    return _repeatable_option("table", "N", description)
+    """Return a decorator that adds the repeatable option ``--table N``."""
+    return repeatable_option("table", "N", description)
 
 
+PAPERS = click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=_completer("paper_names"))
 TABLE = tables_option("Only this table, e.g. 1 or figure-4 (repeatable).")
-ROW = _repeatable_option("row", "ROW", "Only this row or system, e.g. bm25neg.bert or bert (repeatable).")
+ROW = repeatable_option("row", "ROW", "Only this row or system, e.g. bm25neg.bert or bert (repeatable).")
 
 
 ALL = click.option("--all", "everything", is_flag=True, help="All tables of the named papers, or of all.")
@@ -88,7 +91,7 @@ OPTIONS = [
     ALL,
     scale_option(help="Scale of the run, e.g. full, small, tiny or mine.yaml. Verdicts need scale full."),
     click.option("--seeds", metavar="1,2,3", help="Fine-tuning seeds instead of the paper's."),
-    _repeatable_option(
+    repeatable_option(
         "reading",
         "ID=CHOICE",
         "Another value of an unspecified choice, e.g. bm25-parameters=anserini-tuned (repeatable).",

@@ -1,8 +1,11 @@
 """Print a comparison on the terminal and derive the exit status from it."""
 
-from collections import Counter
+from __future__ import annotations
+
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from repro.cli.obstacles import blocked_cell_lines, row_of
 from repro.cli.printing import say, say_each
@@ -15,6 +18,9 @@ from repro.store.results import Record, Results
 from repro.verdicts.compared import ComparedCell, Comparison, PairedTest
 from repro.verdicts.summary import Summary, first_of, published, summarise, unmeasured
 from repro.verdicts.verdict import FAILS
+
+if TYPE_CHECKING:
+    from repro.api.comparisons import ComparedCells
 
 
 def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
@@ -78,8 +84,11 @@ def show(
     cells = comparison.cells if chosen is None else chosen
     say_each(comparison.faults)
     if form in ("latex", "markdown"):
+        from repro.writers.table_files import table_texts
+
         compared = replace(comparison, cells=list(cells))
-        return _print_texts(compared, plan, store, results=results, form=form, **options)
+        texts = table_texts(compared, plan, store, results=results, form=form, **options)
+        return print("\n".join(file.text for file in texts), end="")
     if form == "terminal":
         return _show_tables(comparison, cells, recurrences, results, brief=brief, quiet=quiet)
     show_recurrences(recurrences)
@@ -124,12 +133,6 @@ def _cells_with_facts(
     return [cell | facts.get(cell["id"], {}) for cell in cells_as_json(comparison)]
 
 
-def _print_texts(comparison: Comparison, plan: Plan, store: Store, **options) -> None:
-    from repro.writers.table_files import table_texts
-
-    print("\n".join(file.text for file in table_texts(comparison, plan, store, **options)), end="")
-
-
 def show_paired(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
     """Print paired tests of our runs against runs by others, if there are any."""
     from repro.cli.printing import table
@@ -162,13 +165,9 @@ def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
     from repro.writers.terminal import compared_table
 
     for table_cells in Comparison(list(cells)).by_table().values():
-        if any(map(_is_worth_showing, table_cells)):
+        has_result = any(c.measured is not None or c.notes_at_full for c in table_cells)
+        if has_result or any(c.verdict.name in ("failed", "blocked") for c in table_cells):
             print_laid_out(compared_table(comparison, table_cells))
-
-
-def _is_worth_showing(c: ComparedCell) -> bool:
-    has_result = c.measured is not None or c.verdict.name in ("failed", "blocked")
-    return has_result or bool(c.notes_at_full)
 
 
 def show_recurrences(recurrences: Sequence[Recurrence]) -> None:
@@ -229,18 +228,13 @@ def legends(comparison: Comparison) -> list[str]:
 def _released(comparison: Comparison, counts: Summary, results: Results | None) -> list[str]:
     if results is None or results.release is None:
         return []
-    records = _records_by_cell(Results(results.release), comparison)
-    counted = [c for c in published(comparison.cells) or comparison.cells if c.measured is not None]
-    number = sum(all(r in records.get((c.scale, c.cell.id), ()) for r in c.records) for c in counted)
-    return [f"{number} of {counts.measured} numbers come with the suite."] if number else []
-
-
-def _records_by_cell(release: Results, comparison: Comparison) -> dict[tuple[str, str], list[Record]]:
-    records: dict[tuple[str, str], list[Record]] = {}
+    release, records = Results(results.release), defaultdict[tuple[str, str], list[Record]](list)
     for scale, name in {(c.scale, c.cell.paper.name): None for c in comparison.cells}:
         for record in release.read(scale, name):
-            records.setdefault((scale, record.cell), []).append(record)
-    return records
+            records[scale, record.cell].append(record)
+    counted = [c for c in published(comparison.cells) or comparison.cells if c.measured is not None]
+    number = sum(all(r in records[c.scale, c.cell.id] for r in c.records) for c in counted)
+    return [f"{number} of {counts.measured} numbers come with the suite."] if number else []
 
 
 def _count(number: int, noun: str) -> str:
@@ -263,6 +257,13 @@ def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: boo
         *(f"{text} [{first_of(cells, 3)}]" for text, cells in lines.items()),
         *(f"no tests between rows: {reason}" for reason in untested_reasons),
     ]
+
+
+def problems(cells: ComparedCells) -> tuple[list[str], int]:
+    """Return sentences on failed and blocked cells, and the exit status of their run."""
+    sentences = notices(cells.comparison, list(cells))
+    found = [sentence for sentence in sentences if sentence.startswith(("failed", "blocked"))]
+    return found, status(cells.comparison, strict=False, outcome=cells.outcome)
 
 
 def _doubts(cells: Sequence[ComparedCell]) -> dict[str, list[str]]:

@@ -73,7 +73,7 @@ def cells_of_run(run: PublicRun, cells: Iterable[Cell]) -> tuple[list[Cell], lis
 
 def scorable_cells() -> list[Cell]:
     """Return the numeric cells of all result tables that a run can be scored for."""
-    return only_scorable(select((), tables=(), rows=(), cells=()))
+    return only_scorable(select())
 
 
 def only_scorable(cells: Iterable[Cell]) -> list[Cell]:

@@ -201,7 +201,7 @@ def both(repro, file, toy, folders, judged):
     """A cell with a stored run of ours, made up, and an imported one that answers a query less."""
     toy.write_text(CELLS.replace("label: BM25,", "label: BM25, recipe: words, with: {depth: 10},"))
     papers.cache_clear()
-    made = plan(select((), tables=(), rows=(), cells=(NEAR,)), scale=scale("full"), machine=Machine())
+    made = plan(select(cells=(NEAR,)), scale=scale("full"), machine=Machine())
     text = file.read_text()
 
     def ours(out):

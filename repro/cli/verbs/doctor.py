@@ -14,12 +14,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from repro.api import select
-from repro.cli import completion, verdicts
+from repro.cli import verdicts
 from repro.cli.groups import views
-from repro.cli.options import ROW, TABLE, json_option
+from repro.cli.obstacles import row_of
+from repro.cli.options import PAPERS, ROW, TABLE, json_option
 from repro.cli.printing import emit_json, say, table
 from repro.graph import walk
 from repro.locations import Locations, data_folder
@@ -31,7 +30,6 @@ from repro.store.disk import write_whole
 
 if TYPE_CHECKING:
     from repro.manifest.cells import Cell
-    from repro.running.workspace import Workspace
 
 command = views(
     "doctor",
@@ -96,7 +94,7 @@ Examples:
   repro doctor smoke                       one trained row and BM25
   repro doctor smoke PAPER --table 1       every row of a table""",
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@PAPERS
 @TABLE
 @ROW
 def smoke(names, tables, rows):
@@ -129,12 +127,10 @@ def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]
     selection = select(*cell_names, tables=tables, rows=rows, scale=SCALE, workspace=workspace)
     cells = measure(selection, progress=TerminalProgress())
     stages = Counter(node.stage for node in cells.outcome.run) if cells.outcome else Counter()
-    row_names = dict.fromkeys(c.cell.id.rpartition("/")[0] for c in cells if c.measured is not None)
+    row_names = dict.fromkeys(row_of(c) for c in cells if c.measured is not None)
     lines = [f"stages: {', '.join(f'{number} {stage}' for stage, number in stages.items())}"]
-    lines += [f"scored: {row}" for row in row_names]
-    notices = verdicts.notices(cells.comparison, list(cells))
-    lines += [notice for notice in notices if notice.startswith(("failed", "blocked"))]
-    return lines, verdicts.status(cells.comparison, strict=False, outcome=cells.outcome)
+    problems, status = verdicts.problems(cells)
+    return [*lines, *(f"scored: {row}" for row in row_names), *problems], status
 
 
 def _cheapest_cells(workspace) -> list[str]:

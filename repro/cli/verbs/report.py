@@ -8,9 +8,8 @@ from pathlib import Path
 
 import click
 
-from repro.cli import completion
 from repro.cli.groups import views
-from repro.cli.options import scale_option, selecting_everything
+from repro.cli.options import PAPERS, scale_option, selecting_everything
 from repro.cli.printing import say, say_each
 from repro.errors import UsageError
 from repro.locations import CHECKOUT
@@ -39,7 +38,7 @@ Examples:
 
 
 @command.command("page")
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@PAPERS
 @scale_option("scale_names", multiple=True, metavar="NAME", help="Only this scale, e.g. tiny (repeatable).")
 @click.option("-o", "--output", metavar="FILE", help="File to write, by default report.html for HTML.")
 @click.option("--open", "opened", is_flag=True, help="Show the page in the browser.")
@@ -63,19 +62,18 @@ def page(names, scale_names, output, opened, form, readme):
         raise UsageError("--readme cannot be combined with other options")
     if markdown and any((opened, scale_names[1:])):
         raise UsageError("--format markdown cannot be combined with --open or a second --scale")
-    path = (
-        target(readme or output or "report.html", is_there=bool(readme)) if output or not markdown else None
-    )
-    workspace = Workspace.open()
-    cells = select(names, tables=(), rows=(), cells=())
+    file = readme or output or ("" if markdown else "report.html")
+    path = target(file, is_there=bool(readme)) if file else None
+    workspace, cells = Workspace.open(), select(names)
     if readme:
         return _renew(path, workspace, cells)
     if markdown:
-        return _emit(_summary(workspace, cells, *(scale_names or ("full",))), path)
+        text = _summary(workspace, cells, *(scale_names or ("full",)))
+        return _write(text, path) if path else print(text, end="")
     for name, text in _pages(workspace, cells, scale_names, path).items():
         _write(text, path.with_name(name))
-    if opened:
-        _open(path)
+    if opened and not webbrowser.open(path.resolve().as_uri()):
+        print(f"no browser could be started. Open {path} yourself.", file=sys.stderr)
 
 
 def target(file: str, *, is_there: bool = False) -> Path:
@@ -87,18 +85,6 @@ def target(file: str, *, is_there: bool = False) -> Path:
     if not required_path.exists():
         raise UsageError(f"{required_path}: No such file or directory. Make it or name another.")
     return path
-
-
-def _open(path: Path) -> None:
-    if not webbrowser.open(path.resolve().as_uri()):
-        print(f"no browser could be started. Open {path} yourself.", file=sys.stderr)
-
-
-def _emit(text: str, path: Path | None) -> None:
-    if path:
-        _write(text, path)
-    else:
-        print(text, end="")
 
 
 def _write(text: str, path: Path) -> None:
@@ -180,8 +166,7 @@ def figures(selection):
     folder = results.root / "figures" / selection.scale
     with translated_errors(results.root, "results folder", "--results or REPRO_RESULTS"):
         folder.mkdir(parents=True, exist_ok=True)
-        hours = training_hours(plan, store)
-        curves = draw_curves(cells, folder, hours=hours)
+        curves = draw_curves(cells, folder, hours=training_hours(plan, store))
         paths = [*curves, *draw_exhibits(plan, store, folder)]
     for path in paths:
         print(path)
@@ -196,7 +181,7 @@ Examples:
   repro report site -o docs/tables
   repro report site PAPER --scale smoke -o DIR""",
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@PAPERS
 @click.option("-o", "--out", metavar="DIR", required=True, help="Folder of the pages.")
 @scale_option(default="tiny", help="Second scale of measurements, next to full.")
 def site(names, out, scale_name):
@@ -209,14 +194,9 @@ def site(names, out, scale_name):
 
     if scale_name == "full":
         raise UsageError("--scale full is always included. Name a smaller scale or remove --scale.")
-    workspace = Workspace.open()
-    cells = select(names, tables=(), rows=(), cells=())
-    full, rehearsal = (
-        judged_cells(
-            plan(cells, scale=scale(name), machine=workspace.machine), workspace.results, workspace.store
-        )
-        for name in ("full", scale_name)
-    )
+    workspace, cells = Workspace.open(), select(names)
+    plans = [_plan(workspace, cells, name) for name in ("full", scale_name)]
+    full, rehearsal = (judged_cells(plan, workspace.results, workspace.store) for plan in plans)
     folder = Path(out)
     with translated_errors(folder, "folder", "--out"):
         folder.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ import click
 
 from repro.cli import completion
 from repro.cli.groups import views
-from repro.cli.options import format_option, json_option, split_figures, tables_option
+from repro.cli.options import PAPERS, format_option, json_option, split_figures, tables_option
 from repro.cli.printing import emit_csv, emit_json, put, say, show, table
 from repro.errors import UsageError
 from repro.manifest.cells import cell, cells_of, count_in_words, every_cell, figure_of, table_of
@@ -147,7 +147,7 @@ def _entries(source: PublishedPaper) -> Iterator[tuple]:
 @command.command(
     "cells", epilog="\b\nExamples:\n  repro show cells PAPER\n  repro show cells --format csv > cells.csv"
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@PAPERS
 @format_option("csv", "json")
 def cells(names, form):
     """List every numeric result cell of the papers, one a line."""
@@ -167,7 +167,7 @@ def cells(names, form):
     epilog="\b\nExamples:\n  repro show coverage\n"
     "  repro show coverage PAPER     with the reasons of cells that cannot be measured",
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@PAPERS
 @json_option
 def coverage(names, as_json):
     """Count measured and measurable cells by paper and table.

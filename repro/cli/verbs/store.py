@@ -6,9 +6,8 @@ from itertools import product
 
 import click
 
-from repro.cli import completion
 from repro.cli.groups import views
-from repro.cli.options import json_option, scale_option
+from repro.cli.options import PAPERS, json_option, scale_option
 from repro.cli.printing import emit_json, put, say, table
 from repro.errors import UsageError
 from repro.locations import Locations
@@ -216,7 +215,7 @@ def _short(name: str) -> str:
     epilog="\b\nExamples:\n  repro store gc\n  repro store gc --yes\n  repro store gc PAPER --scale tiny\n"
     "  repro store gc --finished --yes",
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@PAPERS
 @scale_option(
     "scales_",
     metavar="SCALE",
