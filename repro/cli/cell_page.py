@@ -49,7 +49,6 @@ class CellPage:
     readings: list[tuple[Reading, str]]
     more: list[Reading]
     public_runs: list[PublicRun]
-    known: CellReadings
     results: Results
 
     @classmethod
@@ -57,12 +56,11 @@ class CellPage:
         """Collect the facts from the manifest, the records and the store."""
         from repro.verdicts.comparison import standings
 
-        cell_readings = CellReadings(workspace.machine)
+        known = CellReadings(workspace.machine)
         stands = standings(cell, workspace) if is_measured(cell) else []
-        more = list(cell_readings.under_other_choices(cell).values())
+        more = list(known.under_other_choices(cell).values())
         runs = [run for run in public_runs() if cell in cells_of_run(run, only_scorable([cell]))[0]]
-        weighed = cell_readings.weighed(cell)
-        return cls(cell, stands, weighed, more, runs, cell_readings, workspace.results)
+        return cls(cell, stands, known.weighed(cell), more, runs, workspace.results)
 
     @cached_property
     def parts(self) -> list[CellPart]:
@@ -85,52 +83,39 @@ class CellPage:
         if self.public_runs:
             commands["score a run"] = "repro import run --public DIR"
         elif cell in only_scorable([cell]):
-            commands["score a run"] = f"repro import run FILE {cell.id}{self._source_of_a_run}"
+            sources = [part.source_of_a_run for part in self.parts if part.source_of_a_run]
+            source = "".join(f" --source {quote(source)}" for source in sources[:1])
+            commands["score a run"] = f"repro import run FILE {cell.id}{source}"
         for part in self.parts:
             commands |= part.commands()
         is_blocked = any((s.scale, s.verdict.name) == ("full", "blocked") for s in self.stands)
         return dict(reversed(commands.items())) if is_blocked else commands
 
-    @property
-    def _source_of_a_run(self) -> str:
-        sources = filter(None, (part.source_of_a_run for part in self.parts))
-        return next((f" --source {quote(source)}" for source in sources), "")
-
     def as_json(self) -> dict:
         """Return all facts about the cell as plain values."""
         from repro.verdicts.plain_values import cell_as_json
 
-        facts = self.cell.as_json() | {"options": self.cell.options}
-        facts["standings"] = [cell_as_json(stand) for stand in self.stands]
-        facts["commands"] = list(self.commands.values())
-        facts["public_runs"] = [run.file for run in self.public_runs]
-        facts["readings"] = [reading.id for reading, _ in self.readings]
-        facts["changes"] = {reading.id: part for reading, part in self.readings}
-        facts["readings_under_other_choices"] = [reading.id for reading in self.more]
+        facts = self.cell.as_json() | {
+            "options": self.cell.options,
+            "standings": [cell_as_json(stand) for stand in self.stands],
+            "commands": list(self.commands.values()),
+            "public_runs": [run.file for run in self.public_runs],
+            "readings": [reading.id for reading, _ in self.readings],
+            "changes": {reading.id: part for reading, part in self.readings},
+            "readings_under_other_choices": [reading.id for reading in self.more],
+        }
         for part in self.parts:
             facts |= part.facts
-        facts["others"] = [note.as_json() for note in self.notes]
-        facts["note"] = self._note
-        return facts | self._judgement_facts
+        facts |= {"others": [note.as_json() for note in self.notes], "note": self._note}
+        if self.cell.column.dataset:
+            entry = dataset(self.cell.column.dataset)
+            rule = "ignored" if entry.ignore_identical_ids else "kept"
+            facts |= {"judged": entry.judgements, "identical_ids": rule}
+        return facts
 
     @property
     def _note(self) -> str:
         return self.cell.row.note or self.cell.column.note
-
-    @property
-    def _judgement_facts(self) -> dict:
-        if not self.cell.column.dataset:
-            return {}
-        entry = dataset(self.cell.column.dataset)
-        return {
-            "judged": entry.judgements,
-            "identical_ids": "ignored" if entry.ignore_identical_ids else "kept",
-        }
-
-    @property
-    def _lender_words(self) -> str:
-        lender = home(recipe_path(self.cell)) if self.cell.recipe else None
-        return f" of {lender.name}, which has the recipe" if lender not in (None, self.cell.paper) else ""
 
     def show(self, *, verbose: bool) -> None:
         """Print the page: first the results, then the readings."""
@@ -153,38 +138,31 @@ class CellPage:
         yield "published", f"{cell.printed.plain}{cell.printed.marks}{unit}"
         yield from (line for part in self.parts for line in part.below_published())
         for stand in self.stands:
-            yield stand.scale, _standing(stand)
-            if stand.data_without_digest:
-                yield "data", f"without a known digest: {', '.join(stand.data_without_digest)}"
-            if stand.libraries_not_compared:
-                yield "libraries", f"versions not compared: {', '.join(stand.libraries_not_compared)}"
-            for run in stand.imported:
-                doubts = "; ".join(map(str, run.doubts))
-                score = f"({run.measured:.4g})" if doubts else f"{run.measured:.4g}"
-                yield "run by others", f"{score} ({run.maker}), {run.verdict.name}{doubts and f'; {doubts}'}"
+            yield from _standing(stand)
         yield from (line for part in self.parts for line in part.below_measured())
         yield from _note_lines(self.notes, cell, verbose=verbose)
         for label, command in self.commands.items():
             yield label, command
             if label == "score a run":
                 yield from (("public run", f"{run.file} ({run.described})") for run in self.public_runs)
-        yield "recipe", _recipe_call(cell)
+        options = ", ".join(f"{name}={value!r}" for name, value in cell.options.items())
+        yield "recipe", f"{cell.recipe}({options})" if cell.recipe else ""
         yield "note", self._note
 
-    def _readings_by_part(self) -> dict[str, list[Reading]]:
-        return {part: [r for r, _ in pairs] for part, pairs in groupby(self.readings, key=lambda p: p[1])}
-
     def _show_readings(self, most: int | None) -> None:
-        parts = self._readings_by_part()
+        pairs = groupby(self.readings, key=lambda pair: pair[1])
+        parts = {part: [reading for reading, _ in group] for part, group in pairs}
         notes = parts.pop(PARTS[-1], [])
         number = sum(map(len, parts.values()))
         if number:
-            readings_word = "readings" if number > 1 else "reading"
-            lender = self._lender_words
-            print(f"\nthe number depends on {number} {readings_word}{lender}, the most important first")
-        for place, (part, readings) in enumerate(parts.items()):
-            gap = "\n" if place else ""
+            owner = (home(recipe_path(self.cell)) if self.cell.recipe else None) or self.cell.paper
+            lender = f" of {owner.name}, which has the recipe" if owner != self.cell.paper else ""
+            noun = "readings" if number > 1 else "reading"
+            print(f"\nthe number depends on {number} {noun}{lender}, the most important first")
+        gap = ""
+        for part, readings in parts.items():
             _print_readings(f"{gap}from {part} on", readings, most)
+            gap = "\n"
         if self.more:
             _print_readings("\nif one of these has another choice", self.more, most and 0)
         if notes:
@@ -200,21 +178,30 @@ def _definition(cell: Cell) -> str:
     return f" ({cell.column.measure} on {cell.column.dataset})" if cell.column.measure else ""
 
 
-def _standing(stand: ComparedCell) -> str:
+def _standing(stand: ComparedCell) -> Iterator[tuple[str, str]]:
+    yield stand.scale, _result(stand)
+    if stand.data_without_digest:
+        yield "data", f"without a known digest: {', '.join(stand.data_without_digest)}"
+    if stand.libraries_not_compared:
+        yield "libraries", f"versions not compared: {', '.join(stand.libraries_not_compared)}"
+    for run in stand.imported:
+        doubts = "; ".join(map(str, run.doubts))
+        score = f"({run.measured:.4g})" if doubts else f"{run.measured:.4g}"
+        yield "run by others", f"{score} ({run.maker}), {run.verdict.name}{doubts and f'; {doubts}'}"
+
+
+def _result(stand: ComparedCell) -> str:
     from repro.writers.grid import shown_measurement
 
+    verdict = f"{stand.verdict.name}: {stand.verdict.why}"
     if stand.measured is None:
-        reason = (
-            f"lacks {names_in_a_line(distinct_obstacles(stand.obstacles).names)}"
-            if stand.obstacles
-            else stand.verdict.why
-        )
-        return f"{stand.verdict.name}: {reason}"
+        lacking = names_in_a_line(distinct_obstacles(stand.obstacles).names)
+        return f"{stand.verdict.name}: lacks {lacking}" if lacking else verdict
     first = stand.records[0]
     seeds = f"mean of {len(stand.records)} seeds, " if len(stand.records) > 1 else ""
     basis = f"{seeds}{first.queries} queries of {', '.join(stand.measured_on)}, {first.recorded[:10]}"
     basis += f", only the first {stand.cut_at} documents per query" if stand.cut_at else ""
-    return f"{shown_measurement(stand)} ({basis}); {stand.verdict.name}: {stand.verdict.why}"
+    return f"{shown_measurement(stand)} ({basis}); {verdict}"
 
 
 def _note_lines(notes: Sequence[CellNote], cell: Cell, *, verbose: bool) -> Iterator[tuple[str, str]]:
@@ -228,11 +215,6 @@ def _note_lines(notes: Sequence[CellNote], cell: Cell, *, verbose: bool) -> Iter
         yield from (("value", str(note)) for note in shown)
         if len(notes) > len(shown):
             yield "values", f"{len(notes) - len(shown)} more with --verbose"
-
-
-def _recipe_call(cell: Cell) -> str:
-    options = ", ".join(f"{name}={value!r}" for name, value in cell.options.items())
-    return f"{cell.recipe}({options})" if cell.recipe else ""
 
 
 def _print_readings(heading: str, readings: Sequence[Reading], most: int | None) -> None:
@@ -249,12 +231,10 @@ def _print_readings(heading: str, readings: Sequence[Reading], most: int | None)
 def _print(label: str, value: str) -> None:
     from repro.writers.sheet import UNLIMITED
 
-    label, indent = visible(label), " " * 15
-    label_indent = f"{label:14} "
-    if len(label) > 14 and width() < UNLIMITED:
-        print(label)
-        label_indent = indent
-    how = textwrap.TextWrapper(
-        max(width(), 40), label_indent, indent, break_on_hyphens=False, break_long_words=False
-    )
-    print(how.fill(visible(value)))
+    label, indent = f"{visible(label):14} ", " " * 15
+    if len(label) > 15 and width() < UNLIMITED:
+        print(label.rstrip())
+        label = indent
+    wrapper = textwrap.TextWrapper(max(width(), 40), label, indent)
+    wrapper.break_on_hyphens = wrapper.break_long_words = False
+    print(wrapper.fill(visible(value)))

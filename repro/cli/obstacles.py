@@ -10,7 +10,7 @@ from repro.errors import visible
 from repro.locations import data_folder
 from repro.manifest.cells import count_in_words
 from repro.retrieval.datasets.fetching import amount
-from repro.running.cost.estimate import Estimate, Throughput, assumed_throughput, estimate, throughput
+from repro.running.cost.estimate import assumed_throughput, estimate, throughput
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle, distinct_obstacles
 from repro.running.runner import Outcome
@@ -64,46 +64,38 @@ def _requirement_lines(plan: Plan, store: Store, gpu: str | None) -> list[tuple[
     if obstacles.fetch:
         lines.append(("to fetch", amount(obstacles.fetch)))
     lines += [("to find", sentence) for sentence in obstacles.otherwise]
-    work = [("work", _work(cost, rates))] if any(STAGES[node.stage].heavy for node in cost.nodes) else []
-    return [*lines, *work, ("disk", f"about {cost.stored / GB:,.1f} GB of artefacts")]
-
-
-def _work(cost: Estimate, rates: Throughput) -> str:
-    remainder = f", without {len(cost.uncounted)} stages of unknown size" if cost.uncounted else ""
-    small = (cost.hours(cost.nodes) or 0.0) < 0.1
-    amount = "less than 0.1" if small else f"about {cost.hours_in_words(cost.nodes)}"
-    return f"{amount} {rates.unit} hours ({rates.basis}){remainder}"
+    if any(STAGES[node.stage].heavy for node in cost.nodes):
+        is_small = (cost.hours(cost.nodes) or 0.0) < 0.1
+        hours = "less than 0.1" if is_small else f"about {cost.hours_in_words(cost.nodes)}"
+        remainder = f", without {len(cost.uncounted)} stages of unknown size" if cost.uncounted else ""
+        lines.append(("work", f"{hours} {rates.unit} hours ({rates.basis}){remainder}"))
+    return [*lines, ("disk", f"about {cost.stored / GB:,.1f} GB of artefacts")]
 
 
 def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[str, str]]:
     lines = []
     if plan.lacking.fetch:
-        options = " ".join(f"--for {place}" for place in places)
-        place = str(data_folder()).replace(f"{Path.home()}/", "~/", 1)
-        lines.append((f"repro data fetch {options}", f"downloads the data into {place}, with your consent"))
+        folder = str(data_folder()).replace(f"{Path.home()}/", "~/", 1)
+        lines.append((_fetching(places), f"downloads the data into {folder}, with your consent"))
     if plan.scale.compares_with_paper:
         lines.append((f"repro run {words} --scale tiny", "runs it on embedded data"))
     return [*lines, (f"repro plan {words}", "lists the stages and their missing items")]
 
 
 def _lines(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str, str]]:
-    names_by_row = _names_by_row(cells, prefix)
-    shared = set.intersection(*map(set, names_by_row.values()))
-    common = [name for name in next(iter(names_by_row.values())) if name in shared]
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for row, names in names_by_row.items():
-        groups.setdefault(tuple(name for name in names if name not in common), []).append(row)
-    lines = [
-        (first_of(rows, ROWS), names_in_a_line(names) or "nothing else") for names, rows in groups.items()
-    ]
-    return ([("every row", names_in_a_line(common))] if common else []) + (lines if len(groups) > 1 else [])
-
-
-def _names_by_row(cells: Sequence[ComparedCell], prefix: str) -> dict[str, list[str]]:
     by_row: dict[str, list[Obstacle]] = {}
     for c in cells:
         by_row.setdefault(row_of(c).removeprefix(prefix), []).extend(c.obstacles)
-    return {row: distinct_obstacles(obstacles).names for row, obstacles in by_row.items()}
+    names_by_row = {row: distinct_obstacles(obstacles).names for row, obstacles in by_row.items()}
+    first, *others = names_by_row.values()
+    common = [name for name in first if all(name in names for names in others)]
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for row, names in names_by_row.items():
+        groups.setdefault(tuple(name for name in names if name not in common), []).append(row)
+    lines = [("every row", names_in_a_line(common))] if common else []
+    if len(groups) > 1:
+        lines += [(first_of(rows, ROWS), names_in_a_line(n) or "nothing else") for n, rows in groups.items()]
+    return lines
 
 
 def names_in_a_line(names: Sequence[str]) -> str:
@@ -122,20 +114,21 @@ def names_in_a_line(names: Sequence[str]) -> str:
 def blocked_cell_lines(comparison: Comparison) -> list[str]:
     """Return lines on the missing requirements of blocked rows, with remedies."""
     cells = [c for c in comparison.cells if c.obstacles and not c.cell.column.mean_of]
+    if not cells:
+        return []
     lacking = distinct_obstacles(o for c in cells for o in c.obstacles)
     if len(lacking.obstacles) == 1:
         [o] = lacking.obstacles
         return [f"blocked: {o} [{first_of([c.cell.id for c in cells], 3)}]"]
-    return [f"blocked: {rows}: {names}" for rows, names in _lines(cells)] + _remedies(cells) if cells else []
-
-
-def _remedies(cells: Sequence[ComparedCell]) -> list[str]:
-    lacking, places = distinct_obstacles(o for c in cells for o in c.obstacles), _places(cells)
-    lines = [*map(str, lacking.of_machine), *lacking.otherwise]
+    lines = [f"blocked: {rows}: {names}" for rows, names in _lines(cells)]
+    lines += [*map(str, lacking.of_machine), *lacking.otherwise]
     if lacking.fetch:
-        options = " ".join(f"--for {place}" for place in places)
-        lines.append(f"`repro data fetch {options}` downloads {amount(lacking.fetch)}")
+        lines.append(f"`{_fetching(_places(cells))}` downloads {amount(lacking.fetch)}")
     return lines
+
+
+def _fetching(places: Sequence[str]) -> str:
+    return " ".join(["repro data fetch", *(f"--for {place}" for place in places)])
 
 
 def _places(cells: Sequence[ComparedCell]) -> list[str]:

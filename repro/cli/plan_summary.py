@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from repro.cli.obstacles import GB, names_in_a_line
-from repro.cli.printing import say
+from repro.cli.printing import in_words, say
 from repro.graph import Node
 from repro.machine import system
 from repro.machine.system import size_in_words
@@ -41,20 +41,15 @@ def show_summary(
     if cost.nodes:
         lines += [f"to download: {downloads(cost)}", *_disk_lines(cost, root, discard, max_disk)]
         lines += [_work_line(cost), *_rehearsal_lines(cost), *device_notes(cost)]
-    for line in [
-        *lines,
-        *_uncounted_lines(cost),
-        _obstacle_line(plan, rows),
-        *_incomparable_lines(plan, rows),
-    ]:
+    lines += [*_uncounted_lines(cost), _obstacle_line(plan, rows), *_incomparable_lines(plan, rows)]
+    for line in lines:
         say(line)
 
 
 def refused_cell_lines(plan: Plan) -> list[str]:
     """Return a line on the cells without a measurement, by reason, if there are any."""
     reasons = refusals(plan.cells, plan.scale)
-    parts = ", ".join(f"{reason} ({number})" for reason, number in reasons.items())
-    return [f"not measured: {reasons.total()} cells. Reasons: {parts}"] if reasons else []
+    return [f"not measured: {reasons.total()} cells. Reasons: {in_words(reasons)}"] if reasons else []
 
 
 def downloads(cost: Estimate) -> str:
@@ -126,9 +121,9 @@ def _uncounted_lines(cost: Estimate) -> list[str]:
 
 def _obstacle_line(plan: Plan, rows: Sequence[dict]) -> str:
     number = sum(row["state"] == "blocked" for row in rows)
-    names = plan.lacking.names
     if not number:
         return "obstacles: none"
+    names = plan.lacking.names
     remainder = f" and {len(names) - FEW} more" if len(names) > FEW else ""
     return f"obstacles: {number} stages are blocked, lacking {names_in_a_line(names[:FEW])}{remainder}"
 
@@ -187,12 +182,10 @@ def device_notes(cost: Estimate) -> list[str]:
 def _largest_step(cost: Estimate) -> list[str]:
     trainings = [node for node in cost.nodes if node.stage in TRAININGS]
     largest = max(trainings, key=step_bytes, default=None)
-    if largest is None or step_bytes(largest) < GB:
+    if largest is None or (size := step_bytes(largest)) < GB:
         return []
     step = f"{largest.stage} {largest.params['objective']['name']}"
-    return [
-        f"memory of the GPU: about {step_bytes(largest) / GB:,.0f} GB for the largest step at once ({step})"
-    ]
+    return [f"memory of the GPU: about {size / GB:,.0f} GB for the largest step at once ({step})"]
 
 
 def _micro_batches(cost: Estimate, memory: float) -> list[str]:

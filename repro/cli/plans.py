@@ -59,17 +59,20 @@ def show_plan(
         show_summary(cost, rows, root, discard=discard, max_disk=max_disk)
         for line in progress:
             say(line)
-        if not rows:
-            return 0
-        if any(STAGES[node.stage].heavy for node in cost.nodes):
-            _show_papers(cost)
-        if by == "node":
-            _list_nodes(rows)
-        elif by == "stage":
-            _show_stages(cost, rows)
-        else:
-            _show_places(cost, by, discard)
+        if rows:
+            _show_rows(cost, rows, by, discard)
     return 4 if any(r["state"] == "blocked" for r in rows) else 0
+
+
+def _show_rows(cost: Estimate, rows: list[dict], by: str, discard: Sequence[str]) -> None:
+    if any(STAGES[node.stage].heavy for node in cost.nodes):
+        _show_papers(cost)
+    if by == "node":
+        _list_nodes(rows)
+    elif by == "stage":
+        _show_stages(cost, rows)
+    else:
+        _show_places(cost, by, discard)
 
 
 def _row(plan, cost: Estimate, node: Node, *, needed: bool) -> dict:
@@ -102,8 +105,8 @@ def _list_nodes(rows: list[dict]) -> None:
 
 
 def _show_stages(cost: Estimate, rows: list[dict]) -> None:
-    states = [state for state in STATES if any(r["state"] == state for r in rows)]
     counts = Counter((r["stage"], r["state"]) for r in rows)
+    states = [state for state in STATES if state in {state for _, state in counts}]
     lines = []
     for stage in dict(counts.keys()):
         nodes = [node for node in cost.nodes if node.stage == stage]
@@ -145,9 +148,8 @@ def _show_papers(cost: Estimate) -> None:
         finetunings = [node for node in nodes if node.stage == "finetune"]
         amounts = [_amount(cost, group) for group in (pretrainings, longest, finetunings, nodes)]
         rows.append([name, *amounts, "\n".join(map(str, stated_costs(paper(name))))])
-    unit = f"{cost.throughput.unit} hours" if cost.throughput else "FLOP"
     head = ["paper", "pre-training", "longest of it", "fine-tuning", "all", "cost stated in the paper"]
-    title = f"Estimated {unit} of the stages to run (shared stages in each paper)"
+    title = f"Estimated {_units(cost)[0]} of the stages to run (shared stages in each paper)"
     table(title, head, rows, right=(1, 2, 3, 4), multiline=True)
 
 
@@ -219,51 +221,37 @@ def _node_as_plain(item: RehearsedNode) -> dict:
         "share": asdict(item.share) if item.share else None,
         "seconds": item.seconds,
         "a_second": item.rate,
-        "peak_bytes": item.peak_bytes,
-        "gpu_bytes": item.gpu_bytes,
-        "disk_bytes": item.disk_bytes,
+        **{name: getattr(item, name) for name in ("peak_bytes", "gpu_bytes", "disk_bytes")},
         "whole_hours": None if item.whole_seconds is None else item.whole_seconds / 3600,
-        "whole_peak_bytes": item.whole_peak_bytes,
-        "whole_disk_bytes": item.whole_disk_bytes,
-        "at_most": item.at_most,
+        **{name: getattr(item, name) for name in ("whole_peak_bytes", "whole_disk_bytes", "at_most")},
     }
 
 
 def _groups(nodes: list[RehearsedNode]) -> list[list[RehearsedNode]]:
     groups: dict[str, list[RehearsedNode]] = {}
     for item in nodes:
-        heavy = STAGES[item.node.stage].heavy
-        groups.setdefault(item.node.fingerprint if heavy else item.node.stage, []).append(item)
+        is_heavy = STAGES[item.node.stage].heavy
+        groups.setdefault(item.node.fingerprint if is_heavy else item.node.stage, []).append(item)
     return list(groups.values())
 
 
 def _line(group: list[RehearsedNode]) -> list[str]:
     first, is_single = group[0], len(group) == 1
-    done, whole = _shares(first) if is_single else ("", "")
+    share, rate = (first.share, first.rate) if is_single else (None, None)
+    disk = added(item.whole_disk_bytes for item in group)
     return [
         work_of(first.node) if is_single else f"{first.node.stage}, {len(group)} stages",
-        done,
+        f"{share.done:,.0f} {share.of}" if share else "",
         f"{sum(item.seconds for item in group):,.1f}",
         _largest_size(item.peak_bytes for item in group),
         _largest_size(item.gpu_bytes for item in group),
         f"{sum(item.disk_bytes for item in group) / MB:,.1f}",
-        _rate(first.rate if is_single else None),
-        whole,
+        "" if rate is None else f"{rate:,.{'3g' if rate < 100 else '0f'}}",
+        f"{share.whole:,.0f}" if share else "",
         _hours(group),
         _largest_size(item.whole_peak_bytes for item in group),
-        _total(item.whole_disk_bytes for item in group),
+        "?" if disk is None else f"{disk / GB:,.1f}",
     ]
-
-
-def _shares(item: RehearsedNode) -> tuple[str, str]:
-    share = item.share
-    return (f"{share.done:,.0f} {share.of}", f"{share.whole:,.0f}") if share else ("", "")
-
-
-def _rate(rate: float | None) -> str:
-    if rate is None:
-        return ""
-    return f"{rate:,.3g}" if rate < 100 else f"{rate:,.0f}"
 
 
 def _hours(group: list[RehearsedNode]) -> str:
@@ -275,11 +263,6 @@ def _hours(group: list[RehearsedNode]) -> str:
 def _largest_size(sizes: Iterable[Number]) -> str:
     largest = max((size for size in sizes if size is not None), default=None)
     return "" if largest is None else f"{largest / GB:,.1f}"
-
-
-def _total(sizes: Iterable[Number]) -> str:
-    size = added(sizes)
-    return "?" if size is None else f"{size / GB:,.1f}"
 
 
 def _summary(rehearsal: Rehearsal) -> str:

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TextIO
 
@@ -65,6 +66,11 @@ def say(sentence: object) -> None:
         return _held.append(sentence)
     sys.stdout.flush()  # to keep the order
     print(sentence, file=sys.stderr)
+
+
+def in_words(reasons: Counter[str]) -> str:
+    """Join reasons with their counts, e.g. "blocked (3), failed (1)"."""
+    return ", ".join(f"{reason} ({number})" for reason, number in reasons.items())
 
 
 def say_each(sentences: Iterable[str]) -> None:

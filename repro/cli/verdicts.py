@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from repro.cli.obstacles import blocked_cell_lines, row_of
-from repro.cli.printing import say, say_each
+from repro.cli.printing import in_words, say, say_each
 from repro.manifest.cells import by_count, count_in_words
 from repro.running.plan import Plan
 from repro.running.records import Recurrence, distances, equal_in_words
@@ -219,8 +219,8 @@ def _measured_in_words(cells: Sequence[ComparedCell]) -> str:
 def legends(comparison: Comparison) -> list[str]:
     """Return notes on cells without a measurement, superscripts and reported values."""
     reasons = unmeasured(comparison.cells)
-    parts = ", ".join(f"{reason} ({number})" for reason, number in reasons.items())
-    lines = [f"Not measured: {_count(reasons.total(), 'cell')}. Reasons: {parts}."] if reasons else []
+    number = _count(reasons.total(), "cell")
+    lines = [f"Not measured: {number}. Reasons: {in_words(reasons)}."] if reasons else []
     lines += [SUPERSCRIPTS] if comparison.tests else []
     return lines + ([NOTES] if any(c.notes_at_full for c in comparison.cells) else [])
 
