@@ -237,13 +237,16 @@ class OwnPlugin:
     def part_of_cell(self, cell: Cell, page: CellPage | None) -> CellPart | None:
         """Return the notes alone if there is no page."""
         if page is None:
-            return CellPart(_imported(self._target(self.notes))(cell)) if self.notes else None
-        return _imported(self._target(self.cell))(cell, page) if self.cell else None
+            return CellPart(self._call(self.notes, cell)) if self.notes else None
+        return self._call(self.cell, cell, page) if self.cell else None
 
     @answer
     def part_of_paper(self, sources: Sources) -> PaperPart | None:
         """Return the result of ``paper``."""
-        return _imported(self._target(self.paper))(sources) if self.paper else None
+        return self._call(self.paper, sources) if self.paper else None
+
+    def _call(self, place: str, *args: Any) -> Any:
+        return _imported(self._target(place))(*args)
 
     def _target(self, place: str) -> str:
         dot = "" if place.startswith(":") else "."
@@ -255,7 +258,7 @@ def _imported(target: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-_OWN = (  # the suite's plugins, in the order in which their parts are shown
+_OWN = (  # in the order in which their parts are shown
     OwnPlugin(
         "statements",
         verbs={
@@ -351,10 +354,8 @@ def ask() -> Any:
             manager.register(entry.load(), entry.name)
             manager.check_pending()
         except Exception as error:  # whatever the module of another package does while it is imported
-            why = f"{type(error).__name__}: {' '.join(str(error).split())}"
-            raise UsageError(
-                f"the installed plugin {entry.name!r} cannot be used ({why}); update or remove its package"
-            ) from None
+            why = f"({type(error).__name__}: {' '.join(str(error).split())}); update or remove its package"
+            raise UsageError(f"the installed plugin {entry.name!r} cannot be used {why}") from None
     return manager.hook
 
 

@@ -27,6 +27,9 @@ Examples:
 )
 
 
+WHAT = click.argument("what", metavar="CELL|FINGERPRINT", shell_complete=completion.cells)
+
+
 @command.command(
     "run",
     epilog="""\b
@@ -34,7 +37,7 @@ Examples:
   repro export run PAPER/1/ROW/dl19.ndcg10 -o run.trec.gz
   repro export run 3f2a… --annotate 0.2 > run.annotated.trec""",
 )
-@click.argument("what", metavar="CELL|FINGERPRINT", shell_complete=completion.cells)
+@WHAT
 @click.option(
     "--annotate",
     "schema",
@@ -91,7 +94,7 @@ Examples:
   repro export encoder PAPER/1/ROW/COLUMN --scale tiny -o DIR
   repro export encoder 3f2a… -o DIR                     the encoder of a run or score""",
 )
-@click.argument("what", metavar="CELL|FINGERPRINT", shell_complete=completion.cells)
+@WHAT
 @click.option("-o", "--output", required=True, metavar="DIR", help="New or empty folder.")
 @scale_option(help="Scale of the cell's record.")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), metavar="N", help="Seed, by default the paper's.")
