@@ -85,6 +85,9 @@ class Selection:
         readings: reading -> choice that replaces its default.
         workspace: the folders of artefacts, records and data.
         of_user: the scale from a user's file, if any.
+
+    Example:
+        >>> repro.select("PAPER/1", scale="tiny").plan()
     """
 
     cells: list[Cell]

@@ -123,7 +123,11 @@ class PublishedPaper:
 
 
 def papers() -> dict[str, PublishedPaper]:
-    """Return all papers by name, including those added by entry points."""
+    """Return all papers by name, including those added by entry points.
+
+    Example:
+        >>> list(repro.papers())
+    """
     return {name: PublishedPaper(source) for name, source in papers_at_hand().items()}
 
 

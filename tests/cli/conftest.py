@@ -18,6 +18,7 @@ from repro.cli import main
 from repro.manifest import papers as at_hand
 from repro.plugins.reports.reports import reports_of
 from repro.store import Store
+from repro.store.results import _digest
 from tests.once import made_once, take_what_is_finished
 
 CELL = "costa/1/sparse.bm25/dev.rr10"  # the cheapest cell that goes through every kind of stage but training
@@ -148,6 +149,13 @@ def measured(measured_once, folders) -> Path:
     return folders
 
 
+def rewrite_record(path: Path, **fields) -> None:
+    """Change fields of the only record of a file and sign it again."""
+    record = json.loads(path.read_text()) | fields
+    del record["sha256"]
+    path.write_text(json.dumps(record | {"sha256": _digest(record)}) + "\n")
+
+
 @pytest.fixture
 def refuse(monkeypatch):
     """``refuse(folder, number)``: from now on whatever would write below the folder fails with that errno."""
@@ -233,23 +241,15 @@ def report(toy):
     """``report(cell, *values)``: from now on somebody reports these fractions of a cell of the toy paper."""
 
     def write(cell: str, *values: str) -> None:
-        source = {
-            "who": "toolkit",
-            "name": "A toolkit",
-            "repository": "a/b",
-            "issue": 1,
-            "date": "2024-01-01",
-        }
-        shared = {
-            "cells": [cell],
-            "unit": "fraction",
-            "measure": "a measure",
-            "dataset": "a set",
-            "source": "a",
-        }
-        entries = [shared | {"value": value, "how": {"start": "checkpoint"}} for value in values]
-        content = {"sources": {"a": source}, "values": entries}
-        toy.with_name("others.yaml").write_text(json.dumps(content))  # which is YAML
+        entry = "\n- {cells: [%s], unit: fraction, measure: a measure, dataset: a set, source: a, value: '%s'"
+        entries = [entry % (cell, value) + ", how: {start: checkpoint}}" for value in values]
+        toy.with_name("others.yaml").write_text(f"{SOURCES}values:{''.join(entries)}\n")
         reports_of.cache_clear()
 
     return write
+
+
+SOURCES = """\
+sources:
+  a: {who: toolkit, name: A toolkit, repository: a/b, issue: 1, date: "2024-01-01"}
+"""

@@ -28,10 +28,6 @@ def test_people_see_places_values_and_explanations(repro):
     assert "evidence" in said and "another paper" in said
 
 
-def test_an_unknown_paper_is_named(repro):
-    assert "'cost'" in repro("audit", "cost").sentence
-
-
 def test_a_record_that_proves_itself_altered_is_an_error_of_its_paper(repro, folders):
     results = Results(folders / "results")
     results.append(

@@ -36,8 +36,18 @@ REFUSED = {
     "run costa --store ~nobody-of-that-name/x": "given for REPRO_STORE, is no path",
     f"plan cotsa {CELL}": r"'cotsa' is not a known paper. Did you mean costa",
     "plan costa --remember --by row": "--remember cannot be combined with --by",
-    "compare my.run costa --dataset tiny/passage/dev": "there is no run file 'my.run'",
-    "compare my.run costa/1 --strict": "--strict is for verdicts, which your rows do not have",
+    "compare my.run costa/1 --strict": "--strict is for verdicts, which your rows do not have. Remove --strict",
+    "compare costa --table 1 --scale tiny --seeds 1,1": "--seeds has 1 twice. Remove one",
+    "run costa --engine auto --jobs 0": "--jobs is 0, but must be 1 or more, e.g. --jobs 4$",
+    "run costa --engine local --jobs 0": "--jobs is 0, but must be 1 or more, e.g. --jobs 4$",
+    f"show readings costa {CELL}": "is a cell and cannot be combined with papers",
+    "show others nowhere": "'nowhere' is not a known paper",
+    "show others simlm/2/nowhere/dev.rr10": "simlm/2 has no row nowhere",
+    "audit claims cost": "'cost'",
+    "audit claims costa --scale huge": "'huge'",
+    "store gc --keep-days nan": "nan",
+    "store gc --keep-days inf": "inf",
+    "store gc --keep-days -1": "-1",
     "compare . costa": "is not a model directory",
     "run costa --rehearse --strict": "--rehearse cannot be combined with --strict",
     "store verify --store nowhere": "--store .*/nowhere is not a folder",
@@ -103,12 +113,6 @@ def test_an_unknown_name_is_one_sentence_with_the_known_ones_and_the_next_comman
     names = said.sentence.partition(f"Its {label}: " if label else "Known: ")[2]
     assert re.match(r"\S+(, \S+){0,9}( … and \d+ more)?\.( |$)", names) and command in names
     assert not (folders / "results").exists()
-
-
-@pytest.mark.parametrize("engine", ["auto", "local"])
-def test_a_number_of_jobs_below_one_is_refused_for_what_it_is(repro, engine):
-    said = repro("run", "costa", "--engine", engine, "--jobs", "0")
-    assert (said.status, said.sentence) == (2, "--jobs is 0, but must be 1 or more, e.g. --jobs 4")
 
 
 @pytest.mark.parametrize("line", REFUSED)
@@ -301,9 +305,7 @@ def test_whoever_is_asked_to_end_says_what_ctrl_c_makes_it_say(repro, monkeypatc
 
 def test_an_interrupted_run_says_so_in_one_sentence_and_leaves_no_process(start):
     psutil = pytest.importorskip("psutil")
-    child = start(
-        "run", "costa/1/sparse.bm25/dev.rr10", "-v", "--scale", "tiny"
-    )  # nothing heavy before Lucene
+    child = start("run", CELL, "-v", "--scale", "tiny")  # nothing heavy before Lucene
     begun = ""
     while "lucene_index" not in begun:  # its line ends when it does
         begun += (piece := child.stderr.read(1))

@@ -51,11 +51,6 @@ def test_a_broken_claim_is_one_sentence_with_its_line(repro, toy):
     assert said.status == 2 and "claims.yaml:2" in said.sentence and "has no column nowhere." in said.sentence
 
 
-def test_unknown_names_are_named(repro):
-    assert "'cost'" in repro("audit", "claims", "cost").sentence
-    assert "'huge'" in repro("audit", "claims", "costa", "--scale", "huge").sentence
-
-
 def test_what_others_report_judges_beside_the_paper_and_ours_and_changes_neither(repro, toy, report):
     toy.with_name("claims.yaml").write_text(
         CLAIMS.replace('bm25/dev", "1/other/dev', 'bm25/dl", "1/bm25/dev')

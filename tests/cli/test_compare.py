@@ -164,8 +164,8 @@ def test_comparing_a_run_writes_nothing(repro, other, measured):
     ("arguments", "words"),
     [
         (["no/such.trec", CELL], "there is no run file 'no/such.trec'"),
+        (["none.yaml", CELL], "none.yaml"),
         (["other.trec"], "--scale needs a paper's table"),
-        (["other.trec", CELL, "--strict"], "Remove --strict"),
         (["other.trec", CELL, "--measure", "AP"], "--measure cannot be combined with a paper's table"),
         (["other.trec", CELL, "--record"], "at full scale"),
         ([CELL, "--per-query"], "--per-query needs a run or an encoder of yours"),

@@ -152,24 +152,6 @@ def test_a_row_of_full_scale_only_is_not_run_below_it_and_says_why(encoders, rep
 
 
 @pytest.mark.parametrize(
-    "arguments, said",
-    [
-        (("--dataset", "tiny/passage/dev"), "--dataset needs a run or an encoder of yours"),
-        (("my.run", "--measure", "RR@10"), "name a table, e.g. PAPER/1"),
-        (("no/such.run", "--dataset", "msmarco-passage/dev/small"), "there is no run file 'no/such.run'"),
-        (("my.run", "--dataset", "x", "--scale", "full"), "--scale needs a paper's table"),
-        (("{}/m/model", "toy/1", "--measure", "RR"), "--measure cannot be combined with a paper's table"),
-        (("{}/none.yaml", "toy/1"), "none.yaml"),
-    ],
-)
-def test_what_cannot_be_compared_is_one_sentence(encoders, repro, tmp_path, arguments, said):
-    (tmp_path / "m").mkdir()
-    save_tiny_model(tmp_path / "m")
-    left = repro("compare", *(argument.format(tmp_path) for argument in arguments))
-    assert left.status == 2 and said in left.err.splitlines()[-1], left.err
-
-
-@pytest.mark.parametrize(
     "description, said",
     [
         ("model: {}/m/model\nquery_length: 1", "at least 3"),

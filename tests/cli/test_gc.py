@@ -135,12 +135,6 @@ def test_looking_at_a_read_only_store_is_allowed_and_removing_is_a_sentence(repr
     assert "its file system is read-only; name another with --store" in said.err
 
 
-@pytest.mark.parametrize("days", ["nan", "inf", "-1"])
-def test_days_that_are_no_number_are_refused(repro, days):
-    said = repro("store", "gc", "--keep-days", days)
-    assert said.status == 2 and days in said.sentence
-
-
 def test_what_lies_behind_a_record_stays_whatever_the_plan_would_ask_for_now(repro, measured, monkeypatch):
     def otherwise(self, node):  # as when the data have gone, and with them what they were known by
         return Node(node.stage, {**node.params, "identity": "unknown"}, node.inputs)

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from repro.store.seal import _checksum, damage, wrong_sizes
-from tests.cli.conftest import CELL
+from tests.cli.conftest import CELL, rewrite_record
 
 SELECTION = (CELL, "--scale", "tiny")
 
@@ -71,24 +71,13 @@ WRONG = [
 
 @pytest.mark.parametrize("environment", WRONG, ids=str)
 def test_a_record_with_an_environment_of_another_shape_is_refused(repro, measured, environment):
-    from repro.store.results import _digest
-
     path = measured / "results/records/tiny/costa.jsonl"
-    record = json.loads(path.read_text())
-    record["environment"] |= environment
-    record.pop("sha256")
-    path.write_text(json.dumps(record | {"sha256": _digest(record)}) + "\n")
+    rewrite_record(path, environment=json.loads(path.read_text())["environment"] | environment)
     for words in (("compare", *SELECTION), ("report", "costa", "--scale", "tiny", "-o", measured / "a.html")):
         said = repro(*words)
         assert said.status == 2 and "costa.jsonl:1: " in said.sentence and "environment" in said.sentence
 
 
 def test_a_record_of_countless_queries_is_refused(repro, measured):
-    from repro.store.results import _digest
-
-    path = measured / "results/records/tiny/costa.jsonl"
-    record = json.loads(path.read_text())
-    record["queries"] = 10**400
-    record.pop("sha256")
-    path.write_text(json.dumps(record | {"sha256": _digest(record)}) + "\n")
+    rewrite_record(measured / "results/records/tiny/costa.jsonl", queries=10**400)
     assert repro("compare", *SELECTION, "--format", "csv").status == 2

@@ -1,7 +1,5 @@
 """``repro show others`` and the line of ``repro show``."""
 
-import pytest
-
 from tests.cli.conftest import cells_of_line
 
 CELL = "simlm/2/dense.ance/dev.rr10"
@@ -30,13 +28,6 @@ def test_show_tells_what_others_report_of_a_cell(repro):
 
 def test_searches_say_where_was_looked_for_a_system(repro):
     assert any(line.startswith("ance  ") for line in repro("show", "others", "--searches").out.splitlines())
-
-
-@pytest.mark.parametrize("name", ["nowhere", "simlm/2/nowhere/dev.rr10"])
-def test_a_name_that_there_is_not_is_one_sentence(repro, name):
-    said = repro("show", "others", name)
-    assert said.status == 2
-    assert said.err.startswith("repro: ")
 
 
 def test_values_are_told_with_the_digits_of_the_published_one_and_no_exponent(repro, report):

@@ -37,11 +37,6 @@ def test_readings_are_filtered_by_kind_and_table(repro, options, kept):
     assert [row for row in every if row["kind"] in kept] == some
 
 
-def test_a_cell_and_a_paper_together_are_refused(repro):
-    said = repro("show", "readings", "costa", "costa/1/hardneg.costa/dev.rr10")
-    assert said.status == 2 and "is a cell and cannot be combined with papers" in said.sentence
-
-
 def test_behind_a_cell_are_the_readings_that_its_page_counts(repro):
     cell = "costa/1/hardneg.costa/dev.rr10"
     rows = repro("show", "readings", cell, "--format", "json").json

@@ -107,18 +107,8 @@ def test_mistakes_are_told_in_one_sentence_before_anything_is_judged(
 
 
 def test_latex_goes_where_it_is_asked_to(repro, folders):
-    said = repro(
-        "tables",
-        "costa",
-        "--table",
-        "7",
-        "--scale",
-        "tiny",
-        "--out",
-        folders / "out",
-        "--document",
-        folders / "all.tex",
-    )
+    places = ("--out", folders / "out", "--document", folders / "all.tex")
+    said = repro("tables", "costa", "--table", "7", "--scale", "tiny", *places)
     assert said.out == f"{folders / 'out' / 'costa-table7.tex'}\n{folders / 'all.tex'}\n"
     table = (folders / "out" / "costa-table7.tex").read_text(encoding="utf-8")
     assert table in (folders / "all.tex").read_text(encoding="utf-8")
