@@ -255,8 +255,8 @@ def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
         _items(measurement.departures if measurement else {}) or "None.",
     ]
     if measurement and measurement.substitutes:
-        parts.append("Data that this machine lacks, so that another choice was taken:")
-        parts.append(_items(measurement.substitutes))
+        parts += ["Data that this machine lacks, so that another choice was taken:"]
+        parts += [_items(measurement.substitutes)]
     parts += ["## Scores", _scores(cells) or "None were recorded.", "## Data and licences", _data(model)]
     return "\n\n".join(parts) + "\n"
 
@@ -270,9 +270,8 @@ def _header(model: Node) -> str:
         "license": "other",
         "license_name": "of-its-data-and-weights",
     }
-    if base_models := _base_models(model):
-        header["base_model"] = base_models
-    return yaml.safe_dump(header, sort_keys=False)
+    base_models = _base_models(model)
+    return yaml.safe_dump(header | ({"base_model": base_models} if base_models else {}), sort_keys=False)
 
 
 def _base_models(model: Node) -> list[str]:

@@ -100,8 +100,8 @@ Examples:
 def smoke(names, tables, rows):
     """Run two steps of every stage on toy data and print a Markdown summary, e.g. for $GITHUB_STEP_SUMMARY.
 
-    The default is the cheapest trained row and BM25. Nothing is stored. Exit status 3: a stage failed.
-    Exit status 4: a requirement is missing.
+    The default is the cheapest trained row and BM25. Nothing is stored. Exit status 3: a stage failed. 4: a
+    requirement is missing.
     """
     return tell(lambda workspace: run_rows(names, tables, rows, workspace))
 
@@ -136,11 +136,10 @@ def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]
 def _cheapest_cells(workspace) -> list[str]:
     bm25 = bm25_cells()[0]
     table = select(f"{bm25.paper.name}/{bm25.table.id}", scale=SCALE, workspace=workspace)
-    parts: dict[str, list] = {}
+    stages: dict[str, list[str]] = {}
     for m in table.plan().measurements:
         if m.cell.column.dataset == bm25.column.dataset and m.cell.role != "reference":
-            parts.setdefault(m.cell.id, []).extend(m.parts)
-    stages = {cell: [node.stage for node in walk(nodes)] for cell, nodes in parts.items()}
+            stages[m.cell.id] = [node.stage for node in walk(m.parts)]
     training_cells = [cell for cell in stages if "finetune" in stages[cell]]
     return [bm25.id, min(training_cells, key=lambda cell: len(stages[cell]))]
 
@@ -168,16 +167,12 @@ def calibrate():
     with translated_errors(artefact_store.root):
         write_whole(path, json.dumps(rates, indent=1) + "\n")
     model, peak = rates["model"], rates["matrix_product_flops_per_second"]
-    print(
-        f"{rates['name']}, {rates['precision']}; BERT of {model['layers']} layers, "
-        f"width {model['hidden_size']}, texts of {model['length']} tokens"
-    )
+    shape = "BERT of {layers} layers, width {hidden_size}, texts of {length} tokens".format(**model)
+    print(f"{rates['name']}, {rates['precision']}; {shape}")
     for kind in ("training", "encoding"):
-        rate = rates[kind]["flops_per_second"]
-        print(
-            f"{kind}: {rates[kind]['tokens_per_second']:,.0f} tokens/s, {rate / 1e9:,.0f} GFLOP/s, "
-            f"{rate / peak:.0%} of the matrix product's"
-        )
+        tokens, rate = rates[kind]["tokens_per_second"], rates[kind]["flops_per_second"]
+        share = f"{rate / peak:.0%} of the matrix product's"
+        print(f"{kind}: {tokens:,.0f} tokens/s, {rate / 1e9:,.0f} GFLOP/s, {share}")
     print(f"matrix product: {peak / 1e9:,.0f} GFLOP/s")
     print(f"saved in {path}")
 

@@ -51,9 +51,8 @@ Examples:
 def run(what, schema, output, scale_name):
     """Write the TREC run of a measured cell, or of a run or evaluation named by its fingerprint.
 
-    If a cell has several records, one with default readings and the paper's seed is preferred, and runs by
-    others come last. Standard error names the chosen record. pytrec_eval, ir_measures and ranx cannot read
-    annotated files.
+    Of several records, one with default readings and the paper's seed is preferred, and runs by others come
+    last. Standard error names the record. pytrec_eval, ir_measures and ranx cannot read annotated files.
     """
     from repro.exchange.run_export import stored_run
     from repro.verdicts.comparison import doubts_of
@@ -76,12 +75,10 @@ def _write(header: str, run, output) -> None:
 
     with run.open("rb") as source:
         if output is None:
-            sys.stdout.flush()
             sys.stdout.write(header)
             sys.stdout.writelines(line.decode() for line in source)
             return
-        opener = gzip.open if output.suffix == ".gz" else open
-        with opener(output, "wb") as target:
+        with (gzip.open if output.suffix == ".gz" else open)(output, "wb") as target:
             target.write(header.encode())
             shutil.copyfileobj(source, target)
 

@@ -49,8 +49,8 @@ def run(file, cells, source, toolkit, readings, public, form):
     """Score a run by others and record it for published cells.
 
     FILE is a TREC run or MS MARCO's qid-pid-rank (plain or gzipped, with or without ir_metadata), or JSON or
-    Parquet by ranx. Contradictions in the file are printed. A cell with a larger cutoff than the depth of
-    the run is refused. A run with another choice than the row gets no verdict.
+    Parquet by ranx. Contradictions in it are printed. A cutoff beyond the depth of the run is refused. A run
+    with another choice than the row gets no verdict.
     """
     from repro.cli.verdicts import show_recurrences
     from repro.exchange.run_import import Importer, Origin, import_public
@@ -70,13 +70,12 @@ def run(file, cells, source, toolkit, readings, public, form):
         origin = Origin(source, toolkit, readings=reading_choices(readings))
         imports = importer.add(Path(file), target_cells, origin=origin)
     _print_imports(imports, form)
-    contradictions = [item.added for item in imports if item.added and item.added.contradicted]
-    show_recurrences([Recurrence(a.record, a.contradicted) for a in contradictions])
+    added = [item.added for item in imports if item.added]
+    show_recurrences([Recurrence(a.record, a.contradicted) for a in added if a.contradicted])
 
 
 def _check_choice(file: str | None, cells, public: str | None, source, *origin) -> None:
-    is_whole = (not file and not cells and not any((source, *origin))) if public else (file and cells)
-    if not is_whole:
+    if any((file, cells, source, *origin)) if public else not (file and cells):
         raise UsageError("`repro import run` needs a FILE with its cells, or --public DIR alone")
     if file and not Path(file).is_file():
         raise UsageError(f"{file}: no such file")

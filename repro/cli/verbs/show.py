@@ -173,8 +173,8 @@ def coverage(names, as_json):
     """Count measured and measurable cells by paper and table.
 
     Each published number counts once, by its strongest way: training recipe, released checkpoint, imported
-    run, computed, not measurable. Numbers after a plus have no published value: points of figures, reference
-    rows, drawings, the suite's own study. The column settings counts those planned as published.
+    run, computed, not measurable. Numbers after a plus have no published value, e.g. points of figures. The
+    column settings counts those planned as published.
     """
     from repro.verdicts.coverage import refuse_open, still_asked, tallies, total
 

@@ -61,7 +61,7 @@ def verify(rebuild, sample, seed, verbose, as_json):
     """Read every artefact and record, and name those that are truncated, altered or doubtful.
 
     A record is doubtful if a newer one with its fingerprint differs, or if its date is in the future. Records
-    and imported runs are never removed. --deep recomputes a sample of every stage except trainings.
+    and imported runs are never removed. --deep omits trainings.
 
     Exit status 1: a recomputed artefact differs. 2: an artefact or record is damaged. 3: a stage failed.
     4: a requirement is missing.
@@ -201,8 +201,7 @@ def _print_origins(origins, verbose: bool) -> None:
 
 
 def _short(name: str) -> str:
-    stage, _, fingerprint = name.partition("/")
-    return f"{stage}/{fingerprint[:12]}"
+    return name[: -64 + 12]  # 12 of the 64 digits of the fingerprint
 
 
 @command.command(
@@ -229,12 +228,11 @@ def _short(name: str) -> str:
 def gc(names, scales_, keep_days, finished, yes):
     """List unused artefacts, and remove them with --yes.
 
-    The command keeps the artefacts that the cells of the named papers and scales need (default: all) with
-    default readings, the artefacts of their records (other seeds, other choices, significance tests), and
-    artefacts of missing data that a manifest names. It also keeps artefacts requested within --keep-days and
-    those that a running process builds or reads. Name the file of your own scale with --scale: otherwise its
-    artefacts without a record, e.g. trained weights, are removed by age. Interrupted attempts, locks and
-    notes are removed by age.
+    Kept are the artefacts that the cells of the named papers and scales need (default: all) with default
+    readings, those of their records, those of missing data that a manifest names, those requested within
+    --keep-days, and those that a running process builds or reads. Name the file of your own scale with
+    --scale: otherwise its artefacts without a record, e.g. trained weights, are removed by age, as are
+    interrupted attempts, locks and notes.
     """
     from repro.store.leftovers import any_old, leftovers
 
