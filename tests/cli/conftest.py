@@ -41,6 +41,12 @@ class Said:
         return line.removeprefix("repro: ")
 
     @property
+    def refusal(self) -> str:
+        """The one sentence of a command that was refused with status 2."""
+        assert self.status == 2, self
+        return self.sentence
+
+    @property
     def json(self):
         return json.loads(self.out)
 
@@ -71,10 +77,11 @@ def folders(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def repro(folders, monkeypatch, capsys):
-    """``repro(*arguments)`` in this process, as ``main`` runs it."""
+    """``repro("show costa", *arguments)`` in this process, as ``main`` runs it."""
 
     def call(*arguments) -> Said:
-        monkeypatch.setattr(sys, "argv", ["repro", *map(str, arguments)])
+        words = [word for text in arguments[:1] for word in text.split()]
+        monkeypatch.setattr(sys, "argv", ["repro", *words, *map(str, arguments[1:])])
         capsys.readouterr()
         with pytest.raises(SystemExit) as left:
             main()

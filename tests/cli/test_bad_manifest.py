@@ -87,7 +87,7 @@ BROKEN = {
 
 def test_the_toy_is_sound(repro, toy):
     assert {node["state"] for node in repro(*PLAN).json} == {"missing"}
-    assert [cell["id"] for cell in repro("show", "cells", "--format", "json").json] == [
+    assert [cell["id"] for cell in repro("show cells --format json").json] == [
         "toy/1/bm25/dev",
         "toy/1/bm25/dl",
         "toy/1/other/dev",
@@ -100,8 +100,7 @@ def test_a_broken_manifest_names_file_and_line(repro, toy, name):
     assert toy.read_text().count(old) == 1
     toy.write_text(toy.read_text().replace(old, new))
     said = repro(*PLAN)
-    assert said.status == 2
-    assert said.sentence.startswith(f"{toy}:{line}: ")
+    assert said.refusal.startswith(f"{toy}:{line}: ")
     assert words in said.sentence
 
 
@@ -119,8 +118,7 @@ def test_text_that_is_not_utf8_names_its_line(repro, toy):
 
 def test_an_empty_manifest_is_told(repro, toy):
     toy.write_text("")
-    said = repro("show")
-    assert said.status == 2 and said.sentence.startswith(f"{toy}:1: top level: ")
+    assert repro("show").refusal.startswith(f"{toy}:1: top level: ")
 
 
 @pytest.mark.parametrize(
@@ -140,9 +138,8 @@ def test_an_empty_manifest_is_told(repro, toy):
 def test_broken_readings_name_file_and_line(repro, toy, text, line, words):
     path = toy.with_name("readings.yaml")
     path.write_text(text)
-    said = repro("show", "readings", "toy")
-    assert said.status == 2
-    assert said.sentence.startswith(f"{path}:{line}: ") and words in said.sentence
+    said = repro("show readings toy")
+    assert said.refusal.startswith(f"{path}:{line}: ") and words in said.sentence
 
 
 # name: (what is replaced in recipes.py, by what, words of the sentence behind the recipe's name)

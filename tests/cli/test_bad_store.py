@@ -59,8 +59,7 @@ def test_a_home_that_is_not_there_has_a_remedy(repro, monkeypatch, verb):
 def test_a_store_that_cannot_be_written_is_refused_before_anything_runs(repro, folders, refuse, number):
     refuse(folders / "store", number)
     said = repro(*RUN)
-    assert said.status == 2
-    assert said.sentence == f"the store {folders}/store cannot be used: {WORDS[number]}--store or REPRO_STORE"
+    assert said.refusal == f"the store {folders}/store cannot be used: {WORDS[number]}--store or REPRO_STORE"
 
 
 @pytest.mark.parametrize("number", WORDS)
@@ -79,9 +78,7 @@ def test_results_that_cannot_be_written_are_refused_before_anything_runs(repro, 
 @pytest.mark.parametrize("line", [RUN, *LOOKING[1:3], ["store", "verify"]], ids=lambda line: line[0])
 def test_results_that_are_a_file_are_refused(repro, folders, line):
     (folders / "results").write_text("")
-    said = repro(*line)
-    assert said.status == 2
-    assert said.sentence.startswith(f"the results folder {folders}/results cannot be used: ")
+    assert repro(*line).refusal.startswith(f"the results folder {folders}/results cannot be used: ")
 
 
 @pytest.mark.parametrize("line", LOOKING, ids=lambda line: line[0])
@@ -111,7 +108,7 @@ def test_a_disk_that_fills_up_in_the_middle_of_a_stage_costs_nothing_that_was_do
     again = repro(*RUN)
     assert again.status == 4  # no Java
     assert "Ran 1 of " in again.err
-    assert repro("store", "verify").out == "3 artefacts read, 0 damaged\n"
+    assert repro("store verify").out == "3 artefacts read, 0 damaged\n"
 
 
 @pytest.mark.nightly
@@ -149,28 +146,26 @@ def test_a_damaged_artefact_is_named_by_verify_and_run_and_mended_on_request(rep
     victim = _only(measured / "store/evaluate")
     (victim / file).write_bytes(content)
     short = f"evaluate/{victim.name[:12]}"
-    checked = repro("store", "verify")
+    checked = repro("store verify")
     assert checked.status == 2
     assert checked.out.startswith(f"damaged: {short}: {words}")
     assert "6 artefacts read, 1 damaged\n" in checked.out
     refused = repro(*RUN)
-    assert refused.status == 2
-    assert refused.sentence.startswith(f"artefact {short} is damaged: {words}")
+    assert refused.refusal.startswith(f"artefact {short} is damaged: {words}")
     assert refused.sentence.endswith("`repro run --rebuild damaged` builds it again)")
     assert repro("stage", victim.name).status == 2
     mended = repro(*RUN, "--rebuild", "damaged")
     assert mended.status == 0 and "Ran 1 of " in mended.err
-    assert repro("store", "verify").status == 0
+    assert repro("store verify").status == 0
 
 
 def test_bytes_altered_behind_the_records_back_are_found_by_reading(repro, measured):
     scores = _only(measured / "store/evaluate") / "scores.json"
     scores.write_text("x" * scores.stat().st_size)
     refused = repro(*RUN)
-    assert refused.status == 2
-    assert refused.sentence.startswith(f"{scores}: damaged (")
+    assert refused.refusal.startswith(f"{scores}: damaged (")
     assert "`repro store verify --rebuild` removes the artefact" in refused.sentence
-    removed = repro("store", "verify", "--rebuild")
+    removed = repro("store verify --rebuild")
     assert removed.status == 0 and "scores.json is altered" in removed.out
     assert repro(*RUN).status == 0
 
@@ -181,8 +176,7 @@ def test_a_damaged_note_of_a_node_is_named(repro, measured, content):
     note = measured / "store" / "nodes" / f"{fingerprint}.json"
     note.write_text(content)
     said = repro("stage", fingerprint)
-    assert said.status == 2
-    assert said.sentence.startswith(f"{note} is damaged or of another version. Remove it")
+    assert said.refusal.startswith(f"{note} is damaged or of another version. Remove it")
 
 
 RECORDS = {
@@ -202,6 +196,4 @@ def test_a_corrupt_record_is_named_with_its_line(repro, measured, line, name):
         content = json.dumps({**json.loads(path.read_text()), **CHANGES[name]}).encode()
     with path.open("ab") as records:
         records.write(content + b"\n")
-    said = repro(*line)
-    assert said.status == 2
-    assert said.sentence.startswith(f"{path}:2: not a record: {words}")
+    assert repro(*line).refusal.startswith(f"{path}:2: not a record: {words}")

@@ -68,13 +68,13 @@ def encoders(toy):
 
 def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, folders, report):
     report("toy/1/best/dev", "0.8")
-    done = repro("run", "toy", "--table", "1", "--row", "random", "--scale", "tiny", "--format", "json")
+    done = repro("run toy --table 1 --row random --scale tiny --format json")
     assert done.status == 0, done.err
     measured = {cell["id"].rpartition("/")[2]: cell for cell in done.json if cell["measured"] is not None}
     assert set(measured) == {"dev", "recall", "average"} and measured["recall"]["measured"] > 1
     assert [measured[column]["cut_at"] for column in ("dev", "recall", "average")] == [None, 100, 100]
     to = folders / "exported"
-    said = repro("export", "encoder", "toy/1/random/dev", "--scale", "tiny", "-o", to)
+    said = repro("export encoder toy/1/random/dev --scale tiny -o", to)
     assert (said.status, said.out) == (0, f"{to}\n"), said.err
     records = (folders / "results/records/tiny/toy.jsonl").read_text()
     told = repro("compare", to, "toy", "--table", "1", "--scale", "tiny", "--format", "json")
@@ -95,7 +95,7 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     assert "invented passages (`tiny/passage`)" in card
     assert "| toy/1/random/recall | tiny | tiny/passage/dev | R@1000 |" in card
 
-    by_number = repro("export", "encoder", measured["dev"]["fingerprint"], "-o", folders / "again")
+    by_number = repro("export encoder", measured["dev"]["fingerprint"], "-o", folders / "again")
     assert by_number.status == 0, by_number.err
     weights = [(folders / name / "model.safetensors").read_bytes() for name in ("exported", "again")]
     assert weights[0] == weights[1]
@@ -117,10 +117,10 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     weights[-4000:] = bytes(byte ^ 0x55 for byte in weights[-4000:])
     (model / "model.safetensors").write_bytes(weights)
     refusal = f"artefact initialise/{model.parent.name[:12]} is damaged: model/model.safetensors is altered; "
-    out = repro("export", "encoder", "toy/1/random/dev", "--scale", "tiny", "-o", folders / "harmed")
-    assert out.status == 2 and out.sentence.startswith(refusal) and not (folders / "harmed").exists()
+    out = repro("export encoder toy/1/random/dev --scale tiny -o", folders / "harmed")
+    assert out.refusal.startswith(refusal) and not (folders / "harmed").exists()
     stored = repro("compare", model, "toy/1", "--scale", "tiny", "--format", "json")
-    assert stored.status == 2 and stored.sentence.startswith(refusal)
+    assert stored.refusal.startswith(refusal)
 
     description = folders / "encoder.yaml"
     description.write_text(f"model: {to}\npooling: cls\nquery_prefix: 'who '\nseparator: none\n")
@@ -145,7 +145,7 @@ def test_columns_whose_data_are_not_at_hand_are_left_out_of_an_encoder_s_row(enc
 
 
 def test_a_row_of_full_scale_only_is_not_run_below_it_and_says_why(encoders, repro):
-    done = repro("run", "toy", "--table", "1", "--row", "theirs", "--scale", "tiny", "--format", "json")
+    done = repro("run toy --table 1 --row theirs --scale tiny --format json")
     assert done.status == 0, done.err
     found = {(cell["verdict"], cell["why"]) for cell in done.json if cell["printed"] != "-"}
     assert found == {("not run", "a released checkpoint is measured at full scale only")}
@@ -168,11 +168,11 @@ def test_a_bad_description_of_an_encoder_is_one_sentence(encoders, repro, tmp_pa
     save_tiny_model(tmp_path / "m")
     (tmp_path / "encoder.yaml").write_text(description.format(tmp_path))
     left = repro("compare", tmp_path / "encoder.yaml", "toy/1")
-    assert left.status == 2 and said.format(tmp_path) in left.sentence
+    assert said.format(tmp_path) in left.refusal
 
 
 def test_an_encoder_that_is_nowhere_is_blocked_with_a_remedy(encoders, repro):
-    left = repro("compare", "no-body/no-thing", "toy/1")
+    left = repro("compare no-body/no-thing toy/1")
     assert left.status == 4 and "repro data fetch model:no-body/no-thing" in left.sentence
 
 
@@ -205,6 +205,6 @@ def test_a_cell_of_several_models_is_refused_with_their_names():
     ],
 )
 def test_what_cannot_be_exported_is_one_sentence(encoders, repro, tmp_path, what, said):
-    left = repro("export", "encoder", what, "--scale", "tiny", "-o", tmp_path / "out")
-    assert left.status == 2 and said in left.sentence
+    left = repro("export encoder", what, "--scale", "tiny", "-o", tmp_path / "out")
+    assert said in left.refusal
     assert not (tmp_path / "out").exists()

@@ -34,13 +34,12 @@ def test_local_processes_end_with_the_same_scores(repro, measured_once):
     ],
 )
 def test_mistakes_are_one_sentence(repro, options, sentence):
-    said = repro("run", *LINE, *options)
-    assert said.status == 2 and said.sentence.startswith(sentence)
+    assert repro("run", *LINE, *options).refusal.startswith(sentence)
 
 
 def test_beyond_a_budget_nothing_runs_and_the_status_is_4(repro, folders):
     line = "run costa --table 1 --row hardneg.bert --scale tiny --dry-run --format json"
-    said = repro(*line.split(), "--max-gpu-hours", "0", "--gpu", "v100")
+    said = repro(line, "--max-gpu-hours", "0", "--gpu", "v100")
     assert said.status == 4 and said.err.startswith("about 0.00 of 0 GPU hours (v100, 18% to 27%")
     states = {node["stage"]: node["state"] for node in said.json}
     assert states["pretrain"] == states["evaluate"] == "blocked" and states["corpus"] == "missing"
@@ -78,7 +77,7 @@ def test_calibrate_is_kept_and_plan_tells_hours(repro, folders, monkeypatch):
     before, real = torch.get_num_threads(), estimate.calibrate
     monkeypatch.setattr(estimate, "calibrate", lambda: real(seconds=0.01))
     monkeypatch.setattr(estimate, "SMALL", Shape(layers=1, hidden=64, intermediate=256, vocabulary=2000))
-    said = repro("doctor", "calibrate")
+    said = repro("doctor calibrate")
     assert said.status == 0 and torch.get_num_threads() == before
     rates = json.loads((folders / "store" / "calibration.json").read_text())
     assert rates["device"] in ("cpu", "cuda") and rates["name"] and rates["recorded"]
@@ -87,14 +86,14 @@ def test_calibrate_is_kept_and_plan_tells_hours(repro, folders, monkeypatch):
     assert each[0] == pytest.approx(3 * each[1])
     line = said.out.splitlines()[1]
     assert line.startswith(f"training: {rates['training']['tokens_per_second']:,.0f} tokens/s, ")
-    planned = repro("plan", "costa", "--table", "1", "--row", "hardneg.bert", "--scale", "tiny").err
+    planned = repro("plan costa --table 1 --row hardneg.bert --scale tiny").err
     unit = "GPU" if rates["device"] == "cuda" else "CPU"
     assert f" {unit} hours (" in planned and "calibrated" in planned
 
 
 def test_plan_tells_downloads_disk_and_hours_beside_the_papers_own(repro, monkeypatch):
     monkeypatch.setenv("COLUMNS", "1000")
-    said = repro("plan", "simlm", "--table", "1", "--gpu", "h100")
+    said = repro("plan simlm --table 1 --gpu h100")
     assert said.status == 4
     lines = said.err.splitlines()
     assert any(line.startswith("to download: ") and "checkpoints" in line for line in lines)
@@ -104,5 +103,5 @@ def test_plan_tells_downloads_disk_and_hours_beside_the_papers_own(repro, monkey
         for line in lines
     )
     assert "8 V100, 36 h = 288 GPU hours (§4.1, about 1.5 days)" in said.out
-    without = repro("plan", "simlm", "--table", "1").err
+    without = repro("plan simlm --table 1").err
     assert "measure this machine (`repro doctor calibrate`) or name a GPU with --gpu" in without

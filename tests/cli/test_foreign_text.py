@@ -48,8 +48,8 @@ def test_the_name_of_a_run_is_escaped_wherever_it_is_shown(repro, hostile_run, f
     said = [repro("compare", hostile_run, "toy", *formats)]
     assert "x1b" in said[0].out
     if form != "csv":
-        said.append(repro("import", "run", hostile_run, NEAR, "--source", "x", *formats))
-        said.append(repro("compare", "toy", *formats))
+        said.append(repro("import run", hostile_run, NEAR, "--source", "x", *formats))
+        said.append(repro("compare toy", *formats))
     for each in said:
         assert each.status in (0, 4)
         check(each.out, each.err)
@@ -92,6 +92,6 @@ def test_a_record_of_an_odd_commit_is_refused_with_its_line(repro, measured, pla
     path = measured / "results/records/tiny/costa.jsonl"
     environment = json.loads(path.read_text())["environment"] | {"commit": commit}
     rewrite_record(path, **{place: [commit] if place == "commits" else environment})
-    said = repro("compare", CELL, "--scale", "tiny")
-    assert said.status == 2 and said.sentence.startswith(f"{path}:1: ")
+    said = repro(f"compare {CELL} --scale tiny")
+    assert said.refusal.startswith(f"{path}:1: ")
     assert "not a hexadecimal commit" in said.sentence or (place, commit) == ("commits", 7)

@@ -39,7 +39,7 @@ def test_a_table_that_cannot_be_trained_here_is_answered_in_few_lines(repro, fol
 
 
 def test_the_commands_that_help_are_those_of_the_selection(repro):
-    out = repro("run", CELL, "--reading", "bm25-parameters=anserini-default").out
+    out = repro(f"run {CELL} --reading bm25-parameters=anserini-default").out
     assert f"repro run {CELL} --reading bm25-parameters=anserini-default --scale tiny" in out
     assert "Nothing of costa/1/sparse.bm25 can be measured" in out
 
@@ -57,7 +57,7 @@ def test_a_row_is_told_everything_that_it_lacks(repro):
 
 
 def test_at_another_scale_no_rehearsal_is_advised(repro):
-    out = repro("run", "costa", "--table", "4", "--scale", "small").out
+    out = repro("run costa --table 4 --scale small").out
     assert "--scale tiny" not in out and "  to find  text/wikipedia-sample: take it from" in out
 
 
@@ -76,7 +76,7 @@ def test_beside_what_ran_rows_are_told_everything_that_they_lack_and_the_one_com
 
 
 def test_what_is_not_trained_is_said_to_be_measured(repro, toy):
-    out = repro("run", "toy").out
+    out = repro("run toy").out
     assert out.startswith(
         "Nothing of toy/1/bm25 can be measured on this machine.\nBlocked: 2 published cells"
     )

@@ -36,7 +36,7 @@ def test_people_see_a_summary_and_a_line_a_node_where_they_ask_for_it(repro, fol
 
 
 def test_where_nothing_is_planned_the_reason_is_told_and_no_empty_table(repro):
-    said = repro("plan", "head_to_head", "--table", "figure-steps", "--scale", "tiny")
+    said = repro("plan head_to_head --table figure-steps --scale tiny")
     lines = said.err.splitlines()
     assert lines[0] == "57 cells of the suite's own study: 0 measurements at scale tiny"
     why = "measured only at scale curves or one like it"
@@ -46,7 +46,7 @@ def test_where_nothing_is_planned_the_reason_is_told_and_no_empty_table(repro):
 
 def test_cells_that_are_not_measured_at_the_scale_are_counted_beside_those_that_are(repro):
     rows = ("--row", "sparse.deepct", "--row", "sparse.bm25")
-    said = repro("plan", "costa", "--table", "1", *rows, "--scale", "tiny")
+    said = repro("plan costa --table 1", *rows, "--scale", "tiny")
     why = "expanded passages and term weights exist at full scale only"
     assert f"\nnot measured: 3 cells. Reasons: {why} (3)\n" in said.err
     assert said.err.startswith("7 published cells: 4 measurements") and "\nevaluate  " in said.out
@@ -59,7 +59,7 @@ def test_what_is_stored_is_not_needed(repro, measured):
 
 
 def test_what_is_missing_blocks_with_its_remedy_and_status_4(repro):
-    said = repro("plan", CELL, "--format", "json")
+    said = repro(f"plan {CELL} --format json")
     assert said.status == 4
     states = {node["stage"]: node for node in said.json}
     assert {node["state"] for node in said.json} == {"blocked"}
@@ -67,7 +67,7 @@ def test_what_is_missing_blocks_with_its_remedy_and_status_4(repro):
     assert corpus["cause"].startswith("the documents of msmarco-passage are not ")
     assert "repro data fetch msmarco-passage" in corpus["remedy"]
     assert corpus in states["evaluate"]["blocked"]
-    assert f"blocked: {corpus['cause']}; {corpus['remedy']}\n" in repro("plan", CELL, "--nodes").err
+    assert f"blocked: {corpus['cause']}; {corpus['remedy']}\n" in repro(f"plan {CELL} --nodes").err
 
 
 def test_nodes_are_noted_whatever_is_lacking_where_nothing_is_to_run(repro, folders, monkeypatch):
@@ -93,8 +93,7 @@ def test_what_was_measured_is_counted_without_its_store(repro, measured):
 
 def test_a_cell_beside_its_paper_narrows_the_selection(repro):
     assert (
-        repro("plan", "costa", *LINE, "--format", "json").json
-        == repro("plan", *LINE, "--format", "json").json
+        repro("plan costa", *LINE, "--format", "json").json == repro("plan", *LINE, "--format", "json").json
     )
 
 
@@ -112,7 +111,7 @@ def test_by_stage_is_a_line_a_stage_and_what_is_lacking_comes_first(repro):
     start = lines.index("by stage, with the cost of stages to run")
     assert cells_of_line(lines[start + 2]) == ["stage", "missing", "FLOP", "core hours", "GB"]
     assert [line.split()[:2] for line in lines[start + 4 : start + 10]] == [[s, "1"] for s in STAGES]
-    said = repro("plan", CELL)
+    said = repro(f"plan {CELL}")
     assert said.status == 4 and ["stage", "blocked"] in [line.split()[:2] for line in said.out.splitlines()]
     assert "obstacles: 6 stages are blocked, lacking msmarco-passage (documents, dev/small)\n" in said.err
     assert repro("plan", *LINE, "--by", "row", "--format", "json").status == 2
@@ -134,7 +133,7 @@ def test_the_peak_of_the_disk_is_told_with_what_would_go_and_whether_it_fits(rep
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=10**15))
 
     def told(*options):
-        said = repro("plan", "costa", "--table", "1", "--row", "hardneg.bert", *options).err
+        said = repro("plan costa --table 1 --row hardneg.bert", *options).err
         [line] = [line for line in said.splitlines() if line.startswith("disk: ")]
         peak = float(re.search(r"Peak[^:]*: ([0-9.,]+) GB", line)[1].replace(",", ""))
         return line, peak, said
@@ -159,7 +158,7 @@ def test_cells_without_a_verdict_are_told_with_why_and_what_to_do(repro):
         in said
     )
     assert "remove --reading bm25-parameters to compare them" in said
-    said = repro("plan", "costa", "--table", "1", "--row", "hardneg.costa").err
+    said = repro("plan costa --table 1 --row hardneg.costa").err
     assert re.search(
         r"not comparable with --reading \S+: 4 published cells, because \S+ is not here: get", said
     )

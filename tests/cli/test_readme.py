@@ -57,7 +57,7 @@ def test_what_the_tutorial_shows_is_printed(repro, monkeypatch, begin):
     excerpt = lacking.sub("", begin + text.partition("```")[0]).replace("…\n", "")
     counts = re.compile(r"\b\d+ (?=unspecified|statements|fails|untested)")  # which every new one changes
     shown = [line.rstrip() for line in counts.sub("n ", excerpt).splitlines()]
-    printed = counts.sub("n ", repro(*EXCERPTS[begin].split()).out).splitlines()
+    printed = counts.sub("n ", repro(EXCERPTS[begin]).out).splitlines()
     assert len(shown) > 5 and set(shown) <= {line.rstrip() for line in printed}
 
 

@@ -56,7 +56,7 @@ def test_records_of_ones_own_lie_in_the_users_data_and_what_came_with_the_suite_
     before = files(committed.root)
     assert "1 of 1 equal the record" in repro(*RUN).err
     repro(*RUN, "--seeds", "2")
-    repro("tables", "costa", "--table", "1", "--scale", "tiny")
+    repro("tables costa --table 1 --scale tiny")
     assert files(committed.root) == before
     own = measured / "user/repro-bench/results"
     assert [r.seed for r in Results(own).read("tiny", "costa")] == [2]

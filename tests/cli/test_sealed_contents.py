@@ -74,11 +74,11 @@ def _seal(root, name):
 @pytest.mark.parametrize("name", CONTENTS)
 def test_verify_names_contents_that_no_stage_writes_and_removes_them(repro, measured, name):
     folder = _seal(measured, name)
-    said = repro("store", "verify")
+    said = repro("store verify")
     assert said.status == 2 and "6 artefacts read, 1 damaged\n" in said.out
     line = said.out.splitlines()[0]
     assert line.startswith(f"damaged: evaluate/{folder.name[:12]}: ") and CONTENTS[name][1] in line
-    assert repro("store", "verify", "--rebuild").status == 0 and not folder.exists()
+    assert repro("store verify --rebuild").status == 0 and not folder.exists()
 
 
 SHOWING = [  # every outlet of measured numbers, with a word of its number of CELL

@@ -22,6 +22,6 @@ def test_a_variable_with_a_slip_is_told_and_another_programs_is_not(repro, monke
         list(misspelt([*VARIABLES, "REPRO_TEST_STORE", "REPRO_TEST_DATA", "REPRO_SLOW_TESTS", "PATH"])) == []
     )
     monkeypatch.setenv("REPRO_MICROBATCH", "4")
-    said = repro("show", "cells")
+    said = repro("show cells")
     assert said.status == 0
     assert said.err == "repro: the variable REPRO_MICROBATCH has no effect. Did you mean REPRO_MICRO_BATCH?\n"
