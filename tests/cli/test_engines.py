@@ -7,11 +7,11 @@ import pytest
 from repro.running.cost.shapes import Shape
 from tests.cli.conftest import CELL
 
-LINE = (CELL, "--scale", "tiny")
+LINE = f"{CELL} --scale tiny"
 
 
 def test_local_processes_end_with_the_same_scores(repro, measured_once):
-    said = repro("run", *LINE, "--engine", "local", "--jobs", "2")
+    said = repro(f"run {LINE} --engine local --jobs 2")
     assert said.status == 0, said.err
     assert "Ran 6 of 6 stages (6 without sharing)" in said.err
     from repro.locations import Locations
@@ -34,7 +34,7 @@ def test_local_processes_end_with_the_same_scores(repro, measured_once):
     ],
 )
 def test_mistakes_are_one_sentence(repro, options, sentence):
-    assert repro("run", *LINE, *options).refusal.startswith(sentence)
+    assert repro(f"run {LINE}", *options).refusal.startswith(sentence)
 
 
 def test_beyond_a_budget_nothing_runs_and_the_status_is_4(repro, folders):
@@ -49,23 +49,21 @@ def test_beyond_a_budget_nothing_runs_and_the_status_is_4(repro, folders):
 
 def test_a_plan_for_a_cluster_names_no_component_of_this_machine(repro, monkeypatch):
     monkeypatch.setenv("REPRO_JAVA_HOME", "/nonexistent")
-    assert repro("run", *LINE, "--dry-run").status == 4
-    said = repro("run", *LINE, "--dry-run", "--engine", "snakemake", "--format", "json")
+    assert repro(f"run {LINE} --dry-run").status == 4
+    said = repro(f"run {LINE} --dry-run --engine snakemake --format json")
     assert said.status == 0 and not any(node["blocked"] for node in said.json)
 
 
 def test_jobs_are_written_for_a_dry_run_by_snakemake(repro, folders, tmp_path):
-    said = repro("plan", *LINE, "--to", "snakemake", "-o", str(tmp_path / "jobs"))
+    said = repro(f"plan {LINE} --to snakemake -o", str(tmp_path / "jobs"))
     assert said.status == 0 and "6 jobs of 6 stages; " in said.err and "--dry-run" in said.err
     assert sorted(path.name for path in (tmp_path / "jobs").iterdir()) == ["Snakefile", "plan.json"]
-    assert repro("plan", *LINE, "--to", "snakemake").sentence.startswith(
-        "--to, -o and --shards belong together"
-    )
+    assert repro(f"plan {LINE} --to snakemake").sentence.startswith("--to, -o and --shards belong together")
 
 
 @pytest.mark.nightly
 def test_what_is_free_runs_within_any_budget(repro):
-    said = repro("run", *LINE, "--max-gpu-hours", "0", "--gpu", "v100")
+    said = repro(f"run {LINE} --max-gpu-hours 0 --gpu v100")
     assert said.status == 0 and "Ran 6 of " in said.err
 
 

@@ -8,7 +8,7 @@ import pytest
 from repro.store.seal import _checksum, damage, wrong_sizes
 from tests.cli.conftest import CELL, rewrite_record
 
-SELECTION = (CELL, "--scale", "tiny")
+SELECTION = f"{CELL} --scale tiny"
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_an_irregular_file_is_damage_at_every_outlet(repro, scores, name, kind):
     os.mkfifo(scores / name) if kind == "pipe" else (scores / name).symlink_to("/dev/null")
     assert damage(scores) == wrong_sizes(scores) != []
     assert repro("store verify").status == 2
-    said = repro("compare", *SELECTION)
+    said = repro(f"compare {SELECTION}")
     assert said.status == 0 and f"damaged: {scores}" in said.err
 
 
@@ -55,7 +55,7 @@ def test_records_in_a_pipe_are_refused(repro, measured):
     path = measured / "results/records/tiny/costa.jsonl"
     path.unlink()
     os.mkfifo(path)
-    assert "not a regular file" in repro("compare", *SELECTION).refusal
+    assert "not a regular file" in repro(f"compare {SELECTION}").refusal
 
 
 WRONG = [
@@ -72,11 +72,11 @@ WRONG = [
 def test_a_record_with_an_environment_of_another_shape_is_refused(repro, measured, environment):
     path = measured / "results/records/tiny/costa.jsonl"
     rewrite_record(path, environment=json.loads(path.read_text())["environment"] | environment)
-    for words in (("compare", *SELECTION), ("report", "costa", "--scale", "tiny", "-o", measured / "a.html")):
-        said = repro(*words)
+    for words in (f"compare {SELECTION}", f"report costa --scale tiny -o {measured}/a.html"):
+        said = repro(words)
         assert "costa.jsonl:1: " in said.refusal and "environment" in said.sentence
 
 
 def test_a_record_of_countless_queries_is_refused(repro, measured):
     rewrite_record(measured / "results/records/tiny/costa.jsonl", queries=10**400)
-    assert repro("compare", *SELECTION, "--format", "csv").status == 2
+    assert repro(f"compare {SELECTION} --format csv").status == 2

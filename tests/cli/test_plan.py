@@ -6,12 +6,12 @@ from types import SimpleNamespace
 
 from tests.cli.conftest import CELL, cells_of_line
 
-LINE = (CELL, "--scale", "tiny")
+LINE = f"{CELL} --scale tiny"
 STAGES = ["corpus", "lucene_index", "queries", "bm25", "qrels", "evaluate"]
 
 
 def test_nodes_come_inputs_first_with_state_and_fingerprint(repro):
-    said = repro("plan", *LINE, "--format", "json")
+    said = repro(f"plan {LINE} --format json")
     assert said.status == 0 and said.err == ""
     assert [node["stage"] for node in said.json] == STAGES
     for node in said.json:
@@ -20,7 +20,7 @@ def test_nodes_come_inputs_first_with_state_and_fingerprint(repro):
 
 
 def test_people_see_a_summary_and_a_line_a_node_where_they_ask_for_it(repro, folders):
-    said = repro("plan", *LINE, "--nodes")
+    said = repro(f"plan {LINE} --nodes")
     lines = said.err.splitlines()
     assert lines[:2] == [
         "1 published cell: 1 measurements at scale tiny",
@@ -53,7 +53,7 @@ def test_cells_that_are_not_measured_at_the_scale_are_counted_beside_those_that_
 
 
 def test_what_is_stored_is_not_needed(repro, measured):
-    assert {(node["state"], node["needed"]) for node in repro("plan", *LINE, "--format", "json").json} == {
+    assert {(node["state"], node["needed"]) for node in repro(f"plan {LINE} --format json").json} == {
         ("stored", False)
     }
 
@@ -92,14 +92,12 @@ def test_what_was_measured_is_counted_without_its_store(repro, measured):
 
 
 def test_a_cell_beside_its_paper_narrows_the_selection(repro):
-    assert (
-        repro("plan costa", *LINE, "--format", "json").json == repro("plan", *LINE, "--format", "json").json
-    )
+    assert repro(f"plan costa {LINE} --format json").json == repro(f"plan {LINE} --format json").json
 
 
 def test_seeds_and_readings_change_fingerprints(repro):
     def last(*options):
-        return repro("plan", *LINE, "--format", "json", *options).json[-1]["fingerprint"]
+        return repro(f"plan {LINE} --format json", *options).json[-1]["fingerprint"]
 
     assert last("--reading", "bm25-parameters=anserini-default") != last()
     assert last("--reading", "bm25-parameters=anserini-tuned") == last()  # the default
@@ -107,15 +105,15 @@ def test_seeds_and_readings_change_fingerprints(repro):
 
 
 def test_by_stage_is_a_line_a_stage_and_what_is_lacking_comes_first(repro):
-    lines = repro("plan", *LINE).out.splitlines()
+    lines = repro(f"plan {LINE}").out.splitlines()
     start = lines.index("by stage, with the cost of stages to run")
     assert cells_of_line(lines[start + 2]) == ["stage", "missing", "FLOP", "core hours", "GB"]
     assert [line.split()[:2] for line in lines[start + 4 : start + 10]] == [[s, "1"] for s in STAGES]
     said = repro(f"plan {CELL}")
     assert said.status == 4 and ["stage", "blocked"] in [line.split()[:2] for line in said.out.splitlines()]
     assert "obstacles: 6 stages are blocked, lacking msmarco-passage (documents, dev/small)\n" in said.err
-    assert repro("plan", *LINE, "--by", "row", "--format", "json").status == 2
-    assert repro("plan", *LINE, "--by", "row", "--nodes").status == 2
+    assert repro(f"plan {LINE} --by row --format json").status == 2
+    assert repro(f"plan {LINE} --by row --nodes").status == 2
 
 
 def test_by_table_and_row_each_is_counted_by_itself(repro):
@@ -165,9 +163,9 @@ def test_cells_without_a_verdict_are_told_with_why_and_what_to_do(repro):
 
 
 def test_programs_read_what_a_node_takes(repro):
-    for node in repro("plan", *LINE, "--format", "json").json:
+    for node in repro(f"plan {LINE} --format json").json:
         assert {"hours", "core_seconds", "bytes", "bytes_beside"} <= node.keys() and node["hours"] is None
-    known = repro("plan", *LINE, "--gpu", "h100", "--format", "json").json
+    known = repro(f"plan {LINE} --gpu h100 --format json").json
     assert all(node["hours"] == 0 for node in known)
     [index] = [node for node in known if node["stage"] == "lucene_index"]
     assert index["bytes"] > 0 and index["bytes_beside"] > 0 and index["core_seconds"] > 0
