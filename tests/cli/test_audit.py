@@ -1,4 +1,4 @@
-"""``repro audit``: what does not fit in papers, for people and programs."""
+"""``repro audit`` for people and programs."""
 
 from repro.manifest import papers as at_hand
 from repro.store.results import Record, Results

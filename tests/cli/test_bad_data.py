@@ -1,4 +1,4 @@
-"""A malformed collection fails the stage that reads it, with file and line, and holds back only what needs it."""
+"""A malformed collection fails the stage that reads it, with file and line."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Bad input gets one sentence and the right exit status: never a traceback, never a silent guess."""
+"""Bad input gets one sentence and the right exit status, never a traceback."""
 
 import io
 import os
@@ -144,7 +144,7 @@ def test_every_verb_has_help_with_examples_and_no_leftover_markup(repro, verb):
     said = repro(*verb, "--help")
     assert said.status == 0
     assert "Examples:\n  " in said.out
-    words = verb[:1] if verb[0] == "audit" else verb  # whose view is found by what is named
+    words = verb[:1] if verb[0] == "audit" else verb
     assert f"repro {' '.join(words)}" in said.out.split("Examples:")[1]
     assert "``" not in said.out
 
@@ -216,11 +216,11 @@ def test_without_a_network_a_download_is_one_sentence(start, folders, monkeypatc
     monkeypatch.setenv("REPRO_DATA", str(folders / "data"))
     monkeypatch.setenv("IR_DATASETS_HOME", str(folders / "irds"))
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")  # where nothing listens, network or not
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
     child = start("data", "fetch", "beir/fiqa", "--yes")
     out, err = child.communicate()
     assert (child.returncode, out) == (4, "")
-    description, *_, sentence = err.splitlines()  # of which a long path takes two
+    description, *_, sentence = err.splitlines()
     assert description.startswith("FiQA 2018: 17.9 MB to download")
     assert re.fullmatch(r"repro: beir/fiqa could not be downloaded \(\w+\); check the network .*", sentence)
     assert [path for path in (folders / "data").rglob("*") if path.is_file()] == []
@@ -230,13 +230,13 @@ def test_without_a_network_a_download_is_one_sentence(start, folders, monkeypatc
 def test_a_reader_that_goes_away_ends_what_is_read_without_a_word(start, line):
     child = start(*line.split())
     child.stdout.close()
-    child.stdout = None  # else communicate would read it
+    child.stdout = None
     _, err = child.communicate()
     assert (child.returncode, err) == (141, "")
 
 
 def test_a_run_whose_reader_goes_away_says_so_and_is_not_done(start, measured):
-    child = start("run", CELL, "--scale", "tiny")  # of which all is stored
+    child = start("run", CELL, "--scale", "tiny")
     child.stdout.close()
     child.stdout = None
     _, err = child.communicate()
@@ -293,7 +293,7 @@ def test_whoever_is_asked_to_end_says_what_ctrl_c_makes_it_say(repro, monkeypatc
     monkeypatch.setattr("repro.cli.cli", lambda **options: os.kill(os.getpid(), number))
     before = signal.signal(number, unheard)
     try:
-        said = repro("run costa"), repro("doctor smoke")  # of which the second keeps nothing
+        said = repro("run costa"), repro("doctor smoke")
         assert signal.getsignal(number) is unheard
     finally:
         signal.signal(number, before)
@@ -305,7 +305,7 @@ def test_an_interrupted_run_says_so_in_one_sentence_and_leaves_no_process(start)
     psutil = pytest.importorskip("psutil")
     child = start("run", CELL, "-v", "--scale", "tiny")  # nothing heavy before Lucene
     begun = ""
-    while "lucene_index" not in begun:  # its line ends when it does
+    while "lucene_index" not in begun:
         begun += (piece := child.stderr.read(1))
         assert piece, begun
     lucene = []
@@ -314,6 +314,6 @@ def test_an_interrupted_run_says_so_in_one_sentence_and_leaves_no_process(start)
     os.kill(child.pid, 2)
     out, err = child.communicate()
     assert (child.returncode, out) == (130, "")
-    sentences = [line for line in err.splitlines() if line.startswith("repro: ")]  # after what was begun
+    sentences = [line for line in err.splitlines() if line.startswith("repro: ")]
     assert sentences == ["repro: interrupted. The same command continues where it stopped."]
     assert psutil.wait_procs(lucene, timeout=10)[1] == []

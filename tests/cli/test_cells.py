@@ -1,4 +1,4 @@
-"""``repro show cells``: one line, object or record per numeric cell, the same ones whatever the form."""
+"""``repro show cells``: the same cells in each format."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ def test_json_and_csv_hold_every_numeric_cell_of_a_paper(repro, name):
     rows = list(csv.DictReader(io.StringIO(repro("show cells", name, "--format", "csv").out)))
     assert [row["id"] for row in rows] == [cell["id"] for cell in expected]
     assert [row["printed"] for row in rows] == [cell["printed"] for cell in expected]
-    assert all(None not in row for row in rows)  # no row longer than the header
+    assert all(None not in row for row in rows)
 
 
 def test_people_see_a_line_a_cell(repro, toy):

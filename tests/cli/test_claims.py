@@ -1,4 +1,4 @@
-"""``repro audit claims``: what papers state, judged by their own cells and by ours."""
+"""``repro audit claims``: statements of papers, judged by published and measured cells."""
 
 from repro.manifest.papers import papers
 from repro.plugins.statements.claims import claims_of
@@ -13,14 +13,14 @@ def test_every_statement_is_there_with_both_judgements(repro):
     rows = repro("audit claims --format json").json
     assert {row["paper"] for row in rows} == {n for n, p in papers().items() if claims_of(p)}
     assert {row["published"]["state"] for row in rows} == {"holds", "fails", "untested", "not judgeable"}
-    assert {row["ours"]["state"] for row in rows} == {"untested"}  # nothing is measured in this folder
+    assert {row["ours"]["state"] for row in rows} == {"untested"}
     assert len({row["id"] for row in rows}) == len(rows)
     assert "costa/claim/seven-percent-over-seed" in {row["id"] for row in rows}
     implausible = [row for row in rows if row["deviation"] and row["deviation"]["verdict"] == "implausible"]
     bold = [row["id"] for row in implausible if row["kind"] == "bold" and row["id"].startswith("costa/1/")]
-    assert bold == ["costa/1/bold/bm25neg.costa/dl19.ndcg10"]  # .635 beside .625, on 43 queries
+    assert bold == ["costa/1/bold/bm25neg.costa/dl19.ndcg10"]
     said = " ".join(repro("audit claims costa").out.split())
-    assert "implausible" in said and "significant)" in said  # one of eight bold numbers of Table 1
+    assert "implausible" in said and "significant)" in said
 
 
 def test_a_failing_claim_is_shown_with_the_cells_against_it(repro, toy):

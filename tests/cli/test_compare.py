@@ -59,7 +59,7 @@ def test_markdown_has_the_tests_and_how_deep_a_run_goes(repro, own, other):
     assert len(tests) == len(first["tests"]) + len(second["tests"]) == 4
     assert sum(f"| {test['p']:.3g} |" in "".join(tests) for test in first["tests"]) == 2
     assert first["beats"] == [] and second["beats"] == ["yours"]
-    [better] = [line for line in lines if line.startswith("| (u) run | ")]  # the letters of the terminal
+    [better] = [line for line in lines if line.startswith("| (u) run | ")]
     assert better.endswith("ᵗ |"), better
 
 
@@ -134,7 +134,7 @@ def test_a_run_stands_beside_print_and_is_kept_where_that_is_asked_for(
     assert round(found["value"], 4) == 0.5058
     assert [(test["by"], test["ties"]) for test in found["tests"]] == [("run by Anserini", 43)]
     kept = repro("compare", run, "costa", "--table", "1", "--row", "bm25", "--record")
-    assert kept.status == 0 and "1 new records, 1 in all" in kept.err, kept.err  # R@1000 looks deeper
+    assert kept.status == 0 and "1 new records, 1 in all" in kept.err, kept.err
     [record] = Results(folders / "results").read("full", "costa")
     assert (record.cell, record.origin["file"]) == (DL, run.name)
     refused = repro("compare", run, "costa", "--table", "1", "--record")
@@ -204,7 +204,7 @@ def test_csv_has_the_numbers_of_what_was_measured(repro, measured):
     assert float(row["measured"]) == found["measured"]
     assert [float(row["low"]), float(row["high"])] == found["interval"]
     assert found["interval"][0] < found["measured"] < found["interval"][1]
-    assert row["difference"] == row["published_inside"] == ""  # tiny is not compared
+    assert row["difference"] == row["published_inside"] == ""
 
 
 def test_what_fails_is_shown_alone_and_the_counts_are_of_all(repro, toy, folders):

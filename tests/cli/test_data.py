@@ -1,4 +1,4 @@
-"""``repro data``: what there is, whether it is sound, what fetching would bring."""
+"""``repro data``: collections, their faults and downloads."""
 
 import pytest
 
@@ -107,7 +107,7 @@ def test_everything_a_row_lacks_is_fetched_with_one_consent(repro, network, fold
     monkeypatch.setenv("REPRO_DATA", str(folders / "to-be-made"))
     said = repro("data fetch --for costa/1/sparse.bm25 --yes")
     assert said.status == 0 and set(network) == WANTED
-    assert "total: 3 collections (1.06 GB); into " in said.err  # dev/small comes in the corpus' archive
+    assert "total: 3 collections (1.06 GB); into " in said.err
 
 
 def test_a_table_brings_its_checkpoints_and_what_is_fetched_twice_comes_once(repro, network):

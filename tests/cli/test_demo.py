@@ -1,4 +1,4 @@
-"""``repro demo``: what is measured at once, what only with consent, and where to go on."""
+"""``repro demo``."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def test_bm25_is_measured_the_rest_is_told_and_nothing_is_fetched_without_consen
     assert (measured / "r.html").is_file() and str(measured / "r.html") in third
     commands = [line.strip() for line in third.split("Next:\n")[1].splitlines() if " repro " in line]
     assert [command.split()[1] for command in commands] == ["run", "show", "compare"]
-    for command in commands[:2]:  # the third wants a model
+    for command in commands[:2]:
         assert repro(*command.split()[1:], *(["--dry-run"] if "run " in command else [])).status in (0, 4)
     assert not (measured / "user" / "repro-bench" / "collections").exists()
 

@@ -1,4 +1,4 @@
-"""``repro export encoder``, and ``repro compare`` of an encoder: out of the store, and back to the same scores."""
+"""``repro export encoder``, and ``repro compare`` of the exported encoder."""
 
 import json
 
@@ -81,13 +81,13 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     assert told.status == 0, told.err
     assert {c["column"]: c["value"] for c in told.json} == {k: c["measured"] for k, c in measured.items()}
     assert [c["cut_at"] for c in told.json] == [None, 100, 100]
-    [test] = told.json[0]["tests"]  # against the very run that it was exported from
+    [test] = told.json[0]["tests"]
     assert (test["over"], test["by"], test["ties"]) == ("random", "measured", told.json[0]["queries"])
     assert "(by its repro.json)" in told.err
-    assert (folders / "results/records/tiny/toy.jsonl").read_text() == records  # comparing is no record
+    assert (folders / "results/records/tiny/toy.jsonl").read_text() == records
 
     card = (to / "README.md").read_text()
-    header = ModelCard.load(to / "README.md").data  # as the Hugging Face hub reads it
+    header = ModelCard.load(to / "README.md").data
     assert (header.language, header.library_name, header.license) == ("en", "sentence-transformers", "other")
     assert header.base_model is None and "dense-retrieval" in header.tags
     assert measured["dev"]["fingerprint"] in card and "pooling 'mean'" in card and "0." in card
@@ -100,11 +100,11 @@ def test_an_exported_encoder_reaches_the_scores_of_its_run(encoders, repro, fold
     weights = [(folders / name / "model.safetensors").read_bytes() for name in ("exported", "again")]
     assert weights[0] == weights[1]
 
-    first, second = (folders / "store/search").glob("*/run.trec")  # the row's, and the export's
+    first, second = (folders / "store/search").glob("*/run.trec")
     lines = [[line.split() for line in run.read_text().splitlines()] for run in (first, second)]
     scores = [{(query, document): float(score) for query, _, document, _, score, _ in run} for run in lines]
     assert scores[0].keys() == scores[1].keys() and len(scores[0]) > 1000
-    close(scores[1], scores[0], dtype="float32")  # batches are others
+    close(scores[1], scores[0], dtype="float32")
     judged = ("--dataset", "tiny/passage/dev", "--measure", "RR@10", "--measure", "R@1000")
     by_file = repro("compare", first, *judged, "--format", "json").json
     close(by_file[0]["value"], measured["dev"]["measured"])

@@ -1,4 +1,4 @@
-"""``repro run --engine …`` and budgets: the same cells by other ways."""
+"""``repro run --engine …`` and budgets."""
 
 import json
 

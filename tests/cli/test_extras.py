@@ -1,4 +1,4 @@
-"""Verbs without the packages of extras: each works, or names the extra in one sentence."""
+"""Verbs without the packages of extras work, or name the extra in one sentence."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""``repro report figures``, and the selection of what is plotted or shown rather than tabled."""
+"""``repro report figures``, and the selection of figures."""
 
 POINT = "costa/figure-4/bm25/dev.rr10"
 

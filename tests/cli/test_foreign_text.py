@@ -1,4 +1,4 @@
-"""Text from files, records and peers reaches every outlet as one visible line without a command in it."""
+"""Text from files, records and peers is printed as one visible line without a command in it."""
 
 import json
 
@@ -88,7 +88,7 @@ def test_a_hostile_commit_of_a_peer_is_shown_nowhere(repro, measured):
 @pytest.mark.parametrize("commit", ["\n::error::p", "main", "a" * 65, "", 7])
 def test_a_record_of_an_odd_commit_is_refused_with_its_line(repro, measured, place, commit):
     if place == "environment" and commit == "":
-        return  # as in records of no checkout
+        return
     path = measured / "results/records/tiny/costa.jsonl"
     environment = json.loads(path.read_text())["environment"] | {"commit": commit}
     rewrite_record(path, **{place: [commit] if place == "commits" else environment})

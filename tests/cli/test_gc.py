@@ -1,4 +1,4 @@
-"""``repro store gc``: what goes is said, and goes only with --yes."""
+"""``repro store gc`` removes only with --yes."""
 
 import errno
 import json
@@ -136,7 +136,7 @@ def test_looking_at_a_read_only_store_is_allowed_and_removing_is_a_sentence(repr
 
 
 def test_what_lies_behind_a_record_stays_whatever_the_plan_would_ask_for_now(repro, measured, monkeypatch):
-    def otherwise(self, node):  # as when the data have gone, and with them what they were known by
+    def otherwise(self, node):
         return Node(node.stage, {**node.params, "identity": "unknown"}, node.inputs)
 
     monkeypatch.setattr(Machine, "_source", lambda self, node: (otherwise(self, node), None))

@@ -1,4 +1,4 @@
-"""What leaves the store is read in full first: an altered file is neither shown nor handed out."""
+"""An altered file of the store is neither shown nor exported."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Runs of others through the command line: imported, compared, exported and read again."""
+"""Runs by others: imported, compared, exported and read again."""
 
 import gzip
 import hashlib
@@ -95,7 +95,7 @@ def test_an_imported_run_scores_what_trec_eval_gives_and_is_recorded_once(repro,
     assert (found["new"], found["form"], found["missing"]) == (True, "TREC", 0)
     assert found["nudged"] == found["lines"] - len(judged)
     assert "run by others, theirs.trec: " in found["why"]
-    assert "re-encoded" not in found["why"]  # nothing says how it was made
+    assert "re-encoded" not in found["why"]
     [record] = _records(folders)
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     assert record.origin == {
@@ -118,7 +118,7 @@ def test_an_imported_run_scores_what_trec_eval_gives_and_is_recorded_once(repro,
 
 def test_the_verdict_of_an_imported_run_is_shown_at_every_width(narrow, repro, file):
     command = ("import", "run", file, NEAR, "toy/1/close/near", *SOURCE)
-    assert repro(*command).status == 0  # so that later outputs have the same count of new records
+    assert repro(*command).status == 0
     narrow(*command)
 
 
@@ -127,7 +127,7 @@ def test_an_imported_run_that_was_damaged_is_made_again_from_its_file(repro, fil
     assert repro("import run", file, NEAR, *SOURCE).status == 0
     [stored] = (folders / "store/imported_run").iterdir()
     content = (stored / name).read_bytes()
-    (stored / name).write_bytes(content[:-2] + change)  # cut off, or other at its size
+    (stored / name).write_bytes(content[:-2] + change)
     shutil.rmtree(folders / "store/evaluate")
     assert repro("import run", file, NEAR, *SOURCE).status == 0
     assert repro("store verify").status == 0 and stored.is_dir()
@@ -217,7 +217,7 @@ def test_our_run_is_tested_against_a_run_of_the_same_system_query_by_query(repro
     assert (test["over"], test["maker"]) == ("theirs.trec", "Lucene")
     assert test["difference"] == pytest.approx(cell["measured"] - run["measured"]) and test["difference"] > 0
     assert (test["wins"], test["ties"], test["losses"]) == (1, len(judged) - 1, 0)
-    assert test["p"] == test["holm_p"] == pytest.approx(0.3236, abs=1e-3)  # t of one query that differs
+    assert test["p"] == test["holm_p"] == pytest.approx(0.3236, abs=1e-3)
     assert test["interval"][0] <= test["difference"] <= test["interval"][1]
     assert "theirs.trec" in repro(f"compare {NEAR}").out
 

@@ -1,4 +1,4 @@
-"""A pipe, a link or a name that leaves the folder is damage, and no reader waits for one or follows it."""
+"""A pipe, a link or a name that leaves the folder is damage."""
 
 import json
 import os

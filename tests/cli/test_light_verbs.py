@@ -1,4 +1,4 @@
-"""Verbs that only look and judge load no library that only a measurement needs, and seek no garbage."""
+"""Verbs that only look and judge load no library for measurements and collect no garbage."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""``repro show``: every table and figure of every paper with what can be measured."""
+"""``repro show``: every table and figure of every paper."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""``repro new paper``: nothing is overwritten; tests/end_to_end/test_new_paper.py runs what it writes."""
+"""``repro new paper``. tests/end_to_end/test_new_paper.py runs the new paper."""
 
 import re
 import shutil

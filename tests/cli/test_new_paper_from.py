@@ -1,4 +1,4 @@
-"""``repro new paper NAME --from SOURCE``: a draft that the suite reads, or one sentence and nothing written."""
+"""``repro new paper NAME --from SOURCE``: a draft, or one sentence and nothing written."""
 
 import shutil
 from pathlib import Path
@@ -34,7 +34,7 @@ def test_the_draft_is_at_hand_and_says_what_it_knows_and_what_it_asks(repro, dra
         "scales.yaml",
     }
     lines = [line.split() for line in said.out.splitlines()]
-    assert ["1", "5", "3", "0", "2", "7", "5", f"{QUILL}:17"] in lines  # known, likely, asked; with a recipe
+    assert ["1", "5", "3", "0", "2", "7", "5", f"{QUILL}:17"] in lines
     assert ["2", "5", "1", "4", "0", "3", "1", f"{QUILL}:40"] in lines
     assert "quill.tex:70 is omitted: no heading names a measure" in said.err
     assert "repro run quill --table 1 --scale tiny" in said.err
@@ -51,7 +51,7 @@ def test_rows_whose_recipe_is_known_are_planned_at_tiny(repro, drafted):
     assert planned.status == 0
     assert {node["stage"] for node in planned.json} >= {"bm25", "evaluate"}
     evaluated = [node for node in planned.json if node["stage"] == "evaluate"]
-    assert len(evaluated) == 3  # BM25 in the columns that ask nothing
+    assert len(evaluated) == 3
     told = repro("plan quill --table 1 --scale tiny --row nib --row bm25").err
     assert "no dataset and measure (add both to its column) (4)" in told
     assert "no recipe (add `recipe` to the row) (3)" in told
@@ -80,7 +80,7 @@ def test_every_number_of_the_source_is_a_cell_and_no_other(drafted):
     source = QUILL.read_text().partition("Settings.")[0]
     assert len(numbers) == 53 and all(number in source for number in numbers)
     bold = [cell.text for cell in cells_of(paper("quill")) if parse(cell.text).bold]
-    assert len(bold) == source.count(r"\best{") + source.count(r"\textbf{") - 1  # but for the macro's own
+    assert len(bold) == source.count(r"\best{") + source.count(r"\textbf{") - 1
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""``repro run`` where nothing of the selection can run: what it takes, and the commands that help."""
+"""``repro run`` if nothing of the selection can run: requirements and next commands."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""``repro plan``: what a run would do, and how far it has come."""
+"""``repro plan``."""
 
 import re
 import shutil
@@ -82,13 +82,13 @@ def test_nodes_are_noted_whatever_is_lacking_where_nothing_is_to_run(repro, fold
 
 
 def test_what_was_measured_is_counted_without_its_store(repro, measured):
-    line = ("costa", "--table", "1", "--scale", "tiny")
+    line = "plan costa --table 1 --scale tiny"
     counted = "so far: 1 of 58 published cells measured at tiny, and 0 of 8 cells of reference rows\n"
     stored = f"6 of 155 stages are stored in {measured}/store\n"
-    assert counted + stored in repro("plan", *line).err
+    assert counted + stored in repro(line).err
     other = measured / "another"
     stored = f"0 of 155 stages are stored in {other}\n"
-    assert counted + stored in repro("plan", *line, "--store", other).err
+    assert counted + stored in repro(line, "--store", other).err
 
 
 def test_a_cell_beside_its_paper_narrows_the_selection(repro):

@@ -1,4 +1,4 @@
-"""``repro show readings``: what the papers leave open, with the choices and the default."""
+"""``repro show readings``: unspecified choices with the default."""
 
 import pytest
 
@@ -11,7 +11,7 @@ def test_every_reading_of_every_paper_is_there_with_its_default_among_its_choice
     for name, source in papers().items():
         ids = [row["id"] for row in rows if row["of"] == name]
         own = [k for k in source.readings if k not in source.shared_readings]
-        shared = [k for k in ids if k in source.shared_readings]  # those that its recipes ask for
+        shared = [k for k in ids if k in source.shared_readings]
         assert sorted(ids) == sorted([*own, *shared])
     assert all(row["affects"] and row["default"] in row["choices"] for row in rows)
 

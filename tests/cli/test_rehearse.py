@@ -1,4 +1,4 @@
-"""``repro run --rehearse`` on made-up files laid out as the real ones, with the real names and a small checkpoint."""
+"""``repro run --rehearse`` on made-up files with the real names, and a small checkpoint."""
 
 import json
 import shutil
@@ -176,7 +176,7 @@ def test_what_is_missing_is_named_and_holds_back_only_what_needs_it(repro, paper
 
 
 def test_a_truncated_collection_is_still_refused_at_full(repro, papers_data, in_this_process, monkeypatch):
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=10**15))  # a whole one fits
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=10**15))
     said = repro("run toy --all")
     assert "60 documents, but msmarco-passage has 8,841,823 in the papers" in said.err
 

@@ -1,4 +1,4 @@
-"""``repro report`` as a user meets it."""
+"""``repro report``."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def test_every_scale_with_a_record_has_a_page_and_the_first_opens_in_the_browser
     repro, measured, monkeypatch
 ):
     seen = []
-    monkeypatch.setattr("webbrowser.open", seen.append)  # as where there is no browser
+    monkeypatch.setattr("webbrowser.open", seen.append)
     said = repro("report costa --open -o", measured / "r.html")
     paths = measured / "r.html", measured / "r-tiny.html"
     assert (said.status, said.out) == (0, f"{paths[0]}\n{paths[1]}\n")

@@ -1,4 +1,4 @@
-"""``repro run``: its numbers beside those on record, and where records of its own go."""
+"""``repro run``: its numbers compared with the record, and the place of records."""
 
 import shutil
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Scores and facts that no stage writes, in artefacts whose checksums are right."""
+"""Impossible scores and facts in artefacts with right checksums."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""``repro show settings`` and what other verbs say of settings: a made paper whose one row uses a released encoder."""
+"""``repro show settings`` of a made paper with a released encoder."""
 
 import pytest
 

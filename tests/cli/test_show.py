@@ -1,4 +1,4 @@
-"""``repro show``: a table as printed, a figure's plot, all that is known of a cell."""
+"""``repro show``: tables, figures and cells."""
 
 from pathlib import Path
 from types import SimpleNamespace as Made
@@ -119,7 +119,7 @@ def test_the_weightiest_readings_of_a_cell_come_first(repro):
     changes = repro(f"show {COSTA} --format json").json["changes"]
     assert list(dict.fromkeys(changes.values())) == ["pre-training", "fine-tuning", "nothing here"]
     assert changes["span-start"] == "pre-training" and changes["fine-tuning-loss"] == "fine-tuning"
-    assert changes["dev-recall"] == "nothing here"  # of the column beside this one
+    assert changes["dev-recall"] == "nothing here"
     assert (
         repro("show", COSTA.replace("rr10", "r1000"), "--format", "json").json["changes"]["dev-recall"]
         == "scoring"

@@ -1,4 +1,4 @@
-"""``repro doctor smoke``: everything runs from nothing, and what does not is in the exit status."""
+"""``repro doctor smoke``."""
 
 import pytest
 

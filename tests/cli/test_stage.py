@@ -1,4 +1,4 @@
-"""``repro stage``: one artefact by its fingerprint, the unit that engines hand out."""
+"""``repro stage``: one artefact by its fingerprint."""
 
 import json
 import shutil
@@ -80,7 +80,7 @@ def test_a_stage_that_fails_is_status_3_and_names_its_log(repro, measured, monke
     log, victim = measured / f"store/logs/evaluate-{scores.name[:12]}.log", measured / "victim"
     victim.write_text("mine")
     log.parent.mkdir(exist_ok=True)
-    log.symlink_to(victim)  # by somebody else who may write into the store
+    log.symlink_to(victim)
     said = repro("stage", scores.name)
     assert said.status == 3
     assert victim.read_text() == "mine" and not log.is_symlink()

@@ -1,4 +1,4 @@
-"""The variables that the suite heeds are known by one list, and one that is almost among them is told."""
+"""One list has all variables of the suite, and a misspelt one is named."""
 
 import re
 from pathlib import Path

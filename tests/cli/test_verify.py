@@ -1,4 +1,4 @@
-"""``repro store verify``: every artefact read; test_bad_store.py has the damaged ones."""
+"""``repro store verify``. test_bad_store.py has the damaged artefacts."""
 
 from dataclasses import replace
 from types import SimpleNamespace
