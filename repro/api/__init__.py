@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import chain, product
 from numbers import Integral
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
@@ -149,11 +149,7 @@ def select(
     places, cell_names = _split_names(names, (*tables, *_figure_owners(names, figures)), any_rows=bool(rows))
     shown_exhibits = [] if rows else [item for place in places for item in exhibits(*place)]
     candidates = cells_named(cells=cell_names) if cell_names else []
-    owners_of_exhibits = {item.owner for item in shown_exhibits}
-    for paper_names, owners in places:
-        cell_owners = tuple(owner for owner in owners if owner not in owners_of_exhibits)
-        if cell_owners or not owners:  # exhibits have no cells
-            candidates += cells_named(paper_names, tables=cell_owners, rows=tuple(rows))
+    candidates += chain.from_iterable(_place_cells(*place, tuple(rows), shown_exhibits) for place in places)
     cells = list({c.id: c for c in candidates}.values())
     folders = workspace or Workspace.open()
     user_scale = chosen_scale if chosen_scale.by_user else None
@@ -194,6 +190,13 @@ def _split_names(names: Names, owners: Names, *, any_rows: bool) -> tuple[list[t
 def _names_with_slashes(slashes: int, names: Names) -> Names:
     """Return the names of papers (``slashes`` 0), tables (1) or cells (2)."""
     return tuple(name for name in names if min(name.count("/"), 2) == slashes)
+
+
+def _place_cells(names: Names, owners: Names, rows: Names, shown_exhibits: list[ShownExhibit]) -> list[Cell]:
+    exhibit_owners = {item.owner for item in shown_exhibits}
+    cell_owners = tuple(owner for owner in owners if owner not in exhibit_owners)
+    has_cells = cell_owners or not owners  # exhibits have none
+    return cells_named(names, tables=cell_owners, rows=rows) if has_cells else []
 
 
 def _figure_owners(names: Names, numbers: Sequence[str]) -> list[str]:

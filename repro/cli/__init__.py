@@ -209,17 +209,22 @@ def _status() -> int:
         if advice:
             _say(f"the reader of standard output ended{advice}")
         return 128 + signal.SIGPIPE  # as in a shell
-    except click.ClickException as error:
+    except (click.ClickException, ReproError, OSError) as error:
+        return _report(error)
+
+
+def _report(error: click.ClickException | ReproError | OSError) -> int:
+    """Print an error and return the exit status."""
+    if isinstance(error, click.ClickException):
         _show(error)
         return error.exit_code
-    except ReproError as error:
+    if isinstance(error, ReproError):
         _say(str(error))
         return error.exit_status
-    except OSError as error:  # of the user's files and folders
-        _say(f"{error.filename or 'standard output'}: {error.strerror or error}{_home_remedy(error)}")
-        if not error.filename:
-            _give_up_output()
-        return 2
+    _say(f"{error.filename or 'standard output'}: {error.strerror or error}{_home_remedy(error)}")
+    if not error.filename:
+        _give_up_output()
+    return 2
 
 
 def _command_line() -> int:

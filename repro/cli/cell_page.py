@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from operator import itemgetter
 from shlex import quote
 
 from repro.cli.obstacles import names_in_a_line
@@ -83,13 +84,16 @@ class CellPage:
         if self.public_runs:
             commands["score a run"] = "repro import run --public DIR"
         elif cell in only_scorable([cell]):
-            sources = [part.source_of_a_run for part in self.parts if part.source_of_a_run]
-            source = "".join(f" --source {quote(source)}" for source in sources[:1])
-            commands["score a run"] = f"repro import run FILE {cell.id}{source}"
+            commands["score a run"] = f"repro import run FILE {cell.id}{self._source_of_a_run}"
         for part in self.parts:
             commands |= part.commands()
         is_blocked = any((s.scale, s.verdict.name) == ("full", "blocked") for s in self.stands)
         return dict(reversed(commands.items())) if is_blocked else commands
+
+    @property
+    def _source_of_a_run(self) -> str:
+        sources = filter(None, (part.source_of_a_run for part in self.parts))
+        return next((f" --source {quote(source)}" for source in sources), "")
 
     def as_json(self) -> dict:
         """Return all facts about the cell as plain values."""
@@ -130,12 +134,10 @@ class CellPage:
         from repro.writers.grid import label_in_full
 
         cell = self.cell
-        bold = ", bold" if cell.table.bold != "unknown" and cell.printed.bold else ""
         yield "id", cell.id
         yield "system", label_in_full(cell.table, cell.row)
         yield "column", f"{', '.join(cell.column.head)}{_definition(cell)}"
-        unit = f" ({cell.unit}{bold}; {ROLES[cell.role]})" if not cell.is_setting else ""
-        yield "published", f"{cell.printed.plain}{cell.printed.marks}{unit}"
+        yield "published", f"{cell.printed.plain}{cell.printed.marks}{_unit(cell)}"
         yield from (line for part in self.parts for line in part.below_published())
         for stand in self.stands:
             yield from _standing(stand)
@@ -145,31 +147,42 @@ class CellPage:
             yield label, command
             if label == "score a run":
                 yield from (("public run", f"{run.file} ({run.described})") for run in self.public_runs)
-        options = ", ".join(f"{name}={value!r}" for name, value in cell.options.items())
-        yield "recipe", f"{cell.recipe}({options})" if cell.recipe else ""
+        yield "recipe", _recipe_call(cell)
         yield "note", self._note
 
     def _show_readings(self, most: int | None) -> None:
-        pairs = groupby(self.readings, key=lambda pair: pair[1])
-        parts = {part: [reading for reading, _ in group] for part, group in pairs}
+        parts = {part: [r for r, _ in pairs] for part, pairs in groupby(self.readings, itemgetter(1))}
         notes = parts.pop(PARTS[-1], [])
         number = sum(map(len, parts.values()))
         if number:
-            owner = (home(recipe_path(self.cell)) if self.cell.recipe else None) or self.cell.paper
-            lender = f" of {owner.name}, which has the recipe" if owner != self.cell.paper else ""
             noun = "readings" if number > 1 else "reading"
-            print(f"\nthe number depends on {number} {noun}{lender}, the most important first")
-        gap = ""
+            print(f"\nthe number depends on {number} {noun}{_lender(self.cell)}, the most important first")
+        gap, brief = "", most and 0
         for part, readings in parts.items():
             _print_readings(f"{gap}from {part} on", readings, most)
             gap = "\n"
         if self.more:
-            _print_readings("\nif one of these has another choice", self.more, most and 0)
+            _print_readings("\nif one of these has another choice", self.more, brief)
         if notes:
-            _print_readings("\nabout this cell, without a choice that changes it", notes, most and 0)
+            _print_readings("\nabout this cell, without a choice that changes it", notes, brief)
         if most:
             print()
             say("--verbose describes each. `repro run … --reading ID=CHOICE` takes another choice.")
+
+
+def _lender(cell: Cell) -> str:
+    owner = home(recipe_path(cell)) if cell.recipe else None
+    return f" of {owner.name}, which has the recipe" if owner not in (None, cell.paper) else ""
+
+
+def _recipe_call(cell: Cell) -> str:
+    options = ", ".join(f"{name}={value!r}" for name, value in cell.options.items())
+    return f"{cell.recipe}({options})" if cell.recipe else ""
+
+
+def _unit(cell: Cell) -> str:
+    bold = ", bold" if cell.table.bold != "unknown" and cell.printed.bold else ""
+    return f" ({cell.unit}{bold}; {ROLES[cell.role]})" if not cell.is_setting else ""
 
 
 def _definition(cell: Cell) -> str:

@@ -3,6 +3,7 @@
 import shlex
 import textwrap
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from repro.cli import printing
@@ -10,7 +11,7 @@ from repro.errors import visible
 from repro.locations import data_folder
 from repro.manifest.cells import count_in_words
 from repro.retrieval.datasets.fetching import amount
-from repro.running.cost.estimate import assumed_throughput, estimate, throughput
+from repro.running.cost.estimate import Estimate, Throughput, assumed_throughput, estimate, throughput
 from repro.running.plan import Plan
 from repro.running.requirements import Obstacle, distinct_obstacles
 from repro.running.runner import Outcome
@@ -65,11 +66,15 @@ def _requirement_lines(plan: Plan, store: Store, gpu: str | None) -> list[tuple[
         lines.append(("to fetch", amount(obstacles.fetch)))
     lines += [("to find", sentence) for sentence in obstacles.otherwise]
     if any(STAGES[node.stage].heavy for node in cost.nodes):
-        is_small = (cost.hours(cost.nodes) or 0.0) < 0.1
-        hours = "less than 0.1" if is_small else f"about {cost.hours_in_words(cost.nodes)}"
-        remainder = f", without {len(cost.uncounted)} stages of unknown size" if cost.uncounted else ""
-        lines.append(("work", f"{hours} {rates.unit} hours ({rates.basis}){remainder}"))
+        lines.append(("work", _work(cost, rates)))
     return [*lines, ("disk", f"about {cost.stored / GB:,.1f} GB of artefacts")]
+
+
+def _work(cost: Estimate, rates: Throughput) -> str:
+    remainder = f", without {len(cost.uncounted)} stages of unknown size" if cost.uncounted else ""
+    is_small = (cost.hours(cost.nodes) or 0.0) < 0.1
+    hours = "less than 0.1" if is_small else f"about {cost.hours_in_words(cost.nodes)}"
+    return f"{hours} {rates.unit} hours ({rates.basis}){remainder}"
 
 
 def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[str, str]]:
@@ -83,12 +88,9 @@ def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[
 
 
 def _lines(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str, str]]:
-    by_row: dict[str, list[Obstacle]] = {}
-    for c in cells:
-        by_row.setdefault(row_of(c).removeprefix(prefix), []).extend(c.obstacles)
-    names_by_row = {row: distinct_obstacles(obstacles).names for row, obstacles in by_row.items()}
-    first, *others = names_by_row.values()
-    common = [name for name in first if all(name in names for names in others)]
+    names_by_row = _names_by_row(cells, prefix)
+    shared = set.intersection(*map(set, names_by_row.values()))
+    common = [name for name in next(iter(names_by_row.values())) if name in shared]
     groups: dict[tuple[str, ...], list[str]] = {}
     for row, names in names_by_row.items():
         groups.setdefault(tuple(name for name in names if name not in common), []).append(row)
@@ -96,6 +98,13 @@ def _lines(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str
     if len(groups) > 1:
         lines += [(first_of(rows, ROWS), names_in_a_line(n) or "nothing else") for n, rows in groups.items()]
     return lines
+
+
+def _names_by_row(cells: Sequence[ComparedCell], prefix: str) -> dict[str, list[str]]:
+    by_row: dict[str, list[Obstacle]] = {}
+    for c in cells:
+        by_row.setdefault(row_of(c).removeprefix(prefix), []).extend(c.obstacles)
+    return {row: distinct_obstacles(obstacles).names for row, obstacles in by_row.items()}
 
 
 def names_in_a_line(names: Sequence[str]) -> str:
@@ -116,7 +125,7 @@ def blocked_cell_lines(comparison: Comparison) -> list[str]:
     cells = [c for c in comparison.cells if c.obstacles and not c.cell.column.mean_of]
     if not cells:
         return []
-    lacking = distinct_obstacles(o for c in cells for o in c.obstacles)
+    lacking = distinct_obstacles(chain.from_iterable(c.obstacles for c in cells))
     if len(lacking.obstacles) == 1:
         [o] = lacking.obstacles
         return [f"blocked: {o} [{first_of([c.cell.id for c in cells], 3)}]"]

@@ -237,21 +237,36 @@ def _groups(nodes: list[RehearsedNode]) -> list[list[RehearsedNode]]:
 
 def _line(group: list[RehearsedNode]) -> list[str]:
     first, is_single = group[0], len(group) == 1
-    share, rate = (first.share, first.rate) if is_single else (None, None)
-    disk = added(item.whole_disk_bytes for item in group)
+    done, whole = _shares(first) if is_single else ("", "")
     return [
         work_of(first.node) if is_single else f"{first.node.stage}, {len(group)} stages",
-        f"{share.done:,.0f} {share.of}" if share else "",
+        done,
         f"{sum(item.seconds for item in group):,.1f}",
         _largest_size(item.peak_bytes for item in group),
         _largest_size(item.gpu_bytes for item in group),
         f"{sum(item.disk_bytes for item in group) / MB:,.1f}",
-        "" if rate is None else f"{rate:,.{'3g' if rate < 100 else '0f'}}",
-        f"{share.whole:,.0f}" if share else "",
+        _rate(first.rate if is_single else None),
+        whole,
         _hours(group),
         _largest_size(item.whole_peak_bytes for item in group),
-        "?" if disk is None else f"{disk / GB:,.1f}",
+        _total(item.whole_disk_bytes for item in group),
     ]
+
+
+def _shares(item: RehearsedNode) -> tuple[str, str]:
+    share = item.share
+    return (f"{share.done:,.0f} {share.of}", f"{share.whole:,.0f}") if share else ("", "")
+
+
+def _rate(rate: float | None) -> str:
+    if rate is None:
+        return ""
+    return f"{rate:,.3g}" if rate < 100 else f"{rate:,.0f}"
+
+
+def _total(sizes: Iterable[Number]) -> str:
+    size = added(sizes)
+    return "?" if size is None else f"{size / GB:,.1f}"
 
 
 def _hours(group: list[RehearsedNode]) -> str:

@@ -228,13 +228,18 @@ def legends(comparison: Comparison) -> list[str]:
 def _released(comparison: Comparison, counts: Summary, results: Results | None) -> list[str]:
     if results is None or results.release is None:
         return []
-    release, records = Results(results.release), defaultdict[tuple[str, str], list[Record]](list)
-    for scale, name in {(c.scale, c.cell.paper.name): None for c in comparison.cells}:
-        for record in release.read(scale, name):
-            records[scale, record.cell].append(record)
+    records = _records_by_cell(Results(results.release), comparison)
     counted = [c for c in published(comparison.cells) or comparison.cells if c.measured is not None]
     number = sum(all(r in records[c.scale, c.cell.id] for r in c.records) for c in counted)
     return [f"{number} of {counts.measured} numbers come with the suite."] if number else []
+
+
+def _records_by_cell(release: Results, comparison: Comparison) -> dict[tuple[str, str], list[Record]]:
+    records = defaultdict[tuple[str, str], list[Record]](list)
+    for scale, name in {(c.scale, c.cell.paper.name): None for c in comparison.cells}:
+        for record in release.read(scale, name):
+            records[scale, record.cell].append(record)
+    return records
 
 
 def _count(number: int, noun: str) -> str:

@@ -168,8 +168,9 @@ def _write_model(source: MeasuredEncoder, folder: Path, target: Path) -> None:
         config = {"in_features": inner, "out_features": outer, "bias": bias is not None}
         modules.append(("Dense", config | {"activation_function": ACTIVATION.format(activation)}))
         (place := target / f"{len(modules)}_Dense").mkdir()
-        weights = {"linear.weight": weight} | ({} if bias is None else {"linear.bias": bias})
-        save_file({k: v.detach().contiguous() for k, v in weights.items()}, place / "model.safetensors")
+        weights = {"linear.weight": weight, "linear.bias": bias}
+        tensors = {name: w.detach().contiguous() for name, w in weights.items() if w is not None}
+        save_file(tensors, place / "model.safetensors")
     if conventions.similarity == "cosine":
         modules.append(("Normalize", {}))
     entries = [("Transformer", "")]
@@ -213,8 +214,7 @@ def _reduction(folder: Path, model: PreTrainedModel) -> Tensor | None:
     from repro.retrieval.nn.view_encoder import PROJECTION
 
     config = json.loads((folder / VIEWS).read_text()) if (folder / VIEWS).exists() else {}
-    reduction = config.get("dense_reduction")
-    if reduction is None:
+    if (reduction := config.get("dense_reduction")) is None:
         return None
     if reduction["by"] == "truncate":
         return torch.eye(reduction["to"], model.config.hidden_size)

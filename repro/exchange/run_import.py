@@ -218,9 +218,8 @@ def import_public(importer: Importer, folder: Path) -> tuple[list[ImportedCell],
     all_cells = scorable_cells()
     for run in runs:
         cells, deeper = cells_of_run(run, all_cells)
-        notices += [
-            f"left out: {cell.id} needs more documents than {run.file} ({run.depth})" for cell in deeper
-        ]
+        for cell in deeper:
+            notices.append(f"left out: {cell.id} needs more documents than {run.file} ({run.depth})")
         if not cells:
             notices.append(f"left out: {run.file}, as no paper prints {run.system} on {run.dataset}")
             continue

@@ -58,7 +58,7 @@ def command(selection, gpu, by, lists_nodes, discard, max_disk, remember, engine
         plan.scale.pin_kernels(SILENT)  # recorded in the notes
         store.remember(plan.nodes)
         if engine:
-            _write_jobs(plan, store, output, gpu=gpu, shards=shards or 1)
+            _write_jobs(plan, store, Path(output), gpu=gpu, shards=shards or 1)
         return 0  # also with obstacles, as nothing runs here
     rates = throughput(store, gpu)
     plan.look(store)
@@ -80,11 +80,11 @@ def _check_options(engine: str | None, *, remember: bool, as_json: bool) -> None
         raise UsageError(f"{views[-1]} cannot be combined with {views[0]}")
 
 
-def _write_jobs(plan: Plan, store: Store, output: str, *, gpu: str | None, shards: int) -> None:
+def _write_jobs(plan: Plan, store: Store, output: Path, *, gpu: str | None, shards: int) -> None:
     from repro.running.engines.snakemake import command, write
     from repro.running.runner import Options
 
-    folder = Path(output).expanduser().absolute()
+    folder = output.expanduser().absolute()
     plan.look(store)
     nodes = plan.needed()
     jobs = write(nodes, plan, store, folder, Options(gpu=gpu, shards=shards))

@@ -62,14 +62,17 @@ def page(names, scale_names, output, opened, form, readme):
         raise UsageError("--readme cannot be combined with other options")
     if markdown and any((opened, scale_names[1:])):
         raise UsageError("--format markdown cannot be combined with --open or a second --scale")
-    file = readme or output or ("" if markdown else "report.html")
-    path = target(file, is_there=bool(readme)) if file else None
     workspace, cells = Workspace.open(), select(names)
     if readme:
-        return _renew(path, workspace, cells)
+        return _renew(target(readme, is_there=True), workspace, cells)
     if markdown:
-        text = _summary(workspace, cells, *(scale_names or ("full",)))
+        path = target(output) if output else None
+        text = _summary(workspace, cells, *scale_names)
         return _write(text, path) if path else print(text, end="")
+    _write_pages(workspace, cells, scale_names, target(output or "report.html"), opened)
+
+
+def _write_pages(workspace, cells, scale_names: Sequence[str], path: Path, opened: bool) -> None:
     for name, text in _pages(workspace, cells, scale_names, path).items():
         _write(text, path.with_name(name))
     if opened and not webbrowser.open(path.resolve().as_uri()):
@@ -103,7 +106,7 @@ def _renew(readme: Path, workspace, cells) -> None:
     print(f"{readme} {'was brought up to date' if is_changed else 'is up to date'}")
 
 
-def _summary(workspace, cells, name: str) -> str:
+def _summary(workspace, cells, name: str = "full") -> str:
     from repro.verdicts.comparison import judged_cells
     from repro.verdicts.coverage import coverage
     from repro.writers.markdown import summary

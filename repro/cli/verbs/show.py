@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -157,9 +158,13 @@ def cells(names, form):
     rows = [cell.as_json() for cell in cells]
     if form != "terminal":
         return (emit_json if form == "json" else emit_csv)(rows)
-    keys = {"id": "cell", "printed": "published"} | {key: key for key in ("dataset", "measure", "role")}
-    lines = [[*(row[key] or "" for key in keys), row["recipe"] or "–"] for row in rows]
-    table(count_in_words(cells), [*keys.values(), "recipe"], lines, right=(1,))
+    head = ["cell", "published", "dataset", "measure", "role", "recipe"]
+    table(count_in_words(cells), head, [_cell_line(row) for row in rows], right=(1,))
+
+
+def _cell_line(row: dict) -> list[str]:
+    keys = ("id", "printed", "dataset", "measure", "role")
+    return [*(row[key] or "" for key in keys), row["recipe"] or "–"]
 
 
 @command.command(
@@ -176,22 +181,35 @@ def coverage(names, as_json):
     run, computed, not measurable. Numbers after a plus have no published value, e.g. points of figures. The
     column settings counts those planned as published.
     """
-    from repro.verdicts.coverage import refuse_open, still_asked, tallies, total
+    from repro.verdicts.coverage import refuse_open, tallies, total
 
     records = Workspace.open().results
     by_paper = {name: tallies(paper(name), records) for name in names or papers()}
     for name in names:
         refuse_open(paper(name), (item for tally in by_paper[name] for item in tally.cells))
-    grand_total = total((tally for rows in by_paper.values() for tally in rows), what="all")
+    everything = list(chain.from_iterable(by_paper.values()))
+    grand_total = total(everything, what="all")
     if as_json:
-        return emit_json([tally.as_json() for rows in by_paper.values() for tally in rows])
+        return emit_json([tally.as_json() for tally in everything])
     _print_tables(by_paper, grand_total, with_reasons=bool(names))
     for name, rows in by_paper.items():
-        if count := total(rows, what=name).ways["open"]:
-            say(f"{name}: {count} cells are open. `repro show coverage {name}` lists the rows.")
-        if asked := still_asked(paper(name)):
-            say(f"{name}: open questions: {', '.join(asked)}")
+        _say_open(name, total(rows, what=name).ways["open"])
     say(f"{_count_in_words(by_paper, grand_total)}.")
+
+
+def _count_in_words(names, grand_total) -> str:
+    measured = {c.id for c in grand_total.cells if "full" in c.measured}
+    cells = chain.from_iterable(every_cell(paper(name)) for name in names)
+    return count_in_words(cells, measured=measured, scale="full")
+
+
+def _say_open(name: str, count: int) -> None:
+    from repro.verdicts.coverage import still_asked
+
+    if count:
+        say(f"{name}: {count} cells are open. `repro show coverage {name}` lists the rows.")
+    if asked := still_asked(paper(name)):
+        say(f"{name}: open questions: {', '.join(asked)}")
 
 
 def _print_tables(by_paper, grand_total, *, with_reasons: bool) -> None:
@@ -205,12 +223,6 @@ def _print_tables(by_paper, grand_total, *, with_reasons: bool) -> None:
     if len(by_paper) > 1:
         totals = [total(rows, what=name) for name, rows in by_paper.items()]
         _print_table("all papers", [*totals, grand_total], scales)
-
-
-def _count_in_words(names, grand_total) -> str:
-    measured = {c.id for c in grand_total.cells if "full" in c.measured}
-    cells = (cell for name in names for cell in every_cell(paper(name)))
-    return count_in_words(cells, measured=measured, scale="full")
 
 
 def _print_table(title, rows, scales) -> None:
@@ -267,4 +279,4 @@ def readings(names, tables, kind, citations, as_json):
     if as_json:
         return emit_json([item for group in groups for item in group.as_json()])
     for group in groups:
-        (group.show_citations if citations else group.show)()
+        group.show(citations=citations)

@@ -77,10 +77,13 @@ def verify(rebuild, sample, seed, verbose, as_json):
     if click.get_current_context().find_root().params.get("store") and not places.store.is_dir():
         raise UsageError(f"--store {places.store} is not a folder")
     removals = _remove_damaged(artefact_store, damages) if rebuild else []
-    values = {"artefacts": total, "damaged": damages, "removed": removals, "records": records}
-    lists = {"damaged": faults, "unfinished": unfinished, "doubtful": doubtful}
-    values |= {f"{name}_records": list(map(str, items)) for name, items in lists.items()}
-    values |= {"other_code": origins.other, "unknown_code": len(origins.unknown)}
+    values = {
+        **{"artefacts": total, "damaged": damages, "removed": removals, "records": records},
+        "damaged_records": list(map(str, faults)),
+        "unfinished_records": list(map(str, unfinished)),
+        "doubtful_records": list(map(str, doubtful)),
+        **{"other_code": origins.other, "unknown_code": len(origins.unknown)},
+    }
     if not as_json:
         _print_damage(total, damages, removals, rebuild)
         _print_records(records, faults, unfinished, doubtful)
@@ -114,10 +117,7 @@ def _print_reruns(sample, reruns, seed: int) -> None:
     rows = []
     for stage, available in sample.of.items():
         of_stage = [item for item in reruns if item.stage == stage]
-        counts = [str(sum(item.agreement == name for item in of_stage) or "") for name in AGREEMENTS]
-        largest = max((item.difference or 0.0 for item in of_stage), default=0.0)
-        tolerance = f"{of_stage[0].tolerance:g}" if of_stage[0].tolerance else "every bit"
-        rows.append([stage, f"{len(of_stage)} of {available}", *counts, f"{largest:.2g}", tolerance])
+        rows.append([stage, f"{len(of_stage)} of {available}", *_stage_cells(of_stage)])
     head = ["stage", "recomputed", *AGREEMENTS.values(), "largest difference", "tolerance"]
     title = f"recomputed from stored inputs (seed {seed}), differences relative to a file's largest magnitude"
     table(title, head, rows, right=range(2, len(head)))
@@ -127,6 +127,12 @@ def _print_reruns(sample, reruns, seed: int) -> None:
             put(f"{word}: {item.stage}/{item.fingerprint[:12]}: {item.why}{_other_code(item)}")
     omissions = ", ".join(f"{number} {stage}" for stage, number in sample.left_out.items())
     print(f"{len(reruns)} artefacts recomputed: {_counts(reruns)}. Left out: {omissions or 'none'}.")
+
+
+def _stage_cells(reruns) -> list[str]:
+    counts = [str(sum(item.agreement == name for item in reruns) or "") for name in AGREEMENTS]
+    largest = max((item.difference or 0.0 for item in reruns), default=0.0)
+    return [*counts, f"{largest:.2g}", f"{reruns[0].tolerance:g}" if reruns[0].tolerance else "every bit"]
 
 
 def _counts(reruns) -> str:
