@@ -9,7 +9,6 @@ from pathlib import Path
 from repro.cli.obstacles import GB
 from repro.cli.plan_summary import show_summary
 from repro.cli.printing import emit_json, say, table
-from repro.errors import visible
 from repro.graph import Node
 from repro.manifest.papers import paper, stated_costs
 from repro.progress import TerminalProgress
@@ -94,12 +93,8 @@ def _row(plan, cost: Estimate, node: Node, *, needed: bool) -> dict:
 
 
 def _list_nodes(rows: list[dict]) -> None:
-    head = ["state", "stage", "blocked by"]
-    cells = [[r["state"], r["what"], r["blocked"][0]["cause"] if r["blocked"] else ""] for r in rows]
-    widths = [max(len(row[i]) for row in [head, *cells]) for i in range(2)]
-    lines = [f" {row[0]:{widths[0]}}   {row[1]:{widths[1]}}   {row[2]}".rstrip() for row in [head, *cells]]
-    lines = [visible(line) for line in lines]
-    print("\n".join([lines[0], f" {'─' * (sum(widths) + 3 + len(head[2]))}", *lines[1:], ""]))
+    lines = [[r["state"], r["what"], r["blocked"][0]["cause"] if r["blocked"] else ""] for r in rows]
+    table("", ["state", "stage", "blocked by"], lines)
     for text in dict.fromkeys(f"{o['cause']}; {o['remedy']}" for r in rows for o in r["blocked"]):
         say(f"blocked: {text}")
 

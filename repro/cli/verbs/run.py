@@ -27,10 +27,8 @@ Examples:
   repro run PAPER --table 1 --rehearse         the first rows and the estimated cost of all
   repro run PAPER --table 1 --seeds 1,2,3      three seeds, for a narrower interval
   repro run PAPER --table 5 --reading ID=CHOICE
-  repro run PAPER --table 1 --engine local --jobs 4
-  repro run PAPER --table 1 --engine local --gpus-per-stage 8
-  repro run PAPER --table 1 --engine snakemake --profile DIR --gpu h100
-  repro run PAPER --table 1 --engine snakemake --profile DIR --shards 8
+  repro run PAPER --table 1 --engine local --jobs 4 --gpus-per-stage 2
+  repro run PAPER --table 1 --engine snakemake --profile DIR --gpu h100 --shards 8
   repro run --all --discard vectors --max-disk 1TB""",
 )
 @selection_options
