@@ -246,7 +246,7 @@ def test_a_run_whose_reader_goes_away_says_so_and_is_not_done(start, measured):
     )
 
 
-def test_a_run_whose_progress_nobody_reads_is_not_done(start):
+def test_a_run_whose_progress_nobody_reads_is_not_done(start, measured):
     child = start("run", CELL, "--scale", "tiny", stderr=subprocess.STDOUT)
     child.stdout.readline()
     child.stdout.close()
@@ -263,7 +263,7 @@ def test_a_run_whose_progress_nobody_reads_is_not_done(start):
     ],
 )
 def test_a_closed_or_full_stream_is_no_traceback(folders, how, status, sentence):
-    command = f'"{sys.executable}" -m repro show cells --format csv {how}'
+    command = f'"{sys.executable}" -m repro show cells costa --format csv {how}'
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (status, sentence)
 
