@@ -42,10 +42,8 @@ def test_a_home_that_is_not_there_has_a_remedy(repro, monkeypatch, line):
     said = repro(line)
     assert said.status == 2
     place, reason = "/proc/nohome/.cache/repro-bench/store", "/proc/nohome is missing and cannot be made"
-    assert (
-        said.sentence
-        == f"the store {place} cannot be used: {reason}; name another with --store or REPRO_STORE"
-    )
+    remedy = "name another with --store or REPRO_STORE"
+    assert said.sentence == f"the store {place} cannot be used: {reason}; {remedy}"
 
 
 @pytest.mark.parametrize("number", WORDS)
@@ -61,10 +59,8 @@ def test_results_that_cannot_be_written_are_refused_before_anything_runs(repro, 
     for line in (RUN, "tables costa --table 1 --scale tiny"):
         said = repro(line)
         assert said.status == 2
-        assert (
-            said.sentence
-            == f"the results folder {folders}/results cannot be used: {WORDS[number]}--results or REPRO_RESULTS"
-        )
+        reason = f"{WORDS[number]}--results or REPRO_RESULTS"
+        assert said.sentence == f"the results folder {folders}/results cannot be used: {reason}"
     assert not (folders / "store/corpus").exists()
 
 

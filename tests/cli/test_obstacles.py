@@ -30,10 +30,8 @@ def test_a_table_that_cannot_be_trained_here_is_answered_in_few_lines(repro, fol
     assert "GB of artefacts" in took["disk"]
     out = said.out
     place = folders / "user/repro-bench/collections"
-    assert (
-        f"  repro data fetch --for costa/1          downloads the data into {place}, with your consent\n"
-        in out
-    )
+    consent = f"downloads the data into {place}, with your consent"
+    assert f"  repro data fetch --for costa/1          {consent}\n" in out
     assert "  repro run costa --table 1 --scale tiny  " in out
     assert "  repro plan costa --table 1              " in out
 

@@ -141,20 +141,16 @@ def test_the_peak_of_the_disk_is_told_with_what_would_go_and_whether_it_fits(rep
     assert "Peak with --discard vectors: " in line and peak < everything / 1.5
     assert "does not fit" not in said and peak < 100
     said = told("--max-disk", "1GB")[2]
-    assert (
-        f"does not fit: at most 1.0 GB can be used. The peak is {peak:,.1f} GB with --discard vectors, "
-        in said
-    )
+    assert "does not fit: at most 1.0 GB can be used. " in said
+    assert f" The peak is {peak:,.1f} GB with --discard vectors, " in said
 
 
 def test_cells_without_a_verdict_are_told_with_why_and_what_to_do(repro):
     how = ("plan", "costa", "--table", "1", "--row", "sparse.bm25")
     assert "not comparable" not in repro(*how).err
     said = repro(*how, "--reading", "bm25-parameters=anserini-default").err
-    assert (
-        "not comparable: 4 published cells, because the unspecified choice bm25-parameters is anserini-default in"
-        in said
-    )
+    why = "because the unspecified choice bm25-parameters is anserini-default in"
+    assert f"not comparable: 4 published cells, {why}" in said
     assert "remove --reading bm25-parameters to compare them" in said
     said = repro("plan costa --table 1 --row hardneg.costa").err
     assert re.search(

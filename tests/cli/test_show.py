@@ -110,9 +110,8 @@ def test_a_cell_says_what_was_measured_of_it_at_each_scale_and_how_to_measure_it
 def test_a_cell_that_nothing_was_measured_of_says_all_that_is_lacking(repro, monkeypatch):
     monkeypatch.setattr("repro.machine.system.gpu", lambda: None)
     [full] = [line for line in repro(f"show {COSTA}").out.splitlines() if line.startswith("full: ")]
-    assert (
-        "blocked: lacks a GPU, bert-base-uncased, lists/stopwords.txt, wikipedia, msmarco-passage (" in full
-    )
+    lacking = "a GPU, bert-base-uncased, lists/stopwords.txt, wikipedia, msmarco-passage ("
+    assert f"blocked: lacks {lacking}" in full
 
 
 def test_the_weightiest_readings_of_a_cell_come_first(repro):
@@ -120,10 +119,8 @@ def test_the_weightiest_readings_of_a_cell_come_first(repro):
     assert list(dict.fromkeys(changes.values())) == ["pre-training", "fine-tuning", "nothing here"]
     assert changes["span-start"] == "pre-training" and changes["fine-tuning-loss"] == "fine-tuning"
     assert changes["dev-recall"] == "nothing here"
-    assert (
-        repro("show", COSTA.replace("rr10", "r1000"), "--format", "json").json["changes"]["dev-recall"]
-        == "scoring"
-    )
+    recall = repro("show", COSTA.replace("rr10", "r1000"), "--format", "json").json["changes"]
+    assert recall["dev-recall"] == "scoring"
     out = repro(f"show {COSTA}").out
     places = [out.index(words) for words in ("span-start", "fine-tuning-loss", "about this cell, without")]
     assert places == sorted(places) and len(out.splitlines()) <= 40

@@ -81,9 +81,8 @@ SENTENCE = (
 
 
 def test_what_other_code_made_is_counted_and_on_request_named(repro, other_code):
-    assert (
-        repro("store verify").out == f"6 artefacts read, 0 damaged\n1 records read, 0 damaged\n{SENTENCE}\n"
-    )
+    counts = "6 artefacts read, 0 damaged\n1 records read, 0 damaged\n"
+    assert repro("store verify").out == f"{counts}{SENTENCE}\n"
     *_, line, _ = repro("store verify --verbose").out.splitlines()
     assert line.startswith("other code: evaluate/") and line.endswith(": repro.retrieval.stages.evaluate")
     said = repro("store verify --format json").json
@@ -204,9 +203,7 @@ def test_a_record_that_a_newer_one_contradicts_is_told(repro, measured):
     results.append([replace(record, measured=0.1, recorded="2999-01-01T00:00:00+00:00")])
     said = repro("store verify")
     [doubt] = [line for line in said.out.splitlines() if line.startswith("doubtful: ")]
-    assert (
-        f"{results.path('tiny', 'costa')}:2: recorded at 2999-01-01T00:00:00+00:00, which is in the future"
-        in doubt
-    )
+    words = "recorded at 2999-01-01T00:00:00+00:00, which is in the future"
+    assert f"{results.path('tiny', 'costa')}:2: {words}" in doubt
     assert said.status == 0 and "2 records read, 0 damaged, 1 doubtful" in said.out.splitlines()
     assert len(repro("store verify --format json").json["doubtful_records"]) == 1
