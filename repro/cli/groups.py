@@ -38,7 +38,7 @@ class LazyGroup(click.Group):
 
     @property
     def of_plugins(self) -> dict[str, Command]:
-        """Return the commands that plugins add to this group or override."""
+        """Return the commands that plugins add or override."""
         start = f"{self.name} " if self.kind != "verb" else ""
         commands = plugin_commands().items()
         own = {name.removeprefix(start): command for name, command in commands if name.startswith(start)}
@@ -46,7 +46,7 @@ class LazyGroup(click.Group):
 
     @property
     def sections(self) -> Sections:
-        """Return section title -> command -> its line of help, including plugins."""
+        """Return section title -> command -> its line of help."""
         sections = {title: dict(lines) for title, lines in self.core.items()}
         for name, command in self.of_plugins.items():
             title = command.section if command.section in sections else next(iter(sections))
@@ -75,7 +75,7 @@ class LazyGroup(click.Group):
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: click.Context, args: list[str]):
-        """Return the command named by the first argument, or the default one."""
+        """Return the command of the first argument, or the default one."""
         if args[0] == "" and self.default:
             return "", self._import(self.default), args[1:]
         command = self.get_command(ctx, args[0])
@@ -105,7 +105,7 @@ class LazyGroup(click.Group):
         return found
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the usage of the default command and of the others."""
+        """Write the usage, with that of the default command."""
         if not self.default:
             return super().format_usage(ctx, formatter)
         pieces = self._import(self.default).collect_usage_pieces(ctx)
@@ -113,7 +113,7 @@ class LazyGroup(click.Group):
         formatter.write_usage(ctx.command_path, f"{self.kind.upper()} [ARGS]...", prefix="       ")
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the group's help text, or its default command's if it has none."""
+        """Write the help text of the group or its default command."""
         shown = self._import(self.default) if self.default and not self.help else self
         click.Command.format_help_text(shown, ctx, formatter)
 

@@ -105,7 +105,7 @@ def selecting_names(function: Callable, options: Iterable[Callable] = OPTIONS) -
 
 
 def selecting_everything(function: Callable) -> Callable:
-    """Add the selection options except ``--all``. Without a name everything is selected."""
+    """Add the selection options without ``--all``, as everything is selected by default."""
     options = [option for option in OPTIONS if option is not ALL]
     return selecting_names(_with_selection(function, by_default_all=True), options)
 
@@ -201,7 +201,7 @@ def stated_options(*names: str) -> list[str]:
 
 
 def selecting_words(ctx: click.Context) -> tuple[str, ...]:
-    """Return the words of a command line that select cells, without the scale."""
+    """Return the words that select cells, without the scale."""
     pairs = [(f"--{name}", value) for name in ("table", "row", "reading") for value in ctx.params[f"{name}s"]]
     return (*ctx.params["names"], *chain.from_iterable(pairs), *["--all"] * ctx.params["everything"])
 

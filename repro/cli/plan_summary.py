@@ -1,6 +1,6 @@
 """Summarise a plan: stages, downloads, disk, hours, missing requirements and cells that are not comparable.
 
-Notes on the GPU name training steps that are split into micro-batches.
+For example, a note on the GPU names trainings with steps that are split into micro-batches.
 """
 
 from collections import Counter

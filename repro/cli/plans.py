@@ -1,4 +1,4 @@
-"""Print a plan or a rehearsal with its cost, e.g. one line per stage with hours at full scale."""
+"""Print a plan or a rehearsal with its cost, e.g. one line per stage."""
 
 import sys
 from collections import Counter

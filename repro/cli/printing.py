@@ -45,7 +45,7 @@ def _is_for_eyes(stream: TextIO) -> bool:
 
 
 def show(renderable) -> None:
-    """Print a text or a rich object without cutting wide words."""
+    """Print a text or a rich object without cutting words."""
     from rich.text import Text
 
     console().print(Text(visible(renderable)) if isinstance(renderable, str) else renderable, crop=False)
@@ -57,7 +57,7 @@ def put(line: object) -> None:
 
 
 def say(sentence: object) -> None:
-    """Print a sentence on standard error, wrapped to the width of a terminal."""
+    """Print a sentence on standard error, wrapped for a terminal."""
     sentence = one_line(sentence)
     if _is_for_eyes(sys.stderr):
         columns = shutil.get_terminal_size().columns

@@ -74,7 +74,7 @@ class MeasuredEncoder:
 
     @property
     def conventions(self) -> Conventions:
-        """The text settings for ``repro.json``. Heads and cosine are in the modules."""
+        """The text settings for ``repro.json``, without heads and cosine."""
         passages, queries = self.passages.params, self.queries.params
         return Conventions(
             pooling=MODULES,

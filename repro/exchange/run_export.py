@@ -103,7 +103,6 @@ def _recorded_node(record: Record, store: Store) -> Node:
 
 
 def _preferred_record(identifier: str, store: Store, results: Results, scale: str) -> Record:
-    """Prefer records with a stored run, of our own, with default readings and the paper's seed."""
     named_cell = cell(identifier)
     records = [r for r in results.read(scale, named_cell.paper.name) if r.cell == named_cell.id]
     if not records:
