@@ -66,7 +66,7 @@ def _folder_options(function):
 
 
 class _CommandLine(LazyGroup):
-    """The group of verbs, whose folder options may be anywhere on the line."""
+    """The group of verbs. Options for folders may be anywhere on the line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Move the options for folders before the verb."""
