@@ -176,12 +176,12 @@ def value_of(cell: SourceCell, line: int) -> Value | None:
     printed = parse(text)
     if printed.value is None or printed.bound or not re.fullmatch(r"[-+]?[\d.]+[*†‡]*", text):
         number = scaled(text)
-        return number and Value(cell, number, -int(number.as_tuple().exponent), line)
+        return None if number is None else Value(cell, number, -int(number.as_tuple().exponent), line)
     if match is None:
         return Value(cell, printed.value, printed.decimals, line)
-    delta = Decimal(match["digits"])
+    delta, is_share = Decimal(match["digits"]), match["share"] is not None
     change = -delta if match["sign"] in "-–↓▼▽" else delta
-    return Value(cell, printed.value, printed.decimals, line, change, decimals_of(delta), bool(match["share"]))
+    return Value(cell, printed.value, printed.decimals, line, change, decimals_of(delta), is_share)
 
 
 def grids(table: SourceTable) -> tuple[Grid, Grid]:

@@ -100,7 +100,8 @@ class Habit:
             for value in scope.members:
                 numbers[value.line] += 1
                 ahead[value.line] += all(scope.series.lead(value, one) > 0 for one in scope.styled)
-        return {n for n, often in ahead.items() if often == numbers[n] or (often > 1 and 3 * often > numbers[n])}
+        always = {line for line, often in ahead.items() if often == numbers[line]}
+        return always | {line for line, often in ahead.items() if often > 1 and 3 * often > numbers[line]}
 
 
 def best(grids: Sequence[Grid]) -> Iterator[Finding]:

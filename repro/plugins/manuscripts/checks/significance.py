@@ -66,27 +66,26 @@ def refuted(place: Place, sentence: str) -> Iterator[Finding]:
 
 def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -> Iterator[Finding]:
     """Find marks on numbers that neither a caption nor the text defines."""
-    said = " ".join(text for _, text in prose)
-    defined = {mark for grid in grids for mark in _SYMBOLS if mark in grid.remarks}
+    said = " ".join((*(grid.remarks for grid in grids), *(text for _, text in prose))).lower()
+    undefined = {m for m in _SYMBOLS if m not in said}
     for grid in grids:
-        used = {mark: (s, v) for s in grid.scores for v in s.values.values() for mark in v.cell.marks}
-        remarks = f"{grid.remarks} {said}".lower()
-        for mark, (series, value) in used.items():
-            is_told = mark in remarks or mark in defined or _WORDS.get(mark, mark) in remarks
-            if mark in _SYMBOLS and not is_told:
-                says = f"{grid.where(series, value)} has the mark {mark}, which is defined nowhere"
-                yield Finding("note", "mark", value.place, says, "Neither a caption nor the text contains it")
+        told = f"{grid.remarks} {' '.join(text for _, text in prose)}".lower()
+        used = {mark: (series, value) for series, value in grid.numbers for mark in value.cell.marks}
+        for mark in undefined.intersection(used):
+            if _WORDS[mark] not in told:
+                says = f"{grid.where(*used[mark])} has the mark {mark}, which is defined nowhere"
+                why = "Neither a caption nor the text contains it"
+                yield Finding("note", "mark", used[mark][1].place, says, why)
 
 
 def large_spreads(grid: Grid) -> Iterator[Finding]:
     """Find standard deviations above their mean, e.g. 12.3 ± 15.1."""
-    for series in grid.scores:
-        for value in series.values.values():
-            match = SPREAD.search(value.cell.text)
-            if match and match["spread"] and Decimal(match["spread"]) > value.number > 0:
-                says = f"{grid.where(series, value)}: The deviation is larger than the mean"
-                why = "Scores between 0 and 1, or 0 and 100 %, hardly vary so much"
-                yield Finding("doubt", "spread", value.place, says, why)
+    for series, value in grid.numbers:
+        match = SPREAD.search(value.text)
+        if match and match["spread"] and Decimal(match["spread"]) > value.number > 0:
+            says = f"{grid.where(series, value)}: The deviation is larger than the mean"
+            why = "Scores between 0 and 1, or 0 and 100 %, hardly vary so much"
+            yield Finding("doubt", "spread", value.place, says, why)
 
 
 _OVER = re.compile(
@@ -98,13 +97,10 @@ _OVER = re.compile(
 def fewer_datasets(grid: Grid) -> Iterator[Finding]:
     """Find averages over another number of columns than the caption or heading says."""
     for series in (each for each in grid.series if each.total == "average"):
-        stated = [match["n"] for match in _OVER.finditer(f"{series.name}. {grid.remarks}")]
-        parts = explanation(grid, series) if len(set(stated)) == 1 else None
-        number = numeral(stated[0]) if parts else None
-        if parts and number and number != len(parts.series) and parts.right > 1:
-            value = next(iter(series.values.values()))
-            says = f"{series.name} covers {len(parts.series)} columns, and the caption says {number}"
-            why = (
-                f"It is the mean of {parts.series[0].name} to {parts.series[-1].name} on {parts.right} lines"
-            )
-            yield Finding("doubt", "average", value.place, says, why)
+        stated = {match["n"] for match in _OVER.finditer(f"{series.name}. {grid.remarks}")}
+        parts = explanation(grid, series) if len(stated) == 1 else None
+        if parts and parts.right > 1 and numeral(*stated) not in (None, 0, len(parts.series)):
+            says = f"{series.name} covers {len(parts.series)} columns, and the caption says {stated.pop()}"
+            names = f"{parts.series[0].name} to {parts.series[-1].name}"
+            why = f"It is the mean of {names} on {parts.right} lines"
+            yield Finding("doubt", "average", next(iter(series)).place, says, why)
