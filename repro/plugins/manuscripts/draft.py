@@ -58,8 +58,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class TableDraft:
-    """A results table of the draft. ``readings`` maps the id of each reading that the rows' recipes use to
-    the reading and the name of its paper."""
+    """A results table of the draft. ``readings`` maps ids to readings and names of their papers."""
 
     head: Entry
     marks: Mapping[str, Entry]
@@ -126,8 +125,6 @@ def _fault(table: TableDraft) -> str:
 
 @dataclass
 class _Drafting:
-    """The state while one table is drafted."""
-
     name: str
     source: SourceTable
     told: Meaning

@@ -1,9 +1,6 @@
-r"""A small macro expander for TeX: it reads input files, expands the paper's macros and decides conditionals.
-
-LaTeX parsers lack this. Only features that tables and prose need are implemented, without scopes: a
-definition is valid to the end of the source. For example, ``\newcommand{\ours}{Ours}`` makes ``\ours`` print
-Ours. Text produced by a macro has the file position of its call.
-"""
+r"""A small macro expander for TeX, which LaTeX parsers lack. It reads input files, expands the paper's macros
+and decides conditionals, without scopes. For example, ``\newcommand{\ours}{Ours}`` makes ``\ours`` print
+Ours. Text of a macro has the file position of its call."""
 
 import re
 from bisect import bisect_right
@@ -48,10 +45,8 @@ class Token(NamedTuple):
 
 
 class Macro(NamedTuple):
-    """The definition of a control sequence. ``default`` belongs to the first of ``number`` arguments.
-
-    ``spec`` lists the arguments of ``\\NewDocumentCommand``, e.g. ``[("s", None), ("m", None)]``.
-    """
+    r"""A definition. ``default`` belongs to the first of ``number`` arguments. ``spec`` lists the arguments
+    of ``\NewDocumentCommand``, e.g. ``[("s", None), ("m", None)]``."""
 
     body: tuple[Token, ...]
     number: int = 0
@@ -60,12 +55,8 @@ class Macro(NamedTuple):
 
 
 class Reader:
-    """A file that is read token by token, because macros can change the meaning of later tokens.
-
-    Attributes:
-        back: tokens to return before the rest of the file, in reverse order.
-        only_defines: True for a package or class, which prints nothing.
-    """
+    """A file that is read token by token, because macros change later tokens. ``back`` holds tokens to return
+    first, in reverse order. A package or class prints nothing (``only_defines``)."""
 
     def __init__(self, text: str, number: int, name: str):
         self.text, self.number, self.name, self.at = text, number, name, 0
@@ -115,8 +106,8 @@ def _blank(text: str, after_comment: bool) -> str:
 
 
 class Expanded:
-    """The flat text of a source, with the position of each character. ``notes`` are on unreadable parts,
-    ``lost`` on parts of tables that are missing from the result."""
+    """The flat text of a source with positions. ``lost`` lists parts of tables that are missing from the
+    result."""
 
     def __init__(self, files: Files):
         self.files, self.text = files, ""

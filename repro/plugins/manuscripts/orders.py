@@ -128,10 +128,8 @@ def _skip(g: Gullet, token: Token, ends: tuple[str, ...]) -> None:
             return
         if depth == 0 and piece.text in ends:
             return
-        if piece.text == "\\fi" or (depth and piece.text == "\\repeat"):
-            depth -= 1
-        elif piece.text[1:] in names("conditionals") or piece.text in g.switches:
-            depth += 1
+        depth -= piece.text == "\\fi" or (depth > 0 and piece.text == "\\repeat")
+        depth += piece.text[1:] in names("conditionals") or piece.text in g.switches
     g.note(token, f"{token.text} has no \\fi. The text after it is not read.")
     g.flat.lost.append(
         (g.flat.place_of(token), f"{token.text} has no \\fi, and the text after it is not read")

@@ -12,16 +12,10 @@ from functools import cached_property
 from repro.manifest.printed import decimals_of, half_unit, parse
 from repro.plugins.manuscripts.headings import ColumnMeaning, meaning
 from repro.plugins.manuscripts.layout import Layout, layout, transposed
-from repro.plugins.manuscripts.source_tables import Place, SourceCell, SourceTable, scaled
+from repro.plugins.manuscripts.notation import DELTA, DOWN, SPREAD, scaled
+from repro.plugins.manuscripts.source_tables import Place, SourceCell, SourceTable
 from repro.plugins.manuscripts.vocabulary import facts, names_something, words
 
-SPREAD = re.compile(
-    r"\s*\(?(±|\+/-|\+-|-\+)\s*(?P<spread>\d*\.?\d+)\s*%?\)?|(?<=\d)\((?P<digits>\d{1,2})\)"
-    r"|(?<=[\d%])\s*[\[(]\s*[-+−]?\d*\.?\d+\s*[,–-]\s*[-+−]?\d*\.?\d+\s*[\])]"  # an interval
-)
-_DELTA = re.compile(
-    r"(?<=[^\s(\[])\s*[(\[]?\s*(?P<sign>[-+−–↑↓▲▼△▽])\s*(?P<digits>\d*\.?\d+)\s*(?P<share>%)?\s*[)\]]?\s*$"
-)
 AVERAGE = re.compile(r"(?i)\b(avg|average)\b|^mean$")
 SUM = re.compile(r"(?i)^(total|sum|all)$")
 DIFFERENCE = re.compile(r"(?i)Δ|∆|\bdelta\b|\bgains?\b|improv|\bimpr\b|\bdiff(erence)?\b")
@@ -61,14 +55,8 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Numbers under one heading, by line.
-
-    Attributes:
-        heads: the texts above or before it, the outermost first.
-        measure: its name in ir_measures. With several possible ones, it is the usual one.
-        is_score: True if the heading names a measure or a collection.
-        is_certain: True if heading and caption determine measure and collection.
-    """
+    """Numbers under one heading, by line. ``heads`` lists the texts above it, the outermost first. A heading
+    with a measure or collection ``is_score``, and ``is_certain`` if it determines both."""
 
     heads: tuple[str, ...]
     values: Mapping[int, Value]
@@ -169,7 +157,7 @@ class Grid:
 def value_of(cell: SourceCell, line: int) -> Value | None:
     """Return the number of a cell, or None for words, dashes, bounds and cells with several numbers."""
     text = SPREAD.sub("", cell.text.strip().replace("\u2009", "").replace("\u2212", "-"))
-    if match := _DELTA.search(text):
+    if match := DELTA.search(text):
         text = text[: match.start()]
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
     text = re.sub(r"^([-+]?)\.(?=\d)", r"\g<1>0.", text).removesuffix("%").rstrip()
@@ -180,7 +168,7 @@ def value_of(cell: SourceCell, line: int) -> Value | None:
     if match is None:
         return Value(cell, printed.value, printed.decimals, line)
     delta, is_share = Decimal(match["digits"]), match["share"] is not None
-    change = -delta if match["sign"] in "-–↓▼▽" else delta
+    change = -delta if match["sign"] in DOWN else delta
     return Value(cell, printed.value, printed.decimals, line, change, decimals_of(delta), is_share)
 
 

@@ -1,5 +1,5 @@
-"""Checks of averages, sums and differences. The best fit determines the numbers that they cover. For example,
-an "Avg." column fits the five columns before it on most lines and fails on one."""
+"""Checks of averages, sums and differences, e.g. an "Avg." column that fits the five columns before it on
+most lines and fails on one."""
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -84,7 +84,7 @@ def explanation(grid: Grid, series: Series) -> Parts | None:
 
 
 def _thin_explanation(plausible: Sequence[Parts]) -> Parts | None:
-    """Return the parts of a total with two lines, if one is right and the other is near."""
+    """Return the parts of a total with one right line and one near line."""
     best = max(plausible, key=attrgetter("right"), default=None)
     if best is None or sorted(best.lines.values()) != [False, True]:
         return None
@@ -159,7 +159,7 @@ def behind_values(grid: Grid) -> Iterator[Finding]:
 
 
 def _severity(right: int, wrong: int) -> str:
-    """Return the severity of differences that do not fit: a note for one of three, "" without evidence."""
+    """Return error, note (one of three is wrong) or "" (too few are right)."""
     if right >= max(LEAST, 3 * wrong):
         return "error"
     return "note" if wrong == 1 and right + wrong >= THIN else ""
@@ -280,7 +280,7 @@ def _with_lines(grid: Grid, series: Series, other: Series) -> Iterator[Explained
 
 
 def in_groups(grid: Grid) -> Iterator[Finding]:
-    """Find wrong differences of two series that occur in several groups, if one group has too few numbers."""
+    """Find wrong differences in groups of columns, each with too few numbers, e.g. per collection."""
     pooled: dict[tuple[str, ...], dict[Hashable, list[Explained]]] = {}
     for pair in _within_groups(grid):
         key = (pair.one.heads[-1:], pair.other.heads[-1:], pair.is_share)
@@ -306,7 +306,6 @@ def _within_groups(grid: Grid) -> Iterator[Explained]:
 def _agrees(
     one: Value, base: Value, deltas: Iterable[Decimal], decimals: int, *, is_share: bool = False
 ) -> bool:
-    """Return whether one of these differences is possible before rounding."""
     low = one.number - one.half - base.number - base.half
     high = one.number + one.half - base.number + base.half
     if is_share:

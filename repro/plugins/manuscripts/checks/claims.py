@@ -14,7 +14,6 @@ from repro.plugins.manuscripts.checks.quotes import (
     Systems,
     differs_by,
     differs_by_share,
-    is_in,
     is_same,
     plain,
 )
@@ -58,7 +57,7 @@ def wrong_numbers(place: Place, sentence: str, systems: Systems) -> Iterator[Fin
 
 
 def _scores(sentence: str) -> Iterator[str]:
-    """Yield the numbers directly before or after a measure that are no differences."""
+    """Yield the numbers next to a measure that are no differences."""
     text = plain(sentence)
     spans = sorted(measures(text).values())
     for match in re.finditer(NUMBER, text):
@@ -72,14 +71,14 @@ def _scores(sentence: str) -> Iterator[str]:
 def _of_number(place: Place, sentence: str, text: str, systems: Systems) -> Iterator[Finding]:
     cited = systems.cited(sentence)
     known = [value for table in cited for value in systems.values(table, sentence)]
-    is_quoted = any(is_same(text, value) for value in known)
-    if is_quoted or not any(s.values for table in cited for s in systems.scores(table, sentence)):
+    scores = [value for table in cited for series in systems.scores(table, sentence) for value in series]
+    if not scores or any(is_same(text, value) for value in known):
         return
     if near := [value for value in known if _is_near(text, value)]:
         names = ", ".join(f"{value.text} at {value.place}" for value in near[:3])
         says = f"The text gives {text}: {_short(sentence)}"
         yield Finding("doubt", "prose", place, says, f"The table has {names}")
-    elif known or (WE.search(sentence) and not any(is_in(text, table) for table in systems.tables)):
+    elif known or (WE.search(sentence) and not systems.have(text)):
         why = "No table has this number for the named system and measure"
         yield Finding("note", "prose", place, f"{text} is not in any matching cell: {_short(sentence)}", why)
 
@@ -98,9 +97,12 @@ def _is_near(text: str, value: Value) -> bool:
 def wrong_differences(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
     """Find differences that the two named systems never have, e.g. "2.1 points above BM25"."""
     found = [match for match in _DIFFERENCE.finditer(plain(sentence)) if match["by"] or _compares(match)]
-    if len(found) != 1 or NO_QUOTE.search(sentence) or _OTHERS.search(sentence):
-        return
-    [match] = found
+    is_unclear = NO_QUOTE.search(sentence) or _OTHERS.search(sentence)
+    for match in found if len(found) == 1 and not is_unclear else ():
+        yield from _of_difference(place, sentence, match, systems)
+
+
+def _of_difference(place: Place, sentence: str, match: re.Match[str], systems: Systems) -> Iterator[Finding]:
     pairs = [(one, other) for _, one, other in _pairs(sentence, systems)]
     fitting = [pair for pair in pairs if _differ_by(*pair, match)]
     if pairs and not fitting:
@@ -131,7 +133,6 @@ def _way(match: re.Match[str]) -> int:
 
 
 def _pairs(sentence: str, systems: Systems) -> Iterator[tuple[Series, Value, Value]]:
-    """Yield the scores of the two compared systems, with their series, in all cited tables."""
     for table in systems.cited(sentence):
         yield from systems.pairs(table, sentence)
 
@@ -222,11 +223,11 @@ def _ahead(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series
     """Yield each score of a sentence with a better number of the same group, or None, and its label."""
     subjects, grid = systems.subjects(table, sentence), systems.tables[table].grid
     groups = {grid.lines[line].group for line in subjects}
-    for series in (each for each in systems.scores(table, sentence) if each.sign and not each.is_difference):
-        ours = [series.values[line] for line in subjects if line in series.values]
-        if ours and len(series.values) > 1:
-            rivals = (value for value in series if grid.lines[value.line].group in groups)
-            better = next((v for v in rivals if all(series.lead(v, our) > 0 for our in ours)), None)
+    for series in systems.scores(table, sentence):
+        ours = [value for value in series if value.line in subjects]
+        if ours and series.sign and not series.is_difference and len(series.values) > 1:
+            ahead = (value for value in series if all(series.lead(value, our) > 0 for our in ours))
+            better = next((value for value in ahead if grid.lines[value.line].group in groups), None)
             yield series, better, grid.label(better) if better else ""
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from repro.plugins.manuscripts.checks import Finding
+from repro.plugins.manuscripts.notation import MARKS
 from repro.plugins.manuscripts.series import Grid, Line, Series, Value
 
 OTHER_MEANING = re.compile(r"(?i)\bbold(face|ed)?\b[^.;]*signific|signific[^.;]*\bbold|\bours?\b[^.;]*\bbold")
@@ -105,8 +106,8 @@ class Habit:
 
 
 def best(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find bold numbers that are not the best of their column or group, and equal ones that are not bold. The
-    scope is the one that fits most of a table."""
+    """Find bold numbers that are not the best of their column, group or block, and equal ones that are not
+    bold."""
     yield from _of_style([grid for grid in grids if not OTHER_MEANING.search(grid.remarks)], BOLD)
 
 
@@ -141,7 +142,6 @@ def _of_habit(habit: Habit, style: Style, tolerance: int = 0) -> Iterator[Findin
 
 
 def _bare(habit: Habit, style: Style, outside: set[int]) -> Iterator[Finding]:
-    """Find the best of the only column without the style."""
     bare = [each for each in habit.grid.scores if each.sign and not any(map(style.has, each))]
     if habit.scope == "column" and len(bare) == 1 and habit.right > 1 and not habit.wrong:
         members = tuple(value for value in bare[0] if value.line not in outside)
@@ -194,16 +194,15 @@ def _of_scope(habit: Habit, whole: Scope, outside: set[int]) -> Iterator[Finding
 
 _OVER = r"(?:improve\w*|better|gains?|outperform\w*|higher|superior\w*|increase\w*)"
 SIGNIFICANT = re.compile(rf"(?i)signific\w*[^.;]*{_OVER}|{_OVER}[^.;]*signific")
-SIGNS = "†‡§¶⋆★*♠♣♦♥△▲◦∗"
-DEFINES = re.compile(rf"[{SIGNS.replace('*', '')}]|(?<!\w)\*(?!\w)")
+DEFINES = re.compile(rf"[{MARKS.replace('*', '')}]|(?<!\w)\*(?!\w)")
 MARK_OVER = re.compile(
-    rf"(?P<mark>[{SIGNS}]+)[^{SIGNS}.;]*?\b(?:over|than|outperform\w*|against|compared (?:to|with))\s+"
-    rf"(?P<over>[^.;,({SIGNS}]+)"
+    rf"(?P<mark>[{MARKS}]+)[^{MARKS}.;]*?\b(?:over|than|outperform\w*|against|compared (?:to|with))\s+"
+    rf"(?P<over>[^.;,({MARKS}]+)"
 )
 OVER_MARK = re.compile(
-    rf"\b(?:over|than|against|to)\s+(?P<over>[^.;,({SIGNS}]+?)\s*(?:\([^)]*\)\s*)?(?:is|are)?\s*"
+    rf"\b(?:over|than|against|to)\s+(?P<over>[^.;,({MARKS}]+?)\s*(?:\([^)]*\)\s*)?(?:is|are)?\s*"
     rf"(?:marked|denoted|indicated|shown|flagged)\s+(?:by|with|as)\s+(?:an?\s+|the\s+)?(?:[a-z]+\s+)?"
-    rf"(?P<mark>[{SIGNS}]+)"
+    rf"(?P<mark>[{MARKS}]+)"
 )
 _AROUND = re.compile(r"^the\s+|\s+(?:baselines?\b.*|(?:at|with|by|in|on|using|under|according)\b.*)$")
 OVER_BASELINES = re.compile(r"(?i)\b(over|than|to|against|outperform\w*)\s+([\w-]+\s+){0,3}baselines?\b")
@@ -211,8 +210,7 @@ LETTERED = re.compile(r"^[(\[]?(?P<letter>[a-z0-9])[)\].:]\s*(?P<label>\S.*)$")
 
 
 def impossible(grid: Grid) -> Iterator[Finding]:
-    """Find marks of significance on numbers that are not better than the row, or baselines, named by the
-    caption."""
+    """Find marks of significance on numbers that are not better than the named row or the baselines."""
     if SIGNIFICANT.search(grid.remarks):
         rivals = _named_rivals(grid) or _lettered(grid)
         for series, value in grid.numbers:

@@ -98,20 +98,18 @@ def _by(place: Place, sentence: str, tables: Sequence[Numbered]) -> Iterator[Fin
 
 
 def _of_one(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
-    """Find the only number of a sentence that differs from the only cell it can quote."""
     table, numbers = _only_table(sentence, tables), re.findall(NUMBER, sentence)
-    if table is None or len(numbers) != 1 or len(set(map(str, measures(plain(sentence))))) != 1:
+    lines = labels_in(sentence, table) if table else []
+    if table is None or not len(numbers) == len(lines) == len(measures(plain(sentence))) == 1:
         return
-    [text], lines = numbers, labels_in(sentence, table)
-    is_unclear = NO_QUOTE.search(sentence) or RELATION.search(sentence)
-    if len(lines) != 1 or is_unclear or nearest(text, table) is None:
+    [text], [line] = numbers, lines
+    if NO_QUOTE.search(sentence) or RELATION.search(sentence) or nearest(text, table) is None:
         return
-    cells = [each.values[lines[0]] for each in series_in(sentence, table) if lines[0] in each.values]
+    cells = [each.values[line] for each in series_in(sentence, table) if line in each.values]
     if cells and not any(is_same(text, value) for value in cells):
-        label = table.grid.lines[lines[0]].label
-        says = f"The text gives {text} for {label} in Table {table.number}"
-        numbers = [f"{value.text} at {value.place}" for value in cells[:3]]
-        yield Finding("doubt", "prose", place, says, f"The table has {', '.join(numbers)}")
+        says = f"The text gives {text} for {table.grid.lines[line].label} in Table {table.number}"
+        names = ", ".join(f"{value.text} at {value.place}" for value in cells[:3])
+        yield Finding("doubt", "prose", place, says, f"The table has {names}")
 
 
 def _pointers(sentence: str) -> set[str]:
@@ -119,7 +117,6 @@ def _pointers(sentence: str) -> set[str]:
 
 
 def _only_table(sentence: str, tables: Mapping[str, Numbered]) -> Numbered | None:
-    """Return the table of a sentence that cites one table, otherwise None."""
     pointers = _pointers(sentence)
     return tables.get(pointers.pop()) if len(pointers) == 1 else None
 
@@ -247,6 +244,10 @@ class Systems:
         """Return the indices of the tables that a sentence cites, or of all if it cites none."""
         pointers = _pointers(sentence)
         return [n for n, each in enumerate(self.tables) if not pointers or each.number in pointers]
+
+    def have(self, text: str) -> bool:
+        """Return whether a number is that of any table, or a difference in one."""
+        return any(is_in(text, table) for table in self.tables)
 
     def subjects(self, table: int, sentence: str) -> list[int]:
         """Return the lines of a table that a sentence names, or means by "we"."""
