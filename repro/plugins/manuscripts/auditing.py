@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 from repro.errors import unknown
@@ -87,7 +87,6 @@ BY_SYSTEMS = (
     significance.large_spreads,
     significance.fewer_datasets,
 )
-IMPOSSIBLE = (values.mixed_units, values.out_of_range)  # other checks leave these values out
 SENTENCES = (claims.wrong_numbers, claims.wrong_differences, claims.wrong_claims)
 ACROSS = (
     emphasis.best,
@@ -102,18 +101,18 @@ def findings(manuscript: Manuscript, readme: Manuscript | None = None) -> list[F
     """Return all findings by file and line, including suppressed ones. A README adds numbers that differ."""
     tables = [_with_definitions(table, manuscript) for table in manuscript.tables]
     pairs = list(map(grids, tables))
-    impossible = [each for check in IMPOSSIBLE for grid, _ in pairs for each in check(grid)]
+    impossible = list(values.impossible(grid for grid, _ in pairs))
     odd = [value.cell for value, _ in impossible]
     by_systems, turned = ([pair[way].without(odd) for pair in pairs] for way in (0, 1))
     found = [finding for _, finding in impossible]
     for check, grid in (*product(BOTH_WAYS, (*by_systems, *turned)), *product(BY_SYSTEMS, by_systems)):
         found += check(grid)
-    for check_of_all in ACROSS:
-        found += check_of_all(by_systems)
+    found += chain.from_iterable(check(by_systems) for check in ACROSS)
     found += significance.undefined_marks(by_systems, manuscript.prose)
     found += significance.of_texts(manuscript)
     found += [*values.lost_parts(manuscript), *values.unread_cells(manuscript.tables)]
-    found += _of_readme(manuscript, by_systems, readme) if readme else ()
+    if readme:
+        found += _of_readme(manuscript, by_systems, readme)
     return in_order([*found, *of_sentences(manuscript, by_systems)])
 
 

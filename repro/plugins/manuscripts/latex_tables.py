@@ -119,6 +119,11 @@ class Scope:
             if scope.captions
         ]
 
+    def number_of(self, tabular: int) -> str:
+        """Return the printed number of a tabular (by index) in a table, or ""."""
+        own = self.captions_of(tabular)[-1:]
+        return own[0].number if own and own[0].kind == "Table" else ""
+
     def label_of(self, tabular: int) -> str:
         """Return the label of a tabular (by index), or ""."""
         for scope in self.upwards():

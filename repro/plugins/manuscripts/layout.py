@@ -51,7 +51,7 @@ def _is_of_words(row: _Row) -> bool:
 
 
 def head_length(rows: Sequence[_Row], rules: Sequence[int]) -> int:
-    """Return the number of rows above the first full rule, or above the first value if that leaves decimals."""
+    """Return the number of rows above the first of ``rules``, or above the first value."""
     if len(rows) < 2:
         return 0
     lines = sorted({rule for rule in rules if 0 < rule < len(rows)})

@@ -138,7 +138,7 @@ class _Float:
                     legend,
                     caption=" ".join(_text_of(caption, numbers) for caption in captions) or _option(node),
                     label=scope.label_of(which),
-                    number="".join(caption.number for caption in captions[-1:] if caption.kind == "Table"),
+                    number=scope.number_of(which),
                 )
                 made += [(node.pos, table) for table in tables]
         return [table for _, table in sorted(made, key=itemgetter(0))]

@@ -126,7 +126,6 @@ def styled(pieces: Iterable[Piece], place: Place, *, columns: int = 1) -> Source
     Deviations remain in the text."""
     text, marks = "", list[str]()
     said = [piece for piece in pieces if piece.text]
-    letters = (piece.style for piece in said if not piece.style.script and any(map(str.isalnum, piece.text)))
     groups = [(script, list(group)) for script, group in groupby(said, key=lambda p: p.style.script)]
     for (script, part), (following, _) in pairwise([*groups, ("", [])]):
         if script:
@@ -137,8 +136,13 @@ def styled(pieces: Iterable[Piece], place: Place, *, columns: int = 1) -> Source
     text = _tidy(text)
     before, inner_text, after = text.partition(text.strip(MARKS + " ") or text or " ")
     marks = [*_marks(before), *_marks(after), *marks]
-    bold, underlined, italic, _ = next(letters, Style())
+    bold, underlined, italic, _ = next(filter(None, map(_style_of, said)), Style())
     return SourceCell(inner_text, place, bold, underlined, italic, tuple(marks), columns)
+
+
+def _style_of(piece: Piece) -> Style | None:
+    has_letter = any(map(str.isalnum, piece.text))
+    return piece.style if has_letter and not piece.style.script else None
 
 
 def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
@@ -186,9 +190,8 @@ def with_points(rows: Rows) -> Rows:
     numeric = {id(c): c for row in rows for c in row if NUMERIC.fullmatch(c.text)}
     commas, points = count_commas(cell.text for cell in numeric.values())
     for key, cell in numeric.items():
-        text = cell.text.replace(" ", "") if SPACED.fullmatch(cell.text) else cell.text
-        text = with_point(text, is_always=not points) if commas else text
-        numeric[key] = cell if text == cell.text else replace(cell, text=text)
+        text = re.sub(r"(?<=\d) (?=\d{3})", "", cell.text) if SPACED.fullmatch(cell.text) else cell.text
+        numeric[key] = replace(cell, text=with_point(text, is_always=not points) if commas else text)
     return [[numeric.get(id(cell), cell) for cell in row] for row in rows]
 
 

@@ -234,8 +234,7 @@ def _markdown(text: str, files: Files, name: str) -> Read:
         at = Place(path, (token.map or [0])[0] + 1)
         if token.type == "table_open":
             tables += _table_of_tokens(tokens[number:], path, caption)
-            numbered = list(enumerate(lines, start=1))[slice(*(token.map or (0, 0)))]
-            lost += _longer_rows([(Place(path, number), _bars(line)) for number, line in numbered])
+            lost += _longer_rows(_widths(lines, path, *(token.map or (0, 0))))
         elif token.type == "html_block":
             more, around = read_html(token.content, path, first=at.line, caption=caption)
             tables, prose = tables + more, prose + around
@@ -246,9 +245,10 @@ def _markdown(text: str, files: Files, name: str) -> Read:
     return tables, prose, lost
 
 
-def _bars(line: str) -> int:
-    """Return the number of cells of a row."""
-    return len(re.findall(r"(?<!\\)\|", line.strip().strip("|"))) + 1
+def _widths(lines: list[str], path: Path, start: int, end: int) -> list[tuple[Place, int]]:
+    """Return the place and the number of cells of each row."""
+    bars = (re.findall(r"(?<!\\)\|", line.strip().strip("|")) for line in lines[start:end])
+    return [(Place(path, number), len(each) + 1) for number, each in enumerate(bars, start=start + 1)]
 
 
 def _longer_rows(rows: list[tuple[Place, int]]) -> Iterator[tuple[Place, str]]:
@@ -315,18 +315,21 @@ def _separated(text: str, files: Files, name: str) -> Read:
     text = re.sub(r"\A\s*sep=.\n", "\n", text).replace("\0", "")  # of Excel
     lines = [line for line in text.split("\n") if line.strip() and not line.startswith("#")][:20] or [""]
     mark = "\t" if name.endswith(".tsv") else max("\t;|,", key=lambda sign: _often(sign, lines))
-    reader, path = csv.reader(io.StringIO(text), delimiter=mark), files.shown(name)
-    rows, cells = list[list[SourceCell]](), 0
+    rows = list(_rows(csv.reader(io.StringIO(text), delimiter=mark), files.shown(name)))
+    return table_of(rows), [], list(_longer_rows([(row[0].place, len(row)) for row in rows]))
+
+
+def _rows(reader: Any, path: Path) -> Iterator[list[SourceCell]]:
+    cells = 0
     try:
-        for values in filter(any, reader):
+        for values in reader:
             place = Place(path, max(1, reader.line_num))
             cells += len(values)
             check_size(cells, place)
-            rows.append([styled(_of_markdown(value.strip()), place) for value in values])
+            if any(map(str.strip, values)):
+                yield [styled(_of_markdown(value.strip()), place) for value in values]
     except csv.Error as error:
         raise DataError(f"{path}:{reader.line_num}: This is no table: {error}") from error
-    rows = [row for row in rows if any(cell.text or cell.marks for cell in row)]
-    return table_of(rows), [], list(_longer_rows([(row[0].place, len(row)) for row in rows]))
 
 
 def _often(mark: str, lines: list[str]) -> int:

@@ -76,10 +76,13 @@ def measures(text: str) -> dict[NamedMeasure, tuple[int, int]]:
     spans: dict[NamedMeasure, tuple[int, int]] = {}
     for name, pattern in _patterns():
         for match in filter(_is_measure, pattern.finditer(text)):
-            cutoff = re.sub(r"[\s,]", "", match["a"] or match["b"] or "").lower().replace("k", "000")
-            spans.setdefault(NamedMeasure(name, int(cutoff) if cutoff else None), match.span())
+            spans.setdefault(NamedMeasure(name, _cutoff(match["a"] or match["b"])), match.span())
     cut = {measure.name for measure in spans if measure.cutoff}
     return {measure: span for measure, span in spans.items() if measure.cutoff or measure.name not in cut}
+
+
+def _cutoff(text: str | None) -> int | None:
+    return int(re.sub(r"[\s,]", "", text.lower()).replace("k", "000")) if text else None
 
 
 def _is_measure(match: re.Match[str]) -> bool:

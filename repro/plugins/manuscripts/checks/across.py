@@ -71,7 +71,7 @@ def without_remarks(label: str) -> str:
 
 
 def several_values(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find systems with different values in two tables: doubts if most values agree, notes if they are close."""
+    """Find systems with other values in two tables: doubts if most values agree, notes if these are close."""
     for one, other in combinations(grids, 2):
         if swapped := list(_swapped_systems(one, other)):
             yield from swapped

@@ -210,7 +210,7 @@ class Explained:
     def fits(self) -> dict[int, bool]:
         """Line -> True if the difference is right."""
         one, other, series = self.one.values, self.other.values, self.series
-        shared = [value for value in series if value.line in one and value.line in other]
+        shared = [value for value in series if value.line in one.keys() & other.keys()]
         checked = [v for v in shared if one[v.line].decimals or not v.decimals]  # others fit by chance
         is_signed = any(re.match(r"[-+−–]", value.text) for value in series)
         deltas = {v: (v.number,) if is_signed else (v.number, -v.number) for v in checked}

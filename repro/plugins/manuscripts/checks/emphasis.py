@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 
 from repro.plugins.manuscripts.checks import Finding
 from repro.plugins.manuscripts.notation import MARKS
@@ -125,7 +126,7 @@ def second_best(grids: Sequence[Grid]) -> Iterator[Finding]:
 
 def _of_style(grids: Sequence[Grid], style: Style) -> Iterator[Finding]:
     habits = [_habit(grid, style) for grid in grids]
-    right, wrong = sum(habit.right for habit in habits), max(1, sum(habit.wrong for habit in habits))
+    right, wrong = sum(map(attrgetter("right"), habits)), max(1, sum(map(attrgetter("wrong"), habits)))
     if right >= LEAST * wrong:
         yield from (found for habit in habits for found in _of_habit(habit, style))
     elif right >= wrong:
@@ -143,7 +144,7 @@ def _of_habit(habit: Habit, style: Style, tolerance: int = 0) -> Iterator[Findin
 
 def _bare(habit: Habit, style: Style, outside: set[int]) -> Iterator[Finding]:
     bare = [each for each in habit.grid.scores if each.sign and not any(map(style.has, each))]
-    if habit.scope == "column" and len(bare) == 1 and habit.right > 1 and not habit.wrong:
+    if (habit.scope, len(bare), habit.wrong) == ("column", 1, 0) and habit.right > 1:
         members = tuple(value for value in bare[0] if value.line not in outside)
         for value in Scope(bare[0], members, style).target[: max(1, len(members) // 3)]:
             says = f"{habit.grid.where(bare[0], value)} is the best but not {style.adjective}"

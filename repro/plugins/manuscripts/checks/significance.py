@@ -62,13 +62,12 @@ def _refuted(place: Place, sentence: str) -> Iterator[Finding]:
 
 def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -> Iterator[Finding]:
     """Find marks on numbers that neither a caption nor the text defines."""
-    said = " ".join((*(grid.remarks for grid in grids), *(text for _, text in prose))).lower()
-    undefined = {mark for mark in _WORDS if mark not in said}
+    said = " ".join(text for _, text in prose)
+    undefined = _WORDS.keys() - set("".join((said, *(grid.remarks for grid in grids))))
     for grid in grids:
-        told = f"{grid.remarks} {' '.join(text for _, text in prose)}".lower()
         used = {mark: (series, value) for series, value in grid.numbers for mark in value.cell.marks}
         for mark in undefined.intersection(used):
-            if _WORDS[mark] not in told:
+            if _WORDS[mark] not in f"{grid.remarks} {said}".lower():
                 says = f"{grid.where(*used[mark])} has the mark {mark}, which is defined nowhere"
                 why = "Neither a caption nor the text contains it"
                 yield Finding("note", "mark", used[mark][1].place, says, why)
@@ -95,8 +94,8 @@ def fewer_datasets(grid: Grid) -> Iterator[Finding]:
     for series in (each for each in grid.series if each.total == "average"):
         stated = {match["n"] for match in _OVER.finditer(f"{series.name}. {grid.remarks}")}
         parts = explanation(grid, series) if len(stated) == 1 else None
-        number = numeral(*stated) if parts and parts.right > 1 else None
-        if parts and number and number != len(parts.series):
+        if parts and parts.right > 1 and numeral(*stated) not in (None, 0, len(parts.series)):
+            number = numeral(*stated)
             says = f"{series.name} covers {len(parts.series)} columns, and the caption says {number}"
             names = f"{parts.series[0].name} to {parts.series[-1].name}"
             why = f"It is the mean of {names} on {parts.right} lines"

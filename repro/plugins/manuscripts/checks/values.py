@@ -1,4 +1,4 @@
-"""Checks of single numbers against their measure, collection and column, e.g. R@1000 cannot be below R@100."""
+"""Checks of numbers against their measure, collection and column, e.g. R@1000 cannot be below R@100."""
 
 import re
 from collections import Counter
@@ -22,6 +22,13 @@ from repro.running.measurement import listed_measures
 
 CAPPED = re.compile(r"(?i)capp?ed|\bcap\b")  # recall over at most as many as ranks: it may fall
 SEVERAL_RUNS = re.compile(r"(?i)\b(seeds?|runs|trials|averaged? (over|of)|standard deviation|std)\b|±")
+
+
+def impossible(grids: Iterable[Grid]) -> Iterator[tuple[Value, Finding]]:
+    """Find values of another unit or out of range, which other checks leave out."""
+    for grid in grids:
+        yield from mixed_units(grid)
+        yield from out_of_range(grid)
 
 
 def out_of_range(grid: Grid) -> Iterator[tuple[Value, Finding]]:
