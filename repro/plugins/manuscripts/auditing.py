@@ -88,13 +88,7 @@ BY_SYSTEMS = (
     significance.fewer_datasets,
 )
 SENTENCES = (claims.wrong_numbers, claims.wrong_differences, claims.wrong_claims)
-ACROSS = (
-    emphasis.best,
-    emphasis.second_best,
-    emphasis.shaded,
-    across.several_values,
-    across.unpublished,
-)
+ACROSS = (emphasis.best, emphasis.second_best, emphasis.shaded, across.several_values, across.unpublished)
 
 
 def findings(manuscript: Manuscript, readme: Manuscript | None = None) -> list[Finding]:

@@ -8,16 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from repro.plugins.manuscripts.gullet import Expanded
-from repro.plugins.manuscripts.latex_text import (
-    Words,
-    arguments,
-    counts,
-    kind,
-    last,
-    names,
-    raw,
-    within,
-)
+from repro.plugins.manuscripts.latex_text import Words, arguments, counts, kind, last, names, raw, within
 from repro.plugins.manuscripts.layout import head_length, stacked
 from repro.plugins.manuscripts.source_tables import (
     Place,
