@@ -34,11 +34,6 @@ class Token(NamedTuple):
     end: int
 
     @property
-    def is_space(self) -> bool:
-        """True for a space, a line end, or two line ends (a paragraph)."""
-        return self.text.isspace()
-
-    @property
     def is_control(self) -> bool:
         r"""True for a control sequence, e.g. ``\bf``."""
         return self.text[:1] == "\\"
@@ -225,7 +220,7 @@ class Gullet:
     def after_spaces(self) -> Token | None:
         """Return the next token that is not a space."""
         token = self.next()
-        while token is not None and token.is_space:
+        while token is not None and token.text.isspace():
             token = self.next()
         return token
 
@@ -265,7 +260,7 @@ class Gullet:
     def optional(self) -> list[Token] | None:
         """Return the tokens within brackets, or None without brackets."""
         spaces: list[Token] = []
-        while (token := self.next()) is not None and token.is_space:
+        while (token := self.next()) is not None and token.text.isspace():
             spaces.append(token)
         if token is not None and token.text == "[":
             return self.until("]")
@@ -302,7 +297,7 @@ class Gullet:
 
     def open(self, name: str) -> None:
         """Read a file before the rest of the current one. Raises DataError for a cycle."""
-        if any(reader.name == name for reader in self._readers) or len(self._readers) >= DEPTH:
+        if name in self.under_way or len(self._readers) >= DEPTH:
             cycle = " -> ".join([*self.under_way, name][-6:])
             raise DataError(f"{self.files.shown(self.under_way[-1])} includes itself: {cycle}")
         if name not in self.flat.names:
@@ -373,13 +368,11 @@ class Gullet:
     def _arguments(self, macro: Macro, like: Token) -> list[list[Token]]:
         if macro.spec:
             return [self._of_spec(*part, like) for part in macro.spec]
-        arguments: list[list[Token]] = []
-        if macro.number and macro.default is not None:
-            inner = self.optional()
-            arguments.append(list(macro.default) if inner is None else inner)
-        while len(arguments) < macro.number:
-            arguments.append(self.argument())
-        return arguments
+        if not macro.number or macro.default is None:
+            return [self.argument() for _ in range(macro.number)]
+        first = self.optional()
+        others = [self.argument() for _ in range(macro.number - 1)]
+        return [list(macro.default) if first is None else first, *others]
 
 
 def braced(tokens: list[Token], like: Token) -> list[Token]:

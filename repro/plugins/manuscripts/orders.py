@@ -147,7 +147,7 @@ def _input(g: Gullet, token: Token) -> None:
         name = "".join(t.text for t in g.until("}"))
     else:  # \input file, up to a space
         name = piece.text
-        while (piece := g.next()) is not None and not piece.is_space and piece.text not in "{}\\":
+        while (piece := g.next()) is not None and not piece.text.isspace() and piece.text not in "{}\\":
             name += piece.text
     _open(g, token, name.strip().strip('"'))
 

@@ -46,8 +46,9 @@ def transcribe(cell: SourceCell) -> Transcription:
     others = " ".join(mark for mark in cell.marks if mark not in MARKS)
     number, bracket, delta = text.partition(" (")
     whole = parse(f"{number}{marks}{bracket}{delta}")
+    stars = "**" if cell.bold else ""
     if not whole.is_garbled and (whole.value is not None or not marks):
-        return Transcription(_bold(whole.text, cell), others)
+        return Transcription(f"{stars}{whole.text}{stars}", others)
     beginning = PUBLISHED.match(text)
     if beginning is None:
         return Transcription("-", _joined(text, *cell.marks))
@@ -55,15 +56,11 @@ def transcribe(cell: SourceCell) -> Transcription:
     plain = digits.replace(",", "")
     plain = f"0{plain}" if plain.startswith(".") else plain
     rest = text[beginning.end() :].strip()
-    return Transcription(_bold(f"{sign}{plain}{unit}{marks}", cell), _joined(rest, others))
+    return Transcription(f"{stars}{sign}{plain}{unit}{marks}{stars}", _joined(rest, others))
 
 
 def _joined(*texts: str) -> str:
     return " ".join(filter(None, texts))
-
-
-def _bold(text: str, cell: SourceCell) -> str:
-    return f"**{text}**" if cell.bold else text
 
 
 def bold_scope(columns: Sequence[Sequence[str]], groups: Sequence[str]) -> str:
@@ -231,8 +228,7 @@ def _is_compared(cell: Cell) -> bool:
 
 
 def _shared(row: KnownRow, values: Values) -> list[tuple[Decimal, Decimal]]:
-    known = row.values
-    return [(known[name], value) for name, value in values.items() if name in known]
+    return [(row.values[name], value) for name, value in values.items() if name in row.values]
 
 
 def _equal(row: KnownRow, values: Values) -> int:
