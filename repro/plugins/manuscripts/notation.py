@@ -23,7 +23,7 @@ NUMBER = re.compile(rf"{_BOUND}{_SIGN}\.?\d[\d,]*\.?\d*\s*%?(?![A-Za-z\d])")  # 
 PUBLISHED = re.compile(rf"([<>≤≥~]?\s*[-+−]?)({_NUMBER})\s*(GB|MB|k|%)?(?!\.?[\dA-Za-z])")
 # numbers with any unit, bounds, ranges and counts such as 3/5
 KNOWN = re.compile(
-    rf"""[<>≤≥~≈×x]?{_SIGN}\.?\d[\d.,]*\s*
+    rf"""[<>≤≥~≈×x]?\s*[-+−±]?\s*\.?\d[\d.,]*\s*
         (?:%|[kKMBGT]B?|[mµn]?s|sec|min|hrs?|h|hours?|days?|d|[x×]|[GMK]B|pp|pts?|points?|dim|epochs?|steps?)?
         (?:\s[a-z](?:,?\s?[a-z])*)?  # letters of other rows
         (?:\s*[-{MINUS}—/+:→]\s*.*|\s*\(.*\))?""",
