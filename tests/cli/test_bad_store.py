@@ -141,7 +141,7 @@ def test_a_damaged_artefact_is_named_by_verify_and_run_and_mended_on_request(rep
     assert "6 artefacts read, 1 damaged\n" in checked.out
     refused = repro(RUN)
     assert refused.refusal.startswith(f"artefact {short} is damaged: {words}")
-    assert refused.sentence.endswith("`repro run --rebuild damaged` builds it again)")
+    assert refused.sentence.endswith("`repro run --rebuild damaged` builds it again")
     assert repro("stage", victim.name).status == 2
     mended = repro(RUN, "--rebuild", "damaged")
     assert mended.status == 0 and "Ran 1 of " in mended.err

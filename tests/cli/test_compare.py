@@ -248,7 +248,7 @@ def test_a_pipe_gets_the_table_of_a_terminal_and_a_program_a_line_a_cell(repro, 
     assert "Fine-tuning with official BM25 negatives" in shown
     assert all(len(line) <= 80 for line in shown)
     assert said.err.startswith("Measured 1 of 58 published cells and 0 of 8 reference cells. ")
-    assert any(line.startswith("measured on tiny/passage/dev in place of") for line in shown)
+    assert any(line.startswith("substitute data: tiny/passage/dev replaces") for line in shown)
 
 
 def test_sentences_beside_a_table_have_their_line_ends_between_words(repro, folders, monkeypatch):
@@ -289,7 +289,7 @@ def test_what_others_report_is_in_every_form_and_changes_nothing_else(repro, toy
 
 def test_a_measure_that_looks_deeper_than_the_scale_searches_says_so(repro, measured, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    note = "measured on tiny/passage/dev in place of msmarco-passage/dev/small"
+    note = "substitute data: tiny/passage/dev replaces msmarco-passage/dev/small"
     assert repro(f"run {DEEP} --scale tiny").status == 0
     deep = f"{note}; R@1000: computed on the top 100 (this scale retrieves no more)"
     assert deep in repro(f"compare {DEEP} --scale tiny").out

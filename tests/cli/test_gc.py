@@ -152,7 +152,7 @@ def test_what_was_made_of_data_that_are_not_at_hand_now_stays(repro, folders):
     store, (absent, unknown) = Store(folders / "store"), _two_collections()
     ends = [Node("lucene_index", {"multifield": False}, {"corpus": node}) for node in (absent, unknown)]
     for node in (absent, unknown, *ends):
-        store.build(node, lambda out: None, waiting=lambda: None)
+        store.build(node, lambda out: None)
     said = repro("store gc costa --scale full --yes --keep-days 0")
     assert "2 artefacts stay because their sources are absent\n" in said.err
     assert [store.state(node) for node in (absent, ends[0])] == ["stored"] * 2

@@ -67,9 +67,7 @@ def test_a_run_that_is_not_the_one_that_was_scored_is_not_handed_out(repro, meas
     run = store.remembered(path.name)
     text = (path / "run.trec").read_text()
     store.discard(run)
-    store.build(
-        run, lambda out: (out / "run.trec").write_text(text + text[:1]) and None, waiting=lambda: None
-    )
+    store.build(run, lambda out: (out / "run.trec").write_text(text + text[:1]) and None)
     refused = repro(f"export run {CELL}", *SCALE)
     assert refused.status == 2
     words = "was scored, and is a different run. `repro run"

@@ -205,7 +205,7 @@ def both(repro, file, toy, folders, judged):
     def ours(out):
         (out / "run.trec").write_text(text)
 
-    Store(folders / "store").build(made.measurements[0].runs[0], ours, waiting=lambda: None)
+    Store(folders / "store").build(made.measurements[0].runs[0], ours)
     assert repro(f"run {NEAR}").status == 0
     file.write_text("".join(line for line in file.open() if line.split()[0] != min(judged)))
     assert repro("import run", file, NEAR, *SOURCE, "--toolkit", "Lucene").status == 0
@@ -269,7 +269,7 @@ def test_a_run_that_was_scored_otherwise_than_the_cell_is_not_its_measurement(re
     papers.cache_clear()
     [cell] = repro(f"compare {NEAR} --format json").json
     assert (cell["measured"], cell["verdict"]) == (None, "not run")
-    assert cell["why"].endswith("theirs.trec was scored otherwise than the cell is: import it again")
+    assert cell["why"].endswith("theirs.trec was scored in another way than the cell: import it again")
     [again] = repro("import run", file, NEAR, *SOURCE, "--format", "json").json
     assert again["new"]
     [cell] = repro(f"compare {NEAR} --format json").json

@@ -49,7 +49,7 @@ def test_an_imported_run_stays_and_what_makes_it_again_is_said(repro, folders):
     from repro.store import Store
 
     store, run = Store(folders / "store"), Node("imported_run", {"source": "x"})
-    store.build(run, lambda out: (out / "run.trec").write_text("1 Q0 1 1 1 x") and None, waiting=lambda: None)
+    store.build(run, lambda out: (out / "run.trec").write_text("1 Q0 1 1 1 x") and None)
     (store.path(run) / "run.trec").write_text("")
     said = repro("store verify --rebuild")
     assert said.status == 2 and store.state(run) == "damaged"

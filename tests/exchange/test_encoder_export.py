@@ -46,7 +46,7 @@ def run_of(**changes):
 def stored(root, work) -> Store:
     """A store that holds MODEL, written by ``work(directory)``."""
     store = Store(root)
-    store.build(MODEL, work, waiting=lambda: None)
+    store.build(MODEL, work)
     return store
 
 
