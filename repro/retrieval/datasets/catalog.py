@@ -60,16 +60,15 @@ class Dataset:
 
     Attributes:
         corpus_id: id of the collection with its documents.
-        pieces: those of ``PIECES`` that the entry itself has, e.g. "documents".
+        pieces: those of ``PIECES`` that the entry itself has.
         counts: records of each piece in the papers, if known.
         split: its qrels file in a BEIR folder, e.g. "test".
         fold: part of the split's queries, "fitting" or "validation".
         judgements: "qrels", or "answers" if strings found in passages decide.
         source: "ir_datasets", "datasets", "web" (``address``), "embedded" or "none" (see ``how``).
         size: bytes to download.
-        file: path of documents, triples or negatives in the data folder, without suffix.
+        file: path of documents, triples or negatives, without suffix.
         topics, qrels: stems of files such as ``topics/topics.<stem>.txt``, best first.
-        addresses: whether its documents have URLs.
         at: scale -> id of the substitute, e.g. {"tiny": "tiny/passage/dev"}.
         queries_of: id of the queries of triples or negatives.
         members: ids that its scores are averaged over.
@@ -181,7 +180,6 @@ def _dataset(id: str, corpus_id: str, entry: Mapping) -> Dataset:
 
 
 def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]:
-    """Return an entry's own pieces and remove ``piece``."""
     piece = facts.pop("piece", None)
     if facts.get("members"):
         return ()
@@ -218,7 +216,7 @@ def published() -> dict[str, dict[str, Any]]:
 
 
 def differing(rows: Mapping[str, str]) -> list[str]:
-    """Describe the pieces (``key`` -> digest) that differ from the published rows."""
+    """Describe pieces (``key`` -> digest) that differ from the published rows."""
     return [
         f"the {in_words(name)} differ from the published ones (see `repro data check {name.split()[0]}`)"
         for name, digest in rows.items()
@@ -227,7 +225,7 @@ def differing(rows: Mapping[str, str]) -> list[str]:
 
 
 def unpublished(rows: Mapping[str, str]) -> list[str]:
-    """Return the pieces without a published digest, e.g. "documents of msmarco-passage"."""
+    """Return pieces without a published digest, e.g. "documents of msmarco-passage"."""
     return [
         in_words(name)
         for name, digest in rows.items()

@@ -101,7 +101,7 @@ def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
 def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
     """Yield the source of a stage's parameters, then check that it is still the planned one.
 
-    Raises BlockedError if it is not downloaded, DataError for a changed file.
+    Raises BlockedError if it is not downloaded, DataError if it changed.
     """
     source = Source.from_json(params["source"])
     if source.kind == "library":
@@ -115,7 +115,7 @@ def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
 def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) -> Iterator[None]:
     """Let a stage read ``files``, then raise DataError if they changed since planning.
 
-    ``planned`` is their identity in the plan, ``identity`` computes it from the files.
+    ``planned`` is their identity in the plan, ``identity`` computes it.
     """
     containers = list(dict.fromkeys(map(container, files)))
     old_stamps = [_stamp(path) for path in containers]

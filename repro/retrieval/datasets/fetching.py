@@ -38,9 +38,8 @@ class Offer:
 def offer(id: str, *, library: str = "") -> Offer:
     """Return the download of a collection, e.g. ``beir/scifact``, or of ``model:NAME``.
 
-    ``library`` "beir" downloads through beir. Raises UsageError for an id without a download, BlockedError
-    for one that nobody distributes. ``load`` raises BlockedError without a network, DataError for wrong
-    counts.
+    Raises UsageError for an id without a download, BlockedError for one that nobody distributes. ``load``
+    raises BlockedError without a network, DataError for wrong counts.
     """
     if id.startswith(MODEL):
         return _model_offer(id.removeprefix(MODEL))

@@ -116,7 +116,6 @@ def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def _is_edited(file: Path) -> bool:
-    """Compare a cached file with the digest in its name."""
     from repro.retrieval.datasets.sources import file_digest
 
     blob = file.resolve()
@@ -177,5 +176,5 @@ def _unpack(file: Path, folder: Path) -> None:
                 archive.extractall(whole)  # drops absolute paths and ".."
         except (OSError, zipfile.BadZipFile) as error:
             raise DataError(f"{file}: cannot be unpacked ({error}). Install its package again.") from error
-        with contextlib.suppress(OSError):  # another process was first
+        with contextlib.suppress(OSError):  # another process won
             whole.rename(folder)

@@ -35,8 +35,8 @@ class ListedQuery(NamedTuple):
     ) -> list[str]:
         """Return found passages that are not positives, in file order (BEIR's train_msmarco_v3.py).
 
-        Each scores at least ``margin`` below every positive. Each of ``systems`` adds at most ``per_system``
-        new ones. None means no limit.
+        Each scores ``margin`` or more below every positive. Each of ``systems`` adds ``per_system`` or fewer.
+        None means no limit.
         """
         seen = set(dict(self.positives))
         limit = None if margin is None else min(score for _, score in self.positives) - margin
@@ -54,7 +54,7 @@ def read_listed_queries(path: Path, *, scored: bool) -> Iterator[ListedQuery]:
     """Read records {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}}.
 
     An item is an id or {"pid": id, "ce-score": number}. Raises DataError for another item, a duplicate query,
-    and with ``scored`` for a missing score.
+    or with ``scored`` a missing score.
     """
     seen: set[str] = set()
     for number, row in json_rows(path):

@@ -118,7 +118,6 @@ def counted(records: Iterable[T], source: Source, *, first: int | None = None, c
 
 
 def _some(records: Iterable[T], test: Callable[[T], object], source: Source, claim: str) -> Iterator[T]:
-    """Yield ``records``. Raises DataError if none passes the ``test``."""
     count, passed = 0, False
     for record in records:
         count, passed = count + 1, passed or bool(test(record))
@@ -136,7 +135,6 @@ def _check_count(count: int, source: Source) -> None:
 
 
 def _records(source: Source, kind: str, read: Callable[[Path], Iterable[T]]) -> Iterable[T]:
-    """Return records by a function ``kind`` of tiny or libraries, or from a file."""
     if source.kind == "embedded":
         from repro.retrieval.datasets import tiny
 
@@ -164,5 +162,4 @@ def _queries_of_file(source: Source, file: Path) -> Iterable[Query]:
 
 
 def _with_single_blanks(query: Query) -> Query:
-    """Return the query as in a fetched file of topics."""
     return query._replace(text=" ".join(query.text.split()))

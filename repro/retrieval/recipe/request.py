@@ -66,10 +66,10 @@ class Choices:
         return reading.choices[choice]
 
     def original(self, identifier: str, file: str, *, otherwise: str, known_as: str = "") -> Path | None:
-        """Return the path of a reading's original ``file``, or None if it is missing or has wrong words.
+        """Return a reading's original ``file``, or None if it is missing or has wrong words.
 
-        Without the file, ``otherwise`` becomes the choice. With ``originals_only`` its expected path is
-        returned and recorded in ``missing``, as ``known_as`` or ``file``.
+        Then ``otherwise`` becomes the choice. With ``originals_only`` the expected path is returned and noted
+        in ``missing``, as ``known_as`` or ``file``.
         """
         fault = word_lists.fault(self.data, file)
         path = None if self.data is None else self.data / file

@@ -4,7 +4,6 @@
 facts for the artefact's record. Long stages keep finished parts in ``out/blocks`` for a resumed attempt, and
 some divide them among shards. Stages raise UsageError for an invalid parameter, BlockedError for a missing
 requirement, DataError for malformed, incomplete, changed or empty input, and StageError for a number that is
-not finite. Data has the parameters ``dataset`` (id), ``source`` (a Source as JSON), ``identity`` (of its
-bytes) and optionally ``first`` (rows to read). In a rehearsal ``queries`` and ``corpus`` are its
-``FirstRows``.
+not finite. Data has the parameters ``dataset``, ``source`` (JSON), ``identity`` and optionally ``first``
+(rows to read). In a rehearsal ``queries`` and ``corpus`` are its ``FirstRows``.
 """

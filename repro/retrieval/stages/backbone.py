@@ -11,9 +11,9 @@ from repro.retrieval.datasets.hub_models import model_type, planned_checkpoint
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """Write ``model/``: the checkpoint ``name`` in safetensors and float32, with its tokenizer.
 
-    ``source`` is ``{"kind": "folder", "path": …}`` or ``{"kind": "hub", …}``, ``identity`` the files' digest
-    or the commit. ``weights`` ``"random"`` are drawn with ``seed``, for ``layers`` layers if given. SEED's
-    weights are converted. A checkpoint's code is never run.
+    ``identity`` is the files' digest, or the commit of a ``source`` in the hub's cache. ``weights``
+    ``"random"`` are drawn with ``seed``, for ``layers`` layers if given. SEED's weights are converted. A
+    checkpoint's code is never run.
     """
     from repro.retrieval.nn.checkpoint import reason, save_model
 

@@ -17,9 +17,8 @@ MAX_P = 0.05  # the level the papers print
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """Write ``significance.json``, the result of ``evaluation.significance.compare``.
 
-    Params: ``measures`` (e.g. ``"nDCG@10"``), ``names`` (one per run) and ``ignore_identical_ids`` (BEIR's
-    rule). With inputs ``scores`` instead of ``runs`` and ``qrels``, each of ``names`` has as many ``scores``
-    as a cell averages.
+    ``measures`` are e.g. ``"nDCG@10"``, ``names`` those of the ``runs``. With inputs ``scores`` instead of
+    ``runs`` and ``qrels``, each name has as many ``scores`` as a cell averages.
     """
     if "scores" in inputs:
         return _by_scores(params, inputs["scores"], out)

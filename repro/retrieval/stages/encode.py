@@ -25,7 +25,7 @@ from repro.stage_table import MODULES, check_choices
 from repro.store.disk import BLOCKS
 
 BLOCK = 20_000  # texts sorted by length together
-AHEAD = 2  # groups of texts that are tokenised in advance
+AHEAD = 2  # groups tokenised in advance
 Titled = tuple[str, str]
 TitledRows = Callable[[int, int], list[Titled]]  # of a range of rows
 Batches = list[tuple[list[int], dict[str, Any]]]  # places in a group, input tensors
@@ -38,10 +38,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``vectors.npy``, (N, H) in the source's order (``ids.txt``), as ``numbers`` float32 or float16.
 
     Title and text are joined by ``separator``: ``pair`` makes two segments, null leaves titles out.
-    ``prefix``, e.g. ``"query: "``, precedes every text. Inputs are cut to ``length`` tokens and pooled by
-    ``pooling``, where ``sentence-transformers`` is a released encoder's own modules. ``normalize`` gives
-    vectors length 1. On a GPU texts are read without padding if the model allows it, unless
-    REPRO_PADDING_FREE is 0.
+    ``prefix``, e.g. ``"query: "``, precedes every text. ``pooling`` ``sentence-transformers`` uses a released
+    encoder's own modules. ``normalize`` gives vectors length 1. On a GPU texts are read without padding if
+    the model allows it, unless REPRO_PADDING_FREE is 0.
     """
     from repro.retrieval.nn.batches import HalvingEncoder
     from repro.retrieval.nn.checkpoint import check_fits, load_tokenizer
@@ -111,7 +110,7 @@ def _encoder(folder: Path, pooling: str):
 
 
 def outputs(encoder: Callable, batches: Batches, params: dict) -> Iterator[tuple[list[int], Any]]:
-    """Yield each batch's indices and output. A GPU may still compute it."""
+    """Yield each batch's indices and output, which a GPU may still be computing."""
     import torch
 
     from repro.retrieval.nn.precision import autocast
@@ -165,9 +164,8 @@ def write_encoded(
 ) -> dict[str, int]:
     """Write ``ids.txt`` and the arrays of encoded texts, in blocks of ``size`` texts.
 
-    Under torchrun with n processes, each encodes every n-th block, and the first joins them. A shard does
-    not. Returns ``texts``, the facts of ``join_blocks``, and ``resumed_at``, the first row that a resumed
-    attempt encoded.
+    Under torchrun with n processes, each encodes every n-th block, and the first joins them, unless it is a
+    shard. Facts include ``resumed_at``, the first row that a resumed attempt encoded.
     """
     count, folder = len(texts.ids), out / BLOCKS
     firsts = range(0, count, size)

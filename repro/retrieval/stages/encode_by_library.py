@@ -21,10 +21,9 @@ BLOCK = 10_000  # texts per call of the library
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write the vectors of each text in the format of ``encode_views`` (for dense vectors also ``encode``).
 
-    ``source`` is the encoder's location, ``identity`` its digest or commit. ``library_encoder.load``
-    describes its settings. ``prompt``, e.g. ``"title: {title} | text: "``, replaces the encoder's own unless
-    it is null. ``separator`` is that of ``encode``. With ``similarity`` cosine, vectors have length 1. With
-    euclidean they have an extra number, so that the greatest inner product is the least distance.
+    ``identity`` is the encoder's digest or commit. ``prompt``, e.g. ``"title: {title} | text: "``, replaces
+    the encoder's own unless it is null. With ``similarity`` cosine, vectors have length 1. With euclidean
+    they have an extra number, so that the greatest inner product is the least distance.
     """
     from repro.retrieval.nn import library_encoder
     from repro.retrieval.nn.checkpoint import remedy

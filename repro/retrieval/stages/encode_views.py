@@ -16,11 +16,10 @@ BLOCK = 10_000  # texts sorted by length together
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write the ``views`` of each text, e.g. ``["dense", "sparse"]``, in the source's order (``ids.txt``).
 
-    ``dense`` is ``vectors.npy``, (N, H) float32. ``sparse`` is in CSR format without zeros: ``indptr.npy``
-    int64, ``indices.npy`` int32 and ``values.npy`` float32, the ``top_k`` highest of a text unless null.
+    ``dense`` is ``vectors.npy``, (N, H) float32. ``sparse`` is CSR without zeros: ``indptr.npy`` int64,
+    ``indices.npy`` int32 and ``values.npy`` float32, the ``top_k`` highest of a text unless null.
     ``views.json`` has the widths. Texts are read as in ``encode``. ``positions`` and ``head`` are those of
-    ``ViewEncoder``, or ``head`` is ``splade`` or ``splade-sum``. ``normalize`` gives vectors length 1 after
-    truncation.
+    ``ViewEncoder``, or ``head`` is ``splade`` or ``splade-sum``.
     """
     from repro.retrieval.nn.batches import HalvingEncoder
     from repro.retrieval.nn.checkpoint import check_fits

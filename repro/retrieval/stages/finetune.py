@@ -24,9 +24,9 @@ SCORES = ("positive_scores", "negative_scores")
 class Groups:
     """Queries of a training set, each with one positive and some negatives, chosen again every epoch.
 
-    ``negative_choice`` is ``window`` or ``slice``, the rules ``next_window`` and ``next_slice``.
+    ``negative_choice`` ``window`` is the rule ``next_window``, ``slice`` is ``next_slice``.
     ``positive_choice`` is ``all`` in turn, or only ``confident`` ones. ``left_out`` counts rows without a
-    positive or a needed negative.
+    needed passage.
     """
 
     def __init__(
@@ -113,8 +113,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Train ``params["objective"]`` on groups of passages and save it in ``model/``.
 
     A batch is ``queries_per_batch`` queries with ``passages_per_query`` passages each, over all devices. The
-    objective may take any of these parameters, ``start``, the starting model's folder, and ``warmup_steps``,
-    their actual number.
+    objective may take any parameter, ``start`` (the starting model's folder) and ``warmup_steps``.
     """
     from transformers import set_seed
 
@@ -151,7 +150,7 @@ def next_window(
 
     As in Tevatron's tevatron/data.py, negatives are shuffled once, and the window moves by its own length
     every epoch and wraps around. The positive moves by one from a random start. Too few negatives are drawn
-    with replacement. The seeds are (seed, index), and (seed, index, epoch) for draws.
+    with replacement. Seeds are (seed, index), and (seed, index, epoch) for draws.
     """
     count, available = passages - 1, len(negatives)
     generator = np.random.default_rng((seed, index))

@@ -15,8 +15,7 @@ _LOW = -3.4e38  # padding is -3.4028235e38, the smallest float32
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``run.trec`` with ties broken by the suite's rule, ``raw.npy`` and the run's metadata.
 
-    Params: ``dataset`` (of its topics), ``sha256`` and ``source`` (path) of the file, and ``name``. Raises
-    DataError if the file is malformed or has another digest.
+    Raises DataError if the file ``source`` is malformed or has another digest than ``sha256``.
     """
     path = Path(params["source"])
     with unchanged([path], params["sha256"], lambda: file_digest(path)):

@@ -12,12 +12,10 @@ FIRST_SCORE = 1000.0  # of an annotated passage in DPR's files
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``arrow/``: per query documents of grade 1 and above, the highest first, and as negatives those
-    of ``negative_grade``, e.g. 0, in the file's order.
+    """Write ``arrow/``: documents of grade 1 and above as positives, of ``negative_grade`` as negatives.
 
     DPR's questions have grade 2 for the annotated passage, 1 for BM25's passages with the answer, 0 for hard
-    negatives and -1 for others. The first positive scores 1,000 and all others 0, so only it is
-    ``confident``.
+    negatives and -1 for others. Only the first positive has a score, 1,000, and is ``confident``.
     """
     omitted_queries = 0
 

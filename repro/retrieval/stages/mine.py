@@ -26,8 +26,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write a training set with ``per_query`` hard negatives from a run, for each query with a positive.
 
     Positives (grade 1 and above) are removed from the ranking. Its first ``depth`` entries are shuffled, by
-    the seed and the query's id only, and the first ``per_query`` become negatives, e.g. 7 of the top 200.
-    ``random_added`` passages of ``corpus`` are added, and all are shuffled again.
+    the seed and the query's id only, and the first ``per_query`` are kept, e.g. 7 of the top 200.
+    ``random_added`` passages of ``corpus`` are added and shuffled in.
     """
     positives = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec"))
     if (is_random := params.get("random_added")) and "corpus" not in inputs:
@@ -109,7 +109,7 @@ def fill_blocks(
     """Write this shard's missing blocks, each for ``size`` bytes of the run. Returns all blocks and the
     counts.
 
-    ``rows`` makes rows from queries with documents and scores, and updates the counts.
+    ``rows`` makes rows from queries, documents and scores, and updates the counts.
     """
     firsts = parts(run, size)
     totals = Counter(dict.fromkeys(counts, 0))

@@ -22,11 +22,10 @@ FIRST_SCORE = 1000.0  # above every score of a retriever
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write a training set of questions from a run: passages with an answer are positives, others negatives.
 
-    The first positive is the passage judged best, with score 1,000. With ``extra_positives``, passages of the
-    first ``depth`` with an answer follow. Otherwise the first of them is the positive of a question without
-    judged passage. ``per_query`` passages without an answer are negatives, shuffled. Titles are not searched.
-    A question without positive or negative is left out. Scores are rounded to each of ``score_decimals`` in
-    turn. Source: the mining script of Wang et al. 2023, readings ``nq-training-data`` and
+    The first positive is the passage judged best, with score 1,000. ``extra_positives`` adds those of the
+    first ``depth`` with an answer. Otherwise the first of them replaces a missing judged passage.
+    ``per_query`` passages without an answer are negatives, shuffled. A question without positive or negative
+    is left out. Source: the mining script of Wang et al. 2023, readings ``nq-training-data`` and
     ``nq-mined-score-decimals``.
     """
     answers = read_answers(inputs["queries"] / "queries.jsonl")
@@ -92,7 +91,7 @@ def example(
 ) -> dict | None:
     """Return a row of the training set, or None without a positive or a negative.
 
-    ``hits`` marks documents with an answer, ``best`` is the annotated one.
+    ``hits`` marks documents with an answer, ``best`` is the judged one.
     """
     score = dict(zip(documents, scores, strict=True))
     is_hit = dict(zip(documents, hits, strict=True))

@@ -33,8 +33,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``arrow/`` with columns query, positives and negatives (ids), in the triples' order of queries.
 
     ``per_query`` negatives are kept, e.g. 30. Positives come from the input ``qrels`` or, without it, from
-    the triples. Then a negative that another row calls relevant is removed. A query without a positive or a
-    negative is left out.
+    the triples. A query without a positive or a negative is left out.
     """
     relevant = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec")) if "qrels" in inputs else None
     blocks = RowBlocks(out / BLOCKS, EXAMPLES, origin=stamps(Source.from_json(params["source"]).files))
@@ -85,7 +84,7 @@ class TripleSamples:
 
     These have the largest keyed hash of query and document: a uniform sample without replacement, independent
     of the rows' order and repetitions. ``add`` sorts chunks into groups of queries on disk, ``rows`` reads a
-    group. The 398 million triples of MS MARCO take less than 1 GB of memory. With ``positives``, the triples'
+    group, so that 398 million triples take less than 1 GB of memory. With ``positives``, the triples'
     relevant documents are collected and excluded from negatives.
     """
 

@@ -68,9 +68,8 @@ EXAMPLES: dict[str, type[TokenRows] | type[SpanRows]] = {"rows": TokenRows, "spa
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Train ``params["objective"]`` on a tokens artefact and save it in ``model/``.
 
-    An example is a row or, if ``examples`` is ``spans``, each span of a row. The objective may take any of
-    these parameters, e.g. ``length``, and takes the folders of the inputs ``statistics`` and ``generator``,
-    if given.
+    An example is a row or, if ``examples`` is ``spans``, each span of a row. The objective may take any
+    parameter, e.g. ``length``, and takes the inputs ``statistics`` and ``generator``, if given.
     """
     from transformers import set_seed
 

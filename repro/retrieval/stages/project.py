@@ -11,14 +11,15 @@ from repro.retrieval.evaluation.runs import read_run
 from repro.retrieval.evaluation.text_lines import read_qrels
 from repro.stage_table import check_choices
 
-FEWEST = 4  # candidates of t-SNE
+FEWEST = 4  # for t-SNE
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``exhibit.json``: points of a query and of the first ``candidates`` documents of its ranking.
+    """Write ``exhibit.json``: points of a query, by default the first, and of its ``candidates`` best
+    documents.
 
-    A ``query`` of None is the run's first. scikit-learn's t-SNE starts from the principal components, with a
-    perplexity of at most a third of the points. A document is relevant from ``grade`` on in ``measured``.
+    scikit-learn's t-SNE starts from the principal components, with a perplexity of at most a third of the
+    points. A document is relevant from ``grade`` on.
     """
     check_choices("project", params)
     query, candidates = _candidates(params, inputs["run"])
@@ -75,7 +76,7 @@ def _candidates(params: dict, run: Path) -> tuple[str, list[str]]:
 
 
 def _vectors(folder: Path, ids: list[str]) -> np.ndarray:
-    """Return the vectors of ``ids``, (len(ids), H) float64, without loading all."""
+    """Return vectors (len(ids), H) float64, without loading all."""
     places = dict.fromkeys(ids, -1)
     with open(folder / "ids.txt", encoding="utf-8", newline="\n") as file:
         for place, line in enumerate(file):

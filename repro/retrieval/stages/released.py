@@ -13,13 +13,11 @@ HEADS = {"cross-encoder": "ForSequenceClassification", "term-weights": "ForToken
 
 
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
-    """Write ``model/``: the checkpoint ``name`` at ``revision`` in safetensors and float32, with its
-    tokenizer.
+    """Write ``model/``: the checkpoint ``name`` in safetensors and float32, with its tokenizer.
 
-    A ``pooling`` of ``sentence-transformers`` also keeps the modules after the transformer. The ``kind``
-    ``splade`` or ``splade-sum`` keeps the masked-language head, ``cross-encoder`` and ``term-weights`` their
-    scoring head. Code of a checkpoint is never run. Raises BlockedError if it cannot be read or a weight is
-    missing or unused.
+    ``pooling`` ``sentence-transformers`` keeps the modules after the transformer, ``kind`` the head for
+    masked tokens (``splade``), pairs (``cross-encoder``) or ``term-weights``. A checkpoint's code is never
+    run. Raises BlockedError if it cannot be read or a weight is missing or unused.
     """
     from repro.retrieval.nn.checkpoint import reason, remedy, save_model
 

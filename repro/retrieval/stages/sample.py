@@ -15,8 +15,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``arrow/``: ``queries`` rows of a training set in its order, e.g. 100, or a ``share`` of its
     rows.
 
-    ``random`` draws without replacement. ``block`` takes consecutive rows from a random start, for sample 0
-    as in one paper's first released scripts. Draws depend on ``seed`` and the number ``sample``.
+    ``random`` draws without replacement, by ``seed`` and ``sample``. ``block`` takes consecutive rows from a
+    random start, for sample 0 as in one paper's first released scripts.
     """
     check_choices("sample", params)
     if "share" in params and not 0 < params["share"] <= 1:

@@ -22,15 +22,14 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``arrow/``: documents in order, as chunks of at most ``length`` - 2 tokens, without [CLS] and
     [SEP].
 
-    The policy ``chunk`` keeps all chunks of a document, ``whole-chunks`` drops a shorter last one unless it
-    is the only one, ``truncate`` keeps the first. ``truncate-pair`` has [SEP] between title and text and cuts
-    the longer one. With ``titles`` others join title, separator and text. A document with fewer than
-    ``fewest_tokens``, or none, gives no row.
+    The policy ``chunk`` keeps all chunks, ``whole-chunks`` drops a shorter last one unless it is the only
+    one, ``truncate`` keeps the first. ``truncate-pair`` cuts the longer one of title and text, with [SEP]
+    between them. A document with fewer than ``fewest_tokens``, or none, gives no row.
 
     ``spans`` keeps a document in one row, with tokens per sentence in ``sentences`` and sentences per span in
-    ``spans``. ``fields``, e.g. ``["title", "body"]``, are joined by blanks, split by ``splitter`` and packed
-    by ``span_packing`` {overshoot, short_probability, minimum_spans}, towards ``length`` tokens if a span may
-    overshoot and otherwise ``length`` - 2. A document with fewer than ``minimum_spans`` gives no row.
+    ``spans``. ``fields``, e.g. ``["title", "body"]``, are joined, split by ``splitter`` and packed by
+    ``span_packing``, towards ``length`` tokens if a span may overshoot and otherwise ``length`` - 2. A
+    document with fewer than ``minimum_spans`` gives no row.
     """
     from repro.retrieval.nn.checkpoint import load_tokenizer
 

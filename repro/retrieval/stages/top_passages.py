@@ -16,8 +16,8 @@ Query = dict[str, str]
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``exhibit.json``: the first ``depth`` passages, e.g. 5, for each of ``queries``.
 
-    Queries are matched by their text, ignoring case and whitespace. The first unused query of the collection
-    replaces a missing one, with ``found`` false. A grade is null if not judged.
+    Queries are matched by text, ignoring case and whitespace. An unused query of the collection replaces a
+    missing one, with ``found`` false.
     """
     records = read_queries(inputs["queries"])
     queries = [{"id": record["id"], "text": record["text"]} for record in records]

@@ -11,7 +11,7 @@ from repro.retrieval.datasets.arrow import read_rows
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 ALPHABET = 1000  # as in BertWordPieceTokenizer
 
-_INSIDE = 0xF0000  # offset of characters inside a word: Unicode's private planes
+_INSIDE = 0xF0000  # offset inside a word: Unicode's private planes
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:

@@ -14,8 +14,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``arrow/`` with columns id, title (empty) and text: DeepCT's frequencies as repeated words.
 
     A word's frequency is its first piece's weight times ``scale``, rounded, e.g. 0.27 x 10 gives 3. The
-    highest in the first ``length`` tokens counts, words below 1 are left out (Dai and Callan 2019,
-    DeepCT-Index).
+    highest in ``length`` tokens counts, words below 1 are left out (Dai and Callan 2019).
     """
     from transformers import AutoModelForTokenClassification
 

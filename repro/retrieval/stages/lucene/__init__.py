@@ -26,7 +26,7 @@ USABLE = 15  # seconds in which it has not
 
 
 def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, progress: Progress) -> dict:
-    """Let a child process execute ``action`` (``index`` or ``search``), and return the facts that it reports.
+    """Let a child process execute ``action``, ``index`` or ``search``, and return its facts.
 
     ``__main__`` documents the ``arguments``. Java's output goes to ``folder/lucene.log``. Raises BlockedError
     without Java 21, StageError with a line of the log if the child failed.
@@ -51,7 +51,7 @@ def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, p
 
 
 class _Child:
-    """A process that executes one order at a time. It ends with its parent, or after a failed order."""
+    """A process that executes one order at a time. It ends with its parent, or without orders."""
 
     def __init__(self, log: Path, environment: dict[str, str]):
         self.environment, self.since = environment, 0.0

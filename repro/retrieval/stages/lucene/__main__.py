@@ -1,9 +1,9 @@
 """The child process with Java: ``python -m repro.retrieval.stages.lucene SECONDS``.
 
-Each line of standard input is an order, a JSON object with ``action`` (``index`` or ``search``), its
-``arguments`` and the file ``log`` for all other output. Standard output has JSON lines, e.g. ``2000``:
-integers (documents or queries done since the last one), then an object of facts. The process ends with the
-first failed order, after SECONDS without an order, and with its standard input.
+Each line of standard input is an order, a JSON object with ``action``, its ``arguments`` and the file ``log``
+for all other output. Standard output has JSON lines, e.g. ``2000``: integers (documents or queries done since
+the last one), then an object of facts. The process ends with the first failed order, after SECONDS without an
+order, and with its standard input.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ Report = Callable[[object], None]
 class Commits:
     """The record of an index's last commit: document counts, and a digest of each file.
 
-    Lucene never rewrites a file and removes those of later commits, so a recorded index can be extended.
+    Lucene never rewrites files, and removes those written later. A recorded index can be extended.
     """
 
     def __init__(self, index: Path, note: Path):
@@ -59,9 +59,9 @@ class Commits:
 def index(arguments: dict, report: Report) -> dict:
     """Index a corpus with Anserini's default English analysis, without positions or stored text.
 
-    Arguments: ``corpus`` (folder of datasets.Dataset.save_to_disk), ``index``, ``multifield``, ``threads``,
-    ``commit`` (documents per commit) and ``note`` (of ``Commits``). Anserini omits documents without
-    contents, e.g. with ``multifield`` only a title.
+    Arguments: ``corpus``, ``index`` (folders), ``multifield``, ``threads``, ``commit`` (documents per commit)
+    and ``note`` (of ``Commits``). Anserini omits documents without contents, e.g. with ``multifield`` only a
+    title.
     """
     from datasets import load_from_disk
 
@@ -91,7 +91,7 @@ def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> Non
         indexer.add_batch_raw([json.dumps(row) for row in rows])
         report(len(rows))
     indexer.close()
-    # Anserini only logs documents that it could not write.
+    # Anserini only logs unwritten documents.
     count = LuceneIndexReader(arguments["index"]).stats()["documents"]
     if count != (total := counts["documents"] - counts["without_contents"]):
         raise RuntimeError(f"the index contains {count} documents, not the {total} with contents")
@@ -111,13 +111,13 @@ def json_document(row: dict, *, multifield: bool) -> dict:
 def search(arguments: dict, report: Report) -> dict:
     """Write BM25's ranking of each query as a JSON line [query, [documents], [scores]], in order.
 
-    Arguments: ``index``, ``queries`` (JSON lines of id and text), ``output``, ``k1``, ``b``, ``depth``,
-    ``multifield`` (sum of both fields' scores), ``threads``.
+    Arguments: ``index``, ``queries`` (JSON lines), ``output``, ``k1``, ``b``, ``depth``, ``multifield`` (sum
+    of both fields' scores), ``threads``.
     """
     from jnius import autoclass
     from pyserini.search.lucene import LuceneSearcher
 
-    # A text as a query can have more terms than Lucene's limit of 1,024.
+    # A long query exceeds Lucene's limit of 1,024 terms.
     autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
     searcher = LuceneSearcher(arguments["index"])
     searcher.set_bm25(arguments["k1"], arguments["b"])

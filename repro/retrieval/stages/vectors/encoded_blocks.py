@@ -84,8 +84,8 @@ def _read(note: Path) -> Joined | None:
 def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | None) -> dict[str, int]:
     """Append the blocks to the artefact's arrays in order, and remove each afterwards.
 
-    It continues after the last block with a note. ``firsts`` are the blocks' first rows. ``vocabulary`` is V
-    for ``views.json``, or None without it. Returns ``size`` of dense vectors and ``values`` of sparse ones.
+    It continues after the last block with a note. ``firsts`` are first rows. ``vocabulary`` is V for
+    ``views.json``, or None without it. Returns ``size`` of dense vectors and ``values`` of sparse ones.
     """
     last = Joined()
     for first in firsts:

@@ -15,10 +15,10 @@ import torch
 from repro.errors import StageError
 from repro.retrieval.stages.vectors import VectorFile, Views
 
-SCORED, PAIRS = 4096, 64  # pairs of a thread, dense pairs multiplied at once
+SCORED, PAIRS = 4096, 64  # pairs per thread, dense pairs at once
 SINGLE, DOUBLE = 2.0**-24, 2.0**-53  # unit roundoff of float32 and float64
 SMALLEST = 2.0**-126  # absolute error near zero in float32
-SHARE, FREQUENT = 0.1, 1024  # of the queries with a frequent word, most such words
+SHARE, FREQUENT = 0.1, 1024  # of queries with a frequent word, most such words
 ROWS = 512  # passages multiplied through the index at once
 EIGHTHS = 8  # parts of a tile multiplied in float64
 Rows = Any  # an array (n, H), or scipy's csr_array (n, V)

@@ -25,8 +25,8 @@ V2 = ("memory.max", "memory.current", "active_file", "inactive_file")
 V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_active_file", "total_inactive_file")
 BLOCK_BYTES = 1 << 30  # of passages and their scores
 TILE = 2048  # queries multiplied at once
-PAIR = 32  # bytes of a passage's scores for one query
-NUMBER = 16  # bytes per dense number of a passage: two blocks, and float64
+PAIR = 32  # bytes of scores per passage and query
+NUMBER = 16  # bytes per dense number: two blocks, and float64
 VALUE = 32  # likewise per sparse value, with its index
 CANDIDATE = 152  # bytes per candidate of a query
 RANK = 40  # bytes per rank, twice while groups are joined
@@ -97,9 +97,9 @@ class MemoryNeeds:
     Attributes:
         dense, sparse: widths of the views, 0 if unused.
         values: most sparse values of a query.
-        bounds: (N + 1,), index of each passage's first sparse value.
-        candidates: candidates per query, over all lists.
-        ranked: ranks of the run in a block of queries.
+        bounds: (N + 1,), start of each passage's sparse values.
+        candidates: per query, over all lists.
+        ranked: ranks of a block of queries.
         inverted: whether ``uses_inverted_index``.
     """
 
