@@ -55,7 +55,6 @@ def read_queries(artefact: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in file]
 
 
-# columns of training sets
 EXAMPLES = {"query": "string", "positives": ["string"], "negatives": ["string"]}
 SCORED_EXAMPLES = EXAMPLES | {"positive_scores": ["float32"], "negative_scores": ["float32"]}
 

@@ -15,8 +15,6 @@ EVERY = 11  # one in 11 queries is held out
 
 
 class Document(NamedTuple):
-    """A passage or document."""
-
     id: str
     title: str
     text: str
@@ -40,7 +38,7 @@ class Judgement(NamedTuple):
 
 
 def in_fold(query: str, fold: str | None) -> bool:
-    """Return whether a query is in a fold, "fitting" or "validation", or True without a fold."""
+    """Return whether a query is in a fold, or True without a fold."""
     if fold is None:
         return True
     return (zlib.crc32(query.encode()) % EVERY == 0) == (fold == VALIDATION)
@@ -127,7 +125,7 @@ ENTRY_KEYS = (*PIECES, "piece", "short", *(f.name for f in fields(Dataset) if f.
 
 @functools.cache
 def catalog() -> dict[str, Dataset]:
-    """Return all collections by id, corpora before their splits. Raises UsageError for a duplicate id."""
+    """Return collections by id, corpora first. Raises UsageError for a duplicate id."""
     datasets: dict[str, Dataset] = {}
     for dataset in (each for entry in read_facts(FILE)["collections"] for each in _collections(entry)):
         if dataset.id in datasets:

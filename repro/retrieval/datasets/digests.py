@@ -151,7 +151,6 @@ def _stamp(path: Path) -> list[int]:
 
 
 def files(source: Source) -> list[Path]:
-    """Return the files of a source and its parts."""
     return [*source.files, *(path for part in source.parts for path in files(part))]
 
 

@@ -70,7 +70,7 @@ def _model_offer(name: str) -> Offer:
         try:
             files = wanted(HfApi().list_repo_files(name, revision="main"))
             snapshot_download(name, revision="main", local_dir=folder, allow_patterns=files)
-        except Exception as error:  # the hub's errors share no class with its network library's
+        except Exception as error:  # the hub's errors share no class
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
             remedy = f"try again with a network, or put the model's files into {folder}"
             raise BlockedError(f"the model {name} could not be fetched ({reason})", remedy) from error
@@ -193,7 +193,7 @@ def _fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
                 files.append(Path(hf_hub_download(entry.hub, name, **options)))
                 advance()
         write(place, (_json_document(document) for file in files for document in _parquet_documents(file)))
-    except Exception as error:  # the hub's errors share no class with its network library's
+    except Exception as error:  # the hub's errors share no class
         reason = getattr(error, "strerror", None) or type(error).__name__
         remedy = "check the network and the free disk space, and run the command again to continue"
         raise BlockedError(f"{entry.id} could not be downloaded ({reason})", remedy) from error

@@ -1,7 +1,7 @@
-"""Replace the ids in judgements and negatives by ids of rows that a rehearsal has read.
+"""Replace ids in judgements and negatives by ids of rows that a rehearsal has read.
 
-A rehearsal reads only the first rows of a source, e.g. 20,000 documents. The CRC-32 of another id, modulo the
-number of rows, selects its replacement. Scores therefore have no meaning.
+A rehearsal reads only the first rows of a source, e.g. 20,000 documents. Another id's CRC-32 selects its
+replacement among them. Scores therefore have no meaning.
 """
 
 import zlib
@@ -41,7 +41,6 @@ class FirstRows:
         return [Judgement(*pair, grade) for pair, grade in highest_grades.items()]
 
     def triples(self, triples: Iterable[Triple]) -> Iterator[Triple]:
-        """Yield triples with replaced ids."""
         for query, positive, negative in triples:
             yield self._queries.of(query), self._documents.of(positive), self._documents.of(negative)
 

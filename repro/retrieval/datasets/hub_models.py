@@ -58,7 +58,7 @@ def tokenizer_fault(folder: Path) -> str | None:
         tokens = max((*places, *added)) + 1
         is_larger = rows is not None and tokens > rows
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None  # reading reports it
+        return None  # reported on reading
     return f"its tokenizer has {tokens:,} tokens and its embeddings {rows:,} rows" if is_larger else None
 
 
@@ -136,7 +136,7 @@ def readable(model_type: str, stage: str) -> bool:
     if model_type in CONVERTED.get(stage, ()):
         return True
     if (spec := find_spec("transformers")) is None:
-        return True  # a training needs the library anyway
+        return True
     folders = spec.submodule_search_locations or []
     if any(Path(folder, "models", model_type.replace("-", "_")).is_dir() for folder in folders):
         return True

@@ -23,7 +23,6 @@ BEIR_ADDRESS = "https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datase
 
 
 def documents(id: str) -> Iterator[Document]:
-    """Yield the documents of a corpus."""
     for row in _rows(id, "docs"):
         text = row.body if hasattr(row, "body") else row.text
         yield Document(row.doc_id, getattr(row, "title", "") or "", text, getattr(row, "url", "") or "")
@@ -36,7 +35,6 @@ def queries(id: str) -> Iterator[Query]:
 
 
 def judgements(id: str) -> Iterator[Judgement]:
-    """Yield judgements row by row."""
     for row in _rows(id, "qrels"):
         yield Judgement(row.query_id, row.doc_id, int(row.relevance))
 
@@ -47,7 +45,6 @@ def _rows(id: str, kind: str) -> Iterator[Any]:
 
 
 def triples_file(id: str) -> Path:
-    """Return the packed file of document pairs."""
     with downloading(dataset(id)):
         return Path(_ir_dataset(id).docpairs_path())
 
@@ -73,7 +70,6 @@ def beir_folder(id: str, parent: Path) -> Path:
 
 
 def beir_records(folder: Path, split: str) -> tuple[list[Document], list[Query], list[Judgement]]:
-    """Return all records of one split."""
     from beir.datasets.data_loader import GenericDataLoader
 
     corpus, texts, qrels = GenericDataLoader(str(folder)).load(split=split)
@@ -170,7 +166,6 @@ def _stream(request: Any, folder: Path, progress: Progress) -> Iterator[BinaryIO
 
 
 def _complete(request: Any, partial_file: Path, progress: Progress) -> None:
-    """Append to the file, with at most ``TRIES`` in a row without a byte."""
     from ir_datasets.lazy_libs import requests
 
     tries = TRIES
@@ -193,7 +188,7 @@ def _fetch_remainder(request: Any, partial_file: Path, progress: Progress) -> No
     options = {"headers": headers, "cookies": request.cookies, "stream": True, "timeout": TIMEOUT}
     with requests().get(request.url, **options) as response:
         if response.status_code == PAST_THE_END and size:
-            return  # it was complete
+            return  # complete
         response.raise_for_status()
         offset = size if response.status_code == PARTIAL else 0
         length = response.headers.get("Content-Length")

@@ -104,7 +104,7 @@ def _kind(value: Any) -> str:
 Triple = tuple[str, str, str]
 COLUMNS = ("query", "positive", "negative")
 CHUNK = 1 << 25  # bytes of text parsed together
-PIECE = 100_000  # rows of a piece
+PIECE = 100_000
 _PLAIN = bytes([9, 10, *range(33, 127)])
 
 
@@ -118,7 +118,7 @@ def _rows(numbered_lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Tri
         fields = line.split()
         if len(fields) != 3:
             raise malformed(path, number, f"has {len(fields)} columns instead of 3: three ids")
-        if not "".join(fields).isalnum():  # usual
+        if not "".join(fields).isalnum():
             fields = [checked_id(field, "id", path, number) for field in fields]
         yield fields[0], fields[1], fields[2]
 
@@ -138,7 +138,6 @@ class Chunk(NamedTuple):
         return Piece(self.first, list(_rows(numbered_lines, self.path))).table()
 
     def _parsed_table(self):
-        """Return the rows, or None if anything is unusual."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -166,7 +165,6 @@ class Piece(NamedTuple):
 
 
 def pieces(rows: Iterable[Triple]) -> Iterator[Piece]:
-    """Yield rows as pieces of 100,000."""
     iterator, first = iter(rows), 1
     while piece := list(itertools.islice(iterator, PIECE)):
         yield Piece(first, piece)

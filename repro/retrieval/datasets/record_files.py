@@ -44,7 +44,7 @@ class _SeenIds:
     def __init__(self, path: Path):
         self._path = path
         self._recent: dict[str, int] = {}
-        self._sorted: list = []  # arrays, each at least twice as long as the next
+        self._sorted: list = []  # arrays, each twice the next or longer
 
     def add(self, id: str, number: int) -> None:
         """Add a line's id. Raises DataError, now or later, for a duplicate."""
@@ -172,7 +172,7 @@ def _columns(fields: list[str], count: int, path: Path, number: int, *, separato
 
 
 def _answer_list(text: str, path: Path, number: int) -> tuple[str, ...]:
-    """Return the answers. A list may be quoted once more, as in CSV files."""
+    """Return the answers, perhaps quoted once more as in CSV files."""
     if text.startswith('"') and text.endswith('"') and len(text) > 1:
         text = text[1:-1].replace('""', '"')
     try:

@@ -69,11 +69,11 @@ def sentence_splitter(name: str, data: Path | None) -> SentenceSplitter:
 
 
 def sentences_by_rules(text: str) -> list[str]:
-    """Split a text into sentences by our own rule, for use without nltk's model.
+    """Split a text by our own rule, for use without nltk's model.
 
     A sentence ends after ``.``, ``!`` or ``?`` and any closing quotes or brackets, if a blank and then an
-    upper-case letter, a digit or a quote follow. A single full stop does not end it after one of
-    ``ABBREVIATIONS``, e.g. "Dr.", or after an upper-case letter other than I.
+    upper-case letter, a digit or a quote follow. A single full stop does not end it after ``ABBREVIATIONS``,
+    e.g. "Dr.", or an upper-case letter other than I.
     """
     parts, start = [], 0
     for match in _end_pattern().finditer(text):
@@ -131,13 +131,13 @@ def packed(
     short_probability: float,
     generator: Any,
 ) -> list[int]:
-    """Pack consecutive sentences of a document into spans, and return the number of sentences in each.
+    """Pack consecutive sentences into spans, and return the number of sentences in each.
 
     Args:
         lengths: (S,), tokens of each sentence, all at least 1.
         target: tokens of a span, at least 2.
-        overshoot: whether the sentence that exceeds the target still belongs to the span.
-        short_probability: with which a span's target is a random number in 2..``target``.
+        overshoot: whether a sentence beyond the target still belongs to the span.
+        short_probability: with which a span's target is random in 2..``target``.
     """
 
     def draw_target() -> int:

@@ -51,7 +51,6 @@ class Source:
         return f"{self.files[0]}: " if self.files else ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values for ``from_json``."""
         files, parts = [str(path) for path in self.files], [part.to_json() for part in self.parts]
         return {**vars(self), "files": files, "parts": parts}
 

@@ -53,7 +53,7 @@ class Piece:
 def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None = None) -> list[Piece]:
     """Read collections in full, by default all found ones, and compare counts, rows and SHA256SUMS.
 
-    Raises UsageError for an unknown id. A missing piece has a BlockedError among its problems.
+    Raises UsageError for an unknown id. A missing piece has a BlockedError as problem.
     """
     entries = [dataset(id) for id in ids]
     sources = dict.fromkeys(_sources(entries or list(catalog().values()), data_root, home))
@@ -72,7 +72,7 @@ def _check_source(source: Source | MissingPiece, data_root: Path | None) -> Piec
     sentences: list[str] = []
     try:
         if source.piece in ("triples", "negatives"):
-            deque(getattr(reading, source.piece)(source), maxlen=0)  # read to the end
+            deque(getattr(reading, source.piece)(source), maxlen=0)
         else:
             facts = summary(source)
             sentences = [problem(source, facts)]

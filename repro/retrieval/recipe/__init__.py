@@ -2,7 +2,6 @@
 
 A recipe is a function ``recipe(request, *, option=…) -> Node`` in a paper's ``recipes.py``, e.g. one that
 ends in ``return recipe.search(passages, topics, depth=1000)``. It returns one run, or several as ``Runs``.
-Values that a paper leaves open come from ``request.reading(id)``.
 """
 
 from collections.abc import Mapping, Sequence

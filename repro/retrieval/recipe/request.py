@@ -41,10 +41,10 @@ class Choices:
         data: the user's data folder.
         used: reading id -> choice, filled while the recipe runs.
         originals_only: whether to require the papers' own data.
-        substitutes: reading id -> reason for another choice than the wanted one.
-        missing: an original's name in the graph -> the choice without it, as ``reading=choice``.
+        substitutes: reading id -> reason for another choice.
+        missing: an original's name -> the choice without it, as ``reading=choice``.
         scoring: changes to the usual scoring.
-        measured_as: printed measure -> intended measure, e.g. {"R@50": "Success@50"}.
+        measured_as: printed -> intended measure, e.g. {"R@50": "Success@50"}.
     """
 
     readings: Mapping[str, Reading]

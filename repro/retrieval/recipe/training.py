@@ -31,12 +31,10 @@ class Texts:
     pooling: str | None = None
 
     def as_params(self) -> dict[str, Any]:
-        """Return the parameters of a fine-tuning on these texts."""
         names = ("query_length", "passage_length", "separator", "pooling")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
     def as_inputs(self) -> dict[str, Node]:
-        """Return the inputs of a stage that reads documents and topics."""
         return {"corpus": self.documents, "queries": self.topics}
 
 

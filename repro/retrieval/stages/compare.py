@@ -1,4 +1,4 @@
-"""Stage ``compare``: pairwise significance tests of runs over the same queries, or of their scores."""
+"""Stage ``compare``: pairwise significance tests of runs or of scores."""
 
 import json
 from functools import partial

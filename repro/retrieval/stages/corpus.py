@@ -1,4 +1,4 @@
-"""Stage ``corpus``: the documents of a located collection as an Arrow dataset, streamed."""
+"""Stage ``corpus``: the documents of a collection as an Arrow dataset."""
 
 import itertools
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ def _fill(blocks: RowBlocks, params: dict, source: Source, advance) -> tuple[lis
             advance(len(table))
         firsts.append(first)
         if len(ids) < first + BLOCK:
-            break  # the last block
+            break
     documents = reading.documents(source, first=params.get("first"), known=ids if as_source else ())
     finished = len(ids)
     del ids

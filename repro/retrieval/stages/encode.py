@@ -30,7 +30,7 @@ Titled = tuple[str, str]
 TitledRows = Callable[[int, int], list[Titled]]  # of a range of rows
 Batches = list[tuple[list[int], dict[str, Any]]]  # places in a group, input tensors
 Prepare = Callable[[list[Titled]], Batches]
-Records = Callable[[], list[Arrays]]  # waits for them
+Records = Callable[[], list[Arrays]]
 Encode = Callable[[Batches], Records]
 
 
@@ -238,7 +238,6 @@ def _groups(
 
 
 def _in_turn(groups: Iterable[_TextGroup], encode: Encode) -> Iterator[tuple[_TextGroup, Records | None]]:
-    """Yield each group with its records after starting the next group."""
     previous = None
     for group in groups:
         current = group, None if group.batches is None else encode(group.batches)

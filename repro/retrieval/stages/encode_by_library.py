@@ -1,4 +1,4 @@
-"""Stage ``encode_by_library``: a vector for every passage or query, encoded by sentence-transformers."""
+"""Stage ``encode_by_library``: vectors by sentence-transformers."""
 
 from importlib.metadata import version
 from pathlib import Path
@@ -15,7 +15,7 @@ from repro.stage_table import check_choices
 from repro.store.disk import BLOCKS
 
 LIBRARY = "sentence-transformers"
-BLOCK = 10_000  # texts per call of the library
+BLOCK = 10_000  # texts per call
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -78,7 +78,6 @@ def _joined(title: str, text: str, separator: str | None) -> str | Titled:
 
 
 def _rows(vectors, params: dict) -> list[dict[str, np.ndarray]]:
-    """Return a record per text, from vectors (N, H) or sparse (N, V)."""
     from torch.nn.functional import normalize
 
     if vectors.is_sparse:

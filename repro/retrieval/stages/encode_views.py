@@ -1,4 +1,4 @@
-"""Stage ``encode_views``: a dense vector, a sparse vector, or both for every passage or query."""
+"""Stage ``encode_views``: dense and sparse vectors of passages or queries."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ from repro.retrieval.stages.encode import Batches, Encode, Records, Texts, outpu
 from repro.retrieval.stages.vectors.encoded_blocks import Arrays
 from repro.stage_table import check_choices
 
-BLOCK = 10_000  # texts sorted by length together
+BLOCK = 10_000
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:

@@ -1,4 +1,4 @@
-"""Stage ``listed_negatives``: a training set from a public file with the negatives of several retrievers."""
+"""Stage ``listed_negatives``: a training set from a public file of several retrievers' negatives."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Stage ``lucene_index``: index a corpus with Lucene for BM25 (Anserini's analysis, through pyserini)."""
+"""Stage ``lucene_index``: index a corpus with Lucene for BM25."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Stage ``mine_answers``: positives and hard negatives of questions, distinguished by answer strings."""
+"""Stage ``mine_answers``: training questions, with positives found by answer strings."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -13,7 +13,7 @@ from repro.retrieval.evaluation.text_lines import read_qrels
 from repro.retrieval.stages.mine import fill_blocks, sample
 from repro.store.disk import BLOCKS
 
-BLOCK = 1 << 24  # bytes of the run per block of questions
+BLOCK = 1 << 24  # bytes of the run per block
 COUNTS = ("queries", "queries_left_out", "queries_not_judged")
 
 FIRST_SCORE = 1000.0  # above every score of a retriever

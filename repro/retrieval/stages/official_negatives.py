@@ -1,4 +1,4 @@
-"""Stage ``official_negatives``: a training set from triples, with negatives sampled per query."""
+"""Stage ``official_negatives``: a training set from triples, with sampled negatives."""
 
 import itertools
 import shutil
@@ -22,10 +22,10 @@ from repro.retrieval.datasets.sources import Source
 from repro.retrieval.evaluation.text_lines import read_qrels, relevant_documents
 from repro.store.disk import BLOCKS
 
-GROUP = 4096  # queries per group of sorted triples
+GROUP = 4096  # queries per group
 ROWS = 1000  # per returned table
-HASHED = 50_000  # rows with their strings in memory at once
-LARGEST = 2**31 - 1  # rows per record batch, so that none is divided
+HASHED = 50_000  # rows in memory at once
+LARGEST = 2**31 - 1  # rows per record batch, never divided
 _SORTED = {"query": "uint16", "rank": "uint64", "negative": "string"}  # a query is its place in its group
 
 

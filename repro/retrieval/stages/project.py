@@ -1,4 +1,4 @@
-"""Stage ``project``: one query and its top candidates in a plane, with measures of their similarity."""
+"""Stage ``project``: one query and its top candidates in a plane."""
 
 import json
 from pathlib import Path
@@ -76,7 +76,6 @@ def _candidates(params: dict, run: Path) -> tuple[str, list[str]]:
 
 
 def _vectors(folder: Path, ids: list[str]) -> np.ndarray:
-    """Return vectors (len(ids), H) float64, without loading all."""
     places = dict.fromkeys(ids, -1)
     with open(folder / "ids.txt", encoding="utf-8", newline="\n") as file:
         for place, line in enumerate(file):

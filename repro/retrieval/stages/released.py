@@ -21,7 +21,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """
     from repro.retrieval.nn.checkpoint import reason, remedy, save_model
 
-    shutil.rmtree(out / "model", ignore_errors=True)  # from a failed attempt
+    shutil.rmtree(out / "model", ignore_errors=True)
     with planned_checkpoint(params) as folder:
         try:
             if params["pooling"] == MODULES:

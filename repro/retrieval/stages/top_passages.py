@@ -1,4 +1,4 @@
-"""Stage ``top_passages``: the first passages of a run for a few queries, given by their texts."""
+"""Stage ``top_passages``: the first passages of a run for a few queries."""
 
 import json
 from collections.abc import Sequence

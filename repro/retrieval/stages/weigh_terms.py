@@ -1,4 +1,4 @@
-"""Stage ``weigh_terms``: a corpus with every word repeated according to its weight from a model."""
+"""Stage ``weigh_terms``: a corpus with words repeated by a model's weights."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows, write_rows
 
-BATCH = 512  # texts that are read together
+BATCH = 512  # texts read together
 AHEAD = 2  # parts tokenised in advance
 
 

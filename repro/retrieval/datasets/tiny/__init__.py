@@ -185,12 +185,10 @@ def collection(id: str) -> Collection:
 
 
 def documents(corpus: str) -> tuple[Document, ...]:
-    """Return the documents of a corpus, sorted by number."""
     return collection(corpus).documents
 
 
 def queries(corpus: str, split: str) -> tuple[Query, ...]:
-    """Return the questions of one split."""
     return collection(corpus).topics[split].queries
 
 

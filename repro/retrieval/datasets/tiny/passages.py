@@ -74,7 +74,7 @@ def graded_judgements(
     return rows
 
 
-SIZES = (4, 5, 6)  # concepts in a question with one right answer
+SIZES = (4, 5, 6)  # concepts in a question
 GRADED_SIZES = (3, 4)  # fewer, so that several documents answer a part
 KEYWORDS = 0.2
 ASIDES = 0.2

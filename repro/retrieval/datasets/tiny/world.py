@@ -18,8 +18,6 @@ PARTICIPLES = {"stole": "stolen", "hid": "hidden", "broke": "broken"}
 
 
 class Draw:
-    """A seeded source of random choices."""
-
     def __init__(self, seed: str):
         self._next = random.Random(seed).random
 
@@ -60,7 +58,6 @@ class Concept:
 
 @functools.cache
 def slots() -> dict[str, tuple[Concept, ...]]:
-    """Return the concepts by slot, in the order of words.yaml."""
     raw = read_facts(Path(__file__).with_name("words.yaml"))
     return {
         slot: tuple(Concept(slot, f"{slot}:{name}", tuple(forms)) for name, forms in concepts.items())
@@ -69,7 +66,6 @@ def slots() -> dict[str, tuple[Concept, ...]]:
 
 
 def with_article(noun: str) -> str:
-    """Return ``noun`` with "a" or "an"."""
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
@@ -85,7 +81,6 @@ def names() -> tuple[tuple[str, str], ...]:
 
 @functools.cache
 def towns() -> tuple[str, ...]:
-    """Return the names of 24 towns."""
     return tuple(_invent_names(Draw("tiny/towns"), TOWN_ENDINGS, 24))
 
 
@@ -99,7 +94,7 @@ def _invent_names(draw: Draw, endings: tuple[str, ...], n: int) -> list[str]:
 
 PERSONAL = ("trait", "trade")
 DEED = ("act", "quality", "object", "place", "time", "occasion", "helper")
-TOLD_ONLY = 1400  # pairs of names that occur in pre-training text alone
+TOLD_ONLY = 1400  # pairs for pre-training alone
 SHORT_DEED = DEED[:5]  # what one sentence can hold
 
 
@@ -146,7 +141,6 @@ def _deed(draw: Draw, person: Person, slot_names: Sequence[str]) -> Deed:
 
 
 def agreement(concepts: Mapping[str, Concept], deed: Deed) -> int:
-    """Count the ``concepts`` that a deed has."""
     return sum(concept.key in deed.keys for concept in concepts.values())
 
 

@@ -68,13 +68,12 @@ class _Child:
             )
 
     def order(self, order: dict) -> None:
-        assert self.process.stdin  # as it is a pipe
+        assert self.process.stdin
         with contextlib.suppress(BrokenPipeError):  # it has ended
             self.process.stdin.write(json.dumps(order) + "\n")
             self.process.stdin.flush()
 
     def follow(self, advance: Callable[[int], object]) -> dict | None:
-        """Advance by the child's integers. Returns its facts, or None."""
         for line in self.process.stdout or ():
             message = json.loads(line)
             if isinstance(message, dict):
@@ -120,7 +119,7 @@ def _reason(log: Path, status: int) -> str:
         name = signal.Signals(-status).name
         return f"killed by {name}" + (", often a sign of too little memory" if name == "SIGKILL" else "")
     text = log.read_text(errors="replace")
-    if "No space left on device" in text:  # the cause of later errors
+    if "No space left on device" in text:
         return f"no space is left on the file system of {log.parent}"
     lines = re.findall(r"^(?!.* INFO )\S.*", text, re.MULTILINE)  # no stack traces
     errors = [line for line in lines if re.search("rror|xception", line)]

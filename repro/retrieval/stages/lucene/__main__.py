@@ -27,7 +27,7 @@ QUERIES_PER_BATCH = 256
 BUFFER_MB = 256  # of Lucene, for heaps of a quarter of 4 GB
 TRIMMED = "".join(map(chr, range(0x21)))  # by Java's String.trim, as in Anserini
 
-LOCK = "write.lock"  # of Lucene, beside an index's files
+LOCK = "write.lock"  # of Lucene
 
 Report = Callable[[object], None]
 
@@ -35,7 +35,7 @@ Report = Callable[[object], None]
 class Commits:
     """The record of an index's last commit: document counts, and a digest of each file.
 
-    Lucene never rewrites files, and removes those written later. A recorded index can be extended.
+    Lucene never rewrites files, and removes those after the last commit. A recorded index can be extended.
     """
 
     def __init__(self, index: Path, note: Path):
@@ -132,7 +132,7 @@ def search(arguments: dict, report: Report) -> dict:
                 threads=arguments["threads"],
                 fields=fields,
             )
-            if len(rankings) != len(queries):  # a failed thread only logs
+            if len(rankings) != len(queries):  # failed threads only log
                 raise RuntimeError(f"Lucene answered {len(rankings)} of {len(queries)} queries")
             for query in queries:
                 ranking = rankings[query["id"]]

@@ -198,7 +198,6 @@ class Pairs:
         return cls(*(np.concatenate(array) for array in arrays))
 
     def of(self, chosen: np.ndarray) -> Pairs:
-        """Select pairs by a mask or by indices."""
         return Pairs(self.queries[chosen], self.rows[chosen], self.scores[chosen])
 
     def cut(self, depth: int, places: np.ndarray) -> Pairs:

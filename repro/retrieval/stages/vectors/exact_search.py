@@ -33,7 +33,7 @@ BLOCK = 32_768  # queries searched together
 SPARE = 100  # candidates beyond a list's depth
 SLAB = 1 << 18  # pairs compared at a time
 GPU_DEPTH, FAISS_BYTES = 2048, 1 << 28  # faiss on a GPU: deepest search, memory
-NEAR = 64  # most pairs of a query in a block that float32 may leave
+NEAR = 64  # with more pairs per query and block, use float64
 
 
 def search(
@@ -166,9 +166,9 @@ class ViewSearch:
     def _best_pairs(self, scorer: ViewScorer, name: str, products: np.ndarray, rows: np.ndarray) -> Pairs:
         """Return a list's best pairs among its candidates.
 
-        Candidates more than twice the error bound below rank ``depth`` are not rescored. If the last
-        candidate may reach that rank, all passages are examined. Two scores that differ by more than the
-        bound show products not in float32 (e.g. TF32). All queries are then examined in float64.
+        Candidates more than twice the error bound below rank ``depth`` are not rescored. If the last one may
+        reach that rank, all passages are examined. Two scores that differ by more than the bound show that
+        products were not in float32 (e.g. TF32). All queries are then examined in float64.
         """
         depth, count = self.lists[name], products.shape[1]
         near, errors = np.ones(products.shape, bool), scorer.errors(name, self.longest, SINGLE)

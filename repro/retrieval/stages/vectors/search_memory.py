@@ -61,7 +61,6 @@ def _control_groups() -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _free_bytes(folder: str, names: tuple[str, ...]) -> int | None:
-    """Return a control group's free bytes with page cache, or None without a limit."""
     limit, usage = (_text(f"{folder}/{name}").strip() for name in names[:2])
     if not (limit.isdecimal() and usage.isdecimal()):  # e.g. "max"
         return None
@@ -81,8 +80,8 @@ def _text(path: str) -> str:
 class Sizes:
     """The parts of a search that are in memory at a time.
 
-    ``group`` queries stay on the device for a pass over all passages, ``tile`` are multiplied at once.
-    ``ranges`` are the rows of blocks of passages.
+    ``group`` queries stay on the device for all passages, ``tile`` are multiplied at once. ``ranges`` are
+    rows of blocks of passages.
     """
 
     group: int
