@@ -136,7 +136,7 @@ def readable(model_type: str, stage: str) -> bool:
     if model_type in CONVERTED.get(stage, ()):
         return True
     if (spec := find_spec("transformers")) is None:
-        return True
+        return True  # unknown without the library
     folders = spec.submodule_search_locations or []
     if any(Path(folder, "models", model_type.replace("-", "_")).is_dir() for folder in folders):
         return True

@@ -124,7 +124,7 @@ def quiet_ir_datasets():
     return ir_datasets
 
 
-TRIES = 3  # without a byte
+TRIES = 3  # in a row without a byte
 PAUSE = 2.0  # seconds between them
 TIMEOUT = 30.0  # seconds without a byte
 CHUNK = 1 << 20

@@ -21,9 +21,10 @@ BLOCK = 10_000  # texts per call
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write the vectors of each text in the format of ``encode_views`` (for dense vectors also ``encode``).
 
-    ``identity`` is the encoder's digest or commit. ``prompt``, e.g. ``"title: {title} | text: "``, replaces
-    the encoder's own unless it is null. With ``similarity`` cosine, vectors have length 1. With euclidean
-    they have an extra number, so that the greatest inner product is the least distance.
+    Settings are those of ``library_encoder.load``, ``identity`` is the encoder's digest or commit.
+    ``prompt``, e.g. ``"title: {title} | text: "``, replaces the encoder's own unless it is null. With
+    ``similarity`` cosine, vectors have length 1. With euclidean they have an extra number, so that the
+    greatest inner product is the least distance.
     """
     from repro.retrieval.nn import library_encoder
     from repro.retrieval.nn.checkpoint import remedy

@@ -113,7 +113,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Train ``params["objective"]`` on groups of passages and save it in ``model/``.
 
     A batch is ``queries_per_batch`` queries with ``passages_per_query`` passages each, over all devices. The
-    objective may take any parameter, ``start`` (the starting model's folder) and ``warmup_steps``.
+    objective may take any of ``params``, ``start`` (the starting model's folder) and ``warmup_steps``.
     """
     from transformers import set_seed
 

@@ -173,7 +173,7 @@ class Views:
 
 
 def in_shares(advance: Advance, queries: int, passages: int) -> Callable[[int], None]:
-    """Return a function of searched passages that advances by queries."""
+    """Return a function that converts searched passages to progress in queries."""
     total = 0
 
     def report(end: int) -> None:

@@ -68,7 +68,7 @@ def _note(folder: Path, first: int) -> Path:
 
 
 def check_joined(folder: Path, firsts: range) -> None:
-    """Remove all notes after the first missing one. They determine the places of blocks."""
+    """Remove all notes after the first missing one, as each determines the next block's place."""
     noted = True
     for first in firsts:
         noted = noted and _read(_note(folder, first)) is not None

@@ -48,8 +48,8 @@ def search(
 ) -> dict[str, int]:
     """Write the run of all queries, as described in the stage ``search_views``.
 
-    Returns the counts of ``write_run`` and ``resumed_at``, the first query searched in a resumed attempt. A
-    shard returns nothing.
+    Returns the counts of ``write_run`` and ``resumed_at``, the first query of a resumed attempt. A shard
+    returns no facts.
     """
     passages, queries = Views.read(inputs["passages"]), Views.read(inputs["queries"])
     _check(terms, passages, queries)

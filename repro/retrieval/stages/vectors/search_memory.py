@@ -27,7 +27,7 @@ BLOCK_BYTES = 1 << 30  # of passages and their scores
 TILE = 2048  # queries multiplied at once
 PAIR = 32  # bytes of scores per passage and query
 NUMBER = 16  # bytes per dense number: two blocks, and float64
-VALUE = 32  # likewise per sparse value, with its index
+VALUE = 32  # bytes per sparse value, with its index
 CANDIDATE = 152  # bytes per candidate of a query
 RANK = 40  # bytes per rank, twice while groups are joined
 
