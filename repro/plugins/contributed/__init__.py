@@ -106,15 +106,12 @@ def notes_on(of_cell: Cell) -> list[CellNote]:
 
 
 class ContributedPart(CellPart):
-    """The records of a cell on its page."""
-
     def __init__(self, of_cell: Cell, page: object = None):
         workspace = Workspace.open()
         self._lines = [_line(record, workspace) for record in records_of(of_cell, workspace)]
         self.facts = {"contributed": self._lines} if self._lines else {}
 
     def below_measured(self) -> Iterator[tuple[str, str]]:
-        """Yield a line for each record."""
         yield from (("run by others", line) for line in self._lines)
 
 
@@ -125,7 +122,6 @@ class ContributedCards(PaperPart):
         self._workspace = Workspace.open()
 
     def card(self, c, part):
-        """Return a fact for each record at the scale of the card."""
         shown = [r for r in records_of(c.cell, self._workspace) if r.scale == c.scale != "full"]
         return [("run by others", _line(r, self._workspace)) for r in shown]
 

@@ -120,7 +120,6 @@ def _show_searches(as_json: bool) -> None:
 
 
 def _counts(systems) -> dict[str, int]:
-    """Return system -> the number of its rows' values."""
     found: dict[str, set[int]] = {system: set() for system in systems}
     for group in file.reports().values():
         row = group[0].cell.row
@@ -131,8 +130,13 @@ def _counts(systems) -> dict[str, int]:
 
 
 class Nearness(NamedTuple):
-    """The distances of one kind of values from the published numbers: a label, e.g. "training again", numbers
-    in the order of ``COUNTS``, and the median over distinct numbers of the median distance in points."""
+    """The distances of one kind of values from the published numbers.
+
+    Attributes:
+        label: e.g. "training again".
+        counts: numbers in the order of ``COUNTS``.
+        size: the median over distinct numbers of the median distance in points.
+    """
 
     label: str
     counts: tuple[int, ...]
@@ -172,7 +176,6 @@ def _distinct_numbers(by_cell: Mapping[str, Values]) -> list[list[Values]]:
 def _nearness(
     label: str, numbers: Iterable[Iterable[Values]], starts: Sequence[str], *, but_authors: bool = False
 ) -> Nearness | None:
-    """Count the values of these makings, if any."""
 
     def is_chosen(value: CellReport) -> bool:
         is_left_out = value.report.match == "loose" or (but_authors and value.source.who == "authors")
@@ -224,7 +227,6 @@ class OthersOfCell(CellPart):
         self.facts = {"run_elsewhere": next((place.elsewhere or None for place in self._places), None)}
 
     def below_measured(self) -> Iterator[tuple[str, str]]:
-        """Yield the places of runs that are not at hand."""
         yield from (("run elsewhere", str(p)) for p in self._places if p.elsewhere or not p.at_hand)
 
 

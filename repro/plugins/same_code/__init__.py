@@ -1,8 +1,7 @@
-"""``repro doctor same-code``, for maintainers: show that edited code computes equal outputs, and write
-results/code.yaml.
+"""``repro doctor same-code``: shows that edited code computes equal outputs, and writes results/code.yaml.
 
 results/outputs.json records outputs of every stage and objective at scale smoke, e.g. ``PAPER/1/ROW
-pretrain``, the model after two steps of that row's pre-training. No import here loads numpy.
+pretrain``, that row's model after two steps. No import here loads numpy.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class Output:
 
     Attributes:
         stage: the stage and the objective or view, e.g. "pretrain papers.PAPER.module:Objective".
-        planned: the node's fingerprint.
+        planned: the fingerprint.
         code: digest of the code that computed it.
         content: digest of its rows, numbers and texts. "" for Lucene's index, which differs each time.
     """
@@ -93,14 +92,13 @@ class SameCode:
 
     @cached_property
     def recorded(self) -> dict[str, Output]:
-        """The recorded outputs by name."""
         path = self.folder / OUTPUTS
         content = json.loads(path.read_bytes()) if path.is_file() else {}
         return {name: Output(**fields) for name, fields in content.items()}
 
     @cached_property
     def nodes(self) -> dict[str, Node]:
-        """A node by name for each stage, objective and set of parameters."""
+        """One node for each stage, objective and set of parameters, by name."""
         plan, seen, named = _plan("smoke"), set(), dict[str, Node]()
         ends = [(m.cell.id.rpartition("/")[0], m.parts) for m in plan.measurements]
         ends += [(item.id, (node,)) for item, node in plan.exhibits.items()]
@@ -162,7 +160,6 @@ class SameCode:
         return new
 
     def _run(self, plan: Plan, nodes: Iterable[Node]) -> None:
-        """Compute nodes in the store. Raises StageError or BlockedError."""
         measurement = replace(plan.measurements[0], groups=(tuple(nodes),))
         plan = replace(plan, measurements=[measurement], exhibits={})
         plan.scale.pin_kernels(self.progress)

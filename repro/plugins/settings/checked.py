@@ -1,5 +1,4 @@
-"""A verdict on every planned parameter and every statement of settings.yaml, e.g. "as published" or
-"unspecified: warmup"."""
+"""A verdict on every planned parameter and statement of settings.yaml, e.g. "as published"."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -28,8 +27,8 @@ class CheckedParameter:
         row: ``paper/table/row``, an exhibit, or a step's place. For a statement, its cell or paper.
         step: the id of the step in settings.yaml, or "".
         parameter: its path, or the subject of a statement. Empty for a whole step or stage.
-        planned: the value in the plan, or a list if the stages of the row have several.
-        reading: the reading that justifies a difference or fills a gap.
+        planned: the value in the plan, or a list if the row's stages have several.
+        reading: justifies a difference or fills a gap.
         cell: the cell of a table of settings that publishes the value.
         state: as published, as released, departs, unspecified, no parameter or failure.
         says: the problem and its remedy, or the reason for no parameter.
@@ -60,7 +59,6 @@ class CheckedParameter:
         return f"{self.state}: {self.says}" if self.says else phrases.get(self.state, self.state)
 
     def as_json(self) -> dict:
-        """Return all fields as plain values."""
         return asdict(self)
 
 
@@ -115,8 +113,8 @@ def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, .
 
 
 def settings(*names: str) -> Listing[CheckedParameter]:
-    """Return the planned parameters at full scale, compared with the settings of papers (all without
-    ``names``). Raises UsageError for an unknown paper, ManifestError for a broken file.
+    """Compare the planned parameters at full scale with the settings of papers (all without ``names``).
+    Raises UsageError for an unknown paper, ManifestError for a broken file.
 
     Example:
         >>> repro.settings("PAPER").to_frame()
@@ -126,7 +124,7 @@ def settings(*names: str) -> Listing[CheckedParameter]:
 
 
 def checked_parameters(source: Paper, machine: Machine | None = None) -> list[CheckedParameter]:
-    """Return every planned parameter of a paper's rows and every statement. Raises ManifestError."""
+    """Check a paper's planned parameters and statements. Raises ManifestError."""
     rows, steps, expected = planned_rows(source, machine=machine), steps_of(source), ExpectedValues()
     of_rows = [item for row in rows for item in _row_parameters(row, steps, expected)]
     return [
@@ -153,7 +151,7 @@ def of_tables(source: Paper) -> dict[str, CheckedParameter]:
 
 
 def states_of_tables(source: Paper) -> dict[str, Counter[str]]:
-    """Return table -> state -> the number of its cells with that verdict."""
+    """Return table -> state -> the number of its cells."""
     states: dict[str, Counter[str]] = {}
     if any(cell.is_setting for cell in cells_of(source)):
         for place, item in of_tables(source).items():
@@ -168,7 +166,7 @@ def _alike_failures(source: Paper, rows: list[PlannedRow]) -> Iterator[CheckedPa
 
 
 def of_cell(cell: Cell) -> list[CheckedParameter]:
-    """Return the parameters of a cell's row, or, in a table of settings, those that name this cell."""
+    """Return the parameters of a cell's row or, in a table of settings, those that name this cell."""
     if not steps_of(cell.paper):
         return []
     if cell.is_setting:

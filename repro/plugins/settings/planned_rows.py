@@ -52,12 +52,12 @@ class PlannedRow:
 
     @cached_property
     def all(self) -> list[Node]:
-        """Return every stage of the row with parameters, each once."""
+        """Every stage of the row with parameters, each once."""
         return [node for node in _distinct(self.nodes.values()) if parameters(node)]
 
 
 def planned_rows(source: Paper, place: str = "", machine: Machine | None = None) -> list[PlannedRow]:
-    """Return a paper's rows with recipes as planned at full scale, if their ids begin with ``place``."""
+    """Return a paper's rows as planned at full scale, if their ids begin with ``place``."""
     machine = (machine or Machine()).without_data()
     paper_plan, readings = _plan(source, (place or source.name,), machine), CellReadings(machine)
     items: list[tuple[str, Cell | ShownExhibit, list[Node]]] = [
@@ -165,8 +165,8 @@ NOT_APPLICABLE = ("n.a.", "-", "–")
 
 @dataclass(frozen=True)
 class ExpectedValue:
-    """The value that the plan should have (None: no such parameter), or a ``fault``. ``set_of``: the value
-    lists those of all stages of a row."""
+    """The value that the plan should have (None: no such parameter), or a ``fault``. With ``set_of``, it
+    lists the values of all stages of a row."""
 
     value: Any = None
     set_of: bool = False
@@ -196,7 +196,7 @@ def _is_by_row(value: Any) -> bool:
 
 
 def cell_value(text: str) -> Any:
-    """Return the value of a cell of settings, e.g. 30000 for "30k", None for "not applicable"."""
+    """Return the value of a cell of settings, e.g. 30000 for "30k", None for "n.a."."""
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
         return None if text.strip() in NOT_APPLICABLE else text.strip()
@@ -232,7 +232,6 @@ class ExpectedValues:
         self._known: dict[tuple, tuple] = {}
 
     def of(self, setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-        """Return the value that a row's stages should have."""
         row_key = row if _is_by_row(setting.published) else ""
         reading = readings.get(_identifier(setting.reading, readings))
         key = id(setting), row_key, id(reading)

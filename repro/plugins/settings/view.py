@@ -61,8 +61,6 @@ def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 class SettingsOfCell(CellPart):
-    """The lines on the settings of a cell or its row."""
-
     def __init__(self, cell: Cell, page: object = None):
         self._cell, self._settings = cell, checked.of_cell(cell)
         self.facts = {"settings": [item.as_json() for item in self._settings]}
@@ -76,7 +74,6 @@ class SettingsOfCell(CellPart):
         yield from (("planned", line) for line in lines)
 
     def at_end(self, *, verbose: bool) -> Iterator[tuple[str, str]]:
-        """Yield the settings of the row."""
         items = [] if self._cell.is_setting else self._settings
         for name, value in row_lines(items, verbose=verbose):
             yield (f"{name}:" if name == "settings" else name), value
@@ -166,13 +163,11 @@ class SettingsPart(PaperPart):
             self._by_row.setdefault(item.row, []).append(item)
 
     def sections(self, part: Part) -> Iterator[Section]:
-        """Yield the section on the settings of a paper."""
         name = part.paper.name
         if items := self._settings[name]:
             yield Section("Settings", "settings", 4, settings_section(name, items))
 
     def card(self, c: ComparedCell, part: Part) -> Iterator[tuple[str, Content]]:
-        """Yield the number of the row's settings by state."""
         from repro.writers.html.elements import el, identifier
 
         name = part.paper.name
@@ -181,7 +176,6 @@ class SettingsPart(PaperPart):
 
 
 def settings_section(paper: str, items: Sequence[CheckedParameter]) -> Markup:
-    """Return the section on settings: counts, departures, and cells of tables of settings."""
     from repro.writers.html.elements import el, identifier, plain_table, section
     from repro.writers.html.tables import scrolling
 

@@ -14,7 +14,7 @@ _SUCCESS = "Success@"  # printed as recall, and equal to it on nearly all querie
 
 
 def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a finding for every configuration with incompatible published values of one measure."""
+    """Yield a finding for every configuration with incompatible values of one measure."""
     configurations: dict[str, dict[Scored, list[Cell]]] = {}
     for source in sources:
         for cell in numeric_cells(source):
@@ -87,7 +87,7 @@ Spellings = dict[Scored, dict[str, list[Cell]]]  # by data set and measure, then
 
 
 def namesakes(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a note for every system of one name in several papers that have no common value of it."""
+    """Yield a note for every system name whose papers have no common value of it."""
     by_system: dict[str, Spellings] = {}
     for cell in _cells_of_others(sources):
         cells_by_paper = by_system.setdefault(cell.row.system, {}).setdefault(dataset_and_measure(cell), {})
@@ -141,8 +141,8 @@ Quotation = tuple[Cell, list[Cell]]  # and the cells of its makers
 
 
 def quotations(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a finding for values of a system that differ from those of its makers: a doubt about cited ones,
-    a note about remeasured ones. ``disagreements`` judges those of the ``configurations``."""
+    """Yield findings on values that differ from those of a system's makers: doubts about cited values, notes
+    about remeasured ones."""
     quoted: dict[tuple[str, str, str], list[Quotation]] = {}
     for cell, makers in _quotations(sources, notes):
         how = "cited" if cell.role == "cited" else "measured again"

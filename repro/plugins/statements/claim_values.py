@@ -1,5 +1,4 @@
-"""The numbers that judge a claim. For example, the published one is ``Decimal("0.187")``, and ours
-0.18741."""
+"""The numbers that judge a claim, e.g. the published ``Decimal("0.187")`` and ours, 0.18741."""
 
 import json
 import random
@@ -42,22 +41,18 @@ class PublishedValues:
         return None
 
     def why_untested(self, cell: Cell) -> str:
-        """Return the reason for the missing test."""
         return f"{cell.paper.name} publishes no scores by query"
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """Raise MissingNumber."""
         raise MissingNumber(f"{cell.id} is a single number without a deviation")
 
     def drawn(self, shown: str, fact: str) -> float:
-        """Raise MissingNumber."""
         raise MissingNumber(f"{shown} is drawn without numbers")
 
 
 @dataclass(frozen=True)
 class MeasuredValues:
-    """Our measurements at one scale, except outdated ones. ``doubted`` receives the kinds of doubts about
-    them."""
+    """Our current measurements at one scale. ``doubted`` collects the kinds of doubts about them."""
 
     comparison: Comparison
     exhibits: Mapping[str, Mapping] = field(default_factory=dict)
@@ -163,8 +158,8 @@ class ChangedValues(PublishedValues):
 
 
 def can_fail(state_of: Callable[[PublishedValues], str], cells: tuple[Cell, ...]) -> bool:
-    """Return whether a change of these cells' numbers can refute a statement. For example, no number can
-    refute ``relevant("9", "bert") == 0``, which counts ticks."""
+    """Return whether a change of these cells' numbers can refute a statement. For example, none can refute
+    ``relevant("9", "bert") == 0``, which counts ticks."""
     numbers = {cell.id: cell.number for cell in cells if cell.is_numeric}
     return any(_is_refuted(state_of, changes) for changes in changed(numbers))
 

@@ -162,7 +162,7 @@ def format_value(value) -> str:
 
 @dataclass
 class Outcomes:
-    """The states of compared pairs by cell of the column, and the cells used."""
+    """The states of compared pairs, each with a cell of its column, and the cells used."""
 
     pairs: list[tuple[Cell, str]] = field(default_factory=list)
     used: list[Cell] = field(default_factory=list)
@@ -178,8 +178,8 @@ def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
-    """Return whether all parts that ``and`` joins hold, and add their states to ``seen``. Raises
-    MissingNumber if the missing number could decide."""
+    """Return whether all conjuncts hold, adding their states to ``seen``. Raises MissingNumber if the missing
+    number could decide."""
     missing, holds, pairs = None, True, []
     for part in conjuncts(expect):
         seen.pairs.clear()
@@ -218,7 +218,7 @@ class Claim(Identified):
         beyond: the missing knowledge of a sentence without ``expect``.
         assumed: parts of ``expect`` that the text does not state, e.g. a margin for a vague word.
         note: the reason why the paper's own numbers contradict it.
-        calls_significant: True for a statement about significance that no mark supports.
+        calls_significant: whether it states significance that no mark supports.
     """
 
     where: str
@@ -254,7 +254,6 @@ def claims_of(source: Paper) -> dict[str, Claim]:
 
 
 def claims(path: Path) -> dict[str, Claim]:
-    """Return the claims of a claims.yaml by id. Raises ManifestError."""
     if not path.exists():
         return {}
     return {claim.id: claim for claim in yaml_file.read(path, _Claims, faults=_faults).claims}

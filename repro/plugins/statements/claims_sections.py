@@ -35,7 +35,6 @@ class StatementsPart(PaperPart):
         self._ours: dict[int, MeasuredValues] = {}
 
     def sections(self, part: Part) -> Iterator[Section]:
-        """Yield the sections on claims at one scale and on the audit."""
         name, comparison = part.paper.name, part.view.comparison
         ours = self._ours.setdefault(id(comparison), MeasuredValues(comparison))
         if statements := [j.judged(ours, part.scale) for j in self._published[name]]:

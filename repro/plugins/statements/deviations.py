@@ -1,8 +1,8 @@
-"""The deviation that a mark of significance needs, compared with the smallest known one of public runs.
+"""The deviation that a mark of significance needs, and the smallest known one of public runs.
 
 By a paired t-test on n queries, a lead has p <= level only if the standard deviation of the n differences is
-at most lead * sqrt(n) / t. For example, a lead of 0.01 on 400 queries (t = 1.966) needs a deviation of at
-most 0.102. Public runs of the same measure and set (deviations.yaml) show how small it is for two trainings.
+at most lead * sqrt(n) / t. For example, a lead of 0.01 on 400 queries (t = 1.966) needs at most 0.102. Public
+runs of the same measure and set (deviations.yaml) show how small it is for two trainings.
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ QUANTILES = {(42, 0.05): 2.018081703, (5192, 0.05): 1.960420998, (6979, 0.05): 1
 
 
 class PublicRun(StrictMapping):
-    """The file of a run behind known deviations."""
-
     file: str
     sha256: str
     source: str
@@ -62,8 +60,6 @@ class Stead(StrictMapping):
 
 
 class Deviations(StrictMapping):
-    """The content of one deviations.yaml."""
-
     runs: dict[str, PublicRun]
     known: tuple[Deviation, ...]
     instead: tuple[Stead, ...] = ()
@@ -78,7 +74,7 @@ class Need:
         lead: the largest lead that the printed numbers allow.
         sd: the largest standard deviation over queries with p <= level.
         greatest: the largest deviation of two systems with these means.
-        is_certain: True if the smallest lead that print allows has p <= level even with ``greatest``.
+        is_certain: whether the smallest lead that print allows has p <= level even with ``greatest``.
         instead: the reason if ``known`` is for another set, or "".
     """
 
@@ -94,7 +90,6 @@ class Need:
 
     @property
     def is_implausible(self) -> bool:
-        """True if the needed deviation is far below the smallest known one."""
         return self.known is not None and self.sd < MARGIN * self.known.sd
 
     @property
@@ -113,11 +108,9 @@ class Need:
 
     @property
     def in_words(self) -> str:
-        """The two deviations, e.g. "means only, needs a deviation of 0.102, known 0.312"."""
         return f"means only, needs a deviation of {self.sd:.3f}, known {self.known_in_words}"
 
     def as_json(self) -> dict:
-        """Return plain values."""
         return {
             "over": self.over.id,
             "lead": round(self.lead, 6),
@@ -132,8 +125,7 @@ class Need:
 
 
 def need(cell: Cell, rivals: list[Cell]) -> Need | None:
-    """Return the need of a cell's lead over all these rows, or None without a lead, two queries or all
-    numbers."""
+    """Return the need of a lead over all these rows, or None without a lead, two queries or all numbers."""
     topics = catalog().get(cell.column.dataset or "")
     queries = topics.counts.get("queries", 0) if topics else 0
     if queries < 2 or not rivals or not all(c.is_numeric for c in (cell, *rivals)):
@@ -176,7 +168,6 @@ def deviations() -> tuple[tuple[Deviation, ...], tuple[Stead, ...]]:
 
 
 def read(path: Path) -> Deviations:
-    """Return one deviations.yaml. Raises ManifestError."""
     return yaml_file.read(path, Deviations, faults=_faults)
 
 

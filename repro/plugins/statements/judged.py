@@ -77,7 +77,7 @@ class OthersJudgement:
 
     Attributes:
         cells: the number of cells with a published number concerned.
-        alike: the states by reports of released systems and by those of retrained ones, if both exist.
+        alike: the states by released systems and by retrained ones, if reports of both exist.
     """
 
     judgement: Judgement = field(default_factory=partial(Judgement, UNTESTED))
@@ -87,7 +87,6 @@ class OthersJudgement:
 
     @property
     def state(self) -> str:
-        """``holds``, ``fails`` or ``untested``."""
         return self.judgement.state
 
     @property
@@ -115,12 +114,10 @@ class OthersJudgement:
 
     @property
     def like_beside_like(self) -> str:
-        """The states by reports of one kind of making, or ""."""
         states = ", ".join(f"{name}: {SAID.get(state, state)}" for name, state in self.alike.items())
         return f"by kind of making ({states})" if states else ""
 
     def as_json(self) -> dict:
-        """Return the judgement as plain values."""
         return {
             "state": self.state,
             "why": self.judgement.why,
@@ -165,7 +162,6 @@ class JudgedStatement:
         return FAILS in (self.published.state, self.ours.state, self.others.state)
 
     def as_json(self) -> dict:
-        """Return the object that ``repro audit claims --format json`` prints."""
         s = self.statement
         return {
             "id": s.id,
@@ -206,7 +202,6 @@ class PublishedJudgement:
     others: OthersJudgement
 
     def judged(self, ours: MeasuredValues, scale: str) -> JudgedStatement:
-        """Return the statement judged by our numbers as well."""
         ours.doubted.clear()
         judgement = self.statement.judge(ours, self.places)
         doubts = tuple(kind for kind in KINDS if kind in ours.doubted)
@@ -214,7 +209,7 @@ class PublishedJudgement:
 
 
 def published_judgements(source: Paper) -> list[PublishedJudgement]:
-    """Return every statement of a paper, judged without our numbers."""
+    """Judge every statement of a paper without our numbers."""
     places, judgements = Places(source), []
     for statement in statements(source):
         published = statement.judge(PublishedValues(), places)
@@ -224,12 +219,12 @@ def published_judgements(source: Paper) -> list[PublishedJudgement]:
 
 
 def judged(sources: list[Paper], ours: MeasuredValues, *, scale: str) -> list[JudgedStatement]:
-    """Return every statement of the papers, judged by all numbers."""
+    """Judge every statement of the papers by all numbers."""
     return [judgement.judged(ours, scale) for source in sources for judgement in published_judgements(source)]
 
 
 def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[JudgedStatement]:
-    """Return every statement of the papers, judged with the measurements at a scale."""
+    """Judge every statement of the papers with the measurements at a scale."""
     mentions = [named_papers(c.expect) for source in sources for c in claims_of(source).values()]
     names = tuple(sorted({source.name for source in sources}.union(*mentions)))
     cells, drawings = select(names, tables=(), rows=(), cells=()), exhibits(names, ())

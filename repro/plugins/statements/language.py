@@ -1,5 +1,5 @@
-"""The functions of ``expect``, e.g. ``above("1/ours", "1/bm25", "rr10")``. Paths are ``table/row/column``, or
-``PAPER:table/row/column`` in another paper."""
+"""The functions of ``expect``, e.g. ``above("1/ours", "1/bm25", "rr10")``. A path is ``table/row/column`` or,
+in another paper, ``PAPER:table/row/column``."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from repro.retrieval.evaluation.p_values import unpaired_t_test
 
 
 class Places:
-    """Finds cells, rows and columns by the paths in one paper's claims."""
+    """Finds cells, rows and columns by the paths in a paper's claims."""
 
     def __init__(self, source: Paper):
         self.paper = source
@@ -36,7 +36,7 @@ class Places:
     def rows(
         self, path: str, role: str | None = None, group: str | None = None, except_: Collection[str] = ()
     ) -> list[str]:
-        """Return row paths of a table, without ``except_`` (paths, ids or systems). Reference rows need their
+        """Return row paths without ``except_`` (paths, ids or systems). Reference rows need their
         ``role``."""
         _, table, _ = self._table(path)
         rows_by_names = {(r.id, r.system, f"{path}/{r.id}"): r for r in table.rows}
@@ -52,7 +52,6 @@ class Places:
         ]
 
     def columns(self, path: str, except_: Collection[str] = ()) -> list[str]:
-        """Return the column ids of a table, averages included."""
         _, table, _ = self._table(path)
         ids = [column.id for column in table.columns]
         _check("column", except_, ids, path)
@@ -104,12 +103,10 @@ class Language:
     outcomes: Outcomes = field(default_factory=Outcomes)
 
     def functions(self) -> dict[str, Callable]:
-        """Return the functions by name, e.g. ``"gain"``."""
         of_places = {name: getattr(self.places, name) for name in ("rows", "columns")}
         return of_places | {name: getattr(self, name) for name in FUNCTIONS - of_places.keys()}
 
     def number(self, text: str) -> Decimal | float:
-        """Return a written number as Decimal or float."""
         return Decimal(text) if self.values.is_stated else float(text)
 
     def _value(self, cell: Cell):
@@ -127,11 +124,10 @@ class Language:
         return [(mine, theirs) for mine, theirs in pairs if has_number(theirs)]
 
     def holds(self, pairs: list[Pair], relation: str) -> bool:
-        """Return whether the relation holds for all pairs."""
         return self.all_fit(pairs, lambda mine, theirs: RELATIONS[relation](self.order(mine, theirs)))
 
     def all_fit(self, pairs: list[Pair], fits: Callable[[Cell, Cell], bool]) -> bool:
-        """Return whether all pairs fit. A single contradicting pair decides. Raises MissingNumber."""
+        """Return whether all pairs fit. One contradicting pair decides. Raises MissingNumber."""
         if not pairs:
             raise MissingNumber("there are no rows to compare with")
         missing, states = None, []
@@ -162,11 +158,11 @@ class Language:
     # relations between rows or cells
 
     def above(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Return whether a is better than b in one cell or in all columns."""
+        """Return whether a is better in one cell or in all columns."""
         return self.holds(self._pairs(a, b, columns), "above")
 
     def not_below(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Return whether a is at least as good as b in one cell or in all columns."""
+        """Return whether a is at least as good in one cell or in all columns."""
         return self.holds(self._pairs(a, b, columns), "not_below")
 
     def every(self, rows: list[str], relation: str, other: str, columns: Listed) -> bool:
@@ -215,11 +211,9 @@ class Language:
     # numbers
 
     def v(self, path: str):
-        """Return the value of a cell."""
         return self._value(self.places.cell(path))
 
     def gain(self, a: str, b: str):
-        """Return v(a) - v(b)."""
         return self._tell(self.v(a) - self.v(b))
 
     def percent(self, a: str, b: str):
@@ -244,7 +238,7 @@ class Language:
         return self._tell(100 * (max(values) - min(values)) * len(values) / sum(values))
 
     def relevant(self, table: str, system: str) -> int:
-        """Return the number of a system's relevant passages, by ticks or by our qrels."""
+        """Count a system's relevant passages, by ticks or by our qrels."""
         marks = self.places.examples(table, system)
         if not self.values.is_published:
             return int(self.drawn(f"{table}/{system}", "relevant"))
@@ -256,7 +250,7 @@ class Language:
         return self._tell(self.values.drawn(f"{self.places.paper.name}/{exhibit}", fact))
 
     def rounds(self, x, text: str) -> bool:
-        """Return whether x rounds to the text, or, if measured, is within half a unit of its last decimal."""
+        """Return whether x rounds to the text or, if measured, is within half a unit of its last decimal."""
         target = Decimal(text)
         decimals = decimals_of(target)
         if self.values.is_stated:
@@ -266,14 +260,12 @@ class Language:
         return self._fits(holds, f"{format_value(x)} does not round to {text}")
 
     def about(self, x, text: str, by) -> bool:
-        """Return whether x is within ``by`` of the text's number."""
         reason = f"{format_value(x)} is not within {format_value(by)} of {text}"
         return self._fits(abs(x - self.number(text)) <= by, reason)
 
     # ranks and trends
 
     def best_count(self, row: str, columns: Listed, among: list[str] | None = None) -> int:
-        """Count the columns with a row as the strict best."""
         best_columns, tied_columns = [], []
         for column in as_columns(columns):
             pairs = self._rivals(row, column, among)
@@ -290,7 +282,6 @@ class Language:
         return len(best_columns)
 
     def increasing(self, paths: list[str]) -> bool:
-        """Return whether each value is larger than its predecessor."""
         cells = [self.places.cell(path) for path in paths]
         values = [self._value(c) for c in cells]
         faults = [i for i in range(1, len(cells)) if values[i] <= values[i - 1]]
@@ -308,12 +299,11 @@ class Language:
 
 
 def has_number(cell: Cell) -> bool:
-    """Return whether the cell has a published number, or may get one as a figure or study."""
+    """Return whether a cell has a published number, or may get one as a figure or study."""
     return cell.is_numeric or cell.is_unpublished
 
 
 def as_columns(columns: Listed) -> list[str]:
-    """Return the columns as a list."""
     return [columns] if isinstance(columns, str) else columns
 
 

@@ -1,5 +1,4 @@
-"""Findings on bold numbers and marks of significance, e.g. a mark over a cited row, which has no scores by
-query."""
+"""Findings on bold numbers and marks of significance, e.g. a mark over a cited row."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -39,14 +38,13 @@ class MarksOfCell(CellPart):
         self.facts = {"implausible_marks": {mark: wanted.as_json() for mark, wanted in self._needs.items()}}
 
     def below_published(self) -> Iterator[tuple[str, str]]:
-        """Yield the deviation that each implausible mark needs."""
         for mark, wanted in self._needs.items():
             yield f"mark {mark}", f"implausible over {wanted.over.row.label}: {wanted.in_words}"
 
 
 def of_words(source: Paper) -> Iterator[Finding]:
-    """Yield sentences that call a difference significant, or not, without a test: doubts if another table
-    names one, and notes otherwise."""
+    """Yield findings on sentences about significance without a test: doubts if another table names one, else
+    notes."""
     tested, finder = {table.id for table in source.manifest.tables if table.test}, Places(source)
     severity = "doubt" if tested else "note"
     by_id = {statement.id: statement for statement in statements(source) if statement.kind == "claim"}

@@ -77,8 +77,7 @@ def _reading_finding(source: Paper, reading: Reading) -> Finding:
 
 
 def audit(sources: list[Paper]) -> list[Finding]:
-    """Return the findings in these papers, and between them and all others, each fact once. Raises
-    ManifestError."""
+    """Return the findings in these papers and between all papers, each fact once. Raises ManifestError."""
     all_notes = audit_file.notes()
     by_name = {source.name: source for source in (*papers().values(), *sources)}
     found = [f.explained(all_notes.explanation(f.places)) for f in each(list(by_name.values()), all_notes)]
@@ -93,7 +92,7 @@ def audit(sources: list[Paper]) -> list[Finding]:
 
 
 def each(sources: list[Paper], all_notes: Notes) -> Iterator[Finding]:
-    """Yield every finding separately, before those of one fact are joined."""
+    """Yield every finding, before those of one fact are joined."""
     yield from disagreements(sources, all_notes)
     yield from other_numbers(sources)
     yield from namesakes(sources, all_notes)

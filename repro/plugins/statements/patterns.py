@@ -1,5 +1,4 @@
-"""Findings on unusual numbers, e.g. a part of a new system that has exactly the scores of an earlier
-system."""
+"""Findings on unusual numbers, e.g. a part of a new system that scores exactly like an earlier system."""
 
 import re
 from collections.abc import Iterator

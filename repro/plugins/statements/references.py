@@ -48,13 +48,10 @@ class Pointer(Faulty):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The targets as text."""
         return tuple(map(str, self.to))
 
 
 class References(StrictMapping):
-    """The content of references.yaml, with works by their keys."""
-
     works: dict[str, Work] = Field(default_factory=dict)
     pointers: tuple[Pointer, ...] = ()
 
@@ -87,8 +84,7 @@ def _is_part(target: str) -> bool:
 
 @dataclass(frozen=True)
 class Reference:
-    """A target of a pointer, or an entry of the reference list (``at`` is then ``references``). ``means`` is
-    its expected content or work."""
+    """A target of a pointer, or an entry of the reference list. ``means`` is its expected content or work."""
 
     paper: str
     at: str

@@ -2,7 +2,6 @@
 
 
 def part_of_cell(cell, page):
-    """Add the command that makes a study's table from kept scores."""
     if cell.table.kind != "study":
         return None
     from repro.plugins.studies.studies import StudyOfCell

@@ -1,7 +1,7 @@
-"""A table of a study as measured: several seeds of every row, compared by its analysis.
+"""A study's table as measured: several seeds of every row, compared by its analysis.
 
-The file ``scores/SCALE/PAPER-tableN.json.gz`` keeps the scores of evaluations and the costs of trainings by
-fingerprint. It replaces the store, e.g. in ``repro tables STUDY --table 1``.
+The file ``scores/SCALE/PAPER-tableN.json.gz`` keeps scores and training costs by fingerprint and replaces the
+store, e.g. in ``repro tables STUDY --table 1``.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class StudyEvidence:
         return "stored" if any(node.fingerprint in part for part in parts) else self._store.state(node)
 
     def record(self, node: Node) -> dict[str, Any]:
-        """Return the record of a training. A file has only its facts on costs."""
+        """Return a training's record. A file has only its facts on costs."""
         name = node.fingerprint
         if name not in self._records:
             is_stored = self._store.state(node) == "stored"
@@ -79,7 +79,7 @@ class StudyEvidence:
 
 
 def scores_paths(results: Results, scale: str, paper: str, table: str) -> tuple[Path, ...]:
-    """Return the score files of a table: any of a release, then the writable one."""
+    """Return a table's score files: any of a release, then the writable one."""
     return tuple(folder / "scores" / scale / f"{paper}-table{table}.json.gz" for folder in results.folders)
 
 
@@ -90,7 +90,6 @@ class StudyOfCell(CellPart):
         self._cell, self._stands, self._results = cell, stands, results
 
     def commands(self) -> dict[str, str]:
-        """Return the command for the last scale with kept scores."""
         cell, commands = self._cell, {}
         for stand in self._stands:
             paths = scores_paths(self._results, stand.scale, cell.paper.name, cell.table.id)
@@ -150,12 +149,7 @@ _REVERSED_VERDICTS = _SIDES | {f"slightly {side}": f"slightly {other}" for side,
 
 @dataclass(frozen=True)
 class Entry:
-    """The measurements of a row in a column.
-
-    Attributes:
-        seeds: seed -> mean over the queries.
-        estimate: the mean over queries and seeds. None for fewer than two of either.
-    """
+    """The measurements of a row in a column. ``estimate`` is None for fewer than two queries or seeds."""
 
     seeds: Mapping[int | None, float]
     estimate: Estimate | None = None
@@ -175,8 +169,7 @@ class Study:
 
     Attributes:
         entries: (row, column) -> its measurements.
-        contrasts: comparisons of measured rows by family, then by column.
-        standing: column -> row -> its comparison with the row ``floor``, e.g. "not above".
+        standing: column -> row -> its relation to the row ``floor``, e.g. "not above".
         costs: row -> the cost of its own pre-training.
         hours: trained row -> hours of all its trainings (mean over seeds).
         total_hours: hours of all trainings, each counted once.
@@ -201,7 +194,6 @@ class Study:
         return self.plan.level
 
     def is_confirmatory(self, family: str, column: str) -> bool:
-        """Return whether these comparisons decide the confirmatory claim."""
         return self.plan.confirmatory == Confirmatory(table=self.table.id, family=family, column=column)
 
     @cached_property
@@ -224,7 +216,6 @@ class Study:
         return counts
 
     def of(self, family: str, column: str) -> list[Contrast]:
-        """Return the comparisons of a family and column."""
         return [c for c in self.contrasts if (c.family, c.column) == (family, column)]
 
     def contrast(self, row: str, against: str, column: str) -> Contrast | None:
@@ -240,16 +231,14 @@ class Study:
         return c.verdict if c.row == row else _REVERSED_VERDICTS.get(c.verdict, c.verdict)
 
     def to_floor(self, column: str, standing: str) -> list[str]:
-        """Return the rows with this standing, e.g. "below"."""
         return [row for row, place in self.standing.get(column, {}).items() if place == standing]
 
     def base(self, row: str) -> str | None:
-        """Return a row's row of reference."""
         return next(self.table.base_of(r) for r in self.table.rows if r.id == row)
 
     @cached_property
     def seeds(self) -> list[int | None]:
-        """The measured seeds of trained rows, or of all rows without any."""
+        """The measured seeds of trained rows, or of all rows if none is trained."""
         trained = [entry for (row, _), entry in self.entries.items() if row not in self.untrained]
         return sorted({seed for e in trained or self.entries.values() for seed in e.seeds}, key=str)
 
@@ -263,8 +252,8 @@ def study_of(
     cells: Iterable[ComparedCell] = (),
     results: Results | None = None,
 ) -> Study:
-    """Return the study of a table by scores from the store or ``results``. ``cells`` provide commits and
-    doubts. Raises ManifestError, DataError."""
+    """Return a table's study by scores from the store or ``results``. ``cells`` provide commits and doubts.
+    Raises ManifestError, DataError."""
     table_plan = plan.of_table(source.name, table.id)
     cells = [c for c in cells if c.cell.table.id == table.id]
     files = scores_paths(results, plan.scale.name, source.name, table.id) if results else ()
@@ -303,7 +292,6 @@ def _planned_seeds(seeds: OfSeeds, analysis: Analysis) -> OfSeeds:
 
 
 def known_scores(plan: Plan, evidence: StudyEvidence) -> Scores:
-    """Return the known scores of queries for the plan of one table."""
     scores: dict[str, dict[str, dict[int | None, dict[str, float]]]] = {}
     for m in plan.measurements:
         content = evidence.scores(m.parts[0]) if len(m.parts) == 1 else None
@@ -314,7 +302,6 @@ def known_scores(plan: Plan, evidence: StudyEvidence) -> Scores:
 
 
 def entries(scores: Scores) -> dict[tuple[str, str], Entry]:
-    """Return (row, column) -> its mean over queries and seeds."""
     return {(row, column): _entry(seeds) for column, rows in scores.items() for row, seeds in rows.items()}
 
 

@@ -31,10 +31,10 @@ _ORDERS = ("above", "below")
 
 @dataclass(frozen=True)
 class Answer:
-    """The difference between the two rows of a pointer at one scale.
+    """The difference between the two rows of a pointer at one scale, in points.
 
     Attributes:
-        difference: of the means over queries and common seeds, in points, as are the next values.
+        difference: of the means over queries and common seeds.
         low, high: its 95 % interval. None with a single seed, or without scores of queries.
         verdict: by the study's analysis, or "" without an interval.
         smallest_seen: the true difference with a power of 80 %.
@@ -78,12 +78,10 @@ class Answer:
 
     @property
     def counted(self) -> str:
-        """The number of seeds, e.g. "3 seeds"."""
         return f"{self.seeds} seed{'' if self.seeds == 1 else 's'}"
 
     @property
     def untested(self) -> str:
-        """The reason for no verdict."""
         return "not tested" if self.seeds == 1 else "not tested without the scores of queries"
 
 
@@ -197,7 +195,6 @@ def _scale_answers(
     pointers: Mapping[str, StudyPointer],
     evidence: StudyRecords,
 ) -> Iterator[tuple[str, Answer]]:
-    """Yield each pointer with its answer at one scale."""
     source, table = cells[0].paper, cells[0].table
     column = primary_column(source, table)
     cells = [cell for cell in cells if cell.column.id == column.id]  # each column is tested separately

@@ -34,7 +34,7 @@ def label(study: Study, row: str) -> str:
 
 
 def mark(verdict: str) -> str:
-    """Return the sign of a verdict, e.g. "▲" for "above", or "" for an inconclusive one."""
+    """Return the sign of a verdict, e.g. "▲", or "" for an inconclusive one."""
     return MARKS.get(verdict, "")
 
 
@@ -48,7 +48,6 @@ def caption(study: Study) -> str:
 
 
 def doubts_note(study: Study) -> list[str]:
-    """Return a sentence on the doubts about the numbers, if any."""
     return [f"{capitalised(study.doubts)}."] if study.doubts else []
 
 
@@ -75,7 +74,6 @@ def preliminary_note(study: Study) -> list[str]:
 
 
 def verdicts_note(study: Study) -> str:
-    """Return the explanation of comparisons and verdicts."""
     return " ".join([*preliminary_note(study), _claim(study)]) + _verdict_explanation(study)
 
 

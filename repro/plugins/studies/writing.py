@@ -75,7 +75,7 @@ def shown(study: Study, row: str, column: str) -> str:
 
 
 def sign(study: Study, row: str, column: str) -> str:
-    """Return the sign of the verdict against the row's base, e.g. " ▲" or " ▲f"."""
+    """Return the sign of the verdict against the row's base, e.g. " ▲f" at the floor."""
     base = study.base(row) or ""
     c = study.contrast(row, base, column)
     found = mark(study.verdict(row, base, column))
@@ -88,7 +88,6 @@ def half_width(entry: Entry) -> str:
 
 
 def format_cost(cost: Cost | None) -> tuple[str, str]:
-    """Return FLOPs and seconds, or dashes."""
     if cost is None:
         return "–", "–"
     flops = "–" if cost.flops is None else f"{cost.flops:.2e}"
@@ -250,7 +249,6 @@ class StudyTables:
         return by_cell
 
     def keep(self, plan: Plan, store: Store, results: Results, *, paper: str, table: str) -> Path | None:
-        """Keep the scores of a table's queries, and return their file."""
         return write_scores(plan, store, results, paper=paper, table=table)
 
 

@@ -1,4 +1,4 @@
-"""Runs and encoders scored without a paper's table, e.g. ``compare(yours="my.run",
+"""Scores runs and encoders without a paper's table, e.g. ``compare(yours="my.run",
 dataset="beir/scifact/test")``."""
 
 from collections.abc import Iterator, Mapping, Sequence

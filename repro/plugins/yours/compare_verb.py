@@ -155,7 +155,6 @@ def smoke(names, tables, rows):
 
 
 def _encoder_among(names, tables, rows) -> tuple[str, list[str]]:
-    """Return the encoder among names, or "", and the other names. Raises UsageError."""
     encoders = [name for name in names if name.partition("/")[0] not in papers() and _is_encoder(name)]
     others = [name for name in names if name not in encoders]
     if encoders and (rows or encoders[1:] or (len(others), len(tables)) not in ((0, 0), (1, 1))):
@@ -220,7 +219,6 @@ def _show_table(own: OwnTable) -> None:
 
 
 def _tests(row: OwnRow, own: OwnTable) -> Iterator[dict[str, str]]:
-    """Yield the tests of a row as lines of a table."""
     from repro.writers.grid import compared_grid, rounded
 
     letters = compared_grid(own.comparison.cells).letters

@@ -78,7 +78,7 @@ class UserEncoder:
 
     @classmethod
     def find(cls, name: str, data: Path | None, facts: Mapping[str, Any]) -> UserEncoder:
-        """Find and load an encoder by folder or name. ``facts`` are settings, see ``FACTS``.
+        """Load an encoder by folder or name. ``facts`` are settings, see ``FACTS``.
 
         Raises UsageError for a wrong setting, DataError or StoreError for damage, BlockedError if absent.
         """
@@ -173,7 +173,6 @@ def _has_one_of(files: Sequence[str], folder: Path) -> bool:
 
 
 def _source(folder: Path, source: dict[str, str]) -> dict[str, Any]:
-    """Return the parameters on an encoder's place and an adapter's model."""
     files = sorted(folder.rglob("adapter_config.json"))
     if not files:
         return {"source": source}
@@ -272,7 +271,6 @@ def _exported(folder: Path) -> dict[str, Any]:
 
 
 def _kind(folder: Path, said: str | None) -> str:
-    """Return the kind of encoder, e.g. "dense". It must be ``said`` if given."""
     if not (folder / "modules.json").exists():
         return said or "dense"
     family = _read(folder / LIBRARY).get("model_type") or "SentenceTransformer"

@@ -75,7 +75,6 @@ def _grade(value: Any, query: str) -> int:
 
 
 def _by_query(given: Any, kind: str) -> dict[str, dict[str, Any]]:
-    """Return query -> document -> value, with ids as text."""
     found: dict[str, dict[str, Any]] = {}
     for query, document, value in _lines(given, kind):
         values = found.setdefault(str(query), {})
