@@ -1,7 +1,6 @@
-"""Exports, imports and shows records that others measured with this suite.
+"""Exports, imports and shows records that others measured with this suite. No verdict uses them.
 
-A line is a record as in ``results/records``, with e.g. ``origin`` ``{"by": "Jane Doe"}``. No verdict uses
-``results/contributed``.
+A line is a record as in ``results/records``, with e.g. ``"origin": {"by": "Jane Doe"}``.
 """
 
 from collections import defaultdict
@@ -81,7 +80,6 @@ def described(record: Record, workspace: Workspace) -> str:
 
 
 def records_of(of_cell: Cell, workspace: Workspace) -> Sequence[Record]:
-    """Return the contributed records of a cell at all scales."""
     paths = [p for f in workspace.results.folders for p in sorted((f / FOLDER).glob("*.jsonl"))]
     return _by_cell(tuple((path, path.stat().st_mtime_ns) for path in paths)).get(of_cell.id, ())
 
@@ -96,7 +94,7 @@ def _by_cell(files: tuple[tuple[Path, int], ...]) -> dict[str, list[Record]]:
 
 
 def notes_on(of_cell: Cell) -> list[CellNote]:
-    """Return the records at scale full, which tables show as reported elsewhere."""
+    """Return the records at scale full as notes for tables."""
     workspace, notes = Workspace.open(), []
     for r in (r for r in records_of(of_cell, workspace) if r.scale == "full"):
         value, person, words = f"{r.measured:.10f}".rstrip("0"), r.origin["by"], described(r, workspace)

@@ -35,8 +35,7 @@ class Source(Place):
 
 
 class ReportMethod(StrictMapping):
-    """The making of a reported value, e.g. ``start: run`` for a released run scored again. ``differs`` lists
-    known differences from the published number's making."""
+    """The making of a reported value, e.g. ``start: run`` for a released run scored again."""
 
     start: Literal["checkpoint", "run", "fine-tuned", "trained", "index", "unknown"]
     software: str = ""
@@ -50,7 +49,6 @@ class Report(StrictMapping):
     """A reported value.
 
     Attributes:
-        cells: ids of cells of any paper.
         unit: ``percent``, ``fraction`` or the unit of the cell.
         measure, dataset: their names in the source.
         match: ``close`` if a known difference may matter, ``loose`` if only the name matches.
@@ -79,13 +77,8 @@ Words = Annotated[tuple[str, ...], BeforeValidator(_flat)]
 
 
 class Search(Identified):
-    """A search for values of the system ``id``.
-
-    Attributes:
-        places: the opened repositories, threads, cards and papers.
-        in_vain: the places without a value.
-        runs: beginning of a collection's id -> the place of a run that is not imported.
-    """
+    """A search for values of the system ``id``. ``runs`` maps the beginning of a collection's id to the place
+    of a run that is not imported."""
 
     queries: Words = ()
     places: Words = ()
@@ -187,7 +180,7 @@ def _kind(cell_report: CellReport) -> tuple[int, int]:
 
 
 def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
-    """Return the median first. Of two middle values it is the one further from the published number."""
+    """Return the median first: of two middle values the one further from the published number."""
     ordered = sorted(group, key=lambda report: report.value)
     middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
     median = max(middle, key=lambda report: abs(report.difference))
@@ -228,7 +221,6 @@ def read_reports(folder: Path, known: dict[str, Cell]) -> Reports:
 
 
 def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
-    """Yield faults that the schema does not detect."""
     seen: set[tuple] = set()
     for number, report in enumerate(content.values):
         place = ("values", number)

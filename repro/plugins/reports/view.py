@@ -130,13 +130,8 @@ def _counts(systems) -> dict[str, int]:
 
 
 class Nearness(NamedTuple):
-    """The distances of one kind of values from the published numbers.
-
-    Attributes:
-        label: e.g. "training again".
-        counts: numbers in the order of ``COUNTS``.
-        size: the median over distinct numbers of the median distance in points.
-    """
+    """The distances of one kind of values from the published numbers. ``counts`` are in the order of
+    ``COUNTS``. ``size`` is the median over distinct numbers of the median distance in points."""
 
     label: str
     counts: tuple[int, ...]
@@ -155,7 +150,7 @@ def nearnesses(by_cell: Mapping[str, Values]) -> list[Nearness]:
 
 
 def _distinct_numbers(by_cell: Mapping[str, Values]) -> list[list[Values]]:
-    """Group the values by published number, as several cells may print the same one."""
+    """Group the values by published number, which several cells may share."""
     parent = {cell: cell for cell in by_cell}
 
     def root(cell: str) -> str:
@@ -253,7 +248,6 @@ class RunPlace:
 
 
 def run_places(cells: Iterable[Cell]) -> list[RunPlace]:
-    """Return the places of runs for scorable cells of searched systems."""
     found = ((cell, _searches().get(cell.row.system)) for cell in only_scorable(cells))
     return [RunPlace(cell, search) for cell, search in found if search]
 

@@ -1,7 +1,7 @@
-"""``repro doctor same-code``: shows that edited code computes equal outputs, and writes results/code.yaml.
+"""``repro doctor same-code``: shows that edited code computes equal outputs.
 
-results/outputs.json records outputs of every stage and objective at scale smoke, e.g. ``PAPER/1/ROW
-pretrain``, that row's model after two steps. No import here loads numpy.
+results/outputs.json records outputs at scale smoke, e.g. ``PAPER/1/ROW pretrain``, that row's model after two
+steps. No import here loads numpy.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Output:
     Attributes:
         stage: the stage and the objective or view, e.g. "pretrain papers.PAPER.module:Objective".
         planned: the fingerprint.
-        code: digest of the code that computed it.
-        content: digest of its rows, numbers and texts. "" for Lucene's index, which differs each time.
+        code: a digest of the code.
+        content: a digest of its rows, numbers and texts. "" for Lucene's index, which differs each time.
     """
 
     stage: str
@@ -67,9 +67,9 @@ class Comparison:
     """The outputs of the present code compared with the recorded ones.
 
     Attributes:
-        differing: a sentence per output with other content, and per cell with another number.
-        planned_otherwise: a sentence per recorded output that is gone or has other parameters or inputs.
-        cells: number of cells at scale tiny that were measured from scratch.
+        differing: sentences on other contents and other numbers of cells.
+        planned_otherwise: sentences on outputs that are gone or have other parameters or inputs.
+        cells: the number of cells measured from scratch at scale tiny.
     """
 
     recorded: Mapping[str, Output]

@@ -25,10 +25,8 @@ class CheckedParameter:
 
     Attributes:
         row: ``paper/table/row``, an exhibit, or a step's place. For a statement, its cell or paper.
-        step: the id of the step in settings.yaml, or "".
         parameter: its path, or the subject of a statement. Empty for a whole step or stage.
         planned: the value in the plan, or a list if the row's stages have several.
-        reading: justifies a difference or fills a gap.
         cell: the cell of a table of settings that publishes the value.
         state: as published, as released, departs, unspecified, no parameter or failure.
         says: the problem and its remedy, or the reason for no parameter.

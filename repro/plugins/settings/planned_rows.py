@@ -1,5 +1,4 @@
-"""The planned stages of a row, and the values that settings.yaml expects. For example, the cell text "5 ×
-10⁻⁶" has the value 5e-06."""
+"""The planned stages of a row, and the values that settings.yaml expects, e.g. 5e-06 for "5 × 10⁻⁶"."""
 
 import functools
 import re
@@ -96,7 +95,6 @@ def lies_within(identifier: str, places: Iterable[str]) -> bool:
 
 
 def matches(node: Node, description: Nodes | None) -> bool:
-    """Return whether a description applies to a stage."""
     if description is None or node.stage != description.stage:
         return False
     if description.objective and node.params.get("objective", {}).get("name") != description.objective:
@@ -134,7 +132,6 @@ def _beginnings(path: str, sign: str) -> frozenset[str]:
 
 
 def at_path(node: Node, path: str) -> Any:
-    """Return the value of a stage's parameter, or None."""
     return _value_below(node.params, path.split("."))
 
 
@@ -173,13 +170,11 @@ class ExpectedValue:
     fault: str = ""
 
     def is_met_by(self, planned: list[Any]) -> bool:
-        """Return whether the values of a row's stages are the expected ones."""
         values = self.value if self.set_of else [self.value]
         return {_comparison_key(value) for value in values} == {_comparison_key(value) for value in planned}
 
 
 def published_value(stated: SourcedValue, row: str) -> Any:
-    """Return the published value for a row, or None."""
     value = stated.published
     if value is None and stated.cell:
         value = cell_value(cell(stated.cell).text)
@@ -262,7 +257,7 @@ def _disagrees(setting: Setting, published: Any) -> bool:
 
 
 def _reading_values(name: str, readings: Mapping[str, Reading]) -> tuple[Any, list[Any]]:
-    """Return the values of the default and of all choices, or their parts under a key."""
+    """Return the values of the default and of all choices, or parts of them."""
     identifier = _identifier(name, readings)
     if not identifier:
         raise UsageError(f"the row uses no unspecified choice {name!r} (see `repro show readings`)")

@@ -43,7 +43,6 @@ class SourcedValue(StrictMapping):
     Attributes:
         published: the paper's value. ``{any: [...]}`` is the set over a row's stages, and ``{by: {row:
             value}}`` depends on the row, by beginnings of ids.
-        where: a section, table or appendix of the paper.
         cell: the cell of a manifest with the published number.
         plus: a number to add to the cell's number.
         script: ``source:path`` and the option.
@@ -96,7 +95,7 @@ class Step(Identified):
     Attributes:
         rows: beginnings of cell ids, e.g. ``PAPER/1``.
         like: a step to inherit from, ``id`` or ``paper/id``. Null removes a setting.
-        settings: path of a planned parameter -> its setting. A path includes all paths below it.
+        settings: path of a planned parameter, or of several below it -> its setting.
     """
 
     about: str = ""

@@ -1,4 +1,4 @@
-"""The settings in reports and in ``repro show CELL``, and ``repro show settings``, e.g. of ``PAPER``."""
+"""The settings in reports and in ``repro show CELL``, and ``repro show settings``."""
 
 from __future__ import annotations
 
@@ -66,7 +66,6 @@ class SettingsOfCell(CellPart):
         self.facts = {"settings": [item.as_json() for item in self._settings]}
 
     def below_published(self) -> Iterator[tuple[str, str]]:
-        """Yield the planned value if the cell publishes a setting."""
         lines: dict[str, None] = {}
         for item in (item for item in self._settings if item.cell == self._cell.id):
             place = " of ".join(filter(None, (item.parameter, item.step)))
@@ -151,8 +150,6 @@ def _lies_in(place: str, tables, rows) -> bool:
 
 
 class SettingsPart(PaperPart):
-    """The planned and the stated settings, for a whole report."""
-
     def __init__(self, sources: Sources):
         self._settings = {
             name: checked.checked_parameters(source, sources.machine) if steps_of(source) else []

@@ -46,7 +46,7 @@ def numbers_differ(a: Cell, b: Cell) -> bool:
 
 
 def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) -> Finding:
-    """Return an error if a system's makers or a single paper's values contradict each other, else a doubt."""
+    """Return an error if a maker's or a single paper's values contradict each other, else a doubt."""
     cells = list(chain.from_iterable(contradictions.values()))
     subject = next((c for c in cells if _is_misquoted(c, cells)), cells[0])
     has_several_papers, roles = len({c.paper.name for c in cells}) > 1, {c.role for c in cells}
@@ -141,8 +141,7 @@ Quotation = tuple[Cell, list[Cell]]  # and the cells of its makers
 
 
 def quotations(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield findings on values that differ from those of a system's makers: doubts about cited values, notes
-    about remeasured ones."""
+    """Yield findings on values unlike those of a system's makers: doubts if cited, notes if remeasured."""
     quoted: dict[tuple[str, str, str], list[Quotation]] = {}
     for cell, makers in _quotations(sources, notes):
         how = "cited" if cell.role == "cited" else "measured again"
@@ -182,8 +181,7 @@ def _percent(cell: Cell) -> Decimal:
 
 
 def conventions(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield findings on equal numbers with different bold or marks in two papers of mostly the same
-    authors."""
+    """Yield findings on equal numbers with different bold or marks in papers of mostly the same authors."""
     for one, other in combinations(sources, 2):
         authors = set(one.manifest.authors), set(other.manifest.authors)
         if 2 * len(set.intersection(*authors)) > max(map(len, authors)):

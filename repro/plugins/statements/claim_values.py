@@ -30,14 +30,12 @@ class PublishedValues:
         return cell.printed.value
 
     def told(self, cell: Cell) -> str:
-        """Return the number as printed."""
         return cell.printed.plain
 
     def check_order(self, one: Cell, other: Cell) -> None:
         """Raise MissingNumber if the order is undecided. It never is."""
 
     def p(self, one: Cell, other: Cell) -> None:
-        """Return None, as no test is published."""
         return None
 
     def why_untested(self, cell: Cell) -> str:
@@ -158,7 +156,7 @@ class ChangedValues(PublishedValues):
 
 
 def can_fail(state_of: Callable[[PublishedValues], str], cells: tuple[Cell, ...]) -> bool:
-    """Return whether a change of these cells' numbers can refute a statement. For example, none can refute
+    """Return whether other numbers in these cells can refute a statement. For example, none can refute
     ``relevant("9", "bert") == 0``, which counts ticks."""
     numbers = {cell.id: cell.number for cell in cells if cell.is_numeric}
     return any(_is_refuted(state_of, changes) for changes in changed(numbers))

@@ -89,7 +89,6 @@ def is_relation_of_rows(text: str) -> bool:
 
 
 def parts_of(text: str) -> Iterator[ast.AST]:
-    """Yield every node of an expression, if any."""
     return ast.walk(_tree(text)) if text else iter(())
 
 
@@ -178,8 +177,8 @@ def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
-    """Return whether all conjuncts hold, adding their states to ``seen``. Raises MissingNumber if the missing
-    number could decide."""
+    """Return whether all conjuncts hold, adding their states to ``seen``. Raises MissingNumber if
+    undecided."""
     missing, holds, pairs = None, True, []
     for part in conjuncts(expect):
         seen.pairs.clear()

@@ -1,8 +1,7 @@
 """The deviation that a mark of significance needs, and the smallest known one of public runs.
 
 By a paired t-test on n queries, a lead has p <= level only if the standard deviation of the n differences is
-at most lead * sqrt(n) / t. For example, a lead of 0.01 on 400 queries (t = 1.966) needs at most 0.102. Public
-runs of the same measure and set (deviations.yaml) show how small it is for two trainings.
+at most lead * sqrt(n) / t. For example, a lead of 0.01 on 400 queries (t = 1.966) needs at most 0.102.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ class Need:
         lead: the largest lead that the printed numbers allow.
         sd: the largest standard deviation over queries with p <= level.
         greatest: the largest deviation of two systems with these means.
-        is_certain: whether the smallest lead that print allows has p <= level even with ``greatest``.
+        is_certain: whether even ``greatest`` and the smallest possible lead have p <= level.
         instead: the reason if ``known`` is for another set, or "".
     """
 
@@ -149,7 +148,7 @@ def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
 
 
 def smallest_known(dataset: str | None, measure: str | None) -> tuple[Deviation | None, str]:
-    """Return the smallest known deviation, and the reason if another set replaces this one."""
+    """Return the smallest known deviation, and the reason if it is for another set."""
     known, stands = deviations()
     pairs = [pair for pair in known if (pair.dataset, pair.measure) == (dataset, measure)]
     if pairs:
@@ -162,7 +161,7 @@ def smallest_known(dataset: str | None, measure: str | None) -> tuple[Deviation 
 
 @at_hand.kept_with_papers
 def deviations() -> tuple[tuple[Deviation, ...], tuple[Stead, ...]]:
-    """Return the deviations and replacements of all deviations.yaml. Raises ManifestError."""
+    """Return the contents of all deviations.yaml. Raises ManifestError."""
     contents = [read(folder / FILE) for folder in at_hand.folders_with(FILE)]
     return tuple(d for c in contents for d in c.known), tuple(s for c in contents for s in c.instead)
 

@@ -1,4 +1,4 @@
-"""The findings of the audit, and audit.yaml, which explains them, e.g. ``why: printed from another run``."""
+"""The findings of the audit, and their explanations in audit.yaml, e.g. ``why: printed from another run``."""
 
 from __future__ import annotations
 
@@ -132,8 +132,8 @@ Bound = Annotated[str, Field(pattern=r"^([A-Z]?[+-]\d+|[A-Z]|\d+)$", coerce_numb
 
 
 class Index(Identified):
-    """The bounds of the ``sequence`` in an equation, e.g. ``[0, N+1]``. Its index i ``runs`` over e.g. ``[1,
-    N]``, and a term ``uses`` e.g. entry ``i+1``."""
+    """A ``sequence`` in an equation, e.g. ``[0, N+1]``, whose index ``runs`` over e.g. ``[1, N]``. A term
+    ``uses`` e.g. entry ``i+1``."""
 
     where: str
     says: str

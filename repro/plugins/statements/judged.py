@@ -30,8 +30,8 @@ ALIKE = {"released": OF_ONE_SYSTEM, "trained again": TRAINED_AGAIN}
 
 @dataclass(frozen=True)
 class ClosestReports(PublishedValues):
-    """The closest report on each cell, unless only the name matches. ``starts`` limits the ways of making,
-    e.g. to ``("trained", "fine-tuned")``."""
+    """The closest report on each cell, unless only the name matches. ``starts`` limits their making, e.g. to
+    ``("trained", "fine-tuned")``."""
 
     starts: tuple[str, ...] = ()
     is_published, is_stated = False, True
@@ -73,12 +73,8 @@ class ClosestReports(PublishedValues):
 
 @dataclass(frozen=True)
 class OthersJudgement:
-    """The judgement of a statement by reports.
-
-    Attributes:
-        cells: the number of cells with a published number concerned.
-        alike: the states by released systems and by retrained ones, if reports of both exist.
-    """
+    """The judgement of a statement by reports on some of its ``cells``. ``alike`` has the states by released
+    systems and by retrained ones, if reports of both exist."""
 
     judgement: Judgement = field(default_factory=partial(Judgement, UNTESTED))
     used: tuple[tuple[Cell, CellNote], ...] = ()
@@ -194,8 +190,6 @@ class JudgedStatement:
 
 @dataclass(frozen=True)
 class PublishedJudgement:
-    """A statement judged by published numbers and others' values."""
-
     statement: Statement
     places: Places
     published: Judgement
@@ -219,7 +213,6 @@ def published_judgements(source: Paper) -> list[PublishedJudgement]:
 
 
 def judged(sources: list[Paper], ours: MeasuredValues, *, scale: str) -> list[JudgedStatement]:
-    """Judge every statement of the papers by all numbers."""
     return [judgement.judged(ours, scale) for source in sources for judgement in published_judgements(source)]
 
 

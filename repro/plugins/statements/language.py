@@ -1,5 +1,5 @@
-"""The functions of ``expect``, e.g. ``above("1/ours", "1/bm25", "rr10")``. A path is ``table/row/column`` or,
-in another paper, ``PAPER:table/row/column``."""
+"""The functions of ``expect``, e.g. ``above("1/ours", "1/bm25", "rr10")``. Paths in another paper begin with
+``PAPER:``."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -36,8 +36,7 @@ class Places:
     def rows(
         self, path: str, role: str | None = None, group: str | None = None, except_: Collection[str] = ()
     ) -> list[str]:
-        """Return row paths without ``except_`` (paths, ids or systems). Reference rows need their
-        ``role``."""
+        """Return row paths without ``except_`` (paths, ids, systems). Reference rows need their ``role``."""
         _, table, _ = self._table(path)
         rows_by_names = {(r.id, r.system, f"{path}/{r.id}"): r for r in table.rows}
         _check("row", except_, set(chain.from_iterable(rows_by_names)), path)
@@ -250,7 +249,7 @@ class Language:
         return self._tell(self.values.drawn(f"{self.places.paper.name}/{exhibit}", fact))
 
     def rounds(self, x, text: str) -> bool:
-        """Return whether x rounds to the text or, if measured, is within half a unit of its last decimal."""
+        """Return whether x rounds to the text. A measured x may be half a unit of its last decimal away."""
         target = Decimal(text)
         decimals = decimals_of(target)
         if self.values.is_stated:

@@ -30,8 +30,6 @@ def of_marks(source: Paper) -> Iterator[Finding]:
 
 
 class MarksOfCell(CellPart):
-    """The lines about the implausible marks of a cell."""
-
     def __init__(self, cell: Cell):
         needs = {mark: need(one, rivals) for mark, one, _, rivals in marks(cell.paper) if one.id == cell.id}
         self._needs = {mark: wanted for mark, wanted in needs.items() if wanted and wanted.is_implausible}
@@ -43,7 +41,7 @@ class MarksOfCell(CellPart):
 
 
 def of_words(source: Paper) -> Iterator[Finding]:
-    """Yield findings on sentences about significance without a test: doubts if another table names one, else
+    """Yield findings on claims of significance without a test: doubts if another table names one, else
     notes."""
     tested, finder = {table.id for table in source.manifest.tables if table.test}, Places(source)
     severity = "doubt" if tested else "note"

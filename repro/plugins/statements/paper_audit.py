@@ -77,7 +77,8 @@ def _reading_finding(source: Paper, reading: Reading) -> Finding:
 
 
 def audit(sources: list[Paper]) -> list[Finding]:
-    """Return the findings in these papers and between all papers, each fact once. Raises ManifestError."""
+    """Return the findings on these papers, also those between them and others, each fact once. Raises
+    ManifestError."""
     all_notes = audit_file.notes()
     by_name = {source.name: source for source in (*papers().values(), *sources)}
     found = [f.explained(all_notes.explanation(f.places)) for f in each(list(by_name.values()), all_notes)]
@@ -155,8 +156,7 @@ LEADS = ("gain", "percent")
 
 
 def of_leads(source: Paper) -> Iterator[Finding]:
-    """Yield a note for every claimed lead that skips a stronger system of the group, e.g. ``rounds(gain(a,
-    b), "3.6")``."""
+    """Yield a note for every claimed lead, e.g. ``gain(a, b)``, that skips a stronger system of the group."""
     places = Places(source)
     for claim in claims_of(source).values():
         for mine, theirs in _leads(claim, places):

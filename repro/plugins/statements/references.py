@@ -1,5 +1,4 @@
-"""The references.yaml of each paper: its references and their verdicts, e.g. ``at: §4.2``, ``to: [Table 3]``,
-``verdict: wrong``."""
+"""The references of each paper with verdicts (references.yaml), e.g. ``at: §4.2``, ``to: [Table 3]``."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,5 +1,4 @@
-"""Statements that cells can confirm: sentences, marks and bold numbers, e.g.
-``PAPER/1/mark/ROW/COLUMN/†``."""
+"""Statements that cells can confirm: sentences, marks and bold numbers."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -61,7 +60,6 @@ class Statement:
 
     Attributes:
         id: e.g. ``paper/claim/id`` or ``paper/table/bold/row/column``.
-        kind: claim, mark or bold.
         decide: returns whether the statement holds. Raises MissingNumber.
         cells: the cells of a mark or bold number, its own first.
     """

@@ -198,7 +198,7 @@ class TableAnalysis(StrictMapping):
         primary: the deciding column.
         matters: column -> the smallest difference that matters, in points (hundredths).
         families: by default each row against its row of reference, group by group.
-        floor: a weak row, e.g. random weights. Pairs with no row above it are marked.
+        floor: a weak row, e.g. random weights. A pair is marked unless its better row is above it.
     """
 
     table: str
@@ -214,8 +214,6 @@ class TableAnalysis(StrictMapping):
 
 
 class Confirmatory(StrictMapping):
-    """A claim to confirm: a family of a table in one column."""
-
     table: str
     family: str
     column: str
@@ -226,8 +224,7 @@ class Analysis(StrictMapping):
 
     Attributes:
         seeds: of pre-training and fine-tuning for every row, e.g. ``[1, 2, 3]``.
-        test: see ``repro.retrieval.evaluation.crossed``.
-        confirmatory: the claim to confirm. All other comparisons are exploratory.
+        confirmatory: the family to confirm. All other comparisons are exploratory.
     """
 
     seeds: tuple[int, ...] = ()

@@ -1,6 +1,6 @@
 """A study's table as measured: several seeds of every row, compared by its analysis.
 
-The file ``scores/SCALE/PAPER-tableN.json.gz`` keeps scores and training costs by fingerprint and replaces the
+The file ``scores/SCALE/PAPER-tableN.json.gz`` has scores and training costs by fingerprint and replaces the
 store, e.g. in ``repro tables STUDY --table 1``.
 """
 
@@ -198,7 +198,7 @@ class Study:
 
     @cached_property
     def preliminary(self) -> str:
-        """The planned seeds of all rows, e.g. "preliminary: 2 of 3 planned seeds", or ""."""
+        """The planned seeds that all rows have, e.g. "preliminary: 2 of 3 planned seeds", or ""."""
         planned, seeds = set(self.plan.seeds), [set(e.seeds) - {None} for e in self.entries.values()]
         common = planned.intersection(*filter(None, seeds)) if any(seeds) else set()
         if len(common) == len(planned) or not self.entries:
@@ -224,7 +224,6 @@ class Study:
         return next((c for c in self.contrasts if c.column == column and {c.row, c.against} == pair), None)
 
     def verdict(self, row: str, against: str, column: str) -> str:
-        """Return the verdict on a row against another, or ""."""
         c = self.contrast(row, against, column)
         if c is None:
             return ""
@@ -252,8 +251,7 @@ def study_of(
     cells: Iterable[ComparedCell] = (),
     results: Results | None = None,
 ) -> Study:
-    """Return a table's study by scores from the store or ``results``. ``cells`` provide commits and doubts.
-    Raises ManifestError, DataError."""
+    """Return a table's study. ``cells`` provide commits and doubts. Raises ManifestError, DataError."""
     table_plan = plan.of_table(source.name, table.id)
     cells = [c for c in cells if c.cell.table.id == table.id]
     files = scores_paths(results, plan.scale.name, source.name, table.id) if results else ()

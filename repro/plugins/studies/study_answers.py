@@ -39,7 +39,6 @@ class Answer:
         verdict: by the study's analysis, or "" without an interval.
         smallest_seen: the true difference with a power of 80 %.
         as_stated: whether the order is that of the text. None if no order is found or stated.
-        doubts: kinds of doubts about the numbers.
     """
 
     scale: str
@@ -165,7 +164,6 @@ def primary_column(source: Paper, table: Table) -> Column:
 
 
 def answers_by_pointer(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, StudyAnswer]:
-    """Return pointer -> its answers in words and as objects."""
     return {
         text: StudyAnswer("\n".join(map(str, made)) or UNMEASURED, [asdict(answer) for answer in made])
         for text, made in answers(pointers, evidence).items()
@@ -225,8 +223,6 @@ FILE = "published.yaml"
 
 
 class PublishedPair(StrictMapping):
-    """Two rows of a table, and their published cells."""
-
     table: str
     row: str
     other: str

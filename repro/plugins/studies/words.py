@@ -29,7 +29,6 @@ COST = (
 
 
 def label(study: Study, row: str) -> str:
-    """Return the label of a row, e.g. "BM25", as ``label_in_full`` does."""
     return next(label_in_full(study.table, r) for r in study.table.rows if r.id == row)
 
 
@@ -39,7 +38,6 @@ def mark(verdict: str) -> str:
 
 
 def caption(study: Study) -> str:
-    """Return the explanation below a table."""
     sentences = [METHOD, *_signs(study), *_few_seeds(study)]
     if study.untrained:
         sentences.append(f"Not trained: {join([label(study, row) for row in study.untrained])}.")
@@ -69,7 +67,6 @@ def _signs(study: Study) -> list[str]:
 
 
 def preliminary_note(study: Study) -> list[str]:
-    """Return a sentence on missing planned seeds, if any."""
     return [f"{study.preliminary.capitalize()}."] if study.preliminary else []
 
 

@@ -1,5 +1,4 @@
-"""Scores runs and encoders without a paper's table, e.g. ``compare(yours="my.run",
-dataset="beir/scifact/test")``."""
+"""Scores runs and encoders without a paper's table, e.g. on ``dataset="beir/scifact/test"``."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -163,7 +163,6 @@ def _encoder_among(names, tables, rows) -> tuple[str, list[str]]:
 
 
 def _score_encoder(model, names, tables, workspace) -> list[str]:
-    """Score an encoder in the columns of a table, by default the first one."""
     from repro.plugins.yours.compared_with_yours import compare
     from repro.writers.grid import rounded
 
@@ -254,8 +253,8 @@ def _sentences(row: OwnRow) -> list[str]:
 
 
 def record_runs(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tuple[str, int, int]]:
-    """Record each run. Yield its label and the numbers of new and of all records. Raises UsageError unless
-    there is one row, at scale full."""
+    """Record each run. Yield its label and the numbers of new and of all records. Raises UsageError without
+    exactly one row at scale full."""
     from repro.exchange.run_import import Origin
 
     cells = [c for own in tables for c in own.of_paper]

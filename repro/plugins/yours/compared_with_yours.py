@@ -81,8 +81,8 @@ def compare(
     Raises:
         UsageError: an unknown name, scale, file or measure, or no cell that can be measured.
         DataError: a malformed record or run file, with file and line.
-        BlockedError: judgements, texts or an encoder are missing. The message gives the remedy.
-        StageError: encoding or search with an encoder failed.
+        BlockedError: missing judgements, texts or encoder, with the remedy.
+        StageError: a failed encoding or search with an encoder.
 
     Example:
         >>> repro.compare("PAPER/1", yours="my.run").tests().to_frame()

@@ -22,7 +22,6 @@ TAKEN = (
 
 
 def refused(given: object) -> UsageError:
-    """Return the error for an object that is neither a run nor an encoder."""
     return UsageError(f"a run or an encoder of type {type(given).__name__} cannot be used. {TAKEN}")
 
 
@@ -32,7 +31,6 @@ def is_frame(given: object) -> bool:
 
 
 def is_encoder_object(given: object) -> bool:
-    """Return whether this is an encoder of sentence-transformers."""
     return not ENCODERS.isdisjoint(kind.__name__ for kind in type(given).__mro__)
 
 

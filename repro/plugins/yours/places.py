@@ -1,5 +1,4 @@
-"""The columns to score a user's run or encoder in, its scores, and its rivals in tests. For example, a run
-for ``"beir/scifact/test"`` is scored in the columns of that dataset."""
+"""The columns to score a user's run or encoder in, its scores, and its rivals in tests."""
 
 import functools
 from collections import Counter
@@ -274,7 +273,7 @@ class Rival:
 def rivals(
     cells: Sequence[ComparedCell], places: Mapping[str, Place], plan: Plan, workspace: Workspace
 ) -> dict[str, dict[str, Rival]]:
-    """Return column -> row -> its run: the suite's or, at full scale, a public one, by one toolkit per row if
+    """Return column -> row -> its run: the suite's or, at full scale, a public one. A row has one toolkit if
     possible."""
     by_column: dict[str, list[ComparedCell]] = {name: [] for name in places}
     for c in cells:

@@ -59,7 +59,7 @@ class Judged:
 
 
 def judged_by(dataset: str | None, qrels: Any, data: Path | None, home: Path | None = None) -> list[Judged]:
-    """Return the judgements of a dataset's members, or those of ``qrels``. Raises UsageError, DataError,
+    """Return the judgements of a dataset's members, or ``qrels``. Raises UsageError, DataError,
     BlockedError."""
     if qrels is None:
         members = catalog()[dataset].members if dataset in catalog() else ()
@@ -189,8 +189,8 @@ class Scored:
 
 
 class OwnRun:
-    """A run file, e.g. ``my.run.gz`` with the label ``my``. Raises UsageError if it is missing, StoreError
-    for a damaged file of a store."""
+    """A run file, e.g. ``my.run.gz`` with the label ``my``. Raises UsageError if it is missing, StoreError if
+    damaged in a store."""
 
     def __init__(self, path: str | Path):
         self.path, self.source = as_file(path), str(path)
@@ -222,7 +222,7 @@ class OwnRun:
     def covered(self, judged: Mapping[str, Judged]) -> list[str]:
         """Return the names of the judgement sets that the run answers. Raises DataError without any.
 
-        As whole numbers are ids of several collections, the share of queries with a judged document must be
+        As several collections have whole numbers as ids, the share of queries with a judged document must be
         at least a tenth of the best set's.
         """
         errors: dict[str, DataError] = {}

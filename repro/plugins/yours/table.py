@@ -118,8 +118,7 @@ def own_table(
 ) -> OwnTable:
     """Add the user's rows to a table and test them. Runs are only scored on ``dataset``, if given.
 
-    Raises UsageError if no column can be scored, DataError for a malformed run, BlockedError for missing
-    data, StageError.
+    Raises UsageError if no column can be scored, DataError, BlockedError, StageError.
     """
     cells = list(compared)
     places, not_scored = scorable_places(cells, plan)
@@ -185,7 +184,6 @@ def _as_imported(cell: Cell, rival: Rival, run: PublicRun, place: Place, machine
 
 
 def row_of(identifier: str, label: str) -> Row:
-    """Return the row of a source without numbers."""
     return Row(id=identifier, label=label, role="reference")
 
 
@@ -202,8 +200,7 @@ def rows_with_scores(
     rows: Sequence[Row],
     own_row: Callable[[OwnRun | UserEncoder, Row, str], OwnRow],
 ) -> tuple[list[OwnRow], list[tuple[Row, OwnRun | UserEncoder, ReproError]]]:
-    """Return the rows made by ``own_row`` and the errors of the others. Raises the first error if all
-    fail."""
+    """Return the rows made by ``own_row``, and the errors. Raises the first error if all fail."""
     own_rows: list[OwnRow] = []
     errors: list[tuple[Row, OwnRun | UserEncoder, ReproError]] = []
     for row, source, name in zip(rows, sources, labels(sources, "name"), strict=True):
