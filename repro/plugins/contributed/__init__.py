@@ -30,7 +30,7 @@ from repro.verdicts.decision import Basis, code_counts, doubts
 from repro.verdicts.evidence import Evidence
 from repro.verdicts.verdict import Doubt
 
-FOLDER = "contributed"  # in a results folder
+FOLDER = "contributed"
 PLACE = f"results/{FOLDER}"
 
 

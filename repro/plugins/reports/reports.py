@@ -24,7 +24,7 @@ from repro.manifest.yaml_file import Fault, Identified, StrictMapping
 
 FILE = "others.yaml"
 DECIMAL = r"^\d+(\.\d+)?$"
-FAR = 20  # lower values have the wrong unit. The lowest known one is half of the published number
+FAR = 20  # a value this many times lower has the wrong unit
 
 
 class Source(Place):
@@ -77,8 +77,8 @@ Words = Annotated[tuple[str, ...], BeforeValidator(_flat)]
 
 
 class Search(Identified):
-    """A search for values of the system ``id``. ``runs`` maps the beginning of a collection's id to the place
-    of a run that is not imported."""
+    """A search for values of the system ``id``. ``runs`` maps the beginning of a collection's id to a run's
+    place."""
 
     queries: Words = ()
     places: Words = ()

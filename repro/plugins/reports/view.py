@@ -29,7 +29,7 @@ from repro.plugins.reports.reports import CellReport, Search
 
 Values = Sequence[CellReport]  # on one cell
 WITHIN = (Decimal("0.1"), Decimal("0.5"))  # of a point
-_EQUAL = Decimal(-1)  # the distance of a value that is equal after rounding
+_EQUAL = Decimal(-1)  # a distance: equal after rounding
 OTHERS = "others than the authors"
 KINDS = {
     "released model or run": ("checkpoint", "run"),
@@ -131,7 +131,7 @@ def _counts(systems) -> dict[str, int]:
 
 class Nearness(NamedTuple):
     """The distances of one kind of values from the published numbers. ``counts`` are in the order of
-    ``COUNTS``. ``size`` is the median over distinct numbers of the median distance in points."""
+    ``COUNTS``. ``size`` is the median distance in points."""
 
     label: str
     counts: tuple[int, ...]
@@ -212,8 +212,6 @@ def _side(values: Values) -> int:
 
 
 class OthersOfCell(CellPart):
-    """Others' values of a cell, and the source of a released run among them."""
-
     def __init__(self, cell: Cell, page: object = None):
         values = file.others_values(cell)
         super().__init__([report.note for report in values])

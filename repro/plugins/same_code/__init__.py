@@ -39,10 +39,10 @@ from repro.store import Store
 from repro.store.disk import write_whole
 from repro.store.results import Results
 
-SHOWN = 10  # outputs that are named
+SHOWN = 10
 OUTPUTS = "outputs.json"
-KEPT = 5  # digests of one line, the first and the newest
-LEFT_OUT = ("seed", "dataset", "identity", "source")  # parameters that do not change the code that runs
+KEPT = 5  # digests of a line: the first and the newest
+LEFT_OUT = ("seed", "dataset", "identity", "source")  # without effect on the code that runs
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,6 @@ class Output:
 
     Attributes:
         stage: the stage and the objective or view, e.g. "pretrain papers.PAPER.module:Objective".
-        planned: the fingerprint.
-        code: a digest of the code.
         content: a digest of its rows, numbers and texts. "" for Lucene's index, which differs each time.
     """
 

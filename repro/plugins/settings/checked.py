@@ -85,7 +85,7 @@ def in_words(value: Any) -> str:
 
 
 def by_step(items: Iterable[CheckedParameter]) -> dict[str, list[CheckedParameter]]:
-    """Return the parameters by the name of their step, or a heading without one."""
+    """Group parameters by the name of their step, or a heading without one."""
     steps: dict[str, list[CheckedParameter]] = {}
     for item in items:
         default = f"{item.stage}, not in settings.yaml" if item.stage else "statements without a parameter"
@@ -134,7 +134,7 @@ def checked_parameters(source: Paper, machine: Machine | None = None) -> list[Ch
 
 
 def of_tables(source: Paper) -> dict[str, CheckedParameter]:
-    """Return the verdict on each cell of a paper's tables of settings."""
+    """Return the verdicts on the cells of a paper's tables of settings."""
     steps, expected = [], ExpectedValues()
     for step in steps_of(source):
         if published := {path: setting for path, setting in step.stated.items() if setting.cell}:
@@ -164,7 +164,7 @@ def _alike_failures(source: Paper, rows: list[PlannedRow]) -> Iterator[CheckedPa
 
 
 def of_cell(cell: Cell) -> list[CheckedParameter]:
-    """Return the parameters of a cell's row or, in a table of settings, those that name this cell."""
+    """Return the parameters of a cell's row or, in a table of settings, of the cell."""
     if not steps_of(cell.paper):
         return []
     if cell.is_setting:
@@ -248,7 +248,7 @@ def _places_in_code(value: SourcedValue) -> str:
 def _published_or_none(setting: Setting, row: str) -> Any:
     try:
         return plans.published_value(setting, row)
-    except ReproError:  # the failure contains the reason
+    except ReproError:
         return None
 
 

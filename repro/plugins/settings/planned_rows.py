@@ -18,18 +18,18 @@ from repro.running.plan import Plan, plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 
-DATA = ("evaluate", "corpus", "queries", "qrels")  # stages whose parameters name data and measures
+DATA = ("evaluate", "corpus", "queries", "qrels")  # their parameters are no settings
 NO_SETTINGS = (
     *("dataset", "identity", "source", "revision", "kind", "objective.path", "objective.version"),
-    "view",  # the code of a view
-    "options.stop_words",  # a list of words from a file: data, named by a reading
+    "view",
+    "options.stop_words",  # a file of words
 )
-WARMUPS = ("warmup_ratio", "warmup_steps")  # two forms of one setting, of which a 0 is ignored
+WARMUPS = ("warmup_ratio", "warmup_steps")  # two forms of one setting. A 0 is ignored
 
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """A row of a table or figure, or an exhibit, with the planned stages by id of cell or exhibit."""
+    """A row or an exhibit, with the planned stages by id of cell or exhibit."""
 
     id: str
     nodes: Mapping[str, list[Node]]
@@ -79,7 +79,7 @@ def _plan(source: Paper, places: tuple[str, ...], machine: Machine) -> Plan:
 
 
 def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of cells with the same stages but different published numbers."""
+    """Yield pairs of cells with equal stages but different published numbers."""
     published_cells = {c.id: c for c in cells_of(source) if c.is_numeric and c.role != "cited"}
     seen: dict[tuple, Cell] = {}
     for identifier, nodes in (item for row in rows for item in row.nodes.items()):
@@ -90,7 +90,6 @@ def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[s
 
 
 def lies_within(identifier: str, places: Iterable[str]) -> bool:
-    """Return whether one of the places contains a cell, row or exhibit."""
     return not _beginnings(identifier, "/").isdisjoint(places)
 
 
@@ -111,7 +110,7 @@ def _feeds(node: Node, name: str, source: str | Nodes) -> bool:
     return any(matches(parent, description) for parent in parents)
 
 
-@once_a_node  # several steps and rows share a node
+@once_a_node
 def parameters(node: Node) -> Mapping[str, Any]:
     """Return the parameters of a stage that are settings, by their paths."""
     if node.stage in DATA:
@@ -122,7 +121,6 @@ def parameters(node: Node) -> Mapping[str, Any]:
 
 
 def begins_path(path: str, beginnings: Iterable[str]) -> bool:
-    """Return whether a path is one of the beginnings or below one."""
     return not _beginnings(path, ".").isdisjoint(beginnings)
 
 
@@ -162,8 +160,8 @@ NOT_APPLICABLE = ("n.a.", "-", "–")
 
 @dataclass(frozen=True)
 class ExpectedValue:
-    """The value that the plan should have (None: no such parameter), or a ``fault``. With ``set_of``, it
-    lists the values of all stages of a row."""
+    """The value that the plan should have (None: no such parameter), or a ``fault``. ``set_of``: it lists the
+    values of all stages."""
 
     value: Any = None
     set_of: bool = False
@@ -230,7 +228,7 @@ class ExpectedValues:
         row_key = row if _is_by_row(setting.published) else ""
         reading = readings.get(_identifier(setting.reading, readings))
         key = id(setting), row_key, id(reading)
-        if key not in self._known:  # with its objects, so that their ids are not reused
+        if key not in self._known:  # keeps the objects, so that ids stay unique
             self._known[key] = expected(setting, row, readings), setting, reading
         return self._known[key][0]
 

@@ -41,8 +41,8 @@ class SourcedValue(StrictMapping):
     """A value with its sources, in the units of the plan.
 
     Attributes:
-        published: the paper's value. ``{any: [...]}`` is the set over a row's stages, and ``{by: {row:
-            value}}`` depends on the row, by beginnings of ids.
+        published: the paper's value, ``{any: [...]}`` over a row's stages, or ``{by: {row: value}}`` by
+            beginnings of ids.
         cell: the cell of a manifest with the published number.
         plus: a number to add to the cell's number.
         script: ``source:path`` and the option.
@@ -95,7 +95,7 @@ class Step(Identified):
     Attributes:
         rows: beginnings of cell ids, e.g. ``PAPER/1``.
         like: a step to inherit from, ``id`` or ``paper/id``. Null removes a setting.
-        settings: path of a planned parameter, or of several below it -> its setting.
+        settings: path of a parameter -> its setting. A path includes all paths below it.
     """
 
     about: str = ""

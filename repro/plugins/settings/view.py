@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def row_lines(items: Sequence[CheckedParameter], *, verbose: bool) -> Iterator[tuple[str, str]]:
-    """Yield labelled lines on a row: counts by state, then the departures or all settings."""
+    """Yield lines on a row: counts by state, then the departures or all settings."""
     if not items:
         return
     paper, table, row = items[0].row.split("/")
@@ -48,7 +48,7 @@ def _short_line(item: CheckedParameter) -> str:
 
 
 def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
-    """Yield a sentence on the tables of settings of each complete paper among ``cells``."""
+    """Yield a sentence on the settings in tables of each complete paper."""
     numbers = Counter(cell.paper.name for cell in cells)
     for name, number in numbers.items():
         source = paper(name)

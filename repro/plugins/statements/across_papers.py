@@ -10,7 +10,7 @@ from repro.manifest.printed import are_apart, half_unit, percent
 from repro.plugins.statements.findings import Finding, Notes, printed
 
 Scored = tuple[str, str]  # data set, measure
-_SUCCESS = "Success@"  # printed as recall, and equal to it on nearly all queries of these sets
+_SUCCESS = "Success@"  # printed as recall and nearly equal to it on these sets
 
 
 def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:

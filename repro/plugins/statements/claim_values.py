@@ -117,7 +117,7 @@ class MeasuredValues:
         return cell.id in self._known and self._known[cell.id].verdict.name == "not comparable"
 
 
-Values = PublishedValues | MeasuredValues  # numbers that judge statements
+Values = PublishedValues | MeasuredValues
 
 
 def facts_of_exhibits(plan: Plan, store: Store) -> dict[str, Mapping]:
@@ -178,5 +178,5 @@ def changed(numbers: Mapping[str, Decimal]) -> Iterator[dict[str, Decimal]]:
 def _is_refuted(state_of: Callable[[PublishedValues], str], changes: Mapping[str, Decimal]) -> bool:
     try:
         return state_of(ChangedValues(changes)) != HOLDS
-    except ManifestError:  # not computable with these numbers, e.g. a division by 0
+    except ManifestError:  # e.g. a division by 0
         return False

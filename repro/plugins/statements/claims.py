@@ -81,7 +81,7 @@ def conjuncts(text: str) -> tuple[str, ...]:
 
 
 def is_relation_of_rows(text: str) -> bool:
-    """Return whether an expression is a single relation, e.g. ``above(...)``."""
+    """Return whether an expression is one relation, e.g. ``above(...)``."""
     match _tree(text).body:
         case ast.Call(func=ast.Name(id=name)):
             return name in RELATIONS_OF_ROWS
@@ -94,12 +94,12 @@ def parts_of(text: str) -> Iterator[ast.AST]:
 
 @functools.cache
 def _tree(text: str) -> ast.Expression:
-    return ast.parse(" ".join(text.split()), mode="eval")  # on one line, because YAML keeps line breaks
+    return ast.parse(" ".join(text.split()), mode="eval")  # YAML keeps line breaks
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Computes expressions. ``number`` converts written numbers, and ``say`` receives failing comparisons."""
+    """Computes expressions. ``say`` receives failing comparisons."""
 
     functions: Mapping[str, Callable]
     number: Callable[[str], Decimal | float]
@@ -212,7 +212,6 @@ class Claim(Identified):
     """A sentence of the text, restated, with a condition on its cells.
 
     Attributes:
-        about: the tables with the cells concerned.
         expect: an expression, or "" if no cell can confirm the sentence.
         beyond: the missing knowledge of a sentence without ``expect``.
         assumed: parts of ``expect`` that the text does not state, e.g. a margin for a vague word.

@@ -26,10 +26,9 @@ from repro.retrieval.evaluation.measures import parse_measure
 from repro.retrieval.evaluation.p_values import quantile
 
 FILE = "deviations.yaml"
-# Half the deviation is a quarter of the variance. With 42 and 42 degrees of freedom (43 queries),
-# chance alone gives such a ratio of two equal variances once in 100,000 times.
-MARGIN = 0.5  # times the smallest known deviation, below which a mark is implausible
-# Two-sided quantiles of Student's t for the marked sets, so that an audit does not import scipy.
+# Two equal variances (43 queries each) seem to differ fourfold once in 100,000 times.
+MARGIN = 0.5  # of the smallest known deviation
+# Two-sided quantiles of Student's t, so that an audit does not import scipy.
 QUANTILES = {(42, 0.05): 2.018081703, (5192, 0.05): 1.960420998, (6979, 0.05): 1.960303958}
 
 
@@ -124,7 +123,7 @@ class Need:
 
 
 def need(cell: Cell, rivals: list[Cell]) -> Need | None:
-    """Return the need of a lead over all these rows, or None without a lead, two queries or all numbers."""
+    """Return the need of a lead over all rows, or None without a lead, two queries or all numbers."""
     topics = catalog().get(cell.column.dataset or "")
     queries = topics.counts.get("queries", 0) if topics else 0
     if queries < 2 or not rivals or not all(c.is_numeric for c in (cell, *rivals)):
@@ -135,7 +134,7 @@ def need(cell: Cell, rivals: list[Cell]) -> Need | None:
 
 
 def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
-    """Return the need of the lead over one row. Scores in [0, 1] bound the deviation by ``greatest``."""
+    """Return the need of the lead over one row, with scores in [0, 1]."""
     mine, theirs = (float(percent(c.number, c.unit)) / 100 for c in (cell, over))
     rounding = sum(float(percent(half_unit(c.printed.decimals), c.unit)) / 100 for c in (cell, over))
     lead, sum_of_means = mine - theirs, mine + theirs

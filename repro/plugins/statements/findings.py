@@ -161,7 +161,7 @@ class Notes(StrictMapping):
     indices: tuple[Index, ...] = ()
 
     def configuration(self, cell: Cell) -> str:
-        """Return the name in ``configurations``, the system of a cited row, or the cell's id."""
+        """Return the name in ``configurations``, the system if cited, or the cell's id."""
         by_path = {path: name for name, paths in self.configurations.items() for path in paths}
         default = cell.row.system if cell.role == "cited" else cell.id
         return by_path.get(cell.id) or by_path.get(cell.id.rpartition("/")[0]) or default

@@ -22,7 +22,7 @@ from repro.running.workspace import Workspace
 from repro.verdicts.comparison import judged_cells
 from repro.verdicts.decision import KINDS
 
-# The first ways of making use the system that the authors trained. The second ones train it again.
+# By the system that the authors trained, and by training it again.
 OF_ONE_SYSTEM, TRAINED_AGAIN = ("run", "checkpoint", "index"), ("trained", "fine-tuned")
 SAID = {UNTESTED: "undecided"}
 ALIKE = {"released": OF_ONE_SYSTEM, "trained again": TRAINED_AGAIN}
@@ -92,7 +92,6 @@ class OthersJudgement:
 
     @property
     def kinds(self) -> dict[str, int]:
-        """The number of used reports by way of making."""
         counts = Counter(note.making for _, note in self.used)
         return {making: counts[making] for making in MAKINGS if counts[making]}
 
@@ -143,7 +142,7 @@ def by_others(statement: Statement, places: Places, *, published: Judgement) -> 
 
 @dataclass(frozen=True)
 class JudgedStatement:
-    """A statement judged by three sources of numbers, with kinds of doubts about ours."""
+    """A statement judged by three sources of numbers, with doubts about ours."""
 
     statement: Statement
     published: Judgement
@@ -217,7 +216,7 @@ def judged(sources: list[Paper], ours: MeasuredValues, *, scale: str) -> list[Ju
 
 
 def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[JudgedStatement]:
-    """Judge every statement of the papers with the measurements at a scale."""
+    """Judge all statements of papers with the measurements at a scale."""
     mentions = [named_papers(c.expect) for source in sources for c in claims_of(source).values()]
     names = tuple(sorted({source.name for source in sources}.union(*mentions)))
     cells, drawings = select(names, tables=(), rows=(), cells=()), exhibits(names, ())
@@ -228,5 +227,5 @@ def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[
 
 
 def named_papers(expect: str) -> set[str]:
-    """Return the papers in an expression, e.g. PAPER in ``above("1/ours/rr", "PAPER:1/ours/rr")``."""
+    """Return the papers in an expression, e.g. PAPER in ``v("PAPER:1/ours/rr")``."""
     return set(re.findall(r"[\"']([\w-]+):", expect)) & set(papers())

@@ -154,8 +154,6 @@ class Language:
     def _shown(self, cell: Cell) -> str:
         return f"{cell.table.id}/{cell.row.id}/{cell.column.id} {self.values.told(cell)}"
 
-    # relations between rows or cells
-
     def above(self, a: str, b: str, columns: Listed | None = None) -> bool:
         """Return whether a is better in one cell or in all columns."""
         return self.holds(self._pairs(a, b, columns), "above")
@@ -165,14 +163,14 @@ class Language:
         return self.holds(self._pairs(a, b, columns), "not_below")
 
     def every(self, rows: list[str], relation: str, other: str, columns: Listed) -> bool:
-        """Return whether each row has the relation to another one. Dashes are skipped."""
+        """Return whether each row has the relation to another one, skipping dashes."""
         if relation not in RELATIONS:
             raise unknown("relation", relation, RELATIONS)
         pairs = [p for row in rows for p in self._pairs(row, other, columns) if has_number(p[0])]
         return self.holds(pairs, relation)
 
     def same_order(self, rows: list[str], others: list[str], columns: Listed) -> bool:
-        """Return whether no two rows are in the opposite order of those in ``others``."""
+        """Return whether no two rows are in another order than in ``others``."""
         fours = [(a, b, c, d) for (a, c), (b, d) in combinations(zip(rows, others, strict=True), 2)]
         reversals = [self._is_turned(*four, c) for c in as_columns(columns) for four in fours]
         return not any(reversals)
@@ -207,8 +205,6 @@ class Language:
             raise MissingNumber(self.values.why_untested(mine))
         return p <= ((mine.table.test and mine.table.test.level) or LEVEL)
 
-    # numbers
-
     def v(self, path: str):
         return self._value(self.places.cell(path))
 
@@ -216,7 +212,6 @@ class Language:
         return self._tell(self.v(a) - self.v(b))
 
     def percent(self, a: str, b: str):
-        """Return the lead of a over b in per cent of b."""
         return self._tell(100 * (self.v(a) - self.v(b)) / self.v(b))
 
     def student(self, rows: list[str], others: list[str], column: str) -> float:
@@ -249,7 +244,7 @@ class Language:
         return self._tell(self.values.drawn(f"{self.places.paper.name}/{exhibit}", fact))
 
     def rounds(self, x, text: str) -> bool:
-        """Return whether x rounds to the text. A measured x may be half a unit of its last decimal away."""
+        """Return whether x rounds to the text. A measured x may be half a unit away."""
         target = Decimal(text)
         decimals = decimals_of(target)
         if self.values.is_stated:
@@ -261,8 +256,6 @@ class Language:
     def about(self, x, text: str, by) -> bool:
         reason = f"{format_value(x)} is not within {format_value(by)} of {text}"
         return self._fits(abs(x - self.number(text)) <= by, reason)
-
-    # ranks and trends
 
     def best_count(self, row: str, columns: Listed, among: list[str] | None = None) -> int:
         best_columns, tied_columns = [], []

@@ -13,7 +13,7 @@ from repro.plugins.statements.findings import Finding
 from repro.plugins.statements.language import Places
 from repro.plugins.statements.statements import bolds, marks, rows_over, significance, statements
 
-Marked = tuple[str, Cell, list[Cell]]  # the mark, its cell, the cells that it is over
+Marked = tuple[str, Cell, list[Cell]]  # mark, cell, rivals
 
 
 def of_marks(source: Paper) -> Iterator[Finding]:
@@ -102,7 +102,7 @@ def _implausible_marks(source: Paper, marked: list[Marked]) -> Iterator[Finding]
         return
     _, first, wanted = implausible[0]
     known = wanted.known
-    assert known is not None  # because it is implausible
+    assert known is not None
     leads = ", ".join(
         f"{need.sd:.3f} ({mark} of {cell.row.label}, {cell.number} over {need.over.number})"
         for mark, cell, need in implausible

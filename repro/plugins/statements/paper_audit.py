@@ -1,4 +1,4 @@
-"""All findings of the audit, and those within a single paper, e.g. an average that does not recompute."""
+"""All findings of the audit, and those in a single paper, e.g. an average that does not recompute."""
 
 import ast
 from collections.abc import Iterator
@@ -124,7 +124,7 @@ def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
 
 
 def of_domains(source: Paper) -> Iterator[Finding]:
-    """Yield a doubt for each number of an ``out_of_domain`` table with a system trained on its set."""
+    """Yield a doubt for each number of an ``out_of_domain`` table on a training set."""
     own_notes = notes_of(source)
     tables = [t for t in source.manifest.tables if t.id in own_notes.out_of_domain]
     for cell in cells_of(source, tuple(tables)):

@@ -16,8 +16,6 @@ Outcome = Literal["right", "absent", "wrong", "partly"]
 
 
 class Faulty(StrictMapping):
-    """The verdict on a pointer or an entry of the reference list."""
-
     verdict: Outcome = "right"
     why: str = ""
     against: Against = "paper"

@@ -1,4 +1,4 @@
-"""The suite's own comparisons: tables of kind ``study`` with their plan, e.g. papers/STUDY/analysis.yaml."""
+"""The suite's own comparisons: tables of kind ``study``, planned in e.g. papers/STUDY/analysis.yaml."""
 
 
 def part_of_cell(cell, page):

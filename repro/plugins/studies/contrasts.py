@@ -18,10 +18,10 @@ from repro.manifest.yaml_file import Identified, StrictMapping, repetitions
 from repro.retrieval.evaluation.crossed import Estimate, estimate, seeds_needed, smallest_seen
 from repro.retrieval.evaluation.p_values import holm
 
-POINT = 0.01  # the unit of ``matters`` in an analysis
+POINT = 0.01  # the unit of ``matters``
 WITHIN = "within the margin"
 UNDECIDED = "inconclusive"
-OfSeeds = Mapping[int | None, Mapping[str, float]]  # seed -> query -> score, of a row in a column
+OfSeeds = Mapping[int | None, Mapping[str, float]]  # seed -> query -> score
 FILE = "analysis.yaml"
 
 
@@ -31,8 +31,7 @@ class Contrast:
 
     Attributes:
         family: an id. The p-values of a family and column are corrected together.
-        difference: as a fraction. None if too few or constant.
-        matters: the smallest difference that matters, as a fraction.
+        difference: as a fraction, like ``matters``. None if too few or constant.
         level: the level divided by the family's comparisons.
         holm: the corrected p. Planned pairs without a test count as p = 1.
         within: the corrected p of two one-sided tests for a difference of at least ``matters``.
@@ -158,12 +157,8 @@ def _verdict(c: Contrast, level: float) -> str:
 
 
 class Family(Identified):
-    """Comparisons that are corrected together, column by column.
-
-    Attributes:
-        rows: rows to compare with row ``against``, or with each other without it.
-        between: the pairs, instead of ``rows``.
-    """
+    """Comparisons that are corrected together, column by column: ``rows`` with row ``against`` (or with each
+    other), or the pairs ``between``."""
 
     label: str
     rows: tuple[str, ...] = ()
@@ -220,12 +215,8 @@ class Confirmatory(StrictMapping):
 
 
 class Analysis(StrictMapping):
-    """The content of an analysis.yaml.
-
-    Attributes:
-        seeds: of pre-training and fine-tuning for every row, e.g. ``[1, 2, 3]``.
-        confirmatory: the family to confirm. All other comparisons are exploratory.
-    """
+    """The content of an analysis.yaml. ``seeds`` are those of pre-training and fine-tuning. Comparisons
+    outside ``confirmatory`` are exploratory."""
 
     seeds: tuple[int, ...] = ()
     test: Literal["random effects of queries and seeds"] = "random effects of queries and seeds"
@@ -241,7 +232,6 @@ class Analysis(StrictMapping):
 
 
 def analysis_of(source: Paper) -> Analysis:
-    """Return the analysis of a paper's studies. Raises ManifestError."""
     return source.once(read_analysis, lambda: read_analysis(source.folder, source.manifest))
 
 

@@ -62,7 +62,7 @@ class StudyEvidence:
         return "stored" if any(node.fingerprint in part for part in parts) else self._store.state(node)
 
     def record(self, node: Node) -> dict[str, Any]:
-        """Return a training's record. A file has only its facts on costs."""
+        """Return a training's record, or only its facts on costs from a file."""
         name = node.fingerprint
         if name not in self._records:
             is_stored = self._store.state(node) == "stored"
@@ -73,7 +73,7 @@ class StudyEvidence:
     def scores(self, node: Node) -> dict[str, Any] | None:
         """Return an evaluation's queries and their scores by measure, or None."""
         if self._store.state(node) == "stored":
-            with contextlib.suppress(StoreError):  # damaged scores count as missing
+            with contextlib.suppress(StoreError):  # damaged
                 return read_json(self._store.path(node) / "scores.json")
         return self.kept["evaluations"].get(node.fingerprint)
 
@@ -173,7 +173,6 @@ class Study:
         costs: row -> the cost of its own pre-training.
         hours: trained row -> hours of all its trainings (mean over seeds).
         total_hours: hours of all trainings, each counted once.
-        plan: the analysis of all tables.
     """
 
     table: Table
@@ -270,7 +269,7 @@ def study_of(
 
 
 def judged(table: Table, analysis: Analysis, scores: Scores, **facts) -> Study:
-    """Return the study of a table by scores. ``facts`` are other fields of ``Study``."""
+    """Return the study of a table by scores. ``facts`` are other fields."""
     table_analysis, level = analysis.of(table), analysis.level
     columns = {
         c.id: {row: _planned_seeds(seeds, analysis) for row, seeds in scores[c.id].items()}

@@ -158,7 +158,6 @@ def of_means(
 
 
 def primary_column(source: Paper, table: Table) -> Column:
-    """Return the primary column of the analysis, or the first column."""
     primary = analysis_of(source).of(table).primary
     return next((c for c in table.columns if c.id == primary), table.columns[0])
 
@@ -195,7 +194,7 @@ def _scale_answers(
 ) -> Iterator[tuple[str, Answer]]:
     source, table = cells[0].paper, cells[0].table
     column = primary_column(source, table)
-    cells = [cell for cell in cells if cell.column.id == column.id]  # each column is tested separately
+    cells = [cell for cell in cells if cell.column.id == column.id]  # columns are tested separately
     study_plan = plan(cells, scale=scale, machine=evidence.machine, seeds=seeds)
     study_plan.look(evidence.store)
     compared_cells = compare(study_plan, evidence.results, store=evidence.store).cells

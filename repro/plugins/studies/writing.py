@@ -61,7 +61,6 @@ def markdown(study: Study, *, title: str, command: str) -> str:
 
 
 def rows(study: Study) -> Iterator[list[str]]:
-    """Yield label, means, cost and hours of each row."""
     for row in study.table.rows:
         means = [shown(study, row.id, c.id) for c in study.table.columns]
         hours = f"{study.hours[row.id]:.2f}" if row.id in study.hours else "–"
@@ -253,7 +252,7 @@ class StudyTables:
 
 
 def shown_study(title: str, table: Table, study: Study) -> Markup:
-    """Return means in per cent with intervals, differences from the base row, and costs."""
+    """Return means with intervals, differences from the base row, and costs."""
     base = next((row.label for row in table.rows if row.id == table.delta_from), "its row of reference")
     rows = [
         el(
@@ -292,7 +291,7 @@ def _test(study: Study, row: str, column: str) -> str:
 
 
 def contrast_as_json(c: Contrast, *, times: float) -> dict:
-    """Return a comparison in JSON. ``times`` is 100 for per cent, 1 for fractions."""
+    """Return a comparison in JSON. ``times`` is 100 for per cent."""
 
     def scaled(fraction: float | None) -> float | None:
         return None if fraction is None else times * fraction

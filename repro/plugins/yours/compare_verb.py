@@ -30,7 +30,7 @@ from repro.running.scale import scale
 from repro.running.workspace import Workspace
 from repro.store import make_writable
 
-if TYPE_CHECKING:  # they need the extra "score", and a comparison of records does not
+if TYPE_CHECKING:  # they need the extra "score"
     from repro.exchange.run_import import Importer
     from repro.manifest.cells import Cell
     from repro.plugins.yours.compared_with_yours import ComparedWithYours
@@ -44,7 +44,7 @@ MARCO, ranx or BEIR, plain or gzipped. An encoder is a folder, a name on the hub
 `model` and its settings. Without a paper, they are scored on a dataset, and runs also by your own
 judgements. A run may come from a pipe, e.g. `-`.
 """
-LEFT = ("column", "row", "against", "by")  # left-aligned columns of tests
+LEFT = ("column", "row", "against", "by")  # left-aligned
 ALIKE = {"RMSE": "rmse", "tau": "kendall_union", "RBO": "rank_biased_overlap"}  # for a single rival
 TESTS = "Paired tests per query. Difference = yours − theirs (Holm-corrected per row and column)"
 
@@ -122,7 +122,7 @@ def _is_encoder(name: str) -> bool:
 
 def _compare_yours(yours: list[str], of_papers, choices: dict, options: dict):
     progress = TerminalProgress()
-    scale(choices["scale_name"]).pin_kernels(progress)  # before numpy is loaded
+    scale(choices["scale_name"]).pin_kernels(progress)  # before numpy loads
     from repro.plugins.yours.compared_with_yours import compare, compare_with_yours
 
     if not (of_papers or choices["everything"] or choices["tables"] or choices["rows"]):

@@ -79,10 +79,10 @@ def compare(
         measures: of ir_measures, e.g. ``["RR@10"]``. By default the suite's for the dataset.
 
     Raises:
-        UsageError: an unknown name, scale, file or measure, or no cell that can be measured.
+        UsageError: an unknown name, scale, file or measure, or no measurable cell.
         DataError: a malformed record or run file, with file and line.
         BlockedError: missing judgements, texts or encoder, with the remedy.
-        StageError: a failed encoding or search with an encoder.
+        StageError: a failed encoding or search.
 
     Example:
         >>> repro.compare("PAPER/1", yours="my.run").tests().to_frame()
@@ -149,7 +149,7 @@ def _compare_alone(
 def compare_with_yours(
     selection: Selection, given: Sequence[Yours], dataset: str | None, progress: Progress
 ) -> ComparedWithYours:
-    """Judge the cells of a selection, with your own rows below each of its tables."""
+    """Judge the cells of a selection, with your own rows below each table."""
     selection.scale_itself.pin_kernels(progress)  # before the libraries are loaded
     from repro.plugins.yours.places import name_of
     from repro.plugins.yours.table import own_table
@@ -175,7 +175,7 @@ def compare_with_yours(
 
 
 def _tables_left_out(reasons: Mapping[str, ReproError]) -> list[str]:
-    """Return sentences on tables without your rows. Tables with the same reason share one."""
+    """Return sentences on tables without your rows, one for equal reasons."""
     from repro.retrieval.evaluation.judged_runs import OtherQueriesError
 
     common = {

@@ -26,7 +26,6 @@ def refused(given: object) -> UsageError:
 
 
 def is_frame(given: object) -> bool:
-    """Return whether this is a DataFrame of pandas or polars."""
     return type(given).__name__ == "DataFrame" and hasattr(given, "columns")
 
 

@@ -34,7 +34,7 @@ SEARCHES = ("search", "search_views")
 PRIORITY = ("ours", "rerun", "cited", "reference")
 MEASURED = "measured"
 LIKENESS = ("rmse", "kendall_union", "rank_biased_overlap")
-RUNS = "runs"  # the folder of public runs within the data folder
+RUNS = "runs"  # within the data folder
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _left_out(columns: Iterable[str], reason: str) -> str:
 
 
 def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, Scored], list[str]]:
-    """Score an encoder with the texts, depth and measure of a retriever of the table."""
+    """Score an encoder with the texts and depth of a retriever of the table."""
     evaluations, notices = _evaluations_of_encoder(encoder, target)
     store, machine = target.workspace.store, target.workspace.machine
     make_writable(store.root)
@@ -333,7 +333,6 @@ def likeness(
 
 
 def _measured(c: ComparedCell, evaluations: Sequence[Node], measure: str, store: Store) -> Rival | None:
-    """Return the suite's run of a cell by its current recipe, or None."""
     for part in evaluations:
         store.checked(part)
     parts = [scores_of(part, store) for part in evaluations]
@@ -343,7 +342,6 @@ def _measured(c: ComparedCell, evaluations: Sequence[Node], measure: str, store:
 
 
 def _public(cell: Cell, measure: str, data: Path) -> dict[str, PublicRun]:
-    """Return toolkit -> its last public run for a cell."""
     runs: dict[str, PublicRun] = {}
     for run in reversed(public_runs()):
         is_of_cell = (run.system, run.dataset) == (cell.row.system, cell.column.dataset)

@@ -29,16 +29,15 @@ BY_CHANCE = 10
 _FORMS = "Judgements have TREC's form (qid 0 docid grade), BEIR's (qid docid grade, separated by tabs)"
 _FORMS += " or are JSON {qid: {docid: grade}}."
 
-# one entry per averaged collection: its ``queries``, and their scores by measure (``measures``)
+# per averaged collection its ``queries``, and their scores by measure (``measures``)
 Parts = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Judgements and the rule for scoring runs with them.
+    """Judgements of a dataset, e.g. ``"beir/scifact/test"``, or of a file.
 
     Attributes:
-        name: a dataset, e.g. ``"beir/scifact/test"``, or the name of a file.
         ignore_identical_ids: drop a document named like its query, as BEIR does.
         differing: sentences on differences from the published judgements.
     """
@@ -72,7 +71,7 @@ def judged_by(dataset: str | None, qrels: Any, data: Path | None, home: Path | N
 
 
 def judged_by_documents(identifier: str) -> Dataset:
-    """Return a catalogue entry. Raises UsageError if it has no judgements of documents."""
+    """Return a catalogue entry. Raises UsageError without judgements of documents."""
     entry = dataset(identifier)
     if entry.members:
         problem = f"{identifier} is the mean of {len(entry.members)} collections"
@@ -112,7 +111,6 @@ def _by_query(found: Iterable[Judgement]) -> Qrels:
 
 
 def unlike_published(qrels: Qrels, identifier: str) -> list[str]:
-    """Return a sentence if the judgements differ from the published ones."""
     content = ContentDigest()
     for query, grades in qrels.items():
         for document, grade in grades.items():
@@ -121,7 +119,7 @@ def unlike_published(qrels: Qrels, identifier: str) -> list[str]:
 
 
 def read_given_qrels(path: Path) -> Qrels:
-    """Read judgements in a form of ``_FORMS``, plain or gzipped. Raises DataError with file and line."""
+    """Read judgements in a form of ``_FORMS``. Raises DataError with file and line."""
     if first_bytes(path).startswith(b"{"):
         return _useful(read_json(path, "grade", _grade), path)
     number, first_line = next(lines(path))
@@ -268,7 +266,7 @@ class OwnRun:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on the run's form, answered queries and inconsistencies."""
+        """Sentences on the run's form, answers and inconsistencies."""
         notes: dict[str, None] = {}
         for name, given in self._given.items():
             answered = f"{len(given.rankings)} of {len(given.rankings) + len(given.missing)} judged queries"
@@ -289,7 +287,7 @@ def _why_none(errors: Mapping[str, DataError]) -> DataError:
 if TYPE_CHECKING:
     from repro.plugins.yours.encoders import UserEncoder
 
-DESCRIPTIONS = (".yaml", ".yml")  # suffixes of encoders' settings, and of runs
+DESCRIPTIONS = (".yaml", ".yml")  # of encoders' settings
 SUFFIXES = (".gz", ".trec", ".run", ".res", ".txt", ".tsv", ".json", ".parquet")
 Yours = Any  # a path, a name, or an object of in_memory.TAKEN
 

@@ -46,7 +46,6 @@ class OwnRow:
 
     Attributes:
         source: the file or the encoder.
-        name: the file's name or the encoder's.
         scored: column -> its scores per query.
         tests: column -> its tests against every row with a run.
         notes: sentences on the file or the encoder's settings.
