@@ -35,7 +35,8 @@ class Source(Place):
 
 
 class ReportMethod(StrictMapping):
-    """The making of a reported value, e.g. ``start: run`` for a released run scored again."""
+    """The making of a reported value. ``start`` is a key of ``repro.hooks.MAKINGS``, e.g. ``run`` for a
+    released run scored again."""
 
     start: Literal["checkpoint", "run", "fine-tuned", "trained", "index", "unknown"]
     software: str = ""
@@ -216,7 +217,6 @@ def searches() -> dict[str, tuple[Search, ...]]:
 
 
 def read_reports(folder: Path, known: dict[str, Cell]) -> Reports:
-    """Return the others.yaml of a folder. Raises ManifestError."""
     return yaml_file.read(folder / FILE, Reports, faults=functools.partial(faults, known=known))
 
 

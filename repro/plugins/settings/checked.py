@@ -103,7 +103,7 @@ def merged_lines(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
 
 
 def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
-    """Return the fields of ``CELL_HEAD`` for each cell of a table of settings."""
+    """Return the fields of ``CELL_HEAD`` for each cell."""
     return [
         (place, cell(place).text, item.parameter, in_words(item.planned), item.verdict)
         for place, item in of_cells(items).items()
@@ -112,7 +112,7 @@ def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, .
 
 def settings(*names: str) -> Listing[CheckedParameter]:
     """Compare the planned parameters at full scale with the settings of papers (all without ``names``).
-    Raises UsageError for an unknown paper, ManifestError for a broken file.
+    Raises UsageError, ManifestError.
 
     Example:
         >>> repro.settings("PAPER").to_frame()
@@ -122,7 +122,6 @@ def settings(*names: str) -> Listing[CheckedParameter]:
 
 
 def checked_parameters(source: Paper, machine: Machine | None = None) -> list[CheckedParameter]:
-    """Check a paper's planned parameters and statements. Raises ManifestError."""
     rows, steps, expected = planned_rows(source, machine=machine), steps_of(source), ExpectedValues()
     of_rows = [item for row in rows for item in _row_parameters(row, steps, expected)]
     return [
@@ -134,7 +133,6 @@ def checked_parameters(source: Paper, machine: Machine | None = None) -> list[Ch
 
 
 def of_tables(source: Paper) -> dict[str, CheckedParameter]:
-    """Return the verdicts on the cells of a paper's tables of settings."""
     steps, expected = [], ExpectedValues()
     for step in steps_of(source):
         if published := {path: setting for path, setting in step.stated.items() if setting.cell}:

@@ -36,7 +36,6 @@ class PlannedRow:
     readings: dict[str, Reading]
 
     def of_step(self, step: Step) -> list[Node]:
-        """Return the stages that a step describes, each once."""
         return [node for node in self._covered(step.rows) if matches(node, step.nodes)]
 
     def _covered(self, places: tuple[str, ...]) -> list[Node]:
@@ -51,7 +50,6 @@ class PlannedRow:
 
     @cached_property
     def all(self) -> list[Node]:
-        """Every stage of the row with parameters, each once."""
         return [node for node in _distinct(self.nodes.values()) if parameters(node)]
 
 

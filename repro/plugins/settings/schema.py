@@ -110,7 +110,6 @@ class Step(Identified):
 
     @property
     def stated(self) -> dict[str, Setting]:
-        """The settings without removed ones."""
         return {path: setting for path, setting in self.settings.items() if setting is not None}
 
 

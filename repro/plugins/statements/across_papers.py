@@ -46,7 +46,7 @@ def numbers_differ(a: Cell, b: Cell) -> bool:
 
 
 def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) -> Finding:
-    """Return an error if a maker's or a single paper's values contradict each other, else a doubt."""
+    """Return an error if a system's makers or only one paper are involved, otherwise a doubt."""
     cells = list(chain.from_iterable(contradictions.values()))
     subject = next((c for c in cells if _is_misquoted(c, cells)), cells[0])
     has_several_papers, roles = len({c.paper.name for c in cells}) > 1, {c.role for c in cells}
@@ -87,7 +87,7 @@ Spellings = dict[Scored, dict[str, list[Cell]]]  # by data set and measure, then
 
 
 def namesakes(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a note for every system name whose papers have no common value of it."""
+    """Yield a note for every system name in several papers that have no common value of it."""
     by_system: dict[str, Spellings] = {}
     for cell in _cells_of_others(sources):
         cells_by_paper = by_system.setdefault(cell.row.system, {}).setdefault(dataset_and_measure(cell), {})

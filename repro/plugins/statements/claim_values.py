@@ -82,7 +82,6 @@ class MeasuredValues:
             raise NotToldApart(f"{difference} is between {low:+.4f} and {high:+.4f}")
 
     def p(self, one: Cell, other: Cell) -> float | None:
-        """Return p of the stored paired t-test, if any."""
         return self._between(one, other, "p")
 
     def _between(self, one: Cell, other: Cell, name: str) -> Any:
@@ -106,7 +105,6 @@ class MeasuredValues:
         return [record.measured for record in records]
 
     def drawn(self, shown: str, fact: str) -> float:
-        """Return a number stored with a figure. Raises MissingNumber."""
         value = self.exhibits.get(shown, {}).get(fact)
         if value is None:
             raise MissingNumber(f"{shown} has no {fact} yet")
@@ -121,7 +119,6 @@ Values = PublishedValues | MeasuredValues
 
 
 def facts_of_exhibits(plan: Plan, store: Store) -> dict[str, Mapping]:
-    """Return exhibit -> the facts of its stored artefact."""
     return {
         exhibit.id: store.record(node)["facts"] | _relevant_passages(store.path(node) / "exhibit.json")
         for exhibit, node in plan.exhibits.items()

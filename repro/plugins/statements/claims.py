@@ -155,7 +155,6 @@ class Evaluation:
 
 
 def format_value(value) -> str:
-    """Return a value as text, with at most four decimals."""
     return f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, Decimal | float) else str(value)
 
 
@@ -168,7 +167,7 @@ class Outcomes:
 
 
 def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
-    """Return the worst state of each ``table/column``, if there are several."""
+    """Return the worst state of each ``table/column`` if there are several."""
     columns: dict[str, list[str]] = {}
     for cell, state in states:
         columns.setdefault(f"{cell.table.id}/{cell.column.id}", []).append(state)
@@ -247,7 +246,6 @@ class _Claims(StrictMapping):
 
 
 def claims_of(source: Paper) -> dict[str, Claim]:
-    """Return the claims of a paper by id. Raises ManifestError."""
     return source.once(claims, lambda: claims(source.folder / "claims.yaml"))
 
 

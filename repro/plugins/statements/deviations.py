@@ -26,7 +26,7 @@ from repro.retrieval.evaluation.measures import parse_measure
 from repro.retrieval.evaluation.p_values import quantile
 
 FILE = "deviations.yaml"
-# Two equal variances (43 queries each) seem to differ fourfold once in 100,000 times.
+# By chance, two equal deviations over 43 queries differ by this factor once in 100,000 times.
 MARGIN = 0.5  # of the smallest known deviation
 # Two-sided quantiles of Student's t, so that an audit does not import scipy.
 QUANTILES = {(42, 0.05): 2.018081703, (5192, 0.05): 1.960420998, (6979, 0.05): 1.960303958}

@@ -62,7 +62,7 @@ class Finding:
         *,
         against: str = "paper",
     ) -> Finding:
-        """Return a finding on one paper. ``placed`` has its places with the printed values."""
+        """Return a finding on one paper. ``placed`` has places and printed values."""
         places, values = zip(*placed, strict=True)
         return cls(
             severity, kind, against, source.name, f"{source.name}/{id}", places, values, says, explanation
@@ -132,7 +132,7 @@ Bound = Annotated[str, Field(pattern=r"^([A-Z]?[+-]\d+|[A-Z]|\d+)$", coerce_numb
 
 
 class Index(Identified):
-    """A ``sequence`` in an equation, e.g. ``[0, N+1]``, whose index ``runs`` over e.g. ``[1, N]``. A term
+    """A ``sequence`` in an equation, e.g. ``[0, N+1]``. Its index ``runs`` over e.g. ``[1, N]``, and a term
     ``uses`` e.g. entry ``i+1``."""
 
     where: str
@@ -202,7 +202,6 @@ def _idle_entries(
 
 
 def notes_of(source: Paper) -> Notes:
-    """Return the notes of one paper. Raises ManifestError."""
     path = source.folder / FILE
     if not path.exists():
         return Notes()

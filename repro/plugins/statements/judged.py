@@ -37,7 +37,6 @@ class ClosestReports(PublishedValues):
     is_published, is_stated = False, True
 
     def of(self, cell: Cell) -> CellNote:
-        """Return the report used for a cell. Raises MissingNumber without one."""
         counting = [note for note in notes(cell) if not self.starts or note.making in self.starts]
         if not counting:
             raise MissingNumber(f"no value of {cell.id} is reported elsewhere")
@@ -153,7 +152,6 @@ class JudgedStatement:
 
     @property
     def fails(self) -> bool:
-        """True if any source of numbers contradicts it."""
         return FAILS in (self.published.state, self.ours.state, self.others.state)
 
     def as_json(self) -> dict:

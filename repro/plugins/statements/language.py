@@ -90,7 +90,6 @@ class Language:
 
     Attributes:
         against: contradicting cells, and numbers that do not fit.
-        seen: numbers and counts computed.
         tests: p for every compared pair of cells, None without a test.
     """
 
@@ -244,7 +243,7 @@ class Language:
         return self._tell(self.values.drawn(f"{self.places.paper.name}/{exhibit}", fact))
 
     def rounds(self, x, text: str) -> bool:
-        """Return whether x rounds to the text. A measured x may be half a unit away."""
+        """Return whether x rounds to the text, or is measured within half a unit of its last decimal."""
         target = Decimal(text)
         decimals = decimals_of(target)
         if self.values.is_stated:

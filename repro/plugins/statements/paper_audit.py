@@ -24,7 +24,6 @@ from repro.store.results import Results
 
 
 def findings(source: Paper) -> Iterator[Finding]:
-    """Yield the findings on a paper's own tables, statements, marks and readings."""
     yield from _sum_findings(source)
     yield from _statement_findings(source)
     yield from of_marks(source)
@@ -124,7 +123,7 @@ def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
 
 
 def of_domains(source: Paper) -> Iterator[Finding]:
-    """Yield a doubt for each number of an ``out_of_domain`` table on a training set."""
+    """Yield a doubt for each number of an ``out_of_domain`` table on a training set of its system."""
     own_notes = notes_of(source)
     tables = [t for t in source.manifest.tables if t.id in own_notes.out_of_domain]
     for cell in cells_of(source, tuple(tables)):

@@ -10,7 +10,7 @@ from repro.manifest.schema import Table
 from repro.plugins.statements.across_papers import Scored, dataset_and_measure, scored_cells
 from repro.plugins.statements.findings import Finding, printed
 
-EQUAL, TURNED = 2, 3  # least equal measures, and rows with another order
+EQUAL, TURNED = 2, 3  # the fewest equal measures, and rows in another order
 _CUTOFF = re.compile(r"(\w+)@(\d+)")
 Scores = dict[Scored, Cell]
 

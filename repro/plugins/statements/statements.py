@@ -107,7 +107,6 @@ def _why(language: Language, state: str) -> str:
 
 
 def statements(source: Paper) -> list[Statement]:
-    """Return the sentences of claims.yaml, then marks, then bold numbers."""
     return [*_sentences(source), *_marks(source), *_bolds(source)]
 
 

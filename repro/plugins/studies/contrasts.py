@@ -215,8 +215,9 @@ class Confirmatory(StrictMapping):
 
 
 class Analysis(StrictMapping):
-    """The content of an analysis.yaml. ``seeds`` are those of pre-training and fine-tuning. Comparisons
-    outside ``confirmatory`` are exploratory."""
+    """The content of an analysis.yaml. ``seeds`` are those of pre-training and fine-tuning.
+    ``repro.retrieval.evaluation.crossed`` explains ``test``. Comparisons outside ``confirmatory`` are
+    exploratory."""
 
     seeds: tuple[int, ...] = ()
     test: Literal["random effects of queries and seeds"] = "random effects of queries and seeds"
@@ -226,7 +227,6 @@ class Analysis(StrictMapping):
     tables: tuple[TableAnalysis, ...] = ()
 
     def of(self, table: Table) -> TableAnalysis:
-        """Return the analysis of a table, by default with a family per group."""
         match = next((item for item in self.tables if item.table == table.id), TableAnalysis(table=table.id))
         return match if match.families else match.model_copy(update={"families": tuple(_families(table))})
 

@@ -1,7 +1,7 @@
 """A study's table as measured: several seeds of every row, compared by its analysis.
 
 The file ``scores/SCALE/PAPER-tableN.json.gz`` has scores and training costs by fingerprint and replaces the
-store, e.g. in ``repro tables STUDY --table 1``.
+store.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FACTS = ("flops", "resumed_at", "seconds", "steps")
 
 
 class StudyEvidence:
-    """Scores of evaluations and facts of trainings, from the store or from files."""
+    """Scores of evaluations and facts of trainings, from the store or files."""
 
     def __init__(self, store: Store, files: tuple[Path, ...] = ()):
         self._store, self._files = store, files
@@ -57,7 +57,7 @@ class StudyEvidence:
         return contents
 
     def state(self, node: Node) -> str:
-        """Return ``stored`` if a file contains the stage, else its state in the store."""
+        """Return ``stored`` if a file contains the stage, otherwise its state in the store."""
         parts = self.kept["trainings"], self.kept["evaluations"]
         return "stored" if any(node.fingerprint in part for part in parts) else self._store.state(node)
 
@@ -73,7 +73,7 @@ class StudyEvidence:
     def scores(self, node: Node) -> dict[str, Any] | None:
         """Return an evaluation's queries and their scores by measure, or None."""
         if self._store.state(node) == "stored":
-            with contextlib.suppress(StoreError):  # damaged
+            with contextlib.suppress(StoreError):  # damaged scores
                 return read_json(self._store.path(node) / "scores.json")
         return self.kept["evaluations"].get(node.fingerprint)
 
@@ -269,7 +269,6 @@ def study_of(
 
 
 def judged(table: Table, analysis: Analysis, scores: Scores, **facts) -> Study:
-    """Return the study of a table by scores. ``facts`` are other fields."""
     table_analysis, level = analysis.of(table), analysis.level
     columns = {
         c.id: {row: _planned_seeds(seeds, analysis) for row, seeds in scores[c.id].items()}

@@ -149,7 +149,7 @@ def of_means(
     unit: str,
     scale: str,
 ) -> Answer | None:
-    """Return the answer by the means of common seeds, or None without such seeds."""
+    """Return the answer by the means of common seeds, or None."""
     if not (common_seeds := ours.keys() & theirs.keys()):
         return None
     points = 1 if unit == "percent" else 100
@@ -229,7 +229,6 @@ class PublishedPair(StrictMapping):
 
     @property
     def difference(self) -> float:
-        """The first cell minus the second in points."""
         ours, theirs = (percent(c.number, c.unit) for c in map(cell, self.cells))
         return float(ours - theirs)
 

@@ -151,7 +151,6 @@ def _distinct_contrasts(study: Study, column: str) -> list[Contrast]:
 
 
 def join(names: Sequence[str]) -> str:
-    """Return names as "A, B and C"."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 

@@ -82,7 +82,6 @@ def sign(study: Study, row: str, column: str) -> str:
 
 
 def half_width(entry: Entry) -> str:
-    """Return half of the interval in per cent, e.g. " ± 1.4", or ""."""
     return "" if entry.half_width is None else f" ± {100 * entry.half_width:.1f}"
 
 
@@ -229,7 +228,6 @@ class StudyTables:
         store: Store,
         results: Results,
     ) -> Markup | None:
-        """Return the table for a report, or None without measurements."""
         study = study_of(plan, store, source=source, table=table, cells=cells, results=results)
         return shown_study(f"Table {table.id} of {source.name}", table, study) if study.entries else None
 

@@ -111,7 +111,6 @@ def _runs(
     workspace: Workspace,
     progress: Progress,
 ) -> dict[str, OwnRun]:
-    """Return dataset -> the source's run, for each set of judgements that it answers."""
     if isinstance(source, OwnRun):
         covered = source.covered({each.name: each for each in judged})
         return dict.fromkeys(covered, source)

@@ -173,7 +173,7 @@ def _score_encoder(model, names, tables, workspace) -> list[str]:
 
 
 def show_yours(compared: ComparedWithYours, form: str, *, per_query: bool) -> None:
-    """Print tables with the user's rows, or the scores ``per_query``, e.g. as "csv"."""
+    """Print tables with the user's rows, or the scores ``per_query``."""
     from repro.plugins.yours.table import as_json, lines
 
     emit = emit_json if form == "json" else emit_csv
@@ -269,7 +269,6 @@ def record_runs(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tupl
 
 
 def _cells_by_run(row: OwnRow, cells: Sequence[ComparedCell]) -> dict[Path, list[Cell]]:
-    """Return run -> the cells that it covers to the depth of their measures."""
     by_run: dict[Path, list[Cell]] = {}
     for c in cells:
         scored = row.scored.get(c.cell.column.id)

@@ -55,7 +55,6 @@ class Place:
 
     @property
     def parts(self) -> tuple[Node, ...]:
-        """The evaluations of the first measured row, one per collection."""
         return _evaluations(self.measured[0])
 
     @property
@@ -107,7 +106,6 @@ def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str
 
 
 def _place(cells: Mapping[str, Cell], plan: Plan) -> Place | str:
-    """Return the place of a column's cells, or the reason for its absence."""
     first = next(iter(cells.values()))
     column, unit = first.column, first.unit
     if column.kind in COMPUTED or unit not in UNITS or column.dataset is None or column.measure is None:
@@ -121,7 +119,7 @@ def _place(cells: Mapping[str, Cell], plan: Plan) -> Place | str:
 
 
 def scores_of_source(source: OwnRun | UserEncoder, target: Target) -> tuple[dict[str, Scored], list[str]]:
-    """Return a source's scores by column, and a sentence on each column without any."""
+    """Return a source's scores by column, and a sentence on each other column."""
     if isinstance(source, OwnRun):
         return _scores_of_run(source, target)
     return _scores_of_encoder(source, target)

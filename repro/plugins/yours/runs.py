@@ -177,7 +177,6 @@ class Scored:
 
     @property
     def mean(self) -> float:
-        """The mean over collections."""
         return mean_score(self.parts, self.measure)
 
     @property
@@ -214,14 +213,13 @@ class OwnRun:
 
     @property
     def file(self) -> Path | None:
-        """None for a run in memory."""
         return self.path if self.path.is_file() else None
 
     def covered(self, judged: Mapping[str, Judged]) -> list[str]:
         """Return the names of the judgement sets that the run answers. Raises DataError without any.
 
-        As several collections have whole numbers as ids, the share of queries with a judged document must be
-        at least a tenth of the best set's.
+        As several sets have whole numbers as ids, the share of queries with a judged document must be at
+        least a tenth of the best set's.
         """
         errors: dict[str, DataError] = {}
         shares: dict[str, float] = {}

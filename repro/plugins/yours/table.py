@@ -73,7 +73,7 @@ class OwnTable:
         rivals: column -> row -> its run in tests.
         left_out: sentences on columns without a score, and on runs that answer no query.
         notes: sentences on columns with too few queries for a test.
-        statuses: label -> exit status of the error of an encoder without a score.
+        statuses: label -> exit status of an encoder without a score.
     """
 
     comparison: Comparison
@@ -151,7 +151,6 @@ def _with_tested_run(
     places: Mapping[str, Place],
     machine: Machine,
 ) -> ComparedCell:
-    """Return the cell with its tested public run as the only imported one."""
     rival = of_rivals.get(c.cell.column.id, {}).get(c.cell.row.id)
     if rival is None or rival.public is None:
         return c
@@ -340,7 +339,7 @@ def _own_test(pair: Mapping[str, Any], row: OwnRow, c: ComparedCell, table: OwnT
 
 
 def lines(table: OwnTable) -> Iterator[dict]:
-    """Yield a line per number of the user's rows and tested row, for CSV."""
+    """Yield a line for CSV per number of the user's rows and tested row."""
     for row in table.rows:
         for c in row.cells:
             for test in row.tests.get(c.cell.column.id) or [{}]:
