@@ -12,16 +12,17 @@ import click
 
 from repro.cli import completion
 from repro.cli.options import (
+    ROW,
+    TABLE,
     format_option,
     selecting_names,
     selection_of_options,
     stated_options,
-    table_and_row_options,
 )
 from repro.cli.printing import emit_csv, emit_json, say, show, table
 from repro.cli.verbs.compare import command as plain_compare
 from repro.cli.verbs.compare import show_verdicts, verdict_options
-from repro.cli.verbs.doctor import SCALE, bm25_cell, run_rows, tell
+from repro.cli.verbs.doctor import SCALE, bm25_cells, run_rows, tell
 from repro.cli.verbs.doctor import smoke as plain_smoke
 from repro.errors import UsageError, check_known, unknown
 from repro.manifest.papers import papers
@@ -145,7 +146,8 @@ def _refuse(why: str, *names: str) -> None:
   repro doctor smoke DIR                   encode, search and score with your encoder""",
 )
 @click.argument("names", metavar="[PAPER|ENCODER]...", nargs=-1, shell_complete=completion.paper_names)
-@table_and_row_options
+@TABLE
+@ROW
 def smoke(names, tables, rows):
     """Run rows from the start, or score your encoder."""
     encoder, others = _encoder_among(names, tables, rows)
@@ -166,7 +168,7 @@ def _score_encoder(model, names, tables, workspace) -> list[str]:
     from repro.plugins.yours.compared_with_yours import compare
     from repro.writers.grid import rounded
 
-    table = f"{names[0]}/{tables[0]}" if names and tables else bm25_cell().id.rsplit("/", 2)[0]
+    table = f"{names[0]}/{tables[0]}" if names and tables else bm25_cells()[0].id.rsplit("/", 2)[0]
     compared = compare(table, yours=model, scale=SCALE, workspace=workspace, progress=TerminalProgress())
     cells = [(c, c.records[0]) for own in compared.yours for row in own.rows for c in row.cells]
     return [f"scored: {c.cell.id}, {r.measure} {rounded(r.measured, c.cell)}" for c, r in cells]
