@@ -94,7 +94,6 @@ def _by_cell(files: tuple[tuple[Path, int], ...]) -> dict[str, list[Record]]:
 
 
 def notes_on(of_cell: Cell) -> list[CellNote]:
-    """Return the records at scale full as notes for tables."""
     workspace, notes = Workspace.open(), []
     for r in (r for r in records_of(of_cell, workspace) if r.scale == "full"):
         value, person, words = f"{r.measured:.10f}".rstrip("0"), r.origin["by"], described(r, workspace)

@@ -253,7 +253,6 @@ def _disagrees(setting: Setting, published: Any) -> bool:
 
 
 def _reading_values(name: str, readings: Mapping[str, Reading]) -> tuple[Any, list[Any]]:
-    """Return the values of the default and of all choices, or parts of them."""
     identifier = _identifier(name, readings)
     if not identifier:
         raise UsageError(f"the row uses no unspecified choice {name!r} (see `repro show readings`)")

@@ -48,7 +48,6 @@ def _short_line(item: CheckedParameter) -> str:
 
 
 def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
-    """Yield a sentence on the settings in tables of each complete paper."""
     numbers = Counter(cell.paper.name for cell in cells)
     for name, number in numbers.items():
         source = paper(name)

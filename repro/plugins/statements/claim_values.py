@@ -127,7 +127,6 @@ def facts_of_exhibits(plan: Plan, store: Store) -> dict[str, Mapping]:
 
 
 def _relevant_passages(path: Path) -> dict[str, int]:
-    """Count queries with a relevant first passage, if all queries are there."""
     shown = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if shown.get("kind") != "passages" or not all(query["found"] for query in shown["queries"]):
         return {}

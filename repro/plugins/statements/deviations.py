@@ -101,7 +101,6 @@ class Need:
 
     @property
     def known_in_words(self) -> str:
-        """The smallest known deviation, e.g. "0.312 (another set)"."""
         return f"{self.known.sd:.3f}{' (another set)' * bool(self.instead)}" if self.known else "none"
 
     @property
@@ -160,7 +159,6 @@ def smallest_known(dataset: str | None, measure: str | None) -> tuple[Deviation 
 
 @at_hand.kept_with_papers
 def deviations() -> tuple[tuple[Deviation, ...], tuple[Stead, ...]]:
-    """Return the contents of all deviations.yaml. Raises ManifestError."""
     contents = [read(folder / FILE) for folder in at_hand.folders_with(FILE)]
     return tuple(d for c in contents for d in c.known), tuple(s for c in contents for s in c.instead)
 

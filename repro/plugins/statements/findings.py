@@ -94,7 +94,7 @@ def sort_findings(findings: list[Finding]) -> list[Finding]:
 
 
 def told_once(findings: list[Finding], facts: tuple[tuple[str, ...], ...]) -> list[Finding]:
-    """Join the findings of one fact. ``facts`` are groups of ids."""
+    """Join the findings of one fact."""
     by_id = {finding.id: finding for finding in findings}
     joined, absorbed = dict(by_id), set()
     for fact in facts:

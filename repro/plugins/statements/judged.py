@@ -48,7 +48,6 @@ class ClosestReports(PublishedValues):
         return self.of(cell).value
 
     def told(self, cell: Cell) -> str:
-        """Return the value and its making, e.g. "0.187 (index)"."""
         note = self.of(cell)
         return f"{format_value(note.value)} ({note.making})"
 
@@ -86,7 +85,6 @@ class OthersJudgement:
 
     @property
     def speaks(self) -> bool:
-        """True if the reports decide the statement."""
         return self.state != UNTESTED
 
     @property

@@ -119,7 +119,6 @@ def _implausible_marks(source: Paper, marked: list[Marked]) -> Iterator[Finding]
 
 
 def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """Yield a finding for unmarked leads as large as a marked one over the same row."""
     leads, placed = list[str](), dict[str, str]()
     for key in dict.fromkeys(map(_scope, marked)):
         mark, cell, rivals = min((m for m in marked if _scope(m) == key), key=lambda m: m[1].number)
@@ -141,7 +140,6 @@ def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
 
 
 def _certain_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """Yield a finding for unmarked leads that are significant whatever the scores."""
     table = marked[0][1].table
     tested, cells = {cell.row.id for _, cell, _ in marked}, list(cells_of(source, (table,)))
     placed, leads = dict[str, str](), list[str]()

@@ -16,7 +16,6 @@ Scores = dict[Scored, Cell]
 
 
 def of_patterns(source: Paper) -> Iterator[Finding]:
-    """Yield notes on equal scores, values out of line, and missing bold."""
     tables = [table for table in source.manifest.tables if table.kind == "results"]
     yield from _equal_parts(source, tables)
     for table in tables:

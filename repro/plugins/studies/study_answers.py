@@ -65,7 +65,6 @@ class Answer:
 
     @property
     def beside_published(self) -> str:
-        """A clause on the published difference, if known."""
         x, side = self.published, self.verdict.removeprefix("slightly ")
         if x is None or self.low is None or self.high is None:
             return ""

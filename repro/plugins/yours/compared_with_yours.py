@@ -175,7 +175,6 @@ def compare_with_yours(
 
 
 def _tables_left_out(reasons: Mapping[str, ReproError]) -> list[str]:
-    """Return sentences on tables without your rows, with shared reasons joined."""
     from repro.retrieval.evaluation.judged_runs import OtherQueriesError
 
     common = {

@@ -165,7 +165,6 @@ def _left_out(columns: Iterable[str], reason: str) -> str:
 
 
 def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, Scored], list[str]]:
-    """Score an encoder with the texts and depth of a retriever of the table."""
     evaluations, notices = _evaluations_of_encoder(encoder, target)
     store, machine = target.workspace.store, target.workspace.machine
     make_writable(store.root)
