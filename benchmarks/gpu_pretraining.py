@@ -28,6 +28,7 @@ from gpu_models import (
     tokens_of,
 )
 from gpu_rates import GPU, HALF, measured, most_that_fits, rate, version
+from needed_operations import needed_operations
 from pretraining import UNSAVED, RandomTexts, Timed, matrix_product, own_cost, pretrainings
 from pretraining import texts as planned_texts
 from transformers import AutoTokenizer, Trainer, TrainerCallback, TrainingArguments
@@ -36,7 +37,6 @@ from repro.graph import Node
 from repro.retrieval.nn.objectives import MaskedLanguageModel
 from repro.retrieval.nn.padding_free import padding_free
 from repro.retrieval.training.declaration import Optimisation, step_memory
-from repro.retrieval.training.flop_count import needed_operations
 from repro.retrieval.training.loop import train
 from repro.retrieval.training.parts import collating_processes
 

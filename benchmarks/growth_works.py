@@ -154,7 +154,7 @@ def store(folder: Path, size: int) -> Tools:
         for number in range(size):
             below = (nodes[-1],) if number % CHAIN else ()
             nodes.append(Node("union", {"number": number}, {"training_sets": below}))
-            opened.build(nodes[-1], write, waiting=lambda: None)
+            opened.build(nodes[-1], write)
     needed = {node.fingerprint for node in nodes[: size // 2]}
     words = [
         "store",

@@ -161,7 +161,7 @@ def measured(name: str, folder: Path, chosen: argparse.Namespace) -> dict[str, o
 
 def needed_of(objective: torch.nn.Module, rows: RandomTexts, texts: int) -> float:
     """The operations that a step of so many texts needs, from at most 16 of them."""
-    from repro.retrieval.training.flop_count import needed_operations  # which an earlier version has not
+    from needed_operations import needed_operations  # an earlier version of the suite cannot count them
 
     some = min(texts, 16)
     return needed_operations(objective, rows.__getitems__([(0, n) for n in range(some)])) * texts / some

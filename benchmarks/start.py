@@ -89,7 +89,7 @@ def main() -> None:
 def store_old_artefact(root: Path) -> None:
     """Store an artefact that nothing needs and whose files are of 2020."""
     node = Node("union", {}, {"training_sets": ()})
-    artefact = Store(root).build(node, lambda folder: None, waiting=lambda: None)
+    artefact = Store(root).build(node, lambda folder: None)
     for path in (*artefact.iterdir(), artefact):
         os.utime(path, (LONG_AGO, LONG_AGO))
 

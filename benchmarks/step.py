@@ -279,11 +279,10 @@ def bare_steps():
 
 def bare(objective, examples, optimisation) -> dict[str, object]:
     import torch
-    from transformers import get_scheduler
 
     from repro.retrieval.nn.precision import threads_for
     from repro.retrieval.training.batch_order import BatchOrder
-    from repro.retrieval.training.optimizer import OWN_SCHEDULES
+    from repro.retrieval.training.optimizer import rate_schedule
 
     steps = optimisation.steps(len(examples))
     how = {"batch_size": optimisation.batch_size, "steps": steps, "seed": optimisation.seed}
@@ -294,12 +293,7 @@ def bare(objective, examples, optimisation) -> dict[str, object]:
     optimiser = torch.optim.AdamW(
         groups(objective, optimisation.weight_decay), lr=optimisation.learning_rate, fused=True
     )
-    warmup = optimisation.warmup(steps)
-    if optimisation.schedule in OWN_SCHEDULES:
-        schedule = OWN_SCHEDULES[optimisation.schedule](optimiser, warmup=warmup, total=steps)
-    else:
-        how = {"num_warmup_steps": warmup, "num_training_steps": steps}
-        schedule = get_scheduler(optimisation.schedule, optimiser, **how)
+    schedule = rate_schedule(optimiser, optimisation, steps=steps)
     objective.train()
     before = torch.get_rng_state()
     with threads_for(objective):

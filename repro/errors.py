@@ -13,10 +13,9 @@ Exit status 1 is no error: a verdict did not pass under ``--strict``, or ``verif
 
 import re
 
-SHOWN = 10  # at most, of the names that there are, where one is not known
+SHOWN = 10  # valid names in a message
 LONGEST = 80  # characters of a foreign value in a message
-# control characters, ends of lines, signs without a shape, some of which turn the direction of a text, and
-# what begins a command of a workflow, e.g. ``::error::``
+# control and invisible characters, ends of lines, and the begin of a workflow's command, e.g. ``::error::``
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f\ud800-\udfff]|(?<!\\S):(?=:)|#(?=#\\[)"
@@ -88,8 +87,8 @@ class BlockedError(ReproError):
 def unknown(kind: str, name: object, valid, *, owner: str = "", hint: str = "") -> UsageError:
     """Return a UsageError with the nearest valid name and up to ``SHOWN`` others.
 
-    For example, ``unknown("table", "9", ["1", "2"], owner="PAPER")`` is "PAPER has no table 9. Its tables: 1,
-    2." ``hint`` is a sentence with the next command.
+    For example, ``unknown("table", "9", ["1"], owner="PAPER")`` is "PAPER has no table 9. Its tables: 1."
+    ``hint`` is a sentence with the next command.
     """
     import difflib
 

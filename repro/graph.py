@@ -1,14 +1,14 @@
 """Nodes: a stage, its parameters and its input nodes, e.g. ``encode`` of a model. Building them runs nothing.
 
-A fingerprint is the identity of an artefact: sha256 over canonical JSON of the store format, the stage and
-its declared version, the objective's declared name and version, the parameters and the inputs' fingerprints.
-Settings that do not change the result are not part of it (``StageSpec.ignored``, an objective's path).
+A fingerprint is sha256 over canonical JSON of the store format, the stage and its version, the parameters
+without those that do not change the result, and the inputs' fingerprints.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
@@ -25,12 +25,9 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """One piece of work with an artefact of the store as its result.
+    """One piece of work with an artefact of the store as its result, by a stage of ``STAGES``.
 
-    Attributes:
-        stage: a key of ``repro.stage_table.STAGES``, e.g. ``"encode"``.
-        params: plain JSON values.
-        inputs: by the stage's names, a tuple if the stage takes several.
+    ``params`` are plain JSON values, ``inputs`` nodes, or tuples where the stage takes several.
     """
 
     stage: str
@@ -63,7 +60,14 @@ class Node:
             "stage": self.stage,
             "version": spec.version,
             "params": params,
-            "inputs": {name: _fingerprints(value) for name, value in self.inputs.items()},
+            "inputs": self.input_fingerprints(),
+        }
+
+    def input_fingerprints(self) -> dict[str, str | list[str]]:
+        """Return the fingerprints of the inputs, a list where the stage takes several."""
+        return {
+            name: [n.fingerprint for n in value] if isinstance(value, tuple) else value.fingerprint
+            for name, value in self.inputs.items()
         }
 
     def input(self, name: str) -> Node:
@@ -78,11 +82,24 @@ class Node:
 
     @cached_property
     def _parents(self) -> tuple[Node, ...]:
-        values = self.inputs.values()
-        return tuple(n for value in values for n in (value if isinstance(value, tuple) else (value,)))
+        return tuple(n for value in self.inputs.values() for n in each_node(value))
 
     def __str__(self) -> str:
         return f"{self.stage}/{self.fingerprint[:12]}"
+
+
+def each_node(value: Node | tuple[Node, ...]) -> tuple[Node, ...]:
+    """Return the nodes of one input."""
+    return value if isinstance(value, tuple) else (value,)
+
+
+def readers(nodes: Iterable[Node]) -> dict[str, list[Node]]:
+    """Return fingerprint of an input -> those of ``nodes`` that read it."""
+    by_input: defaultdict[str, list[Node]] = defaultdict(list)
+    for node in nodes:
+        for parent in node.parents():
+            by_input[parent.fingerprint].append(node)
+    return by_input
 
 
 def once_a_node(tell: Callable[[Node], Value]) -> Callable[[Node], Value]:
@@ -96,10 +113,6 @@ def once_a_node(tell: Callable[[Node], Value]) -> Callable[[Node], Value]:
         return values[node]
 
     return lookup
-
-
-def _fingerprints(value: Node | tuple[Node, ...]) -> str | list[str]:
-    return [n.fingerprint for n in value] if isinstance(value, tuple) else value.fingerprint
 
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
@@ -175,7 +188,7 @@ def check_types(node: Node) -> None:
         takes = ", ".join(map(repr, spec.kinds)) or "none"
         raise UsageError(f"stage {node.stage!r} takes inputs {takes} (missing: {lacks}, unknown: {has})")
     for name, value in node.inputs.items():
-        for parent in value if isinstance(value, tuple) else (value,):
+        for parent in each_node(value):
             output = STAGES[parent.stage].output
             if output not in spec.kinds[name]:
                 wanted = "|".join(spec.kinds[name])

@@ -1,7 +1,4 @@
-"""The folders of one invocation: the store, the results and the user's own data.
-
-For example, ``--store``, REPRO_STORE and the user's cache folder are tried in this order.
-"""
+"""The folders of one invocation, e.g. the store: ``--store``, REPRO_STORE or the user's cache folder."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from pathlib import Path
 from repro.errors import UsageError
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-# papers/ and the release's results/ in a wheel, where they would be packages of anybody's beside `repro`
+# papers/ and the release's results/ in a wheel
 BUNDLED = Path(__file__).resolve().parent / "bundled"
 PAPERS = (BUNDLED if BUNDLED.is_dir() else CHECKOUT) / "papers"
 
@@ -22,13 +19,12 @@ class Locations:
     """The folders that one invocation reads and writes.
 
     Attributes:
-        store: artefacts. ``--store``, REPRO_STORE or the user's cache folder.
+        store: artefacts.
         results: the user's records. ``--results``, REPRO_RESULTS or the user's data folder.
         data: the user's own collections. REPRO_DATA, the folder of fetched data, or None.
-        committed: the suite's own records and drawings, used as the reference, or None. It is written to only
-            if ``results`` names it.
+        committed: the suite's own records and drawings, used as the reference, or None.
         release: the same folder, read before ``results``. None if a results folder was named.
-        home: the home of ir_datasets, with downloads to be used in place. None if there is none.
+        home: the home of ir_datasets, with downloads to be used in place, or None.
     """
 
     store: Path
@@ -73,7 +69,6 @@ def cache_folder() -> Path:
 
 
 def _ir_datasets() -> Path | None:
-    """Return the folder of IR_DATASETS_HOME, or ir_datasets' default. None if it does not exist."""
     home = resolved(os.environ.get("IR_DATASETS_HOME") or "~/.ir_datasets", "IR_DATASETS_HOME")
     return home if home.is_dir() else None
 

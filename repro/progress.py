@@ -1,7 +1,4 @@
-"""Progress on standard error: bars on a terminal, otherwise lines, e.g. under nohup, ssh or Slurm.
-
-Short pieces of work have no lines unless ``verbose``. Long ones have a line every few minutes.
-"""
+"""Progress on standard error: bars on a terminal, otherwise lines, e.g. under nohup, ssh or Slurm."""
 
 import contextlib
 import re
@@ -36,7 +33,7 @@ class Progress:
 
     @contextlib.contextmanager
     def task(self, name: str, total: int | None = None, *, log: Path | None = None):
-        """Open a task of ``total`` units, optionally with a log. The context's value is ``advance(n=1)``."""
+        """Open a task of ``total`` units. The context's value is ``advance(n=1)``."""
         yield lambda n=1: None
 
     @contextlib.contextmanager
@@ -61,15 +58,10 @@ SILENT = Progress()
 
 
 class TerminalProgress(Progress):
-    """Bars on a terminal, from the start of each piece or task. Otherwise lines on standard error.
+    """Bars on a terminal, otherwise lines on standard error.
 
-    Each task, and each piece in another process, has a line every ``interval``: amount done, rate and
-    expected end. The first one comes after ``FIRST`` seconds, or after ``interval`` within a piece.
-
-    Args:
-        clock: seconds since the epoch.
-        interval: seconds between the lines of a task.
-        verbose: print a line when a piece begins and when it ends.
+    Each task, and each piece in another process, has a line every ``interval`` seconds: amount done, rate and
+    expected end. ``verbose`` adds a line when a piece begins and when it ends. ``clock`` is ``time.time``.
     """
 
     def __init__(
@@ -157,8 +149,6 @@ class TerminalProgress(Progress):
 
 
 class _Lines:
-    """Reports the progress of a task from time to time."""
-
     def __init__(self, name: str, total: int | None, log: Path | None, *, clock, wait, say):
         self.name, self.total, self.log, self.clock, self.say = name, total, log, clock, say
         self.done, (first, self.interval) = 0, wait
@@ -202,8 +192,6 @@ def last_line(log: Path) -> str:
 
 
 class _Bars:
-    """A bar for the whole, for each piece under way and for its task."""
-
     def __init__(self):
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn
@@ -268,7 +256,6 @@ class _Bars:
         self._fill(self.whole, whole.done, whole.total, description)
 
     def _row(self, description: str, *, timed: bool = False) -> int:
-        """Return a bar. With ``timed`` it shows the remaining time."""
         return self.shown.add_task(visible(description), total=None, count="", timed=timed)
 
     def _fill(self, row: int, done: int, total: int | None, description: str | None = None) -> None:
@@ -277,7 +264,6 @@ class _Bars:
 
 
 def _clock():
-    """Return a column with the elapsed and, for timed bars, the remaining time."""
     from rich.progress import ProgressColumn
     from rich.text import Text
 

@@ -1,7 +1,6 @@
 """The stages, declared without importing them: inputs, choices and outputs, e.g. ``encode`` gives embeddings.
 
 A stage's ``run(params, inputs, out, progress)`` is in the module of its name and imported only to run.
-``version`` is raised by hand if a stage's result changes for equal inputs. Only that discards artefacts.
 """
 
 import math
@@ -22,12 +21,11 @@ class StageSpec:
     Attributes:
         inputs: input name -> artefact type (or ``a|b``). ``name?`` is optional.
         output: the artefact type it produces.
-        version: raised if equal inputs give another result.
-        ignored: parameters that do not affect the result. They are not part of the fingerprint.
-        needs: ``java``, ``source`` (data), ``checkpoint``, ``splitter`` (of sentences) or ``precision`` (a
-            GPU).
+        version: raised by hand if equal inputs give another result. Only that discards artefacts.
+        ignored: parameters that do not affect the result and the fingerprint.
+        needs: ``java``, ``source`` (data), ``checkpoint``, ``splitter`` or ``precision`` (a GPU).
         heavy: whether it has its own place in an estimate.
-        widths: parameters that count numbers of a vector. A scale shrinks them like the backbone.
+        widths: parameters that a scale shrinks like the backbone, as they count numbers of a vector.
         choices: the valid values of parameters.
     """
 

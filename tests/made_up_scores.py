@@ -15,4 +15,4 @@ def build(node: Node, store: Store, value: float, spread: float = 0.0) -> None:
             scores = {"queries": ["1", "2"], "missing": [], "measures": measures}
             (folder / "scores.json").write_text(json.dumps(scores))
 
-    store.build(node, work, waiting=lambda: None)
+    store.build(node, work)

@@ -50,7 +50,7 @@ def test_operations_are_those_that_texts_need_without_padding(gpu, chosen, tmp_p
     from gpu_models import first, pretraining
     from gpu_pretraining import of_a_text
 
-    from repro.retrieval.training.flop_count import needed_operations
+    from benchmarks.needed_operations import needed_operations
 
     objective, rows = pretraining(paper, tmp_path, chosen)
     _, operations = of_a_text(lambda: (objective, rows), length=rows.room + 2, sample=4)

@@ -49,7 +49,7 @@ def vector_store(root: Path) -> tuple[Store, dict[str, Node]]:
         ("queries", vectors("q", QUERIES)),
         ("qrels", judgements),
     ):
-        store.build(nodes[name], work, waiting=lambda: None)
+        store.build(nodes[name], work)
     for name in ("search", "mine", "evaluate"):
         run_node(nodes[name], store, Progress())
     return store, nodes

@@ -1,14 +1,9 @@
-"""Facts about this machine, found without heavy imports: Java, torch, GPUs, memory, disk, versions.
-
-``PACKAGES`` has the optional packages by the extra that installs them, e.g. torch by
-``pip install 'repro-bench[train]'``.
-"""
+"""Facts about this machine, found without heavy imports, and the optional packages by their extra."""
 
 import functools
 from importlib.util import find_spec
 
-# extra -> its distributions, as in pyproject.toml
-PACKAGES = {
+PACKAGES = {  # extra -> its distributions, as in pyproject.toml
     "score": (
         *("numpy", "scipy", "pandas", "pyarrow", "ranx", "ir_measures", "pytrec_eval-terrier"),
         "matplotlib",

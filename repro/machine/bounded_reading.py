@@ -17,7 +17,7 @@ from typing import IO, Any, AnyStr
 
 from repro.errors import BlockedError, DataError
 
-LONGEST_LINE = 2**24  # characters: many books; a line of a run, of judgements or of a document has fewer
+LONGEST_LINE = 2**24  # characters
 BOM = b"\xef\xbb\xbf"
 UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")  # control characters, and a byte order mark amid a file
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
@@ -79,10 +79,9 @@ def read_facts(path: Path) -> Any:
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the line number (from 1) and the text of each non-blank line, without line ending and byte order
-    mark.
+    """Yield the number (from 1) and text of each non-blank line, also of .gz and .xz, without line ending.
 
-    Unpacks .gz and .xz. Raises DataError for an empty, damaged or non-UTF-8 file.
+    Raises DataError for an empty, damaged or non-UTF-8 file.
     """
     empty = True
     with open_unpacked(path) as file:
@@ -95,8 +94,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 @contextlib.contextmanager
 def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file or a member of an archive, e.g. ``x.zip/corpus.jsonl``, and decompress it. Raises
-    DataError."""
+    """Open a file or member of an archive, e.g. ``x.zip/corpus.jsonl``, unpacked. Raises DataError."""
     try:
         with _content(path) as file:
             yield file
@@ -149,8 +147,6 @@ def _decode(line: bytes, path: Path, number: int) -> str:
 
 @contextlib.contextmanager
 def _content(path: Path) -> Iterator[IO[bytes]]:
-    """Yield the decompressed file or member of an archive. Raises DataError if the archive lacks the
-    member."""
     archive = container(path)
     if archive == path:
         with OPENERS.get(path.suffix, open)(path, "rb") as file:
@@ -165,8 +161,7 @@ def _content(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _member(archive: Path, name: str, stack: contextlib.ExitStack) -> IO[bytes] | None:
-    """Open a member of an archive, or return None if it is absent. A tar archive is read once from its
-    start."""
+    """Open a member of an archive, or return None if it is absent."""
     if archive.suffix == ".zip":
         files = stack.enter_context(zipfile.ZipFile(archive))
         return stack.enter_context(files.open(name)) if name in files.namelist() else None
@@ -200,7 +195,7 @@ def as_file(name: str | Path) -> Path:
         return path
     label = "stdin" if is_stdin else f"pipe-{path.name}" if path.name.isdigit() else path.name
     copy = temporary_folder() / label
-    with contextlib.nullcontext(sys.stdin.buffer) if is_stdin else path.open("rb") as source:
-        with copy.open("wb") as target:
-            shutil.copyfileobj(source, target)
+    source = contextlib.nullcontext(sys.stdin.buffer) if is_stdin else path.open("rb")
+    with source as stream, copy.open("wb") as target:
+        shutil.copyfileobj(stream, target)
     return copy

@@ -1,8 +1,7 @@
-"""Identify the code that a stage runs by the modules in its import closure.
+"""Identify the code that a stage runs by the modules in its import closure and the data files that they name.
 
-For example, the code of ``repro.retrieval.stages.bm25`` is that module, the suite's modules that it imports
-directly or indirectly, and the data files that they name. Source is read as text. Docstrings, comments and
-blank lines are not part of a digest.
+For example, ``repro.retrieval.stages.bm25`` is the entry of BM25. Docstrings, comments and blank lines do not
+count.
 """
 
 import ast
@@ -24,13 +23,8 @@ CHILD = "CHILD"  # the constant that names a module which is started as a proces
 
 @dataclass(frozen=True)
 class Code:
-    """The code of a stage.
-
-    Attributes:
-        digest: sha256 over the contents of its modules and data files, without their names, and its class
-            names.
-        modules: the first 8 digits of the digest of each module and data file, by name.
-    """
+    """The code of a stage. ``digest`` is over contents, without names of modules, and class names.
+    ``modules`` has the first 8 digits of each module's and data file's own digest."""
 
     digest: str
     modules: dict[str, str]
@@ -135,20 +129,17 @@ def _imported(statement: ast.AST, package: str) -> Iterator[str]:
 
 
 def _code_lines(text: str, statements: Iterable[ast.AST]) -> str:
-    """Return a module's lines without docstrings, comments and blank lines. Comments and blank lines are kept
-    if another triple-quoted string may contain them."""
+    """Return a module's lines without docstrings, and without comments and blank lines unless another
+    triple-quoted string may contain them."""
     docstrings = set[int]()
     for statement in statements:
-        if isinstance(statement, ast.Expr) and _is_text(statement.value):
-            docstrings |= {*range(statement.lineno, (statement.end_lineno or 0) + 1)}
+        match statement:
+            case ast.Expr(value=ast.Constant(value=str()), lineno=first, end_lineno=last):
+                docstrings |= {*range(first, (last or 0) + 1)}
     lines = [line for number, line in enumerate(text.splitlines(), 1) if number not in docstrings]
     if '"""' in (rest := "\n".join(lines)) or "'''" in rest:
         return rest
     return "\n".join(line.rstrip() for line in lines if line.strip() and not line.lstrip().startswith("#"))
-
-
-def _is_text(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def _sha256(content: bytes) -> str:

@@ -1,7 +1,6 @@
 """Pin the kernels that libraries choose by processor, so that every x86-64 CPU with AVX2 gives the same bits.
 
-Sums by other instructions differ in their last bits. Mining turns such bits into other negatives, which can
-move a row by 0.05.
+Otherwise sums differ in their last bits, mining finds other negatives, and a row can move by 0.05.
 """
 
 import os
@@ -9,18 +8,19 @@ import platform
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 
 from repro.machine import system
 from repro.progress import SILENT, Progress
 
-# MKL gives equal bits on processors of other makers than Intel by no other branch than this one.
+# only this branch of MKL gives equal bits on processors of all makers
 _TORCH = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_CBWR": "COMPATIBLE"}
 _FAISS = {"FAISS_SIMD_LEVEL": "AVX2", "FAISS_OPT_LEVEL": "AVX2"}  # of a newer and an older faiss
-_NUMPY = {"OPENBLAS_CORETYPE": "Haswell"}  # faiss and scipy, too, bring an OpenBLAS
-# numpy is told what not to use, and warns of what the processor lacks: its name of a level -> a flag of that
+_NUMPY = {"OPENBLAS_CORETYPE": "Haswell"}
+# levels to disable -> a flag of the processor, as numpy warns of levels that it lacks
 _NUMPY_LEVELS = {"X86_V4": "avx512vl", "AVX512_ICL": "avx512_vbmi2", "AVX512_SPR": "avx512_fp16"}
 NEEDED = ("avx2", "fma")
-THREADS = 4  # of a model that is not small, whatever the cores: the parts of a sum are as many as threads
+THREADS = 4  # of a model that is not small, as the number of threads divides sums
 DIFFER = "may differ in their last bits, and in more after mining,"
 
 _PINNED = {**_TORCH, **_NUMPY, **_FAISS}  # on every machine; numpy's own variable follows from the processor
@@ -40,10 +40,8 @@ def pins() -> dict[str, str]:
 
 
 def pin(progress: Progress = SILENT) -> None:
-    """Pin the kernels of libraries that are not yet loaded, here and in child processes.
-
-    Variables set by the user stay. ``progress`` notes reasons why results may differ in their bits.
-    """
+    """Pin the kernels of libraries that are not yet loaded, here and in child processes. Variables set by the
+    user stay, and ``progress`` notes them."""
     global _in_force
     if is_pinned():
         return
@@ -71,8 +69,6 @@ def _library(variable: str) -> str:
 
 
 def _reservations(wanted: dict[str, str]) -> Iterator[str]:
-    """Yield warnings about variables that the user set to other values, and about a processor without pinned
-    kernels."""
     others = [f"{name}={os.environ[name]}" for name, value in wanted.items() if os.environ[name] != value]
     if others:
         yield f"{', '.join(others)} is set in the environment: results {DIFFER} from those on record"
@@ -97,15 +93,14 @@ def unlike_pinned(facts: Mapping[str, object], *, needed: bool) -> list[str]:
     """Return differing kernels, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"], and, if ``needed``, the
     libraries that were not pinned."""
     pins = facts.get("pins", _PINNED)
-    every = [each for each in (pins if isinstance(pins, list) else [pins]) if isinstance(each, Mapping)]
-    others = [
-        f"{name} {each[name]} (pinned: {value})"
-        for each in every
-        for name, value in _PINNED.items()
-        if each.get(name, value) != value
-    ]
-    missing = {_library(name) for each in every for name in _PINNED if name not in each} if needed else ()
-    return others + [f"kernels of {library} that were not pinned" for library in sorted(missing)]
+    others, missing = [], set()
+    for each, (name, value) in product(pins if isinstance(pins, list) else [pins], _PINNED.items()):
+        if isinstance(each, Mapping) and name not in each:
+            missing.add(_library(name))
+        elif isinstance(each, Mapping) and each[name] != value:
+            others.append(f"{name} {each[name]} (pinned: {value})")
+    libraries = sorted(missing) if needed else ()
+    return others + [f"kernels of {library} that were not pinned" for library in libraries]
 
 
 def merged(several: Iterable[Mapping[str, object]]) -> dict[str, object]:

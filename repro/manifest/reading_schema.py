@@ -1,5 +1,4 @@
-"""The schema of readings.yaml: readings, their sources, e.g. a file at a commit, and comparisons of a
-study."""
+"""The schema of readings.yaml, with public sources, e.g. a file at a commit."""
 
 from __future__ import annotations
 
@@ -27,9 +26,8 @@ class Place(StrictMapping):
 
     Attributes:
         repository: ``owner/name`` with ``path`` and ``commit``, or with ``issue`` or ``pull`` and ``date``.
-        card: a model card of the hub, ``owner/name``, with ``commit`` or the ``date`` of reading.
-        title: a paper's title, with its ``table`` and ``arxiv`` number or ``doi``. The number ends in a
-            version if versions number their tables differently.
+        card: a model card of the hub, ``owner/name``, with ``commit`` or ``date``.
+        title: of a paper, with ``table`` and ``arxiv`` number or ``doi``.
     """
 
     repository: str = Field("", pattern=r"^([\w.-]+/[\w.-]+)?$")
@@ -61,8 +59,14 @@ class Place(StrictMapping):
     @field_validator("date")
     @classmethod
     def _is_a_day(cls, text: str) -> str:
-        if text and (reason := no_day(text)):
-            raise ValueError(reason)
+        if not text:
+            return text
+        try:
+            day = datetime.datetime.strptime(text, "%Y-%m-%d").date()
+        except ValueError:
+            raise ValueError(f"{text!r} is not a day of the calendar") from None
+        if day < FIRST:
+            raise ValueError(f"{text} is before {FIRST}, when MS MARCO came out")
         return text
 
     @property
@@ -94,10 +98,8 @@ class Citation(Place):
     """A public statement about a reading outside of the paper.
 
     Attributes:
-        who: ``authors`` (of the paper or of the system in question), ``toolkit``, ``independent`` or
-            ``later-paper``.
-        says: the statement, restated in few words.
-        choices: the choices that it supports. Empty if it supports none.
+        says: the statement in few words.
+        choices: the choices that it supports.
     """
 
     who: Who
@@ -105,22 +107,9 @@ class Citation(Place):
     choices: tuple[str, ...] = ()
 
 
-def no_day(text: str) -> str:
-    """Return why a text is not a valid date of a statement, or ""."""
-    try:
-        day = datetime.datetime.strptime(text, "%Y-%m-%d").date()
-    except ValueError:
-        return f"{text!r} is not a day of the calendar"
-    return f"{text} is before {FIRST}, when MS MARCO came out" if day < FIRST else ""
-
-
 @dataclass(frozen=True)
 class StudyPointer:
-    """Two rows of a study's table, compared on equal terms, and their order according to a text.
-
-    Attributes:
-        stated: above or below, the text's order of ``row`` relative to ``other``, or ``against`` without one.
-    """
+    """Two rows of a study's table, and their stated order (``above``, ``below`` or ``against``)."""
 
     study: str
     table: str
@@ -142,14 +131,16 @@ Against = Literal["paper", "code", "another paper", "third party"]
 
 
 class Reading(Identified):
-    """A silence, misprint or conflict of a paper, or a stated value, as a switch with named choices.
+    """A silence, misprint or conflict of a paper, or a stated value, with named choices.
 
-    The cells that depend on it follow from the recipes that use it. ``cells`` names further tables, rows or
-    cells, or the printed numbers that a misprint or conflict is about. ``against`` is the source that
-    contradicts the paper, e.g. its released code. ``severity`` is that of its finding in the audit.
-    ``released`` are the choices of a row measured with its authors' released model. ``citations`` are the
-    public places behind ``evidence``. If authors support only other choices, ``note`` justifies the default.
-    ``study`` lists a study's comparisons of choices or of the subject.
+    Attributes:
+        against: the source that contradicts the paper, e.g. ``code``.
+        severity: of its finding in the audit.
+        cells: further affected tables, rows or cells. Most follow from the recipes.
+        note: justifies the default if authors support other choices.
+        released: choices of rows measured with their authors' model.
+        citations: public places behind ``evidence``.
+        study: comparisons by a study.
     """
 
     kind: Literal["silence", "misprint", "conflict", "data", "stated"]
@@ -167,7 +158,7 @@ class Reading(Identified):
     study: tuple[PointerText, ...] = ()
 
     @model_validator(mode="after")
-    def _a_contradiction_names_what_contradicts(self):
+    def _contradiction_names_its_source(self):
         is_contradiction = self.kind in ("misprint", "conflict")
         if is_contradiction and self.against is None:
             raise ValueError(f"a {self.kind} needs `against`, one of {', '.join(get_args(Against))}")
@@ -177,18 +168,15 @@ class Reading(Identified):
         return self
 
     @model_validator(mode="after")
-    def _default_is_a_choice(self):
-        if strays := set(self.released) - self.choices.keys():
-            raise ValueError(f"released {min(strays)!r} is not among the choices {', '.join(self.choices)}")
-        if self.default not in self.choices:
-            raise ValueError(f"default {self.default!r} is not among the choices {', '.join(self.choices)}")
+    def _choices_are_known(self):
+        cited = {choice for c in self.citations for choice in c.choices}
+        for name, named in {"released": {*self.released}, "default": {self.default}, "cited": cited}.items():
+            if strays := named - self.choices.keys():
+                raise ValueError(f"{name} {min(strays)!r} is not among the choices {', '.join(self.choices)}")
         return self
 
     @model_validator(mode="after")
     def _default_follows_authors_or_a_note_says_why_not(self):
-        cited_choices = {choice for c in self.citations for choice in c.choices}
-        if strays := cited_choices - self.choices.keys():
-            raise ValueError(f"a citation speaks for {min(strays)!r}, which is not among the choices")
         advice = {choice for c in self.citations if c.who == "authors" for choice in c.choices}
         if advice and self.default not in advice and not self.note:
             raise ValueError(f"authors speak for {min(advice)!r}: let the default follow, or note why not")
@@ -196,5 +184,5 @@ class Reading(Identified):
 
 
 def reading_faults(content: tuple[Reading, ...]) -> Iterator[Fault]:
-    """Yield the repeated ids of a readings.yaml."""
+    """Yield the repeated ids."""
     yield from repetitions("unspecified choice", content, ())

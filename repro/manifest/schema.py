@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, Literal
 
@@ -31,7 +31,7 @@ class Significance(StrictMapping):
 
 
 class Mark(StrictMapping):
-    """The meaning of a footnote mark: better than some rows, a source, or a property of the row."""
+    """The meaning of a footnote mark, e.g. better than some rows."""
 
     means: Literal["significant", "source", "property"]
     over: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Mark(StrictMapping):
 
 
 class Column(Identified):
-    """One column: the dataset and measure of its cells, or the columns it averages."""
+    """One column: the dataset and measure of its cells, or the averaged columns."""
 
     head: tuple[str, ...] = ()
     dataset: str | None = None
@@ -58,7 +58,7 @@ class Column(Identified):
 
     @property
     def label(self) -> str:
-        """The head in one line, or the id without a head."""
+        """The head in one line, by default the id."""
         return " ".join(self.head) or self.id
 
 
@@ -90,18 +90,18 @@ class Row(Identified):
     scale_notes: dict[str, str] = Field(default_factory=dict)  # scale -> a note on its numbers there
 
     def printed(self, table: Table) -> tuple[str, ...]:
-        """Return its cells' strings, one per column. Unpublished rows have dashes."""
+        """Return one string per column, which is a dash in unpublished rows."""
         unpublished = table.kind == "study" or self.role == "reference"
         return self.cells or ("-",) * (len(table.columns) if unpublished else 0)
 
     def own(self, column: Column) -> Column:
-        """Return the column with this row's own measure, if it has one."""
+        """Return the column with this row's own measure, if any."""
         measure = self.measures.get(column.id)
         return column if measure is None else column.model_copy(update={"measure": measure})
 
     @property
     def system(self) -> str:
-        """The id without its group, e.g. ``bert`` for ``dense.bert``, as in marks and ``--row``."""
+        """The id without its group, e.g. ``bert`` for ``dense.bert``."""
         prefix = f"{self.group}."
         return self.id.removeprefix(prefix) if self.id.startswith(prefix) else self.id.rpartition(".")[2]
 
@@ -133,9 +133,9 @@ class Exhibit(Identified):
 
 
 class Table(Identified):
-    """One printed table. Rows are systems. ``transposed`` means that the paper prints them as columns.
+    """One table. Rows are systems, which a ``transposed`` table prints as columns.
 
-    A table of kind ``study`` is the suite's own: nothing is printed, and its rows may omit ``cells``.
+    A table of kind ``study`` is the suite's own, and its rows may omit ``cells``.
     """
 
     kind: Literal["results", "hyperparameters", "examples", "figure", "study"] = "results"
@@ -157,16 +157,15 @@ class Table(Identified):
     note: str = ""
 
     def base_of(self, row: Row) -> str | None:
-        """Return the id of the row that a row is compared with, or None."""
+        """Return the id of the row that ``row`` is compared with, or None."""
         base = row.delta_from or self.delta_from
         return None if base == row.id else base
 
 
 class Line(Identified):
-    """One curve of a figure.
+    """One curve of a figure. ``over`` is the option on the x-axis, or None for a level line.
 
-    ``over`` is the option on the x-axis, or None for a level line. ``method`` names lines that differ in
-    size.
+    Lines of one ``method`` differ in size.
     """
 
     label: str
@@ -177,10 +176,9 @@ class Line(Identified):
 
 
 class Figure(Identified):
-    """One printed figure: the plotted values, not the pixels.
+    """One figure, measured point by point (``panels``, ``lines``) or drawn from artefacts (``exhibits``).
 
-    A figure with ``panels`` (columns) and ``lines`` is measured point by point. One with ``exhibits`` is
-    drawn from artefacts. ``across`` is an option of its lines with one panel per value, e.g. ``width``.
+    ``across`` is an option of its lines with one panel per value, e.g. ``width``.
     """
 
     kind: Literal["figure"] = "figure"
@@ -212,7 +210,7 @@ class Figure(Identified):
 
     @cached_property
     def as_table(self) -> Table:
-        """The points as unpublished cells of a table, with a row for every line and place on the x-axis."""
+        """The points as cells, with a row for every line and place on the x-axis."""
         rows = [
             Row.model_validate(
                 {
@@ -241,7 +239,7 @@ class Figure(Identified):
 
 
 class Manifest(StrictMapping):
-    """A whole cells.yaml. ``readings_of`` lists packages with readings that also apply."""
+    """A cells.yaml. ``readings_of`` are packages with further readings."""
 
     paper: str
     title: str
@@ -262,7 +260,7 @@ class Manifest(StrictMapping):
 
 
 def faults(manifest: Manifest) -> Iterator[Fault]:
-    """Yield the faults of a manifest, each with its location in the document."""
+    """Yield the faults of a manifest with their locations."""
     yield from repetitions("table", manifest.tables, ("tables",))
     yield from repetitions("figure", manifest.figures, ("figures",))
     within = [
@@ -277,19 +275,27 @@ def faults(manifest: Manifest) -> Iterator[Fault]:
 def _table_faults(table: Table) -> Iterator[Fault]:
     for name in ("column", "row", "group", "exhibit"):
         yield from repetitions(name, getattr(table, f"{name}s"), (f"{name}s",))
-    if table.delta_from is not None and table.delta_from not in {row.id for row in table.rows}:
+    if table.delta_from not in {None, *_ids(table.rows)}:
         yield ("delta_from",), f"the table has no row {table.delta_from!r}"
-    names = dict.fromkeys(name for row in table.rows for name in (row.system, row.id))
-    for mark, entry in table.marks.items():
-        for name in entry.over:
-            if name not in names:
-                yield ("marks", mark, "over"), str(unknown("row or system of the table", name, names))
+    yield from _mark_faults(table)
     for number, column in enumerate(table.columns):
         for reason in (*_column_faults(table, column), *_unit_faults(table, number)):
             yield ("columns", number), f"column {column.id!r} {reason}"
     for number, row in enumerate(table.rows):
         for reason in _row_faults(table, row):
             yield ("rows", number), f"row {row.id!r} {reason}"
+
+
+def _mark_faults(table: Table) -> Iterator[Fault]:
+    names = dict.fromkeys(name for row in table.rows for name in (row.system, row.id))
+    for mark, entry in table.marks.items():
+        for name in entry.over:
+            if name not in names:
+                yield ("marks", mark, "over"), str(unknown("row or system of the table", name, names))
+
+
+def _ids(parts: Iterable[Identified]) -> set[str]:
+    return {part.id for part in parts}
 
 
 def _figure_faults(figure: Figure) -> Iterator[Fault]:
@@ -305,7 +311,7 @@ def _figure_faults(figure: Figure) -> Iterator[Fault]:
 
 
 def _column_faults(table: Table, column: Column) -> Iterator[str]:
-    for part in sorted({*column.mean_of} - {c.id for c in table.columns}):
+    for part in sorted({*column.mean_of} - _ids(table.columns)):
         yield f"averages {part!r}, which the table does not have"
     if column.id in column.mean_of:
         yield "averages itself"
@@ -323,26 +329,27 @@ def _unit_faults(table: Table, place: int) -> Iterator[str]:
     unit = table.columns[place].unit or table.unit
     if table.kind != "results" or unit not in SHARES:
         return
-    values = [parse(row.cells[place]).value for row in table.rows if len(row.cells) > place]
+    values = (parse(row.cells[place]).value for row in table.rows if len(row.cells) > place)
     magnitudes = [abs(value) for value in values if value is not None]
-    if magnitudes and max(magnitudes) > SHARES[unit]:
-        yield f"has the number {max(magnitudes)}, and its unit is {unit}, which ends at {SHARES[unit]}"
-    if unit == "percent" and len(magnitudes) > 1 and 0 < max(magnitudes) <= 1:
+    largest = max(magnitudes, default=0)
+    if largest > SHARES[unit]:
+        yield f"has the number {largest}, and its unit is {unit}, which ends at {SHARES[unit]}"
+    if len(magnitudes) > 1 and 0 < largest <= 1 < SHARES[unit]:
         yield "has no number above 1, but the unit percent. Set `unit: fraction`."
 
 
 def _row_faults(table: Table, row: Row) -> Iterator[str]:
     if len(row.printed(table)) != len(table.columns):
         yield f"has {len(row.cells)} cells, the table has {len(table.columns)} columns"
-    if row.group is not None and row.group not in {g.id for g in table.groups}:
+    if row.group not in {None, *_ids(table.groups)}:
         yield f"names group {row.group!r}, which the table does not have"
-    if row.delta_from is not None and row.delta_from not in {other.id for other in table.rows} - {row.id}:
+    if row.delta_from not in {None, *_ids(table.rows)} - {row.id}:
         yield f"is compared with {row.delta_from!r}, which is not another row of the table"
     if row.recipe and row.not_measurable:
         yield "has both a recipe and `not_measurable`. Keep one of the two."
-    if row.with_ and not (row.recipe or any(column.recipe for column in table.columns)):
+    if row.with_ and not any([row.recipe, *(column.recipe for column in table.columns)]):
         yield "has options, but no recipe for them. Add `recipe` or remove `with`."
-    for column in sorted({*row.roles, *row.grades, *row.measures} - {c.id for c in table.columns}):
+    for column in sorted({*row.roles, *row.grades, *row.measures} - _ids(table.columns)):
         yield f"names column {column!r}, which the table does not have"
     yield from _cell_faults(table, row)
 

@@ -20,7 +20,7 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 class _SafeLoader(Composer, yaml.CSafeLoader):
     """A loader that refuses repeated keys and too many aliases.
 
-    Nodes are composed in Python: libyaml's own composer overflows the stack of deeply nested files.
+    It composes nodes in Python, because libyaml overflows the stack for deeply nested files.
     """
 
     def __init__(self, stream: str):
@@ -60,7 +60,7 @@ def _mistake(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
 
 
 class _TextLoader(_SafeLoader):
-    """A loader that keeps every scalar but null as text."""
+    """A loader that keeps scalars as text, except null."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012
         first: [(tag, form) for tag, form in forms if tag == "tag:yaml.org,2002:null"]
@@ -90,7 +90,7 @@ class Identified(StrictMapping):
 
 
 def repetitions(name: str, items: Sequence[Identified], location: tuple[str | int, ...]) -> Iterator[Fault]:
-    """Yield a fault for each entry with the id of an earlier one."""
+    """Yield a fault for each repeated id."""
     seen: set[str] = set()
     for number, item in enumerate(items):
         if item.id in seen:
@@ -108,11 +108,11 @@ def read(
     """Read a YAML file as ``shape``, a pydantic model or a type such as ``tuple[Reading, ...]``.
 
     Args:
-        faults: further checks, yielding pairs of a location in the document and a reason.
+        faults: further checks of the content.
         as_text: keep numbers and dates as written. YAML reads 24:00:00 as 86400.
 
     Raises:
-        ManifestError: the file is missing, is not YAML, or does not fit. Begins with ``file:line``.
+        ManifestError: the file is missing, is not YAML, or does not fit.
     """
     text = _text(path)
     try:
@@ -149,7 +149,7 @@ def _read_cached(path: Path, text: str, shape: Any, faults: Callable[[Any], Iter
 
 
 def fault_at(path: Path, location: tuple[str | int, ...], reason: str) -> ManifestError:
-    """Return the error for one place of a YAML file, with its line."""
+    """Return the error for one place of a YAML file."""
     place = ".".join(str(part) for part in location) or "top level"
     return ManifestError(f"{path}:{_line(_text(path), location)}: {place}: {reason}")
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, groupby
+from itertools import groupby
 
 from repro.errors import ReproError
 from repro.graph import Node, canonical, walk
@@ -42,8 +42,7 @@ class RecipeGraphs:
         return {node.fingerprint: node for node in walk(map(self.rewritten, self.runs))}
 
     def scored(self, measure: str | None) -> str:
-        """Return the scoring settings of a column with this measure, e.g. "RR@10", as a text that can be
-        compared."""
+        """Return the scoring settings of a column with this measure, e.g. "RR@10", as comparable text."""
         return canonical([self.choices.measured_as.get(measure or "", measure), self.choices.scoring])
 
     def work(self, measure: str | None) -> set[tuple[str, str]]:
@@ -54,7 +53,7 @@ class RecipeGraphs:
 
 @dataclass
 class CellReadings:
-    """The readings of cells, by calling each distinct recipe once with the originals of ``machine``."""
+    """The readings of cells. Each distinct recipe is called once with the originals of ``machine``."""
 
     machine: Machine = field(default_factory=Machine)
     _calls: dict[str, RecipeGraphs] = field(default_factory=dict)
@@ -64,8 +63,7 @@ class CellReadings:
         self._full = scale("full").rewriter()
 
     def of(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
-        """Return a cell's readings by id: the paper's own, then those of another paper if its recipe is
-        used."""
+        """Return a cell's readings by id: the paper's own, then those of another paper's recipe."""
         recipe_readings = self._recipe_readings(cell, {})
         paper_readings, parts = cell.paper.readings, cell.id.split("/")
         places = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
@@ -78,11 +76,10 @@ class CellReadings:
 
     def _ids_by_place(self, source: Paper) -> dict[str, list[str]]:
         if source.name not in self._by_place:
-            by_place: dict[str, list[str]] = {}
+            by_place = self._by_place[source.name] = dict[str, list[str]]()
             for key, reading in source.readings.items():
                 for place in reading.cells:
                     by_place.setdefault(place, []).append(key)
-            self._by_place[source.name] = by_place
         return self._by_place[source.name]
 
     def under_other_choices(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
@@ -95,8 +92,7 @@ class CellReadings:
         return {k: r for k, r in other_readings.items() if k not in default_readings}
 
     def weighed(self, cell: Cell) -> list[tuple[Reading, str]]:
-        """Return pairs of a reading of the cell and the first part of the work that it changes (one of
-        ``PARTS``, e.g. "fine-tuning"), in the order of the parts."""
+        """Return each reading of the cell with the first of ``PARTS`` that it changes, in their order."""
         parts = [(reading, self._first_changed(cell, reading)) for reading in self.of(cell).values()]
         return sorted(parts, key=lambda pair: (PARTS.index(pair[1]), KINDS.index(pair[0].kind)))
 
@@ -113,8 +109,7 @@ class CellReadings:
         return graphs.work(cell.column.measure) if graphs else set()
 
     def made(self, cell: Cell | ShownExhibit, overrides: Mapping[str, str]) -> RecipeGraphs | None:
-        """Return the recipe's graphs for the first of the cell's datasets, with the choices ``overrides``.
-        None without a recipe."""
+        """Return the recipe's graphs for the cell's first dataset, or None without a recipe."""
         measured_cell, identifier = next(_datasets(cell), (None, ""))
         if measured_cell is None:
             return None
@@ -138,22 +133,21 @@ class CellReadings:
         return list({node.fingerprint: node for node in nodes}.values())
 
     def places(self, source: Paper) -> dict[str, list[str]]:
-        """Return reading id -> the rows of the paper that depend on it, or single cells where only some cells
-        of a row do."""
-        places: dict[str, list[str]] = {}
+        """Return reading id -> the paper's rows that depend on it, or cells where not all of a row do."""
+        of_recipes: dict[str, list[str]] = {}
         for place, cells in _rows(source):
-            by_cell = {cell.id: self._recipe_readings(cell, {}) for cell in cells}
-            for identifier in dict.fromkeys(chain.from_iterable(by_cell.values())):
-                ids = [cell for cell, readings in by_cell.items() if identifier in readings]
-                places.setdefault(identifier, []).extend([place] if len(ids) == len(cells) else ids)
-        prefix = f"{source.name}/"
-        named_cells = {
-            k: [cell for cell in r.cells if cell.startswith(prefix)] for k, r in source.readings.items()
-        }
-        reading_ids = [
-            k for k in named_cells if named_cells[k] or k in places or k not in source.shared_readings
-        ]
-        return {k: [*places.get(k, ()), *named_cells[k]] for k in reading_ids}
+            by_reading: dict[str, list[str]] = {}
+            for cell in cells:
+                for identifier in self._recipe_readings(cell, {}):
+                    by_reading.setdefault(identifier, []).append(cell.id)
+            for identifier, ids in by_reading.items():
+                of_recipes.setdefault(identifier, []).extend([place] if len(ids) == len(cells) else ids)
+        places: dict[str, list[str]] = {}
+        for key, reading in source.readings.items():
+            named_cells = [cell for cell in reading.cells if cell.startswith(f"{source.name}/")]
+            if named_cells or key in of_recipes or key not in source.shared_readings:
+                places[key] = [*of_recipes.get(key, ()), *named_cells]
+        return places
 
     def _recipe_readings(self, cell: Cell | ShownExhibit, overrides: Mapping[str, str]) -> dict[str, Reading]:
         readings: dict[str, Reading] = {}
@@ -165,31 +159,28 @@ class CellReadings:
         path = recipe_path(cell)
         key = canonical([path, cell.paper.name, identifier, cell.options, overrides])
         if key not in self._calls:
-            result, choices = call_recipe(
-                cell, identifier, overrides, machine=self.machine, originals_only=True
-            )
+            machine = self.machine
+            result, choices = call_recipe(cell, identifier, overrides, machine=machine, originals_only=True)
             runs = result.all if isinstance(result, Runs) else (result,)
-            self._calls[key] = RecipeGraphs(runs, choices, lambda node: self._full(self.machine.shared(node)))
+            self._calls[key] = RecipeGraphs(runs, choices, lambda node: self._full(machine.shared(node)))
         return self._calls[key]
 
 
 def _rows(source: Paper) -> Iterator[tuple[str, list[Cell] | list[ShownExhibit]]]:
-    cells = every_cell(source)
-    for row, row_cells in groupby(cells, key=lambda c: c.id.rpartition("/")[0]):
+    for row, row_cells in groupby(every_cell(source), key=lambda c: c.id.rpartition("/")[0]):
         yield row, list(row_cells)
     for exhibit in exhibits((source.name,), ()):
         yield exhibit.id, [exhibit]
 
 
 def _datasets(cell: Cell | ShownExhibit) -> Iterator[tuple[Cell | ShownExhibit, str]]:
-    """Yield each dataset that a cell needs, with the cell measured on it. An average yields those of its
-    parts."""
+    """Yield each dataset that a cell needs, with the cell measured on it, e.g. a part of an average."""
     if isinstance(cell, ShownExhibit):
         yield cell, cell.exhibit.dataset or ""
     elif cell.recipe and cell.column.dataset:
         for member in dataset(cell.column.dataset).members or (cell.column.dataset,):
             yield cell, member
     else:
-        row = (c for c in cells_of(cell.paper, (cell.table,)) if c.row.id == cell.row.id)
-        for part in (c for c in row if c.column.id in cell.column.mean_of):
-            yield from _datasets(part)
+        for part in cells_of(cell.paper, (cell.table,)):
+            if part.row.id == cell.row.id and part.column.id in cell.column.mean_of:
+                yield from _datasets(part)

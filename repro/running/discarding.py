@@ -1,11 +1,9 @@
-"""The disk space of a run: artefacts that are discarded after their last use, and room for the next
-artefact.
+"""The disk space of a run: artefacts that are discarded after their last use, and those to keep.
 
-The peak of a plan is simulated stage by stage, including discarded artefacts. The module also collects the
-fingerprints that a manifest, a record or a test between rows needs, which `repro store gc` keeps.
+The peak of a plan is simulated stage by stage. `repro store gc` keeps what a manifest, a record or a
+significance test needs.
 """
 
-import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -13,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from repro.errors import UsageError, check_known
-from repro.graph import Node, canonical
-from repro.machine.system import size_in_words
+from repro.graph import Node, canonical, readers
+from repro.machine.system import disk_free, size_in_words
 from repro.manifest.cells import exhibits, numeric_cells, select
 from repro.manifest.papers import Paper
 from repro.progress import Progress
@@ -30,8 +28,7 @@ from repro.store.disk import size_on_disk
 from repro.store.notes import Lineage
 from repro.store.results import Record
 
-# What `--discard` takes, and the stages whose artefacts go. Rankings that are scored stay in any case, as
-# tests between rows read them again.
+# value of `--discard` -> stages. Scored rankings stay, as significance tests read them again.
 DISCARDABLE: Mapping[str, tuple[str, ...]] = {
     "vectors": (*ENCODINGS, "encode_by_library"),
     "runs": ("search", "search_views", "bm25", "rerank"),
@@ -49,12 +46,9 @@ def discarded_stages(kinds: Iterable[str]) -> frozenset[str]:
 
 
 class Consumers:
-    """The remaining readers of each artefact of ``stages`` that may be discarded. Requested ``ends`` are
-    kept.
+    """The remaining readers of each artefact of ``stages`` that may be discarded, without ``ends``.
 
-    Args:
-        needed: the nodes to run.
-        stored: fingerprints of stored nodes.
+    ``needed`` are the nodes to run, ``stored`` the fingerprints of stored ones.
     """
 
     def __init__(
@@ -68,11 +62,8 @@ class Consumers:
         kept_ids = {end.fingerprint for end in ends}
         kept_ids |= {p.fingerprint for node in nodes if node.stage == SCORING for p in node.parents()}
         self._nodes = {n.fingerprint: n for n in nodes if n.stage in stages and n.fingerprint not in kept_ids}
-        self._left: dict[str, set[str]] = {fingerprint: set() for fingerprint in self._nodes}
-        for node in needed:
-            for parent in node.parents():
-                if parent.fingerprint in self._left:
-                    self._left[parent.fingerprint].add(node.fingerprint)
+        by_input = readers(needed)
+        self._left = {one: {node.fingerprint for node in by_input.get(one, ())} for one in self._nodes}
         self._there = self._left.keys() & set(stored)
         self._place = {fingerprint: place for place, fingerprint in enumerate(self._nodes)}
         self._free = {fingerprint for fingerprint in self._there if not self._left[fingerprint]}
@@ -98,12 +89,7 @@ class Consumers:
 
 def readers_first(needed: Sequence[Node], stages: frozenset[str]) -> list[Node]:
     """Return the nodes, inputs first, with all readers of a large artefact right after it."""
-    readers: dict[str, list[Node]] = {}
-    for node in needed:
-        for parent in node.parents():
-            if parent.stage in stages and parent.params.get("kind") != "queries":
-                readers.setdefault(parent.fingerprint, []).append(node)
-    fingerprints = {node.fingerprint for node in needed}
+    by_input, fingerprints = readers(needed), {node.fingerprint for node in needed}
     order: dict[str, Node] = {}
     queue: list[Node] = []
 
@@ -113,7 +99,8 @@ def readers_first(needed: Sequence[Node], stages: frozenset[str]) -> list[Node]:
         for parent in node.parents():
             place(parent)
         order[node.fingerprint] = node
-        queue.extend(readers.get(node.fingerprint, ()))
+        if node.stage in stages and node.params.get("kind") != "queries":
+            queue.extend(by_input.get(node.fingerprint, ()))
 
     for node in needed:
         place(node)
@@ -141,9 +128,7 @@ def levels(
 ) -> list[MemoryLevel]:
     """Simulate the nodes in this order and return the bytes at each. ``consumers`` is used up.
 
-    Args:
-        sizes: bytes of a node's artefact, and further bytes while it is made.
-        before: bytes that are already stored.
+    ``sizes`` returns the bytes of an artefact and further ones while it is made. ``before`` are stored.
     """
 
     def discard_free() -> tuple[Node, ...]:
@@ -174,9 +159,7 @@ class DiskRoom:
 
     Attributes:
         announcement: the file that announces this run to other processes.
-        most: maximum bytes of the store. None for the limit of the file system.
-        discard: kinds of artefacts discarded after use, e.g. `("vectors",)`.
-        may_discard: whether the user can request more kinds.
+        most, discard, may_discard: ``max_disk``, ``discard`` and ``may_discard`` of ``Options``.
         waiting: returns fingerprints of artefacts that other requests will read.
     """
 
@@ -203,8 +186,8 @@ class DiskRoom:
         self.let_go()
 
     def lacking(self, node: Node, beside: Iterable[Node] = ()) -> Obstacle | None:
-        """Return an obstacle if a node's artefact does not fit on the disk together with those of ``beside``,
-        which are made at the same time."""
+        """Return an obstacle if a node's artefact does not fit on the disk while those of ``beside`` are
+        made."""
         size = self._remaining_bytes(node)
         reserved_bytes = sum(map(self._remaining_bytes, beside))
         free_bytes, place = self._free_space()
@@ -221,7 +204,7 @@ class DiskRoom:
         return max(0.0, (cost.stored or 0.0) + cost.beside - size_on_disk(self.store.partial(node)))
 
     def _free_space(self) -> tuple[float, str]:
-        free = shutil.disk_usage(self.store.root).free
+        free = disk_free(self.store.root)
         if self.most is None:
             return free, f"the file system of {self.store.root} has"
         allowance = self.most - size_on_disk(self.store.root)
@@ -253,11 +236,8 @@ def kept_artefacts(
     *,
     undescribed: Iterable[str] = (),
 ) -> KeptArtefacts:
-    """Return the fingerprints to keep for these papers at these scales.
-
-    These are the nodes of cells, exhibits and records, the significance tests between them, and artefacts
-    with absent sources, as their fingerprints cannot be computed. For ``undescribed`` scales (users' scales
-    without their files), only nodes of records are kept.
+    """Return the fingerprints of cells, exhibits, records, the significance tests between them, and
+    artefacts with absent sources. Of ``undescribed`` scales (users' without their files), only records count.
     """
     plans: list[Plan] = []
     recorded_ids, notices = _recorded_fingerprints(papers, undescribed, workspace)
@@ -307,17 +287,14 @@ def _stored_vectors(plan: Plan) -> list[Node]:
 
 
 def _recorded_fingerprints(papers, names: Iterable[str], workspace: Workspace) -> tuple[set[str], list[str]]:
-    fingerprints, notices = set(), []
-    for name, paper in product(sorted(names), papers):
-        fingerprints |= {record.fingerprint for record in workspace.results.read(name, paper.name)}
-    for name in sorted(names):
-        notices.append(f"scale {name}: only artefacts of records are kept, use --scale FILE to keep all")
-    return fingerprints, notices
+    names = sorted(names)
+    records = (r for name, paper in product(names, papers) for r in workspace.results.read(name, paper.name))
+    notice = "only artefacts of records are kept, use --scale FILE to keep all"
+    return {record.fingerprint for record in records}, [f"scale {name}: {notice}" for name in names]
 
 
 def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:
-    """Map each pair (seed, non-default readings) to the ids of the cells measured with it. Skips default and
-    imported measurements."""
+    """Map (seed, non-default readings) to the ids of the cells measured with them."""
     variants: dict[tuple, set[str]] = {}
     for record in records:
         readings = tuple(sorted((k, v) for k, v in record.readings.items() if k not in record.substitutes))

@@ -32,10 +32,9 @@ class Measurement:
     """The evaluations that measure one cell with one seed.
 
     Attributes:
-        groups: the cell's value is the highest mean of a group. A group has several evaluations if a dataset
-            has members or a recipe returns several runs.
+        groups: the cell's value is the highest mean of a group of evaluations.
         measure: e.g. "RR@10". A reading may replace that of the column.
-        departures: readings with a choice other than the default that changes something here.
+        departures: effective choices of readings other than the default.
         substitutes: readings without their original data, and the reasons.
     """
 
@@ -58,8 +57,7 @@ class Measurement:
 
     @property
     def cut_at(self) -> int | None:
-        """The run's documents per query if the measure has a deeper cutoff, e.g. 100 for "R@1000". None
-        otherwise."""
+        """The run's documents per query if the measure has a deeper cutoff, e.g. 100 for "R@1000"."""
         return None if self.cell.column.kind in COMPUTED else cut_at(self.runs, self.measure)
 
     @cached_property
@@ -176,8 +174,7 @@ class MeasurementBuilder:
         substitutes: Mapping[str, str],
         identity: Callable[["MeasurementBuilder"], Any],
     ) -> dict[str, str]:
-        """Return the departures without the user's choices that do not change ``identity``. They are tried
-        one by one."""
+        """Return the departures without those choices of the user that do not change ``identity``."""
         target, overrides = identity(self) if departures else None, dict(self.overrides)
         for reading in sorted(departures.keys() & self.overrides.keys() - substitutes.keys()):
             candidate = {key: choice for key, choice in overrides.items() if key != reading}
@@ -190,18 +187,15 @@ class MeasurementBuilder:
         return {reading: choice for reading, choice in departures.items() if reading not in dropped_ids}
 
     def _but(self, overrides: dict[str, str]) -> "MeasurementBuilder":
-        return self._with_fewer.setdefault(
-            canonical(overrides),
-            MeasurementBuilder(self.scale, self.machine, overrides, _with_fewer=self._with_fewer),
-        )
+        builder = MeasurementBuilder(self.scale, self.machine, overrides, _with_fewer=self._with_fewer)
+        return self._with_fewer.setdefault(canonical(overrides), builder)
 
     def asked_for(self) -> set[str]:
         """Return every reading that a recipe used."""
         return {identifier for _, choices in self._calls.values() for identifier in choices.used}
 
     def in_full_precision(self) -> dict[str, str]:
-        """Return reading -> choice in full precision, for readings whose current choice needs half
-        precision."""
+        """Return reading -> choice in full precision, for choices that need half precision."""
         precise_choices: dict[str, str] = {}
         for _, choices in self._calls.values():
 
@@ -233,10 +227,9 @@ class MeasurementBuilder:
     ) -> tuple[Node | Runs, Choices]:
         key = canonical([recipe_path(cell), cell.paper.name, identifier, seed, cell.options])
         if key not in self._calls:
-            request = identifier, self.overrides, seed
-            self._calls[key] = call_recipe(
-                cell, *request, machine=self.machine, originals_only=self.scale.has_originals
-            )
+            has_originals, request = self.scale.has_originals, (identifier, self.overrides, seed)
+            call = call_recipe(cell, *request, machine=self.machine, originals_only=has_originals)
+            self._calls[key] = call
             self.machine.stand_ins.update(self._calls[key][1].missing)
         return self._calls[key]
 
@@ -290,8 +283,7 @@ def depth_of(run: Node) -> float:
 
 
 def cut_at(runs: Iterable[Node], measure: str) -> int | None:
-    """Return the depth of the shortest run if the measure, e.g. "R@1000", has a deeper cutoff. None
-    otherwise."""
+    """Return the depth of the shortest run if the measure, e.g. "R@1000", has a deeper cutoff."""
     depth = min(map(depth_of, runs), default=math.inf)
     return int(depth) if looks_deeper(measure, depth) else None
 
@@ -307,11 +299,9 @@ RULES = ("ignore_identical_ids", "judgements")
 
 
 def import_of(cell: Cell, made: Measurement | None, machine: Machine, file: Mapping[str, str]) -> Measurement:
-    """Return the measurement of a cell by an imported run, without readings.
+    """Return the measurement of a cell by an imported run, scored as ``made`` by the cell's recipe, if any.
 
-    Args:
-        made: the measurement by the cell's own recipe, if any.
-        file: sha256 of the run and, to read it, its name and path (``source``).
+    ``file`` has the sha256 of the run and, to read it, its name and path (``source``).
     """
     entry, measure = _catalogued(cell)
     run = Node("imported_run", {"dataset": entry.id, **file})

@@ -44,10 +44,9 @@ class Plan:
 
     def of_table(self, paper: str, table: str) -> Plan:
         """Return the plan of one table's measurements alone."""
-        measurements = [
-            m for m in self.measurements if (m.cell.paper.name, m.cell.table.id) == (paper, table)
-        ]
-        return replace(self, measurements=measurements)
+        place = paper, table
+        own = [m for m in self.measurements if (m.cell.paper.name, m.cell.table.id) == place]
+        return replace(self, measurements=own)
 
     def split(self, by: str) -> dict[str, Plan]:
         """Return the plan of each ``paper``, ``table`` or ``row`` alone, in order."""
@@ -89,27 +88,21 @@ class Plan:
     def obstacles(self, node: Node) -> list[Obstacle]:
         """Return the obstacles of the node and of its inputs that are not stored."""
         obstacles: dict[Obstacle, None] = {}
-        seen: set[str] = set()
-
-        def visit(node: Node) -> None:
-            if node.fingerprint in seen or self.states.get(node.fingerprint) == "stored":
-                return
-            seen.add(node.fingerprint)  # what rows share is reached by many ways
-            if obstacle := self.machine.obstacles.get(node.fingerprint):
-                obstacles.setdefault(obstacle)
-            for parent in node.parents():
-                visit(parent)
-
-        visit(node)
+        seen, pending = set[str](), [node]
+        while pending:
+            each = pending.pop()
+            if each.fingerprint not in seen and self.states.get(each.fingerprint) != "stored":
+                seen.add(each.fingerprint)  # what rows share is reached by many ways
+                if obstacle := self.machine.obstacles.get(each.fingerprint):
+                    obstacles.setdefault(obstacle)
+                pending += reversed(each.parents())
         return list(obstacles)
 
     @property
     def lacking(self) -> NodeObstacles:
         """The obstacles of the nodes to run, after a look at the store."""
-        obstacles = self.machine.obstacles
-        return distinct_obstacles(
-            obstacles[n.fingerprint] for n in self.needed() if n.fingerprint in obstacles
-        )
+        obstacles = (self.machine.obstacles.get(node.fingerprint) for node in self.needed())
+        return distinct_obstacles(filter(None, obstacles))
 
 
 def plan(
@@ -121,8 +114,7 @@ def plan(
     overrides: Mapping[str, str] | None = None,
     exhibits: Sequence[ShownExhibit] = (),
 ) -> Plan:
-    """Return the plan of cells and exhibits. Calls every distinct recipe once and rewrites its graph for the
-    scale and this machine.
+    """Return the plan of cells and exhibits at a scale on this machine. Calls every distinct recipe once.
 
     ``overrides`` maps readings to choices. Without ``seeds`` each paper's own seed is used.
 

@@ -1,7 +1,5 @@
 """The code, libraries and commit of artefacts, and artefacts made by other code than the current one."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -18,6 +16,8 @@ from repro.machine.code_digest import code
 from repro.running.plan import Plan
 from repro.store import Store
 from repro.store.results import join_codes
+from repro.store.seal import damage
+from repro.store.underway import awaited_inputs, one_at_a_time
 
 PRESENT = ("stored", "damaged")
 JOINED_BY = " and "  # between digests of several versions of the code
@@ -27,10 +27,8 @@ EQUAL_CODE = "code.yaml"
 
 
 def made_by(node: Node) -> dict[str, Any]:
-    """Return facts about an artefact made now. They are not part of its identity.
-
-    ``entries`` are the modules of the stage and of its objective or view. ``code`` is the digest of their
-    import closure, ``modules`` has a digest of each module in it, ``libraries`` the versions of e.g. torch.
+    """Return facts about an artefact made now, which are not part of its identity: ``entries`` (modules of
+    the stage and its objective or view), ``code`` and ``modules`` of their import closure, ``libraries``.
     """
     code_here = code(*entries(node))
     facts = {"code": code_here.digest, "modules": dict(code_here.modules), "entries": list(entries(node))}
@@ -41,8 +39,7 @@ def made_by(node: Node) -> dict[str, Any]:
 def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str] | None:
     """Return the modules and libraries that made an artefact and differ here. None if facts lack them.
 
-    Code that results/code.yaml declares equal does not differ. ``node`` gives the current entries instead of
-    the recorded ones.
+    Code that results/code.yaml declares equal does not differ. ``node`` gives the current entries.
     """
     try:
         digests, modules = str(facts["code"]).split(JOINED_BY), dict(facts.get("modules", {}))
@@ -83,8 +80,9 @@ class Makers:
         """Return the digest of a node's rows. Empty if it is not stored or not recorded."""
         if node.fingerprint not in self._rows:
             is_stored = self.store.state(node) == "stored"
-            digest = self.store.record(node)["facts"].get("rows", "") if is_stored else ""
-            self._rows[node.fingerprint] = digest
+            self._rows[node.fingerprint] = (
+                self.store.record(node)["facts"].get("rows", "") if is_stored else ""
+            )
         return self._rows[node.fingerprint]
 
     def _of(self, node: Node) -> tuple[frozenset[str], frozenset[str]]:
@@ -133,8 +131,8 @@ class Origins:
 
     Attributes:
         total: number of checked artefacts.
-        other: artefact -> its modules and libraries that differ from the current ones.
         parents: artefact -> the artefacts that it was made from.
+        other: artefact -> its modules and libraries that differ from the current ones.
         unknown: artefacts without a record of their code.
         from_others: artefacts with inputs that were since rebuilt with other content.
         environments: libraries and kernels, in the form of a record's ``environment``.
@@ -151,9 +149,9 @@ class Origins:
         self, fingerprint: str, facts: Mapping[str, Any], inputs: Mapping[str, str], node: Node | None = None
     ) -> None:
         """Check one artefact's facts. ``inputs`` are the current contents of its stored inputs."""
-        self.total += 1
-        self.parents[fingerprint] = tuple(facts.get("inputs", inputs))
         recorded_inputs = facts.get("inputs", inputs)  # older artefacts lack them
+        self.total += 1
+        self.parents[fingerprint] = tuple(recorded_inputs)
         if any(recorded_inputs.get(one) != content for one, content in inputs.items()):
             self.from_others.add(fingerprint)
         self.environments[fingerprint] = {
@@ -200,11 +198,6 @@ class Origins:
         return f"{', '.join(parts)} ({REMEDY})" if self.other or self.unknown or self.from_others else ""
 
 
-def _known_contents(nodes: Sequence[Node], store: Store, read: dict[str, str]) -> dict[str, str]:
-    read |= store.contents(node for node in nodes if node.fingerprint not in read)
-    return {node.fingerprint: read[node.fingerprint] for node in nodes if node.fingerprint in read}
-
-
 def origins(plan: Plan, store: Store) -> Origins:
     """Return the origins of the plan's stored artefacts."""
     result = Origins()
@@ -214,7 +207,8 @@ def origins(plan: Plan, store: Store) -> Origins:
         parents = tuple(fingerprint for p in node.parents() for fingerprint in nearest[p.fingerprint])
         if plan.states.get(node.fingerprint) == "stored":
             inputs = [p for p in node.parents() if plan.states.get(p.fingerprint) == "stored"]
-            known = _known_contents(inputs, store, contents)
+            contents |= store.contents(p for p in inputs if p.fingerprint not in contents)
+            known = {one: contents[one] for one in (p.fingerprint for p in inputs) if one in contents}
             result.add(node.fingerprint, store.record(node).get("facts", {}), known, node)
             result.parents[node.fingerprint], parents = parents, (node.fingerprint,)
         nearest[node.fingerprint] = parents  # or its nearest stored inputs
@@ -222,47 +216,37 @@ def origins(plan: Plan, store: Store) -> Origins:
 
 
 def made_otherwise(plan: Plan, store: Store) -> list[Node]:
-    """Return stored nodes of other code or inputs, and those made from them, without imported runs.
-
-    Raises BlockedError if a node cannot be made again on this machine.
-    """
+    """Return stored nodes of other code or inputs, and those made from them, without imported runs. Raises
+    BlockedError if one cannot be made again on this machine."""
     origin = origins(plan, store)
     return _with_what_is_made_from({*origin.other, *origin.unknown, *origin.from_others}, plan)
 
 
 def damaged(plan: Plan, store: Store) -> list[Node]:
     """Return damaged nodes, checked byte by byte, and those made from them. Raises BlockedError."""
-    from repro.store.seal import damage
-
     present = (n for n in plan.nodes if plan.states[n.fingerprint] in PRESENT)
     faulty = {n.fingerprint for n in present if damage(store.path(n), store.progress)}
     return _with_what_is_made_from(faulty, plan)
 
 
 def _with_what_is_made_from(others: set[str], plan: Plan) -> list[Node]:
-    stale = _stale_fingerprints(others, plan)
-    stale_nodes = [n for n in plan.nodes if n.fingerprint in stale and plan.states[n.fingerprint] in PRESENT]
+    stale, stale_nodes = set[str](), []
+    for node in plan.nodes:
+        is_other = node.fingerprint in others and node.stage != "imported_run"
+        if is_other or any(p.fingerprint in stale for p in node.parents()):
+            stale.add(node.fingerprint)
+            if plan.states[node.fingerprint] in PRESENT:
+                stale_nodes.append(node)
     for node in stale_nodes:
         if obstacle := plan.machine.obstacles.get(node.fingerprint):
             raise BlockedError(f"{node} cannot be made again here: {obstacle.cause}", obstacle.remedy)
     return stale_nodes
 
 
-def _stale_fingerprints(others: set[str], plan: Plan) -> set[str]:
-    stale = set[str]()
-    for node in plan.nodes:
-        is_other = node.fingerprint in others and node.stage != "imported_run"
-        if is_other or any(p.fingerprint in stale for p in node.parents()):
-            stale.add(node.fingerprint)
-    return stale
-
-
 def discard(nodes: Sequence[Node], store: Store) -> None:
     """Discard artefacts, all or none. Raises StoreError if a running process needs one."""
     if not nodes:
         return
-    from repro.store.underway import awaited_inputs, one_at_a_time
-
     with one_at_a_time(store.root):
         read_fingerprints = awaited_inputs(store.root)
         used_nodes = [node for node in nodes if node.fingerprint in read_fingerprints]
@@ -281,8 +265,7 @@ def equal_code() -> dict[str, dict[str, Any]]:
 
 
 def on_record(digest: str) -> str:
-    """Return the digest under which records have this code: another one if code.yaml declares the two equal,
-    otherwise ``digest``."""
+    """Return the digest of equal code that records have by code.yaml, otherwise ``digest``."""
     return _recorded_by_digest().get(digest, digest)
 
 

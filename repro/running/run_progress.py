@@ -9,15 +9,14 @@ from pathlib import Path
 from statistics import median_low
 
 from repro.errors import StoreError
-from repro.graph import Node, walk
+from repro.graph import Node, each_node, walk
 from repro.progress import OverallProgress, Progress, span
 from repro.running.cost.work import work
 from repro.running.plan import Plan
 from repro.running.requirements import Machine
 from repro.store import Store
 
-# inputs that determine a node's collection, the first one counts
-ABOUT = (
+ABOUT = (  # inputs that determine a node's collection, the first one counts
     *("qrels", "queries", "texts", "corpus", "tokens", "tokenizer", "training_set", "training_sets"),
     *("run", "runs", "scores", "passages", "index"),
 )
@@ -32,11 +31,10 @@ def work_of(node: Node) -> str:
     """Describe a node, e.g. "finetune contrastive on tiny/passage/train, 250 steps"."""
     objective = node.params.get("objective", {}).get("name")
     kind = node.params.get("kind")
-    words = " ".join(word for word in (node.stage, objective, kind) if word)
-    subject = " and ".join(collections(node)[:1]) or node.params.get("name", "")
-    return ", ".join(
-        filter(None, [f"{words} {'of' if kind else 'on'} {subject}" if subject else words, *_sizes(node)])
-    )
+    words = " ".join(filter(None, (node.stage, objective, kind)))
+    if subject := next(iter(collections(node)), node.params.get("name")):
+        words += f" {'of' if kind else 'on'} {subject}"
+    return ", ".join([words, *_sizes(node)])
 
 
 def _sizes(node: Node) -> Iterable[str]:
@@ -52,8 +50,7 @@ def collections(node: Node) -> list[str]:
     if "dataset" in node.params:
         return [node.params["dataset"]]
     value = next((node.inputs[name] for name in ABOUT if name in node.inputs), ())
-    parents = value if isinstance(value, tuple) else (value,)
-    return list(dict.fromkeys(id for parent in parents for id in collections(parent)))
+    return list(dict.fromkeys(id for parent in each_node(value) for id in collections(parent)))
 
 
 @dataclass(frozen=True)
@@ -69,10 +66,8 @@ def places(plan: Plan) -> dict[str, list[Place]]:
     """Return fingerprint -> the rows of tables and the exhibits that need the node."""
     ends: dict[Place, list[Node]] = {}
     for m in plan.measurements:
-        row = m.cell.row
-        ends.setdefault(Place(f"{m.cell.paper.name}/{m.cell.table.id}", row.id, row.system), []).extend(
-            m.parts
-        )
+        place = Place(f"{m.cell.paper.name}/{m.cell.table.id}", m.cell.row.id, m.cell.row.system)
+        ends.setdefault(place, []).extend(m.parts)
     for item, node in plan.exhibits.items():
         name = item.exhibit.id
         ends.setdefault(Place(f"{item.paper.name}/{item.owner}", name, name), []).append(node)
@@ -96,13 +91,10 @@ def describe_rows(places: Sequence[Place]) -> str:
 
 
 class RunProgress:
-    """Shows the running stages, the finished rows of tables and the time left.
+    """Shows the running stages, the finished rows of tables (``places``) and the time left.
 
-    Args:
-        known: further nodes. Stored ones provide the time of similar nodes.
-        places: fingerprint -> rows that need the node, may be empty.
-        beside: the number of nodes that run at the same time.
-        apart: whether each node runs in its own process, so that its time includes the start of the process.
+    Stored nodes of ``known`` provide times. ``beside`` nodes run at the same time. ``apart`` says whether
+    each node's time includes the start of a process.
     """
 
     def __init__(
@@ -198,8 +190,7 @@ def _unhindered(nodes: Iterable[Node], hindered: Collection[str]) -> dict[str, N
 class Pace:
     """Seconds of finished nodes, by stage and objective.
 
-    The estimate of a node is the lower median time of the finished nodes of its stage, and of its objective
-    if there are any, that are nearest in operations. It is scaled by operations if these are known.
+    A node's estimate is the lower median of the finished nodes nearest in operations, scaled by operations.
     """
 
     _seconds: dict[tuple[str, ...], dict[float, list[float]]] = field(default_factory=dict)

@@ -4,18 +4,17 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from repro.errors import BlockedError, ReproError, StageError, StoreError, UsageError
+from repro.errors import BlockedError, ReproError, StageError, UsageError
 from repro.graph import Node, walk
 from repro.progress import Progress
 from repro.running.discarding import Consumers, DiskRoom, discarded_stages, readers_first
 from repro.running.plan import Plan
 from repro.running.requirements import Machine, Obstacle
-from repro.store import Store, notes, underway
+from repro.store import Store, notes, refusal, underway
 from repro.store.notes import Lineage
 from repro.store.seal import damage
 
-# Cheap stages with inputs at hand
-MADE_AGAIN = ("compare", "imported_run")
+MADE_AGAIN = ("compare", "imported_run")  # cheap stages
 
 
 @dataclass(frozen=True)
@@ -25,12 +24,12 @@ class Options:
     Attributes:
         jobs: stages at once. None for as many as fit, or as a profile sets.
         gpus_per_stage: of a training or an encoding, with one process each.
-        profile: Snakemake's, a folder or a name. None for jobs on this machine.
+        profile: Snakemake's. None for jobs on this machine.
         gpu: the GPU that Snakemake's hours are for, e.g. "h100".
-        discard: kinds of artefacts to remove when the plan no longer reads them.
+        discard: kinds of artefacts to remove after their last use, e.g. `("vectors",)`.
         may_discard: whether the user can request more kinds.
         max_disk: maximum bytes of the store. None for the limit of the file system.
-        shards: jobs of Snakemake that share the blocks of one stage, e.g. an encoding or a search.
+        shards: jobs of Snakemake that share the blocks of one stage.
     """
 
     jobs: int | None = None
@@ -51,8 +50,7 @@ class Options:
 
 @dataclass
 class Outcome:
-    """The nodes that this invocation ran, the errors of ``failed`` nodes, and the obstacles of ``blocked``
-    nodes. A node with a failed or blocked input counts as such itself."""
+    """The nodes that this invocation ran, and the errors and obstacles of others and those that need them."""
 
     run: list[Node] = field(default_factory=list)
     failed: dict[str, ReproError] = field(default_factory=dict)
@@ -81,8 +79,7 @@ Engine = Callable[[Plan, Store, Progress, Options], Outcome]
 def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
     """Return the nodes to run so that the store holds ``ends``, inputs first, and register all nodes.
 
-    Stored nodes, and nodes needed only by them, are not run. A damaged artefact is discarded if its stage is
-    one of ``MADE_AGAIN``. Raises StoreError otherwise.
+    Raises StoreError for a damaged artefact unless its stage is one of ``MADE_AGAIN``.
     """
     ends = list(ends)
     nodes = walk(ends)
@@ -126,8 +123,7 @@ def _awaited_fingerprints(store: Store, *, since: int) -> set[str]:
 
 
 def held_back(node: Node, machine: Machine, outcome: Outcome, obstacle: Obstacle | None = None) -> bool:
-    """Return whether a node cannot run, because of an obstacle or a failed or blocked input. Adds such a node
-    to ``outcome``."""
+    """Return whether a node cannot run, by an obstacle or an input. Adds such a node to ``outcome``."""
     if obstacle:
         machine.obstacles[node.fingerprint] = obstacle
     errors = [outcome.failed[p.fingerprint] for p in node.parents() if p.fingerprint in outcome.failed]
@@ -148,8 +144,6 @@ def _state(node: Node, store: Store) -> str:
     if state != "damaged":
         return state
     if node.stage not in MADE_AGAIN:
-        faults = ", ".join(damage(store.path(node)))
-        remedy = "`repro store verify --rebuild` removes it, `repro run --rebuild damaged` builds it again"
-        raise StoreError(f"artefact {node} is damaged: {faults} ({remedy})")
+        raise refusal(node, damage(store.path(node)))
     store.discard(node)
     return "missing"

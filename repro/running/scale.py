@@ -1,49 +1,32 @@
 """Scales, e.g. "tiny", rewrite finished graphs for other costs. Recipes are independent of them."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repro.errors import check_known
 from repro.graph import Node, rewrite
+from repro.progress import Progress
 from repro.retrieval import recipe
 from repro.retrieval.datasets.catalog import catalog, highest_grade
 from repro.retrieval.datasets.catalog import dataset as catalogued
 from repro.retrieval.evaluation.measures import is_defined
 from repro.retrieval.training.declaration import declared
 from repro.running import scale_facts
-from repro.running.scale_facts import (
-    Backbone,
-    ObjectiveSettings,
-    Proportion,
-    RateFactor,
-    RowLimits,
-    ScaleFacts,
-    drawn_anew,
-    random_backbone,
-    trained_backbone,
-)
+from repro.running.scale_facts import ObjectiveSettings, ScaleFacts
 from repro.stage_table import STAGES, check_numbers
-
-if TYPE_CHECKING:
-    from repro.progress import Progress
 
 HIDDEN_SIZE = 768  # of the papers' backbones
 
 
 @dataclass(frozen=True)
 class Scale:
-    """A named rewriting of graphs, e.g. "tiny".
+    """A named rewriting of graphs, e.g. "tiny", by ``facts`` that include inherited ones.
 
-    Attributes:
-        facts: settings, including those inherited by ``like``.
-        lineage: its name, the name of the scale it is like, and so on.
-        by_user: whether a user's file defines it.
+    ``lineage`` has its name, that of the scale it is like, and so on. A user's file is ``by_user``.
     """
 
     name: str
@@ -99,7 +82,7 @@ class Scale:
             return lambda node: rewrite(node, self._stood_for, cache)
 
         def rewrite_node(node: Node) -> Node:
-            limits = RowLimits.of(self.facts.first, node)
+            limits = scale_facts.RowLimits.of(self.facts.first, node)
             return rewrite(node, lambda each: limits.taken(self._at_own_costs(each)), cache)
 
         return rewrite_node
@@ -131,17 +114,18 @@ class Scale:
         check_numbers(node.params)
         if node.stage == "backbone":
             if node.params.get("weights") == "random":
-                return drawn_anew(self._blank, node.params["seed"], node.params.get("layers"))
+                return scale_facts.drawn_anew(self._blank, node.params["seed"], node.params.get("layers"))
             return node.input("stand_in") if "stand_in" in node.inputs else self._backbone
         if node.stage == "released" and "stand_in" in node.inputs:
             return node.input("stand_in")
-        if node.stage in ("official_negatives", "listed_negatives"):
-            return self._negatives(node)
-        if node.stage == "judged_examples":
-            return self._examples(node)
-        if node.stage == "evaluate":
-            return self._evaluation(node)
-        return Node(node.stage, self._params(node), node.inputs)
+        makers = {
+            "official_negatives": self._negatives,
+            "listed_negatives": self._negatives,
+            "judged_examples": self._examples,
+            "evaluate": self._evaluation,
+        }
+        make = makers.get(node.stage)
+        return make(node) if make else Node(node.stage, self._params(node), node.inputs)
 
     def _evaluation(self, node: Node) -> Node:
         judged = node.input("qrels").params["dataset"]
@@ -159,21 +143,18 @@ class Scale:
             params["dataset"] = _corpus(stand_in) if node.stage == "corpus" else stand_in
         if "objective" in params:
             params |= self._training(node, params)
+            params["options"] = self._options(node, params)
         rate = self._rate(node)
         if rate and "learning_rate" in params:
             params["learning_rate"] = min(params["learning_rate"] * rate.factor, rate.most)
-        if "objective" in params:
-            params["options"] = self._options(node, params)
-        if self.facts.backbone:
-            params = self._narrow(params, STAGES[node.stage].widths)
-        return params
+        return self._narrow(params, STAGES[node.stage].widths) if self.facts.backbone else params
 
     @functools.cached_property
     def _parameter_names(self) -> frozenset[str]:
         return frozenset({*self.facts.caps, *self.facts.without_gpu, *self.facts.replace})
 
     @property
-    def _stand_in(self) -> Backbone:
+    def _stand_in(self) -> scale_facts.Backbone:
         assert self.facts.backbone, f"{self.name} has the papers' own"
         return self.facts.backbone
 
@@ -198,14 +179,13 @@ class Scale:
             cap = min(settings.steps or stage_steps, params["max_steps"] or stage_steps)
             return settings.replace | {"max_steps": cap}
         steps = settings.steps or stage_steps.get(node.stage)
-        if isinstance(steps, Proportion):
+        if isinstance(steps, scale_facts.Proportion):
             steps = steps.of_recipe(node.params["max_steps"])
         return settings.replace | ({"epochs": None, "max_steps": steps} if steps else {})
 
-    def _rate(self, node: Node) -> RateFactor | None:
-        settings = self.facts.objectives.get(
-            node.params.get("objective", {}).get("name"), ObjectiveSettings()
-        )
+    def _rate(self, node: Node) -> scale_facts.RateFactor | None:
+        name = node.params.get("objective", {}).get("name")
+        settings = self.facts.objectives.get(name, ObjectiveSettings())
         return settings.learning_rate or self.facts.learning_rate.get(node.stage)
 
     def _value(self, name: str, value: Any) -> Any:
@@ -218,11 +198,11 @@ class Scale:
 
     @functools.cached_property
     def _blank(self) -> Node:
-        return random_backbone(self._stand_in)
+        return scale_facts.random_backbone(self._stand_in)
 
     @functools.cached_property
     def _backbone(self) -> Node:
-        return trained_backbone(self._stand_in, self._blank)
+        return scale_facts.trained_backbone(self._stand_in, self._blank)
 
     def _negatives(self, node: Node) -> Node:
         topics, depth = self.dataset(node.params["dataset"]), self.facts.caps["depth"]
@@ -273,7 +253,7 @@ def scales() -> dict[str, Scale]:
 
 
 def user_scale(file: str | Path) -> Scale:
-    """Return the scale of a user's file. Raises the errors of ``read_user_scale``.
+    """Return the scale of a user's file. Raises as ``read_user_scale``.
 
     Example:
         >>> repro.select("PAPER/1", scale=repro.user_scale("my-scale.yaml"))

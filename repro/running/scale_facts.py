@@ -80,9 +80,8 @@ class ObjectiveSettings(StrictMapping):
 
 
 class RowCounts(StrictMapping):
-    """The number of rows that are read of each source: parts of collections, splits, official negatives, and
-    queries of a file of negatives. None reads all.
-    """
+    """The rows to read of each source (None: all): documents of each part of a collection, queries of a
+    split, official negatives, queries of a file of negatives."""
 
     documents: Count | None = None
     queries: Count | None = None
@@ -198,10 +197,9 @@ def _additions(source: Paper, facts: Mapping[str, ScaleFacts]) -> dict[str, _Add
 
 @dataclass(frozen=True)
 class RowLimits:
-    """The limits on rows of the sources of one graph.
+    """The limits on rows of the sources of one graph with the collections ``corpora``.
 
-    Judgements and negatives may name other queries and documents, which the first ones then replace
-    (``datasets.first_rows``). ``corpora`` are the graph's collections as nodes, in reading order.
+    The first queries and documents replace others that judgements and negatives name (``first_rows``).
     """
 
     first: RowCounts
@@ -216,10 +214,9 @@ class RowLimits:
 
     def taken(self, node: Node) -> Node:
         """Return the node with its limit, if it is a source with one."""
-        if node.stage == "corpus":
-            return _limit_rows(node, self.first.documents)
-        if node.stage == "queries":
-            return _limit_rows(node, self.first.queries)
+        if node.stage in ("corpus", "queries"):
+            is_corpus = node.stage == "corpus"
+            return _limit_rows(node, self.first.documents if is_corpus else self.first.queries)
         if node.stage == "qrels":
             answers = catalogued(node.params["dataset"]).judgements == "answers"
             return node if answers else self._naming_first(node, node.params["dataset"])
@@ -248,7 +245,7 @@ def _limit_rows(node: Node, rows: int | None) -> Node:
 
 
 MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1}  # BERT's
-OBJECTIVES = {  # with what else each asks for
+OBJECTIVES = {  # with further options
     "mlm": (recipe.MLM, {"reduction": "mean"}),
     "neighbours": (recipe.NEIGHBOURS, {"sentence_end": "."}),
 }
@@ -271,10 +268,11 @@ def trained_backbone(facts: Backbone, blank: Node) -> Node:
     length = facts.pretrain.length
     params = {"length": length, "policy": "chunk", "titles": True, "separator": " "}
     tokens = Node("tokenize", params, {"corpus": recipe.corpus(facts.corpus), "model": blank})
+    training = facts.pretrain
     optimisation = Optimisation(
-        batch_size=facts.pretrain.texts_per_batch,
-        max_steps=facts.pretrain.max_steps,
-        learning_rate=facts.pretrain.learning_rate,
+        batch_size=training.texts_per_batch,
+        max_steps=training.max_steps,
+        learning_rate=training.learning_rate,
         warmup_ratio=0.1,
         schedule="linear",
         weight_decay=0.01,

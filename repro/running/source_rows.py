@@ -1,4 +1,4 @@
-"""Rebuilds stored rows from their source, as checksums of the provider are not evidence for them."""
+"""Rebuild stored rows from their source, as a provider's checksums are no evidence for them."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -34,8 +34,7 @@ def source_at_hand(node: Node, data: Path | None, home: Path | None) -> Source |
 
 
 def fault(node: Node, folder: Path, facts: Mapping[str, Any], source: Source | None) -> str:
-    """Return a sentence on how an artefact's rows differ from its source or recorded digests, or "". Raises
-    DataError."""
+    """Return how an artefact's rows differ from its source or recorded digests, or "". Raises DataError."""
     try:
         stored, content = _digests(_stored_rows(node, folder))
     except Exception as error:  # of any library

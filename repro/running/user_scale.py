@@ -30,7 +30,7 @@ class _UserFacts(ScaleFacts):
 def read_user_scale(path: Path, known: Mapping[str, ScaleFacts]) -> tuple[str, ScaleFacts]:
     """Read the name and settings of the one scale in a file. ``known`` are the built-in ones.
 
-    Raises ManifestError with file and line for invalid content, UsageError for several scales.
+    Raises ManifestError for invalid content, UsageError for several scales.
     """
 
     def faults(content: dict[str, _UserFacts]) -> Iterator[Fault]:
@@ -70,19 +70,17 @@ def _name_faults(facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]) -> I
     """Yield entries without effect: unknown stages, parameters, objectives or collections."""
     scale_tables = [getattr(scale, table) for scale in known_scales.values() for table in OF_PARAMETERS]
     parameters = sorted(parameter_names().union(*scale_tables))
-    for table in OF_STAGES:
-        if isinstance(getattr(facts, table), dict):
-            yield from _unknown_keys((table,), getattr(facts, table), "training", TRAININGS)
     suite_caps = (scale.caps for scale in known_scales.values())
     counts = sorted({name for name, numbers in NUMBERS.items() if numbers.is_whole}.union(*suite_caps))
     for table, kind, valid in (
+        *((table, "training", TRAININGS) for table in OF_STAGES),
         ("caps", "number to cap", counts),
         ("replace", "parameter", parameters),
         ("without_gpu", "parameter", parameters),
+        ("objectives", "objective", sorted(objective_names()) if facts.objectives else ()),
     ):
-        yield from _unknown_keys((table,), getattr(facts, table), kind, valid)
-    if facts.objectives:
-        yield from _unknown_keys(("objectives",), facts.objectives, "objective", sorted(objective_names()))
+        keys = getattr(facts, table)
+        yield from _unknown_keys((table,), keys if isinstance(keys, dict) else (), kind, valid)
     for objective, settings in facts.objectives.items():
         location = ("objectives", objective, "replace")
         yield from _unknown_keys(location, settings.replace, "parameter", parameters)

@@ -17,18 +17,16 @@ from repro.running.measurement import MeasurementBuilder
 from repro.running.requirements import Machine
 from repro.running.scale import Scale
 from repro.store import Store, translated_errors
-from repro.store.disk import write_whole
+from repro.store.disk import file_lock, write_whole
 from repro.store.results import FOLDER, Results
 
-# of a results folder: the identities of the files on which something was measured, with which the records
-# are found where the files are not
-FILE = "data.json"
+FILE = "data.json"  # identities of measured files, by which records are found without the files
 _IDENTITIES = TypeAdapter(dict[str, str])
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """The store, results, data and machine of a command. Each is opened, made or written only on use.
+    """The store, results, data and machine of a command, each opened on use.
 
     Example:
         >>> repro.compare("PAPER/1", workspace=repro.Workspace.open("my-store"))
@@ -88,11 +86,9 @@ def measured_data(results: Results) -> dict[str, str]:
 
 def keep_data(results: Results, identities: Mapping[str, str]) -> None:
     """Record the identities of further files. This is safe between processes."""
-    from filelock import FileLock
-
     path = results.root / FILE
     if identities.items() <= measured_data(results).items():
         return
-    with translated_errors(results.root, *FOLDER), FileLock(path.with_suffix(".lock")):
+    with translated_errors(results.root, *FOLDER), file_lock(path.with_suffix(".lock")):
         content = measured_data(results) | dict(identities)
         write_whole(path, json.dumps(content, indent=1, sort_keys=True) + "\n")

@@ -1,52 +1,30 @@
-"""Store artefacts on disk by fingerprint. A stored artefact is complete and a partial one can be resumed.
+"""Store artefacts on disk by fingerprint, e.g. ``store/bm25/0a1b…/run.trec``, with an ``artefact.json``.
 
-``<store>/<stage>/<fingerprint>/`` contains an artefact and its ``artefact.json`` (identity, checksums,
-facts), e.g. ``store/bm25/0a1b…/run.trec``. It is written as ``<fingerprint>.partial``, synced and renamed.
-One kernel lock per fingerprint lets several processes share a store.
+An artefact is written as ``<fingerprint>.partial``, synced and renamed. One kernel lock per fingerprint lets
+several processes share a store.
 """
-
-from __future__ import annotations
 
 import contextlib
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from repro.errors import StoreError
 from repro.graph import Node
-from repro.store.disk import (
-    RECORD,
-    make_writable,
-    remove,
-    sync,
-    translated_errors,
-)
+from repro.progress import SILENT, Progress
+from repro.store import notes, seal, underway
+from repro.store.disk import RECORD, make_writable, remove, sync, translated_errors
 
-if TYPE_CHECKING:
-    from repro.progress import Progress
-
-__all__ = [
-    "RECORD",
-    "Store",
-    "check_where_stored",
-    "make_writable",
-    "remove",
-    "translated_errors",
-]
+__all__ = ["RECORD", "Store", "check_where_stored", "make_writable", "refusal", "remove", "translated_errors"]
 
 
 class Store:
-    """A folder of artefacts. Opening it writes nothing. A missing folder is an empty store.
+    """A folder of artefacts. A missing folder is an empty store. ``progress`` reports checks and sealing.
 
-    Attributes:
-        progress: reports the checking and sealing of artefacts, which take minutes if they are large.
-
-    Raises:
-        StoreError: on creation, if the path is a file, is inside a file, or may not be read.
+    Raises StoreError if the path is a file, is inside a file, or may not be read.
     """
 
-    def __init__(self, root: Path, progress: Progress | None = None):
+    def __init__(self, root: Path, progress: Progress = SILENT):
         self.root, self.progress = root, progress
         self._checked: set[tuple] = set()
         with translated_errors(root), contextlib.suppress(FileNotFoundError):
@@ -57,18 +35,14 @@ class Store:
         return self.root / node.stage / node.fingerprint
 
     def checked(self, node: Node) -> Path:
-        """Return the folder of a stored artefact after reading all of it. Raises StoreError for damage.
-
-        A later call reads it again only if the size or time of a file changed.
-        """
+        """Return the folder of a stored artefact after reading all of it, once unless a file's size or time
+        changes. Raises StoreError for damage."""
         path = self.path(node)
         stats = [(p, p.lstat()) for p in sorted(path.rglob("*"))]
         snapshot = (path, *((str(p), s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for p, s in stats))
         if snapshot not in self._checked:
-            from repro.store.seal import damage
-
-            if faults := damage(path, self.progress):
-                raise StoreError(_refusal(node, faults))
+            if faults := seal.damage(path, self.progress):
+                raise refusal(node, faults)
             self._checked.add(snapshot)
         return path
 
@@ -81,121 +55,90 @@ class Store:
         return self.root / "logs" / f"{node.stage}-{node.fingerprint[:12]}.log"
 
     def state(self, node: Node) -> str:
-        """Return ``stored``, ``damaged``, ``partial`` or ``missing``, judged by the record and the names and
-        sizes of files."""
+        """Return ``stored``, ``damaged`` (by record, names and sizes), ``partial`` or ``missing``."""
         path = f"{self.root}/{node.stage}/{node.fingerprint}"  # text: a plan asks of thousands of nodes
         if os.path.lexists(path):
-            from repro.store.seal import wrong_sizes
-
-            return "damaged" if wrong_sizes(Path(path)) else "stored"
+            return "damaged" if seal.wrong_sizes(Path(path)) else "stored"
         return "partial" if os.path.exists(f"{path}.partial") else "missing"
 
     def record(self, node: Node) -> dict:
         """Return the content of artefact.json. Raises StoreError if it is damaged."""
-        from repro.store.seal import read_json
-
-        return read_json(self.path(node) / RECORD)
+        return seal.read_json(self.path(node) / RECORD)
 
     def contents(self, nodes: Iterable[Node]) -> dict[str, str]:
         """Return the content digests of stored nodes by fingerprint. Raises StoreError for damage."""
-        from repro.store.seal import content
-
-        return {node.fingerprint: content(path) for node in nodes if (path := self.path(node)).is_dir()}
+        return {node.fingerprint: seal.content(path) for node in nodes if (path := self.path(node)).is_dir()}
 
     def discard(self, node: Node) -> None:
         """Remove a node's artefact, so that it is built again."""
-        # another process may be first
-        with translated_errors(self.root), contextlib.suppress(FileNotFoundError):
+        with translated_errors(self.root), contextlib.suppress(FileNotFoundError):  # another may be first
             remove(self.path(node))
 
     def remember(self, nodes: Iterable[Node]) -> None:
         """Write a note for each planned node, so that ``remembered`` finds the node by its fingerprint."""
-        from repro.store import notes
-
         notes.write_notes(self.root, nodes)
 
     def remembered(self, fingerprint: str) -> Node:
-        """Return the node of an earlier plan with a fingerprint that begins so. Raises UsageError unless
-        there is exactly one."""
-        from repro.store import notes
-
+        """Return the only planned node with these first digits. Raises UsageError otherwise."""
         return notes.noted_node(self.root, fingerprint)
 
-    def build(self, node: Node, work: Callable[[Path], dict | None], *, waiting: Callable[[], None]) -> Path:
+    def build(self, node: Node, work: Callable[[Path], dict | None]) -> Path:
         """Build the node's artefact by ``work(directory)`` unless it is stored, and return its folder.
 
-        Args:
-            work: writes the files and returns facts. The directory may have files of an interrupted attempt.
-            waiting: called once if another process is building the same artefact.
-
-        Raises:
-            StoreError: the stored artefact or an input is damaged, or the disk refuses a write.
+        ``work`` writes the files and returns facts. The directory may have files of an interrupted attempt.
+        Raises StoreError if the stored artefact or an input is damaged, or the disk refuses a write.
         """
-        from repro.store import underway
-        from repro.store.seal import seal
-
-        path, partial = self.path(node), self.partial(node)
-        with underway.exclusive_lock(self.root, node, waiting):
+        path = self.path(node)
+        with underway.exclusive_lock(self.root, node, self.progress):
             if self._stored(node):
                 return path
             with translated_errors(self.root):
-                partial.mkdir(parents=True, exist_ok=True)
-                self._check_inputs(node)
-                underway.begin(partial, self.contents(node.parents()))
-                seal(partial, node, work(partial) or {}, self.progress)
+                partial = self._begin(node)
+                seal.seal(partial, node, work(partial) or {}, self.progress)
                 os.rename(partial, path)
                 sync(path.parent)
         return path
 
-    def work_beside(self, node: Node, work: Callable[[Path], None], *, waiting: Callable[[], None]) -> None:
+    def work_beside(self, node: Node, work: Callable[[Path], None]) -> None:
         """Call ``work(directory)`` to write a part of the node's artefact while others write other parts.
 
-        Does nothing if the artefact is stored. ``build`` waits until no such worker is running, and workers
-        wait until ``build`` has ended. Arguments and errors are those of ``build``.
+        Does nothing if the artefact is stored. ``build`` and workers wait for each other.
         """
-        from repro.store import underway
-
         if not underway.goes_on(self.partial(node), self.contents(node.parents())):
-            with (
-                underway.exclusive_lock(self.root, node, waiting),
-                translated_errors(self.root),
-            ):  # nobody writes what goes then
-                underway.begin(self.partial(node), self.contents(node.parents()))
-        with underway.beside_others(self.root, node, waiting):
+            with underway.exclusive_lock(self.root, node, self.progress), translated_errors(self.root):
+                self._begin(node)  # removes files that no worker may be writing
+        with underway.beside_others(self.root, node, self.progress):
             if not self._stored(node):
                 with translated_errors(self.root):
-                    partial = self.partial(node)
-                    partial.mkdir(parents=True, exist_ok=True)
-                    self._check_inputs(node)
-                    underway.begin(partial, self.contents(node.parents()))
-                    work(partial)
+                    work(self._begin(node))
 
     def _stored(self, node: Node) -> bool:
         """Return whether the artefact is stored. Raises StoreError if one of its files has another size."""
-        from repro.store.seal import wrong_sizes
-
         path = self.path(node)
-        if os.path.lexists(path) and (faults := wrong_sizes(path)):
-            raise StoreError(_refusal(node, faults))
+        if os.path.lexists(path) and (faults := seal.wrong_sizes(path)):
+            raise refusal(node, faults)
         return os.path.lexists(path)
 
-    def _check_inputs(self, node: Node) -> None:
+    def _begin(self, node: Node) -> Path:
+        """Check the inputs and return the partial folder, emptied if it was begun from other inputs."""
+        partial = self.partial(node)
+        partial.mkdir(parents=True, exist_ok=True)
         for parent in node.parents():
             if os.path.lexists(self.path(parent)):  # else the stage says what it lacks
                 self.checked(parent)
+        underway.begin(partial, self.contents(node.parents()))
+        return partial
 
 
 def check_where_stored(path: Path) -> None:
     """Check the whole artefact that contains a user's path, if any. Raises StoreError for a damaged one."""
-    from repro.store.notes import FINGERPRINT
-    from repro.store.seal import damage
-
     for folder in (path.resolve(), *path.resolve().parents):
-        is_artefact = FINGERPRINT.fullmatch(folder.name) and os.path.lexists(folder / RECORD)
-        if is_artefact and (faults := damage(folder)):
-            raise StoreError(_refusal(f"{folder.parent.name}/{folder.name[:12]}", faults))
+        is_artefact = notes.FINGERPRINT.fullmatch(folder.name) and os.path.lexists(folder / RECORD)
+        if is_artefact and (faults := seal.damage(folder)):
+            raise refusal(f"{folder.parent.name}/{folder.name[:12]}", faults)
 
 
-def _refusal(node: Node | str, faults: list[str]) -> str:
+def refusal(node: Node | str, faults: list[str]) -> StoreError:
+    """Return the error about a damaged artefact."""
     remedy = "`repro store verify --rebuild` removes it, `repro run --rebuild damaged` builds it again"
-    return f"artefact {node} is damaged: {'; '.join(faults)}; {remedy}"
+    return StoreError(f"artefact {node} is damaged: {'; '.join(faults)}; {remedy}")

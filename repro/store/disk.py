@@ -16,11 +16,10 @@ from repro.errors import StoreError, UsageError
 
 RECORD = "artefact.json"
 SCORES = "scores.json"
-GONE = ".gone"  # the name's end while what had the name is deleted
-STORE = "--store or REPRO_STORE"  # by which a user names it
-MEGABYTE = 10**6  # bytes that are read at a time
-BLOCKS = "blocks"  # a folder by which an interrupted stage goes on; no part of the artefact
-CHECKPOINTS = "checkpoints"  # that of a training
+GONE = ".gone"  # suffix during deletion
+STORE = "--store or REPRO_STORE"
+MEGABYTE = 10**6  # bytes
+BLOCKS, CHECKPOINTS = "blocks", "checkpoints"  # folders of an interrupted stage, no part of the artefact
 FULL = {
     errno.ENOSPC: "no space is left on its file system",
     errno.EDQUOT: "the disk quota is used up",
@@ -39,9 +38,7 @@ REASONS = FULL | {
 def translated_errors(root: Path, what: str = "store", option: str = STORE) -> Iterator[None]:
     """Turn errors of the file system about a user's folder into a StoreError of one sentence.
 
-    Args:
-        what: kind of the folder, e.g. "results folder".
-        option: options that name another one, e.g. "--store or REPRO_STORE".
+    ``what`` is the kind of the folder, e.g. "results folder". ``option`` names another one.
     """
     try:
         yield
@@ -58,21 +55,18 @@ def translated_errors(root: Path, what: str = "store", option: str = STORE) -> I
 
 
 @contextlib.contextmanager
-def file_lock(file: Path, waiting: Callable[[], object]) -> Iterator[None]:
-    """Hold an exclusive lock on a file until the block ends. ``waiting`` is called once if another process
-    holds it."""
+def file_lock(file: Path, waiting: Callable[[], object] = lambda: None) -> Iterator[None]:
+    """Hold a file's exclusive lock. ``waiting`` is called once if another process holds it."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(file)
     try:
-        lock.acquire(timeout=0)
+        held = lock.acquire(timeout=0)
     except Timeout:
         waiting()
-        lock.acquire()
-    try:
+        held = lock.acquire()
+    with held:
         yield
-    finally:
-        lock.release()
 
 
 def make_writable(root: Path, what: str = "store", option: str = STORE) -> None:
@@ -99,33 +93,26 @@ def remove(path: Path) -> None:
 def size_on_disk(path: Path) -> int:
     """Return the bytes of a file, or of all files in a folder, without following links."""
     is_folder = path.is_dir() and not path.is_symlink()
-    places = [os.path.join(top, name) for top, folders, files in os.walk(path) for name in (*folders, *files)]
+    files = [Path(top, name) for top, _, names in os.walk(path) for name in names] if is_folder else [path]
     total = 0
-    for place in places if is_folder else [path]:
+    for file in files:
         with contextlib.suppress(FileNotFoundError):
-            status = os.lstat(place)
-            total += 0 if stat.S_ISDIR(status.st_mode) else status.st_size
+            total += file.lstat().st_size
     return total
 
 
 def create_file(file: Path, mode: str = "x") -> IO:
-    """Open a new file. It replaces a file or link of that name, because writing through a link could change a
-    file anywhere."""
+    """Open a new file. It replaces a file or link of that name, so that nothing is written through a link."""
     file.unlink(missing_ok=True)
     return file.open(mode)
 
 
-def write_whole(path: Path, content: str) -> None:
-    """Write a text file whole: it is synced to disk before it replaces a file of that name."""
-    write_bytes_whole(path, content.encode("utf-8"))
-
-
-def write_bytes_whole(path: Path, content: bytes) -> None:
-    """Write bytes as ``write_whole`` writes text."""
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file whole: it is synced to disk before it replaces a file of that name."""
     scratch = path.with_name(f"{path.name}.{uuid4().hex}.new")
     try:
         with create_file(scratch, "xb") as file:
-            file.write(content)
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
         sync(scratch)
         scratch.replace(path)
     finally:
@@ -204,15 +191,14 @@ def sync(path: Path) -> None:
 def write_note(
     note: Path, files: Iterable[Path], *, known: Mapping[str, str] | None = None, **content: Any
 ) -> None:
-    """Write a JSON note, e.g. ``20000.json``, of ``content`` and the sha256 of each file. Digests in
-    ``known`` (by file name) are not computed again."""
+    """Write a JSON note of ``content`` and the sha256 of each file, e.g. ``20000.json``. Digests that are
+    ``known`` by file name are not computed again."""
     digests = {path.name: (known or {}).get(path.name) or sha256(path) for path in files}
     write_whole(note, json.dumps({**content, "sha256": digests}))
 
 
 def read_note(note: Path, **expected: Any) -> dict[str, Any] | None:
-    """Return a note's content. None if the note is unreadable or does not contain the ``expected`` values,
-    e.g. ``steps=20``."""
+    """Return a note's content, or None if it is unreadable or lacks an ``expected`` value, e.g. steps=20."""
     try:
         content = json.loads(note.read_text(encoding="utf-8"))
         return content if all(content[name] == value for name, value in expected.items()) else None
@@ -221,13 +207,10 @@ def read_note(note: Path, **expected: Any) -> dict[str, Any] | None:
 
 
 def intact(note: Path, folder: Path | None = None, **expected: Any) -> dict[str, Any] | None:
-    """Return a note's content as ``read_note`` does. None also if a file listed in it, in ``folder``
-    (default: the note's folder), has changed."""
-    if (content := read_note(note, **expected)) is None:
-        return None
-    try:
-        digests = content["sha256"].items()
-        same = all(sha256((folder or note.parent) / name) == digest for name, digest in digests)
-    except (OSError, KeyError, TypeError, AttributeError):
-        return None
-    return content if same else None
+    """Return a note's content as ``read_note`` does, or None if one of its files has changed. They are in
+    ``folder``, by default that of the note."""
+    with contextlib.suppress(OSError, LookupError, TypeError, AttributeError):
+        content = read_note(note, **expected) or {}
+        if all(sha256((folder or note.parent) / name) == d for name, d in content["sha256"].items()):
+            return content
+    return None

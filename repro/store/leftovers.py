@@ -23,13 +23,7 @@ _ERRORS = re.compile(r"[a-z_0-9]+-([0-9a-f]{12})(?:\.\d+)?\.err")
 
 @dataclass(frozen=True)
 class Leftover:
-    """An unused file or folder of a store.
-
-    Attributes:
-        kind: artefact, partial, lock, note or log.
-        stage: the stage that it belongs to, e.g. "bm25". Empty for notes and logs.
-        bytes: its size on disk.
-    """
+    """An unused artefact, partial, lock, note or log of a store. Notes and logs have no ``stage``."""
 
     kind: str
     path: Path
@@ -41,28 +35,22 @@ class Leftover:
 def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Leftover]:
     """Return files and folders that are older than ``keep_days`` and not needed.
 
-    Needed are the artefacts in ``needed``, those being built or planned within that time, and all their
-    inputs. Imported runs, non-empty logs and files of others are always kept. An old partial artefact is kept
-    only if it is planned, since its shards may end at very different times.
+    Artefacts in ``needed``, those being built or planned within that time, and all their inputs are kept, as
+    well as imported runs, non-empty logs and files of others. An old partial artefact is kept if it is
+    planned, since its shards may end at very different times.
     """
     builds = being_built(store.root)
-    cutoff = time.time() - keep_days * DAY  # with the clock set back, what is there only seems younger
-    # work on it may not have begun
+    cutoff = time.time() - keep_days * DAY
     pending = {path.stem for path in notes.files(store.root) if _modification_time(path) > cutoff}
     reachable = Lineage(store.root).below(needed | builds | pending)
-    items = [
-        item
-        for item in _artefacts(store, reachable, builds, pending)
-        if _modification_time(item.path) <= cutoff
-    ]
+
+    def old(items: Iterable[Leftover]) -> list[Leftover]:
+        return [item for item in items if _modification_time(item.path) <= cutoff]
+
+    items = old(_artefacts(store, reachable, builds, pending))
     removed_paths = {item.path for item in items}
-    small_items = [
-        *_locks(store, removed_paths, builds),
-        *_notes(store, reachable, removed_paths),
-        *_logs(store, builds),
-        *_runs(store),
-    ]
-    return items + [item for item in small_items if _modification_time(item.path) <= cutoff]
+    small = (_locks(store, removed_paths, builds), _notes(store, reachable, removed_paths))
+    return items + old(chain(*small, _logs(store, builds), _runs(store)))
 
 
 def any_old(store: Store, *, keep_days: float) -> bool:
@@ -79,15 +67,14 @@ def remove_leftover(store: Store, item: Leftover) -> bool:
             remove(item.path)
             return True
         with hold(store.root, item.stage, item.fingerprint) as is_held:
-            free = is_held and (item.kind == "lock" or not _is_read(store.root, item.fingerprint))
-            if free:
+            if is_held and (item.kind == "lock" or not _is_read(store.root, item.fingerprint)):
                 remove(item.path)
-            return free
+                return True
     return False
 
 
 def remove_leftovers(store: Store, items: Iterable[Leftover]) -> set[Leftover]:
-    """Remove items, locks first, because each other removal inspects all locks. Returns the removed items."""
+    """Remove items, locks first, as each other removal inspects all locks. Returns the removed ones."""
     ordered = sorted(items, key=lambda item: item.kind != "lock")
     return {item for item in ordered if remove_leftover(store, item)}
 
@@ -140,19 +127,14 @@ def _notes(store: Store, reachable: set[str], removed_paths: set[Path]) -> Itera
 
 
 def _logs(store: Store, builds: set[str]) -> Iterator[Leftover]:
-    """Yield empty files for the standard error of stages, left by a killed engine."""
+    building = {fingerprint[:12] for fingerprint in builds}
     for path in sorted(store.root.glob("logs/*.err")):
         match = _ERRORS.fullmatch(path.name)
-        if (
-            match
-            and path.lstat().st_size == 0
-            and not any(fingerprint.startswith(match[1]) for fingerprint in builds)
-        ):
+        if match and match[1] not in building and path.lstat().st_size == 0:
             yield Leftover("log", path, "", match[1], 0)
 
 
 def _runs(store: Store) -> Iterator[Leftover]:
-    """Yield the folders of finished Snakemake runs, with the output of failed or killed jobs."""
     going_on = announcers(store.root)
     for path in sorted(store.root.glob("snakemake/*")):
         if path.name not in going_on:

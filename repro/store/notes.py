@@ -12,7 +12,7 @@ from repro.errors import StoreError, UsageError
 from repro.graph import Node
 from repro.machine.bounded_reading import parsed_json
 from repro.stage_table import STAGES
-from repro.store.disk import RECORD, create_file, sync, translated_errors
+from repro.store.disk import RECORD, create_file, translated_errors
 
 DAY = 24 * 60 * 60
 PINNED = "pinned"
@@ -41,32 +41,25 @@ def asked_after(root: Path, time_ns: int) -> set[str]:
 
 def write_notes(root: Path, nodes: Iterable[Node]) -> None:
     """Write a note for each node. An equal note only gets a new time."""
-    from concurrent.futures import ThreadPoolExecutor
-
     folder = root / "nodes"
     with translated_errors(root):
         folder.mkdir(parents=True, exist_ok=True)
-        scratch_by_path = {}
         for node in nodes:
             path, text = folder / f"{node.fingerprint}.json", json.dumps(_description(node))
             if _text(path) == text:
                 with contextlib.suppress(PermissionError, FileNotFoundError):  # another user's, or removed
                     os.utime(path)
                     continue
-            scratch_by_path[path] = path.with_suffix(f".{os.getpid()}")
-            with create_file(scratch_by_path[path]) as file:
+            scratch = path.with_suffix(f".{os.getpid()}")
+            with create_file(scratch) as file:
                 file.write(text)
-        with ThreadPoolExecutor(32) as pool:  # one by one, thousands take half a minute
-            list(pool.map(sync, scratch_by_path.values()))
-        for path, scratch in scratch_by_path.items():
-            scratch.replace(path)
+            scratch.replace(path)  # not synced, as the next plan writes a torn note again
 
 
 def noted_node(root: Path, fingerprint: str) -> Node:
     """Return the only planned node with these first digits, e.g. "0a1b2c". Raises UsageError otherwise."""
-    matches = (
-        {note.stem for note in root.glob(f"nodes/{fingerprint}*.json")} if fingerprint.isalnum() else set()
-    )
+    pattern = f"nodes/{fingerprint}*.json" if fingerprint.isalnum() else ""
+    matches = {note.stem for note in root.glob(pattern)} if pattern else set()
     if len(matches) != 1:
         stages = "several stages planned here have" if matches else "no stage planned with this store has"
         problem = f"{stages} a fingerprint that begins with {fingerprint!r}"
@@ -95,10 +88,8 @@ def _read_node(root: Path, fingerprint: str) -> Node:
         description = parsed_json(_text(path) or "")
         inputs = {}
         for name, value in description["inputs"].items():
-            is_list = isinstance(value, list)
-            inputs[name] = (
-                tuple(_read_node(root, item) for item in value) if is_list else _read_node(root, value)
-            )
+            nodes = tuple(_read_node(root, item) for item in (value if isinstance(value, list) else [value]))
+            inputs[name] = nodes if isinstance(value, list) else nodes[0]
         node = Node(description["stage"], description["params"], inputs)
         if node.stage in STAGES and node.fingerprint == fingerprint:
             return node
@@ -114,11 +105,7 @@ def _note(root: Path, fingerprint: str) -> Path:
 def _description(node: Node) -> dict:
     from repro.machine import kernels
 
-    inputs = {
-        name: [n.fingerprint for n in value] if isinstance(value, tuple) else value.fingerprint
-        for name, value in node.inputs.items()
-    }
-    description = {"stage": node.stage, "params": dict(node.params), "inputs": inputs}
+    description = {"stage": node.stage, "params": dict(node.params), "inputs": node.input_fingerprints()}
     return description | ({"kernels": PINNED} if kernels.is_pinned() else {})
 
 

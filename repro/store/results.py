@@ -1,7 +1,6 @@
 """Append and read the records of measured cells, e.g. ``results/records/full/PAPER.jsonl``.
 
-A record is a line of JSON with its own sha256. Of several records with one key, the one with the newest time
-is valid, because a merge of two branches may reorder lines.
+A record is a line of JSON with its own sha256. Of several with one key the newest counts, wherever it is.
 """
 
 import contextlib
@@ -21,39 +20,34 @@ from repro.errors import DataError
 from repro.graph import canonical
 from repro.machine.versions import check_commits, check_environment, unlike_here
 from repro.store import make_writable, translated_errors
-from repro.store.disk import append_lines, check_regular
+from repro.store.disk import append_lines, check_regular, file_lock
 from repro.version import DIRTY
 
-DIGEST = "sha256"  # of a line: over canonical JSON of everything else in it
-RETIRED = ("assumed", "unchecked")  # fields of lines that are committed, which are false or empty there
-LARGEST = {"fraction": 1, "percent": 100}  # value in a unit; any other, as of an index's size, has none
+DIGEST = "sha256"  # over canonical JSON of the rest of a line
+RETIRED = ("assumed", "unchecked")  # false or empty fields of committed lines
+LARGEST = {"fraction": 1, "percent": 100}  # values in a unit
 CLOCKS_DIFFER = timedelta(days=1)
-DESCRIPTION = ("source", "toolkit", "settings")  # of where somebody else's run is from, in words
+DESCRIPTION = ("source", "toolkit", "settings")  # of a run by others
 
 
 @dataclass(frozen=True)
 class Record:
-    """One measured cell.
+    """One measured cell, e.g. ``PAPER/1/ROW/COLUMN``.
 
     Attributes:
-        cell: the cell's path, e.g. ``PAPER/1/ROW/COLUMN``.
         measured: the value in ``unit``, unrounded.
         seed: the user's seed, or None for the paper's own.
-        fingerprint: of the evaluation (or of the evaluations averaged).
+        fingerprint, measure: of the evaluation, e.g. "RR@10", or of several averaged ones.
         queries: number of averaged queries. ``missing`` of them were not in the run and count as 0.
-        measure: e.g. "RR@10", or the measures of the evaluations averaged.
         unit: of the published number at that time: fraction, percent, or the column's own.
         readings: chosen readings that are not the default.
         substitutes: readings with unavailable original data, each with the reason.
-        environment: commit and hardware of the recording process, software and kernels of the artefacts, e.g.
-            {"software": {"torch": "2.13.0"}}.
+        environment: commit and hardware of the recording process, software and kernels of the artefacts.
         origin: facts about a run by others, e.g. file and sha256. Empty for the suite's own runs.
         collections: ids of the searched and judged data, including stand-ins. May be empty.
-        deviation: standard deviation (n - 1) of the query scores in ``unit``, or None if unknown or if the
-            value is no mean over one set of queries.
+        deviation: standard deviation (n - 1) of the query scores in ``unit``, or None.
         scale_facts: twelve digits of the digest of a user's scale file, or "".
-        code: digest of the code of the artefacts, or "" if unknown.
-        commits: distinct commits of the code that made the artefacts.
+        code, commits: of the artefacts. The digest of the code is "" if unknown.
         rows: digests of the rows of the data, by e.g. "beir/scifact documents".
     """
 
@@ -81,7 +75,6 @@ class Record:
     rows: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
-        """Raise DataError for an impossible number, e.g. 120 percent, and for a bad time or commit."""
         largest = LARGEST.get(self.unit, math.inf) if self.measure else math.inf  # a setting is no score
         rounded_up = largest * (1 + 1e-9)  # a sum of floats
         if not 0 <= self.measured <= rounded_up:
@@ -105,7 +98,7 @@ class Record:
 
     @property
     def key(self) -> tuple:
-        """The key of the record. Of two records with one key the newer one counts."""
+        """Of two records with one key the newer one counts."""
         return self.cell, self.scale, self.seed, *self.identity, tuple(sorted(self.readings.items()))
 
     @property
@@ -133,7 +126,7 @@ class Record:
         return [*self.commits, *filter(None, [self.environment.get("commit")])]
 
     def tells_more_than(self, other: "Record") -> bool:
-        """Return whether this record is better documented than ``other``, e.g. by a clean commit."""
+        """Return whether this record is better documented than ``other``."""
         description = {key: self.origin[key] for key in DESCRIPTION if self.origin.get(key)}
         known, known_of_other = (sum(map(bool, record.rows.values())) for record in (self, other))
         return any(
@@ -241,10 +234,8 @@ class FaultyLine:
 class Results:
     """A folder of records, ``records/<scale>/<paper>.jsonl``, and drawings, ``figures/<scale>/``.
 
-    Attributes:
-        root: the folder that records are added to.
-        release: a read-only folder of the same layout, read before ``root``, or None.
-        compared: other results, used only to find contradictions with these, or None.
+    ``release`` is a read-only folder of the same layout, read before ``root``. ``compared`` are other
+    results, which may contradict these.
     """
 
     def __init__(self, root: Path, release: Path | None = None, compared: Path | None = None):
@@ -281,10 +272,8 @@ class Results:
         make_writable(self.root, *FOLDER)
 
     def read(self, scale: str, paper: str) -> list[Record]:
-        """Return records ordered by time. Of records with the same time, those of the release come first.
-
-        An unfinished last line, left by a killed process, is omitted. Raises DataError with file and line for
-        any other invalid line.
+        """Return records ordered by time, then those of the release first. Omits an unfinished last line,
+        left by a killed process. Raises DataError for any other invalid line.
         """
         name, records = self.path(scale, paper).relative_to(self.root), []
         for folder in self.folders:
@@ -324,20 +313,17 @@ class Results:
             ]
 
     def append(self, records: Iterable[Record]) -> list[AppendedRecord]:
-        """Add the records that have a new key or result, or are better documented than the stored one.
-        Returns the added ones. Safe between processes."""
+        """Add records with a new key or result, or with better documentation. Safe between processes."""
         by_file = defaultdict[tuple[str, str], list[Record]](list)
         for record in records:
             by_file[record.scale, record.cell.split("/")[0]].append(record)
         return [addition for key, group in by_file.items() for addition in self._append(*key, group)]
 
     def _append(self, scale: str, paper: str, group: list[Record]) -> list[AppendedRecord]:
-        from filelock import FileLock
-
         path = self.path(scale, paper)
         with translated_errors(self.root, *FOLDER):
             path.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(path.with_suffix(".lock")):
+            with file_lock(path.with_suffix(".lock")):
                 if additions := list(_new_records(group, {r.key: r for r in self.read(scale, paper)})):
                     append_lines(path, b"".join(line_of(addition.record) for addition in additions))
         return additions

@@ -11,24 +11,16 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from repro.errors import StoreError
 from repro.graph import Node, canonical
 from repro.machine.bounded_reading import parsed_json
 from repro.progress import SILENT, Progress
-from repro.store.disk import (
-    BLOCKS,
-    CHECKPOINTS,
-    RECORD,
-    SCORES,
-    check_regular,
-    megabytes,
-    remove,
-    sha256,
-    share,
-    sync,
-)
+from repro.store import disk
+from repro.store.disk import BLOCKS, CHECKPOINTS, RECORD, SCORES, check_regular, megabytes, sha256
 
 Files = dict[str, tuple[int, str]]  # name -> size, sha256
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -38,27 +30,27 @@ LARGEST_NUMBER = sys.float_info.max
 NUMBERS = {int, float}
 
 
-def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress | None = None) -> None:
+def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress = SILENT) -> None:
     """Write artefact.json, then remove ``blocks`` and ``checkpoints``. Raises StoreError for a link."""
     paths, folders = _files_and_folders(directory)
     files = {}
     total = sum(megabytes(path.stat().st_size) for path in paths)
-    with (progress or SILENT).task(f"sealing {node}, MB", total=total) as advance:
+    with progress.task(f"sealing {node}, MB", total=total) as advance:
         for path in paths:
-            share(path)
-            sync(path)
+            disk.share(path)
+            disk.sync(path)
             name = path.relative_to(directory).as_posix()
             files[name] = {"size": path.stat().st_size, "sha256": sha256(path, advance)}
     record = {"fingerprint": node.fingerprint, "identity": node.identity(), "files": files, "facts": facts}
     record = json.loads(json.dumps(record))  # as it is read back
     target = directory / RECORD
     target.write_text(json.dumps(record | {"sha256": _checksum(record)}, indent=1) + "\n")
-    sync(target)
+    disk.sync(target)
     for folder_name in (BLOCKS, CHECKPOINTS):
         if os.path.lexists(directory / folder_name):
-            remove(directory / folder_name)
+            disk.remove(directory / folder_name)
     for folder in reversed(folders):  # else a power cut could take names that the record vouches for
-        sync(folder)
+        disk.sync(folder)
 
 
 def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
@@ -80,29 +72,28 @@ def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
 
 def read_json(path: Path) -> Any:
     """Return the checked content of an artefact's JSON file. Raises StoreError if it is damaged."""
-    value, fault = _content(path)
+    try:
+        check_regular(path)
+        data = path.read_bytes()
+        value = parsed_json(data)
+        fault = _content_fault(path, data, value)
+    except (OSError, ValueError) as error:
+        fault = str(error)
     if fault:
         raise StoreError(f"{path}: damaged ({fault}); {_REMEDY}")
     return value
 
 
-def _content(path: Path) -> tuple[Any, str]:
-    """Return the content of a JSON file and its fault, e.g. "a score by RR@10 is nan"."""
-    try:
-        check_regular(path)
-        data = path.read_bytes()
-        value = parsed_json(data)
-    except (OSError, ValueError) as error:
-        return None, str(error)
+def _content_fault(path: Path, data: bytes, value: Any) -> str:
+    """Return the fault of a JSON file's content, e.g. "a score by RR@10 is nan", or ""."""
     if path.name == RECORD:
-        return value, _facts_fault(value.get("facts")) if _is_whole(value) else "it is altered"
-    if (path.parent / RECORD).is_file():
-        record = read_json(path.parent / RECORD)
-        if _listed_files(record, path.parent).get(path.name, (0, ""))[1] != hashlib.sha256(data).hexdigest():
-            return value, "it is altered"
-        if path.name == SCORES:
-            return value, _scores_fault(value, path.parent.parent.parent, record)
-    return value, ""
+        return _record_fault(value)
+    if not (path.parent / RECORD).is_file():
+        return ""
+    record = read_json(path.parent / RECORD)
+    if _files(record).get(path.name, (0, ""))[1] != hashlib.sha256(data).hexdigest():
+        return "it is altered"
+    return _scores_fault(value, path.parent.parent.parent, record) if path.name == SCORES else ""
 
 
 def _scores_fault(scores: Any, root: Path, record: Mapping[str, Any]) -> str:
@@ -136,67 +127,59 @@ def _judged_queries(folder: Path, stamp: tuple[int, ...]) -> tuple[str, frozense
 
 
 def recorded_files(path: Path) -> Files:
-    """Return file name -> (size, sha256) as recorded in artefact.json. Raises StoreError if that is
-    damaged."""
-    return _listed_files(read_json(path / RECORD), path)
-
-
-def _listed_files(record: Any, path: Path) -> Files:
-    try:
-        return _files(record)
-    except ValueError:
-        raise StoreError(f"{path}: damaged ({RECORD} cannot be read); {_REMEDY}") from None
+    """Return file name -> (size, sha256) of an artefact's record. Raises StoreError if it is damaged."""
+    return _files(read_json(path / RECORD))
 
 
 def content(path: Path) -> str:
-    """Return a digest of the file names and checksums in an artefact's record. Does not read the files.
-    Raises StoreError if the record cannot be read."""
+    """Return a digest of the names and checksums in an artefact's record. Raises StoreError for a damaged
+    record."""
     files = [[name, digest] for name, (_, digest) in sorted(recorded_files(path).items())]
-    return hashlib.sha256(canonical(files).encode()).hexdigest()
+    return _sha256(canonical(files))
 
 
-def damage(path: Path, progress: Progress | None = None) -> list[str]:
-    """Return an artefact's faults after reading every byte, e.g. "run.trec is altered", "x.bin was added"."""
+def damage(path: Path, progress: Progress = SILENT) -> list[str]:
+    """Return an artefact's faults after reading every byte, e.g. "run.trec is altered"."""
     if faults := wrong_sizes(path):
         return faults
-    files = recorded_files(path)
+    record = read_json(path / RECORD)
+    files = _files(record)
     total = sum(megabytes(size) for size, _ in files.values())
-    with (progress or SILENT).task(
-        f"checking {path.parent.name}/{path.name[:12]}, MB", total=total
-    ) as advance:
-        fault_by_name = {name: _fault(path / name, digest, advance) for name, (_, digest) in files.items()}
-    faults = [f"{name} {fault}" for name, fault in fault_by_name.items() if fault]
+    task = f"checking {path.parent.name}/{path.name[:12]}, MB"
+    with progress.task(task, total=total) as advance:
+        faults = [_fault(path, name, digest, advance) for name, (_, digest) in files.items()]
+    found = {p.relative_to(path).as_posix() for p in path.rglob("*") if not p.is_dir()}
     # a library that loads a folder might read a file that was added
-    faults += [f"{name} was added" for name in _names(path) if name not in files and name != RECORD]
-    if not faults and SCORES in files and (fault := _content(path / SCORES)[1]):
-        return [f"{SCORES}: {fault}"]
+    faults = [*filter(None, faults), *(f"{name} was added" for name in sorted(found - {*files, RECORD}))]
+    if not faults and SCORES in files:
+        scores = parsed_json((path / SCORES).read_bytes())
+        fault = _scores_fault(scores, path.parent.parent, record)
+        return [f"{SCORES}: {fault}"] if fault else []
     return faults
 
 
-def _names(path: Path) -> list[str]:
-    return [p.relative_to(path).as_posix() for p in sorted(path.rglob("*")) if not p.is_dir()]
-
-
-def _fault(file: Path, digest: str, advance: Callable[[int], None]) -> str:
+def _fault(path: Path, name: str, digest: str, advance: Callable[[int], None]) -> str:
     try:
-        return "" if sha256(file, advance) == digest else "is altered"
+        return "" if sha256(path / name, advance) == digest else f"{name} is altered"
     except OSError as error:
-        return f"cannot be read ({error.strerror})"
+        return f"{name} cannot be read ({error.strerror})"
 
 
 def wrong_sizes(path: Path) -> list[str]:
-    """Return an artefact's faults found from its record and the names and sizes of its files, without reading
-    those."""
+    """Return an artefact's faults by its record and the names and sizes of its files."""
     try:
         check_regular(path / RECORD)
         record = parsed_json((path / RECORD).read_bytes())
-        files = files_of(record, stage=path.parent.name, fingerprint=path.name.partition(".")[0])
-    except (OSError, ValueError):
+        files, identity = _files(record), record["identity"]
+        identifiers = identity["stage"], record["fingerprint"], _sha256(canonical(identity))
+    except (OSError, LookupError, TypeError, ValueError):
         return [f"{RECORD} cannot be read"]
-    except StoreError as error:
-        return [str(error)]
-    faults = (_size_fault(path, name, size) for name, (size, _) in files.items())
-    return [fault for fault in faults if fault]
+    fingerprint = path.name.partition(".")[0]
+    if identifiers != (path.parent.name, fingerprint, fingerprint):
+        return [f"{RECORD} is another artefact's, or its identity was changed"]
+    if fault := _record_fault(record):
+        return [f"{RECORD}: {fault}" if _is_whole(record) else f"{RECORD} is altered"]
+    return list(filter(None, (_size_fault(path, name, size) for name, (size, _) in files.items())))
 
 
 def _size_fault(path: Path, name: str, size: int) -> str:
@@ -211,27 +194,6 @@ def _size_fault(path: Path, name: str, size: int) -> str:
     return "" if found == size else f"{name} has {found} bytes, {size} were written"
 
 
-def files_of(record: Any, *, stage: str, fingerprint: str) -> Files:
-    """Return file name -> (size, sha256) of a record. Raises StoreError if it is another artefact's
-    record."""
-    try:
-        files, identity = _files(record), canonical(record["identity"])
-        identifiers = (
-            record["identity"]["stage"],
-            record["fingerprint"],
-            hashlib.sha256(identity.encode()).hexdigest(),
-        )
-    except (KeyError, TypeError, ValueError):
-        raise StoreError(f"{RECORD} cannot be read") from None
-    if identifiers != (stage, fingerprint, fingerprint):
-        raise StoreError(f"{RECORD} is another artefact's, or its identity was changed")
-    if not _is_whole(record):
-        raise StoreError(f"{RECORD} is altered")
-    if fault := _facts_fault(record.get("facts")):
-        raise StoreError(f"{RECORD}: {fault}")
-    return files
-
-
 def _files(record: Any) -> Files:
     """Return file name -> (size, sha256) of a record. Raises ValueError if it has another shape."""
     try:
@@ -240,9 +202,16 @@ def _files(record: Any) -> Files:
             type(size) is int and size >= 0 and _DIGEST.fullmatch(digest) for size, digest in files.values()
         ) and not any(name.startswith("/") or ".." in name.split("/") for name in files):
             return files
-    except (KeyError, TypeError, AttributeError):
+    except (LookupError, TypeError, AttributeError):
         pass
-    raise ValueError("not the record of an artefact")
+    raise ValueError(f"{RECORD} cannot be read")
+
+
+def _record_fault(record: Any) -> str:
+    if not _is_whole(record):
+        return "it is altered"
+    _files(record)
+    return _facts_fault(record.get("facts"))
 
 
 def _is_whole(record: Any) -> bool:
@@ -250,27 +219,28 @@ def _is_whole(record: Any) -> bool:
 
 
 def _checksum(record: dict) -> str:
-    fields = {k: v for k, v in record.items() if k != "sha256"}
-    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+    return _sha256(json.dumps({k: v for k, v in record.items() if k != "sha256"}, sort_keys=True))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def scores_fault(scores: Any, params: Mapping[str, Any], judged: Collection[str] | None) -> str:
-    """Return a reason why scores cannot be an evaluation's, e.g. "a score by RR@10 is 500.0", or "".
+    """Return a fault of an evaluation's scores, e.g. "a score by RR@10 is 500.0", or "".
 
-    Args:
-        params: the parameters of the evaluation. Scores of a stage without ``measures`` may exceed 1.
-        judged: the judged queries, or None if unknown.
+    Scores of a stage whose ``params`` have no ``measures`` may exceed 1. ``judged`` queries may be unknown.
     """
     try:
         queries, missing, measures = scores["queries"], scores["missing"], scores["measures"]
         lists = queries, missing, *measures.values()
     except (KeyError, TypeError, AttributeError):
         return "it has no queries, measures and missing queries"
-    if not all(type(values) is list for values in lists) or not _are({str}, [*queries, *missing]):
+    if not (_are({list}, lists) and _are({str}, [*queries, *missing])):
         return "its queries, measures and missing queries are not lists"
-    if not queries or len(set(queries)) < len(queries) or not {*missing} <= {*queries}:
+    if len({*queries}) < max(1, len(queries)) or {*missing} - {*queries}:
         return "it has no queries, repeated queries, or missing queries that it does not list"
-    if judged is not None and {*queries} != {*judged}:
+    if judged not in (None, {*queries}):
         return "its queries are not the judged ones"
     names, limit = (params["measures"], LARGEST) if "measures" in params else (measures, LARGEST_NUMBER)
     if {*names} != measures.keys() or not names:
@@ -294,54 +264,31 @@ def _facts_fault(facts: Any) -> str:
     """Return a reason why the facts of an artefact are invalid, e.g. "its fact seconds is 'x'", or ""."""
     if type(facts) is not dict:
         return "its facts are not a mapping"
-    wrong = (name for name in _FACTS.keys() & facts.keys() if not _FACTS[name](facts[name]))
-    return next((f"its fact {name} is {str(facts[name])[:40]!r}" for name in sorted(wrong)), "")
+    for name in sorted(_FACTS.keys() & facts.keys()):
+        try:
+            _FACTS[name].validate_python(facts[name], strict=True)
+        except ValidationError:
+            return f"its fact {name} is {str(facts[name])[:40]!r}"
+    return ""
 
 
 def _are(types: set[type], values: Iterable) -> bool:
     return {*map(type, values)} <= types
 
 
-def _is_text(value: Any) -> bool:
-    return type(value) is str and value.isprintable()
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in NUMBERS and 0 <= value < 1e30
-
-
-def _is_time(value: Any) -> bool:
-    try:
-        return bool(datetime.fromisoformat(value))
-    except (TypeError, ValueError):
-        return False
-
-
-def _are_texts(value: Any) -> bool:
-    return type(value) is dict and _are({str}, value.values())
-
-
-def _is_mapping(value: Any) -> bool:
-    return type(value) is dict
-
-
-def _are_tasks(value: Any) -> bool:
-    return _is_mapping(value) and all(
-        type(task) is dict and all(map(_is_number, task.values())) for task in value.values()
-    )
-
-
-_FACTS = {  # fact -> its test
-    **dict.fromkeys(("code", "digest", "repro"), _is_text),
-    **dict.fromkeys(("modules", "libraries", "inputs"), _are_texts),
-    **dict.fromkeys(("steps", "resumed_at", "examples", "flops", "documents"), _is_number),
-    **dict.fromkeys(("queries", "nudged", "peak_memory_kib", "peak_gpu_bytes"), _is_number),
-    "entries": lambda value: type(value) is list and _are({str}, value),
-    # a digest of rows, or of several training sets the number of each
-    "rows": lambda value: _is_text(value) or (type(value) is list and _are({int}, value)),
-    "commit": lambda value: type(value) is str,  # one that is not hexadecimal counts as unknown
-    "finished": _is_time,
-    "seconds": lambda value: _is_number(value) and value < 1e9,
-    "kernels": _is_mapping,
-    "tasks": _are_tasks,
+_Number = Annotated[float, Field(ge=0, lt=1e30, allow_inf_nan=False)]
+_Text = Annotated[str, Field(pattern=r"^[^\p{C}\p{Zl}\p{Zp}]*$")]
+_NUMBER, _TEXT, _TEXTS = TypeAdapter(_Number), TypeAdapter(_Text), TypeAdapter(dict[str, str])
+_FACTS: dict[str, TypeAdapter] = {
+    **dict.fromkeys(("code", "digest", "repro"), _TEXT),
+    **dict.fromkeys(("modules", "libraries", "inputs"), _TEXTS),
+    **dict.fromkeys(("steps", "resumed_at", "examples", "flops", "documents"), _NUMBER),
+    **dict.fromkeys(("queries", "nudged", "peak_memory_kib", "peak_gpu_bytes"), _NUMBER),
+    "entries": TypeAdapter(list[str]),
+    "rows": TypeAdapter(_Text | list[int]),  # a digest, or of several training sets the number of each
+    "commit": TypeAdapter(str),  # one that is not hexadecimal counts as unknown
+    "finished": TypeAdapter(Annotated[str, AfterValidator(datetime.fromisoformat)]),
+    "seconds": TypeAdapter(Annotated[_Number, Field(lt=1e9)]),
+    "kernels": TypeAdapter(dict[str, Any]),
+    "tasks": TypeAdapter(dict[str, dict[str, _Number]]),
 }

@@ -1,10 +1,10 @@
 """Track work in progress in a store: locks of artefacts, inputs of unfinished ones, and announced plans.
 
 * ``locks/<stage>-<fingerprint>.lock`` is held by one builder, or shared by several that each write a part.
-* ``blocks/inputs.json`` in a partial artefact contains the digests of its inputs. The next attempt continues
-  only from equal ones, since an input rebuilt on a GPU may differ under one fingerprint.
-* ``plans/<host>-<process>-<number>.json`` contains the nodes that a running process will build, with their
-  inputs, which other processes keep. It is locked while its process lives.
+* ``blocks/inputs.json`` in a partial artefact has the digests of its inputs, since an input rebuilt on a GPU
+  may differ under one fingerprint.
+* ``plans/<host>-<process>-<number>.json`` has the nodes that a process will build, with their inputs, which
+  other processes keep. The process locks it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from repro.graph import Node
+from repro.progress import SILENT, Progress
 from repro.store.disk import BLOCKS, create_file, file_lock, remove, translated_errors, write_whole
 from repro.store.notes import Lineage
 
@@ -33,24 +34,29 @@ _numbers = count()
 
 
 @contextlib.contextmanager
-def exclusive_lock(root: Path, node: Node, waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold the node's lock exclusively. ``waiting`` is called once if another process holds it."""
+def exclusive_lock(root: Path, node: Node, progress: Progress = SILENT) -> Iterator[None]:
+    """Hold the node's lock exclusively. ``progress`` notes that another process holds it."""
     with contextlib.ExitStack() as stack:
         with translated_errors(root):
             file = _made_lock_file(root, node.stage, node.fingerprint)
-            stack.enter_context(file_lock(file, waiting))
+            stack.enter_context(file_lock(file, lambda: _note(node, progress)))
         yield
 
 
 @contextlib.contextmanager
-def beside_others(root: Path, node: Node, waiting: Callable[[], None]) -> Iterator[None]:
-    """Share the node's lock with other processes. ``waiting`` is called once if one holds it exclusively."""
+def beside_others(root: Path, node: Node, progress: Progress) -> Iterator[None]:
+    """Share the node's lock with other processes. ``progress`` notes that one holds it exclusively."""
     with translated_errors(root):
-        descriptor = _lock_shared(_made_lock_file(root, node.stage, node.fingerprint), waiting)
+        file = _made_lock_file(root, node.stage, node.fingerprint)
+        descriptor = _lock_shared(file, lambda: _note(node, progress))
     try:
         yield
     finally:
         os.close(descriptor)
+
+
+def _note(node: Node, progress: Progress) -> None:
+    progress.note(f"  {node}: another process is building it, waiting")
 
 
 def _made_lock_file(root: Path, stage: str, fingerprint: str) -> Path:
@@ -76,22 +82,18 @@ def _lock_shared(file: Path, waiting: Callable[[], None]) -> int:
 
 @contextlib.contextmanager
 def hold(root: Path, stage: str, fingerprint: str) -> Iterator[bool]:
-    """Hold an artefact's lock during the block, then remove the lock's file. Yields False if another process
-    holds the lock."""
+    """Hold an artefact's lock, then remove the lock's file. Yields False if another process holds it."""
     from filelock import FileLock, Timeout
 
     file = _made_lock_file(root, stage, fingerprint)
-    lock = FileLock(file)
     try:
-        lock.acquire(timeout=0)
+        held = FileLock(file).acquire(timeout=0)
     except Timeout:
         yield False
         return
-    try:
+    with held:
         yield True
         file.unlink(missing_ok=True)  # whoever waits for it sees that its name is gone, and opens a new one
-    finally:
-        lock.release()
 
 
 def being_built(root: Path) -> set[str]:
@@ -102,7 +104,7 @@ def being_built(root: Path) -> set[str]:
         if not match:
             continue
         with contextlib.suppress(FileNotFoundError), _open_lock(path) as stream:
-            # a lock that several hold together stops only who wants it alone, for which NFS asks to write
+            # NFS gives exclusive locks only on writable files
             operation = fcntl.LOCK_EX if stream.writable() else fcntl.LOCK_SH
             try:
                 fcntl.flock(stream, operation | fcntl.LOCK_NB)
@@ -121,31 +123,25 @@ def _open_lock(path: Path) -> IO[bytes]:
 
 
 def goes_on(partial: Path, inputs: Mapping[str, str]) -> bool:
-    """Return whether a partial artefact can be resumed: True unless its note contains other digests of
-    ``inputs``."""
+    """Return whether a partial artefact can be resumed, i.e. has no other digests of ``inputs``."""
     noted_inputs = _read_inputs(partial)
     return all(noted_inputs.get(fingerprint, content) == content for fingerprint, content in inputs.items())
 
 
 def begin(partial: Path, inputs: Mapping[str, str]) -> None:
-    """Note the digests of ``inputs`` in a partial artefact, which is emptied first if it was begun with other
-    digests."""
+    """Note the digests of ``inputs`` in a partial artefact. Empties it first if it has other digests."""
+    note = partial / BLOCKS / INPUTS
     if not goes_on(partial, inputs):
         remove(partial)
-        partial.mkdir(parents=True)
     noted_inputs = _read_inputs(partial)
-    if inputs.keys() <= noted_inputs.keys():
-        return
-    note = partial / BLOCKS / INPUTS
-    note.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(note, json.dumps({**noted_inputs, **inputs}))
+    if not inputs.keys() <= noted_inputs.keys():
+        note.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(note, json.dumps({**noted_inputs, **inputs}))
 
 
 def _read_inputs(partial: Path) -> dict[str, str]:
-    try:
-        return json.loads((partial / BLOCKS / INPUTS).read_text())
-    except FileNotFoundError:
-        return {}
+    note = partial / BLOCKS / INPUTS
+    return json.loads(note.read_text()) if note.exists() else {}
 
 
 @contextlib.contextmanager
@@ -162,8 +158,7 @@ def one_at_a_time(root: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def announce(root: Path, nodes: Iterable[Node]) -> Iterator[Path]:
-    """Announce in a file, until the block ends, that this process will build ``nodes`` from their inputs.
-    Yields its path."""
+    """Announce until the block ends that this process will build ``nodes``. Yields the file."""
     inputs = {f"{node.stage}/{node.fingerprint}": [p.fingerprint for p in node.parents()] for node in nodes}
     path = root / "plans" / f"{socket.gethostname()}-{os.getpid()}-{next(_numbers)}.json"
     with translated_errors(root):
@@ -185,17 +180,10 @@ def announcers(root: Path) -> set[str]:
 
 
 def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
-    """Return the fingerprints of inputs that running processes will read, ignoring the announcement
-    ``but``."""
-    inputs: set[str] = set()
-    for path in root.glob("plans/*.json"):
-        if path != but:
-            plan = _announcement(path)
-            inputs.update(
-                *(node_inputs for node, node_inputs in plan.items() if not os.path.lexists(root / node))
-            )
-    lineage = Lineage(root)
-    return inputs.union(*(lineage.inputs(fingerprint) for fingerprint in being_built(root)))
+    """Return the fingerprints of inputs that running processes will read, without those of ``but``."""
+    plans = (_announcement(path).items() for path in root.glob("plans/*.json") if path != but)
+    missing = (inputs for plan in plans for node, inputs in plan if not os.path.lexists(root / node))
+    return set().union(*missing, *map(Lineage(root).inputs, being_built(root)))
 
 
 def let_go(
@@ -203,9 +191,7 @@ def let_go(
 ) -> bool:
     """Remove a stored artefact unless a process builds or needs it. Returns whether it was removed.
 
-    Args:
-        but: the caller's own announcement, which does not count.
-        keep: returns fingerprints of further artefacts to keep, called last.
+    ``but`` is the caller's own announcement. ``keep`` returns further fingerprints to keep.
     """
     path = store.path(node)
     with one_at_a_time(store.root):

@@ -1,4 +1,4 @@
-"""The compared cells: a published number, its measurements and the tests between rows of its table."""
+"""Compared cells, e.g. of ``PAPER/1/ROW/COLUMN``: a published number, its measurements and tests."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from repro.verdicts.verdict import UNITS, CodeCounts, Doubt, Verdict
 if TYPE_CHECKING:
     from repro.running.provenance import Origins
 
-# of significance.json, for a pair of rows
-PAIRS: tuple[str, ...] = ("difference", "interval", "effect_size", "p", "holm_student_p", "permutation_p")
-PAIRS += ("holm_p", "wins", "ties", "losses")
+PAIRS = (  # of significance.json, for a pair of rows
+    *("difference", "interval", "effect_size", "p", "holm_student_p", "permutation_p"),
+    *("holm_p", "wins", "ties", "losses"),
+)
 
 
 @dataclass(frozen=True)
 class QueryInterval:
     """The 95 % interval of a mean over queries by Student's t, clipped to the range of the measure.
 
-    Published and measured means share the queries and so most of their variance. Variance between trainings
-    is not included. A published mean outside is strong evidence of another system. One inside proves no
-    equality, least of all with few queries (43 give about ±.08 nDCG@10).
+    It omits the variance between trainings. A published mean outside is strong evidence of another system,
+    but one inside proves no equality (43 queries give about ±.08 nDCG@10).
     """
 
     low: float
@@ -49,10 +49,9 @@ class QueryInterval:
 
 
 def query_interval(records: Sequence[Record]) -> QueryInterval | None:
-    """Return the interval of the mean of one cell's records, one per seed.
+    """Return the interval of the mean of one cell's records, one per seed, from their mean deviation.
 
-    It uses the mean deviation over seeds and is therefore slightly too wide for several. Returns None for an
-    average of collections, for fewer than two queries, and for equal scores.
+    Returns None for an average of collections, for fewer than two queries, and for equal scores.
     """
     deviations = [r.deviation for r in records if r.deviation is not None]
     if len(deviations) < len(records) or not any(deviations) or records[0].queries < 2:
@@ -67,7 +66,7 @@ def query_interval(records: Sequence[Record]) -> QueryInterval | None:
 
 @dataclass(frozen=True)
 class ImportedRun:
-    """A run by others of the cell's system, scored here, e.g. a public TREC run. No measurement of ours."""
+    """A run by others of the cell's system, scored here, e.g. a public TREC run."""
 
     record: Record
     verdict: Verdict
@@ -75,7 +74,7 @@ class ImportedRun:
 
     @property
     def measured(self) -> float:
-        """The run's score in the unit of the published number."""
+        """The score in the unit of the published number."""
         return self.record.measured
 
     @property
@@ -85,12 +84,12 @@ class ImportedRun:
 
     @property
     def maker(self) -> str:
-        """The toolkit that made the run, e.g. "pyserini". The name of the file if no toolkit is recorded."""
+        """The toolkit that made the run, e.g. "pyserini", or the name of the file."""
         return str(self.record.origin.get("toolkit") or self.file)
 
     @property
     def settings(self) -> str:
-        """The settings of the run in words. Empty if none are recorded."""
+        """The settings of the run in words, or ""."""
         return str(self.record.origin.get("settings") or "")
 
     def as_json(self) -> dict:
@@ -116,16 +115,15 @@ class ImportedRun:
 
 @dataclass(frozen=True)
 class ComparedCell:
-    """One published cell, e.g. `PAPER/1/ROW/COLUMN`, with its measurements.
+    """One published cell with its measurements.
 
     Attributes:
         records: one per distinct measurement (seeds that change nothing count once).
         doubts: reasons why a new measurement might give another number.
-        code: number of artefacts made by other or unknown code.
         libraries_not_compared: libraries of its stages that are absent here or not recorded.
-        imported: runs by others, each with its own verdict.
+        imported: runs by others.
         collections: ids of its data at this scale.
-        cut_at: documents per query of its runs if the measure looks deeper, or None.
+        cut_at: documents per query if the measure looks deeper.
         notes: values reported elsewhere, closest match first. Verdicts ignore them.
     """
 
@@ -149,7 +147,7 @@ class ComparedCell:
 
     @property
     def notes_at_full(self) -> tuple[CellNote, ...]:
-        """The notes at scale full. Other scales have none."""
+        """The notes at scale full, otherwise none."""
         return self.notes if self.scale == "full" else ()
 
     @property
@@ -159,17 +157,17 @@ class ComparedCell:
 
     @property
     def outdated(self) -> str:
-        """The reason why the records do not match the current graph or manifest. Empty if they do."""
+        """The reason why the records do not match the current graph or manifest, or ""."""
         return self._why("outdated")
 
     @property
     def contradicted(self) -> str:
-        """The record that the stored scores contradict and replace. Empty if none."""
+        """The record that the stored scores contradict and replace, or ""."""
         return self._why("contradicted")
 
     @property
     def doubts_shown(self) -> tuple[Doubt, ...]:
-        """The doubts about the number and about the imported runs of the cell."""
+        """The doubts about the number and about runs by others."""
         return (*self.doubts, *(doubt for run in self.imported for doubt in run.doubts))
 
     def _why(self, kind: str) -> str:
@@ -177,24 +175,22 @@ class ComparedCell:
 
     @property
     def measured(self) -> float | None:
-        """The mean over seeds in the paper's unit. None if nothing was measured."""
+        """The mean over seeds in the paper's unit, or None."""
         if not self.records:
             return None
         return sum(r.measured for r in self.records) / len(self.records)
 
     @property
     def published(self) -> float | None:
-        """The published number in its unit. None for a dash or words."""
+        """The published number, or None for a dash or words."""
         return None if self.cell.printed.value is None else float(self.cell.printed.value)
 
     @property
     def measurement(self) -> tuple[frozenset[str], str] | None:
         """The fingerprints of the evaluations and the measure, which cells may share."""
-        return (
-            (frozenset(r.fingerprint for r in self.records), self.records[0].measure)
-            if self.records
-            else None
-        )
+        if not self.records:
+            return None
+        return frozenset(r.fingerprint for r in self.records), self.records[0].measure
 
     @property
     def measured_on(self) -> tuple[str, ...]:
@@ -215,7 +211,7 @@ class ComparedCell:
 
     @property
     def data_without_digest(self) -> list[str]:
-        """The data behind the number without a known published digest."""
+        """The data without a known published digest."""
         return list(dict.fromkeys(name for r in self.records for name in unpublished(r.rows)))
 
     @property
@@ -225,22 +221,21 @@ class ComparedCell:
 
     @property
     def published_inside(self) -> bool | None:
-        """Whether the published mean is inside the interval. None if the two are not compared."""
+        """Whether the published mean is inside the interval, or None if they are not compared."""
         interval = self.interval if self.verdict.difference is not None else None
         return interval.holds(self.cell.printed) if interval else None
 
 
 @dataclass(frozen=True)
 class PairedTest:
-    """A paired test over queries of our run of a cell against a run by others of the same system.
+    """A paired test over queries of our run against a run by others of the same system.
 
     Attributes:
-        over: file of the other run, made by ``maker``.
+        over: file of the other run.
         difference: ours minus theirs, with its 95 % bootstrap ``interval``, as fractions.
         effect_size: the difference divided by its standard deviation over queries.
         p: of ranx's two-sided paired t-test. ``holm_p`` is Holm-corrected per table and measure.
         permutation_p: of a permutation test by sign flips.
-        wins, ties, losses: numbers of queries.
     """
 
     over: str
@@ -262,12 +257,11 @@ class Comparison:
 
     Attributes:
         tests: (paper, table, dataset) -> content of significance.json.
-        untested: reasons why required tests could not be computed.
-        readings: cell -> readings behind its number, by id. Filled for a report.
+        untested: errors of tests.
+        readings: cell -> readings behind its number, by id, in reports.
         paired: cell -> tests of our run against runs by others.
-        origins: of the plan's stored artefacts. None without a store.
-        own_rows: ids of rows that a user added to the table.
-        faults: sentences on damaged artefacts and records files, which are not read.
+        own_rows: ids of rows that a user added.
+        faults: sentences on damaged artefacts and records files.
     """
 
     cells: list[ComparedCell]
@@ -284,14 +278,14 @@ class Comparison:
         return Counter(c.verdict.name for c in self.cells)
 
     def by_table(self) -> dict[tuple[str, str], list[ComparedCell]]:
-        """Return the cells of every table or figure by (paper, id), e.g. `("PAPER", "1")`."""
+        """Return the cells by paper and table or figure, e.g. `("PAPER", "1")`."""
         tables: dict[tuple[str, str], list[ComparedCell]] = {}
         for c in self.cells:
             tables.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
         return tables
 
     def betters(self, compared: ComparedCell) -> list[str]:
-        """Return ids of the rows that this row significantly outperforms (paired t, Holm over its tests)."""
+        """Return ids of the rows that this row significantly outperforms."""
         test, max_p = self._test(compared)
         if not test:
             return []
@@ -306,18 +300,17 @@ class Comparison:
         ]
 
     def pairs(self, compared: ComparedCell) -> list[dict]:
-        """Return tests of this cell's row against every other stored row, Holm-corrected within the cell."""
+        """Return tests of this cell's row against every other row with stored scores."""
         test, _ = self._test(compared)
         if not test:
             return []
         index = test["names"].index(compared.cell.row.id)
         others = [other for other in range(len(test["names"])) if other != index]
-        return [
-            {"over": test["names"][o]} | {key: _value(test, key, index, o) for key in PAIRS} for o in others
-        ]
+        pairs = [{key: _value(test, key, index, other) for key in PAIRS} for other in others]
+        return [{"over": test["names"][o]} | pair for o, pair in zip(others, pairs, strict=True)]
 
     def _test(self, compared: ComparedCell) -> tuple[dict, float]:
-        """Return the test of a cell's column and its level. Empty if the number is not part of one."""
+        """Return the test with a cell's number, or {}, and its level."""
         cell = compared.cell
         tests = self.tests.get((cell.paper.name, cell.table.id, cell.column.dataset or ""), {})
         measure = compared.records[0].measure if compared.records else cell.column.measure
@@ -330,5 +323,5 @@ UNDEFINED = {"p", "holm_student_p", "interval"}  # for a difference that is the 
 
 
 def _value(test: dict, key: str, index: int, other: int) -> Any:
-    """Return a value of a pair of rows, or None if it is undefined. Older artefacts have a number there."""
+    """Return a value of a pair of rows. Older artefacts have a number instead of None."""
     return None if key in UNDEFINED and test["effect_size"][index][other] is None else test[key][index][other]

@@ -1,11 +1,11 @@
-"""Published, reported and measured numbers side by side, with a verdict on every cell of a plan."""
+"""Comparison of published and measured numbers, with a verdict on every cell of a plan."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from repro.graph import Node
 from repro.hooks import notes
@@ -23,11 +23,10 @@ from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 from repro.verdicts.decision import Basis, code_counts, decide, doubts, is_changed
 from repro.verdicts.evidence import Evidence, libraries_not_compared
 from repro.verdicts.verdict import (
-    UNITS,
     Case,
-    CodeCounts,
     Doubt,
     Tolerance,
+    Verdict,
     exact_decimal,
     implied_class,
     tolerance,
@@ -50,16 +49,16 @@ def compare(
     outcome: Outcome | None = None,
     stated: bool = True,
 ) -> Comparison:
-    """Judge every selected cell, e.g. `PAPER/1/ROW/COLUMN`, by the available records. Nothing is run.
+    """Judge every cell of a plan, e.g. `PAPER/1/ROW/COLUMN`, by the available records.
 
     Args:
         plan: with the states of its nodes looked up.
         store: for checks of records against stored scores.
         outcome: of the current run, to report its failures.
-        stated: whether the cells have their notes, the values reported elsewhere.
+        stated: whether to add values reported elsewhere.
     """
     name = plan.scale.name
-    # of all papers, selected or not: cells share evaluations, and one cell has one current number
+    # of all papers, because cells share evaluations
     all_records = _every_record(results, name)
     stored_results = stored_records(plan, store) if store else []
     measurements = _by(plan.measurements, lambda m: m.cell.id)
@@ -90,7 +89,7 @@ def compare(
 
 
 def _origins(plan: Plan, store: Store) -> Origins | None:
-    """Return the origins of the stored artefacts. None without any."""
+    """Return the origins of the stored artefacts, if any."""
     if "stored" not in plan.states.values():
         return None
     from repro.running.provenance import origins
@@ -105,7 +104,7 @@ def _damages(plan: Plan, store: Store) -> Iterator[str]:
     from repro.store.seal import damage, wrong_sizes
 
     for path in map(store.path, nodes[:FEW]):
-        yield f"damaged: {path}: {'; '.join(wrong_sizes(path) or damage(path))}"  # all of it is small then
+        yield f"damaged: {path}: {'; '.join(wrong_sizes(path) or damage(path))}"
     more = f"{len(nodes) - FEW} more are damaged; " if nodes[FEW:] else ""
     yield f"{more}`repro store verify --rebuild` removes what is damaged, `repro run` builds it again"
 
@@ -127,7 +126,7 @@ def _by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 
 
 def judged_cells(plan: Plan, results: Results, store: Store, *, stated: bool = True) -> Comparison:
-    """Return the result of ``compare`` for the plan's cells, with stored tests."""
+    """Return the comparison of a plan's cells with stored tests."""
     if not plan.states:
         plan.look(store)
     comparison = compare(plan, results, store=store, stated=stated)
@@ -141,35 +140,49 @@ def judged_cells(plan: Plan, results: Results, store: Store, *, stated: bool = T
 
 
 def judge(evidence: Evidence) -> ComparedCell:
-    """Return the verdict on a cell with runs by others and reported values. Failures come before current
-    records, and these before older ones."""
-    cell, printed, scale = evidence.cell, evidence.cell.printed, evidence.plan.scale
-    records, basis, failure = [], None, _failure(evidence)
+    """Judge a cell by a failure of the current run, by current records, or by older ones."""
+    failure = _failure(evidence)
     if not failure:
-        records = [result or record for record, result in evidence.current] or evidence.older
-    if records:
-        basis = Basis(records, code_counts(evidence, records), evidence)
-        values, width = [exact_decimal(r.measured) for r in records], _tolerance(evidence)
-        case = Case(printed, values, scale.name, is_changed(basis), width, rivals=_rivals(cell))
-    elif failure or evidence.obstacles:
-        case = Case(printed, failure=failure, obstacle=evidence.obstacles[0].cause if not failure else "")
-    else:
-        case = Case(printed, idle=_why_idle(evidence))
-    decided, reasons = decide(case), doubts(basis) if basis else ()
-    said = [decided.why, evidence.authors_model if basis else "", *map(str, reasons)]
-    return ComparedCell(
-        cell,
-        scale.name,
-        tuple(records),
-        replace(decided, why="; ".join(filter(None, said))),
-        obstacles=evidence.obstacles if case.obstacle else (),
+        current = [result or record for record, result in evidence.current]
+        if records := current or evidence.older:
+            return _measured(evidence, records)
+    obstacles = () if failure else evidence.obstacles
+    cause = obstacles[0].cause if obstacles else ""
+    idle = "" if failure or cause else _why_idle(evidence)
+    case = Case(evidence.cell.printed, failure=failure, obstacle=cause, idle=idle)
+    return _compared(evidence, decide(case), records=(), obstacles=obstacles)
+
+
+def _measured(evidence: Evidence, records: Sequence[Record]) -> ComparedCell:
+    basis = Basis(records, code_counts(evidence, records), evidence)
+    decided = decide(_case(evidence.cell, basis, evidence.plan.scale.name, _tolerance(evidence)))
+    reasons = doubts(basis)
+    why = "; ".join(filter(None, [decided.why, evidence.authors_model, *map(str, reasons)]))
+    return _compared(
+        evidence,
+        replace(decided, why=why),
+        records=tuple(records),
         doubts=reasons,
-        code=basis.counts if basis else CodeCounts(),
-        libraries_not_compared=libraries_not_compared(evidence, records) if records else (),
+        code=basis.counts,
+        libraries_not_compared=libraries_not_compared(evidence, records),
+    )
+
+
+def _compared(evidence: Evidence, verdict: Verdict, **facts: Any) -> ComparedCell:
+    return ComparedCell(
+        cell=evidence.cell,
+        scale=evidence.plan.scale.name,
+        verdict=verdict,
         imported=_imported_runs(evidence),
         collections=evidence.collections,
         cut_at=evidence.cut_at,
+        **facts,
     )
+
+
+def _case(cell: Cell, basis: Basis, scale: str, width: Tolerance | None) -> Case:
+    values = [exact_decimal(r.measured) for r in basis.records]
+    return Case(cell.printed, values, scale, is_changed(basis), width, rivals=_rivals(cell))
 
 
 def _rivals(cell: Cell) -> list[PublishedCell]:
@@ -181,9 +194,8 @@ def _rivals(cell: Cell) -> list[PublishedCell]:
 
 def _failure(evidence: Evidence) -> str:
     failures = evidence.outcome.failed if evidence.outcome else {}
-    errors = [
-        failures[p.fingerprint] for m in evidence.measured_by for p in m.parts if p.fingerprint in failures
-    ]
+    names = [part.fingerprint for m in evidence.measured_by for part in m.parts]
+    errors = [failures[name] for name in names if name in failures]
     if not errors:
         return ""
     if not (older := evidence.older):
@@ -207,13 +219,14 @@ def _why_idle(evidence: Evidence) -> str:
 
 def _scoring_differences(evidence: Evidence) -> list[str]:
     measure, unit = evidence.definition
-    measures = {
-        f"{r.measure or 'an unknown measure'} in {r.unit or 'an unknown unit'}" for r in evidence.of_readings
-    }
+    recorded = (
+        (r.measure or "an unknown measure", r.unit or "an unknown unit") for r in evidence.of_readings
+    )
+    measures = {" in ".join(names) for names in recorded}
     files = [] if evidence.departures else _unscored_files(evidence)
     listing = " and ".join(sorted(measures))
-    sentences = [f"what is recorded is {listing}, and the cell is {measure} in {unit}"] if measures else []
-    return sentences + [f"{file} was scored otherwise than the cell is: import it again" for file in files]
+    sentences = [f"recorded as {listing}, but the cell is {measure} in {unit}"] if measures else []
+    return sentences + [f"{file} was scored in another way than the cell: import it again" for file in files]
 
 
 def _unscored_files(evidence: Evidence) -> list[str]:
@@ -223,13 +236,10 @@ def _unscored_files(evidence: Evidence) -> list[str]:
 
 
 def _tolerance(evidence: Evidence) -> Tolerance | None:
-    """Return the class of the row or, without one, of its graph: retrained, re-encoded, deterministic."""
+    """Return the tolerance by the class of the row or, without one, of its graph."""
     cell = evidence.cell
     measure = cell.column.measure or next((m.cell.column.measure for m in evidence.measured_by), None)
-    if cell.unit not in UNITS or not measure:
-        return None
-    default_class = implied_class([node for m in evidence.measured_by for node in m.parts])
-    name = cell.row.tolerance or default_class
+    name = cell.row.tolerance or implied_class(node for m in evidence.measured_by for node in m.parts)
     return tolerance(name, measure, unit=cell.unit, published=cell.printed.value)
 
 
@@ -239,13 +249,10 @@ def _imported_runs(evidence: Evidence) -> tuple[ImportedRun, ...]:
 
 
 def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedRun:
-    """Judge one run by others under its own readings, at any scale. ``nodes`` of the cell's own recipe
-    determine the tolerance.
-    """
-    basis, width = Basis([record]), _tolerance_of_run(cell, list(nodes))
+    """Judge a run by others under its own readings. ``nodes`` of the cell's recipe give the tolerance."""
+    basis = Basis([record])
     reasons = doubts(basis)
-    values = [exact_decimal(record.measured)]
-    decided = decide(Case(cell.printed, values, "full", is_changed(basis), width, rivals=_rivals(cell)))
+    decided = decide(_case(cell, basis, "full", _tolerance_of_run(cell, list(nodes))))
     if record.readings and decided.name == "not comparable":
         choices = ", ".join(f"{reading} is {choice}" for reading, choice in record.readings.items())
         decided = replace(decided, why=f"it follows other choices than the row: {choices}")
@@ -257,17 +264,14 @@ def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedR
 
 
 def _tolerance_of_run(cell: Cell, nodes: list[Node]) -> Tolerance | None:
-    """Return the class of the row or of its recipe."""
-    if cell.unit not in UNITS or not (cell.row.tolerance or nodes):
+    if not (cell.row.tolerance or nodes):
         return None
-    default_class = implied_class(nodes).replace("retrained", "re-encoded")
-    name = cell.row.tolerance or default_class
+    name = cell.row.tolerance or implied_class(nodes).replace("retrained", "re-encoded")
     return tolerance(name, cell.column.measure, unit=cell.unit, published=cell.printed.value)
 
 
 def standings(measured_cell: Cell, workspace: Workspace) -> list[ComparedCell]:
-    """Return the cell judged at full scale and at every other scale with a record of it. Raises the errors
-    of ``compare``."""
+    """Return the cell judged at full scale and at every other scale with a record of it."""
     compared_cells = []
     for name, scale in known_scales().items():
         records = workspace.results.read(name, measured_cell.paper.name)
@@ -280,7 +284,7 @@ def standings(measured_cell: Cell, workspace: Workspace) -> list[ComparedCell]:
 
 
 def doubts_of(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
-    """Return the doubts about a record's number, even if its cell shows another record."""
+    """Return the doubts about a record, even if its cell shows another one."""
     matches = [c for c in standings(cell(record.cell), workspace) if c.scale == record.scale]
     if shown := [c for c in matches if record.identity in {r.identity for r in c.records}]:
         return shown[0].doubts

@@ -1,4 +1,4 @@
-"""The coverage of a paper: the strongest way to measure each cell, and the scales of its measurements."""
+"""The coverage of a paper, e.g. the strongest way to measure each cell."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,8 +15,8 @@ from repro.store.results import Record, Results
 from repro.verdicts.evidence import is_measurement
 
 WAYS = ("recipe", "checkpoint", "run", "computed", "not measurable", "open")
-IMPORTED = ", imported"  # after the scale of runs that others made
-RELEASED = "released"  # the module whose recipes only use a checkpoint that others released
+IMPORTED = ", imported"  # after the scale of runs by others
+RELEASED = "released"  # the module of recipes with released checkpoints
 # knowledge of a cell, strongest first -> its meaning
 WAYS_OF_KNOWING = {
     "measured": "measured here at full scale",
@@ -37,9 +37,9 @@ class CoverageItem:
         place: ``table 1`` or ``figure 3``.
         way: the strongest of ``WAYS``.
         measured: scales with a measurement or drawing, e.g. ``full, imported`` for runs by others only.
-        reason: why it is not measurable, or the missing entry of an open cell, or empty.
-        counted_as: its category in counts. ``drawing`` for an exhibit.
-        equal: whether the closest value reported elsewhere equals the published one, at the coarser rounding.
+        reason: why it is not measurable, or the missing entry of an open cell.
+        counted_as: as in ``Cell``, or ``drawing`` for an exhibit.
+        equal: whether the closest value reported elsewhere equals the published one.
         notes: values reported elsewhere.
     """
 
@@ -56,7 +56,7 @@ class CoverageItem:
 
     @property
     def known(self) -> str:
-        """Return the strongest knowledge of the cell at full scale, a key of ``WAYS_OF_KNOWING``."""
+        """The strongest knowledge at full scale, a key of ``WAYS_OF_KNOWING``."""
         if "full" in self.measured:
             return "measured"
         if f"full{IMPORTED}" in self.measured:
@@ -73,12 +73,12 @@ class CoverageItem:
 
     @property
     def rehearsed(self) -> list[str]:
-        """The scales below full with a measurement by the suite."""
+        """The scales below full with a measurement of ours."""
         return [scale for scale in self.measured if scale != "full" and not scale.endswith(IMPORTED)]
 
 
 def coverage(source: Paper, results: Results) -> list[CoverageItem]:
-    """Return all cells, points and exhibits of a paper, in printed order, with open cells of drafts."""
+    """Return all cells, points and exhibits of a paper in printed order."""
     records: dict[str, list[Record]] = {}
     for scale in usual_first(results.scales("records")):
         for record in results.read(scale, source.name):
@@ -89,20 +89,19 @@ def coverage(source: Paper, results: Results) -> list[CoverageItem]:
         place = place_of(exhibit.owner)
         scales = _drawing_scales(results, source.name, place)
         path = recipe_path(exhibit)
-        items.append(
-            CoverageItem(exhibit.id, source.name, place, "recipe", scales, path, counted_as="drawing")
-        )
+        names = exhibit.id, source.name, place
+        items.append(CoverageItem(*names, "recipe", scales, path, counted_as="drawing"))
     return items
 
 
 @dataclass(frozen=True)
 class Tally:
-    """The cells of a table, a figure or several of them, counted by way and by scale.
+    """The cells of tables and figures, counted by way and by scale.
 
     Attributes:
         what: the counted place or paper.
-        idle: published cells with words, which are not measured.
-        settings: cells of tables of settings by their state in the plan at full.
+        idle: published cells with words.
+        settings: cells with settings by state.
     """
 
     paper: str
@@ -113,17 +112,17 @@ class Tally:
 
     @property
     def published(self) -> "Tally":
-        """The tally of the published cells alone."""
+        """The tally of the published cells."""
         return replace(self, cells=[c for c in self.cells if c.counted_as == "published"])
 
     @property
     def apart(self) -> "Tally":
-        """The tally of cells without a paper's number: points, reference rows, drawings, studies."""
+        """The tally of all other cells, e.g. points of figures."""
         return replace(self, cells=[c for c in self.cells if c.counted_as != "published"])
 
     @property
     def ways(self) -> dict[str, int]:
-        """Way -> number of cells measured by it."""
+        """Way -> number of cells."""
         return {way: sum(c.way == way for c in self.cells) for way in WAYS}
 
     @property
@@ -134,12 +133,12 @@ class Tally:
 
     @property
     def ways_shown(self) -> tuple[str, ...]:
-        """The ways in a table of counts. ``open`` is included only for drafts with open cells."""
+        """The ways in a table of counts, with ``open`` only for drafts."""
         return tuple(way for way in WAYS if way != "open" or self.ways[way])
 
     @property
     def measured(self) -> Counter[str]:
-        """Scale -> number of cells with a measurement or drawing."""
+        """Scale -> number of measured or drawn cells."""
         return Counter(scale for c in self.cells for scale in c.measured)
 
     def as_json(self) -> dict:
@@ -160,7 +159,7 @@ class Tally:
 
 
 def tallies(source: Paper, results: Results) -> list[Tally]:
-    """Return a tally for every table and figure of a paper, in its order. Raises as ``coverage``."""
+    """Return a tally for every table and figure of a paper."""
     cells = coverage(source, results)
     tables = {place_of(table.id): table for table in source.manifest.tables}
     places = (*tables, *(place_of(f"figure-{figure.id}") for figure in source.manifest.figures))
@@ -179,7 +178,7 @@ def tallies(source: Paper, results: Results) -> list[Tally]:
 
 
 def still_asked(source: Paper) -> list[str]:
-    """Return the places, e.g. "the title", of a draft's texts that begin with ``todo``."""
+    """Return the places of a draft's texts that begin with ``todo``, e.g. "the title"."""
     facts = {"the title": source.manifest.title, "the venue": source.manifest.venue}
     for table in source.manifest.tables:
         facts[f"about of table {table.id}"] = table.about
@@ -190,19 +189,20 @@ def still_asked(source: Paper) -> list[str]:
 
 
 def refuse_open(source: Paper, items: Iterable[CoverageItem]) -> None:
-    """Raise ManifestError for the first open cell of a paper, with its line and all open rows."""
+    """Raise ManifestError for the first open cell of a paper, with all open rows."""
     open_ids = {item.id for item in items if item.way == "open"}
     opened = [cell for cell in every_cell(source) if cell.id in open_ids]
+    if not opened:
+        return
+    first, table = opened[0], opened[0].table
+    place = "rows", table.rows.index(first.row)
+    if not (first.column.dataset or first.column.mean_of):
+        place = "columns", [column.id for column in table.columns].index(first.column.id)
+    reason = f"cell {first.id} has {lack_of(first)}, or say under not_measurable why there is none"
     rows = list(dict.fromkeys(f"{cell.table.id}/{cell.row.id}" for cell in opened))
-    for found in opened:
-        manifest = source.manifest
-        place = "rows", found.table.rows.index(found.row)
-        if not (found.column.dataset or found.column.mean_of):
-            place = "columns", [column.id for column in found.table.columns].index(found.column.id)
-        location = ("tables", manifest.tables.index(found.table), *place)
-        reason = f"cell {found.id} has {lack_of(found)}, or say under not_measurable why there is none"
-        reason += f". {len(rows)} rows have open cells: {', '.join(rows)}" if len(rows) > 1 else ""
-        raise fault_at(source.folder / "cells.yaml", location, reason)
+    reason += f". {len(rows)} rows have open cells: {', '.join(rows)}" if len(rows) > 1 else ""
+    location = ("tables", source.manifest.tables.index(table), *place)
+    raise fault_at(source.folder / "cells.yaml", location, reason)
 
 
 def total(parts: Iterable[Tally], *, what: str) -> Tally:
@@ -214,7 +214,7 @@ def total(parts: Iterable[Tally], *, what: str) -> Tally:
 
 
 def usual_first(scales: Iterable[str]) -> list[str]:
-    """Return names of scales, with full, small and tiny first."""
+    """Sort names of scales, with full, small and tiny first."""
     usual_names = ("full", "small", "tiny")
     return [name for name in usual_names if name in scales] + sorted(set(scales) - set(usual_names))
 
@@ -238,10 +238,8 @@ def _measured_scales(cell: Cell, records: Sequence[Record]) -> tuple[str, ...]:
 
 def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
     way, stated = _way(cell, records), notes(cell)
-    refusals = {
-        "not measurable": cell.column.not_measurable or cell.row.not_measurable,
-        "open": lack_of(cell),
-    }
+    refusals = {"not measurable": cell.column.not_measurable or cell.row.not_measurable}
+    refusals["open"] = lack_of(cell)
     return CoverageItem(
         cell.id,
         cell.paper.name,
@@ -270,8 +268,8 @@ def _way(cell: Cell, records: Sequence[Record]) -> str:
 
 def _drawing_scales(results: Results, paper: str, place: str) -> tuple[str, ...]:
     stem = f"{paper}-{place.replace(' ', '')}"
-    return tuple(
-        scale
-        for scale in usual_first(results.scales("figures"))
-        if any(path.stem == stem or path.stem.startswith(f"{stem}-") for path in results.figures(scale))
-    )
+    scales = []
+    for scale in usual_first(results.scales("figures")):
+        names = {path.stem for path in results.figures(scale)}
+        scales += [scale] if any(f"{name}-".startswith(f"{stem}-") for name in names) else []
+    return tuple(scales)

@@ -1,4 +1,4 @@
-"""The rules of verdicts, as three tables of condition, sentence and place of display.
+"""The rules of verdicts, e.g. "exact".
 
 The first of ``RULES`` that holds gives the verdict. All ``DOUBTS`` that hold are listed. ``CHANGES`` define
 a number from another experiment. ``docs/explained/verdicts.md`` shows the same tables.
@@ -25,16 +25,13 @@ from repro.verdicts.verdict import (
 )
 from repro.version import DIRTY
 
-SIDE = "lower or higher"  # as the mean lies on either side of the published number
+SIDE = "lower or higher"
 
 
 class Rule(NamedTuple):
-    """A row of the table of verdicts, e.g. "exact".
+    """A verdict with its condition in words and as a function.
 
-    Attributes:
-        when: the condition in words, for the docs.
-        said: the reason of the verdict, a format string over the case ``c``.
-        width: the half width that was used, or None.
+    ``said`` is its reason, a format string over the case ``c``. ``width`` returns the used half width.
     """
 
     verdict: str
@@ -47,11 +44,11 @@ class Rule(NamedTuple):
 _OBEYS = "the paper states a bound, {c.printed.bound} {c.printed.number}"
 
 # where it is shown -> the rules, of which the first that holds decides
-WORD, MEAN, COMPARED = "a word in place of a number", "our number", "our number and its difference"
+WORD, MEAN, COMPARED = "a word instead of a number", "our number", "our number and its difference"
 RULES: dict[str, tuple[Rule, ...]] = {
     WORD: (
         Rule("failed", "a stage failed in the run just made", lambda c: c.failure, "{c.failure}"),
-        Rule("blocked", "nothing measured, as something lacks", lambda c: c.obstacle, "{c.obstacle}"),
+        Rule("blocked", "nothing measured, something is missing", lambda c: c.obstacle, "{c.obstacle}"),
         Rule("not run", "nothing measured or tried", lambda c: not c.values, "{c.idle}"),
     ),
     MEAN: (
@@ -144,7 +141,7 @@ def _first_rule(case: Case) -> tuple[str, Rule]:
 
 
 def _discrimination(case: Case) -> tuple[int, int] | None:
-    """Return how many other rows of the column would pass too, and their number. None without a pass."""
+    """Return how many other rows of the column would pass too, and their number."""
     if not case.rivals or case.is_bounded or not _passes(case, case.printed):
         return None
     return sum(_passes(case, rival) for rival in case.rivals), len(case.rivals)
@@ -161,13 +158,7 @@ def _is_uninformative(case: Case) -> bool:
 
 @dataclass(frozen=True)
 class Basis:
-    """The evidence for doubts about a number.
-
-    Attributes:
-        records: one per seed.
-        counts: numbers of artefacts made by other or unknown code.
-        evidence: on the cell. None for a run by others.
-    """
+    """The evidence for doubts about a number: one record per seed, and ``evidence`` unless run by others."""
 
     records: Sequence[Record]
     counts: CodeCounts = field(default_factory=CodeCounts)
@@ -189,7 +180,7 @@ def _outdated(b: Basis) -> str:
     parts = b.evidence.measured_by
     seeds = {r.seed for r in b.evidence.older} - {m.seed for m in parts}
     if parts and seeds:
-        names = ",".join(str(seed) for seed in sorted(seed for seed in seeds if seed is not None))
+        names = ",".join(map(str, sorted(seed for seed in seeds if seed is not None)))
         of_seed = f"--seeds {names}" if names else "its own seed"
         return f"measured with {of_seed}, which this selection does not include"
     if any(not obstacle.of_machine for obstacle in b.evidence.obstacles):
@@ -198,22 +189,20 @@ def _outdated(b: Basis) -> str:
 
 
 def _of_code(b: Basis, kind: str) -> str:
-    """Return a sentence of that kind on the code behind a number. Empty if it does not apply."""
+    """Return a sentence on the code behind a number if it is of this kind."""
     other, unknown = b.counts.other_code, b.counts.unknown_code
     if b.evidence is None or not b.evidence.current:  # of another graph, or of others
         return ""
+    doubts = {}
     if other:
-        told = {"other code": f"{_artefacts(other)} behind it made by other code"}
+        doubts = {"other code": f"{_artefacts(other)} behind it made by other code"}
     elif unknown:
-        told = {"unknown code": f"the code of {_artefacts(unknown)} behind it is unknown"}
+        doubts = {"unknown code": f"the code of {_artefacts(unknown)} behind it is unknown"}
     elif other is None and all(r.code for r in b.records):
-        told = {"other code": "its record is of other code than is here"}
+        doubts = {"other code": "its record is of other code than the current code"}
     elif other is None:
-        why = "its record names no code, and its artefacts are not all here"
-        told = {"unknown code": why}
-    else:
-        told = {}
-    return told.get(kind, "")
+        doubts = {"unknown code": "its record names no code, and its artefacts are not all here"}
+    return doubts.get(kind, "")
 
 
 def _other_data(b: Basis) -> str:
@@ -233,7 +222,7 @@ def _dirty_tree(b: Basis) -> str:
 
 def _unknown_commit(b: Basis) -> str:
     absent = (c[:12] for c in _commits(b) if not c.endswith(DIRTY) and _is_absent(c))
-    return _listed("made at {}, which this history does not have", absent)
+    return _listed("made at {}, which is not in this history", absent)
 
 
 def _is_absent(commit: str) -> bool:
@@ -243,7 +232,7 @@ def _is_absent(commit: str) -> bool:
 
 
 def _from_the_future(b: Basis) -> str:
-    return _listed("recorded {}, which is still to come", (r.recorded for r in b.records if is_future(r)))
+    return _listed("recorded {}, which is in the future", (r.recorded for r in b.records if is_future(r)))
 
 
 def _commits(b: Basis) -> list[str]:
@@ -260,12 +249,9 @@ def _artefacts(number: int) -> str:
 
 
 class DoubtRule(NamedTuple):
-    """A row of the table of doubts, e.g. "dirty tree".
+    """A kind of doubt with its condition. ``said`` returns a sentence, or "" if the condition fails.
 
-    Attributes:
-        when: the condition in words, for the docs.
-        said: returns the sentence on a number, empty if the condition fails.
-        meaning: phrase for summaries and captions.
+    ``meaning`` is the phrase of captions.
     """
 
     kind: str
@@ -286,20 +272,20 @@ DOUBTS = (
         "other result",
         "an older record of the same evaluation, or one that came with the suite, gives another number",
         lambda b: _listed("also on record: {}", b.evidence.rivals(b.records) if b.evidence else ()),
-        "unlike another record of the same fingerprint",
+        "different from another record of the same fingerprint",
     ),
     DoubtRule(
         "outdated",
         "measured by another recipe, manifest or seed than the selected ones, or by unknown ones",
         _outdated,
-        "not known to be measured as the manifest is now",
+        "possibly measured with another recipe, manifest or seed",
     ),
     DoubtRule(
         "other code",
         "artefacts behind it, or its record, are of other code than here, and `repro doctor same-code` did "
         "not show that both give the same bits",
         lambda b: _of_code(b, "other code"),
-        "made by other code than is here",
+        "made by other code than the current code",
     ),
     DoubtRule(
         "unknown code",
@@ -312,7 +298,7 @@ DOUBTS = (
         "artefacts behind it, or its record, name other versions of libraries that change numbers "
         "(`repro/machine/versions.py`) than are here; absent ones are not compared",
         lambda b: _listed("made with {}", other_libraries(b.evidence, b.records)),
-        "made with other libraries than are here",
+        "made with other versions of libraries",
     ),
     DoubtRule(
         "other kernels",
@@ -325,7 +311,7 @@ DOUBTS = (
         "documents, queries or judgements differ from the published ones. At full scale it is "
         "*not comparable*",
         _other_data,
-        "measured on other data than the published",
+        "measured on other data than the published data",
     ),
     DoubtRule(
         "absent data",
@@ -343,13 +329,13 @@ DOUBTS = (
         "unknown commit",
         "made at a commit that the history of this checkout does not have",
         _unknown_commit,
-        "made at a commit that this history does not have",
+        "made at a commit that is not in this history",
     ),
     DoubtRule(
         "from the future",
-        "its time is still to come: any other record of it counts before it",
+        "its time is in the future: any other record of it counts before it",
         _from_the_future,
-        "recorded at a time that is still to come",
+        "recorded at a future time",
     ),
 )
 KINDS = {rule.kind: rule.meaning for rule in DOUBTS}
@@ -361,7 +347,7 @@ def doubts(basis: Basis) -> tuple[Doubt, ...]:
 
 
 def code_counts(evidence: Evidence, records: Sequence[Record]) -> CodeCounts:
-    """Count artefacts of other or unknown code, by stored artefacts or by the code of the records."""
+    """Count artefacts of other or unknown code."""
     nodes = evidence.nodes.keys()
     if origins := evidence.origins:
         other, unknown = nodes & origins.of_other_code, nodes & origins.unknown
@@ -373,7 +359,7 @@ def code_counts(evidence: Evidence, records: Sequence[Record]) -> CodeCounts:
 
 
 class Change(NamedTuple):
-    """A condition for a number from another experiment, in words and as a function."""
+    """A condition in words and as a function."""
 
     when: str
     holds: Callable[[Basis], object]
@@ -387,7 +373,7 @@ CHANGES = (
         ),
     ),
     Change(
-        "data or models in place of the paper's (`substitutes`)",
+        "substitutes for the paper's data or models (`substitutes`)",
         lambda b: b.evidence and b.records[0].substitutes,
     ),
     Change("*other data* than the published, as below", _other_data),
@@ -395,5 +381,5 @@ CHANGES = (
 
 
 def is_changed(basis: Basis) -> bool:
-    """Return whether a number is from another experiment than the published one, by any of ``CHANGES``."""
+    """Return whether a number is from another experiment than the published one."""
     return any(change.holds(basis) for change in CHANGES)

@@ -1,7 +1,6 @@
-"""Gains over baselines and the order of rows, compared with the paper's.
+"""Gains over baselines and the order of rows, compared with the paper's (Breuer et al., SIGIR 2020).
 
-The effect ratio and the difference of relative improvements follow Breuer et al., SIGIR 2020. Shared
-errors, e.g. an offset, cancel in them.
+Shared errors, e.g. an offset, cancel in them.
 """
 
 import math
@@ -13,7 +12,7 @@ from typing import NamedTuple
 from repro.manifest.cells import Cell
 from repro.verdicts.compared import ComparedCell
 
-ROWS = 3  # with fewer an order says nothing
+ROWS = 3  # at least, for an order
 APART = ("scaled", "not comparable")  # verdicts of measurements that are not compared with the paper
 
 
@@ -22,8 +21,8 @@ class Effect:
     """The gain of one of the paper's own rows over a baseline run by its authors, in one column.
 
     Attributes:
-        effect_ratio: our gain divided by the published one. None if the published gain is 0.
-        delta_ri: published minus measured relative improvement. None if a score of the baseline is 0.
+        effect_ratio: our gain divided by the published one.
+        delta_ri: published minus measured relative improvement.
     """
 
     row: str
@@ -38,20 +37,20 @@ class Effect:
 
 
 def effect_ratio(printed: tuple[float, float], measured: tuple[float, float]) -> float | None:
-    """Return the measured gain divided by the published one, from (advanced, baseline) of both."""
+    """Return the measured gain divided by the published one, from pairs (advanced, baseline)."""
     gain = printed[0] - printed[1]
     return (measured[0] - measured[1]) / gain if gain else None
 
 
 def delta_ri(printed: tuple[float, float], measured: tuple[float, float]) -> float | None:
-    """Return the published minus the measured relative improvement, from (advanced, baseline) of both."""
+    """Return published minus measured relative improvement, from pairs (advanced, baseline)."""
     if not (printed[1] and measured[1]):
         return None
     return (printed[0] - printed[1]) / printed[1] - (measured[0] - measured[1]) / measured[1]
 
 
 def order_agreement(printed: Sequence[float], measured: Sequence[float]) -> float | None:
-    """Return Kendall's tau-b of both values. None for fewer than three rows or equal values."""
+    """Return Kendall's tau-b, or None for fewer than three rows or equal values."""
     if len(printed) < ROWS or len(set(printed)) == 1 or len(set(measured)) == 1:
         return None
     pairs = list(combinations(zip(printed, measured, strict=True), 2))
@@ -61,8 +60,6 @@ def order_agreement(printed: Sequence[float], measured: Sequence[float]) -> floa
 
 
 class _Pair(NamedTuple):
-    """A cell with comparable numbers, and its published and measured number."""
-
     cell: Cell
     published: float
     measured: float
@@ -86,7 +83,7 @@ def effects(cells: Sequence[ComparedCell]) -> list[Effect]:
 
 
 def orders(cells: Sequence[ComparedCell]) -> dict[str, tuple[float, int]]:
-    """Return column -> Kendall's tau-b between published and measured rows, and the number of rows."""
+    """Return column -> Kendall's tau-b between published and measured numbers, and the number of rows."""
     columns: dict[str, list[_Pair]] = {}
     for pair in _comparable_pairs(cells):
         columns.setdefault(pair.cell.column.id, []).append(pair)

@@ -1,4 +1,4 @@
-"""The evidence for a verdict on one cell, and the selection of records that measure it."""
+"""The evidence for a verdict on one cell, e.g. records of current measurements."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Evidence:
 
     Attributes:
         measurements: one per seed. Empty for an average or a cell without a recipe.
-        identities: seed -> the identity of a record of the current graph and manifest.
-        records: all at the plan's scale, oldest first.
+        identities: seed -> the identity of a current record.
+        records: of the cell at the plan's scale, oldest first.
         other_results: newer records of the same scores, then stored scores.
-        on_record: all records at the plan's scale by identity, also those distributed with the suite.
-        origins: of the plan's stored artefacts. None without a store.
-        outcome: of the current run, if any.
+        origins: of the plan's stored artefacts.
+        outcome: of the current run.
+        on_record: all records at the plan's scale by identity.
     """
 
     cell: Cell
@@ -49,7 +49,7 @@ class Evidence:
 
     @cached_property
     def measured_by(self) -> list[Measurement]:
-        """The measurements of the cell or, for an average, of its parts."""
+        """The measurements of the cell or its averaged parts."""
         if not self.cell.column.mean_of:
             return list(self.measurements)
         member_ids = member_cells(self.cell)
@@ -57,17 +57,17 @@ class Evidence:
 
     @cached_property
     def nodes(self) -> dict[str, Node]:
-        """The nodes behind the cell by fingerprint."""
+        """The cell's nodes by fingerprint."""
         return {node.fingerprint: node for m in self.measured_by for node in walk(m.parts)}
 
     @cached_property
     def departures(self) -> dict[str, str]:
-        """Readings with a choice other than the default. An average has those of its parts."""
+        """Readings with a choice other than the default."""
         return {reading: choice for m in self.measured_by for reading, choice in m.departures.items()}
 
     @cached_property
     def authors_model(self) -> str:
-        """Return the readings for the authors' own model in words. Empty if the row has another model."""
+        """The readings for the authors' own model in words, or ""."""
         readings = self.cell.paper.readings
         choices = self.departures.items()
         if not choices or any(r not in readings or c not in readings[r].released for r, c in choices):
@@ -82,19 +82,19 @@ class Evidence:
 
     @cached_property
     def of_readings(self) -> list[Record]:
-        """The suite's records with the current readings, of any measure."""
+        """Our records with the current readings, of any measure."""
         return [r for r in self.records if r.readings == self.departures and not r.origin]
 
     @cached_property
     def older(self) -> list[Record]:
-        """Return the newest records of the cell as defined, of any graph, requested seeds first."""
+        """The newest records of the cell of any graph, if possible of requested seeds."""
         records = [r for r in self.records if is_measurement(r, *self.definition, self.departures)]
         seeds = {m.seed for m in self.measured_by}
         return newest([r for r in records if r.seed in seeds] or records)
 
     @cached_property
     def current(self) -> list[tuple[Record, Record | None]]:
-        """Records of the current graph and manifest, each with the result that contradicts it or None."""
+        """Current records, each with the result that contradicts it or None."""
         identities, by_identity = set(self.identities.values()), {r.identity: r for r in self.other_results}
         records = newest(r for r in self.of_readings if r.identity in identities)
         pairs = ((r, by_identity.get(r.identity, r)) for r in records)
@@ -116,30 +116,29 @@ class Evidence:
 
     @cached_property
     def imported(self) -> list[Record]:
-        """Return the newest record of each run by others scored like the cell, those with readings last."""
-        chosen_readings = self.departures.keys() - {
-            reading for m in self.measured_by for reading in m.substitutes
-        }
+        """The newest record of each run by others scored like the cell, those with readings last."""
+        substituted = {reading for m in self.measured_by for reading in m.substitutes}
         by_identity: dict[tuple, Record] = {}
         for r in self.records:
             if r.origin and self._scored_alike(r):
                 by_identity.pop(r.identity, None)
                 by_identity[r.identity] = r
         runs = sorted(by_identity.values(), key=lambda r: not r.readings)
-        return [r for r in runs if all(r.readings.get(c) == self.departures[c] for c in chosen_readings)]
+        chosen = self.departures.keys() - substituted
+        return [r for r in runs if all(r.readings.get(name) == self.departures[name] for name in chosen)]
 
     @cached_property
     def collections(self) -> tuple[str, ...]:
-        """Ids of the data that the cell is measured on at the plan's scale."""
+        """Ids of the cell's data at the plan's scale."""
         return tuple(dict.fromkeys(identifier for m in self.measured_by for identifier in m.collections))
 
     @property
     def cut_at(self) -> int | None:
-        """Documents per query of the cell's runs if the measure looks deeper, or None."""
+        """Documents per query if the measure looks deeper."""
         return min((m.cut_at for m in self.measured_by if m.cut_at), default=None)
 
     def planned_code(self, record: Record) -> str:
-        """Return the code digest of a record if the current code makes all its artefacts."""
+        """Return the code digest of a record made entirely by the current code."""
         from repro.running.provenance import planned_code
 
         seeds = [seed for seed, identity in self.identities.items() if identity == record.identity]
@@ -148,7 +147,7 @@ class Evidence:
 
     @cached_property
     def obstacles(self) -> tuple[Obstacle, ...]:
-        """The obstacles of its nodes, without duplicates."""
+        """The distinct obstacles of its nodes."""
         nodes = [part for m in self.measured_by for part in m.parts]
         return tuple(dict.fromkeys(o for node in nodes for o in self.plan.obstacles(node)))
 
@@ -161,7 +160,7 @@ class Evidence:
         return tuple(obstacle.short for obstacle in absent if obstacle and not obstacle.of_machine)
 
     def _scored_alike(self, record: Record) -> bool:
-        """Return whether an imported run was scored like the cell, by its judgements if available."""
+        """Return whether an imported run was scored like the cell."""
         if not self.cell.column.dataset or (record.measure, record.unit) != self.definition:
             return False
         measurement, machine = (*self.measurements, None)[0], self.plan.machine
@@ -180,20 +179,20 @@ def _complete_record(record: Record, other: Record) -> Record:
 
 
 def is_measurement(record: Record, measure: str, unit: str, readings: Mapping[str, str]) -> bool:
-    """Return whether a record of the suite has this unit, measure ("" for an average) and readings."""
+    """Return whether our record has this unit, measure ("" for an average) and readings."""
     is_defined_so = record.unit == unit and measure in ("", record.measure)
     return is_defined_so and record.readings == readings and not record.origin
 
 
 def newest(records: Iterable[Record]) -> list[Record]:
-    """Return the last record of every seed, the paper's own seed first, one per identity."""
+    """Return the last record of every seed, one per identity."""
     last_by_seed = {r.seed: (number, r) for number, r in enumerate(records)}
     distinct = {r.identity: r for _, r in sorted(last_by_seed.values(), key=lambda pair: pair[0])}
     return sorted(distinct.values(), key=lambda r: (r.seed is not None, r.seed or 0))
 
 
 class Circumstances(NamedTuple):
-    """The versions and kernels of one artefact or record, and whether its sums depend on kernels."""
+    """Versions and kernels of one artefact or record, and whether its sums depend on kernels."""
 
     software: Mapping[str, str]
     kernels: Mapping[str, Any]
@@ -201,7 +200,7 @@ class Circumstances(NamedTuple):
 
 
 def circumstances(evidence: Evidence | None, records: Sequence[Record]) -> Iterator[Circumstances]:
-    """Yield those of a number's stored artefacts, and of its records unless all artefacts are here."""
+    """Yield those of the stored artefacts, and of the records unless all artefacts are here."""
     nodes = evidence.nodes if evidence and evidence.current else {}
     stored = evidence.origins.environments if evidence and evidence.origins else {}
     for name in nodes.keys() & stored.keys():
@@ -213,7 +212,7 @@ def circumstances(evidence: Evidence | None, records: Sequence[Record]) -> Itera
 
 
 def other_libraries(evidence: Evidence | None, records: Sequence[Record]) -> list[str]:
-    """Return the libraries with other versions than here, e.g. ["torch 1.0.0 (here 2.13.0)"]."""
+    """Return the differing libraries, e.g. ["torch 1.0.0 (here 2.13.0)"]."""
     named = (versions.differing(one.software).values() for one in circumstances(evidence, records))
     return sorted({sentence for sentences in named for sentence in sentences})
 
@@ -230,7 +229,7 @@ def libraries_not_compared(evidence: Evidence, records: Sequence[Record]) -> tup
 
 
 def other_kernels(evidence: Evidence | None, records: Sequence[Record]) -> list[str]:
-    """Return the kernels that differ from the pinned ones, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"]."""
+    """Return the differing kernels, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"]."""
     if evidence is None or not evidence.plan.scale.pins_kernels:
         return []
     made = circumstances(evidence, records)
@@ -245,7 +244,7 @@ def _stages(evidence: Evidence | None) -> set[str]:
 
 def _of_environment(environment: Mapping, names: Iterable[str], stages: set[str]) -> Circumstances:
     software = environment.get("software") or {}
-    has_gpu = (environment.get("hardware") or {}).get("gpu")  # which has no kernels of the processor to pin
+    has_gpu = (environment.get("hardware") or {}).get("gpu")  # without pinned kernels
     return Circumstances(
         {name: software[name] for name in names if name in software},
         environment.get("kernels") or {},

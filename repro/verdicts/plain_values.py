@@ -1,4 +1,4 @@
-"""Comparisons as plain values: a JSON object per cell for programs, a row per cell for tables."""
+"""Comparisons as JSON objects, or as rows of a table."""
 
 from dataclasses import asdict
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.effects import Effect, effects, orders
 
-# of a record, and what stands in its place where nothing was measured
+# field of a record -> its value without a measurement
 RECORDED: dict[str, Any] = {
     "fingerprint": None,
     "queries": None,
@@ -17,7 +17,7 @@ RECORDED: dict[str, Any] = {
 
 
 def cells_as_json(comparison: Comparison) -> list[dict]:
-    """Return an object per cell: published and measured, tests between rows, effects, order of the rows."""
+    """Return an object per cell with tests between rows, effects and order of the rows."""
     by_table = {key: (effects(cells), orders(cells)) for key, cells in comparison.by_table().items()}
     return [
         cell_as_json(c)
@@ -29,7 +29,7 @@ def cells_as_json(comparison: Comparison) -> list[dict]:
 
 
 def cell_as_json(c: ComparedCell) -> dict:
-    """Return the object of a cell in the output of ``run``, ``compare`` and ``status`` with ``--json``."""
+    """Return the object of a cell, as printed with ``--json``."""
     first, interval = c.records[0] if c.records else None, c.interval
     facts = {key: getattr(first, key, default) for key, default in RECORDED.items()}
     return {
@@ -63,14 +63,11 @@ def cell_as_json(c: ComparedCell) -> dict:
 
 
 def cell_as_row(c: ComparedCell) -> dict:
-    """Return the plain values of a cell, as a row of a CSV file or data frame, e.g. `{"cell":
-    "PAPER/1/ROW/COLUMN"}`. Missing values are None.
+    """Return a cell's row of a CSV file or data frame, e.g. `{"cell": "PAPER/1/ROW/COLUMN"}`.
 
-    It contains the last of several runs by others and the first of several values reported elsewhere, as
-    tables do.
+    It contains the last run by others and the first value reported elsewhere.
     """
     interval, last_run = c.interval, c.imported[-1] if c.imported else None
-    imported_verdict = last_run.verdict.name if last_run else None
     return {
         "cell": c.cell.id,
         **_place(c),
@@ -93,7 +90,7 @@ def cell_as_row(c: ComparedCell) -> dict:
         "doubts": "; ".join(doubt.kind for doubt in c.doubts) or None,
         "imported": getattr(last_run, "measured", None),
         "imported_by": getattr(last_run, "maker", None),
-        "imported_verdict": imported_verdict,
+        "imported_verdict": last_run.verdict.name if last_run else None,
         **_stated(c),
     }
 

@@ -1,7 +1,4 @@
-"""Tests between the rows of a table, and between our runs and runs by others of the same systems.
-
-Missing tests are computed on request and then stored.
-"""
+"""Tests between rows of a table, or our runs and runs by others, e.g. by paired t-tests."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,23 +18,22 @@ _BySeed = dict[int | None, tuple[Node, ...]]  # seed -> the evaluations of a row
 
 
 def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
-    """Return a node per table and dataset that compares the rows with stored runs, if there are two.
+    """Return a node per table and dataset that compares all rows with stored runs.
 
     Stored scores replace runs if a cell averages collections or answers are the judgements. Rows are compared
-    at the seed stored for most of them, or else at their first seed.
+    at the seed stored for most of them, otherwise at their first seed.
     """
     testable = [m for m in plan.measurements if _is_testable(m) and _has_its_scores(m, plan, store)]
     measures: dict[tuple[str, str, str], set[str]] = {}
     for m in testable:
         measures.setdefault(_key(m), set()).add(m.measure)
-    nodes = {
-        key: _test_node(rows, sorted(measures[key])) for key, rows in _rows(testable).items() if len(rows) > 1
-    }
+    comparable = {key: rows for key, rows in _rows(testable).items() if len(rows) > 1}
+    nodes = {key: _test_node(rows, sorted(measures[key])) for key, rows in comparable.items()}
     return {key: node for key, node in nodes.items() if node.params["measures"]}
 
 
 def rows_with_scores(plan: Plan, store: Store) -> dict[tuple[str, str, str], dict[str, tuple[Node, ...]]]:
-    """Return the rows with stored scores per table and dataset, each with evaluations at the shared seed."""
+    """Return table and dataset -> row -> its stored evaluations at the shared seed."""
     stored = [m for m in plan.measurements if _is_testable(m) and _is_scored(m, plan)]
     return _rows(stored)
 
@@ -89,13 +85,13 @@ def _test_node(rows: Mapping[str, tuple[Node, ...]], measures: list[str]) -> Nod
 
 
 def stored_tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], dict]:
-    """Return the content of significance.json for stored tests of the current scores."""
+    """Return the contents of stored tests of the current scores."""
     nodes = {key: node for key, node in tests(plan, store).items() if is_stored(node, store)}
     return {key: read_json(store.path(node) / "significance.json") for key, node in nodes.items()}
 
 
 def is_stored(node: Node, store: Store) -> bool:
-    """Return whether a test is stored and made from the current content of its inputs."""
+    """Return whether a test of the current inputs is stored."""
     if store.state(node) != "stored":
         return False
     stored_contents = store.record(node)["facts"].get("inputs", {})
@@ -109,27 +105,24 @@ Pair = tuple[ComparedCell, ImportedRun, Node]
 def stored_paired_tests(
     comparison: Comparison, plan: Plan, store: Store
 ) -> dict[str, tuple[PairedTest, ...]]:
-    """Return cell -> stored paired tests of our current run against each imported run."""
-    pairs = (
-        (c, run, node)
+    """Return cell -> stored tests of our current run against each imported run."""
+    contents = [
+        (c, run, read_json(store.path(node) / "significance.json"))
         for c, run, node in pairs_with_others(comparison, plan, store)
         if is_stored(node, store)
-    )
-    return corrected_tests(
-        [(c, run, read_json(store.path(node) / "significance.json")) for c, run, node in pairs]
-    )
+    ]
+    return corrected_tests(contents)
 
 
 def pairs_with_others(comparison: Comparison, plan: Plan, store: Store) -> Iterator[Pair]:
-    """Yield our stored run of each cell with each stored run by others with the same readings."""
+    """Yield each cell's stored run with each stored run by others of the same readings."""
     measurements: dict[str, Measurement] = {m.cell.id: m for m in reversed(plan.measurements)}
     for c in comparison.cells:
         measurement = measurements.get(c.cell.id)
         if measurement and c.records and not c.outdated and _is_by_one_run(measurement, store):
             for run in c.imported:
-                their_run = import_of(
-                    c.cell, measurement, plan.machine, {"sha256": run.record.origin["sha256"]}
-                ).runs[0]
+                origin = {"sha256": run.record.origin["sha256"]}
+                their_run = import_of(c.cell, measurement, plan.machine, origin).runs[0]
                 if run.record.readings == c.records[0].readings and store.state(their_run) == "stored":
                     yield c, run, _node_of_pair(measurement, their_run)
 
@@ -150,7 +143,7 @@ def _node_of_pair(measurement: Measurement, their_run: Node) -> Node:
 def corrected_tests(
     contents: Sequence[tuple[ComparedCell, ImportedRun, Mapping]],
 ) -> dict[str, tuple[PairedTest, ...]]:
-    """Return the tests of each cell, Holm-corrected over those of one table, dataset and measure."""
+    """Return the tests of each cell, Holm-corrected per table, dataset and measure."""
     if not contents:
         return {}
     from repro.retrieval.evaluation.p_values import holm
@@ -171,20 +164,18 @@ def _paired_test(run: ImportedRun, table: Mapping) -> PairedTest:
     ours = {key: table[key][0][1] for key in ("difference", "effect_size", "permutation_p")}
     ours["p"] = None if ours["effect_size"] is None else table["p"][0][1]
     outcomes = {key: table[key][0][1] for key in ("wins", "ties", "losses")}
-    interval = table["interval"][0][1] if ours["p"] is not None else None
-    return PairedTest(
-        run.file, run.maker, **ours, **outcomes, holm_p=None, interval=interval and tuple(interval)
-    )
+    interval = tuple(table["interval"][0][1]) if ours["p"] is not None else None
+    return PairedTest(run.file, run.maker, **ours, **outcomes, holm_p=None, interval=interval)
 
 
 def add_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress | None = None) -> None:
-    """Add every test to ``comparison`` and compute missing ones, silently without ``progress``."""
+    """Add every test to ``comparison`` and compute missing ones."""
     for compute in (run_tests, run_paired_tests):
         compute(comparison, plan, store, progress or Progress())
 
 
 def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
-    """Add the tests between rows to ``comparison``, computing missing ones. Failures are noted."""
+    """Add the tests between rows, computing missing ones. Failures are noted."""
     for key, node in tests(plan, store).items():
         try:
             comparison.tests[key] = compute_test(node, plan, store, progress, about=_test_in_words(node, key))
@@ -193,7 +184,7 @@ def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progre
 
 
 def compute_test(node: Node, plan: Plan, store: Store, progress: Progress, *, about: str) -> dict:
-    """Return a test's content. A missing or outdated test is computed, with a progress message."""
+    """Return a test's content. A missing or outdated test is computed."""
     if not is_stored(node, store):
         from repro.running.engines.inline import ensure
 
@@ -216,7 +207,7 @@ def _test_in_words(node: Node, key: tuple[str, str, str]) -> str:
 
 
 def run_paired_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
-    """Add the paired tests to ``comparison``, computing missing ones. Failures are noted."""
+    """Add the paired tests, computing missing ones. Failures are noted."""
     contents = []
     for c, run, node in pairs_with_others(comparison, plan, store):
         try:

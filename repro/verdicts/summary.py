@@ -1,4 +1,4 @@
-"""Counts of a comparison: cells measured by the suite, their verdicts, and runs by others."""
+"""Counts of a comparison, e.g. cells per verdict, and conditions of its numbers in words."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,18 +15,14 @@ from repro.verdicts.verdict import FAILS, NEITHER, PASSES
 
 @dataclass(frozen=True)
 class Summary:
-    """Counts of the published cells, or of all cells if none is a paper's number, as in a study.
+    """Counts of the published cells, or of all cells if none is published.
 
     Attributes:
-        words: the text of ``measured_in_words``.
-        measured: cells with a number of the suite's own.
-        measurements: distinct ones of these numbers. An average adds none to its parts.
-        passing, failing, neither: by the verdicts on the suite's own measurements.
-        inside: cells with a published mean inside our interval over queries, of ``intervals``.
-        imported: cells with runs by others, which no other count includes.
+        measurements: distinct ones, without averages.
+        inside: published means inside our interval over queries, of ``intervals``.
+        imported, only_imported: cells with runs by others, or with nothing else.
         imported_runs: distinct scores of such runs.
-        only_imported: cells with runs by others only.
-        verdicts: the number of cells per verdict, e.g. `{"exact": 3}`.
+        verdicts: e.g. `{"exact": 3}`.
     """
 
     words: str
@@ -52,21 +48,23 @@ def summarise(compared: Sequence[ComparedCell]) -> Summary:
     """Count compared cells."""
     cells = published(compared) or compared
     verdicts = Counter(c.verdict.name for c in cells)
-    inside = [c.published_inside for c in cells if c.published_inside is not None]
-    runs = {(run.record.fingerprint, run.record.measure) for c in cells for run in c.imported}
+    inside = [c.published_inside for c in cells]
+    measured = [c for c in cells if c.records]
+    imported = [c for c in cells if c.imported]
+    runs = {(run.record.fingerprint, run.record.measure) for c in imported for run in c.imported}
     return Summary(
         words=measured_in_words(compared),
         cells=len(cells),
-        measured=sum(c.measured is not None for c in cells),
+        measured=len(measured),
         measurements=distinct(cells),
         passing=sum(verdicts[name] for name in PASSES),
         failing=sum(verdicts[name] for name in FAILS),
-        neither=sum(c.measured is not None for c in cells if c.verdict.name in NEITHER),
-        inside=sum(inside),
-        intervals=len(inside),
-        imported=sum(bool(c.imported) for c in cells),
+        neither=sum(c.verdict.name in NEITHER for c in measured),
+        inside=inside.count(True),
+        intervals=len(inside) - inside.count(None),
+        imported=len(imported),
         imported_runs=len(runs),
-        only_imported=sum(bool(c.imported) and c.measured is None for c in cells),
+        only_imported=sum(not c.records for c in imported),
         verdicts=dict(verdicts.most_common()),
     )
 
@@ -77,8 +75,8 @@ def published(compared: Sequence[ComparedCell]) -> list[ComparedCell]:
 
 
 def unmeasured(cells: Iterable[ComparedCell]) -> Counter[str]:
-    """Count the cells without a measurement of the suite by reason, e.g. "blocked". Each has one reason."""
-    return Counter(_why_unmeasured(c) for c in cells if c.measured is None and c.cell.counted_as)
+    """Count the unmeasured cells by reason, e.g. "blocked"."""
+    return Counter(_why_unmeasured(c) for c in cells if not c.records and c.cell.counted_as)
 
 
 def _why_unmeasured(c: ComparedCell) -> str:
@@ -89,39 +87,39 @@ def _why_unmeasured(c: ComparedCell) -> str:
 
 
 def measured_in_words(compared: Sequence[ComparedCell]) -> str:
-    """Return how many of the cells are measured at their scale, as ``count_in_words`` phrases it."""
+    """Return how many of the cells are measured, as ``count_in_words`` phrases it."""
     scales = ", ".join(sorted({c.scale for c in compared}))
-    measured = {c.cell.id for c in compared if c.measured is not None}
+    measured = {c.cell.id for c in compared if c.records}
     return count_in_words((c.cell for c in compared), measured=measured, scale=scales)
 
 
 def distinct(cells: Sequence[ComparedCell]) -> int:
-    """Count the distinct measurements behind the cells. An average adds none to its parts."""
-    measurements = {c.cell.id: c.measurement for c in cells if c.measured is not None}
+    """Count the distinct measurements behind the cells, without averages."""
+    measurements = {c.cell.id: c.measurement for c in cells if c.records}
     averages = {c.cell.id for c in cells if not measurements.keys().isdisjoint(member_cells(c.cell))}
     return len({measurement for cell, measurement in measurements.items() if cell not in averages})
 
 
 def conditions(cells: Sequence[ComparedCell]) -> str:
-    """Return the conditions of these numbers in words: data, depth and notes of a scale, doubts, or ""."""
+    """Return data, depth and notes of a scale, and doubts, e.g. "substitute data: …", or ""."""
     data = stand_ins(cells)
-    where = f"measured on {data}" if data else ""
+    where = f"substitute data: {data}" if data else ""
     return "; ".join(filter(None, (where, cut_measures(cells), scale_notes(cells), doubts_in_brief(cells))))
 
 
 def scale_notes(cells: Iterable[ComparedCell]) -> str:
-    """Return the notes of measured rows on their numbers at this scale, or ""."""
-    measured = (c for c in cells if c.measured is not None and c.scale in c.cell.row.scale_notes)
+    """Return the notes of measured rows on their numbers at this scale."""
+    measured = (c for c in cells if c.records and c.scale in c.cell.row.scale_notes)
     notes = {c.cell.row.label: c.cell.row.scale_notes[c.scale] for c in measured}
     return "; ".join(f"{label}: {note}" for label, note in notes.items())
 
 
 def cut_measures(cells: Sequence[ComparedCell]) -> str:
-    """Describe the measures that look deeper than their runs. Empty if none."""
+    """Describe the measures that look deeper than their runs."""
     depths: dict[tuple[int, str], dict[str, None]] = {}
-    is_one = len({c.cell.row.id for c in cells if c.measured is not None}) == 1
+    is_one = len({c.cell.row.id for c in cells if c.records}) == 1
     for c in cells:
-        if c.cut_at and c.measured is not None:
+        if c.cut_at and c.records:
             why = why_cut(c, run="the run" if is_one else f"the run of {c.cell.row.label}")
             depths.setdefault((c.cut_at, why), {})[c.records[0].measure] = None
     return "; ".join(
@@ -133,25 +131,25 @@ def cut_measures(cells: Sequence[ComparedCell]) -> str:
 def why_cut(c: ComparedCell, *, run: str = "the run") -> str:
     """Return why a cell is cut: its scale, or ``run`` if the scale retrieves more documents."""
     known = scales().get(c.scale)
-    scale_depth = known.facts.caps.get("depth") if known else c.cut_at  # a user's scale is not at hand
+    scale_depth = known.facts.caps.get("depth") if known else c.cut_at  # a user's scale may be absent
     ends_by_itself = scale_depth is None or (c.cut_at or 0) < scale_depth
     return f"{run} contains no more" if ends_by_itself else "this scale retrieves no more"
 
 
 def stand_ins(cells: Sequence[ComparedCell]) -> str:
-    """Describe the data that replace those of the published numbers, or return ""."""
+    """Describe substitute data, e.g. "tiny/wiki/test replaces 2 collections", or return ""."""
     originals: dict[str, dict[str, None]] = {}
     for c in cells:
         for identifier in c.stand_ins:
             originals.setdefault(identifier, {})[c.cell.column.dataset or "several"] = None
     return "; ".join(
-        f"{identifier} in place of {next(iter(names)) if len(names) == 1 else f'{len(names)} collections'}"
+        f"{identifier} replaces {next(iter(names)) if len(names) == 1 else f'{len(names)} collections'}"
         for identifier, names in originals.items()
     )
 
 
 def doubt_kinds(cells: Iterable[ComparedCell]) -> str:
-    """Return the kinds of doubt about the numbers of cells, for a column of a table. Empty without any."""
+    """Return the kinds of doubt about the numbers of cells, or ""."""
     found = {doubt.kind for c in cells for doubt in c.doubts}
     return "; ".join(kind for kind in KINDS if kind in found)
 
@@ -160,7 +158,7 @@ IN_BRACKETS = "numbers in brackets are in doubt"
 
 
 def doubts_in_brief(cells: Iterable[ComparedCell], *, lead: str = IN_BRACKETS) -> str:
-    """Return how many numbers are in doubt, by kind. Empty without any."""
+    """Return how many numbers are in doubt, by kind, or ""."""
     kinds = Counter(kind for c in cells for kind in {doubt.kind for doubt in c.doubts_shown})
     if not kinds:
         return ""
@@ -169,5 +167,5 @@ def doubts_in_brief(cells: Iterable[ComparedCell], *, lead: str = IN_BRACKETS) -
 
 
 def first_of(names: Sequence[str], most: int) -> str:
-    """Join the first ``most`` names and add the number of the others, e.g. "a, b and 3 more"."""
+    """Join the first names, e.g. "a, b and 3 more"."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

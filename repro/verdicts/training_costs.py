@@ -13,7 +13,7 @@ from repro.stage_table import TRAININGS
 
 
 class TrainingStore(Protocol):
-    """A store of trainings, or an object with its interface."""
+    """The part of a store that is needed here."""
 
     def state(self, node: Node) -> str:
         """Return ``stored`` if the training is known."""
@@ -24,9 +24,9 @@ class TrainingStore(Protocol):
 
 @dataclass(frozen=True)
 class Cost:
-    """The floating-point operations and seconds of a row's own pre-training, as means over seeds.
+    """Floating-point operations and seconds of a row's own pre-training, means over seeds.
 
-    The seconds of an interrupted training are those of its last attempt, in proportion to the steps.
+    The seconds of an interrupted training are extrapolated from its last attempt.
     """
 
     flops: float | None
@@ -34,7 +34,7 @@ class Cost:
 
 
 def costs(plan: Plan, store: TrainingStore) -> dict[str, Cost]:
-    """Return row, e.g. "bert", -> the cost of its own pre-trainings, which no other row shares."""
+    """Return row, e.g. "bert", -> the cost of the pre-trainings of no other row."""
     facts: dict[str, dict[str, dict]] = {}
     for row, node in _own_pretrainings(plan.measurements):
         if store.state(node) == "stored":
@@ -83,7 +83,7 @@ def row_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
 
 
 def total_hours(plan: Plan, store: TrainingStore) -> float | None:
-    """Return the hours of all stored trainings of a plan, each once. None if one is unknown."""
+    """Return the hours of all stored trainings of a plan, or None if one is unknown."""
     nodes = walk(part for m in plan.measurements for part in m.parts)
     trainings = [node for node in nodes if node.stage in TRAININGS and store.state(node) == "stored"]
     seconds = [_seconds(store.record(node)["facts"]) for node in trainings]

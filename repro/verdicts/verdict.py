@@ -1,7 +1,6 @@
 """Verdicts, doubts and tolerances, and their arithmetic.
 
-A published number stands for an interval of half a unit of its last digit on either side. The arithmetic
-is decimal with twelve significant digits, so that 66.45 is a tie and not 66.4500000000000028.
+It is decimal with twelve significant digits, so that e.g. 66.45 is a tie and not 66.4500000000000028.
 """
 
 import statistics
@@ -33,10 +32,10 @@ class Verdict:
     Attributes:
         name: one of PASSES, FAILS, NEITHER.
         why: the rule applied and its source, without full stop.
-        mean: mean of our seeds, or None.
-        difference: mean minus published number, or None.
-        half_width: half the interval of the difference, or the tolerance of a class without seeds, or None.
-        discrimination: the number of other rows of the column that would pass too, and of all, or None.
+        mean: of our seeds.
+        difference: mean minus published number.
+        half_width: half the interval of the difference, or the tolerance of a class without seeds.
+        discrimination: the number of other rows of the column that would pass too, and of all.
     """
 
     name: str
@@ -52,7 +51,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Doubt:
-    """A reason why a new measurement might give another number, of a kind in ``DOUBTS``, e.g. "outdated"."""
+    """A reason why a new measurement might give another number, of a kind like "outdated"."""
 
     kind: str
     why: str
@@ -63,7 +62,7 @@ class Doubt:
 
 @dataclass(frozen=True)
 class CodeCounts:
-    """The number of artefacts behind a number made by other or unknown code. None if not known."""
+    """The number of artefacts made by other or unknown code, if known."""
 
     other_code: int | None = None
     unknown_code: int | None = None
@@ -75,7 +74,7 @@ def equal_after_rounding(mean: Decimal, printed: PublishedCell) -> bool:
 
 
 def prediction_half_width(values: Sequence[Decimal]) -> Decimal:
-    """Return t · s · √(1 + 1/k), the distance of one further seed from the mean of k in 95 of 100 cases."""
+    """Return t · s · √(1 + 1/k), the distance of a further seed from the mean of k in 95 of 100 cases."""
     k = len(values)
     from repro.retrieval.evaluation.p_values import quantile
 
@@ -83,7 +82,7 @@ def prediction_half_width(values: Sequence[Decimal]) -> Decimal:
 
 
 def gap(mean: Decimal, printed: PublishedCell) -> Decimal:
-    """Return the distance of the mean from the rounding interval of the published number, 0 inside it."""
+    """Return the distance of the mean from the rounding interval of the published number."""
     return max(abs(mean - printed.number) - half_unit(printed.decimals), Decimal(0))
 
 
@@ -95,15 +94,15 @@ def exact_decimal(x: float) -> Decimal:
 
 
 UNITS = {"fraction": Decimal(1), "percent": Decimal(100)}
-DEFAULT = "retrained"  # how this suite makes a row unless the manifest says otherwise
+DEFAULT = "retrained"
 
 
 @dataclass(frozen=True)
 class Tolerance:
     """The accepted distance from the published value, in the paper's unit.
 
-    ``name`` is the class: deterministic, re-encoded or retrained. ``source`` is a sentence. ``seed_sd`` is
-    the standard deviation over seeds that is assumed before any is measured, worth ``freedom`` degrees.
+    ``name`` is the class: deterministic, re-encoded or retrained. ``seed_sd`` is the assumed standard
+    deviation over seeds, with ``freedom`` degrees of freedom.
     """
 
     name: str
@@ -118,8 +117,8 @@ def tolerance(
 ) -> Tolerance | None:
     """Return the tolerance of class ``name`` (None: retrained) for a measure like ``R(rel=2)@1000``.
 
-    It may be narrower near the maximum: a share of the distance of ``published`` to it. Returns None for
-    other measures, and units other than fraction and percent. Raises UsageError for an unknown class.
+    It may be narrower near the maximum. Returns None for a unit other than fraction and percent, or a
+    measure without tolerance. Raises UsageError for an unknown class.
     """
     name = name or DEFAULT
     classes = _classes()
@@ -136,8 +135,7 @@ def tolerance(
 
 
 def implied_class(nodes: Iterable[Node]) -> str:
-    """Return "retrained" for a graph with a training, "re-encoded" with a checkpoint, and
-    "deterministic" without both."""
+    """Return the tolerance class of a graph, e.g. "retrained" if it has a training."""
     stages = {node.stage for node in walk(nodes)}
     if not stages.isdisjoint(TRAININGS):
         return "retrained"
@@ -159,8 +157,6 @@ class Case:
     Attributes:
         values: our means, one per seed.
         changed: whether it is from another experiment than the published one.
-        failure: the failure of this run, or empty.
-        obstacle: the obstacle to a measurement, or empty.
         idle: why nothing was tried.
         rivals: the published numbers of the other rows of the column.
     """
@@ -184,8 +180,8 @@ class Case:
     def half_width(self) -> Decimal:
         """Half the interval of the difference, 0 without a seed deviation.
 
-        It is t · √(s² (1 + 1/k) + u²/12) for k seeds, the published number's one seed and its last digit u.
-        The variance s² is that of the seeds, pooled with the assumed one.
+        It is t · √(s² (1 + 1/k) + u²/12) for k seeds and a last published digit u. The variance s² of the
+        seeds is pooled with the assumed one.
         """
         t, k = self.tolerance, len(self.values)
         if not t or not t.seed_sd:
@@ -200,24 +196,24 @@ class Case:
 
     @property
     def distance(self) -> Decimal:
-        """The distance from the published number, or from its rounding interval without a seed deviation."""
+        """The distance from the published number, without a seed deviation from its rounding interval."""
         return abs(self.mean - self.printed.number) if self.half_width else gap(self.mean, self.printed)
 
     @property
     def is_inside(self) -> bool:
-        """Whether the whole interval of the difference is inside the tolerance."""
+        """Whether the interval of the difference is inside the tolerance."""
         t = self.tolerance
         return t is not None and self.distance + self.half_width <= t.half_width
 
     @property
     def is_outside(self) -> bool:
-        """Whether the whole interval of the difference is outside the tolerance."""
+        """Whether the interval of the difference is outside the tolerance."""
         t = self.tolerance
         return t is not None and self.distance - self.half_width > t.half_width
 
     @property
     def shown_width(self) -> Decimal | None:
-        """The half width of the interval, or of a tolerance without seeds. None without a tolerance."""
+        """The half width of the interval or, without one, of the tolerance."""
         return (self.half_width or self.tolerance.half_width) if self.tolerance else None
 
     @property
@@ -229,7 +225,7 @@ class Case:
 
     @property
     def tolerance_in_words(self) -> str:
-        """The tolerance class, its width and its source."""
+        """The class, width and source of the tolerance."""
         t = self.tolerance
         return f"the {t.name} tolerance of {t.half_width.normalize():f} ({t.source})" if t else ""
 

@@ -1,7 +1,4 @@
-"""Draw figures from measured cells and stored exhibits, e.g. ``PAPER-figure2.svg``.
-
-``panels`` plots published and measured numbers of a table, one panel per column.
-"""
+"""Draw figures from measured cells and stored exhibits, e.g. ``PAPER-figure2.svg``."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from repro.store.seal import read_json
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import conditions, doubt_kinds, doubts_in_brief
 from repro.writers import figures
-from repro.writers.figures.charts import COLOURS, GREY
+from repro.writers.figures.charts import COLOURS, GREY, legend_handles
 from repro.writers.grid import compared_grid, label_in_full
 
 if TYPE_CHECKING:
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
 def draw_curves(
     compared: Sequence[ComparedCell], folder: Path, *, hours: Mapping[str, float]
 ) -> Iterator[Path]:
-    """Draw every figure with a measured point and yield its path. ``hours``: cell -> hours of training."""
+    """Draw every figure with a measured point and yield its path. ``hours`` are of training, by cell."""
     cells = [c for c in compared if c.cell.table.kind == "figure"]
     for (name, identifier), group in groupby(cells, key=lambda c: (c.cell.paper.name, c.cell.table.id)):
         points = list(group)
@@ -51,12 +48,11 @@ def _notes(figure: Figure, points: Sequence[ComparedCell]) -> Iterator[str]:
 
 
 def _shared_note(points: Sequence[ComparedCell]) -> str:
-    """Return a note if several points share one measurement because the scale caps their setting."""
+    """Return a note if points share a measurement because the scale caps their setting."""
     measured = [c for c in points if c.measured is not None and c.cell.row.with_]
     number = len({(c.cell.column.id, c.measurement) for c in measured})
-    return (
-        "" if number == len(measured) else f"{len(measured)} points are {number} measurements at this scale"
-    )
+    shared = f"{len(measured)} points are {number} measurements at this scale"
+    return "" if number == len(measured) else shared
 
 
 def _tests(figure: Figure, panels: list[dict]) -> Iterator[str]:
@@ -86,8 +82,7 @@ def _panels(figure: Figure, points: list[ComparedCell], hours: Mapping[str, floa
 
 
 def _faces(figure: Figure) -> Iterator[tuple[Column, str, list[Line]]]:
-    """Yield column, title and lines of every panel. A line without the option ``across`` is drawn in all
-    panels."""
+    """Yield column, title and lines of every panel. Lines without the option ``across`` are in all."""
     sizes = dict.fromkeys(line.with_[figure.across] for line in figure.lines if figure.across in line.with_)
     for column in figure.panels:
         if not sizes:
@@ -103,7 +98,7 @@ def _series(line: Line, cells: list[ComparedCell], hours: Mapping[str, float]) -
 
 
 def _point(c: ComparedCell, option: str | None) -> tuple[float | None, float, float | None, float | None]:
-    """Return x, value, and the lowest and highest value over seeds (None for one seed)."""
+    """Return x, value, and the lowest and highest value over several seeds."""
     x = None if option is None else float(c.cell.row.with_[option])
     values = [record.measured for record in c.records]
     spread = (min(values), max(values)) if len(values) > 1 else (None, None)
@@ -111,7 +106,7 @@ def _point(c: ComparedCell, option: str | None) -> tuple[float | None, float, fl
 
 
 def _origin(c: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str, str]:
-    """Return seeds, commits, hours of training and doubts of a point, "" if unknown."""
+    """Return seeds, commits, hours of training and doubts of a point."""
     seeds = (record.seed for record in c.records if record.seed is not None)
     commits = filter(None, {record.environment.get("commit") for record in c.records})
     duration = hours.get(c.cell.id)
@@ -120,8 +115,7 @@ def _origin(c: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str,
 
 
 def draw_exhibits(plan: Plan, store: Store, folder: Path) -> Iterator[Path]:
-    """Draw the plan's stored exhibits and yield their paths. Exhibits of one table or figure are drawn
-    together."""
+    """Draw the plan's stored exhibits by table or figure and yield their paths."""
     for (name, owner), group in groupby(plan.exhibits, key=lambda s: (s.paper.name, s.owner)):
         stored_exhibits = [s for s in group if plan.states[plan.exhibits[s].fingerprint] == "stored"]
         departures = {k: v for s in stored_exhibits for k, v in plan.departures[s].items()}
@@ -155,8 +149,7 @@ MOST_ACROSS = 5
 
 
 def panels(cells: Sequence[ComparedCell]) -> list[Axes]:
-    """Plot the cells of one table with pyplot, systems on the y-axis. Raises UsageError for cells of several
-    tables."""
+    """Plot the cells of one table, one panel per column. Raises UsageError for several tables."""
     tables = list(dict.fromkeys(f"{c.cell.paper.name}/{c.cell.table.id}" for c in cells))
     if len(tables) != 1:
         names = f", not of {', '.join(tables)}" if tables else ""
@@ -169,13 +162,11 @@ def panels(cells: Sequence[ComparedCell]) -> list[Axes]:
     axes[0].set_yticks(range(len(grid.rows)), [label_in_full(grid.table, row) for row in grid.rows])
     axes[0].invert_yaxis()
     caveat = "" if cells[0].scale == "full" else ": not the data of the published numbers"
-    doubts = doubts_in_brief(cells, lead="doubtful of the measured")
+    doubts = doubts_in_brief(cells, lead="measured numbers in doubt")
     title = f"{tables[0]}, scale {cells[0].scale}{caveat}"
     axes[0].figure.suptitle("\n".join(filter(None, [title, doubts])), fontsize=10)
-    handles = {n: h for place in axes for h, n in zip(*place.get_legend_handles_labels(), strict=True)}
-    axes[0].figure.legend(
-        handles.values(), handles, loc="outside lower center", ncols=3, frameon=False, fontsize=9
-    )
+    handles, look = legend_handles(axes[0].figure), {"ncols": 3, "frameon": False, "fontsize": 9}
+    axes[0].figure.legend(handles.values(), handles, loc="outside lower center", **look)
     return axes
 
 
@@ -200,12 +191,10 @@ def _panel(axes: Axes, column: Sequence[ComparedCell | None]) -> None:
 
 
 def _draw_cell(axes: Axes, place: int, cell: ComparedCell) -> None:
-    ring = {"s": 44, "facecolors": "none", "edgecolors": GREY, "linewidths": 1}
-    cross = {"s": 24, "color": COLOURS[1], "marker": "x", "linewidths": 1}
     looks: dict[str, Any] = {
-        "published": ring,
+        "published": {"s": 44, "facecolors": "none", "edgecolors": GREY, "linewidths": 1},
         "measured": {"s": 20, "color": COLOURS[0]},
-        "run by others": cross,
+        "run by others": {"s": 24, "color": COLOURS[1], "marker": "x", "linewidths": 1},
     }
     numbers = [("published", cell.published), ("measured", cell.measured)]
     for label, number in [*numbers, *(("run by others", run.measured) for run in cell.imported)]:

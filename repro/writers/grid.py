@@ -1,4 +1,4 @@
-"""Rows and columns of a table on the paper's axes, shared by all writers of tables."""
+"""Rows and columns of a table on the paper's axes, and texts of its cells, e.g. "(33.1)"."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,11 +19,9 @@ RAISED = str.maketrans(f"{LETTERS}0123456789-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏ
 
 @dataclass(frozen=True)
 class Head:
-    """The head of a row or column of the grid.
+    """The head of a row or column.
 
-    Attributes:
-        last: the part of the label below ``heading``. Neighbours may share a heading.
-        row: the system, or None for a head of scores.
+    ``last`` is the label below ``heading``, which neighbours may share. ``row`` is the system, if any.
     """
 
     id: str
@@ -35,11 +33,9 @@ class Head:
 
 @dataclass(frozen=True)
 class Grid(Generic[T]):
-    """A table with one system per row, or per column if the paper transposed it.
+    """The rows and columns of a table that have a cell.
 
-    Attributes:
-        rows, columns: the rows and columns that have a cell, in the paper's order.
-        cells: (row, column) -> content, e.g. a ``ComparedCell``.
+    ``cells`` maps (row, column) to a content, e.g. a ``ComparedCell``.
     """
 
     table: Table
@@ -49,14 +45,14 @@ class Grid(Generic[T]):
 
     @classmethod
     def of(cls, table: Table, cells: Mapping[tuple[str, str], T]) -> Self:
-        """Return the part of ``table`` that has ``cells``."""
+        """Return the part of a table with these cells."""
         row_ids, column_ids = {row for row, _ in cells}, {column for _, column in cells}
         rows = [row for row in table.rows if row.id in row_ids]
         return cls(table, rows, [column for column in table.columns if column.id in column_ids], cells)
 
     @property
     def down(self) -> list[Head]:
-        """The row heads. A system's heading is the label of its group."""
+        """The row heads, with groups as headings."""
         if self.table.transposed:
             return column_heads(self.columns)
         groups = {group.id: group.label for group in self.table.groups}
@@ -71,27 +67,28 @@ class Grid(Generic[T]):
 
     @property
     def blocks(self) -> Iterator[tuple[str, list[Head]]]:
-        """The row heads by group, with the group's heading. The heading is "" in a transposed table."""
+        """The row heads by group, with its heading."""
         for heading, heads in groupby(self.down, key=lambda head: head.heading if head.row else ""):
             yield heading, list(heads)
 
     def line(self, down: Head) -> list[T | None]:
-        """Return the cells of a row of the grid, with None for missing cells."""
+        """Return the cells of a row, or None for missing ones."""
         places = ((down.id, a.id) if down.row else (a.id, down.id) for a in self.across)
         return [self.cells.get(place) for place in places]
 
     @property
     def letters(self) -> dict[str, str]:
-        """Row id, for all rows of the table -> its superscript: a letter, e.g. "b", or a number if the rows
-        outnumber the letters."""
+        """Row id -> its superscript, e.g. "b", or a number if the rows outnumber the letters."""
         rows = self.table.rows
         few = len(rows) <= len(LETTERS)
         return {row.id: LETTERS[i] if few else str(i + 1) for i, row in enumerate(rows)}
 
 
 def beaten(c: ComparedCell, comparison: Comparison, grid: Grid[ComparedCell], *, between: str) -> str:
-    """Return a cell's superscript: the letters of the shown rows that its row significantly outperforms.
-    ``between`` separates ranges or numbers."""
+    """Return a cell's superscript: the shown rows that its row significantly outperforms.
+
+    ``between`` separates ranges or numbers.
+    """
     shown_rows = {row.id for row in grid.rows}
     rows = [] if c.outdated else [row for row in comparison.betters(c) if row in shown_rows]
     letters = grid.letters
@@ -105,7 +102,7 @@ def compared_grid(cells: Sequence[ComparedCell]) -> Grid[ComparedCell]:
 
 
 def column_heads(columns: Sequence[Column]) -> list[Head]:
-    """Return the heads of columns. Neighbours may share the first lines."""
+    """Return the heads of columns."""
     return [Head(c.id, c.label, c.head[-1] if c.head else c.id, " ".join(c.head[:-1])) for c in columns]
 
 
@@ -117,14 +114,13 @@ def spans(heads: Sequence[Head]) -> list[tuple[str, int]]:
 
 
 def rounded(value: float, cell: Cell) -> str:
-    """Round a value half up to the decimals of the published number, or to those of the column if none is
-    published."""
+    """Round a value half up to the decimals of the published number or, without one, of the column."""
     decimals = cell.printed.decimals if cell.printed.value is not None else cell.decimals
     return str(half_up(Decimal(repr(value)), decimals or 0))
 
 
 def rounded_measurement(c: ComparedCell) -> str | None:
-    """Return the measured value, rounded like the published one, or None without a measurement."""
+    """Return the measured value, rounded like the published one, or None."""
     return None if c.measured is None else rounded(c.measured, c.cell)
 
 
@@ -135,7 +131,7 @@ def shown_measurement(c: ComparedCell) -> str | None:
 
 
 def shown_run(run: ImportedRun, cell: Cell) -> str:
-    """Return the rounded score of a run by others, in brackets if it is in doubt."""
+    """Return the rounded score of a run by others, in brackets if in doubt."""
     value = rounded(run.measured, cell)
     return f"({value})" if run.doubts else value
 
@@ -144,24 +140,23 @@ STATED = "reported elsewhere"  # the head of notes in every table
 
 
 def shown_note(note: CellNote, cell: Cell) -> str:
-    """Return a value reported elsewhere, with at most one decimal more than the published one (half up)."""
+    """Return a value reported elsewhere with at most one decimal more than the published one."""
     most = (cell.printed.decimals or 0) + 1
     return note.text if decimals_of(note.value) <= most else f"{half_up(note.value, most):f}"
 
 
 def span(notes: Sequence[CellNote], cell: Cell) -> str:
-    """Return the range of values reported elsewhere, e.g. "31.0 to 33.2", or one number if they are equal."""
+    """Return the range of values reported elsewhere, e.g. "31.0 to 33.2", or one number."""
     ends = (choose(notes, key=lambda note: note.value) for choose in (min, max))
     return " to ".join(dict.fromkeys(shown_note(note, cell) for note in ends))
 
 
 def best_measured(grid: Grid[ComparedCell]) -> frozenset[tuple[str, str]]:
-    """Return (row id, column id) of the best measured numbers per column, or per column and group if the
-    paper's bold marks the best of a group."""
+    """Return (row, column) of the best measured numbers per column, or per group if the paper's bold does."""
     blocks: dict[tuple[str, str | None], list[ComparedCell]] = {}
     for c in grid.cells.values():
         group = c.cell.row.group if grid.table.bold == "group" else None
-        if c.measured is not None and not c.outdated:
+        if c.records and not c.outdated:
             blocks.setdefault((c.cell.column.id, group), []).append(c)
     return frozenset(place for cells in blocks.values() if len(cells) > 1 for place in _best_places(cells))
 
@@ -173,7 +168,7 @@ def _best_places(cells: Sequence[ComparedCell]) -> set[tuple[str, str]]:
 
 
 def letter_ranges(chosen: Sequence[str], order: Sequence[str]) -> list[str]:
-    """Return the chosen superscripts in order. Three or more neighbours form a range, e.g. ``b-d``."""
+    """Return the chosen superscripts in order, with ranges from three neighbours, e.g. ``b-d``."""
     places = sorted(map(order.index, chosen))
     parts: list[str] = []
     for _, neighbours in groupby(enumerate(places), key=lambda item: item[1] - item[0]):
@@ -183,7 +178,7 @@ def letter_ranges(chosen: Sequence[str], order: Sequence[str]) -> list[str]:
 
 
 def label_in_full(table: Table, row: Row) -> str:
-    """Return the row's label, followed by its group's if another row has the same label."""
+    """Return the row's label, with its group's if another row has the same label."""
     if sum(other.label == row.label for other in table.rows) == 1:
         return row.label
     group = next((g.label for g in table.groups if g.id == row.group), row.group)
@@ -203,5 +198,5 @@ def capitalised(text: str) -> str:
 
 
 def probability(p: float | None) -> str:
-    """Return a p-value with four decimals, e.g. "0.0312", or a dash for None."""
+    """Return a p-value, e.g. "0.0312", or a dash for None."""
     return "–" if p is None else "< 0.0001" if p < 0.0001 else f"{p:.4f}"

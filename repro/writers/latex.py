@@ -1,7 +1,4 @@
-"""Write the paper's tables as LaTeX, with published, reported and measured numbers and differences.
-
-Each number has its own column, followed by one for its suffix, e.g. a superscript.
-"""
+"""Tables in LaTeX with a column for each number, followed by one for its suffix, e.g. a superscript."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,6 +7,8 @@ from repro.hooks import MAKINGS
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest, Mark, Table
 from repro.verdicts.compared import ComparedCell, Comparison
+from repro.verdicts.summary import cut_measures, doubts_in_brief
+from repro.writers import latex_text
 from repro.writers.grid import (
     Grid,
     Head,
@@ -20,23 +19,7 @@ from repro.writers.grid import (
     shown_measurement,
     spans,
 )
-from repro.writers.latex_text import (
-    SYMBOLS,
-    Entry,
-    by_others,
-    difference,
-    environment,
-    escape,
-    has_digit,
-    in_line,
-    interval,
-    label,
-    published_entry,
-    raised,
-    stated_entry,
-    table_row,
-    visible_length,
-)
+from repro.writers.latex_text import SYMBOLS, Entry, escape, has_digit, label, raised, table_row
 
 LETTERED = (
     r"Superscripts mark rows that this row significantly outperforms (one seed, paired two-sided $t$-test "
@@ -48,13 +31,11 @@ UNITS = {"fraction": "Measures are fractions", "percent": "Measures are in perce
 
 def short_caption(paper: Paper, table: Table) -> str:
     """Return the caption for the list of tables."""
-    return escape(
-        f"{table.about[:1].upper()}{table.about[1:]}: Table {table.id} of {cited_paper(paper.manifest)}"
-    )
+    return escape(f"{capitalised(table.about)}: Table {table.id} of {cited_paper(paper.manifest)}")
 
 
 def cited_paper(manifest: Manifest) -> str:
-    """Cite a paper by authors and venue, or by its title if it has no authors."""
+    """Cite a paper by authors and venue, or by its title without authors."""
     if not manifest.authors:
         return manifest.title
     first, *coauthors = manifest.authors
@@ -67,36 +48,40 @@ def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: S
     ``lettered`` explains superscripts, ``bold`` bold numbers. ``own`` are ids of rows added by the user.
     """
     first = cells[0].cell
-    measured_cells = [c for c in cells if c.measured is not None]
-    unit = UNITS.get(first.table.unit, f"Values are in {first.table.unit}")
-    origins = _own_origins(cells, own) if own else _number_origins(cells)
-    parts = [f"{short_caption(first.paper, first.table)} {origins}", escape(f"{unit}.")]
-    if all(c.cell.row.id in own for c in cells):
-        parts[0] = f"{escape(capitalised(first.table.about))}."
+    measured_cells = [c for c in cells if c.records]
     of_papers = [c for c in cells if c.cell.row.id not in own]
-    parts += [
-        *(_scale(measured_cells) if measured_cells else ()),
+    origins = _own_origins(cells, own) if own else _number_origins(cells)
+    subject = f"{short_caption(first.paper, first.table)} {origins}"
+    parts = [
+        subject if of_papers else f"{escape(capitalised(first.table.about))}.",
+        escape(f"{unit_in_words(first.table)}."),
+        *_scale(measured_cells),
         *_bold_meanings(cells, best=bold),
         *_legend_of_notes(cells),
         *_signs(of_papers),
+        *_symbols(of_papers),
     ]
     if lettered:
         parts.append(LETTERED.replace(*OWN_LETTERED) if own else LETTERED)
-    parts += _doubts(measured_cells) if measured_cells else ()
-    return " ".join([*parts, *_marks(first.table)])
+    return " ".join([*parts, *_doubts(measured_cells), *_marks(first.table)])
+
+
+def unit_in_words(table: Table) -> str:
+    """Return the unit of a table as a sentence, e.g. "Measures are in percent"."""
+    return UNITS.get(table.unit, f"Values are in {table.unit}")
 
 
 def _own_origins(cells: Sequence[ComparedCell], own: Sequence[str]) -> str:
     labels = " and ".join(escape(row.label) for row in cells[0].cell.table.rows if row.id in own)
     published = any(c.cell.is_numeric for c in cells)
-    others = any(c.measured is not None and c.cell.row.id not in own for c in cells)
+    others = any(c.records and c.cell.row.id not in own for c in cells)
     measured = f"measured (meas.): {labels} by us, the others by repro" if others else f"measured: {labels}"
     return f"as published (publ.) and {measured}." if published else f"{measured}."
 
 
 def _number_origins(cells: Sequence[ComparedCell]) -> str:
     origins = ["reported elsewhere (oth.)"] if any(c.notes for c in cells) else []
-    if any(c.measured is not None for c in cells):
+    if any(c.records for c in cells):
         return f"{', '.join(['as published (publ.)', *origins])} and measured by us (ours)."
     if origins:
         return f"as published (publ.) and {' and '.join(origins)}, not measured by us."
@@ -113,9 +98,7 @@ def _legend_of_notes(cells: Sequence[ComparedCell]) -> Iterator[str]:
 
 
 def _scale(cells: Sequence[ComparedCell]) -> Iterator[str]:
-    from repro.verdicts.summary import cut_measures
-
-    if cells[0].scale != "full":
+    if cells and cells[0].scale != "full":
         data = ", ".join(sorted({name for c in cells for name in c.stand_ins})) or "other data"
         scale = f"Ours are measured at scale {cells[0].scale} on {data}"
         yield escape(f"{scale} and are not compared with the published numbers.")
@@ -124,8 +107,6 @@ def _scale(cells: Sequence[ComparedCell]) -> Iterator[str]:
 
 
 def _doubts(cells: Sequence[ComparedCell]) -> Iterator[str]:
-    from repro.verdicts.summary import doubts_in_brief
-
     if doubts := doubts_in_brief(cells):
         yield escape(f"{capitalised(doubts)}.")
 
@@ -139,16 +120,17 @@ def _bold_meanings(cells: Sequence[ComparedCell], *, best: bool) -> Iterator[str
 
 
 def _signs(cells: Sequence[ComparedCell]) -> Iterator[str]:
-    runs = [c.imported[-1] for c in cells if c.imported]
-    measured_cells = [c for c in cells if c.measured is not None]
-    if any(c.verdict.difference is not None for c in measured_cells):
+    if any(c.verdict.difference is not None for c in cells):
         yield r"$\Delta$: ours minus published."
-    if any(len(c.records) > 1 for c in measured_cells):
+    if any(len(c.records) > 1 for c in cells):
         yield r"$\pm$: half the 95\,\% prediction interval over seeds."
-    if runs:
-        makers = ", ".join(dict.fromkeys(run.maker for run in runs))
-        yield escape(f"Others: runs by others, scored here ({makers}).")
-    verdict_names = {c.verdict.name for c in measured_cells} | {run.verdict.name for run in runs}
+    if makers := dict.fromkeys(c.imported[-1].maker for c in cells if c.imported):
+        yield escape(f"Others: runs by others, scored here ({', '.join(makers)}).")
+
+
+def _symbols(cells: Sequence[ComparedCell]) -> Iterator[str]:
+    verdict_names = {c.verdict.name for c in cells if c.records}
+    verdict_names |= {c.imported[-1].verdict.name for c in cells if c.imported}
     if signs := [f"{symbol} {name}" for name, symbol in SYMBOLS.items() if name in verdict_names]:
         yield f"{', '.join(signs)}."
 
@@ -171,14 +153,13 @@ ONE_COLUMN = 58  # characters of small type in a column of a two-column paper
 
 @dataclass(frozen=True)
 class _Column:
-    """The numbers of one kind below a head, e.g. published numbers or differences."""
+    """The numbers of one kind below a head, e.g. differences."""
 
     kind: str
     entries: Sequence[Entry]
 
     @property
     def places(self) -> int:
-        """The number of columns of the tabular."""
         return 2 if any(entry.after for entry in self.entries) else 1
 
     @property
@@ -187,8 +168,7 @@ class _Column:
 
     @property
     def length(self) -> int:
-        """The approximate width in characters."""
-        return max(len(entry.number) + visible_length(entry.after) for entry in self.entries)
+        return max(len(entry.number) + latex_text.visible_length(entry.after) for entry in self.entries)
 
     def code(self, line: int) -> str:
         entry = self.entries[line]
@@ -198,15 +178,15 @@ class _Column:
 def latex(
     comparison: Comparison, cells: Sequence[ComparedCell], *, command: str, two_column: bool = False
 ) -> str:
-    """Return one table as ``table``, or as ``table*`` if it is too wide for a column of a two-column paper.
+    """Return a ``table``, or a ``table*`` if it is too wide for a column of a two-column paper.
 
-    ``command`` generates the file and is written in a comment above the table.
+    ``command`` is written in a comment above it.
     """
     grid = compared_grid(cells)
     writer = _Writer(grid, comparison)
     table, paper = grid.table, cells[0].cell.paper
     scale = "" if cells[0].scale == "full" else f"-{cells[0].scale}"
-    return environment(
+    return latex_text.environment(
         writer.tabular(),
         command=command,
         source=_source(paper.manifest),
@@ -218,15 +198,12 @@ def latex(
 
 
 def _source(manifest: Manifest) -> str:
-    identifier = (
-        f"doi:{manifest.doi}" if manifest.doi else f"arXiv:{manifest.arxiv}" if manifest.arxiv else ""
-    )
-    return f"published numbers: {identifier}" if identifier else ""
+    if manifest.doi:
+        return f"published numbers: doi:{manifest.doi}"
+    return f"published numbers: arXiv:{manifest.arxiv}" if manifest.arxiv else ""
 
 
 class _Writer:
-    """Writes the lines of a tabular."""
-
     def __init__(self, grid: Grid[ComparedCell], comparison: Comparison):
         self.grid, self.comparison = grid, comparison
         self.lettered = any(beaten(c, comparison, grid, between="") for c in grid.cells.values())
@@ -237,8 +214,8 @@ class _Writer:
 
     @property
     def length(self) -> int:
-        """The approximate width in characters of the widest line, with two between columns."""
-        left = max(visible_length(self._label(head, head.label)) for head in self.grid.down)
+        """The approximate width in characters, with two between columns."""
+        left = max(latex_text.visible_length(self._label(head, head.label)) for head in self.grid.down)
         widths = [
             max(sum(column.length + 2 for column in columns), len(head.last) + 2)
             for head, columns in self.heads
@@ -263,9 +240,8 @@ class _Writer:
         widths = [sum(column.places for column in columns) for _, columns in self.heads]
         if headings := self._shared(widths):
             yield from _head_lines([(label(heading), width) for heading, width in headings])
-        names = [
-            (self._label(head, head.last), width) for (head, _), width in zip(self.heads, widths, strict=True)
-        ]
+        texts = [self._label(head, head.last) for head, _ in self.heads]
+        names = list(zip(texts, widths, strict=True))
         if all(len(columns) == 1 for _, columns in self.heads):
             yield next(_head_lines(names))
         else:
@@ -300,30 +276,29 @@ class _Writer:
 
     def _below(self, cells: Sequence[ComparedCell | None]) -> list[_Column]:
         shown = {
-            "publ.": published_entry,
-            "oth.": stated_entry,
+            "publ.": latex_text.published_entry,
+            "oth.": latex_text.stated_entry,
             "meas." if self.comparison.own_rows else "ours": self._ours,
-            r"$\Delta$": difference,
-            "others": by_others,
+            r"$\Delta$": latex_text.difference,
+            "others": latex_text.by_others,
         }
-        by_kind = {kind: in_line([entry(c) for c in cells]) for kind, entry in shown.items()}
-        columns = [
-            _Column(kind, entries) for kind, entries in by_kind.items() if any(map(has_digit, entries))
-        ]
+        by_kind = {kind: latex_text.in_line([entry(c) for c in cells]) for kind, entry in shown.items()}
+        numeric = {kind: entries for kind, entries in by_kind.items() if any(map(has_digit, entries))}
+        columns = [_Column(kind, entries) for kind, entries in numeric.items()]
         return columns or [_Column("publ.", by_kind["publ."])]
 
     def _ours(self, c: ComparedCell | None) -> Entry:
-        if c is None or c.measured is None:
+        if c is None or not c.records:
             return Entry("" if c is None else "--")
         is_own = c.cell.row.id in self.comparison.own_rows
         sign = "" if is_own or c.verdict.difference is not None else SYMBOLS.get(c.verdict.name, "")
         letters = beaten(c, self.comparison, self.grid, between=",").replace("-", "--")
-        suffix = interval(c) + (rf"\,{sign}" if sign else "") + raised(letters)
+        suffix = latex_text.interval(c) + (rf"\,{sign}" if sign else "") + raised(letters)
         return Entry(shown_measurement(c) or "", suffix, (c.cell.row.id, c.cell.column.id) in self.best)
 
 
 def _head_lines(parts: Sequence[tuple[str, int]]) -> Iterator[str]:
-    """Yield a line of names with their column spans, then rules below those that span several columns."""
+    """Yield a line of names with their column spans, then rules below those of several columns."""
     yield table_row("", *(rf"\multicolumn{{{width}}}{{c}}{{{name}}}" for name, width in parts))
     rules, first = "", 2
     for name, width in parts:

@@ -1,7 +1,7 @@
-r"""Set text, marks and verdicts in LaTeX.
+r"""Text, marks and verdicts in LaTeX.
 
-Characters are set by their Unicode decomposition and category, e.g. "é" as ``\'{e}``. The tables here have
-only characters that Unicode does not decompose. pdfLaTeX sets the number of any other, e.g. "U+4E2D".
+Characters are set by their Unicode decomposition, e.g. "é" as ``\'{e}``, or the tables below. pdfLaTeX sets
+the number of any other, e.g. "U+4E2D".
 """
 
 import re
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from repro.verdicts.compared import ComparedCell
-from repro.verdicts.verdict import prediction_half_width
+from repro.verdicts.verdict import Verdict, prediction_half_width
 from repro.version import __version__
 from repro.writers.grid import rounded, shown_note, shown_run
 
@@ -41,7 +41,7 @@ _CODES = {
         for sign, name in zip(signs, names.split(), strict=True)
     },
 }
-# combining mark -> the accent that every encoding of fonts has
+# combining mark -> accent
 _ACCENTS = dict(
     zip(
         "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0323\u0327\u0331",
@@ -50,7 +50,7 @@ _ACCENTS = dict(
     )
 )
 _TAGS = {"<super>": r"\textsuperscript{%s}", "<sub>": r"\textsubscript{%s}", "<circle>": r"\textcircled{%s}"}
-LINE, LINES = 80, 2500  # characters of a label and of a caption (TeX measures lines up to 5 m)
+LINE, LINES = 80, 2500  # characters of a label and of a caption (TeX measures at most 5 m)
 LIGATURES = ("--", "``", "''", "?`", "!`")  # LaTeX would merge them
 SYMBOLS = {
     "exact": r"$=$",
@@ -65,7 +65,7 @@ SYMBOLS = {
 
 
 def escape(text: str) -> str:
-    """Return text as one line of LaTeX for every engine. The document needs no extra preparation."""
+    """Return text as one line of LaTeX for every engine."""
     pieces = [""]
     for character in "".join(map(_decomposed, unicodedata.normalize("NFC", text))):
         if character in _ACCENTS and _can_bear_an_accent(pieces[-1]):
@@ -90,7 +90,7 @@ def visible_length(code: str) -> int:
 
 
 def unsettable(code: str) -> str:
-    """Return the distinct characters in output of ``escape`` that only some engines and fonts can set."""
+    """Return the distinct characters in output of ``escape`` that pdfLaTeX cannot set."""
     return "".join(dict.fromkeys("".join(re.findall(r"\\ifdefined\\Umathchar (.+?)\\else", code))))
 
 
@@ -139,15 +139,14 @@ def raised(text: str) -> str:
 
 
 def table_row(*entries: str) -> str:
-    r"""Return a line of a ``tabular``. Protects a first entry that the ``\\`` before it would read as its
-    argument, e.g. "[1]"."""
+    r"""Return a line of a ``tabular``. The ``\\`` before it must not take e.g. "[1]" as its argument."""
     guard = "{}" if entries[0].lstrip().startswith(("[", "*")) else ""
     return guard + " & ".join(entries) + r" \\"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A number, or words instead of one, with a suffix."""
+    """A number or word with a suffix."""
 
     number: str = ""
     after: str = ""
@@ -161,7 +160,7 @@ class Entry:
 
 
 def published_entry(c: ComparedCell | None) -> Entry:
-    """Return the published number as printed, with raised marks, or a dash if there is none."""
+    """Return the published number with raised marks, or a dash."""
     if c is None:
         return Entry("--")
     value = c.cell.printed
@@ -169,25 +168,26 @@ def published_entry(c: ComparedCell | None) -> Entry:
 
 
 def difference(c: ComparedCell | None) -> Entry:
-    """Return our number minus the published one, followed by the verdict's symbol."""
-    if c is None or c.measured is None or c.verdict.difference is None:
+    """Return our number minus the published one, and the verdict's symbol."""
+    if c is None or not c.records or c.verdict.difference is None:
         return Entry()
     number = rounded(c.verdict.difference, c.cell)
-    sign = SYMBOLS.get(c.verdict.name, "")
-    return Entry(number if number.startswith("-") else f"+{number}", rf"\,{sign}" if sign else "")
+    return Entry(number if number.startswith("-") else f"+{number}", _symbol(c.verdict))
+
+
+def _symbol(verdict: Verdict) -> str:
+    return rf"\,{SYMBOLS[verdict.name]}" if verdict.name in SYMBOLS else ""
 
 
 def by_others(c: ComparedCell | None) -> Entry:
-    """Return the score of the last imported run and its verdict's symbol."""
+    """Return the score of the last run by others, and the verdict's symbol."""
     if c is None or not c.imported:
         return Entry()
-    run = c.imported[-1]
-    sign = SYMBOLS.get(run.verdict.name, "")
-    return Entry(shown_run(run, c.cell), rf"\,{sign}" if sign else "")
+    return Entry(shown_run(c.imported[-1], c.cell), _symbol(c.imported[-1].verdict))
 
 
 def stated_entry(c: ComparedCell | None) -> Entry:
-    """Return the first value reported elsewhere, its origin as a raised letter, and the number of values."""
+    """Return the first value reported elsewhere, a letter for its origin, and the number of values."""
     if c is None or not c.notes:
         return Entry()
     first, number = c.notes[0], len(c.notes)
@@ -197,7 +197,7 @@ def stated_entry(c: ComparedCell | None) -> Entry:
 
 
 def interval(c: ComparedCell) -> str:
-    """Return half the 95 % prediction interval over seeds, or "" for fewer than two seeds."""
+    """Return half the 95 % prediction interval over seeds, or "" for one seed."""
     if len(c.records) < 2:
         return ""
     half = prediction_half_width([Decimal(f"{r.measured:.12g}") for r in c.records])
@@ -205,7 +205,7 @@ def interval(c: ComparedCell) -> str:
 
 
 def in_line(entries: Sequence[Entry]) -> list[Entry]:
-    """Align numbers at the decimal point by adding space after those with fewer decimals."""
+    """Add space after numbers with fewer decimals than others."""
     decimals = [len(entry.number.partition(".")[2]) for entry in entries]
     maximum = max(decimals)
     return [
@@ -222,7 +222,6 @@ def has_digit(entry: Entry) -> bool:
 
 
 PACKAGES = ("booktabs", "graphicx", "amssymb")
-# floats fill a page before they leave it
 FLOATS = r"""\renewcommand{\topfraction}{.95}\renewcommand{\bottomfraction}{.95}
 \renewcommand{\textfraction}{.05}\renewcommand{\floatpagefraction}{.8}
 \setcounter{topnumber}{9}\setcounter{bottomnumber}{9}\setcounter{totalnumber}{9}\setcounter{dbltopnumber}{9}
@@ -245,9 +244,9 @@ def environment(
     r"""Return a table environment. A tabular wider than the text is shrunk to its width.
 
     Args:
-        short: the caption in the list of tables. Both captions are LaTeX.
-        label: the name for ``\ref``.
-        wide: whether the table spans both columns of a two-column paper.
+        short: the caption in the list of tables.
+        label: for ``\ref``.
+        wide: whether the table spans both columns of a paper.
     """
     name, key = "table*" if wide else "table", re.sub("[^A-Za-z0-9:._+-]", lambda c: f"{ord(c[0]):X}", label)
     if visible_length(caption) > LINES:  # LaTeX would measure it as a single line first
@@ -282,10 +281,9 @@ def _comment(text: str) -> str:
 
 
 def document(sections: Mapping[str, Sequence[str]], *, scale: str, two_column: bool = False) -> str:
-    """Return a whole document. ``sections`` maps each heading to its generated tables."""
-    body = "\n\\clearpage\n".join(
-        "\n".join([rf"\section{{{escape(heading)}}}", *tables]) for heading, tables in sections.items()
-    )
+    """Return a document. ``sections`` maps headings to tables."""
+    parts = ["\n".join([rf"\section{{{escape(name)}}}", *tables]) for name, tables in sections.items()]
+    body = "\n\\clearpage\n".join(parts)
     return "\n".join(
         [
             rf"\documentclass[10pt,a4paper{',twocolumn' if two_column else ''}]{{article}}",

@@ -1,4 +1,4 @@
-"""Write verdicts as Markdown for a README or the summary of a CI job."""
+"""Verdicts as Markdown, e.g. for a README."""
 
 import html
 import re
@@ -21,24 +21,18 @@ ORDER = (
     *("failed", "lower", "higher", "inconclusive", "exact", "consistent", "within tolerance"),
     *("uninformative", "not comparable", "scaled", "blocked", "not run"),
 )
-_SIGN = re.compile(r"[\\`*\[\]|#]|(?<![^\W_])_|_(?![^\W_])")  # an underscore within a word is none
+_SIGN = re.compile(r"[\\`*\[\]|#]|(?<![^\W_])_|_(?![^\W_])")
 
 
 def summary(comparison: Comparison, covered: Iterable[CoverageItem], *, scale: str) -> str:
-    """Return coverage of published cells, one line per failing cell, and the verdicts of all tables."""
+    """Return coverage, one line per failing cell, and the verdicts of all tables."""
     failures, totals = [c for c in comparison.cells if c.verdict.name in FAILS], summarise(comparison.cells)
     note = "" if scale == "full" else " Scores at smaller scales are not compared with the paper's."
     runs_note = f" Runs by others exist for {totals.imported} and are not counted." if totals.imported else ""
     count = f"{totals.words}: {totals.failing} failing.{runs_note}{note}"
     doubts = capitalised(doubts_in_brief(comparison.cells))
-    lines = [
-        *_known(covered),
-        f"## Verdicts at scale {scale}",
-        "",
-        count,
-        "",
-        *([f"{doubts}.", ""] if doubts else []),
-    ]
+    lines = [*_known(covered), f"## Verdicts at scale {scale}", "", count, ""]
+    lines += [f"{doubts}.", ""] if doubts else []
     if failures:
         lines += table(["cell", "published", "ours", "verdict", "why"], [_failure_row(c) for c in failures])
     return "\n".join([*lines, *_counts(comparison)])
@@ -62,10 +56,7 @@ def _counts(comparison: Comparison) -> list[str]:
 
 
 def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem]]) -> str:
-    """Return a table with coverage and full-scale verdicts of each paper's published cells.
-
-    Verdicts refer to the suite's own measurements only. ``covered`` is the coverage of each paper.
-    """
+    """Return a table with coverage and full-scale verdicts of each paper's published cells."""
     rows = []
     for name, items in covered.items():
         cells, tally = [c for c in comparison.cells if c.cell.paper.name == name], Tally(name, name, items)
@@ -84,7 +75,7 @@ def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
     ``planned`` contains whole papers at full scale.
     """
     old = path.read_text(encoding="utf-8")
-    between(path, old, "")  # refused before the work, where there are no markers
+    between(path, old, "")  # fails early without markers
     sources = dict.fromkeys(cell.paper for cell in planned.cells)
     coverage_by_paper = {source.name: coverage(source, workspace.results) for source in sources}
     table = verdicts(judged_cells(planned, workspace.results, workspace.store), coverage_by_paper)
@@ -95,7 +86,7 @@ def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
 
 
 def between(path: Path, text: str, new: str) -> str:
-    """Return the text with a new part between the markers. Raises UsageError without exactly one pair."""
+    """Return the text with a new part between the markers. Raises UsageError."""
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         raise UsageError(f"{path} must contain {BEGIN} and then {END} once each, around the table")
     head, _, tail = text.partition(BEGIN)
@@ -119,27 +110,22 @@ def code(words: str) -> str:
 
 
 def link(words: str, address: str) -> str:
-    """Return a link to a web page or a page of the site. Other addresses give the words alone."""
+    """Return a link to the web or within the site, otherwise the words alone."""
     is_safe = address.startswith(("https://", "http://")) or ":" not in address
     target = re.sub(r"[^!-~]|[()<>\\|`\[\]]", lambda sign: quote(sign[0]), address.strip())
     return f"[{escaped(words)}]({target})" if is_safe and target else escaped(words)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a Markdown table and an empty line. Columns of numbers are right-aligned."""
+    """Return the lines of a Markdown table and an empty line."""
     numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(head))]
     rule = ["---:" if right else "---" for right in numeric]
     return [f"| {' | '.join(map(_cell, line))} |" for line in (head, rule, *rows)] + [""]
 
 
 def _failure_row(c: ComparedCell) -> list[str]:
-    return [
-        code(c.cell.id),
-        escaped(c.cell.printed.plain),
-        shown_measurement(c) or "–",
-        c.verdict.name,
-        sentence(c.verdict.why),
-    ]
+    numbers = [escaped(c.cell.printed.plain), shown_measurement(c) or "–"]
+    return [code(c.cell.id), *numbers, c.verdict.name, sentence(c.verdict.why)]
 
 
 def _cell(text: str) -> str:

@@ -1,6 +1,6 @@
-"""Print tables on a terminal at any width, e.g. 80 columns, without hiding columns or breaking words.
+"""Tables on a terminal of any width, e.g. 80 columns, without hidden columns or broken words.
 
-A table of numbers that is too wide continues below. A table with texts becomes "name: text" lines.
+Wide tables of numbers continue below. Wide tables with texts become "name: text" lines.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,14 +15,14 @@ from rich.text import Text
 from repro.errors import visible
 
 GAP = 2
-LABEL = 20  # the width below which a column of text is not wrapped
-UNLIMITED = 10_000  # the width of outputs other than a terminal
-LINE = 120  # the width at which their texts are wrapped
+LABEL = 20  # the width up to which a column of text is not wrapped
+UNLIMITED = 10_000  # the width of other outputs
+LINE = 120  # at which their texts are wrapped
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column's name, with a heading that neighbours may share. Numbers are right-aligned, never wrapped."""
+    """A column's name, and a heading that neighbours may share. ``right`` is for numbers."""
 
     name: str
     heading: str = ""
@@ -31,20 +31,21 @@ class Column:
 
 @dataclass(frozen=True)
 class Value:
-    """A right-aligned number with a left-aligned suffix, e.g. "33.1" and its superscript."""
+    """A number with a left-aligned suffix, e.g. "33.1" and its superscript."""
 
     number: Text
     after: Text
 
 
 Cell = Text | Value
+_Columns = Sequence["_MeasuredColumn"]
 
 
 @dataclass
 class Sheet:
     """Columns and rows. A row that is one ``Text`` is a heading over the full width.
 
-    ``multiline`` makes a line break in a cell start a new line. Otherwise it is escaped.
+    Line breaks in cells are escaped unless ``multiline``.
     """
 
     columns: list[Column]
@@ -53,26 +54,26 @@ class Sheet:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         """Yield the lines, as wide as the console unless a word or number needs more."""
+        columns, width = self._measured_columns(), options.max_width
+        has_texts = not all(column.right for column in self.columns[1:])
+        if has_texts and _total(_least_widths(columns)) > width:
+            for row in self.rows:
+                yield Text()
+                yield from [row] if isinstance(row, Text) else _stacked(console, columns, row, width)
+        else:
+            for part in _parts(columns, width):
+                yield Text()
+                yield from self._lines(console, part, _widths(part, width if width < UNLIMITED else LINE))
+
+    def _measured_columns(self) -> list["_MeasuredColumn"]:
         for text in _texts(self.rows):
             parts = text.plain.split("\n") if self.multiline else [text.plain]
             text.plain = "\n".join(map(visible, parts))
-        columns = [replace(c, name=visible(c.name), heading=visible(c.heading)) for c in self.columns]
-        cells = [row for row in self.rows if not isinstance(row, Text)]
-        measured = [_MeasuredColumn.of(c, [row[n] for row in cells], place=n) for n, c in enumerate(columns)]
-        width = options.max_width
-        has_texts = not all(column.right for column in columns[1:])
-        if has_texts and _total(_least_widths(measured)) > width:
-            for row in self.rows:
-                yield Text()
-                yield from [row] if isinstance(row, Text) else _stacked(console, measured, row, width)
-            return
-        for part in _parts(measured, width):
-            yield Text()
-            yield from self._lines(console, part, _widths(part, width if width < UNLIMITED else LINE))
+        rows = [row for row in self.rows if not isinstance(row, Text)]
+        columns = enumerate(self.columns)
+        return [_MeasuredColumn.of(c, [row[n] for row in rows], place=n) for n, c in columns]
 
-    def _lines(
-        self, console: Console, columns: Sequence["_MeasuredColumn"], widths: Sequence[int]
-    ) -> Iterator[Text]:
+    def _lines(self, console: Console, columns: _Columns, widths: Sequence[int]) -> Iterator[Text]:
         yield from _head(console, columns, widths)
         yield Text("─" * _total(widths), no_wrap=True, overflow="ignore")
         for row in self.rows:
@@ -85,7 +86,7 @@ class Sheet:
                 yield from _side_by_side(console, list(fields))
 
 
-def _parts(columns: Sequence["_MeasuredColumn"], width: int) -> list[list["_MeasuredColumn"]]:
+def _parts(columns: _Columns, width: int) -> list[list["_MeasuredColumn"]]:
     """Divide columns into parts that fit the width. Each begins with the first column."""
     first, *others = columns
     parts = [[first]]
@@ -96,19 +97,14 @@ def _parts(columns: Sequence["_MeasuredColumn"], width: int) -> list[list["_Meas
     return parts
 
 
-def _stacked(
-    console: Console, columns: Sequence["_MeasuredColumn"], row: Sequence[Cell], width: int
-) -> Iterator[Text]:
+def _stacked(console: Console, columns: _Columns, row: Sequence[Cell], width: int) -> Iterator[Text]:
     """Yield a row as "name: text" lines. Neighbouring short ones share a line, e.g. "d_z: 0.2  p: 0.01"."""
     lines: list[Text] = []
     before: _MeasuredColumn | None = None
-    for c in columns:
-        if _is_blank([row[c.place]]):
-            continue
-        name = " ".join(filter(None, (c.column.heading, c.column.name)))
+    for c in (column for column in columns if not _is_blank([row[column.place]])):
+        name = f"{c.column.heading} {c.column.name}".strip()
         item = Text.assemble((f"{name}: " if name else "", "bold"), _joined(row[c.place]))
-        belongs = before and (not before.column.name or (before.is_short and c.is_short))
-        if belongs and lines[-1].cell_len + item.cell_len + 2 * GAP <= width:
+        if c.follows(before) and lines[-1].cell_len + item.cell_len + 2 * GAP <= width:
             lines[-1].append(" " * GAP).append_text(item)
         else:
             lines.append(item)
@@ -135,7 +131,7 @@ def _texts(rows: Sequence[Sequence[Cell] | Text]) -> Iterator[Text]:
 
 @dataclass(frozen=True)
 class _MeasuredColumn:
-    """A column with the widths of its widest cell and suffix, and the smallest width that breaks no word."""
+    """A column with the widths of its widest cell and suffix, and its least width."""
 
     column: Column
     place: int
@@ -145,6 +141,7 @@ class _MeasuredColumn:
 
     @classmethod
     def of(cls, column: Column, cells: Sequence[Cell], *, place: int) -> "_MeasuredColumn":
+        column = replace(column, name=visible(column.name), heading=visible(column.heading))
         values = [cell for cell in cells if isinstance(cell, Value)]
         texts = [cell for cell in cells if isinstance(cell, Text)]
         number_width = max((v.number.cell_len for v in values), default=0)
@@ -162,19 +159,23 @@ class _MeasuredColumn:
     def is_short(self) -> bool:
         return self.column.right or self.content <= LABEL
 
+    def follows(self, before: "_MeasuredColumn | None") -> bool:
+        """Return whether the cell may share a line with the one before it."""
+        return before is not None and (not before.column.name or (before.is_short and self.is_short))
+
     @property
     def wished(self) -> int:
-        """The width for name and cells on one line."""
+        """The width without wrapping."""
         return max(self.content, cell_len(self.column.name))
 
     def name(self, width: int) -> Text:
-        """Return the column's name, placed above the numbers if the suffixes leave room."""
+        """Return the name, placed above the numbers if the suffixes leave room."""
         name = Text(self.column.name, style="bold")
         name.pad_right(max(0, min(self.behind, width - name.cell_len)))
         return name
 
     def text(self, cell: Cell) -> Text:
-        """Return the cell as a text. Suffixes of numbers are padded to the same width."""
+        """Return the cell with a padded suffix."""
         if isinstance(cell, Text):
             return cell
         suffix = cell.after.copy()
@@ -182,7 +183,7 @@ class _MeasuredColumn:
         return cell.number + suffix
 
 
-def _widths(columns: Sequence[_MeasuredColumn], width: int) -> list[int]:
+def _widths(columns: _Columns, width: int) -> list[int]:
     least_widths = _least_widths(columns)
     widths = [max(column.wished, minimum) for column, minimum in zip(columns, least_widths, strict=True)]
     for right in (True, False):
@@ -197,14 +198,14 @@ def _widths(columns: Sequence[_MeasuredColumn], width: int) -> list[int]:
     return widths
 
 
-def _least_widths(columns: Sequence[_MeasuredColumn]) -> list[int]:
+def _least_widths(columns: _Columns) -> list[int]:
     least_widths = [column.least for column in columns]
     for heading, first, last in _headings(columns):
         least_widths[last] += max(0, _longest_word(heading) - _total(least_widths[first : last + 1]))
     return least_widths
 
 
-def _headings(columns: Sequence[_MeasuredColumn]) -> Iterator[tuple[str, int, int]]:
+def _headings(columns: _Columns) -> Iterator[tuple[str, int, int]]:
     first = 0
     for heading, neighbours in groupby(column.column.heading for column in columns):
         last = first + len(list(neighbours)) - 1
@@ -212,7 +213,7 @@ def _headings(columns: Sequence[_MeasuredColumn]) -> Iterator[tuple[str, int, in
         first = last + 1
 
 
-def _head(console: Console, columns: Sequence[_MeasuredColumn], widths: Sequence[int]) -> Iterator[Text]:
+def _head(console: Console, columns: _Columns, widths: Sequence[int]) -> Iterator[Text]:
     headings = list(_headings(columns))
     if any(heading for heading, _, _ in headings):
         fields = [
@@ -227,7 +228,7 @@ def _head(console: Console, columns: Sequence[_MeasuredColumn], widths: Sequence
 def _side_by_side(
     console: Console, fields: Sequence[tuple[Text, int, str]], *, is_head: bool = False
 ) -> Iterator[Text]:
-    """Yield texts side by side, wrapped between words. Heads of numbers are aligned to the last line."""
+    """Yield wrapped texts side by side. Heads of numbers are aligned to the last line."""
     blocks = [list(text.wrap(console, max(width, 1), overflow="fold")) for text, width, _ in fields]
     height = max(map(len, blocks))
     padded = []

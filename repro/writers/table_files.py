@@ -1,4 +1,4 @@
-"""Write compared tables to files, e.g. ``PAPER-table1.tex``. Studies also have Markdown."""
+"""Files of compared tables, e.g. ``PAPER-table1.tex``."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from repro.writers.latex_text import document
 
 
 def writer_of(table: Table) -> Any:
-    """Return the plugin's ``StudyTables`` for a study's table, or None for other tables."""
+    """Return the plugin's ``StudyTables`` for a study's table, otherwise None."""
     return call("study tables") if table.kind == "study" else None
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table's file: its name, the title of its paper, and its text."""
+    """A table's file with the title of its paper."""
 
     name: str
     title: str
@@ -43,13 +43,13 @@ def table_texts(
     results: Results | None = None,
     form: str | None = None,
 ) -> Iterator[TableFile]:
-    """Yield the files of all tables, but not of figures.
+    """Yield the files of all tables.
 
     Args:
-        seeds: repeated in the command shown in a study's files.
+        seeds: for the command in a study's files.
         others: whether values reported elsewhere have their own column.
         results: its scores of a study are used if the store lacks them.
-        form: ``latex`` or ``markdown`` for one format only. Default: LaTeX, and Markdown for studies.
+        form: ``latex`` or ``markdown``. Default: LaTeX, and both for studies.
     """
     for (paper, identifier), cells in comparison.by_table().items():
         table, title = cells[0].cell.table, cells[0].cell.paper.manifest.title

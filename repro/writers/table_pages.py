@@ -1,4 +1,4 @@
-"""Write a page per table with commands and numbers of each row, e.g. ``PAPER-table1.md``."""
+"""A page per table with commands and numbers of each row, e.g. ``PAPER-table1.md``."""
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
@@ -27,7 +27,7 @@ from repro.writers.grid import (
     shown_run,
     span,
 )
-from repro.writers.latex import UNITS, cited_paper
+from repro.writers.latex import cited_paper, unit_in_words
 from repro.writers.markdown import code, escaped, link, sentence
 from repro.writers.markdown import table as markdown_table
 
@@ -50,9 +50,9 @@ these pages from the papers' manifests and the records of measurements.
 
 
 def table_pages(full: Comparison, rehearsal: Comparison) -> dict[str, str]:
-    """Return file name -> Markdown: a page per results table, and ``index.md`` with links to them.
+    """Return file name -> Markdown: a page per results table, and ``index.md``.
 
-    ``rehearsal`` has the same cells at a smaller scale for an additional column.
+    ``rehearsal`` has the same cells at a smaller scale.
     """
     rehearsals = {c.cell.id: c for c in rehearsal.cells}
     tables = [cells for cells in full.by_table().values() if cells[0].cell.table.kind == "results"]
@@ -76,15 +76,8 @@ def _index(
         place = link(f"{first.paper.name}, table {first.table.id}", _file_name(cells))
         numbers = [counts.cells, counts.measured, counts.imported, rehearsed.measured]
         rows.append([place, sentence(first.table.about), *map(str, numbers)])
-    head = [
-        "table",
-        "subject",
-        "published cells",
-        "measured at full",
-        "run by others",
-        f"measured at {_scale(rehearsals)}",
-    ]
-    yield from markdown_table(head, rows)
+    head = ["table", "subject", "published cells", "measured at full", "run by others"]
+    yield from markdown_table([*head, f"measured at {_scale(rehearsals)}"], rows)
 
 
 def _conditions(rehearsed: Sequence[ComparedCell]) -> dict[str, str]:
@@ -98,9 +91,8 @@ def _page(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) ->
     place = f"{first.paper.name} --table {first.table.id}"
     subject = first.table.about.partition(";")[0]
     yield f"# {sentence(f'{first.paper.name}, table {first.table.id}: {subject}')}\n"
-    unit = UNITS.get(first.table.unit, f"Values are in {first.table.unit}")
     title, paper = escaped(first.paper.manifest.title), escaped(cited_paper(first.paper.manifest))
-    about = sentence(f"{first.table.about}. {unit}.")
+    about = sentence(f"{first.table.about}. {unit_in_words(first.table)}.")
     yield f"Table {first.table.id} of *{title}*, {paper}: {about}\n"
     yield HOW_TO.format(
         place=place,
@@ -135,47 +127,43 @@ def overview(
 ) -> Iterator[str]:
     """Yield a Markdown table of published and measured numbers.
 
-    ``linked`` names link to the rows' commands. ``comparison`` adds superscripts for the tests between rows.
+    ``linked`` names link to the rows' commands. ``comparison`` adds superscripts.
     """
-    head, rows = ["row", *(escaped(column.label) for column in grid.columns)], []
-    beats = _letters(grid, comparison) if comparison else {}
+    rows = []
+    beats = _letters(grid, comparison)
     for label, block in _blocks(grid):
-        rows += [[f"*{escaped(label)}*", *("" for _ in grid.columns)]] if label else []
+        rows += [[f"*{escaped(label)}*"] + [""] * len(grid.columns)] if label else []
         for row in block:
-            places = [(row.id, column.id) for column in grid.columns]
             name = link(row.label, f"#{_anchor(row)}") if linked else escaped(row.label)
             letter = f"({grid.letters[row.id]}) " if beats else ""
+            places = [(row.id, column.id) for column in grid.columns]
             rows.append([letter + name, *(_pair(grid.cells.get(p)) + beats.get(p, "") for p in places)])
-    yield from markdown_table(head, rows)
+    yield from markdown_table(["row", *(escaped(column.label) for column in grid.columns)], rows)
     yield from _measured_note(grid.cells.values())
     if beats:
         yield f"{LETTERED}\n"
 
 
-def _letters(grid: Grid[ComparedCell], comparison: Comparison) -> dict[tuple[str, str], str]:
+def _letters(grid: Grid[ComparedCell], comparison: Comparison | None) -> dict[tuple[str, str], str]:
+    if comparison is None:
+        return {}
     beats = {place: beaten(c, comparison, grid, between=" ") for place, c in grid.cells.items()}
     return {place: letters.translate(RAISED) for place, letters in beats.items() if letters}
 
 
 def _measured_note(cells: Collection[ComparedCell]) -> Iterator[str]:
-    if measured_cells := [c for c in cells if c.measured is not None]:
+    if measured_cells := [c for c in cells if c.records]:
         scale = measured_cells[0].scale
-        notes = filter(
-            None,
-            [
-                "" if scale == "full" else "not compared with the published numbers",
-                scale_notes(cells),
-                doubts_in_brief(cells),
-            ],
-        )
-        yield f"Published → measured at {', '.join([f'scale {scale}', *notes])}.\n"
+        caveat = "" if scale == "full" else "not compared with the published numbers"
+        notes = filter(None, [f"scale {scale}", caveat, scale_notes(cells), doubts_in_brief(cells)])
+        yield f"Published → measured at {', '.join(notes)}.\n"
 
 
 def _pair(c: ComparedCell | None) -> str:
     if c is None:
         return "–"
     number = _published_number(c)
-    return number if c.measured is None else f"{number} → {shown_measurement(c)}"
+    return number if not c.records else f"{number} → {shown_measurement(c)}"
 
 
 def _published_number(c: ComparedCell) -> str:
@@ -208,16 +196,20 @@ def _numbers(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell])
     head = ["column", "measure", "published", "measured", "verdict", f"at {_scale(rehearsals)}"]
     extra_columns = {"run by others": _imported_runs} if any(c.imported for c in cells) else {}
     extra_columns |= {STATED: _stated} if any(c.notes for c in cells) else {}
+    rehearsed = [rehearsals.get(c.cell.id) for c in cells]
     rows = []
-    for c in cells:
-        column, rehearsal = c.cell.column, rehearsals.get(c.cell.id)
-        line = [escaped(column.label), _measure(c), _published_number(c), shown_measurement(c) or "–"]
-        line += [c.verdict.name if c.records else "–", (rehearsal and shown_measurement(rehearsal)) or "–"]
+    for c, rehearsal in zip(cells, rehearsed, strict=True):
+        line = [escaped(c.cell.column.label), _measure(c), _published_number(c), _measured_number(c)]
+        line += [c.verdict.name if c.records else "–", _measured_number(rehearsal)]
         rows.append(line + [show(c) for show in extra_columns.values()])
     yield from markdown_table([*head, *extra_columns], rows)
-    shown = [*cells, *(rehearsals[c.cell.id] for c in cells if c.cell.id in rehearsals)]
+    shown = [*cells, *filter(None, rehearsed)]
     if whys := dict.fromkeys(str(doubt) for c in shown for doubt in c.doubts):
         yield f"Measured numbers in brackets are in doubt: {sentence('; '.join(whys))}.\n"
+
+
+def _measured_number(c: ComparedCell | None) -> str:
+    return (c and shown_measurement(c)) or "–"
 
 
 def _measure(c: ComparedCell) -> str:

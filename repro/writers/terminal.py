@@ -1,13 +1,13 @@
-"""Tables for a terminal, either as published or with measured numbers below the published ones."""
+"""Tables for a terminal, e.g. with measured numbers below the published ones."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from rich.console import Group
 from rich.text import Text
 
 from repro.errors import visible
-from repro.hooks import MATCHES, CellNote
+from repro.hooks import MATCHES
 from repro.manifest.cells import Cell
 from repro.manifest.schema import Table
 from repro.verdicts.compared import ComparedCell, Comparison
@@ -32,6 +32,8 @@ from repro.writers.grid import (
 from repro.writers.sheet import Cell as Shown
 from repro.writers.sheet import Column, Sheet, Value
 
+Cells = Sequence[ComparedCell | None]  # of one row or column
+Lines = list[Sequence[Shown]]
 STYLES = dict.fromkeys(PASSES, "green") | dict.fromkeys(("lower", "higher"), "red") | {"failed": "bold red"}
 STYLES |= {"inconclusive": "yellow", "uninformative": "yellow", "not comparable": "yellow", "scaled": "cyan"}
 STYLES |= {"blocked": "magenta", "not run": "dim"}
@@ -64,7 +66,7 @@ def _format_printed(cell: Cell) -> Shown:
 
 
 def compared_table(comparison: Comparison, cells: Sequence[ComparedCell]) -> Group:
-    """Return selected rows of one table: published and measured numbers, verdicts and superscripts."""
+    """Return rows of one table with published and measured numbers, verdicts and superscripts."""
     grid, first = compared_grid(cells), cells[0].cell
     writer = _Writer(grid, comparison)
     sheet = writer.across() if grid.table.transposed else writer.down()
@@ -79,15 +81,13 @@ def compared_table(comparison: Comparison, cells: Sequence[ComparedCell]) -> Gro
 
 
 class _Writer:
-    """Writes the lines of a compared table."""
-
     def __init__(self, grid: Grid[ComparedCell], comparison: Comparison):
         self.grid, self.comparison = grid, comparison
         self.best = best_measured(grid)
         self.published = any(not c.cell.printed.is_dash for c in grid.cells.values())
 
     def down(self) -> Sheet:
-        """Return one system per row, with published numbers above measured ones."""
+        """Return one system per row."""
         sheet = Sheet([Column("", right=False), *_columns(self.grid.across)])
         for heading, heads in self.grid.blocks:
             if heading or sheet.rows:
@@ -96,56 +96,49 @@ class _Writer:
                 sheet.rows += self._lines(self._label(head), self.grid.line(head))
         return sheet
 
-    def _lines(self, label: Text, cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
-        """Return a system's lines, or one line if nothing is published. A shared verdict appears once."""
+    def _lines(self, label: Text, cells: Cells) -> Lines:
+        """Return a system's lines, or one line if nothing is published."""
         fields = [self._measured(c) for c in cells]
-        is_own = any(c and c.cell.row.id in self.comparison.own_rows for c in cells)
-        if is_own or not self.published:
+        if not self.published or self._are_own(cells):
             return [[label, *fields]]
-        words = {str(text) for text in fields if isinstance(text, Text) and text.plain}
-        numbers = any(isinstance(text, Value) for text in fields)
-        lower_line: Sequence[Shown] = [Text("  measured", style="dim"), *fields]
-        if len(words) == 1 and not numbers:
+        lines: Lines = [[label, *map(_format_published, cells)]]
+        if not self.comparison.own_rows:
+            return [*lines, self._measured_line(fields), *_differences(cells), *_lines_of_others(cells)]
+        if _are_measured(cells):
+            lines.append(self._measured_line(fields))
+        return [*lines, *_line("run by others", cells, _imported_run)]
+
+    def _are_own(self, cells: Cells) -> bool:
+        return any(c and c.cell.row.id in self.comparison.own_rows for c in cells)
+
+    def _measured_line(self, fields: Sequence[Shown]) -> list[Shown]:
+        """Return the measured numbers, or one word if all cells have the same verdict without a number."""
+        words = {str(field) for field in fields if field != Text()}
+        if len(words) == 1 and words <= STYLES.keys():
             [word] = words
-            lower_line = [Text(f"  {word}", style=STYLES[word]), *(Text() for _ in cells)]
-        published_line = [label, *map(_format_published, cells)]
-        if self.comparison.own_rows:  # without values reported elsewhere
-            return [published_line, *([lower_line] if numbers else []), *_imported_line(cells)]
-        other_lines = [*_imported_line(cells), *_note_lines(cells)]
-        return [published_line, lower_line, *_differences(cells), *other_lines]
+            return [Text(f"  {word}", style=STYLES[word]), *(Text() for _ in fields)]
+        return [Text("  measured", style="dim"), *fields]
 
     def across(self) -> Sheet:
-        """Return one system per group of columns (transposed tables), with numbers side by side."""
-        has_differences = any(c.verdict.difference is not None for c in self.grid.cells.values())
-        kinds = ["published", "measured", *(["difference", "95 % over queries"] if has_differences else [])]
+        """Return one system per group of columns, for transposed tables."""
         sheet = Sheet([Column("", right=False)])
         rows: list[list[Shown]] = [[Text(head.label)] for head in self.grid.down]
         for system in self.grid.across:
-            is_own = system.id in self.comparison.own_rows
-            first = 1 if is_own else 0
-            shown = kinds[first : self._kinds_near_own(system)] if self.comparison.own_rows else kinds
-            reports = [] if self.comparison.own_rows else self._lines_across(system)
-            names = [*shown, *(str(line[0]).strip() for line in reports)]
-            sheet.columns += [Column(kind, self._label(system).plain) for kind in names]
-            for place, left in enumerate(self.grid.down):
-                sides = self._sides(self.grid.cells.get((system.id, left.id)))[first : first + len(shown)]
-                rows[place] += [*sides, *(line[place + 1] for line in reports)]
+            cells = [self.grid.cells.get((system.id, left.id)) for left in self.grid.down]
+            for kind, *shown in self._lines_across(cells):
+                sheet.columns.append(Column(str(kind).strip(), self._label(system).plain))
+                for row, entry in zip(rows, shown, strict=True):
+                    row.append(entry)
         sheet.rows += rows
         return sheet
 
-    def _kinds_near_own(self, system: Head) -> int:
-        """Return the number of columns of a system next to the user's row: 2 (published and measured) if it
-        has measured numbers, otherwise 1 (published)."""
-        numbers = [self.grid.cells.get((system.id, left.id)) for left in self.grid.down]
-        return 2 if any(c and c.measured is not None for c in numbers) else 1
-
-    def _lines_across(self, system: Head) -> list[Sequence[Shown]]:
-        return _note_lines([self.grid.cells.get((system.id, left.id)) for left in self.grid.down])
-
-    def _sides(self, c: ComparedCell | None) -> list[Shown]:
-        judged_cell = c if c and c.verdict.difference is not None else None
-        texts = (_difference(judged_cell), _interval(judged_cell)) if judged_cell else ("", "")
-        return [_format_published(c), self._measured(c), *map(Text, texts)]
+    def _lines_across(self, cells: Cells) -> Lines:
+        published = [Text("published"), *map(_format_published, cells)]
+        measured = [Text("measured"), *map(self._measured, cells)]
+        if not self.comparison.own_rows:
+            return [published, measured, *_differences(cells), *_lines_of_others(cells)]
+        first = [] if self._are_own(cells) else [published]
+        return [*first, *([measured] if _are_measured(cells) else [])]
 
     def _label(self, head: Head) -> Text:
         letters = self.grid.letters
@@ -169,54 +162,53 @@ def _format_published(c: ComparedCell | None) -> Shown:
     return Value(Text("–"), Text()) if c is None else _format_printed(c.cell)
 
 
-def _differences(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
-    judged_cells = [c if c and c.verdict.difference is not None else None for c in cells]
-    if not any(judged_cells):
-        return []
-    differences = [_difference(c) if c else "" for c in judged_cells]
-    intervals = [_interval(c) if c else "" for c in judged_cells]
-    kinds = {"  difference": differences, "  95 % over queries": intervals}
-    return [[Text(kind, style="dim"), *map(Text, texts)] for kind, texts in kinds.items() if any(texts)]
+def _are_measured(cells: Cells) -> bool:
+    return any(c and c.records for c in cells)
 
 
-def _difference(c: ComparedCell) -> str:
-    return "" if c.verdict.difference is None else f"{Decimal(rounded(c.verdict.difference, c.cell)):+}"
+def _line(name: str, cells: Cells, show: Callable[[ComparedCell], Shown]) -> Lines:
+    """Return the cells' texts as one line, or no line if all are empty."""
+    shown = [show(c) if c else Text() for c in cells]
+    return [[Text(f"  {name}", style="dim"), *shown]] if any(text != Text() for text in shown) else []
 
 
-def _imported_line(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
-    if not any(c and c.imported for c in cells):
-        return []
-    return [[Text("  run by others", style="dim"), *map(_imported_run, cells)]]
+def _differences(cells: Cells) -> Lines:
+    return _line("difference", cells, _difference) + _line("95 % over queries", cells, _interval)
 
 
-def _imported_run(c: ComparedCell | None) -> Shown:
-    if c is None or not c.imported:
+def _difference(c: ComparedCell) -> Text:
+    difference = c.verdict.difference
+    return Text("" if difference is None else f"{Decimal(rounded(difference, c.cell)):+}")
+
+
+def _interval(c: ComparedCell) -> Text:
+    interval = c.interval if c.verdict.difference is not None else None
+    return Text(f"{rounded(interval.low, c.cell)} to {rounded(interval.high, c.cell)}" if interval else "")
+
+
+def _lines_of_others(cells: Cells) -> Lines:
+    lines = _line("run by others", cells, _imported_run) + _line(STATED, cells, _closest_note)
+    return lines + _line("all of them", cells, _range_of_notes)
+
+
+def _imported_run(c: ComparedCell) -> Shown:
+    if not c.imported:
         return Text()
     run = c.imported[-1]
     return Value(Text(shown_run(run, c.cell), style="dim"), Text(f" {run.verdict.name}", style="dim italic"))
 
 
-def _note_lines(cells: Sequence[ComparedCell | None]) -> list[Sequence[Shown]]:
-    """Return lines with the first value reported elsewhere per cell, and with the range of several."""
-    stated = [(c, c.notes_at_full) if c else (None, ()) for c in cells]
-    closest = [_note(c, notes[0]) if c and notes else Text() for c, notes in stated]
-    spreads = [f"{len(notes)}: {span(notes, c.cell)}" if c and len(notes) > 1 else "" for c, notes in stated]
-    lines: list[Sequence[Shown]] = []
-    if any(notes for _, notes in stated):
-        lines.append([Text(f"  {STATED}", style="dim"), *closest])
-    if any(spreads):
-        lines.append([Text("  all of them", style="dim"), *(Text(s, style="dim") for s in spreads)])
-    return lines
-
-
-def _note(c: ComparedCell, note: CellNote) -> Shown:
+def _closest_note(c: ComparedCell) -> Shown:
+    if not c.notes_at_full:
+        return Text()
+    note = c.notes_at_full[0]
     remark = f" {MATCHES[note.match]}{note.making}"
     return Value(Text(shown_note(note, c.cell), style="dim"), Text(remark, style="dim italic"))
 
 
-def _interval(c: ComparedCell) -> str:
-    interval = c.interval
-    return f"{rounded(interval.low, c.cell)} to {rounded(interval.high, c.cell)}" if interval else ""
+def _range_of_notes(c: ComparedCell) -> Text:
+    number = len(c.notes_at_full)
+    return Text(f"{number}: {span(c.notes_at_full, c.cell)}" if number > 1 else "", style="dim")
 
 
 def against_paper(cells: Sequence[ComparedCell], grid: Grid) -> Group | None:
@@ -225,24 +217,23 @@ def against_paper(cells: Sequence[ComparedCell], grid: Grid) -> Group | None:
     if not (taus or gains):
         return None
     labels = {row.id: row.label for row in grid.rows}
-    sheet = Sheet([Column("", right=False), *_columns(column_heads(grid.columns))])
+    by_pair: dict[tuple[str, str], dict[str, str]] = {}
+    for effect in gains:
+        by_pair.setdefault((effect.row, effect.over), {})[effect.column] = _gain(effect)
+    lines = [(f"{labels[row]} over {labels[over]}", values) for (row, over), values in by_pair.items()]
     if taus:
-        sheet.rows.append([Text("order of rows, tau"), *(_format_tau(taus.get(c.id)) for c in grid.columns)])
-    for row, baseline in dict.fromkeys((e.row, e.over) for e in gains):
-        by_column = {e.column: _gain(e) for e in gains if (e.row, e.over) == (row, baseline)}
-        values = [by_column.get(c.id, Text()) for c in grid.columns]
-        sheet.rows.append([Text(f"{labels[row]} over {labels[baseline]}"), *values])
+        agreement = {column: f"{tau:.2f} ({rows} rows)" for column, (tau, rows) in taus.items()}
+        lines.insert(0, ("order of rows, tau", agreement))
+    sheet = Sheet([Column("", right=False), *_columns(column_heads(grid.columns))])
+    for name, values in lines:
+        sheet.rows.append([Text(name), *(Text(values.get(c.id, "")) for c in grid.columns)])
     subtitle = "Kendall's tau-b, effect ratio (1 = the published gain), delta RI (0)"
     return _add_title(f"against the published numbers: {subtitle}", sheet)
 
 
-def _format_tau(tau: tuple[float, int] | None) -> Text:
-    return Text(f"{tau[0]:.2f} ({tau[1]} rows)" if tau else "")
-
-
-def _gain(effect: Effect) -> Text:
+def _gain(effect: Effect) -> str:
     ratio = "–" if effect.effect_ratio is None else f"{effect.effect_ratio:.2f}"
-    return Text(ratio + ("" if effect.delta_ri is None else f", {effect.delta_ri:+.3f}"))
+    return ratio + ("" if effect.delta_ri is None else f", {effect.delta_ri:+.3f}")
 
 
 def _add_title(title: str, sheet: Sheet, *, note: str = "") -> Group:

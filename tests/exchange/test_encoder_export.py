@@ -1,4 +1,4 @@
-"""An exported encoder gives the suite's vectors in transformers and in sentence-transformers."""
+"""An exported encoder gives the suite's vectors in other libraries."""
 
 import json
 
@@ -46,7 +46,7 @@ def run_of(**changes):
 def stored(root, work) -> Store:
     """A store that holds MODEL, written by ``work(directory)``."""
     store = Store(root)
-    store.build(MODEL, work, waiting=lambda: None)
+    store.build(MODEL, work)
     return store
 
 

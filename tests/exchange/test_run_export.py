@@ -1,4 +1,4 @@
-"""Which record of a cell its exported run is taken from."""
+"""The record of a cell that gives its exported run."""
 
 from dataclasses import replace
 
@@ -31,6 +31,6 @@ def test_a_record_whose_run_is_stored_comes_before_one_whose_is_not(tmp_path):
     results.append([seeded, USUAL])
     store.remember([run, evaluation.input("qrels"), evaluation])
     assert _preferred_record(CELL, store, results, "tiny") == USUAL, "noted, but not stored"
-    store.build(run, lambda out: (out / "run.trec").write_text("") and None, waiting=lambda: None)
+    store.build(run, lambda out: (out / "run.trec").write_text("") and None)
     assert _preferred_record(CELL, store, results, "tiny") == seeded
     assert ", measured with seed 5, recorded" in ExportedRun(tmp_path, evaluation, seeded).described

@@ -70,7 +70,7 @@ def test_every_paper_with_public_code_cites_something_and_most_defaults_are_the_
     ("change", "says"),
     [
         ({"default": "a"}, "authors speak for 'b': let the default follow, or note why not"),
-        ({"default": "b", "citations": [ISSUE | {"choices": ["c"]}]}, "speaks for 'c', which is not among"),
+        ({"default": "b", "citations": [ISSUE | {"choices": ["c"]}]}, "cited 'c' is not among the choices"),
         ({"default": "b", "citations": [ISSUE | {"date": ""}]}, "a source has one place"),
     ],
 )

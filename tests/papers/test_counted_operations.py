@@ -6,8 +6,9 @@ import pytest
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from benchmarks.needed_operations import needed_operations
 from repro.retrieval.nn.objectives import set_dropout
-from repro.retrieval.training.flop_count import Flops, needed_operations
+from repro.retrieval.training.flop_count import Flops
 from tests.papers import pretraining_in_parts
 
 PAPERS = ("costa", "cpdae", "contextual-autoencoder", "simlm")

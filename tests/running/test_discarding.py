@@ -53,9 +53,7 @@ def _engine(store: Store, seen: list, *, fail=()):
         if node in fail:
             raise UsageError("no")
         seen.append((node, {p.parent.name + "/" + p.name for p in store.root.glob("encode/*")}))
-        return store.build(
-            node, lambda out: (out / "x").write_bytes(b"0" * 10) and None, waiting=lambda: None
-        )
+        return store.build(node, lambda out: (out / "x").write_bytes(b"0" * 10) and None)
 
     return run
 
@@ -73,12 +71,6 @@ def test_vectors_go_when_their_last_reader_is_stored_and_not_before(world):
     assert not list(store.root.glob("encode/*")) and len(list(store.root.glob("search/*"))) == 3
     assert _run(ends, store, discard=("vectors",))[1] == []
     assert len(list(store.root.glob("backbone/*.gone"))) == 0 and store.state(MODEL) == "stored"
-
-
-def test_without_the_option_everything_stays(world):
-    ends, first, second, store = world
-    _run(ends, store)
-    assert store.state(first) == store.state(second) == "stored"
 
 
 def test_all_that_reads_a_collections_vectors_comes_before_the_next_collection(world):
@@ -116,9 +108,10 @@ def test_rankings_that_are_scored_stay_and_those_that_are_mined_go(world):
     assert all(store.state(end.inputs["run"]) == "stored" for end in ends)
 
 
-def test_what_was_left_by_a_run_that_was_killed_goes_with_the_next(world):
-    ends, _, _, store = world
+def test_everything_stays_without_the_option_and_goes_with_the_next_run_that_has_it(world):
+    ends, first, second, store = world
     _run(ends, store)
+    assert store.state(first) == store.state(second) == "stored"
     assert _run(ends, store, discard=("vectors",))[1] == []
     assert not list(store.root.glob("encode/*"))
 
@@ -162,7 +155,7 @@ def test_what_is_being_read_by_a_stage_alone_stays(world):
     def meanwhile(out):
         assert underway.let_go(store, second) and not underway.let_go(store, first)
 
-    store.build(other, meanwhile, waiting=lambda: None)
+    store.build(other, meanwhile)
     assert underway.let_go(store, first)
 
 
@@ -190,16 +183,17 @@ def test_vectors_of_finished_rows_are_found_in_a_store(tmp_path):
     made = plan(cells, scale=scale("tiny"), machine=Machine())
     _run(made.ends, store)
     vectors = {n.fingerprint for n in made.nodes if n.stage == "encode"}
-    assert {n.fingerprint for n in finished_vectors([made], store, keep_days=14)} == vectors != set()
+
+    def finished():
+        return {n.fingerprint for n in finished_vectors([made], store, keep_days=14)}
+
+    assert finished() == vectors != set()
     end = made.ends[0]
     store.discard(end)
-    assert {
-        n.fingerprint for n in finished_vectors([made], store, keep_days=14)
-    } == vectors  # its run is there
+    assert finished() == vectors  # its run is there
     store.discard(end.inputs["run"])
     read = {p.fingerprint for p in end.inputs["run"].parents()}
-    assert {n.fingerprint for n in finished_vectors([made], store, keep_days=14)} == vectors - read
+    assert finished() == vectors - read
     other = _searched(next(n for n in made.nodes if n.fingerprint in vectors - read), "q3")
     store.remember(walk([other]))
-    asked = {p.fingerprint for p in other.parents()}
-    assert {n.fingerprint for n in finished_vectors([made], store, keep_days=14)} == vectors - read - asked
+    assert finished() == vectors - read - {p.fingerprint for p in other.parents()}

@@ -46,7 +46,7 @@ def store(tmp_path, monkeypatch) -> Store:
 
 def _built(node, store, progress):
     size = MB if node.stage == "encode" else 1
-    return store.build(node, lambda out: (out / "x").write_bytes(b"0" * size) and None, waiting=lambda: None)
+    return store.build(node, lambda out: (out / "x").write_bytes(b"0" * size) and None)
 
 
 def _run(ends, store, **options):
@@ -115,7 +115,7 @@ def test_a_run_takes_the_disk_that_was_foretold_node_by_node(tmp_path, kinds):
     def run(node, store, progress):
         taken.append((node.fingerprint, _bytes(store)))
         size = int(work(node).stored or 0)
-        return store.build(node, lambda out: _fill(out, size), waiting=lambda: None)
+        return store.build(node, lambda out: _fill(out, size))
 
     course = estimate(made, None).disk(discarded_stages(kinds))
     ensure(made.ends, store, Progress(), machine=made.machine, options=Options(discard=kinds), run=run)

@@ -128,7 +128,7 @@ def chain(tmp_path, monkeypatch):
         facts = made_by(node)
         if node in (index, theirs):
             facts = older(facts, run="0" * 8)
-        store.build(node, lambda out, facts=facts: facts, waiting=lambda: None)
+        store.build(node, lambda out, facts=facts: facts)
     plan = Plan(None, [], [], Machine())
     monkeypatch.setattr(Plan, "ends", [run, theirs])
     plan.look(store)
@@ -149,7 +149,7 @@ def test_what_was_made_from_an_artefact_of_other_code_is_counted_beside_it(chain
     )
     scores = Node("evaluate", {"measures": []}, {"run": run, "qrels": Node("qrels", {"dataset": "x"})})
     facts = made_by(scores)
-    store.build(scores, lambda out: facts, waiting=lambda: None)
+    store.build(scores, lambda out: facts)
     store.discard(run)
     monkeypatch.setattr(Plan, "ends", [scores])
     plan = Plan(None, [], [], Machine())
@@ -163,13 +163,13 @@ def test_records_say_the_code_and_the_commits_of_all_that_is_behind_them(chain):
     for node in (index, run):
         store.discard(node)
         facts = made_by(node) | {"commit": {index: "a and b", run: "c-dirty"}[node]}
-        store.build(node, lambda out, facts=facts: facts, waiting=lambda: None)
+        store.build(node, lambda out, facts=facts: facts)
     behind = Makers(store).behind([run])
     assert behind["code"] == planned_code([run]) != planned_code([index])
     assert {"a", "b", "c-dirty"} <= set(behind["commits"])
     store.discard(index)
     assert Makers(store).behind([run])["code"] == ""
-    store.build(index, lambda out: {"modules": {}}, waiting=lambda: None)
+    store.build(index, lambda out: {"modules": {}})
     assert Makers(store).behind([run])["code"] == ""
 
 
@@ -183,10 +183,10 @@ def test_what_was_made_from_an_input_that_came_out_otherwise_since_is_counted_an
     for node in (index, run):
         store.discard(node)
         facts = made_by(node) | {"inputs": store.contents(node.parents())}
-        store.build(node, lambda out, facts=facts: facts, waiting=lambda: None)
+        store.build(node, lambda out, facts=facts: facts)
     assert made_otherwise(plan, store) == [] and origins(plan, store).from_others == set()
     store.discard(index)
-    store.build(index, lambda out: (out / "new").touch() or made_by(index), waiting=lambda: None)
+    store.build(index, lambda out: (out / "new").touch() or made_by(index))
     assert made_otherwise(plan, store) == [run]
     assert "1 from inputs that were rebuilt with other content (" in origins(plan, store).sentence
 
@@ -199,7 +199,7 @@ def test_what_is_damaged_goes_with_all_that_was_made_from_it(tmp_path, monkeypat
     store, plan = Store(tmp_path), Plan(None, [], [], Machine())
     monkeypatch.setattr(Plan, "ends", [index, other])
     for node in (corpus, index, other):
-        store.build(node, lambda out: (out / "a").write_text("x") and None, waiting=lambda: None)
+        store.build(node, lambda out: (out / "a").write_text("x") and None)
     plan.look(store)
     assert damaged(plan, store) == []
     (store.path(corpus) / file).write_text(content)

@@ -70,7 +70,7 @@ def test_the_sample_follows_from_the_seed(made):
     store, nodes = made
     for depth in range(1, 9):
         other = Node("search", {"depth": depth}, nodes["search"].inputs)
-        store.build(other, lambda out: None, waiting=lambda: None)
+        store.build(other, lambda out: None)
     drawn = [[n.fingerprint for n in draw(store, size=4, seed=seed).nodes] for seed in (0, 0, 1)]
     assert drawn[0] == drawn[1] != drawn[2]
     sample = draw(store, size=4, seed=0)

@@ -29,7 +29,7 @@ def _lines(whole, tmp_path, capsys, fail=(), verbose=True):
     def run(node, store, progress):
         if node.stage in fail:
             raise StageError(f"{node.stage} failed on purpose")
-        return store.build(node, lambda directory: {"seconds": 30.0}, waiting=lambda: None)
+        return store.build(node, lambda directory: {"seconds": 30.0})
 
     told = {"machine": whole.machine, "places": places(whole), "run": run}
     outcome = ensure(whole.ends, store, TerminalProgress(verbose=verbose), **told)
@@ -142,7 +142,7 @@ def test_other_stages_tell_nothing_and_what_is_known_is_the_least_that_is_left()
 
 def test_what_stored_artefacts_say_of_their_seconds_is_known_from_the_start(tmp_path):
     store, pace = Store(tmp_path), Pace()
-    store.build(LIGHT, lambda directory: {"seconds": 3.5}, waiting=lambda: None)
+    store.build(LIGHT, lambda directory: {"seconds": 3.5})
     absent = Node("queries", {"dataset": "msmarco-passage/dev/small"})
     pace.learn_stored([LIGHT, absent], store)
     assert pace.expected(LIGHT) == 3.5

@@ -1,10 +1,13 @@
 """A plan is carried out in order; a failure or an obstacle holds back only what is below it."""
 
 import json
+import shutil
+from dataclasses import replace
 
 import pytest
 
 from repro.errors import BlockedError, StageError, StoreError, UsageError
+from repro.graph import Node
 from repro.manifest.cells import select
 from repro.progress import Progress
 from repro.running.engines.inline import ensure
@@ -54,32 +57,23 @@ def _engine(value=0.5, *, fail=(), block=()):
                 (directory / "scores.json").write_text(json.dumps({**SCORES, "measures": measures}))
 
         ran.append(node)
-        return store.build(node, work, waiting=lambda: None)
+        return store.build(node, work)
 
     return engine, ran
 
 
-def test_inputs_run_before_what_needs_them_and_everything_once(make):
+def test_inputs_run_first_everything_once_and_what_is_stored_needs_none_of_its_inputs(make):
     build, store, _ = make
-    engine, ran = _engine()
-    execute(build(), store, engine, Progress())
-    seen = set()
+    (engine, ran), whole, seen = _engine(), build(), set()
+    execute(whole, store, engine, Progress())
     for node in ran:
         assert {p.fingerprint for p in node.parents()} <= seen
         assert node.fingerprint not in seen
         seen.add(node.fingerprint)
-
-
-def test_a_second_run_runs_nothing(make):
-    build, store, _ = make
-    execute(build(), store, _engine()[0], Progress())
+    assert whole.asked > len(whole.nodes) == len(seen), "rows share work"
+    shutil.rmtree(store.root / "corpus")
     engine, ran = _engine()
-    assert execute(build(), store, engine, Progress()).run == ran == []
-
-
-def test_rows_share_the_work_they_have_in_common(make):
-    build, _, _ = make
-    assert build().asked > len(build().nodes)
+    assert execute(whole, store, engine, Progress()).run == ran == []
 
 
 def test_a_failure_holds_back_only_what_is_below_it(make):
@@ -114,48 +108,28 @@ def test_what_a_stage_finds_missing_while_it_runs_blocks_too(make):
     assert any(o.remedy == "get it" for found in outcome.blocked.values() for o in found)
 
 
-def test_what_is_stored_needs_none_of_its_inputs(make):
-    import shutil
-
-    build, store, _ = make
-    execute(build(), store, _engine()[0], Progress())
-    shutil.rmtree(store.root / "corpus")
-    engine, ran = _engine()
-    execute(build(), store, engine, Progress())
-    assert ran == []
-
-
 def test_a_damaged_artefact_is_named_with_what_builds_it_again(make):
     build, store, _ = make
-    execute(build(), store, _engine()[0], Progress())
+    execute(build(rows=("bm25",)), store, _engine()[0], Progress())
     victim = next((store.root / "evaluate").iterdir()) / "scores.json"
     victim.write_text(victim.read_text()[:20])
     with pytest.raises(StoreError, match=r"evaluate/.* is damaged: scores\.json has 20 bytes.*--rebuild"):
-        execute(build(), store, _engine()[0], Progress())
+        execute(build(rows=("bm25",)), store, _engine()[0], Progress())
 
 
-def test_a_measured_cell_is_the_mean_over_queries_in_prints_unit(make):
+@pytest.mark.parametrize(("paper", "measured"), [("costa", 0.25), ("cotmae_v2", 25.0)])
+def test_a_measured_cell_is_the_mean_over_queries_in_prints_unit(make, paper, measured):
     build, store, results = make
-    whole = build()
+    whole = build((paper,), rows=("bm25",))
     execute(whole, store, _engine(0.25)[0], Progress())
     record(whole, store, results)
-    found = results.read("tiny", "costa")
-    assert {r.measured for r in found} == {0.25}
-    assert {(r.queries, r.missing) for r in found} == {(2, 1)}
-
-
-def test_percent_tables_are_measured_in_percent(tmp_path):
-    cells = select(("cotmae_v2",), tables=("1",), rows=("bm25",), cells=())
-    whole = plan(cells, scale=scale("tiny"), machine=Machine())
-    store, results = Store(tmp_path / "s"), Results(tmp_path / "r")
-    execute(whole, store, _engine(0.25)[0], Progress())
-    record(whole, store, results)
-    assert {r.measured for r in results.read("tiny", "cotmae_v2")} == {25.0}
+    found = results.read("tiny", paper)
+    assert {(r.measured, r.queries, r.missing) for r in found} == {(measured, 2, 1)}
 
 
 @pytest.mark.parametrize("complete", [True, False])
-def test_an_average_is_recorded_only_when_all_its_parts_are(tmp_path, complete):
-    store, results = Store(tmp_path / "s"), Results(tmp_path / "r")
+def test_an_average_is_recorded_only_when_all_its_parts_are(make, complete):
+    _, store, results = make
     cells = select(("cotmae_v2",), tables=("3",), rows=("bm25",), cells=())
     whole = plan(cells, scale=scale("tiny"), machine=Machine())
     if not complete:
@@ -184,45 +158,33 @@ def test_another_choice_of_a_reading_changes_the_fingerprints_and_is_labelled(ma
     assert compare(default, results).cells[0].records[0].readings == {}
 
 
-def test_a_reading_that_changes_nothing_in_the_selection_is_refused(make):
-    build, _, _ = make
-    with pytest.raises(UsageError, match="changes nothing"):
-        build(rows=("bm25",), overrides={"span-resampling": "every-epoch"})
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        ({"span-resampling": "every-epoch"}, "changes nothing"),
+        (
+            {"bm25-parameter": "x"},
+            "'bm25-parameter' is not a known reading of the selected papers. Did you mean bm25",
+        ),
+        ({"bm25-parameters": "x"}, "anserini-default"),
+    ],
+)
+def test_readings_without_effect_and_unknown_ones_and_choices_are_refused(make, overrides, words):
+    with pytest.raises(UsageError, match=words):
+        make[0](rows=("bm25",), overrides=overrides)
 
 
-def test_unknown_readings_and_choices_name_the_right_ones(make):
-    build, _, _ = make
-    with pytest.raises(
-        UsageError, match=r"'bm25-parameter' is not a known reading of the selected papers. Did you mean bm25"
-    ):
-        build(overrides={"bm25-parameter": "x"})
-    with pytest.raises(UsageError, match="anserini-default"):
-        build(overrides={"bm25-parameters": "x"})
-
-
-def test_seeds_of_the_user_make_measurements_of_their_own(make):
+@pytest.mark.parametrize(("row", "seeds"), [("bert", [1, 2]), ("bm25", [2])])
+def test_seeds_of_the_user_make_measurements_of_their_own_where_they_change_something(make, row, seeds):
     build, store, results = make
-    whole = build(rows=("bert",), seeds=(1, 2, 3))
+    whole = build(rows=(row,), seeds=(1, 2))
     execute(whole, store, _engine()[0], Progress())
     record(whole, store, results)
-    compared = compare(whole, results).cells[0]
-    assert [r.seed for r in compared.records] == [1, 2, 3]
-
-
-def test_seeds_that_change_nothing_count_once(make):
-    build, store, results = make
-    whole = build(rows=("bm25",), seeds=(1, 2, 3))
-    execute(whole, store, _engine()[0], Progress())
-    record(whole, store, results)
-    assert len(compare(whole, results).cells[0].records) == 1
+    assert [r.seed for r in compare(whole, results).cells[0].records] == seeds
 
 
 def test_a_cell_of_several_runs_is_the_largest_mean_of_a_group(make):
     """Two groups of two runs: 0.1 and 0.3, 0.5 and 0.1; the cell is 0.3."""
-    from dataclasses import replace
-
-    from repro.graph import Node
-
     build, store, _ = make
     whole = build(rows=("bm25",))
     first = whole.measurements[0]
@@ -240,8 +202,6 @@ def test_a_cell_of_several_runs_is_the_largest_mean_of_a_group(make):
 
 def test_copies_of_one_run_are_that_run_to_the_last_bit(make):
     """As samples and settings are at small scales; 18 times 0.1, added up and divided, is another number."""
-    from dataclasses import replace
-
     build, store, _ = make
     first = build(rows=("bm25",)).measurements[0]
     _engine(0.1)[0](first.parts[0], store, Progress())

@@ -30,7 +30,7 @@ def store(tmp_path):
     store = Store(tmp_path / "s")
     store.remember([CORPUS, OTHER, INDEX])
     for node in (CORPUS, OTHER):
-        store.build(node, write, waiting=lambda: None)
+        store.build(node, write)
     age(store, 100)
     return store
 
@@ -85,7 +85,7 @@ def test_what_was_asked_for_lately_stays_with_what_is_below_it(store):
 
 
 def test_what_lies_below_is_known_from_a_record_where_the_note_is_gone_or_torn(store):
-    store.build(INDEX, write, waiting=lambda: None)
+    store.build(INDEX, write)
     ((store.root / "nodes") / f"{INDEX.fingerprint}.json").write_text('{"stage"')
     assert Lineage(store.root).below([INDEX.fingerprint]) == {INDEX.fingerprint, CORPUS.fingerprint}
     age(store, 100)
@@ -105,7 +105,7 @@ def test_killed_while_it_removes_it_leaves_nothing_that_counts_and_that_goes_lat
             store.discard(OTHER)
     assert store.state(OTHER) == "missing"
     [rest] = store.path(OTHER).parent.glob("*.gone")
-    store.build(OTHER, write, waiting=lambda: None)
+    store.build(OTHER, write)
     age(store, 100)
     assert rest in {item.path for item in collect(store, CORPUS, OTHER)}
     assert not rest.exists() and store.state(OTHER) == "stored"
@@ -114,7 +114,7 @@ def test_killed_while_it_removes_it_leaves_nothing_that_counts_and_that_goes_lat
 def test_an_artefact_that_was_built_again_since_it_was_found_damaged_stays(store):
     assert remove_damaged(store, store.path(CORPUS)) and store.state(CORPUS) == "stored"
     (store.path(CORPUS) / "file").write_text("other")
-    with exclusive_lock(store.root, CORPUS, lambda: None):
+    with exclusive_lock(store.root, CORPUS):
         assert not remove_damaged(store, store.path(CORPUS))
     assert store.state(CORPUS) == "stored"  # of the right size
     assert remove_damaged(store, store.path(CORPUS)) and store.state(CORPUS) == "missing"
@@ -156,7 +156,7 @@ def test_what_there_is_of_an_artefact_stays_while_the_rest_waits(store, asked):
 
 def test_an_imported_run_and_what_is_not_the_stores_own_stay(store):
     run = Node("imported_run", {"source": "x"})
-    store.build(run, write, waiting=lambda: None)
+    store.build(run, write)
     for name in ("corpus/readme.txt", "notes/mine.txt", "digests.json", "corpus/" + "a" * 63):
         (store.root / name).parent.mkdir(exist_ok=True)
         (store.root / name).write_text("")
@@ -185,7 +185,7 @@ def test_what_a_process_builds_and_its_inputs_stay_until_it_is_gone(store, tmp_p
         def work(directory):
             print("building", flush=True)
             time.sleep(600)
-        store.build(store.remembered(sys.argv[2]), work, waiting=lambda: None)
+        store.build(store.remembered(sys.argv[2]), work)
     """)
     started = [sys.executable, "-c", code, str(store.root), INDEX.fingerprint]
     child = subprocess.Popen(started, stdout=subprocess.PIPE, text=True)
@@ -210,7 +210,7 @@ def test_what_a_process_builds_and_its_inputs_stay_until_it_is_gone(store, tmp_p
 def test_what_was_listed_and_is_locked_since_stays(store, kind):
     items = [i for i in leftovers(store, set(), keep_days=14) if i.fingerprint == CORPUS.fingerprint]
     [item] = [i for i in items if i.kind == kind]
-    with exclusive_lock(store.root, CORPUS, lambda: None):
+    with exclusive_lock(store.root, CORPUS):
         assert not remove_leftover(store, item)
         assert item.path.exists()
     assert remove_leftover(store, item)
@@ -222,17 +222,21 @@ def test_two_that_wait_for_a_lock_whose_file_goes_do_not_both_get_it(store, tmp_
     code = textwrap.dedent("""
         import sys, time
         from pathlib import Path
+        from repro.progress import Progress
         from repro.store import Store
-        store, log = Store(Path(sys.argv[1])), Path(sys.argv[2])
+        class Told(Progress):
+            def note(self, message):
+                print("waiting", flush=True)
+        store, log = Store(Path(sys.argv[1]), Told()), Path(sys.argv[2])
         def work(directory):
             with log.open("a") as stream:
                 stream.write("built ")
             time.sleep(0.5)
-        store.build(store.remembered(sys.argv[3]), work, waiting=lambda: print("waiting", flush=True))
+        store.build(store.remembered(sys.argv[3]), work)
     """)
     command = [sys.executable, "-c", code, str(store.root), str(tmp_path / "log"), CORPUS.fingerprint]
     children = []
-    with exclusive_lock(store.root, CORPUS, lambda: None):
+    with exclusive_lock(store.root, CORPUS):
         for _ in range(2):
             children.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
             assert children[-1].stdout.readline() == "waiting\n"

@@ -13,9 +13,9 @@ import pytest
 
 from repro.errors import StoreError, UsageError
 from repro.graph import Node
-from repro.store import RECORD, Store, notes
+from repro.store import RECORD, Store
 from repro.store.disk import MEGABYTE
-from repro.store.seal import damage, recorded_files
+from repro.store.seal import recorded_files
 from tests.noted import Noted
 
 NODE = Node("corpus", {"dataset": "x"})
@@ -30,7 +30,7 @@ def _write(text):
 
 
 def _build(store, work, node=NODE):
-    return store.build(node, work, waiting=lambda: None)
+    return store.build(node, work)
 
 
 def test_an_artefact_appears_whole_with_checksums_and_facts(tmp_path):
@@ -85,28 +85,6 @@ def test_a_failed_attempt_leaves_a_partial_directory_that_the_next_one_sees(tmp_
     assert seen == [["half.txt"]]
 
 
-@pytest.mark.parametrize("harm", ["truncate", "remove", "record"])
-def test_damage_that_sizes_show_is_seen_without_reading(tmp_path, harm):
-    store = Store(tmp_path)
-    path = _build(store, _write("hello"))
-    if harm == "truncate":
-        (path / "file.txt").write_text("hell")
-    elif harm == "remove":
-        (path / "file.txt").unlink()
-    else:
-        (path / RECORD).write_text("{")
-    assert store.state(NODE) == "damaged"
-    assert damage(path)
-
-
-def test_altered_bytes_of_equal_size_are_found_by_reading(tmp_path):
-    store = Store(tmp_path)
-    path = _build(store, _write("hello"))
-    (path / "file.txt").write_text("hallo")
-    assert store.state(NODE) == "stored"
-    assert damage(path) == ["file.txt is altered"]
-
-
 def test_an_interrupted_attempt_goes_on_from_the_inputs_it_began_with_and_from_no_others(tmp_path):
     def killed(directory):
         (directory / "vectors").write_text("half")
@@ -119,7 +97,7 @@ def test_an_interrupted_attempt_goes_on_from_the_inputs_it_began_with_and_from_n
             for _ in range(2):
                 way = store.work_beside if beside else store.build
                 with pytest.raises(KeyboardInterrupt):
-                    way(index, lambda d: seen.append((d / "vectors").exists()) or killed(d), waiting=bool)
+                    way(index, lambda d: seen.append((d / "vectors").exists()) or killed(d))
         store.discard(NODE)
     assert seen == [False, *[True] * 7, False, *[True] * 3]
     with pytest.raises(KeyboardInterrupt):  # an input that is gone says nothing, and costs nothing
@@ -161,7 +139,7 @@ def test_two_processes_building_one_artefact_build_it_once(tmp_path):
                 log.write("built\\n")
             time.sleep(0.3)
             (directory / "file.txt").write_text("x")
-        Store(Path(sys.argv[1]) / "store").build(Node("corpus", {"dataset": "x"}), work, waiting=lambda: None)
+        Store(Path(sys.argv[1]) / "store").build(Node("corpus", {"dataset": "x"}), work)
     """)
     children = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(3)]
     assert [c.wait() for c in children] == [0, 0, 0]
@@ -177,7 +155,7 @@ def test_a_holder_killed_while_building_does_not_lock_others_out(tmp_path):
         def work(directory):
             (directory / "half.txt").write_text("half")
             os.kill(os.getpid(), signal.SIGKILL)
-        Store(Path(sys.argv[1])).build(Node("corpus", {"dataset": "x"}), work, waiting=lambda: None)
+        Store(Path(sys.argv[1])).build(Node("corpus", {"dataset": "x"}), work)
     """)
     assert subprocess.run([sys.executable, "-c", code, str(tmp_path)]).returncode == -9
     store = Store(tmp_path)
@@ -229,12 +207,3 @@ def test_what_an_interrupted_stage_goes_on_by_outlives_a_kill_while_it_is_sealed
     made = _build(store, work)
     assert found == [False, True]
     assert not (made / folder).exists() and recorded_files(made).keys() == {"whole"}
-
-
-def test_a_note_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
-    synced = []
-    monkeypatch.setattr(notes, "sync", lambda path: synced.append((path.stem, path.exists())))
-    node = Node("corpus", {"dataset": "x"})
-    Store(tmp_path).remember([node])
-    assert synced == [(node.fingerprint, True)]
-    assert Store(tmp_path).remembered(node.fingerprint).fingerprint == node.fingerprint

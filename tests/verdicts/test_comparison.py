@@ -131,8 +131,8 @@ def test_a_damaged_evaluation_is_neither_recorded_nor_believed(measure, results)
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"measure": "R@50"}, "what is recorded is RR@10 in fraction, and the cell is R@50 in fraction"),
-        ({"unit": "percent"}, "what is recorded is RR@10 in fraction, and the cell is RR@10 in percent"),
+        ({"measure": "R@50"}, "recorded as RR@10 in fraction, but the cell is R@50 in fraction"),
+        ({"unit": "percent"}, "recorded as RR@10 in fraction, but the cell is RR@10 in percent"),
     ],
 )
 def test_a_record_of_another_measure_or_unit_is_no_measurement_of_the_cell(measure, results, change, words):

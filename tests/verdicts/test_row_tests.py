@@ -27,7 +27,7 @@ def made(tmp_path):
         store = Store(tmp_path / "store")
         for number, m in enumerate(found.measurements):
             for part in m.parts:
-                store.build(part, lambda out, n=number, p=part: _scores(out, p, n), waiting=lambda: None)
+                store.build(part, lambda out, n=number, p=part: _scores(out, p, n))
         found.look(store)
         return found, store
 
@@ -72,7 +72,7 @@ def test_rows_are_compared_at_a_seed_that_both_have(made):
     found, store = made("costa/1/bm25neg.bert/dev.rr10", "costa/1/bm25neg.costa/dev.rr10", seeds=(1, 2))
     runs = {(m.cell.row.id, m.seed): m.runs[0] for m in found.measurements}
     for run in runs.values():
-        store.build(run, lambda out: None, waiting=lambda: None)
+        store.build(run, lambda out: None)
     [node] = row_tests.tests(found, store).values()
     assert node.inputs["runs"] == tuple(run for (_, seed), run in runs.items() if seed == 1)
     store.discard(found.measurements[0].parts[0])
@@ -90,10 +90,8 @@ def test_a_cells_record_has_its_tests(made, tmp_path):
     assert [t["over"] for t in first["tests"]] == [ids[1].split("/")[2]]
     ours, theirs = first["tests"][0], second["tests"][0]
     assert ours["difference"] == pytest.approx(-theirs["difference"])
-    # one other row: a family of one
     assert ours["permutation_p"] == ours["holm_p"] == theirs["permutation_p"]
-    assert first["effects"] == []
-    assert first["order"] is None
+    assert (first["effects"], first["order"]) == ([], None)
 
 
 def test_one_row_alone_has_no_test(made):
@@ -109,7 +107,7 @@ def test_a_test_of_scores_that_were_made_again_and_came_out_otherwise_is_made_ag
     for number, m in enumerate(found.measurements):
         for part in m.parts:
             store.discard(part)
-            store.build(part, lambda out, n=number, p=part: _scores(out, p, 1 - n), waiting=lambda: None)
+            store.build(part, lambda out, n=number, p=part: _scores(out, p, 1 - n))
     assert row_tests.stored_tests(found, store) == {}
     run_tests(second, found, store, Progress())
     [means, otherwise] = [next(iter(made.tests.values()))["measures"] for made in (first, second)]

@@ -50,12 +50,10 @@ def test_what_others_ran_counts_by_itself():
 
 
 def test_stand_ins_are_named_beside_what_they_replace():
-    tiny = [
-        replace(_compared(c, "a"), scale="tiny", collections=("tiny/zeroshot",))
-        for c in ("nfcorpus", "scifact")
-    ]
-    assert stand_ins(tiny[:1]) == "tiny/zeroshot in place of beir/nfcorpus/test"
-    assert stand_ins(tiny) == "tiny/zeroshot in place of 2 collections"
+    at_tiny = {"scale": "tiny", "collections": ("tiny/zeroshot",)}
+    tiny = [replace(_compared(c, "a"), **at_tiny) for c in ("nfcorpus", "scifact")]
+    assert stand_ins(tiny[:1]) == "tiny/zeroshot replaces beir/nfcorpus/test"
+    assert stand_ins(tiny) == "tiny/zeroshot replaces 2 collections"
     assert stand_ins([_compared("nfcorpus", "a", collections=("beir/nfcorpus/test",))]) == ""
 
 
@@ -72,7 +70,7 @@ def test_a_measure_that_looks_deeper_than_the_scale_searches_is_told():
     assert cut_measures([replace(column, cut_at=5), other]) == deep.replace("the run contains", of_row)
     tiny = replace(column, cut_at=100, scale="tiny", collections=("tiny/zeroshot",))
     deep = deep.replace("the run contains", "this scale retrieves").replace("top 5 ", "top 100 ")
-    assert conditions([tiny]) == f"measured on tiny/zeroshot in place of beir/nfcorpus/test; {deep}"
+    assert conditions([tiny]) == f"substitute data: tiny/zeroshot replaces beir/nfcorpus/test; {deep}"
 
 
 # of each kind one cell that is measured, then others that are none of the default, or none of the suite's
@@ -155,6 +153,5 @@ def test_a_note_on_a_rows_numbers_at_a_scale_is_shown_where_they_are():
     assert "the teacher has learned nothing" in conditions([shown])
     assert scale_notes([replace(shown, scale="full"), replace(shown, records=())]) == ""
     tables = [table for source in papers().values() for table in source.manifest.tables]
-    assert {
-        scale for table in tables for row in table.rows for scale in row.scale_notes
-    } <= known_scales().keys()
+    scales = {scale for table in tables for row in table.rows for scale in row.scale_notes}
+    assert scales <= known_scales().keys()

@@ -5,17 +5,25 @@ from types import SimpleNamespace
 import pytest
 
 from repro.graph import Node
-from repro.verdicts.training_costs import (
-    Cost,
-    _cost,
-    costs,
-    row_hours,
-    total_hours,
-    training_hours,
-    untrained_rows,
-)
+from repro.verdicts import training_costs
+from repro.verdicts.training_costs import Cost, _cost, costs, row_hours, total_hours, untrained_rows
 
 MLM = {"name": "mlm", "version": 1, "path": ""}
+
+
+def planned(*rows):
+    """A plan that measures each (row, column) by a node."""
+    cells = [(SimpleNamespace(id=f"{r}/{c}", row=SimpleNamespace(id=r)), node) for r, c, node in rows]
+    measurements = [SimpleNamespace(cell=cell, parts=(node,)) for cell, node in cells]
+    return SimpleNamespace(measurements=measurements)
+
+
+def store_of(facts):
+    """A store of the trainings with ``facts`` by fingerprint."""
+    return SimpleNamespace(
+        record=lambda node: {"facts": {"steps": 1} | facts[node.fingerprint]},
+        state=lambda node: "stored" if node.fingerprint in facts else "missing",
+    )
 
 
 @pytest.fixture
@@ -24,39 +32,22 @@ def trained():
     first, other = (Node("pretrain", {"objective": MLM, "seed": seed}) for seed in (1, 2))
     tuned = [Node("finetune", {"objective": MLM, "seed": seed}, {"model": first}) for seed in (1, 2)]
     corpus = Node("corpus", {"dataset": "x"})
-    measured = [("a", tuned[0]), ("a", tuned[1]), ("b", other), ("c", corpus)]
-    measurements = [
-        SimpleNamespace(cell=SimpleNamespace(id=f"{row}/x", row=SimpleNamespace(id=row)), parts=(node,))
-        for row, node in measured
-    ]
-    states = dict.fromkeys((n.fingerprint for n in (first, *tuned, corpus)), "stored")
-    states[other.fingerprint] = "missing"
-    seconds = {first.fingerprint: 3600.0, tuned[0].fingerprint: 1800.0, tuned[1].fingerprint: 5400.0}
-    store = SimpleNamespace(
-        record=lambda node: {"facts": {"steps": 1, "seconds": seconds[node.fingerprint]}},
-        state=lambda node: states[node.fingerprint],
-    )
-    return SimpleNamespace(measurements=measurements, states=states), store
+    plan = planned(("a", "x", tuned[0]), ("a", "x", tuned[1]), ("b", "x", other), ("c", "x", corpus))
+    seconds = zip((first, *tuned), (3600.0, 1800.0, 5400.0), strict=True)
+    return plan, store_of({node.fingerprint: {"seconds": s} for node, s in seconds})
 
 
 def test_hours_of_a_cell_and_row_are_those_of_all_its_trainings_and_unknown_where_one_is_not_stored(trained):
-    assert training_hours(*trained) == {"a/x": 2.0}
+    assert training_costs.training_hours(*trained) == {"a/x": 2.0}
     assert row_hours(*trained) == {"a": 2.0}
 
 
 def test_the_hours_of_a_row_are_those_of_the_column_that_took_most():
     hours = {"x": 1.0, "y": 3.0, "z": 2.0}
     nodes = {column: Node("finetune", {"objective": MLM, "seed": n}) for n, column in enumerate(hours)}
-    measurements = [
-        SimpleNamespace(cell=SimpleNamespace(id=f"a/{column}", row=SimpleNamespace(id="a")), parts=(node,))
-        for column, node in nodes.items()
-    ]
-    seconds = {node.fingerprint: 3600 * hours[column] for column, node in nodes.items()}
-    store = SimpleNamespace(
-        record=lambda node: {"facts": {"steps": 1, "seconds": seconds[node.fingerprint]}},
-        state=lambda node: "stored",
-    )
-    assert row_hours(SimpleNamespace(measurements=measurements), store) == {"a": 3.0}
+    facts = {node.fingerprint: {"seconds": 3600 * hours[column]} for column, node in nodes.items()}
+    plan = planned(*(("a", column, node) for column, node in nodes.items()))
+    assert row_hours(plan, store_of(facts)) == {"a": 3.0}
 
 
 def test_all_hours_count_a_shared_training_once(trained):
@@ -80,19 +71,12 @@ def test_the_cost_of_a_row_is_that_of_the_pretraining_which_no_other_row_shares(
     shared, missing = (Node("pretrain", {"objective": MLM, "seed": seed}) for seed in (1, 9))
     own = [Node("pretrain", {"objective": MLM, "seed": seed}, {"model": shared}) for seed in (2, 3)]
     starts = [("base", shared), ("ours", own[0]), ("ours", own[1]), ("lost", missing)]
-    measurements = [
-        SimpleNamespace(
-            cell=SimpleNamespace(id=f"{row}/x", row=SimpleNamespace(id=row)),
-            parts=(Node("finetune", {"objective": MLM, "seed": number}, {"model": start}),),
-        )
+    tuned = [
+        (row, "x", Node("finetune", {"objective": MLM, "seed": number}, {"model": start}))
         for number, (row, start) in enumerate(starts)
     ]
     facts = {
         node.fingerprint: {"steps": 10, "seconds": seconds, "flops": flops}
         for node, seconds, flops in ((shared, 500.0, 70), (own[0], 30.0, 8), (own[1], 50.0, 12))
     }
-    store = SimpleNamespace(
-        record=lambda node: {"facts": facts[node.fingerprint]},
-        state=lambda node: "stored" if node.fingerprint in facts else "missing",
-    )
-    assert costs(SimpleNamespace(measurements=measurements), store) == {"ours": Cost(10.0, 40.0)}
+    assert costs(planned(*tuned), store_of(facts)) == {"ours": Cost(10.0, 40.0)}

@@ -1,5 +1,7 @@
 """Verdicts on numbers by the rules of ``decision.py``, the arithmetic beneath them, and tolerances."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from decimal import Decimal
 from typing import get_args
@@ -85,10 +87,6 @@ def test_without_a_deviation_of_seeds_the_tolerance_alone_decides(measured, name
     assert judge("34.2", measured - 0.001, measured + 0.001).name == name
 
 
-def test_higher_is_no_pass():
-    assert judge("34.2", 39.0).name in FAILS
-
-
 def test_without_a_tolerance_only_equality_can_be_told():
     assert judge("34.2", 34.21, tolerance=None).name == "exact"
     assert judge("34.2", 34.3, tolerance=None).name == "inconclusive"
@@ -119,9 +117,8 @@ def test_the_interval_of_a_difference_holds_both_seeds_the_prior_and_rounding():
     assert found.half_width == pytest.approx(expected)
     assert found.name == "within tolerance"
     assert found.why.startswith("the difference of +0.0018 ± 0.0029 (3 seeds, 90 %) is inside the retrained")
-    assert judge("0.342", 0.3436, tolerance=RETRAINED).why.startswith(
-        "the difference of +0.0016 ± 0.0037 (1 seed"
-    )
+    one_seed = judge("0.342", 0.3436, tolerance=RETRAINED).why
+    assert one_seed.startswith("the difference of +0.0016 ± 0.0037 (1 seed")
 
 
 @pytest.mark.parametrize(
@@ -135,10 +132,8 @@ def test_a_difference_is_judged_by_its_whole_interval(off, name):
 
 
 def test_deviating_seeds_widen_the_interval_and_equal_ones_narrow_it():
-    widths = [
-        judge("0.342", *values, tolerance=RETRAINED).half_width
-        for values in ((0.35, 0.35, 0.35), (0.35,), (0.346, 0.35, 0.354))
-    ]
+    seeds = ((0.35, 0.35, 0.35), (0.35,), (0.346, 0.35, 0.354))
+    widths = [judge("0.342", *values, tolerance=RETRAINED).half_width for values in seeds]
     assert widths == sorted(set(widths))
 
 
@@ -185,15 +180,12 @@ def test_nothing_measured_is_not_run_at_any_scale():
         ("≤27", 27, "consistent"),
         ("≥27", 27, "consistent"),
         ("≥27", 26, "lower"),
+        ("-", 34, "inconclusive"),
+        ("n.a.", 34, "inconclusive"),
     ],
 )
-def test_a_printed_bound_is_obeyed_or_not(printed, measured, name):
+def test_a_printed_bound_is_obeyed_or_not_and_words_leave_the_question_open(printed, measured, name):
     assert judge(printed, measured, tolerance=None).name == name
-
-
-@pytest.mark.parametrize("printed", ["-", "n.a."])
-def test_print_without_a_number_leaves_the_question_open(printed):
-    assert judge(printed, 34.0).name == "inconclusive"
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
@@ -211,9 +203,6 @@ def test_every_verdict_passes_fails_or_does_neither():
 
 
 def test_one_or_two_seeds_import_no_scipy():
-    import subprocess
-    import sys
-
     code = (
         "import sys\nfrom decimal import Decimal\n"
         "from repro.verdicts.decision import decide\nfrom repro.verdicts.verdict import Case, Tolerance\n"
@@ -299,9 +288,8 @@ def test_an_unknown_class_is_told_the_known_ones():
 
 
 def test_a_graph_implies_its_class_by_what_is_made_again_in_it():
-    documents, backbone, released = (
-        Node(stage, {"name": "x"}) for stage in ("corpus", "backbone", "released")
-    )
+    stages = ("corpus", "backbone", "released")
+    documents, backbone, released = (Node(stage, {"name": "x"}) for stage in stages)
     objective = {"objective": {"name": "mlm", "version": 1, "path": ""}}
     pretrained = Node("pretrain", objective, {"model": backbone})
     found = {}

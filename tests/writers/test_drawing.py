@@ -29,12 +29,8 @@ def drawn(tmp_path):
             shown = ShownExhibit(Made(name="paper"), owner, Made(id=label, label=label))
             exhibits[shown] = Made(fingerprint=str(number))
             states[str(number)] = state
-        plan = Made(
-            exhibits=exhibits,
-            states=states,
-            scale=Made(name=scale),
-            departures=dict.fromkeys(exhibits, departures),
-        )
+        departed = dict.fromkeys(exhibits, departures)
+        plan = Made(exhibits=exhibits, states=states, scale=Made(name=scale), departures=departed)
         store = Made(path=lambda node: tmp_path / node.fingerprint)
         return [path.name for path in drawing.draw_exhibits(plan, store, tmp_path)]
 
@@ -84,4 +80,7 @@ def test_points_that_are_not_of_the_manifest_as_it_is_are_counted_on_the_face(mo
     cells = [_point(cell) for cell in cells_of(paper("cotmae_v2"), (table,))]
     for doubts in ((), (Doubt("outdated", "the recipe has changed since this was measured"),)):
         list(drawing.draw_curves([replace(cells[0], doubts=doubts), *cells[1:]], tmp_path, hours={}))
-    assert ["1 not known to be measured as the manifest is now" in note for note in notes] == [False, True]
+    assert ["1 possibly measured with another recipe, manifest or seed" in note for note in notes] == [
+        False,
+        True,
+    ]

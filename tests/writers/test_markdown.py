@@ -11,19 +11,9 @@ from repro.errors import UsageError
 from repro.plugins.studies.writing import markdown as study_page
 from repro.verdicts.decision import KINDS
 from repro.verdicts.summary import IN_BRACKETS
+from repro.writers import markdown as written
 from repro.writers.grid import capitalised
-from repro.writers.markdown import (
-    BEGIN,
-    END,
-    between,
-    code,
-    escaped,
-    link,
-    sentence,
-    summary,
-    table,
-    verdicts,
-)
+from repro.writers.markdown import BEGIN, END, between, code, escaped, link, sentence, summary, table
 from repro.writers.table_pages import table_pages
 from tests.writers.html.toy import report, study_of
 
@@ -55,7 +45,7 @@ def test_what_fails_comes_first_with_its_reason():
 def test_a_paper_is_one_line_of_a_readme():
     part = report().parts[0]
     covered = {"toy": part.covered}
-    assert verdicts(part.view.comparison, covered).splitlines() == [
+    assert written.verdicts(part.view.comparison, covered).splitlines() == [
         "| paper | published | measured | run by others | stated by others (exact) "
         "| stated by others (close) | stated by others (loose) "
         "| rehearsed | nothing known | pass | fail | in doubt |",
@@ -87,24 +77,9 @@ HOSTILE = (
     "`<b>` | `c|d`",
 )
 ALL_TAGS = {
-    "table",
-    "thead",
-    "tbody",
-    "tr",
-    "th",
-    "td",
-    "p",
-    "h2",
-    "h3",
-    "em",
-    "strong",
-    "code",
-    "pre",
-    "a",
-    "ul",
-    "li",
+    *("table", "thead", "tbody", "tr", "th", "td", "p", "h1", "h2", "h3", "em", "strong", "code", "pre"),
+    *("a", "ul", "ol", "li", "hr", "details", "summary"),
 }
-ALL_TAGS |= {"h1", "hr", "ol", "details", "summary"}
 
 
 class Seen(HTMLParser):

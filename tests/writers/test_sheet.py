@@ -47,17 +47,8 @@ def test_numbers_that_do_not_fit_continue_below_with_their_row_and_heading():
     sheet = _sheet(ROW, [Text("alone"), *map(Text, ("1", "", ""))], [Text("blank"), Text(), Text(), Text()])
     assert _lines(sheet, 40)[-3] == "label   0.100   0.200    0.300"
     lines = [line.split() for line in _lines(sheet, 24) if line and set(line) != {"─"}]
-    assert lines == [
-        ["Dev"],
-        ["MRR@10", "R@1000"],
-        ["label", "0.100", "0.200"],
-        ["alone", "1"],
-        ["blank"],
-        ["Dev"],
-        ["nDCG@10"],
-        ["label", "0.300"],
-        ["blank"],
-    ]
+    first = [["Dev"], ["MRR@10", "R@1000"], ["label", "0.100", "0.200"], ["alone", "1"], ["blank"]]
+    assert lines == [*first, ["Dev"], ["nDCG@10"], ["label", "0.300"], ["blank"]]
 
 
 def test_rows_with_texts_that_do_not_fit_become_named_lines_and_short_ones_share_a_line():
@@ -84,7 +75,7 @@ def test_text_is_wrapped_between_words_and_a_word_that_is_too_long_is_not_torn()
     assert _lines(sheet, 40)[-1] == f"  {long}"
 
 
-@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("width", [60, 80])
 def test_no_published_table_has_a_torn_word_or_a_line_that_is_too_long(width):
     for paper in papers().values():
         for table in paper.manifest.tables:

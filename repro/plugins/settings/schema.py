@@ -29,7 +29,6 @@ class Nodes(StrictMapping):
     """A description of planned stages.
 
     Attributes:
-        objective: the name of the objective, if the stage has one.
         inputs: name of an input -> a stage or another description. One match is enough.
         with_: parameters that distinguish the stages, e.g. the ``kind`` of an encoding.
     """
@@ -44,8 +43,8 @@ class SourcedValue(StrictMapping):
     """A value with its sources, in the units of the plan.
 
     Attributes:
-        published: the value of the paper. ``{any: [...]}`` is the set over the stages of a row, and
-            ``{by: {row: value}}`` depends on the row, by beginnings of ids.
+        published: the value of the paper. ``{any: [...]}`` is the set over the stages of a row, and ``{by:
+            {row: value}}`` depends on the row, by beginnings of ids.
         where: a section, table or appendix of the paper.
         cell: the cell of a manifest with the published number.
         plus: a number to add to the cell's number, for the units of the plan.
@@ -72,8 +71,7 @@ class Setting(SourcedValue):
 
     Attributes:
         planned: the value in the plan if it differs. Null means that the plan has no such parameter.
-        reading: the reading that justifies the difference or fills a gap. ``id.key`` is a part of its
-            value.
+        reading: the reading that justifies the difference or fills a gap. ``id.key`` is a part of its value.
     """
 
     planned: Any = None
@@ -85,7 +83,7 @@ class Setting(SourcedValue):
         return "planned" in self.model_fields_set
 
     def taken(self, published: Any, default: Any) -> Any:
-        """Return the value to plan: ``planned``, the published, the released or the default one."""
+        """Return ``planned``, the published, the released or the default value."""
         released = default if self.released is None else self.released
         return self.planned if self.departs else published if self.is_published else released
 
@@ -113,6 +111,11 @@ class Step(Identified):
     settings: dict[str, Setting | None] = Field(default_factory=dict)
 
     @property
+    def stage(self) -> str:
+        """The stage of its nodes, or ""."""
+        return self.nodes.stage if self.nodes else ""
+
+    @property
     def stated(self) -> dict[str, Setting]:
         """Return the settings without removed ones."""
         return {path: setting for path, setting in self.settings.items() if setting is not None}
@@ -127,7 +130,7 @@ class Settings(StrictMapping):
 
 
 def read_settings(folder: Path) -> Settings:
-    """Return the settings.yaml of a folder, if any. Raises ManifestError with file and line."""
+    """Return the settings.yaml of a folder, if any. Raises ManifestError."""
     path = folder / FILE
     return yaml_file.read_shared(path, Settings, faults=_faults) if path.exists() else Settings()
 
@@ -138,7 +141,7 @@ def settings_of(source: Paper) -> Settings:
 
 
 def steps_of(source: Paper) -> tuple[Step, ...]:
-    """Return the steps of settings.yaml that have rows, with inherited settings. Raises ManifestError."""
+    """Return the steps with rows, with inherited settings. Raises ManifestError."""
     return source.once(completed_step, lambda: tuple(_completed_steps(source)))
 
 
@@ -155,7 +158,7 @@ def _completed_steps(source: Paper) -> Iterator[Step]:
 
 
 class FolderSteps(Mapping[str, dict[str, Step]]):
-    """The steps by folder and id. Settings are read on first access."""
+    """The steps by folder and id, read on first access."""
 
     def __init__(self, folders: Mapping[str, Path]):
         self._folders = folders
@@ -174,8 +177,8 @@ class FolderSteps(Mapping[str, dict[str, Step]]):
 
 
 def completed_step(steps: Mapping[str, Mapping[str, Step]], home: str, step: Step) -> Step:
-    """Return the step with the stages and settings inherited through ``like``. Raises UsageError for an
-    unknown step or a cycle."""
+    """Return the step with inherited stages and settings. Raises UsageError for an unknown step or a
+    cycle."""
     trail, chain = [f"{home}/{step.id}"], [step]
     while chain[-1].like:
         like = chain[-1].like

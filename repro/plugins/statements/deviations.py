@@ -1,9 +1,8 @@
 """The deviation that a mark of significance needs, compared with the smallest known one of public runs.
 
 By a paired t-test on n queries, a lead has p <= level only if the standard deviation of the n differences is
-at most lead * sqrt(n) / t. Public runs of the same measure and set show how small it is for two trainings
-(deviations.yaml). An unpaired test needs an even smaller one. For example, a lead of 0.01 on 400 queries (t =
-1.966) needs a deviation of at most 0.102.
+at most lead * sqrt(n) / t. For example, a lead of 0.01 on 400 queries (t = 1.966) needs a deviation of at
+most 0.102. Public runs of the same measure and set (deviations.yaml) show how small it is for two trainings.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class PublicRun(StrictMapping):
 
 
 class Deviation(StrictMapping):
-    """The standard deviation over queries (n - 1) of the difference between two runs, as a fraction."""
+    """The standard deviation over queries (n - 1) of the difference between two runs."""
 
     dataset: str
     measure: str
@@ -77,7 +76,6 @@ class Need:
     Attributes:
         over: the row below that needs the smallest deviation.
         lead: the largest lead that the printed numbers allow.
-        level: the two-sided level of the test.
         sd: the largest standard deviation over queries with p <= level.
         greatest: the largest deviation of two systems with these means.
         is_certain: True if the smallest lead that print allows has p <= level even with ``greatest``.
@@ -96,26 +94,26 @@ class Need:
 
     @property
     def is_implausible(self) -> bool:
-        """True if the needed deviation is below ``MARGIN`` times the smallest known one."""
+        """True if the needed deviation is far below the smallest known one."""
         return self.known is not None and self.sd < MARGIN * self.known.sd
 
     @property
     def verdict(self) -> str:
         """``certain``, ``implausible``, ``plausible`` or ``cannot be told``."""
-        if self.is_certain or self.is_implausible:
-            return "certain" if self.is_certain else "implausible"
+        if self.is_certain:
+            return "certain"
+        if self.is_implausible:
+            return "implausible"
         return "plausible" if self.known and self.sd >= self.known.sd else "cannot be told"
 
     @property
     def known_in_words(self) -> str:
         """The smallest known deviation, e.g. "0.312 (another set)"."""
-        if self.known is None:
-            return "none"
-        return f"{self.known.sd:.3f}" + " (another set)" * bool(self.instead)
+        return f"{self.known.sd:.3f}{' (another set)' * bool(self.instead)}" if self.known else "none"
 
     @property
     def in_words(self) -> str:
-        """The needed and the known deviation, e.g. "means only, needs a deviation of 0.102, known 0.312"."""
+        """The two deviations, e.g. "means only, needs a deviation of 0.102, known 0.312"."""
         return f"means only, needs a deviation of {self.sd:.3f}, known {self.known_in_words}"
 
     def as_json(self) -> dict:
@@ -134,8 +132,8 @@ class Need:
 
 
 def need(cell: Cell, rivals: list[Cell]) -> Need | None:
-    """Return the need of a cell's lead over all these rows, with an allowance for rounding. Returns None
-    without two known queries, rows, a number in each cell, or a lead."""
+    """Return the need of a cell's lead over all these rows, or None without a lead, two queries or all
+    numbers."""
     topics = catalog().get(cell.column.dataset or "")
     queries = topics.counts.get("queries", 0) if topics else 0
     if queries < 2 or not rivals or not all(c.is_numeric for c in (cell, *rivals)):
@@ -146,7 +144,7 @@ def need(cell: Cell, rivals: list[Cell]) -> Need | None:
 
 
 def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
-    """Return the need of the lead over one row. Scores in [0, 1] bound every deviation by ``greatest``."""
+    """Return the need of the lead over one row. Scores in [0, 1] bound the deviation by ``greatest``."""
     mine, theirs = (float(percent(c.number, c.unit)) / 100 for c in (cell, over))
     rounding = sum(float(percent(half_unit(c.printed.decimals), c.unit)) / 100 for c in (cell, over))
     lead, sum_of_means = mine - theirs, mine + theirs
@@ -154,14 +152,12 @@ def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
     level = (cell.table.test and cell.table.test.level) or LEVEL
     per_lead = sqrt(queries) / (QUANTILES.get((queries - 1, level)) or quantile(queries - 1, 1 - level))
     is_certain = (lead - rounding) * per_lead >= greatest
-    known = smallest_known(cell.column.dataset, cell.column.measure)
-    return Need(
-        over, lead + rounding, queries, level, (lead + rounding) * per_lead, greatest, is_certain, *known
-    )
+    most, known = lead + rounding, smallest_known(cell.column.dataset, cell.column.measure)
+    return Need(over, most, queries, level, most * per_lead, greatest, is_certain, *known)
 
 
 def smallest_known(dataset: str | None, measure: str | None) -> tuple[Deviation | None, str]:
-    """Return the smallest known deviation of a measure and set, and the reason if another set replaces it."""
+    """Return the smallest known deviation, and the reason if another set replaces this one."""
     known, stands = deviations()
     pairs = [pair for pair in known if (pair.dataset, pair.measure) == (dataset, measure)]
     if pairs:
@@ -180,7 +176,7 @@ def deviations() -> tuple[tuple[Deviation, ...], tuple[Stead, ...]]:
 
 
 def read(path: Path) -> Deviations:
-    """Return one deviations.yaml. Raises ManifestError, e.g. for an unknown run, set or measure."""
+    """Return one deviations.yaml. Raises ManifestError."""
     return yaml_file.read(path, Deviations, faults=_faults)
 
 

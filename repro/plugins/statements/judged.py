@@ -1,9 +1,9 @@
-"""Statements judged by the paper's own numbers, by ours and by others' values, e.g.
-``judged_at([paper("PAPER")], scale("tiny"), workspace)``."""
+"""Statements judged by the paper's own numbers, by ours and by others' values."""
 
 import re
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
@@ -30,8 +30,8 @@ ALIKE = {"released": OF_ONE_SYSTEM, "trained again": TRAINED_AGAIN}
 
 @dataclass(frozen=True)
 class ClosestReports(PublishedValues):
-    """The closest report on each cell, unless it matches by name only. ``starts`` are the accepted ways of
-    making, e.g. ``("trained", "fine-tuned")``, all if empty."""
+    """The closest report on each cell, unless only the name matches. ``starts`` limits the ways of making,
+    e.g. to ``("trained", "fine-tuned")``."""
 
     starts: tuple[str, ...] = ()
     is_published, is_stated = False, True
@@ -46,16 +46,15 @@ class ClosestReports(PublishedValues):
         return counting[0]
 
     def number(self, cell: Cell) -> Decimal:
-        """Return the reported value in the cell's unit. Raises MissingNumber."""
         return self.of(cell).value
 
     def told(self, cell: Cell) -> str:
-        """Return the value and its making, e.g. "0.187 (index)". Raises MissingNumber."""
+        """Return the value and its making, e.g. "0.187 (index)"."""
         note = self.of(cell)
         return f"{format_value(note.value)} ({note.making})"
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise MissingNumber if two values with different decimals are equal at the coarser rounding."""
+        """Raise MissingNumber if two values are equal at the coarser rounding."""
         values = [(self.number(cell), 2 if cell.unit == "fraction" else 0) for cell in (one, other)]
         first, second = (value.scaleb(digits) for value, digits in values)
         decimals = [decimals_of(value) - digits for value, digits in values]
@@ -63,15 +62,12 @@ class ClosestReports(PublishedValues):
             raise MissingNumber(f"others' values of {one.id} and {other.id} are equal after rounding")
 
     def why_untested(self, cell: Cell) -> str:
-        """Return the reason for the missing test."""
         return "values reported elsewhere have no significance test"
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """Raise MissingNumber."""
         raise MissingNumber(f"no seeds of {cell.id} are reported elsewhere")
 
     def drawn(self, shown: str, fact: str) -> float:
-        """Raise MissingNumber."""
         raise MissingNumber(f"no value of {shown} is reported elsewhere")
 
 
@@ -81,7 +77,7 @@ class OthersJudgement:
 
     Attributes:
         cells: the number of cells with a published number concerned.
-        alike: the states by reports of released systems alone and of retrained ones alone, if both exist.
+        alike: the states by reports of released systems and by those of retrained ones, if both exist.
     """
 
     judgement: Judgement = field(default_factory=partial(Judgement, UNTESTED))
@@ -138,14 +134,11 @@ class OthersJudgement:
 
 def by_others(statement: Statement, places: Places, *, published: Judgement) -> OthersJudgement:
     """Judge a statement by the closest report of each cell of its ``published`` judgement."""
-    values = ClosestReports()
+    values, used = ClosestReports(), []
     numeric_cells = [cell for cell in published.cells if cell.is_numeric]
-    used = []
     for cell in numeric_cells:
-        try:
+        with suppress(MissingNumber):
             used.append((cell, values.of(cell)))
-        except MissingNumber:
-            continue
     if not used:
         return OthersJudgement(cells=len(numeric_cells))
     judgement, starts = (statement.judge(values, places), {note.making for _, note in used})
@@ -157,7 +150,7 @@ def by_others(statement: Statement, places: Places, *, published: Judgement) -> 
 
 @dataclass(frozen=True)
 class JudgedStatement:
-    """A statement judged by three sources of numbers. ``doubts`` are kinds of doubts about our numbers."""
+    """A statement judged by three sources of numbers, with kinds of doubts about ours."""
 
     statement: Statement
     published: Judgement
@@ -205,7 +198,7 @@ class JudgedStatement:
 
 @dataclass(frozen=True)
 class PublishedJudgement:
-    """A statement judged by published numbers and others' values, which do not depend on measurements."""
+    """A statement judged by published numbers and others' values."""
 
     statement: Statement
     places: Places
@@ -221,12 +214,12 @@ class PublishedJudgement:
 
 
 def published_judgements(source: Paper) -> list[PublishedJudgement]:
-    """Return every statement of a paper, judged by its own numbers and by others' values."""
+    """Return every statement of a paper, judged without our numbers."""
     places, judgements = Places(source), []
     for statement in statements(source):
         published = statement.judge(PublishedValues(), places)
-        reported = by_others(statement, places, published=published)
-        judgements.append(PublishedJudgement(statement, places, published, reported))
+        others = by_others(statement, places, published=published)
+        judgements.append(PublishedJudgement(statement, places, published, others))
     return judgements
 
 
@@ -236,11 +229,9 @@ def judged(sources: list[Paper], ours: MeasuredValues, *, scale: str) -> list[Ju
 
 
 def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[JudgedStatement]:
-    """Return every statement of the papers, judged with the measurements at a scale. Runs nothing."""
-    mentions = set().union(
-        *(named_papers(c.expect) for source in sources for c in claims_of(source).values())
-    )
-    names = tuple(sorted({source.name for source in sources} | mentions))
+    """Return every statement of the papers, judged with the measurements at a scale."""
+    mentions = [named_papers(c.expect) for source in sources for c in claims_of(source).values()]
+    names = tuple(sorted({source.name for source in sources}.union(*mentions)))
     cells, drawings = select(names, tables=(), rows=(), cells=()), exhibits(names, ())
     joint_plan = plan(cells, scale=scale, machine=workspace.machine, exhibits=drawings)
     comparison = judged_cells(joint_plan, workspace.results, workspace.store)
@@ -249,5 +240,5 @@ def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[
 
 
 def named_papers(expect: str) -> set[str]:
-    """Return the papers that an expression names, e.g. PAPER in ``above("1/ours/rr", "PAPER:1/ours/rr")``."""
+    """Return the papers in an expression, e.g. PAPER in ``above("1/ours/rr", "PAPER:1/ours/rr")``."""
     return set(re.findall(r"[\"']([\w-]+):", expect)) & set(papers())

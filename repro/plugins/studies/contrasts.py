@@ -1,7 +1,4 @@
-"""The comparisons of a study's rows over queries and seeds, and their verdicts.
-
-For example, the verdict on a difference of 5.0 points with p = 0.01 is "above".
-"""
+"""The comparisons of a study's rows over queries and seeds, and their verdicts, e.g. "above"."""
 
 from __future__ import annotations
 
@@ -39,7 +36,6 @@ class Contrast:
         level: the level divided by the comparisons of the family, i.e. the limit for the smallest p.
         holm: the corrected p of the difference. Planned pairs without a test count as p = 1.
         within: the corrected p of a difference of at least ``matters``, by two one-sided tests.
-        verdict: on ``row`` against ``against``, e.g. "slightly above", ``WITHIN`` or ``UNDECIDED``.
         at_floor: whether the better row is not above the row ``floor``. The verdict is independent of it.
     """
 
@@ -57,7 +53,7 @@ class Contrast:
 
     @property
     def verdict_in_words(self) -> str:
-        """The verdict with margin and floor, e.g. "within ±2 points" or "above, at the floor"."""
+        """The verdict, e.g. "within ±2 points" or "above, at the floor"."""
         words = self.verdict
         if words == WITHIN and self.matters is not None:
             words = f"within ±{self.matters / POINT:g} points"
@@ -65,7 +61,7 @@ class Contrast:
 
     @cached_property
     def smallest_seen(self) -> float | None:
-        """The true difference, as a fraction, that is detected with a power of 80 % at ``level``."""
+        """The true difference detected with a power of 80 % at ``level``."""
         d = self.difference
         if d is None:
             return None
@@ -98,7 +94,7 @@ def contrasts(
 
 
 def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
-    """Return the mean difference over common queries and seeds, or None if they are too few or constant."""
+    """Return the mean over common queries and seeds, or None if they are too few or constant."""
     seeds = [seed for seed in ours if seed in theirs]
     if not seeds:
         return None
@@ -147,7 +143,7 @@ def _pairs(
 
 
 def _standing_of_better(c: Contrast, standings: Mapping[str, str], floor: str | None) -> str:
-    """Return the better row's result against the floor, or "" without a floor or for the floor itself."""
+    """Return the better row's result against the floor, or ""."""
     if c.difference is None or not standings or floor in (c.row, c.against):
         return ""
     return standings[c.row if c.difference.mean > 0 else c.against]
@@ -235,7 +231,6 @@ class Analysis(StrictMapping):
     Attributes:
         seeds: the seeds of pre-training and fine-tuning for every row, e.g. ``[1, 2, 3]``.
         test: queries and seeds as crossed random effects (``repro.retrieval.evaluation.crossed``).
-        correction: the correction within a family and column.
         level: the level of the two-sided tests, and of the one-sided tests of ``matters``.
         confirmatory: the claim to confirm. All other comparisons are exploratory.
     """
@@ -248,18 +243,18 @@ class Analysis(StrictMapping):
     tables: tuple[TableAnalysis, ...] = ()
 
     def of(self, table: Table) -> TableAnalysis:
-        """Return the analysis of a table, with default families if it names none."""
+        """Return the analysis of a table, by default with a family per group."""
         match = next((item for item in self.tables if item.table == table.id), TableAnalysis(table=table.id))
         return match if match.families else match.model_copy(update={"families": tuple(_families(table))})
 
 
 def analysis_of(source: Paper) -> Analysis:
-    """Return the plan of analysis of a paper's studies, read once. Raises ManifestError."""
+    """Return the analysis of a paper's studies. Raises ManifestError."""
     return source.once(read_analysis, lambda: read_analysis(source.folder, source.manifest))
 
 
 def read_analysis(folder: Path, manifest: Manifest) -> Analysis:
-    """Return the analysis.yaml of a folder, or an empty one. Raises ManifestError with its line."""
+    """Return the analysis.yaml of a folder, or an empty one. Raises ManifestError."""
     path = folder / FILE
     if not path.exists():
         return Analysis()

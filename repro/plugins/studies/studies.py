@@ -1,7 +1,7 @@
 """A table of a study as measured: several seeds of every row, compared by its analysis.
 
-The file ``scores/SCALE/PAPER-tableN.json.gz`` maps fingerprints of evaluations to scores of queries, and
-those of trainings to costs. It replaces the store, e.g. in ``repro tables STUDY --table 1``.
+The file ``scores/SCALE/PAPER-tableN.json.gz`` keeps the scores of evaluations and the costs of trainings by
+fingerprint. It replaces the store, e.g. in ``repro tables STUDY --table 1``.
 """
 
 from __future__ import annotations
@@ -23,21 +23,13 @@ from repro.hooks import CellPart
 from repro.manifest.cells import Cell
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
-from repro.plugins.studies.contrasts import (
-    Analysis,
-    Confirmatory,
-    Contrast,
-    OfSeeds,
-    TableAnalysis,
-    analysis_of,
-    contrasts,
-    floor_standings,
-)
+from repro.plugins.studies import contrasts as comparisons
+from repro.plugins.studies.contrasts import Analysis, Confirmatory, Contrast, OfSeeds, TableAnalysis
 from repro.retrieval.evaluation.crossed import Estimate, estimate
 from repro.running.plan import Plan
 from repro.stage_table import TRAININGS
 from repro.store import Store, translated_errors
-from repro.store.disk import write_bytes_whole
+from repro.store.disk import file_lock, write_whole
 from repro.store.results import Record, Results
 from repro.store.seal import read_json
 from repro.verdicts.compared import ComparedCell
@@ -56,7 +48,7 @@ class StudyEvidence:
 
     @cached_property
     def kept(self) -> Mapping[str, Mapping[str, Any]]:
-        """The content of the files. Later ones win. Raises DataError for a malformed file."""
+        """The content of the files. Later ones win. Raises DataError."""
         contents: dict[str, dict[str, Any]] = {"evaluations": {}, "trainings": {}}
         for path in self._files:
             if path.exists():
@@ -65,21 +57,21 @@ class StudyEvidence:
         return contents
 
     def state(self, node: Node) -> str:
-        """Return ``stored`` if a file contains the stage, or its state in the store."""
+        """Return ``stored`` if a file contains the stage, else its state in the store."""
         parts = self.kept["trainings"], self.kept["evaluations"]
         return "stored" if any(node.fingerprint in part for part in parts) else self._store.state(node)
 
     def record(self, node: Node) -> dict[str, Any]:
-        """Return the record of a training. From a file, it contains the facts on costs only."""
+        """Return the record of a training. A file has only its facts on costs."""
         name = node.fingerprint
         if name not in self._records:
             is_stored = self._store.state(node) == "stored"
-            record = self._store.record(node) if is_stored else {"facts": self.kept["trainings"][name]}
-            self._records[name] = record
+            kept = {} if is_stored else {"facts": self.kept["trainings"][name]}
+            self._records[name] = kept or self._store.record(node)
         return self._records[name]
 
     def scores(self, node: Node) -> dict[str, Any] | None:
-        """Return the queries of an evaluation and their scores by measure, or None if unknown."""
+        """Return an evaluation's queries and their scores by measure, or None."""
         if self._store.state(node) == "stored":
             with contextlib.suppress(StoreError):  # damaged scores count as missing
                 return read_json(self._store.path(node) / "scores.json")
@@ -87,7 +79,7 @@ class StudyEvidence:
 
 
 def scores_paths(results: Results, scale: str, paper: str, table: str) -> tuple[Path, ...]:
-    """Return the score files of a study's table: any of a release, then the writable one."""
+    """Return the score files of a table: any of a release, then the writable one."""
     return tuple(folder / "scores" / scale / f"{paper}-table{table}.json.gz" for folder in results.folders)
 
 
@@ -111,15 +103,13 @@ class StudyOfCell(CellPart):
 
 def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, table: str) -> Path | None:
     """Add scores to a table's file, safely between processes. Returns None without scores."""
-    from filelock import FileLock
-
     paths = scores_paths(results, plan.scale.name, paper, table)
     table_plan = plan.of_table(paper, table)
     if not _evaluations(table_plan, StudyEvidence(store, paths)):
         return None
     with translated_errors(results.root, "results folder", "--results or REPRO_RESULTS"):
         paths[-1].parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(paths[-1].with_suffix(".lock")):
+        with file_lock(paths[-1].with_suffix(".lock")):
             evidence = StudyEvidence(store, paths)  # read again inside the lock
             additions = {
                 "evaluations": _evaluations(table_plan, evidence),
@@ -127,7 +117,7 @@ def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, tabl
             }
             content = {kind: {**evidence.kept[kind], **entries} for kind, entries in additions.items()}
             data = gzip.compress(json.dumps(content, sort_keys=True).encode(), mtime=0)
-            write_bytes_whole(paths[-1], data)
+            write_whole(paths[-1], data)
     return paths[-1]
 
 
@@ -189,8 +179,7 @@ class Study:
         standing: column -> row -> its comparison with the row ``floor``, e.g. "not above".
         costs: row -> the cost of its own pre-training.
         hours: trained row -> hours of all its trainings (mean over seeds).
-        total_hours: hours of all trainings, each counted once. None if one is unknown.
-        commits: the recorded commits, oldest first.
+        total_hours: hours of all trainings, each counted once.
         plan: the analysis of all tables.
     """
 
@@ -217,7 +206,7 @@ class Study:
 
     @cached_property
     def preliminary(self) -> str:
-        """The planned seeds of all measured rows, e.g. "preliminary: 2 of 3 planned seeds", or ""."""
+        """The planned seeds of all rows, e.g. "preliminary: 2 of 3 planned seeds", or ""."""
         planned, seeds = set(self.plan.seeds), [set(e.seeds) - {None} for e in self.entries.values()]
         common = planned.intersection(*filter(None, seeds)) if any(seeds) else set()
         if len(common) == len(planned) or not self.entries:
@@ -227,7 +216,7 @@ class Study:
 
     @cached_property
     def seeds_of_rows(self) -> dict[str, int]:
-        """Row with seeds -> the smallest number of them in any measured column."""
+        """Row with seeds -> their smallest number in any column."""
         counts: dict[str, int] = {}
         for (row, _), entry in self.entries.items():
             if None not in entry.seeds:
@@ -244,14 +233,14 @@ class Study:
         return next((c for c in self.contrasts if c.column == column and {c.row, c.against} == pair), None)
 
     def verdict(self, row: str, against: str, column: str) -> str:
-        """Return the verdict on a row against another, or "" if they are not compared."""
+        """Return the verdict on a row against another, or ""."""
         c = self.contrast(row, against, column)
         if c is None:
             return ""
         return c.verdict if c.row == row else _REVERSED_VERDICTS.get(c.verdict, c.verdict)
 
     def to_floor(self, column: str, standing: str) -> list[str]:
-        """Return the rows with this result against the row ``floor``, e.g. "below"."""
+        """Return the rows with this standing, e.g. "below"."""
         return [row for row, place in self.standing.get(column, {}).items() if place == standing]
 
     def base(self, row: str) -> str | None:
@@ -260,7 +249,7 @@ class Study:
 
     @cached_property
     def seeds(self) -> list[int | None]:
-        """The measured seeds of trained rows, or of all if none is trained."""
+        """The measured seeds of trained rows, or of all rows without any."""
         trained = [entry for (row, _), entry in self.entries.items() if row not in self.untrained]
         return sorted({seed for e in trained or self.entries.values() for seed in e.seeds}, key=str)
 
@@ -274,17 +263,15 @@ def study_of(
     cells: Iterable[ComparedCell] = (),
     results: Results | None = None,
 ) -> Study:
-    """Return the study of a table by scores from the store or ``results``. Raises ManifestError, DataError.
-
-    ``cells`` provide commits and doubts.
-    """
+    """Return the study of a table by scores from the store or ``results``. ``cells`` provide commits and
+    doubts. Raises ManifestError, DataError."""
     table_plan = plan.of_table(source.name, table.id)
     cells = [c for c in cells if c.cell.table.id == table.id]
     files = scores_paths(results, plan.scale.name, source.name, table.id) if results else ()
     evidence = StudyEvidence(store, files)
     return judged(
         table,
-        analysis_of(source),
+        comparisons.analysis_of(source),
         known_scores(table_plan, evidence),
         costs=costs(table_plan, evidence),
         hours=row_hours(table_plan, evidence),
@@ -303,11 +290,12 @@ def judged(table: Table, analysis: Analysis, scores: Scores, **facts) -> Study:
         for c in table.columns
         if c.id in scores
     }
-    comparisons = tuple(contrasts(table_analysis, columns, level=level))
+    contrasts = tuple(comparisons.contrasts(table_analysis, columns, level=level))
     standings = {
-        column: floor_standings(table_analysis, rows, level=level) for column, rows in columns.items()
+        column: comparisons.floor_standings(table_analysis, rows, level=level)
+        for column, rows in columns.items()
     }
-    return Study(table, table_analysis, entries(columns), comparisons, standings, plan=analysis, **facts)
+    return Study(table, table_analysis, entries(columns), contrasts, standings, plan=analysis, **facts)
 
 
 def _planned_seeds(seeds: OfSeeds, analysis: Analysis) -> OfSeeds:

@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 
 
 class ComparedWithYours(ComparedCells):
-    """Compared cells (``repro.api.comparisons.ComparedCells``) with your own rows.
-
-    Attributes:
-        yours: the tables with your rows, their tests, notes and scores per query.
-    """
+    """Compared cells (``repro.api.comparisons.ComparedCells``) with your own tables, as ``yours``."""
 
     def __init__(self, comparison: Comparison, plan: Plan | None = None, yours: Sequence[OwnTable] = ()):
         super().__init__(comparison, plan)
@@ -109,7 +105,7 @@ def compare(
 
 
 def _given(yours: Yours | Sequence[Yours]) -> list[Yours]:
-    """Return runs and encoders as a list. Raises UsageError for any other type."""
+    """Return runs and encoders as a list. Raises UsageError."""
     one = isinstance(yours, str | bytes | Path | Mapping) or is_frame(yours) or is_encoder_object(yours)
     given = [yours] if one or not isinstance(yours, Iterable) else list(yours)
     for each in given:
@@ -125,7 +121,7 @@ def _is_usable(given: Yours) -> bool:
 
 
 def _measures(measures: Any) -> list[str]:
-    """Return the names of measures. Raises UsageError for a text or another type."""
+    """Return the names of measures. Raises UsageError."""
     check_several(measures=measures)
     given = list(measures) if isinstance(measures, Iterable) else [measures]
     for each in given:
@@ -142,7 +138,6 @@ def _compare_alone(
     workspace: Workspace | None,
     progress: Progress,
 ) -> ComparedWithYours:
-    """Score runs and encoders without a paper's table."""
     workspace = workspace or Workspace.open()
     from repro.plugins.yours.alone import scored_alone
     from repro.plugins.yours.runs import judged_by
@@ -184,7 +179,7 @@ def compare_with_yours(
 
 
 def _tables_left_out(reasons: Mapping[str, ReproError]) -> list[str]:
-    """Return sentences on tables without a row of the user. Shared reasons are given once."""
+    """Return sentences on tables without a row of the user, with shared reasons once."""
     from repro.retrieval.evaluation.judged_runs import OtherQueriesError
 
     common = {

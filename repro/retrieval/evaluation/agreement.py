@@ -19,8 +19,8 @@ def root_mean_square_error(first: Sequence[float], second: Sequence[float]) -> f
 
 
 def kendall_union(first: Run, second: Run, *, depth: int = DEPTH) -> float | None:
-    """Return the mean over topics of Kendall's tau on the union of both rankings, cut at ``depth``. None if
-    it is undefined for all topics."""
+    """Return the mean over topics of Kendall's tau on the union of both rankings, cut at ``depth``, or
+    None."""
     taus = [_tau(first[topic], second[topic], depth) for topic in first if topic in second]
     return _mean([tau for tau in taus if tau is not None])
 

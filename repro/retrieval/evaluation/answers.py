@@ -2,8 +2,7 @@
 
 The rule is that of DPR's released evaluation. Both sides are decomposed (NFD), cut into tokens (runs of
 letters, digits and marks, and other visible characters) and lower-cased. The answer's tokens must be
-consecutive in the passage's text, e.g. "new york" in "in New York,". Titles are not searched. Unlike the
-released code, repeated questions are kept.
+consecutive in the text, e.g. "new york" in "in New York,". Titles are not searched.
 """
 
 import json
@@ -31,8 +30,8 @@ def tokens(text: str) -> list[str]:
 
 
 def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = False) -> bool:
-    """Return whether the text contains one of the answers. An answer without tokens counts as contained if
-    ``tokenless``."""
+    """Return whether the text contains an answer. With ``tokenless``, an answer without tokens counts as
+    contained."""
     # tokens have no spaces, so the joined tokens contain the answer's exactly if the text does
     passage = f" {' '.join(tokens(text))} "
     answer_tokens = (tokens(answer) for answer in answers)
@@ -40,8 +39,7 @@ def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = Fals
 
 
 def answer_measures(measures: Sequence[str]) -> dict[str, Measure]:
-    """Return text -> measure for measures of answers, e.g. ``Success@20``. Raises UsageError for another
-    measure."""
+    """Return text -> measure for measures of answers, e.g. ``Success@20``. Raises UsageError for others."""
     by_name = {text: parse_measure(text) for text in measures}
     for text, measure in by_name.items():
         if measure.name != "Success" or measure.rel != 1:
@@ -59,8 +57,8 @@ def score_by_answers(
 ) -> Scores:
     """Return Success@k of a run for questions ``{qid: [answer, …]}``.
 
-    ``texts`` has every document in the first k ranks. Raises UsageError for another measure, DataError if no
-    query has answers.
+    ``texts`` has every document in the first k ranks. Raises UsageError for another measure, DataError
+    without a query with answers.
     """
     by_name = answer_measures(measures)
     depth = max((measure.cutoff for measure in by_name.values()), default=0)

@@ -1,5 +1,4 @@
-"""Match a run with judgements, with notes on a doubtful run, e.g. "for 43 of 43 queries all scores are
-equal"."""
+"""Match a run with judgements, with notes on doubts, e.g. "for 43 of 43 queries all scores are equal"."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -28,14 +27,11 @@ class GivenRun:
 
     Attributes:
         rankings: judged query -> (document, score), best document first, perhaps without the query's own id.
-            A rank becomes a negative score.
-        form: the file's format.
-        tag: the tag of its first line, or None in a format without tags.
+        tag: the tag of the first line, or None in a format without tags.
         lines: the number of documents in the file.
-        depth: the largest number of documents for a judged query, in ``rankings``.
+        depth: the largest number of documents for a judged query.
         missing: judged queries that are not in the file. They score 0.
         foreign: the number of queries that are not judged and left out.
-        notes: sentences on inconsistencies in the file.
     """
 
     rankings: Run
@@ -54,8 +50,7 @@ def read_given(
     """Read a run for judgements ``{qid: {docid: grade}}``. Without judged documents only queries are checked.
 
     ``ignore_identical_ids`` first drops documents with the id of the query, as BEIR does. Raises DataError
-    for a malformed run, and if no document is judged for its query. Raises OtherQueriesError if no query is
-    judged.
+    for a malformed run or if no document is judged for its query, OtherQueriesError if no query is judged.
     """
     run = read_run_file(path, strict=False)
     return given_run(path, run, judged, ignore_identical_ids=ignore_identical_ids)
@@ -64,7 +59,7 @@ def read_given(
 def given_run(
     path: Path, run: RunFile, judged: Mapping[str, Mapping[str, int]], *, ignore_identical_ids: bool
 ) -> GivenRun:
-    """Match a run with judgements, as ``read_given`` does, after reading it."""
+    """Match a run with judgements after reading it, as ``read_given`` does."""
     with many_objects():
         _check_queries(path, run.rankings, judged)
         rankings = {query: ranking for query, ranking in run.rankings.items() if query in judged}
@@ -88,7 +83,6 @@ def given_run(
 
 
 def _sentences(counts: Mapping[str, int], run: RunFile, rankings: Run) -> tuple[str, ...]:
-    """Return the sentences with a count, and those on ranks, scores and run tags."""
     by_query = _notes_on_ranks(run, rankings) | _notes_on_scores(rankings)
     notes = [sentence for sentence, count in counts.items() if count]
     notes += [f"for {n} of {len(rankings)} queries {what}" for what, n in by_query.items() if n]
@@ -102,7 +96,7 @@ FORMS = "differ only in their Unicode normal form, e.g. NFC and NFD. Write both 
 
 
 def _in_other_forms(ids: Iterable[str], judged: Mapping[str, object]) -> list[str]:
-    """Return the ids that are not judged but become judged ids in another Unicode normal form."""
+    """Return the ids that are judged only in another Unicode normal form."""
     strange = {normalize("NFKC", each) for each in judged if not each.isascii()}
     if not strange:
         return []
@@ -121,8 +115,7 @@ def _check_queries(path: Path, run: Run, judged: Mapping[str, object]) -> None:
 
 
 def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    """Return query -> the position of the query's own id in its ranking. Raises DataError if no document is
-    judged for its query."""
+    """Return query -> the position of the query's own id in its ranking."""
     own_places, is_judged, ids = {}, False, [""]
     for query, ranking in run.items():
         ids = document_ids(ranking)
@@ -145,7 +138,6 @@ def _note_on_own_ids(count: int, judged: int, *, ignored: bool) -> dict[str, int
 
 
 def _notes_on_ranks(run: RunFile, rankings: Run) -> dict[str, int]:
-    """Return sentences on doubtful ranks, each with its number of queries."""
     opposite = [run.contradicted[query] for query in rankings if query in run.contradicted]
     late = [run.form == MS_MARCO and ranking[0][1] < -1 for ranking in rankings.values() if ranking]
     order = "the order of the scores, which decide as in trec_eval"
@@ -157,7 +149,6 @@ def _notes_on_ranks(run: RunFile, rankings: Run) -> dict[str, int]:
 
 
 def _notes_on_scores(rankings: Run) -> dict[str, int]:
-    """Return sentences on doubtful or few scores, each with its number of queries."""
     lengths = [len(ranking) for ranking in rankings.values() if ranking]
     usual = median(lengths) if lengths else 0
     ends = [(np.float32(r[0][1]), np.float32(r[-1][1])) for r in rankings.values() if len(r) > 1]

@@ -6,7 +6,7 @@ Importing this module loads no scorer.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, reduce
 from operator import add
@@ -50,7 +50,6 @@ def families() -> dict[str, Family]:
 
 @cache
 def _names() -> dict[str, str]:
-    """Return alias -> name in ir_measures, e.g. "recall" -> "R"."""
     return {alias: row.name for row in families().values() for alias in row.aliases}
 
 
@@ -62,10 +61,8 @@ def _examples(*, scored: bool) -> list[str]:
 class Measure:
     """A measure with its cutoff, printed as in ir_measures.
 
-    Attributes:
-        name: a scored row of measures.yaml, e.g. nDCG.
-        cutoff: the number of ranks counted, from 1.
-        rel: the lowest relevant grade (always 1 for nDCG, which uses the grades as gains).
+    ``name`` is a scored row of measures.yaml, e.g. nDCG. ``rel`` is the lowest relevant grade (always 1 for
+    nDCG, which uses the grades as gains).
     """
 
     name: str
@@ -81,11 +78,9 @@ class Measure:
 class Scores:
     """A run's scores per query.
 
-    Attributes:
-        queries: the judged queries, sorted as text.
-        measures: measure -> scores (fractions) in the order of ``queries``.
-        missing: judged queries that are absent from the run. They score 0.
-        ignored: the number of queries of the run that are not judged.
+    ``queries`` are the judged ones, sorted as text, and ``measures`` their scores (fractions). ``missing``
+    queries, which are absent from the run, score 0. ``ignored`` is the number of queries of the run that are
+    not judged.
     """
 
     queries: list[str]
@@ -101,15 +96,15 @@ class Scores:
 
 
 def parse_measure(text: str) -> Measure:
-    """Return the measure of a text such as ``"R(rel=2)@1000"``. Raises UsageError for an unknown measure or a
-    missing cutoff."""
-    match = _FORM.fullmatch(text)
-    row = families().get(match["name"]) if match else None
-    if match is None or row is None or not row.scored or (match["rel"] and not row.graded):
-        *graded, last = [each.name for each in families().values() if each.scored and each.graded]
-        hint = f"Any cutoff of at least 1 is valid. rel=… is for {', '.join(graded)} and {last}."
-        raise unknown("measure", text, _examples(scored=True), hint=hint)
-    return Measure(match["name"], int(match["cutoff"]), int(match["rel"] or 1))
+    """Return the measure of a text such as ``"R(rel=2)@1000"``, with a cutoff. Raises UsageError for
+    others."""
+    if match := _FORM.fullmatch(text):
+        row = families().get(match["name"])
+        if row and row.scored and (row.graded or not match["rel"]):
+            return Measure(match["name"], int(match["cutoff"]), int(match["rel"] or 1))
+    *graded, last = [row.name for row in families().values() if row.scored and row.graded]
+    hint = f"Any cutoff of at least 1 is valid. rel=… is for {', '.join(graded)} and {last}."
+    raise unknown("measure", text, _examples(scored=True), hint=hint)
 
 
 def is_defined(measure: str, highest: int | None) -> bool:
@@ -138,29 +133,36 @@ def score(
 ) -> Scores:
     """Score a run (best document first, as from ``read_run``) against graded judgements.
 
-    nDCG, R and Success come from trec_eval through pytrec_eval, RR@k from the MS MARCO script's port in
-    ir_measures. Both receive ranks instead of scores. ``ignore_identical_ids`` drops a document with the id
-    of the query before ranks are counted, as BEIR does. Raises UsageError for an unknown measure, DataError
-    if no query of the run is judged.
+    nDCG, R and Success come from trec_eval, RR@k from the MS MARCO script's port in ir_measures. Both receive
+    ranks instead of scores. ``ignore_identical_ids`` first drops a document with the id of the query, as BEIR
+    does. Raises UsageError for an unknown measure, DataError if no query of the run is judged.
     """
+    from repro.retrieval.evaluation.runs import document_ids
     from repro.retrieval.evaluation.text_lines import many_objects
 
     measures_by_name = {text: parse_measure(text) for text in measures}
     missing, ignored = coverage(run, qrels)
-    queries = sorted(qrels)
     by_measure: dict[str, list[float]] = {text: [] for text in measures_by_name}
     with many_objects():
-        for first in range(0, len(queries), QUERIES):
-            block = queries[first : first + QUERIES]
-            # pytrec_eval counts grades into an array: below zero they would be written outside it
-            grades = {q: {d: max(grade, 0) for d, grade in qrels[q].items()} for q in block}
-            rankings = {
-                q: [d for d, _ in run[q] if not (ignore_identical_ids and d == q)] for q in block if q in run
-            }
-            scores = _trec_scores(set(measures_by_name.values()), grades, rankings)
+        for block in _blocks(qrels):
+            rankings = {q: document_ids(run[q]) for q in block if q in run}
+            if ignore_identical_ids:
+                rankings = {q: list(filter(q.__ne__, ranking)) for q, ranking in rankings.items()}
+            scores = _trec_scores(set(measures_by_name.values()), _from_zero(block), rankings)
             for text, measure in measures_by_name.items():
-                by_measure[text] += [scores[measure][q] for q in block]
-    return Scores(queries, by_measure, missing, ignored)
+                by_measure[text] += map(scores[measure].__getitem__, block)
+    return Scores(sorted(qrels), by_measure, missing, ignored)
+
+
+def _blocks(qrels: Mapping[str, Mapping[str, int]]) -> Iterator[dict[str, Mapping[str, int]]]:
+    queries = sorted(qrels)
+    for first in range(0, len(queries), QUERIES):
+        yield {query: qrels[query] for query in queries[first : first + QUERIES]}
+
+
+def _from_zero(qrels: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    # pytrec_eval counts grades into an array: below zero they would be written outside it
+    return {query: {d: max(grade, 0) for d, grade in grades.items()} for query, grades in qrels.items()}
 
 
 def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[list[str], int]:
@@ -182,8 +184,6 @@ def by_rank(documents: Sequence[str]) -> dict[str, float]:
 
 
 def _trec_scores(measures, qrels, documents) -> dict[Measure, dict[str, float]]:
-    """Return measure -> query -> score for all queries of ``qrels``. Rankings are cut at the last relevant
-    document."""
     import ir_measures
 
     scores: dict[Measure, dict[str, float]] = {measure: {} for measure in measures}
@@ -205,8 +205,6 @@ def _ir_measure(measure: Measure):
 
 
 def _to_last_hit(documents: list[str], grades: Mapping[str, int]) -> list[str]:
-    """Return the ranking cut after its last relevant document. Without one, return only its first
-    document."""
     hits = {document for document, grade in grades.items() if grade > 0}.intersection(documents)
     return documents[: max((documents.index(hit) + 1 for hit in hits), default=1)]
 
@@ -261,16 +259,13 @@ def _is_suites(name: str) -> bool:
 
 
 def _other_scores(name: str, qrels: Qrels, rankings: Run) -> dict[str, float]:
-    """Return the scores by a measure outside the suite's own."""
     from repro.retrieval.evaluation.runs import document_ids
 
     level = re.search(r"\brel=([0-9]+)", name)
     check_grades(qrels, [f"R(rel={level[1]})@1"] if level else [])
     capped = _CAPPED.fullmatch(name)
-    queries = sorted(qrels)
     scores: dict[str, float] = {}
-    for first in range(0, len(queries), QUERIES):
-        block = {query: qrels[query] for query in queries[first : first + QUERIES]}
+    for block in _blocks(qrels):
         ids = {query: document_ids(rankings[query]) for query in block if rankings.get(query)}
         scores |= dict.fromkeys(block, 0.0) | (
             _capped_recalls(block, ids, rel=int(capped[1] or 1), ranks=int(capped[2]))
@@ -280,7 +275,9 @@ def _other_scores(name: str, qrels: Qrels, rankings: Run) -> dict[str, float]:
     return scores
 
 
-def _scores_of_block(name: str, qrels: Qrels, ids: Mapping[str, Sequence[str]]) -> dict[str, float]:
+def _scores_of_block(
+    name: str, qrels: Mapping[str, Mapping[str, int]], ids: Mapping[str, Sequence[str]]
+) -> dict[str, float]:
     import ir_measures
 
     measure = _parsed(name, name)
@@ -288,7 +285,7 @@ def _scores_of_block(name: str, qrels: Qrels, ids: Mapping[str, Sequence[str]]) 
     if params.pop("judged_only", False):
         ids = {query: list(filter(qrels[query].__contains__, ranking)) for query, ranking in ids.items()}
     gain = _gain if params.pop("dcg", None) == "exp-log2" else int
-    grades = {query: {d: gain(max(grade, 0)) for d, grade in of.items()} for query, of in qrels.items()}
+    grades = {query: {d: gain(grade) for d, grade in of.items()} for query, of in _from_zero(qrels).items()}
     ranks = {query: by_rank(ranking) for query, ranking in ids.items() if ranking}
     try:
         metrics = list(ir_measures.iter_calc([type(measure)(**params)], grades, ranks))
@@ -299,7 +296,7 @@ def _scores_of_block(name: str, qrels: Qrels, ids: Mapping[str, Sequence[str]]) 
 
 
 def _capped_recalls(
-    qrels: Qrels, ids: Mapping[str, Sequence[str]], *, rel: int, ranks: int
+    qrels: Mapping[str, Mapping[str, int]], ids: Mapping[str, Sequence[str]], *, rel: int, ranks: int
 ) -> dict[str, float]:
     """Return recall with at most ``ranks`` relevant documents in the denominator, BEIR's ``recall_cap``."""
     scores = {}
@@ -323,7 +320,8 @@ def _parsed(text: str, name: str):
     try:
         measure = ir_measures.parse_measure(text)
         base = type(measure)(**{k: v for k, v in measure.params.items() if k != "judged_only"})
-        is_computed = any(p.is_available() and p.supports(base) for p in registry.values())
+        # in this order, as ranx compiles for many seconds to find out whether it is available
+        is_computed = any(p.supports(base) and p.is_available() for p in registry.values())
         is_known = measure.params.get("cutoff") != 0
     except (ValueError, NameError, AssertionError, TypeError, KeyError):
         is_known = False

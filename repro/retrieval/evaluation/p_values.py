@@ -1,5 +1,4 @@
-"""Student's t-test for two groups of runs, and Holm's correction, e.g. of [0.01, 0.04, None] to [0.02, 0.04,
-None]."""
+"""Student's t-test, and Holm's correction, e.g. of [0.01, 0.04, None] to [0.02, 0.04, None]."""
 
 import math
 from collections.abc import Sequence
@@ -11,13 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class MeansTest:
-    """Student's t of two independent groups.
-
-    Attributes:
-        statistic: t, positive if the first group's mean is larger.
-        degrees: degrees of freedom.
-        p: the two-sided p-value.
-    """
+    """Student's ``statistic`` t of two independent groups, degrees of freedom, and two-sided ``p``."""
 
     statistic: float
     degrees: int
@@ -36,7 +29,6 @@ def unpaired_t_test(first: Sequence[float], second: Sequence[float]) -> MeansTes
 
 
 def _two_sided(t, degrees: int) -> Any:
-    """Return the probability of an absolute t at least as large, by the incomplete beta function."""
     import mpmath  # scipy is larger than all packages of a comparison of records
 
     return mpmath.betainc(degrees / 2, 0.5, 0, degrees / (degrees + t * t), regularized=True)

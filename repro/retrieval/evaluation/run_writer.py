@@ -1,9 +1,9 @@
 """Writes TREC run files without ties, and reads them back query by query.
 
-Written scores are float32 numbers printed in full. They are the same as double (Python, ranx) and as float32
-(trec_eval, pytrec_eval), and decrease within a query. Ties of the raw scores are broken as by trec_eval, by
-document id descending: a score that is not below its predecessor becomes the next float32 below it. A run may
-have a hundred million lines, which exceed the memory.
+Written scores are float32 numbers printed in full, so that they are the same as double (Python, ranx) and as
+float32 (trec_eval). They decrease within a query. Ties are broken as by trec_eval, by document id descending:
+a score that is not below its predecessor becomes the next float32 below it. E.g. a run with a hundred million
+lines exceeds the memory.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -75,8 +75,7 @@ def complete_metadata(
     measures: list[str],
     environment: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Add topics (``collection``), ``measures`` of ir_measures and the record's ``environment`` to a run's
-    metadata."""
+    """Add topics (``collection``), ``measures`` and the record's ``environment`` to a run's metadata."""
     full_metadata = dict(metadata)
     if collection:
         full_metadata["data"] = {**(full_metadata.get("data") or {}), "test collection": dict(collection)}
@@ -129,15 +128,12 @@ def write_run(
 ) -> dict[str, int]:
     """Write ``run.trec``, ``raw.npy`` and ``run.ir_metadata.yml`` into the directory ``out``.
 
-    Args:
-        run: ``{qid: [(docid, score), …]}``, or an iterable of ``(qid, docids, scores)`` with a sequence and a
-            (K,) array per query. Documents may be in any order. Queries keep their order.
-        tag: last column of every line.
-        method: facts about how the run was made, for the key "method" of ir_metadata 0.1.
+    ``run`` is ``{qid: [(docid, score), …]}``, or an iterable of ``(qid, docids, scores)``. Documents may be
+    in any order. Queries keep their order. ``method`` are facts for the key "method" of ir_metadata 0.1.
 
     Returns counts: ``queries`` with documents, ``lines``, and ``nudged``, the scores that differ from the raw
     ones. ``raw.npy`` contains the raw scores, float32, in the order of the lines. Raises DataError for ids
-    with white space, duplicate documents or queries, and scores that are not finite in float32.
+    with white space, duplicates, and scores that are not finite in float32.
     """
     _check_one_word("tag", tag)
     counts, seen = {"queries": 0, "lines": 0, "nudged": 0}, set()
@@ -169,7 +165,7 @@ def write_run(
 
 
 def _start_raw(file: BinaryIO, scores: int) -> None:
-    """Write numpy's header for this number of float32 scores. It can be overwritten for another number."""
+    """Write numpy's header for this number of float32 scores. Its size does not depend on the number."""
     header = {"descr": "<f4", "fortran_order": False, "shape": (scores,)}
     file.seek(0)
     np.lib.format.write_array_header_1_0(file, header)
@@ -211,7 +207,7 @@ def _query_rankings(run) -> Iterator[Ranking]:
 
 
 def _lower_ties(scores: np.ndarray) -> np.ndarray:
-    """Return scores (K,) in descending order, with each tie moved below its predecessor."""
+    """Return descending scores (K,) with each tie moved below its predecessor."""
     if (scores[1:] < scores[:-1]).all():
         return scores
     untied_scores = scores.copy()
@@ -239,8 +235,8 @@ def rankings(
 ) -> Iterator[tuple[str, list[str], list[float]]]:
     """Yield each query of a written run with its documents, best first, and scores.
 
-    ``begin`` and ``end`` select the queries with a first line in these bytes. Raises DataError if a query's
-    lines are not consecutive, or if its ranks or scores are wrong.
+    ``begin`` and ``end`` select the queries with a first line in these bytes. Raises DataError for scattered
+    lines of a query, and for wrong ranks or scores.
     """
     seen: set[str] = set()
     begin = _start(path, begin)
@@ -285,7 +281,6 @@ def _query(line: Line) -> str:
 
 
 def _lines(path: Path, begin: int, end: int | None) -> Iterator[Line]:
-    """Yield the lines between two line starts, numbered from 1. Raises DataError if they are not text."""
     place = begin
     try:
         with open(path, "rb") as file:
@@ -302,7 +297,6 @@ def _lines(path: Path, begin: int, end: int | None) -> Iterator[Line]:
 
 
 def _start(path: Path, place: int) -> int:
-    """Return the byte offset of the first query that begins at ``place`` or later."""
     if place == 0:
         return 0
     start, previous_query = _line_start(path, min(place, path.stat().st_size)), None
@@ -318,7 +312,6 @@ def _start(path: Path, place: int) -> int:
 
 
 def _line_start(path: Path, place: int) -> int:
-    """Return the start of the line that contains the byte before ``place``."""
     begin, newline = place, -1
     with open(path, "rb") as file:
         while newline < 0 and begin > 0:
@@ -329,7 +322,6 @@ def _line_start(path: Path, place: int) -> int:
 
 
 def _lines_before(path: Path, place: int) -> int:
-    """Count the lines that end before a byte."""
     count = 0
     with open(path, "rb") as file:
         while place > 0 and (block := file.read(min(place, LINE))):

@@ -17,17 +17,7 @@ import numpy as np
 
 from repro.errors import DataError
 from repro.machine.bounded_reading import LONGEST_LINE, csv_table
-from repro.retrieval.evaluation.text_lines import (
-    SCORE_BOUND,
-    columns,
-    first_bytes,
-    many_objects,
-    numbered_lines,
-    open_bytes,
-    open_text,
-    read_json,
-    read_score,
-)
+from repro.retrieval.evaluation import text_lines
 
 TREC, MS_MARCO = "TREC", "MS MARCO"
 COLUMNS = ("qid", "Q0", "docid", "rank", "score", "tag")
@@ -45,9 +35,7 @@ class RunFile:
 
     Attributes:
         rankings: query -> (document, score), best document first. An MS MARCO rank becomes a negative score.
-        form: the file's format, e.g. ``"TREC"``.
-        tag: the tag of the first line, or None in a format without tags.
-        tags: all distinct tags.
+        tag, tags: the tag of the first line, or None in a format without tags, and all distinct tags.
         contradicted: queries with a higher score at a worse rank -> whether the order is fully reversed.
     """
 
@@ -72,12 +60,8 @@ class RunFile:
 
 
 class Ranking(Sequence[tuple[str, float]]):
-    """The (document, score) pairs of one query, best first, created on access.
-
-    Args:
-        documents: K ids, a pyarrow array.
-        scores: (K,) float64.
-    """
+    """The (document, score) pairs of one query, best first, created on access from a pyarrow array and an
+    array."""
 
     __slots__ = ("_documents", "_scores")
 
@@ -117,16 +101,15 @@ def read_run(path: Path) -> Run:
 def read_run_file(path: Path, *, strict: bool = True) -> RunFile:
     """Read a run in TREC or MS MARCO format, plain or gzipped. The first line decides the format.
 
-    Unless ``strict``, also read ``{qid: {docid: score}}`` in JSON, as written by ranx and BEIR, and ranx's
-    Parquet, and refuse a run without documents. The order is trec_eval's: score in float32 descending, then
-    document id descending. Ranks of a TREC run must be whole numbers but do not affect the order. Tags may
-    differ. An ir_metadata header (lines that begin with ``#``) may precede the first line. Raises DataError
-    ``file:line: reason`` at the first malformed or truncated line.
+    Unless ``strict``, also read ``{qid: {docid: score}}`` in JSON and ranx's Parquet, and refuse a run
+    without documents. The order is trec_eval's: score in float32 descending, then document id descending.
+    Ranks of a TREC run do not affect it. An ir_metadata header (lines that begin with ``#``) may precede the
+    first line. Raises DataError ``file:line: reason`` at the first malformed or truncated line.
     """
-    start = b"" if strict else first_bytes(path)
-    with many_objects():
+    start = b"" if strict else text_lines.first_bytes(path)
+    with text_lines.many_objects():
         if start.startswith(b"{"):
-            run = run_of_scores(read_json(path, "score", _number), "JSON")
+            run = run_of_scores(text_lines.read_json(path, "score", _number), "JSON")
         elif start.startswith(b"PAR1"):
             run = run_of_scores(_table(path), "Parquet")
         else:
@@ -136,39 +119,26 @@ def read_run_file(path: Path, *, strict: bool = True) -> RunFile:
     return run
 
 
-class _UnusualFileError(ValueError):
-    """A file that must be read line by line."""
-
-
 def read_fast(path: Path) -> RunFile | None:
     """Read a run with a CSV parser. Returns None for an unusual file."""
     try:
-        with open_text(path) as file:
+        with text_lines.open_text(path) as file:
             first_line = file.readline(LONGEST_LINE)
         form = MS_MARCO if "\t" in first_line else TREC
         run = RunFile({}, form, first_line.split(" ")[-1].strip() if form == TREC else None)
-        with open_bytes(path) as packed:
+        with text_lines.open_bytes(path) as packed:
             for query, parts in groupby(_stretches(packed, form, run.tags), key=itemgetter(0)):
                 if query in run.rankings:
                     return None  # a query in several places
-                documents, scores, ranks = _joined(list(_distinct(parts)))
+                documents, scores, ranks = _joined([part[1:] for part in parts])
                 if form == TREC:
                     run.note_ranks(query, ranks, scores)
                 elif len(np.unique(ranks)) != len(ranks):
                     return None
                 run.rankings[query] = _ranking(documents, scores)
-    except (OSError, EOFError, zlib.error, ValueError):  # pyarrow's errors are among these
+    except (OSError, EOFError, zlib.error, ValueError):  # also pyarrow's, and those of an unusual file
         return None
     return run if run.rankings else None
-
-
-def _distinct(parts: Iterable[tuple]) -> Iterator[tuple]:
-    """Yield (documents, scores, ranks) of each part of a query. Raises _UnusualFileError at the first
-    repeated document."""
-    for place, (_, documents, *numbers) in enumerate(parts):
-        if place and len(documents.unique()) != len(documents):
-            raise _UnusualFileError("a document twice")
-        yield documents, *numbers
 
 
 def trec_order(documents: Sequence[str], scores: np.ndarray) -> list[int]:
@@ -179,7 +149,6 @@ def trec_order(documents: Sequence[str], scores: np.ndarray) -> list[int]:
 
 
 def _joined(parts: list[tuple]) -> tuple:
-    """Return the columns of a query from one or several blocks."""
     import pyarrow as pa
 
     if len(parts) == 1:
@@ -192,7 +161,7 @@ def _ranking(documents, scores: np.ndarray) -> Ranking:
     import pyarrow as pa
 
     if len(documents.unique()) != len(documents):
-        raise _UnusualFileError("a document twice")
+        raise ValueError("a document twice")
     narrow_scores = scores.astype(np.float32)
     if not (narrow_scores[1:] < narrow_scores[:-1]).all():
         order = np.array(trec_order(documents.to_pylist(), scores))
@@ -201,10 +170,6 @@ def _ranking(documents, scores: np.ndarray) -> Ranking:
 
 
 def _stretches(file: BufferedIOBase, form: str, tags: dict[str, None]) -> Iterator[tuple]:
-    """Yield query, documents (pyarrow array), scores and ranks (numpy) of consecutive lines in a block.
-
-    Adds distinct tags to ``tags``.
-    """
     for block in _blocks(file, _SEPARATORS[form].encode()):
         queries, documents, scores, ranks, block_tags = _columns(block, form)
         tags |= dict.fromkeys(block_tags)
@@ -219,10 +184,10 @@ def _blocks(file: BufferedIOBase, separator: bytes) -> Iterator[bytes]:
     remainder = last_line = b""
     while data := file.read(BLOCK):
         if data.translate(None, _PLAIN + separator):
-            raise _UnusualFileError("white space, control characters or letters beyond ASCII")
+            raise ValueError("white space, control characters or letters beyond ASCII")
         lines, end, remainder = (remainder + data).rpartition(b"\n")
         if len(remainder) >= LONGEST_LINE:
-            raise _UnusualFileError("a line without an end")
+            raise ValueError("a line without an end")
         if end:
             last_line = lines[lines.rfind(b"\n") + 1 :]
             yield lines + end
@@ -233,7 +198,7 @@ def _blocks(file: BufferedIOBase, separator: bytes) -> Iterator[bytes]:
         else:
             is_unusual = fields[0] != before[0] or int(fields[-1]) != int(before[-1]) + 1
         if is_unusual:
-            raise _UnusualFileError("a last line that may be cut off")
+            raise ValueError("a last line that may be cut off")
         yield remainder
 
 
@@ -243,10 +208,7 @@ def is_cut_off(tag: AnyStr, tag_before: AnyStr | None) -> bool:
 
 
 def _columns(data: bytes, form: str) -> Iterable:
-    """Return queries (dictionary array), documents (array), scores, ranks and distinct tags.
-
-    Raises for a bad value.
-    """
+    """Return queries (dictionary array), documents (array), scores, ranks and distinct tags."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -254,12 +216,14 @@ def _columns(data: bytes, form: str) -> Iterable:
     types = {name: pa.float64() if name == "score" else pa.string() for name in names}
     table = csv_table(data, types, _SEPARATORS[form])
     if not pc.all(pc.ascii_is_decimal(table["rank"])).as_py():
-        raise _UnusualFileError("a rank")
+        raise ValueError("a rank")
     ranks = table["rank"].cast(pa.float64()).to_numpy()
-    scores, bound = (table["score"].to_numpy(), SCORE_BOUND) if form == TREC else (-ranks, LARGEST_RANK + 1)
+    scores, bound = -ranks, float(LARGEST_RANK + 1)
+    if form == TREC:
+        scores, bound = table["score"].to_numpy(), text_lines.SCORE_BOUND
     is_filled = not any(pc.any(pc.equal(table[name], "")).as_py() for name in names if name != "score")
     if not (is_filled and (np.abs(scores) < bound).all()):  # nan is not
-        raise _UnusualFileError("a score or an empty column")
+        raise ValueError("a score or an empty column")
     queries, documents = table["qid"].combine_chunks(), table["docid"].combine_chunks()
     tags = pc.unique(table["tag"]).to_pylist() if form == TREC else []
     return queries.dictionary_encode(), documents, scores, ranks, tags
@@ -282,7 +246,7 @@ def ranked(pairs: list[tuple[str, float]]) -> list[tuple[str, float]]:
 def read_lines(path: Path) -> RunFile:
     """Read a run line by line, as ``read_run_file`` does."""
     lines = _Lines()
-    for number, line in numbered_lines(path):
+    for number, line in text_lines.numbered_lines(path):
         if lines.form or not line.startswith("#"):
             lines.add(line, f"{path}:{number}")
     return lines.run()
@@ -302,7 +266,7 @@ class _Lines:
 
     def add(self, line: str, place: str) -> None:
         """Add a line. Raises DataError, beginning with the place, for a malformed line."""
-        fields, is_last = columns(line, place), not line.endswith("\n")
+        fields, is_last = text_lines.columns(line, place), not line.endswith("\n")
         form = _form(line, fields)
         if form is None or self.form not in ("", form):
             reason = AGAIN if is_last and self.form else _EXPECTED[self.form]
@@ -316,7 +280,6 @@ class _Lines:
         ranking[self.documents.setdefault(document, document)] = score
 
     def run(self) -> RunFile:
-        """Return the ranked content."""
         run = RunFile({}, self.form, next(iter(self.tags), None), tags=self.tags)
         for query, ranking in self.scores.items():
             if self.form == TREC:
@@ -333,10 +296,9 @@ class _Lines:
         self.last_tag = tag
         self.tags[tag] = None
         self.ranks.setdefault(query, []).append(float(rank))
-        return query, document, read_score(score, place)
+        return query, document, text_lines.read_score(score, place)
 
     def _ms_marco_line(self, fields: list[str], place: str, *, is_last: bool) -> tuple[str, str, float]:
-        """Return query, document and negative rank."""
         query, document, text = fields
         if not (text.isdecimal() and len(text) < 9 and int(text) <= LARGEST_RANK):
             reason = f"is not a whole number up to {LARGEST_RANK} ({_EXPECTED[MS_MARCO]})"
@@ -367,7 +329,6 @@ def run_of_scores(scores: Mapping[str, Mapping[str, Any]], form: str) -> RunFile
 
 
 def _table(path: Path) -> dict[str, dict[str, float]]:
-    """Return query -> document -> score of ranx's Parquet."""
     from pyarrow import ArrowException, parquet
 
     try:
@@ -387,4 +348,4 @@ def _table(path: Path) -> dict[str, dict[str, float]]:
 
 def _number(value: object, place: str) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return read_score(repr(value) if is_number else str(value), place)
+    return text_lines.read_score(repr(value) if is_number else str(value), place)

@@ -1,7 +1,7 @@
-"""Paired tests between systems, on scores of queries: ranx's Student's t, and ``pairwise_tests``.
+"""Paired tests between systems, on scores of queries: Student's t, and ``pairwise_tests``.
 
-ranx's own ``compare`` takes runs and gives equal results (a test compares both), but breaks ties in no fixed
-order, keys its report by names of runs, and compiles for half a minute in every process.
+ranx's own ``compare`` gives equal results (a test compares both), but e.g. breaks ties in no fixed order and
+compiles for half a minute in every process.
 """
 
 import hashlib
@@ -25,17 +25,14 @@ _ROUNDING = 1e-12  # of the largest possible sum, within which sums count as equ
 def pairwise_tests(scores: np.ndarray, queries: Sequence[str], measure: str) -> dict:
     """Test every system against every other: permutation p, effect size, bootstrap interval, Holm.
 
-    Args:
-        scores: (S, Q), a row per system, a column per query.
-        queries: the Q ids. They and the measure seed the random draws, so equal inputs give equal values in
-            every process, e.g. under other names.
+    ``scores`` are (S, Q), a row per system. The Q ids of ``queries`` and the measure seed the random draws.
 
     Returns matrices (S lists of S values, None on the diagonal), [i][j] being i minus j: ``difference`` of
-    the means, ``effect_size``, the difference over the differences' standard deviation (None without
-    variance), ``interval``, the 95 % percentile bootstrap of the difference, ``permutation_p``, two-sided,
-    from ``resamples`` draws as (b + 1) / (B + 1), or from all sign flips if there are no more than that
-    (``exact``), and ``holm_p``, corrected among all systems compared with i. With fewer than two queries p,
-    effect size and interval are None. Raises DataError for a score that is not finite.
+    the means, ``effect_size``, the difference over the differences' standard deviation, ``interval``, the 95
+    % percentile bootstrap of the difference, ``permutation_p``, two-sided, from ``resamples`` draws as (b +
+    1) / (B + 1), or ``exact`` from all sign flips if there are no more than that, and ``holm_p``, corrected
+    among all systems compared with i. Undefined values are None. Raises DataError for a score that is not
+    finite.
     """
     scores = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(scores).all():
@@ -130,13 +127,11 @@ def bootstrap_interval(scores: np.ndarray, *, resamples: int, seed: int) -> tupl
 
 
 def _differences(values: np.ndarray) -> np.ndarray:
-    """Return the differences of all pairs of values, (…, S) to (…, S, S)."""
     return values[..., :, None] - values[..., None, :]
 
 
 def _spread(scores: np.ndarray) -> np.ndarray:
-    """Return the standard deviations, (S, S), of the differences between rows of scores, (S, Q), with Q - 1
-    in the denominator. 0 without variance."""
+    """Return the standard deviations, (S, S), of the differences between rows of scores, (S, Q), or 0."""
     count, size = scores.shape
     spread = np.zeros((count, count))
     for i in range(count if size > 1 else 0):
@@ -160,18 +155,14 @@ def compare(
 ) -> dict:
     """Compare every pair of runs on every measure by a two-sided paired t-test over the judged queries.
 
-    Args:
-        runs: rankings as returned by ``read_run``, or functions that read one (then one is held at a time).
-        names: a name for each run. Runs with equal names are still two systems.
-        max_p: level recorded in the result. ``p <= max_p`` is significant.
+    ``runs`` are rankings as returned by ``read_run``, or functions that read one (then one is held at a
+    time). Runs with equal names are still two systems.
 
-    Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", "wins", "ties",
-    "losses", "identical", …}}}``, with the values of ``pairwise_tests`` and ``holm_student_p``, the
-    correction of ``p`` among all systems compared with i. ``p[i][j]`` and the numbers of queries on which i
-    is above, equal to or below j are None on the diagonal. Two runs with equal scores on every query have p
-    1.0, and the pair ``[i, j]`` (i < j) is listed under ``identical``. Any other p that is undefined (one
-    query, or a difference that is the same on all queries) is None. Judged queries absent from a run score 0.
-    Raises UsageError for an unknown measure or if names and runs differ in number.
+    Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", …}}}``, with the
+    values of ``pairwise_tests``. ``p[i][j]``, ``holm_student_p`` (corrected among all systems compared with
+    i) and the numbers of queries that i ``wins``, ``ties`` or ``losses`` are None on the diagonal. Two
+    runs with equal scores have p 1.0 and are listed under ``identical``. Any other undefined p is None.
+    Raises UsageError for an unknown measure or another number of names.
     """
     if len(runs) != len(names):
         raise UsageError(f"{len(runs)} runs were given {len(names)} names")
@@ -191,10 +182,7 @@ def compare_scores(
     *,
     max_p: float = 0.05,
 ) -> dict:
-    """Compare systems as :func:`compare` does, from their scores.
-
-    Raises UsageError if names and systems differ in number, DataError for nan.
-    """
+    """Compare systems as ``compare`` does, from their scores. Raises DataError for nan."""
     if len(scores) != len(names):
         raise UsageError(f"{len(scores)} systems were given {len(names)} names")
     tables_by_measure = {}
@@ -207,7 +195,6 @@ def compare_scores(
 
 
 def _means_and_t_tests(scores: np.ndarray, names: Sequence[str]) -> dict:
-    """Return means, t-tests and counts of queries of every two systems from their scores (S, Q)."""
     from ranx.statistical_tests import paired_student_t_test
 
     count, spread = len(scores), _spread(scores)

@@ -50,7 +50,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def first_bytes(path: Path) -> bytes:
-    """Return the first bytes after white space, decompressed. Returns b"" for a damaged file.
+    """Return the first bytes after white space, decompressed, or b"" for a damaged file.
 
     Raises DataError if the path is not a file.
     """
@@ -109,8 +109,7 @@ def open_bytes(path: Path) -> BufferedReader | gzip.GzipFile:
 
 
 def read_score(text: str, where: str) -> float:
-    """Return the score in a column of a TREC run. Raises DataError for another text, and for nan, inf, 1e39
-    or 1_0."""
+    """Return the score in a TREC run's column. Raises DataError for others, e.g. nan, inf, 1e39 or 1_0."""
     try:
         score = float(text)
     except ValueError:

@@ -1,10 +1,11 @@
-"""Batches of texts for an encoder, e.g. at most 4,096 tokens on a CPU: sorted by length, prepared ahead."""
+"""Batches of texts for an encoder, sorted by length, e.g. at most 4,096 tokens on a CPU."""
 
 import contextlib
 import gc
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import islice
 from typing import Generic, TypeVar
 
@@ -16,6 +17,7 @@ from repro.errors import StageError
 from repro.retrieval.nn.precision import Tensors, device
 from repro.retrieval.nn.tokens import TokenRows
 
+T = TypeVar("T")
 Output = TypeVar("Output", Tensor, Tensors)
 # of RuntimeErrors by torch's allocator on a CPU, CUDA's calls and its libraries
 WORDS = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED")
@@ -26,9 +28,17 @@ def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(words in str(error) for words in WORDS)
 
 
-def first_line(error: BaseException) -> str:
-    """Return the first sentence of an error, without the advice after it."""
-    return str(error).strip().partition("\n")[0].partition(" GPU ")[0]
+def attempted(work: Callable[[], T]) -> tuple[T | None, str]:
+    """Return ``work()`` and "", or None and the first sentence of the error if memory ran out.
+
+    Then the error is gone, and with it the tensors of its traceback.
+    """
+    try:
+        return work(), ""
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        return None, str(error).strip().partition("\n")[0].partition(" GPU ")[0]
 
 
 def release_memory() -> None:
@@ -39,11 +49,9 @@ def release_memory() -> None:
 
 
 class HalvingEncoder(Generic[Output]):
-    """Encodes batches. After the first batch that does not fit into memory, it encodes half as many tokens at
-    once.
+    """Encodes batches, and after a batch that does not fit into memory only half as many tokens at once.
 
-    ``encode`` maps model inputs, (n, l) each, to (n, …), or to several such arrays by name. ``tokens`` are
-    those encoded at once, with padding, or None while every batch fits.
+    ``encode`` maps model inputs, (n, l) each, to (n, …), or to several such arrays by name.
     """
 
     def __init__(self, encode: Callable[[Tensors], Output]):
@@ -51,7 +59,8 @@ class HalvingEncoder(Generic[Output]):
         self.tokens: int | None = None
 
     def __call__(self, inputs: Tensors) -> Output:
-        """Encode ``inputs``, (N, L), in as few pieces as fit. Raises StageError if a single text does not."""
+        """Encode ``inputs``, (N, L), in as few pieces as fit. Raises StageError if a single text does not
+        fit."""
         count, length = inputs["attention_mask"].shape
         parts: list[Output] = []
         first = 0
@@ -60,10 +69,16 @@ class HalvingEncoder(Generic[Output]):
             if self.tokens is not None:
                 size = min(size, max(1, self.tokens // length))
             piece = {name: rows[first : first + size] for name, rows in inputs.items()}
-            part = self._attempt(piece, size, length)
+            part, problem = attempted(partial(self.encode, piece))
             if part is not None:
                 parts.append(part)
                 first += size
+                continue
+            release_memory()
+            if size == 1:
+                fault = f"memory does not suffice for one text of {length} tokens ({problem})"
+                raise StageError(f"{fault}. Run it where more memory is free")
+            self.tokens = (size + 1) // 2 * length
         if len(parts) == 1:
             return parts[0]
         if isinstance(parts[0], Tensor):
@@ -71,27 +86,11 @@ class HalvingEncoder(Generic[Output]):
         return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
 
     def facts(self) -> dict[str, int]:
-        """Return {"tokens_at_once": the number of tokens that fits}, or {} if every batch fits."""
         return {} if self.tokens is None else {"tokens_at_once": self.tokens}
-
-    def _attempt(self, inputs: Tensors, size: int, length: int) -> Output | None:
-        try:
-            return self.encode(inputs)
-        except RuntimeError as error:
-            if not is_out_of_memory(error):
-                raise
-            words = first_line(error)
-        # outside of the handler, as the traceback refers to computed tensors
-        release_memory()
-        if size == 1:
-            problem = f"memory does not suffice for one text of {length} tokens ({words})"
-            raise StageError(f"{problem}. Run it where more memory is free")
-        self.tokens = (size + 1) // 2 * length
-        return None
 
 
 def side_inputs(batch: Tensors, prefix: str) -> Tensors:
-    """Return the model inputs with this prefix, e.g. ``query_``, under their names without the prefix."""
+    """Return the model inputs with this prefix, e.g. ``query_``, without it."""
     return {name.removeprefix(prefix): rows for name, rows in batch.items() if name.startswith(prefix)}
 
 
@@ -100,13 +99,13 @@ TOKENS = {"cpu": 32 * 128, "cuda": 512 * 128}  # of a batch, with padding
 
 
 def tokenised_together(texts: Sequence[Sequence[str]]) -> Iterator[list[int]]:
-    """Return groups of ``TOGETHER`` rows of (title, text), sorted by characters, the longest first."""
+    """Return groups of ``TOGETHER`` rows of (title, text), the longest in characters first."""
     by_length = sorted(range(len(texts)), key=lambda row: sum(map(len, texts[row])), reverse=True)
     return (by_length[start : start + TOGETHER] for start in range(0, len(by_length), TOGETHER))
 
 
 def token_batches(rows: TokenRows) -> Iterator[tuple[list[int], Tensors]]:
-    """Yield batches by length, the longest first: the indices of the texts and their model inputs, (n, l)."""
+    """Yield batches, the longest texts first: the indices of the texts and their model inputs, (n, l)."""
     order, start = np.argsort(-rows.lengths, kind="stable"), 0
     while start < len(order):
         longest = max(1, int(rows.lengths[order[start]]))
@@ -115,21 +114,18 @@ def token_batches(rows: TokenRows) -> Iterator[tuple[list[int], Tensors]]:
         start += len(places)
 
 
-Item = TypeVar("Item")
-
-
 @contextlib.contextmanager
-def in_background(items: Iterable[Item], *, ahead: int) -> Iterator[Iterator[Item]]:
+def in_background(items: Iterable[T], *, ahead: int) -> Iterator[Iterator[T]]:
     """Yield the items in order, prepared by a thread up to ``ahead`` of the caller.
 
-    Exceptions of ``items`` are raised at their position. The thread ends with the context.
+    Exceptions of ``items`` are raised at their position.
     """
     iterator = iter(items)
 
-    def next_items() -> list[Item]:
+    def next_items() -> list[T]:
         return list(islice(iterator, 1))
 
-    def results() -> Iterator[Item]:
+    def results() -> Iterator[T]:
         while items := futures.popleft().result():
             futures.append(thread.submit(next_items))
             yield from items

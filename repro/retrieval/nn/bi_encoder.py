@@ -10,16 +10,8 @@ import torch
 from torch import Tensor
 
 from repro.errors import UsageError, check_known
+from repro.retrieval.nn import contrastive
 from repro.retrieval.nn.checkpoint import TextModel, Tokenizer, load_encoder, save_model
-from repro.retrieval.nn.contrastive import (
-    NEGATIVES,
-    check_similarity,
-    contrastive,
-    divergence,
-    four_block_contrastive,
-    in_batch_contrastive,
-    own_scores,
-)
 from repro.retrieval.nn.encoder import PROJECTORS, Encoder, Projector, check_pooling, pooled, saved_projector
 from repro.retrieval.nn.objectives import RankedTextsLoss, teacher_scores
 from repro.retrieval.nn.precision import Tensors
@@ -31,17 +23,11 @@ class BiEncoderContrastive(RankedTextsLoss):
     """Contrastive loss of each query's positive, with one encoder for queries and passages.
 
     Args:
-        model: a transformers encoder without heads.
         temperature, similarity, negatives: arguments of ``contrastive``.
-        projector: ``none``, ``linear`` or ``nonlinear``. It is trained and saved, so that texts are encoded
-            with it. If the starting model encodes with one of the same architecture, that one is trained
-            further.
-        projector_start: how a projector starts in all other cases. ``pre-trained`` uses the one saved with
-            the starting model if the architecture matches. ``new`` makes a new one, as does ``pre-trained``
-            without a match.
-        pooling: ``cls`` or ``mean``.
-        query_length, passage_length, separator: arguments of ``ranked_texts``.
-        start: directory of the starting model, read only for its projector.
+        projector: ``none``, ``linear`` or ``nonlinear``, trained and saved with the encoder. One of the same
+            architecture that the starting model encodes with is trained further.
+        projector_start: any other projector starts ``new``, or if possible with the ``pre-trained`` weights
+            in the starting model's directory, ``start``.
     """
 
     encoder: Encoder
@@ -75,14 +61,13 @@ class BiEncoderContrastive(RankedTextsLoss):
             head = saved
         self.encoder = Encoder(model, pooling=pooling, projector=head)
         self.tokenizer = tokenizer
-        self.temperature, self.similarity = temperature, check_similarity(similarity)
-        check_known("treatment of negatives", negatives, valid=NEGATIVES)
+        self.temperature, self.similarity = temperature, contrastive.check_similarity(similarity)
+        check_known("treatment of negatives", negatives, valid=contrastive.NEGATIVES)
         self.negatives = negatives
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Return the loss ``contrastive``."""
-        loss = contrastive(
+        loss = contrastive.contrastive(
             represented["queries"],
             represented["passages"],
             negatives=self.negatives,
@@ -92,7 +77,6 @@ class BiEncoderContrastive(RankedTextsLoss):
         return {"contrastive": loss}
 
     def save(self, folder: Path) -> None:
-        """Save the encoder, its tokenizer and, if any, its projector."""
         save_model(self.encoder.model, self.tokenizer, folder)
         if self.encoder.projector is not None:
             self.encoder.projector.save(folder, encodes=True)
@@ -102,15 +86,12 @@ class CosineBiEncoder(RankedTextsLoss):
     """Contrastive loss of a query's positive within the batch of all processes, by cosine over a temperature.
 
     Args:
-        temperature: tau.
-        temperature_warmup: whether 1/tau grows from 1 to its value over the ``warmup_steps`` of the learning
-            rate (reading ``nq-temperature-warmup``).
-        terms: denominator, a key of ``contrasts``: ``four-blocks``, or similarities to the ``query`` only
-            (reading ``contrastive-terms``).
-        shares: parts of a batch that do not share negatives. 1, or the number of devices in a training
-            without negatives across devices (reading ``cross-device-negatives``).
-        weight: the factor of the loss. For a training over R processes that does not multiply its loss by R
-            it is 1/R (reading ``nq-loss-scale``).
+        temperature_warmup: 1/tau grows from 1 to its value over ``warmup_steps`` (reading
+            ``nq-temperature-warmup``).
+        terms: a key of ``contrasts``, the similarities in the denominator (reading ``contrastive-terms``).
+        shares: parts of a batch without common negatives, e.g. one per device (reading
+            ``cross-device-negatives``).
+        weight: the factor of the loss, e.g. 1/R for R processes (reading ``nq-loss-scale``).
     """
 
     model: TextModel
@@ -119,8 +100,8 @@ class CosineBiEncoder(RankedTextsLoss):
     version = 1
     load = staticmethod(load_encoder)
     contrasts: ClassVar[Mapping[str, Callable[..., Tensor]]] = {
-        "four-blocks": four_block_contrastive,
-        "query": partial(in_batch_contrastive, similarity="cosine"),
+        "four-blocks": contrastive.four_block_contrastive,
+        "query": partial(contrastive.in_batch_contrastive, similarity="cosine"),
     }
 
     def __init__(
@@ -151,7 +132,6 @@ class CosineBiEncoder(RankedTextsLoss):
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Return the loss ``contrastive``, and count a step."""
         losses = {"contrastive": self.contrastive(represented["queries"], represented["passages"])}
         self.count_step()
         return losses
@@ -177,7 +157,6 @@ class CosineBiEncoder(RankedTextsLoss):
         return 1 / (share / temperature).clamp(min=1.0)
 
     def count_step(self) -> None:
-        """Count a step in training mode."""
         if self.training:
             self.steps += 1
 
@@ -187,23 +166,17 @@ class CosineBiEncoder(RankedTextsLoss):
         return pooled(hidden, inputs["attention_mask"], pooling=self.pooling)
 
     def save(self, folder: Path) -> None:
-        """Save the encoder and its tokenizer."""
         save_model(self.model, self.tokenizer, folder)
 
 
 class DistilledBiEncoder(CosineBiEncoder):
-    """L = L_kl + ``weight`` L_cont, from a re-ranker's distribution over a query's own passages and from
-    labels (Wang et al. 2023, Eq. 5).
+    """L = L_kl + ``weight`` L_cont, from a re-ranker's scores and from labels (Wang et al. 2023, Eq. 5).
 
         L_kl = 1/Q sum_i KL( softmax(theta_i / T) || softmax(cos_i / tau_s) )
 
-    theta_i are the re-ranker's logits and cos_i the cosines of a query's P passages. L_cont is the loss of
-    ``CosineBiEncoder``, with its arguments.
-
-    Args:
-        teacher_temperature: T (reading ``teacher-scores``).
-        student_temperature: tau_s, warmed up if tau is.
-        weight: alpha (readings ``distillation-weight``, ``nq-distillation``, ``nq-loss-scale``).
+    theta_i are the re-ranker's logits and cos_i the cosines of a query's P passages. T is
+    ``teacher_temperature`` (reading ``teacher-scores``), and tau_s is warmed up if tau is. L_cont is the loss
+    of ``CosineBiEncoder`` (readings ``distillation-weight``, ``nq-distillation``, ``nq-loss-scale``).
     """
 
     name = "distillation"
@@ -244,19 +217,17 @@ class DistilledBiEncoder(CosineBiEncoder):
         self.teacher_temperature, self.student_temperature = teacher_temperature, student_temperature
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Return the arrays of ``ranked_texts``, and ``teacher_scores`` as ``teacher``."""
         return super().collate(examples) | {"teacher": teacher_scores(examples)}
 
     def represent(self, batch: Tensors) -> Tensors:
-        """Return the vectors of ``CosineBiEncoder.represent``, and ``teacher``."""
         return super().represent(batch) | {"teacher": batch["teacher"]}
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Return the losses ``divergence`` and, unless its weight is 0, ``contrastive``. Counts a step."""
+        """Return the losses ``divergence`` and, unless its weight is 0, ``contrastive``."""
         queries, passages, teacher = (represented[name] for name in ("queries", "passages", "teacher"))
-        cosines = own_scores(queries, passages, similarity="cosine")  # (Q, P)
+        cosines = contrastive.own_scores(queries, passages, similarity="cosine")  # (Q, P)
         losses = {
-            "divergence": divergence(
+            "divergence": contrastive.divergence(
                 teacher / self.teacher_temperature, cosines / self.warmed(self.student_temperature)
             )
         }

@@ -1,13 +1,13 @@
 """Model directories, read and written with transformers, quietly and without a network.
 
-``MaskedModel`` and its parts are types for transformers' models, e.g. BertForMaskedLM. They are never
-instantiated.
+The classes are types for transformers' models, e.g. ``MaskedModel`` for BertForMaskedLM.
 """
 
 from __future__ import annotations
 
 import contextlib
 import copy
+import logging
 import re
 from collections.abc import Sequence
 from itertools import filterfalse
@@ -34,7 +34,7 @@ Tokenizer: TypeAlias = "PreTrainedTokenizerFast"
 
 
 def load_tokenizer(folder: Path):
-    """Return the fast tokenizer of a directory, set to pad at the right. Raises DataError."""
+    """Return a directory's fast tokenizer, which pads at the right. Raises DataError."""
     from transformers import AutoTokenizer
 
     tokenizer = load(AutoTokenizer, folder)
@@ -43,7 +43,7 @@ def load_tokenizer(folder: Path):
 
 
 def load_masked_lm(folder: Path):
-    """Return a model with its masked-language head in float32. Raises DataError.
+    """Return a masked language model in float32. Raises DataError.
 
     A missing head is drawn from torch's global generator.
     """
@@ -63,8 +63,7 @@ def load_encoder(folder: Path):
 
 
 def check_fits(model, tokenizer, length: int) -> None:
-    """Raise UsageError if the model has fewer than ``length`` positions, DataError if the tokenizer does not
-    match it."""
+    """Raise UsageError for more tokens than positions, DataError for a tokenizer that does not match."""
     count = positions(model)
     if count is not None and length > count:
         raise UsageError(f"a length of {length} tokens is more than the model's {count} positions")
@@ -75,7 +74,7 @@ def check_fits(model, tokenizer, length: int) -> None:
 
 
 def positions(model) -> int | None:
-    """Return the maximum number of tokens of a text, or None if the model has no limit."""
+    """Return the maximum number of tokens of a text, or None without a limit."""
     table = _position_table(model)
     if table is None:
         return getattr(model.config, "max_position_embeddings", None)
@@ -89,7 +88,7 @@ def _position_table(model):
 
 
 def check_missing(model, report: dict, *, has_pooler: bool = False) -> None:
-    """Raise ValueError for a missing weight, because it would be random. An unused pooler may be missing."""
+    """Raise ValueError for a missing weight, which would be random, except one of an unused pooler."""
     lost = sorted(key for key in report["missing_keys"] if has_pooler or not key.startswith("pooler"))
     if lost:
         name = type(model).__name__
@@ -97,7 +96,7 @@ def check_missing(model, report: dict, *, has_pooler: bool = False) -> None:
 
 
 def check_heads(report: dict) -> None:
-    """Raise ValueError for weights that would be dropped although retrieval may need them."""
+    """Raise ValueError for a dropped weight that retrieval may need."""
     if others := sorted(filterfalse(HEADS.search, report["unexpected_keys"])):
         raise ValueError(f"its weight {others[0]} belongs to a head that is not known here")
 
@@ -129,8 +128,7 @@ def _check_padding(table, places, tokenizer) -> None:
 
 
 def save_model(model, tokenizer, folder: Path) -> None:
-    """Write config.json, model.safetensors and the tokenizer's files, without custom code and without the
-    tokenizer's current truncation."""
+    """Write a model directory, without custom code and without the tokenizer's current truncation."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = copy.deepcopy(tokenizer)
     tokenizer.backend_tokenizer.no_truncation()
@@ -143,7 +141,7 @@ def save_model(model, tokenizer, folder: Path) -> None:
 
 
 def load(kind: Any, folder: Path, **options) -> Any:
-    """Read a directory as transformers' ``kind``. Raises DataError if it is not one."""
+    """Read a directory as transformers' ``kind``. Raises DataError."""
     try:
         return pretrained(kind, folder, **options)
     except (OSError, ValueError, KeyError) as error:
@@ -152,10 +150,7 @@ def load(kind: Any, folder: Path, **options) -> Any:
 
 
 def pretrained(kind: Any, folder: Path, **options) -> Any:
-    """Read a directory as transformers' ``kind``, quietly, offline and without its own code.
-
-    Raises the library's errors.
-    """
+    """Read a directory as transformers' ``kind``, quietly and offline. Raises the library's errors."""
     if (folder / "adapter_config.json").exists():  # ignored without peft
         raise ValueError("it has an adapter, adapter_config.json, which is not known here")
     check_self_contained(folder)
@@ -164,7 +159,7 @@ def pretrained(kind: Any, folder: Path, **options) -> Any:
 
 
 def check_self_contained(folder: Path) -> None:
-    """Raise ValueError if a config refers to code that would be fetched from the hub and run."""
+    """Raise ValueError if a config refers to code of the hub, which would be run."""
     if not (folder / "config.json").exists():
         return
     config = read_json_file(folder / "config.json")
@@ -174,7 +169,7 @@ def check_self_contained(folder: Path) -> None:
 
 
 def reason(error: Exception) -> str:
-    """Return the reason why the library could not read a directory, without a full stop."""
+    """Return why the library could not read a directory, without a full stop."""
     if "trust_remote_code" in str(error):
         return "it needs code that comes with it, which is never run here"
     if "ignore_mismatched_sizes" in str(error):
@@ -194,7 +189,7 @@ _ABSENT = re.compile(
 
 
 def remedy(folder: Path, problem: str) -> str:
-    """Return the next step for an unusable directory. All files are requested only if one is missing."""
+    """Return the next step for an unusable directory, which is to add files if one is missing."""
     has_weights = any(path.suffix in (".safetensors", ".bin") for path in folder.rglob("*"))
     is_whole = has_weights and any(folder.rglob("config.json")) and not _ABSENT.search(problem)
     return "correct its files or its settings" if is_whole else FILES
@@ -202,29 +197,29 @@ def remedy(folder: Path, problem: str) -> str:
 
 @contextlib.contextmanager
 def quiet():
-    """Suppress transformers' loading reports (dropping a head is intended) and progress bars."""
-    from transformers.utils import logging
+    """Suppress progress bars and the loading reports of transformers and sentence-transformers."""
+    from transformers.utils import logging as library
 
-    level = logging.get_verbosity()
-    bars = logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    loggers = [logging.getLogger(name) for name in ("transformers", "sentence_transformers")]
+    levels, bars = [logger.level for logger in loggers], library.is_progress_bar_enabled()
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    library.disable_progress_bar()
     try:
         yield
     finally:
-        logging.set_verbosity(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
         if bars:
-            logging.enable_progress_bar()
+            library.enable_progress_bar()
 
 
 class Layers(nn.Module):
-    """The layers of an encoder."""
-
     layer: Sequence[BertLayer]
 
 
 class TextModel(nn.Module):
-    """A transformers encoder without heads, with the output ``last_hidden_state``, (N, L, H)."""
+    """A transformers encoder without heads."""
 
     config: BertConfig
     embeddings: RobertaEmbeddings
@@ -233,7 +228,7 @@ class TextModel(nn.Module):
 
 
 class MaskedModel(nn.Module):
-    """BertForMaskedLM, or a model with the same ``base_model`` and ``cls``."""
+    """BertForMaskedLM, or a model with the same parts."""
 
     config: BertConfig
     base_model: TextModel

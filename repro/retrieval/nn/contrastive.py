@@ -22,8 +22,7 @@ def check_similarity(similarity: str) -> str:
 def similarities(left: Tensor, right: Tensor, *, similarity: str) -> Tensor:
     """Return the similarity, ``dot`` or ``cosine``, of all rows of two matrices: (N, H), (M, H) to (N, M).
 
-    Inputs are converted to float32 or above, as a dot product over a small temperature is too coarse in half
-    precision (a float16 near 2000 has a step of 1 to 2).
+    It is computed in float32 or above, as half precision is too coarse over a small temperature.
     """
     dtype = torch.promote_types(left.dtype, torch.float32)
     with torch.autocast(left.device.type, enabled=False):
@@ -45,8 +44,8 @@ def view_similarities(
         d(q, p) = sum over the terms v of s(q_v, p_v)
 
     ``queries`` and ``passages`` are (Q, H_v) and (M, H_v) by view. A term that is listed twice counts twice
-    (reading ``hybrid-similarity``). ``objective`` ``sum`` returns d under the suffix "", ``separate`` s of
-    every view under ".<view>", and ``both`` returns both (reading ``view-objective``).
+    (reading ``hybrid-similarity``). The ``objective`` ``sum`` returns d under "", ``separate`` s of every
+    view under ".<view>", and ``both`` returns both (reading ``view-objective``).
     """
     check_known("objective of the views", objective, valid=OBJECTIVES)
     by_view = {
@@ -68,8 +67,8 @@ def contrastive(
 ) -> Tensor:
     """Return the loss of each query's positive against the chosen ``negatives``, averaged over queries.
 
-    ``in-batch`` is the cross-entropy among all passages of the batch, ``own`` among the query's own passages.
-    ``pairwise`` is -log sigmoid of the positive's lead over one own negative, averaged over these too.
+    ``in-batch`` is the cross-entropy among all passages, ``own`` among the query's own, and ``pairwise`` -log
+    sigmoid of the positive's lead over one own negative, averaged over these too.
     """
     if negatives == "in-batch":
         return in_batch_contrastive(queries, passages, temperature=temperature, similarity=similarity)
@@ -96,17 +95,12 @@ def own_columns(scores: Tensor) -> Tensor:
 
 
 def in_batch_contrastive(queries: Tensor, passages: Tensor, *, temperature: float, similarity: str) -> Tensor:
-    """Return the cross-entropy of each query's positive among all passages of the batch, averaged over
-    queries.
+    """Return the cross-entropy of each query's positive among all passages, averaged over queries.
 
         L = 1/Q sum_i -log( exp(s(q_i, p_iP) / tau) / sum_j exp(s(q_i, p_j) / tau) )
 
-    with j over all Q*P passages (Karpukhin et al. 2020, Eq. 2, and the training step of Tevatron).
-
-    Args:
-        queries: (Q, H).
-        passages: (Q*P, H), P of each query in turn, its positive first.
-        temperature: tau.
+    with j over all Q*P passages (Karpukhin et al. 2020, Eq. 2). ``queries`` are (Q, H), and ``passages``
+    (Q*P, H): P of each query in turn, its positive first.
     """
     count, total = len(queries), len(passages)
     assert total % count == 0, f"{total} passages are not P for each of {count} queries"
@@ -122,8 +116,7 @@ def four_block_contrastive(queries: Tensor, passages: Tensor, *, temperature: fl
         Z_i = sum over all passages d of phi(q_i, d)
             + sum_{j != i} phi(d_i+, q_j) + sum_{j != i} phi(q_i, q_j) + sum_{j != i} phi(d_i+, d_j+)
 
-    A positive is compared with other queries and positives, never with a hard negative (the code released
-    with Wang et al. 2023). Arguments are those of ``in_batch_contrastive``.
+    This is the code released with Wang et al. 2023. Arguments are those of ``in_batch_contrastive``.
     """
     count, per_query = len(queries), len(passages) // len(queries)
     positives, targets = passages[::per_query], torch.arange(count, device=queries.device) * per_query
@@ -138,11 +131,10 @@ def four_block_contrastive(queries: Tensor, passages: Tensor, *, temperature: fl
 
 
 def divergence(target: Tensor, scores: Tensor) -> Tensor:
-    """Return KL(softmax(target) || softmax(scores)) of (N, K) each, averaged over the N rows.
+    """Return KL(softmax(target) || softmax(scores)) of (N, K) each, averaged over the N rows, in float32 or
+    above.
 
-        1/N sum_i sum_k p_ik (log p_ik - log q_ik),   p = softmax(target), q = softmax(scores)
-
-    It is computed in float32 or above. The caller has to detach a target that is not trained.
+    The caller has to detach a target that is not trained.
     """
     log_p, log_q = (
         functional.log_softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)), dim=-1)

@@ -1,9 +1,8 @@
-"""A cross-encoder, which scores a query and a passage read together, e.g. ``CrossEncoder``."""
+"""A cross-encoder, which scores a query and a passage read together."""
 
 import contextlib
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -37,9 +36,9 @@ Batches = list[Tensors]
 
 
 def load_cross_encoder(folder: Path):
-    """Return a transformers model for sequence classification with one label, in float32. Raises DataError.
+    """Return transformers' sequence classifier with one label, in float32. Raises DataError.
 
-    Weights that the checkpoint lacks are drawn from torch's global generator, so seed it before.
+    Missing weights are drawn from torch's global generator.
     """
     from transformers import AutoModelForSequenceClassification
 
@@ -59,18 +58,14 @@ class CrossEncoder(nn.Module):
 
         L = 1/Q sum_i -log( exp theta(q_i, d_i+) / sum_{d in K_i} exp theta(q_i, d) )
 
-    K_i is the positive and the negatives that the model itself, without dropout and gradient, currently
-    scores highest: ``trained_passages`` of the P given, or all (reading ``reranker-group``). With ``r-drop``
-    (reading ``reranker-regulariser``, Liang et al. 2021) the K_i are read twice with different dropout,
-    unless the model has none, and
+    K_i is the positive and the negatives that the model, without dropout, currently scores highest:
+    ``trained_passages`` of the P given, or all (reading ``reranker-group``). With ``r-drop`` (reading
+    ``reranker-regulariser``, Liang et al. 2021) the K_i are read twice with different dropout, if the model
+    has any, and
 
         L = (L_1 + L_2) / 2 + 1/Q sum_i ( KL(p_i1 || p_i2) + KL(p_i2 || p_i1) ) / 2
 
-    Args:
-        model: the result of ``load_cross_encoder``.
-        regulariser: ``r-drop`` or ``none``.
-        passage_length: tokens of query and passage together, with [CLS] and both [SEP].
-        separator: between title and text.
+    ``passage_length`` are tokens of query and passage together, with [CLS] and both [SEP].
     """
 
     name = "cross-encoder"
@@ -106,7 +101,7 @@ class CrossEncoder(nn.Module):
         return {name: value.unflatten(0, (len(examples), per_query)) for name, value in inputs.items()}
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return the losses ``listwise`` and, in training with this regulariser, ``r_drop``."""
+        """Return the losses ``listwise`` and, in training with ``r-drop``, ``r_drop``."""
         if self.trained_passages < batch["input_ids"].shape[1]:
             with torch.no_grad(), _evaluation_mode(self.model):
                 places = hardest(self._scores(batch), count=self.trained_passages)  # (Q, K)
@@ -122,12 +117,10 @@ class CrossEncoder(nn.Module):
         }
 
     def denominators(self, batch: Tensors) -> dict[str, int]:
-        """Return the number of queries that each loss averages."""
         names = ("listwise", "r_drop") if self._reads_twice() else ("listwise",)
         return dict.fromkeys(names, len(batch["input_ids"]))
 
     def save(self, folder: Path) -> None:
-        """Save a model for sequence classification and its tokenizer."""
         save_model(self.model, self.tokenizer, folder)
 
     def _reads_twice(self) -> bool:
@@ -141,7 +134,7 @@ class CrossEncoder(nn.Module):
 
 
 def hardest(scores: Tensor, *, count: int) -> Tensor:
-    """Return the indices, (Q, K) int64, of the positive and the ``count`` - 1 highest negatives of (Q, P)."""
+    """Return the indices, (Q, K), of the positive and the ``count`` - 1 highest negatives of (Q, P)."""
     negatives = scores[:, 1:].topk(count - 1, dim=1).indices + 1  # (Q, K - 1)
     return torch.cat((torch.zeros_like(negatives[:, :1]), negatives), dim=1)
 
@@ -161,11 +154,10 @@ def _evaluation_mode(model: nn.Module) -> Iterator[None]:
 
 
 class PairScorer:
-    """A cross-encoder that returns its logit for each pair.
+    """A cross-encoder that returns its logit for each pair, e.g. for re-ranking.
 
-    Query and passage have ``length`` tokens together, with [CLS] and both [SEP], and ``separator`` is between
-    title and text. ``say`` is called if pairs cannot be read end to end (``packs``). Raises BlockedError,
-    UsageError or DataError.
+    ``say`` is called if pairs cannot be read without padding (``packs``). Raises BlockedError, UsageError or
+    DataError.
     """
 
     def __init__(
@@ -179,11 +171,10 @@ class PairScorer:
         self.halved = HalvingEncoder(lambda inputs: self.model(**on_device(inputs)).logits.float().squeeze(1))
 
     def facts(self) -> dict[str, int]:
-        """Return ``padding_free`` if pairs are read end to end, and the facts of ``HalvingEncoder``."""
         return ({"padding_free": 1} if self.packed else {}) | self.halved.facts()
 
     def prepared(self, queries: list[str], passages: list[dict]) -> Iterator[tuple[list[int], Batches]]:
-        """Yield indices of some of the N pairs, the longest first, and their tokenised batches."""
+        """Yield indices of some of the N pairs, the longest first, and their batches."""
         order = sorted(range(len(queries)), key=lambda n: len(passages[n]["text"]), reverse=True)
         batch = BATCH[device().type]
         for start in range(0, len(order), TOGETHER * batch):
@@ -210,7 +201,7 @@ class PairScorer:
 
 
 class PairTexts:
-    """Texts of pairs: indices ``query`` into ``queries`` and ``row`` into a corpus, (N,) each."""
+    """Texts of N pairs: indices ``query`` into ``queries`` and ``row`` into a corpus, (N,) each."""
 
     def __init__(self, queries: list[str], corpus: Path, *, query: np.ndarray, row: np.ndarray):
         from datasets import load_from_disk
@@ -229,22 +220,6 @@ class PairTexts:
         return [self.queries[n] for n in self.query[block]], [passages[n] for n in places]
 
 
-@dataclass(frozen=True)
-class _Piece:
-    """Pairs of the block of ``size`` pairs from ``first`` on, at ``places`` in it.
-
-    ``scores`` are the scores of the whole block if an earlier attempt finished it. ``last`` marks the last
-    piece of a block.
-    """
-
-    first: int
-    size: int
-    places: list[int]
-    batches: Batches
-    scores: np.ndarray | None
-    last: bool
-
-
 def score_pairs(
     pairs: PairTexts,
     scorer: PairScorer,
@@ -253,36 +228,39 @@ def score_pairs(
     scratch: Path,
     advance: Callable[[int], None],
 ) -> np.ndarray:
-    """Return the score of every pair in order, (N,): float32, or float64 rounded to ``decimals``.
+    """Return the score of every pair, (N,): float32, or float64 rounded to ``decimals``.
 
-    Every finished block is kept in ``scratch`` with its checksum in the name, e.g. ``0-CHECKSUM.npy``. A
-    shard scores only its own blocks, and its values for other blocks are meaningless.
+    Finished blocks are kept in ``scratch``, e.g. as ``0-CHECKSUM.npy``. A shard scores only its own blocks.
     """
     scratch.mkdir(parents=True, exist_ok=True)
-    scores = np.zeros(len(pairs), dtype=np.float32)
-    with in_background(_pieces(pairs, scorer, scratch), ahead=AHEAD) as pieces:
-        for piece in pieces:
-            block = scores[piece.first : piece.first + piece.size]
-            if piece.scores is not None:
-                block[:] = piece.scores
-            else:
-                block[piece.places] = scorer.score(piece.batches)
-                if piece.last:
-                    _keep_block(scratch, piece.first, block)
-            advance(len(piece.places))
+    scores, unread = np.zeros(len(pairs), dtype=np.float32), []
+    for first in blocks(len(pairs), BLOCK):
+        block = scores[first : first + BLOCK]
+        if (earlier := _read_block(scratch, first, len(block))) is None:
+            unread.append(first)
+        else:
+            block[:] = earlier
+            advance(len(block))
+    with in_background(_pieces(pairs, scorer, unread), ahead=AHEAD) as pieces:
+        for first, places, batches, is_last in pieces:
+            block = scores[first : first + BLOCK]
+            block[places] = scorer.score(batches)
+            if is_last:
+                _keep_block(scratch, first, block)
+            advance(len(places))
     return scores if decimals is None else np.round(scores.astype(np.float64), decimals)
 
 
-def _pieces(pairs: PairTexts, scorer: PairScorer, scratch: Path) -> Iterator[_Piece]:
-    for first in blocks(len(pairs), BLOCK):
-        size = min(BLOCK, len(pairs) - first)
-        if (scores := _read_block(scratch, first, size)) is not None:
-            yield _Piece(first, size, list(range(size)), [], scores, last=True)
-            continue
+def _pieces(
+    pairs: PairTexts, scorer: PairScorer, firsts: list[int]
+) -> Iterator[tuple[int, list[int], Batches, bool]]:
+    """Yield the first pair of a block, places in the block, their batches, and whether they are its last."""
+    for first in firsts:
+        queries, passages = pairs[slice(first, first + BLOCK)]
         count = 0
-        for places, batches in scorer.prepared(*pairs[slice(first, first + size)]):
+        for places, batches in scorer.prepared(queries, passages):
             count += len(places)
-            yield _Piece(first, size, places, batches, None, last=count == size)
+            yield first, places, batches, count == len(queries)
 
 
 def _keep_block(scratch: Path, first: int, scores: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""A text encoder: transformer, pooling to one vector, e.g. ``cls``, and optionally a projector."""
+"""A text encoder: transformer, pooling to one vector, e.g. ``cls``, and an optional projector."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ FILE = "projector.safetensors"
 
 
 class Projector(nn.Module):
-    """z = tanh(W h + b), z = W h + b, or z = h: ``nonlinear`` (BERT's pooler), ``linear`` or ``none``.
+    """z = tanh(W h + b) (``nonlinear``, BERT's pooler), z = W h + b (``linear``) or z = h (``none``).
 
-    With two layers, the first is preceded by h = gelu(W' x + b'). Weights start like BERT's linear layers:
-    N(0, ``initializer_range``), bias 0.
+    The first of two layers is h = gelu(W' x + b'). Weights start as N(0, ``initializer_range``), biases as 0.
     """
 
     def __init__(self, hidden_size: int, *, architecture: str, layers: int, initializer_range: float):
@@ -43,7 +42,6 @@ class Projector(nn.Module):
 
     @classmethod
     def of(cls, config: BertConfig, architecture: str, *, layers: int = 1) -> Projector:
-        """Return a new projector for an encoder of this configuration."""
         return cls(
             config.hidden_size,
             architecture=architecture,
@@ -61,7 +59,7 @@ class Projector(nn.Module):
         return torch.tanh(output) if self.architecture == "nonlinear" else output
 
     def save(self, folder: Path, *, encodes: bool) -> None:
-        """Write ``projector.safetensors``. ``encodes`` is whether texts are encoded with it."""
+        """Write ``projector.safetensors``, with a mark if it ``encodes`` texts."""
         if self.architecture != "none":
             # one key: safetensors writes several in an order that changes from process to process
             description = json.dumps({"architecture": self.architecture, "encodes": encodes}, sort_keys=True)
@@ -118,7 +116,6 @@ class Encoder(PooledEncoder):
         self.projector = projector
 
     def finished(self, vectors: Tensor) -> Tensor:
-        """Map pooled vectors, (N, H), through the projector if there is one."""
         return vectors if self.projector is None else self.projector(vectors)
 
 
@@ -135,14 +132,10 @@ def check_pooling(pooling: str) -> str:
 
 
 def pooled(hidden: Tensor, attention_mask: Tensor, *, pooling: str) -> Tensor:
-    """Return one vector per text, (N, H): of its first token (``cls``), or the mean over its tokens
-    (``mean``).
+    """Return one vector per text, (N, H): its first token (``cls``), or the ``mean`` over its tokens.
 
-    The mean is over all tokens that are not padding, including [CLS] and [SEP], as in sentence-transformers.
-
-    Args:
-        hidden: (N, L, H).
-        attention_mask: (N, L), 1 at tokens and 0 at padding. Every text has at least one token.
+    The mean includes [CLS] and [SEP], as in sentence-transformers. ``hidden`` is (N, L, H),
+    ``attention_mask`` (N, L).
     """
     if check_pooling(pooling) == "cls":
         return hidden[:, 0]  # (N, H)
@@ -151,10 +144,9 @@ def pooled(hidden: Tensor, attention_mask: Tensor, *, pooling: str) -> Tensor:
 
 
 def span_means(hidden: Tensor, spans: Tensor) -> Tensor:
-    """Return the mean token vector of each span, (N, S, H), in float32 or above.
+    """Return the mean token vector of each span, (N, S, H), in float32 or above, or zeros for an empty span.
 
-    It is one matrix product, as running sums would lose digits. ``hidden`` is (N, L, H), ``spans`` (N, S, 2):
-    first position, and one past the last. An empty span gives zeros.
+    ``hidden`` is (N, L, H), ``spans`` (N, S, 2): first position, and one past the last.
     """
     dtype = torch.promote_types(hidden.dtype, torch.float32)
     positions = torch.arange(hidden.shape[1], device=hidden.device)

@@ -1,10 +1,9 @@
-"""Released encoders, e.g. SPLADE, loaded by sentence-transformers so that its settings keep their meaning."""
+"""Released encoders, e.g. SPLADE, loaded by sentence-transformers with the settings of their folders."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import logging
 import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -15,18 +14,8 @@ from torch import Tensor, nn
 
 from repro.errors import BlockedError, DataError, check_known
 from repro.machine.bounded_reading import check_pulled
+from repro.retrieval.nn import checkpoint
 from repro.retrieval.nn.batches import is_out_of_memory, release_memory
-from repro.retrieval.nn.checkpoint import (
-    MaskedModel,
-    Tokenizer,
-    check_heads,
-    check_missing,
-    check_self_contained,
-    check_vocabulary,
-    positions,
-    quiet,
-    reason,
-)
 from repro.retrieval.nn.encoder import PooledEncoder
 from repro.retrieval.nn.precision import Tensors, autocast, device
 from repro.retrieval.nn.view_encoder import POSITIONS, max_log_saturated, sum_log_saturated
@@ -46,17 +35,15 @@ def load(folder: Path, settings: Mapping[str, Any]) -> AnyEncoder:
     """Load the dense or sparse encoder in a folder onto this process's device. Its own code is never run.
 
     ``settings``: ``kind`` (``dense``, ``splade``, ``splade-sum``, or ``sparse`` for the folder's own
-    modules). ``pooling``, ``length`` in tokens, ``truncate_dim`` and ``precision`` override the folder, where
-    None keeps its value. ``cap`` limits the length of all texts.
-
-    Raises DataError if it is not such an encoder, a weight is missing, or the tokenizer does not match.
-    Raises BlockedError for a pointer of Git LFS and for a tokenizer without a padding token.
+    modules). ``pooling``, ``length`` in tokens, ``truncate_dim`` and ``precision`` replace the folder's
+    unless None. ``cap`` limits the length of all texts. Raises DataError, or BlockedError for a pointer of
+    Git LFS and for a tokenizer without a padding token.
     """
     reports: list[tuple] = []
     try:
         for config in sorted(folder.rglob("*config.json")):
-            check_self_contained(config.parent)
-        with quiet(), _silent(), _reports_kept(reports):
+            checkpoint.check_self_contained(config.parent)
+        with checkpoint.quiet(), _reports_kept(reports):
             model = _loaded(folder, settings)
         _check_weights(model, reports)
         _set_lengths(model, settings)
@@ -66,7 +53,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> AnyEncoder:
         raise
     except Exception as error:  # of many kinds
         check_pulled(folder)
-        why = _unreadable_file(folder) or reason(error).removeprefix("Error ")
+        why = _unreadable_file(folder) or checkpoint.reason(error).removeprefix("Error ")
         raise DataError(f"{folder}: cannot be read as an encoder ({why})") from error
     return model.eval()
 
@@ -82,7 +69,7 @@ def _unreadable_file(folder: Path) -> str:
                 with safe_open(path, "pt"):
                     pass
         except (ValueError, SafetensorError) as error:
-            return f"{path.relative_to(folder)}: {reason(error)}"
+            return f"{path.relative_to(folder)}: {checkpoint.reason(error)}"
     return ""
 
 
@@ -133,17 +120,6 @@ def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
 
 
 @contextlib.contextmanager
-def _silent() -> Iterator[None]:
-    logger = logging.getLogger("sentence_transformers")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-
-
-@contextlib.contextmanager
 def _reports_kept(reports: list[tuple]) -> Iterator[None]:
     """Collect transformers' loading reports, which sentence-transformers drops."""
     from transformers import PreTrainedModel
@@ -169,13 +145,13 @@ def _check_weights(model: AnyEncoder, reports: list[tuple]) -> None:
     parts = transformers(model)
     has_pooler = any(part.module_output_name == "sentence_embedding" for part in parts)
     for each, report in reports:
-        check_missing(each, report, has_pooler=has_pooler)
-        check_heads(report)
+        checkpoint.check_missing(each, report, has_pooler=has_pooler)
+        checkpoint.check_heads(report)
     for part in parts:
         if part.tokenizer.pad_token_id is None:
             problem = f"{part.tokenizer.name_or_path}: the tokenizer has no padding token, which batches need"
             raise BlockedError(problem, 'add it to tokenizer_config.json, e.g. "pad_token": "[PAD]"')
-        check_vocabulary(part.auto_model, part.tokenizer)
+        checkpoint.check_vocabulary(part.auto_model, part.tokenizer)
 
 
 def transformers(model: AnyEncoder) -> list:
@@ -199,7 +175,7 @@ def _set_lengths(model: AnyEncoder, settings: Mapping[str, Any]) -> None:
 
 def _check_lengths(model: AnyEncoder) -> None:
     for transformer in transformers(model):
-        count = positions(transformer.auto_model)
+        count = checkpoint.positions(transformer.auto_model)
         limit = max((_length(transformer, kind) or 0 for kind in TASKS), default=0)
         if count is not None and limit > count:
             raise ValueError(f"a length of {limit} tokens is more than the model's {count} positions")
@@ -232,8 +208,7 @@ def encode(
 ) -> Tensor:
     """Encode texts, or pairs of segments, to (N, H) float32 or, for a sparse encoder, sparse (N, V).
 
-    Batches shrink if memory does not suffice. ``kind`` is ``queries`` or ``passages``. ``prompt`` replaces
-    the encoder's own, and None keeps it.
+    ``kind`` is ``queries`` or ``passages``. ``prompt`` replaces the encoder's own unless None.
     """
     method: Callable[..., Any] = model.encode_query if kind == "queries" else model.encode_document
     options = {"convert_to_tensor": True, "show_progress_bar": False}
@@ -253,8 +228,8 @@ def batch_difference(
 ) -> tuple[float, float] | None:
     """Return cosine and relative difference of a text's vectors, alone and together with a longer text.
 
-    ``texts``: the text and the longer one. Wrong padding, attention masks or positions cause differences.
-    Returns None for a difference by rounding, up to the square root of the precision's unit.
+    ``texts`` are these two. Returns None for a difference by rounding, up to the square root of the
+    precision's unit.
     """
     alone, together = (
         encode(model, batch, kind=kind, prompt=prompt).to_dense()[0].double() for batch in (texts[:1], texts)
@@ -266,7 +241,7 @@ def batch_difference(
 
 
 def reading(model: AnyEncoder, kind: str) -> tuple[str, int | None]:
-    """Return the library's prompt for such texts, and the maximum number of tokens it reads per text."""
+    """Return the library's prompt for such texts, and the maximum number of tokens per text."""
     parts = [part for child in model.children() for part in _on_route(child, TASKS[kind])]
     limits = [limit for part in parts if (limit := _length(part, kind)) is not None]
     name = _prompt_name(model, kind)
@@ -274,7 +249,6 @@ def reading(model: AnyEncoder, kind: str) -> tuple[str, int | None]:
 
 
 def _on_route(module: torch.nn.Module, task: str) -> Iterator[torch.nn.Module]:
-    """Yield the modules that a text passes. A module with routes contributes those of the task, or all."""
     routes = dict(getattr(module, "sub_modules", {}))
     for part in routes.get(task, [part for parts in routes.values() for part in parts]):
         yield from _on_route(part, task)
@@ -294,7 +268,7 @@ def _prompt_name(model: AnyEncoder, kind: str) -> str | None:
 
 
 def named(module: torch.nn.Module) -> str:
-    """Return the name of a module with a transformer's class or a pooling's mode, e.g. ``Pooling (mean)``."""
+    """Return a module's name with the class of its transformer or its pooling, e.g. ``Pooling (mean)``."""
     name = type(module).__name__
     if hasattr(module, "auto_model"):
         return f"{name} ({type(module.auto_model).__name__})"
@@ -309,7 +283,7 @@ def named(module: torch.nn.Module) -> str:
 class ReleasedEncoder(PooledEncoder):
     """Maps token ids to one vector of ``size`` numbers per text, with the modules of sentence-transformers.
 
-    Raises DataError if the folder is not a model, or is not a transformer followed by one known pooling.
+    Raises DataError unless they are a transformer, one known pooling and heads.
     """
 
     def __init__(self, folder: Path):
@@ -324,7 +298,6 @@ class ReleasedEncoder(PooledEncoder):
         self.size = encoder.get_embedding_dimension()
 
     def finished(self, vectors: Tensor) -> Tensor:
-        """Map pooled vectors, (N, H), through the heads to (N, ``size``)."""
         features = {"sentence_embedding": vectors}
         for head in self.heads:
             features = head(features)
@@ -332,14 +305,15 @@ class ReleasedEncoder(PooledEncoder):
 
 
 class SpladeEncoder(nn.Module):
-    """Maps token ids to max_i log(1 + ReLU(w_ij)), with w the logits of a masked language model (Formal et
-    al. 2021).
+    """Maps token ids to max_i log(1 + ReLU(w_ij)), w the logits of a masked language model (Formal et al.
+    2021).
 
-    The maximum, or with ``pooling`` ``sum`` the sum, is over all positions that are not padding, including
-    [CLS] and [SEP], as in released code.
+    The maximum, or with ``pooling`` ``sum`` the sum, includes [CLS] and [SEP], as in released code.
     """
 
-    def __init__(self, model: MaskedModel, tokenizer: Tokenizer, *, pooling: str = "max"):
+    def __init__(
+        self, model: checkpoint.MaskedModel, tokenizer: checkpoint.Tokenizer, *, pooling: str = "max"
+    ):
         super().__init__()
         check_known("pooling of logits", pooling, valid=("max", "sum"))
         self.model, self.tokenizer, self.pooling = model, tokenizer, pooling

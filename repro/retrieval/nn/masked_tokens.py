@@ -1,7 +1,4 @@
-"""BERT's token masking (Devlin et al. 2019, Appendix A.1), and the cross-entropy of predicted tokens.
-
-E.g. at rate 0.15 about 75 of 500 tokens are selected.
-"""
+"""BERT's token masking (Devlin et al. 2019, Appendix A.1), e.g. of 15 % of tokens, and its cross-entropy."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NotRequired, TypedDict
@@ -21,15 +18,10 @@ CHUNK = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at 
 
 
 def token_cross_entropy(logits: Tensor, labels: Tensor, *, reduction: str) -> Tensor:
-    """Return the negative log-likelihood of the labels over all labelled positions of a batch.
+    """Return the negative log-likelihood of the labels of a batch, in float32 or above.
 
-    ``mean`` divides by the number of labelled positions of the batch (not per text first), like BERT and
-    transformers. ``sum`` does not divide.
-
-    Args:
-        logits: (..., V), any float type. The logarithm is computed in float32 or above.
-        labels: (...), token ids, IGNORED at positions without a prediction. At least one position has a
-            prediction.
+    ``mean`` divides by the number of labelled positions of the batch, as in BERT. ``logits`` are (..., V),
+    ``labels`` (...), with at least one that is not IGNORED.
     """
     assert reduction in ("mean", "sum"), reduction
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
@@ -59,7 +51,7 @@ def divisor(labels: Tensor, *, reduction: str) -> int | None:
 
 
 def mlm_loss(rows: Tensors, *, reduction: str) -> Tensors:
-    """Return ``mlm`` over the ``mlm_rows`` of all parts, or an empty dict without labelled tokens."""
+    """Return ``mlm`` over the ``mlm_rows`` of all parts, or {} without labelled tokens."""
     count = rows["masked"].sum() if "masked" in rows else 0
     if not count:
         return {}
@@ -72,9 +64,8 @@ def chunked_token_cross_entropy(
 ) -> Tensor:
     """Return ``token_cross_entropy(head(hidden), labels)``, with logits for ``chunk`` positions at a time.
 
-    Logits are recomputed for the gradient: for 64 texts of 512 tokens they would take 4 GB, and their
-    gradient as much again. ``head`` maps (m, H) to (m, V) logits without dropout, as it runs twice.
-    ``hidden`` is (M, H) and ``labels`` (M,). Without ``chunk``, all positions are computed at a time.
+    ``hidden`` is (M, H), ``labels`` (M,). ``head`` maps (m, H) to (m, V) logits without dropout, as it runs
+    again for the gradient.
     """
     assert reduction in ("mean", "sum"), reduction
 
@@ -94,8 +85,8 @@ def chunked_token_cross_entropy(
 def mlm_rows(
     hidden: Tensor, head: Callable[[Tensor], Tensor], labels: Tensor, *, chunk: int | None = None
 ) -> Tensors:
-    """Return the rows of a part of a batch for ``mlm_loss``, (1,) each: the summed loss ``mlm`` of labelled
-    tokens of (N, L, H) and their number ``masked``."""
+    """Return the summed loss ``mlm`` of the labelled tokens of (N, L, H) and their number ``masked``, (1,)
+    each."""
     places = labelled(labels)
     wanted = values_at(hidden, places), head, values_at(labels, places)
     total = chunked_token_cross_entropy(*wanted, reduction="sum", chunk=chunk)
@@ -127,22 +118,16 @@ def masked_tokens(
     draw: str,
     generators: Sequence[np.random.Generator],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return texts with some tokens replaced, and labels with the original tokens.
+    """Return texts with some tokens replaced, (T,), and labels, (T,): the original token, or IGNORED.
 
     With ``draw`` ``each``, every token that is not special is selected with probability ``rate``, as in
     transformers' DataCollatorForLanguageModeling. With ``count``, max(1, round(rate * length)) such tokens of
-    a text are selected, or all if there are fewer, as in BERT's create_pretraining_data. The length includes
-    [CLS] and [SEP]. A selected token becomes [MASK] with probability ``mask`` and any token of the vocabulary
-    with probability ``random``. Otherwise it stays.
+    a text are selected if there are so many, as in BERT's create_pretraining_data (reading ``mlm-draw``). The
+    length includes [CLS] and [SEP]. A selected token becomes [MASK] with probability ``mask`` and any token
+    of the vocabulary with probability ``random``.
 
-    Args:
-        input_ids: (T,), N texts end to end, with their special tokens.
-        lengths: (N,), tokens per text.
-        special_ids: ids that are never selected.
-        draw: ``each`` or ``count`` (reading ``mlm-draw``).
-        generators: one per text, so that its mask does not depend on other texts.
-
-    Returns the input ids, (T,), and the labels, (T,): the token at selected positions, IGNORED elsewhere.
+    ``input_ids``, (T,), are N texts end to end, with their special tokens, of the ``lengths`` (N,). Each text
+    has its own generator, so that its mask does not depend on other texts.
     """
     assert 0 <= rate <= 1 and 0 <= mask + random <= 1, (rate, mask, random)
     check_known("draw of masked tokens", draw, valid=DRAWS)
@@ -176,9 +161,10 @@ def _smallest_chances(
 def masked_texts(
     texts: Sequence[np.ndarray], *, tokenizer, generators: Sequence[np.random.Generator], **shares: Any
 ) -> Tensors:
-    """Return token lists, (n,) each, framed by [CLS] and [SEP], original and masked (``masked_tokens``).
+    """Return N token lists framed by [CLS] and [SEP], original and masked with the ``shares`` of
+    ``masked_tokens``.
 
-    Returns ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask``, all (N, L) int64.
+    Returns ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask``, (N, L) int64.
     """
     clean, lengths = frame_texts(texts, tokenizer)
     masked, labels = masked_tokens(

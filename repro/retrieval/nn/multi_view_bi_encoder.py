@@ -1,4 +1,4 @@
-"""Fine-tuning of one encoder with a similarity that sums dense and sparse views of a text."""
+"""Fine-tuning of one encoder with a similarity that sums views of a text, e.g. a dense and a sparse one."""
 
 from collections.abc import Callable, Mapping
 from functools import reduce
@@ -11,25 +11,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from repro.errors import check_known
+from repro.retrieval.nn import contrastive
 from repro.retrieval.nn.batches import side_inputs
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, load_masked_lm
-from repro.retrieval.nn.contrastive import (
-    OBJECTIVES,
-    check_similarity,
-    divergence,
-    own_columns,
-    view_similarities,
-)
 from repro.retrieval.nn.objectives import RankedTextsLoss, teacher_scores
 from repro.retrieval.nn.precision import Tensors
-from repro.retrieval.nn.view_encoder import (
-    DenseReduction,
-    SparsePositions,
-    ViewEncoder,
-    check_names,
-    flops,
-    top_k,
-)
+from repro.retrieval.nn.view_encoder import ViewEncoder, check_names, flops, top_k
 
 SIDES = {"queries": "query_", "passages": "passage_"}
 DIRECTIONS = ("teacher-student", "student-teacher")
@@ -41,15 +28,12 @@ class MultiViewBiEncoder(RankedTextsLoss):
         L_ft         = 1/Q sum_i -log( exp(d(q_i, p_i+)/tau) / sum_p exp(d(q_i, p)/tau) )
         L_ft-distill = 1/Q sum_i KL( softmax(theta_i / T) || softmax(d(q_i, .)/tau) ), over q_i's passages
 
-    and the FLOPS regulariser of SPLADE on each side's sparse vectors.
+    and the FLOPS regulariser of SPLADE on each side's sparse vectors. Options are named after their readings.
 
-    Args (named after their readings, if any):
-        views, sparse_positions, vocabulary_head, dense_reduction: arguments of ``ViewEncoder``.
+    Args:
         top_k: the number of values kept of a sparse vector. None keeps all.
-        sparse_truncation: {after, queries, passages}, the sides with truncated vectors. ``after`` is
-            ``saturation``.
-        hybrid_similarity, similarity, view_objective: terms, similarity and objective of
-            ``view_similarities``.
+        sparse_truncation: {after: ``saturation``, queries, passages}, the sides with truncated vectors.
+        hybrid_similarity, similarity, view_objective: arguments of ``view_similarities``.
         contrastive_denominator: a key of ``contrasts``, e.g. ``softmax`` for L_ft as above.
         in_batch_negatives: a positive competes with all passages of the ``batch`` or with its query's
             ``own``.
@@ -59,7 +43,6 @@ class MultiViewBiEncoder(RankedTextsLoss):
         flops_vectors: vectors are regularised ``before`` or ``after`` truncation.
         distillation: None, or {direction, contrastive_weight, teacher_temperature}: KL from teacher to
             student or, with ``student-teacher``, in reverse, the weight of L_ft, and T.
-        query_length, passage_length, separator: arguments of ``ranked_texts``.
         start: directory of the starting model. Its projection is trained further if the shape matches.
     """
 
@@ -78,9 +61,9 @@ class MultiViewBiEncoder(RankedTextsLoss):
         views: list[str],
         top_k: int | None,
         sparse_truncation: dict,
-        sparse_positions: SparsePositions,
+        sparse_positions: dict,
         vocabulary_head: str,
-        dense_reduction: DenseReduction | None,
+        dense_reduction: dict | None,
         hybrid_similarity: list[str],
         similarity: str,
         view_objective: str,
@@ -97,7 +80,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
     ):
         super().__init__()
         check_names("term of the similarity", hybrid_similarity, valid=views)
-        check_known("objective of the views", view_objective, valid=OBJECTIVES)
+        check_known("objective of the views", view_objective, valid=contrastive.OBJECTIVES)
         check_known("denominator", contrastive_denominator, valid=self.contrasts)
         check_known("choice of negatives", in_batch_negatives, valid=("batch", "own"))
         check_known("choice of regularised vectors", flops_vectors, valid=("before", "after"))
@@ -115,7 +98,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         self.encoder.start_from(start)
         self.tokenizer, self.top_k, self.truncation = tokenizer, top_k, dict(sparse_truncation)
         self.terms, self.objective = list(hybrid_similarity), view_objective
-        self.similarity, self.temperature = check_similarity(similarity), temperature
+        self.similarity, self.temperature = contrastive.check_similarity(similarity), temperature
         self.contrast, self.own = self.contrasts[contrastive_denominator], in_batch_negatives == "own"
         self.flops_weight, self.flops_after = dict(flops_weight), flops_vectors == "after"
         self.distillation = distillation
@@ -123,12 +106,11 @@ class MultiViewBiEncoder(RankedTextsLoss):
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Return the arrays of ``ranked_texts`` and, for distillation, ``teacher_scores`` as ``teacher``."""
         batch = super().collate(examples)
         return batch if self.distillation is None else batch | {"teacher": teacher_scores(examples)}
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Return ``contrastive``, ``divergence`` (both with suffix ``.<view>`` for single views) and
+        """Return ``contrastive`` and ``divergence``, e.g. ``contrastive.dense`` for a single view, and
         ``flops.<side>``.
 
         Losses of weight 0 are left out. Counts a step.
@@ -138,7 +120,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         views = self.encoder.views
         whole = {side: {view: represented[f"{side}.{view}"] for view in views} for side in SIDES}
         top_vectors = {side: self.truncated(vectors, side) for side, vectors in whole.items()}
-        scores = view_similarities(
+        scores = contrastive.view_similarities(
             top_vectors["queries"],
             top_vectors["passages"],
             terms=self.terms,
@@ -151,18 +133,15 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return losses | self.flops_losses(top_vectors if self.flops_after else whole)
 
     def represent(self, batch: Tensors) -> Tensors:
-        """Return vectors as ``<side>.<view>``, e.g. ``queries.sparse``, and any ``teacher``."""
         rows = {name: batch[name] for name in ("teacher",) if name in batch}
         for side in SIDES:
             rows |= {f"{side}.{view}": vectors for view, vectors in self.encoded(batch, side).items()}
         return rows
 
     def encoded(self, batch: Tensors, side: str) -> Tensors:
-        """Return vectors by view of the queries or passages, without truncation."""
         return self.encoder(side_inputs(batch, SIDES[side]))
 
     def truncated(self, vectors: Tensors, side: str) -> Tensors:
-        """Return the vectors, with sparse ones truncated if this side requires it."""
         if "sparse" not in vectors or self.top_k is None or not self.truncation[side]:
             return vectors
         return vectors | {"sparse": top_k(vectors["sparse"], self.top_k)}
@@ -170,11 +149,11 @@ class MultiViewBiEncoder(RankedTextsLoss):
     def ranking_losses(self, suffix: str, scores: Tensor, represented: Tensors) -> Tensors:
         """Return the losses of similarities divided by tau, (Q, Q*P), with ``suffix`` in their names."""
         losses: Tensors = {}
-        rows, weight = own_columns(scores), 1.0  # rows: (Q, P)
+        rows, weight = contrastive.own_columns(scores), 1.0  # rows: (Q, P)
         if self.distillation is not None:
             teacher = represented["teacher"] / self.distillation["teacher_temperature"]
             pair = (teacher, rows) if self.distillation["direction"] == "teacher-student" else (rows, teacher)
-            losses[f"divergence{suffix}"] = divergence(*pair)  # readings: distillation-…
+            losses[f"divergence{suffix}"] = contrastive.divergence(*pair)  # readings: distillation-…
             weight = self.distillation["contrastive_weight"]
         if weight:
             places = torch.arange(len(scores), device=scores.device)
@@ -183,7 +162,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return losses
 
     def flops_losses(self, vectors: dict[str, Tensors]) -> Tensors:
-        """Return each side's regulariser, times its weight and, with a ramp, min(1, step / ramp_steps)^2."""
+        """Return each side's regulariser, times its weight and min(1, step / ramp_steps)^2."""
         if "sparse" not in self.encoder.views:
             return {}
         ramp_steps = self.flops_weight["ramp_steps"]
@@ -200,5 +179,4 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return reduce(add, map(flops, shares)) / len(shares)
 
     def save(self, folder: Path) -> None:
-        """Save the encoder in the format of ``load_view_encoder``."""
         self.encoder.save(folder)

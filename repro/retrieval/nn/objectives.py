@@ -8,19 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from repro.errors import DataError, UsageError, check_known
+from repro.retrieval.nn import masked_tokens
 from repro.retrieval.nn.batches import side_inputs
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, save_model
 from repro.retrieval.nn.contrastive import in_batch_contrastive
-from repro.retrieval.nn.masked_tokens import (
-    Masking,
-    divisor,
-    labelled,
-    masked_texts,
-    mlm_loss,
-    mlm_rows,
-    token_cross_entropy,
-    values_at,
-)
 from repro.retrieval.nn.precision import Tensors
 from repro.retrieval.nn.text import passage_rows, tokenised
 
@@ -34,7 +25,6 @@ class BatchLoss(nn.Module):
     losses: Callable[[Tensors], Tensors]
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return the named losses of a whole batch."""
         return self.losses(self.represent(batch))
 
 
@@ -44,10 +34,9 @@ def ranked_texts(
     """Return ``query_`` inputs of Q queries, (Q, L), and ``passage_`` inputs of all their passages, (Q*P,
     L').
 
-    Args:
-        examples: ``{"query", "passages": [{"title", "text"}, …]}``, with the positive first.
-        query_length, passage_length: in tokens, with [CLS] and [SEP].
-        separator: between title and text, e.g. ``[SEP]``, or ``pair`` for two segments.
+    ``examples`` are ``{"query", "passages": [{"title", "text"}, …]}``, with the positive first. Lengths are
+    in tokens, with [CLS] and [SEP]. ``separator`` is between title and text, e.g. ``[SEP]``, or ``pair`` for
+    two segments.
     """
     passages = [passage for example in examples for passage in example["passages"]]
     queries = tokenised(tokenizer, [example["query"] for example in examples], length=query_length)
@@ -67,7 +56,6 @@ class RankedTextsLoss(BatchLoss):
     separator: str
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Return the arrays of ``ranked_texts``."""
         return ranked_texts(
             self.tokenizer,
             examples,
@@ -127,13 +115,12 @@ class MaskedPretraining(nn.Module):
     """Base class that reads, masks, encodes and saves texts. An objective adds its losses and sets the
     attributes.
 
-    ``masking`` are arguments of ``masked_texts``, where ``draw`` defaults to ``each``. ``length`` is in
-    tokens per text, with [CLS] and [SEP].
+    In ``masking``, ``draw`` defaults to ``each``. ``length`` is in tokens per text, with [CLS] and [SEP].
     """
 
     encoder: MaskedModel
     tokenizer: Tokenizer
-    masking: Masking
+    masking: masked_tokens.Masking
     length: int
     seed: int
 
@@ -144,14 +131,13 @@ class MaskedPretraining(nn.Module):
     def generators(
         self, examples: list[dict], *stream: int, each_epoch: bool = True
     ) -> list[np.random.Generator]:
-        """Return a generator per example, by (seed, stream, epoch, index). The epoch is 0 unless
-        ``each_epoch``."""
+        """Return a generator per example, by (seed, stream, epoch, index). Without ``each_epoch`` the epoch
+        is 0."""
         places = [(example["epoch"] if each_epoch else 0, example["index"]) for example in examples]
         return [np.random.default_rng((self.seed, *stream, *place)) for place in places]
 
     def masked(self, texts: list[np.ndarray], generators: list[np.random.Generator]) -> Tensors:
-        """Return the four arrays of ``masked_texts``, (N, L) int64."""
-        return masked_texts(
+        return masked_tokens.masked_texts(
             texts,
             tokenizer=self.tokenizer,
             generators=generators,
@@ -162,7 +148,7 @@ class MaskedPretraining(nn.Module):
         )
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Return the four arrays of ``masked_texts``. A mask depends only on (seed, epoch, index)."""
+        """Return the arrays of ``masked_texts``. A mask depends only on (seed, epoch, index)."""
         return self.masked(self.texts(examples), self.generators(examples))
 
     def hidden(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
@@ -170,15 +156,13 @@ class MaskedPretraining(nn.Module):
         return self.encoder.base_model(input_ids, attention_mask=attention_mask).last_hidden_state
 
     def save(self, folder: Path) -> None:
-        """Save the encoder with its masked-language head, without other trained parts."""
         save_model(self.encoder, self.tokenizer, folder)
 
 
 class MaskedLanguageModel(MaskedPretraining):
     """L = -1/M sum over the M masked tokens of a batch of log p(token | masked text) (Devlin et al. 2019).
 
-    A text's mask depends only on (seed, epoch, index). ``reduction`` is ``mean``, as above, or ``sum``,
-    without 1/M.
+    ``reduction`` is ``mean``, as above, or ``sum``, without 1/M.
     """
 
     name = "mlm"
@@ -189,7 +173,7 @@ class MaskedLanguageModel(MaskedPretraining):
         model: MaskedModel,
         tokenizer: Tokenizer,
         *,
-        masking: Masking,
+        masking: masked_tokens.Masking,
         reduction: str,
         length: int,
         seed: int,
@@ -199,29 +183,26 @@ class MaskedLanguageModel(MaskedPretraining):
         self.masking, self.reduction, self.length, self.seed = masking, reduction, length, seed
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return the loss ``mlm``, or an empty dict for a batch without masked tokens."""
-        places = labelled(batch["labels"])
+        places = masked_tokens.labelled(batch["labels"])
         if not len(places):
             return {}
         output = self.encoder.base_model(
             batch["masked_ids"], attention_mask=batch["attention_mask"], token_type_ids=batch.get("segments")
         )  # without segments every token is of the first
-        logits = self.encoder.cls(values_at(output.last_hidden_state, places))  # (M, V): of the masked alone
-        labels = values_at(batch["labels"], places)
-        return {"mlm": token_cross_entropy(logits, labels, reduction=self.reduction)}
+        logits = self.encoder.cls(masked_tokens.values_at(output.last_hidden_state, places))  # (M, V)
+        labels = masked_tokens.values_at(batch["labels"], places)
+        return {"mlm": masked_tokens.token_cross_entropy(logits, labels, reduction=self.reduction)}
 
     def denominators(self, batch: Tensors) -> dict[str, int | None]:
-        """Return the number of masked tokens that ``mlm`` averages, or None if it is a sum."""
-        return {"mlm": divisor(batch["labels"], reduction=self.reduction)}
+        return {"mlm": masked_tokens.divisor(batch["labels"], reduction=self.reduction)}
 
 
 class NeighbouringSentences(MaskedPretraining, BatchLoss):
     """L = L_MLM - 1/N sum_i log( exp(a_i . b_i) / sum_j exp(a_i . b_j) ), a_i and b_i [CLS] of two sentences.
 
     The second term is BERT's next-sentence prediction (Devlin et al. 2019, §3.1) over a batch: the next
-    sentence of a_i has to be found among those of all N texts. (The original, a binary decision, took a
-    narrow model more than a thousand steps to learn.) Both sentences are masked. A text of one sentence
-    counts only in L_MLM. ``sentence_end`` is the token that ends a sentence, e.g. ``.``.
+    sentence of a_i has to be found among those of all N texts. Both sentences are masked. A text of one
+    sentence counts only in L_MLM. ``sentence_end`` is the token that ends a sentence, e.g. ``.``.
     """
 
     name = "neighbours"
@@ -232,7 +213,7 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         model: MaskedModel,
         tokenizer: Tokenizer,
         *,
-        masking: Masking,
+        masking: masked_tokens.Masking,
         sentence_end: str,
         length: int,
         seed: int,
@@ -245,7 +226,7 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         self.masking, self.length, self.seed = masking, length, seed
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Return the arrays of ``masked_texts`` over N first sentences, then N successors, and ``paired``,
+        """Return ``masked_texts`` of N first sentences, then N successors, and whether they are ``paired``,
         (N,) bool."""
         streams = self.generators(examples, SENTENCES)
         pairs = [self.pair(text, random) for text, random in zip(self.texts(examples), streams, strict=True)]
@@ -267,11 +248,10 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (2N, L, H)
         first, second = hidden[:, 0].chunk(2)
         sides = {"first": first[batch["paired"]], "second": second[batch["paired"]]}
-        return mlm_rows(hidden, self.encoder.cls, batch["labels"]) | sides
+        return masked_tokens.mlm_rows(hidden, self.encoder.cls, batch["labels"]) | sides
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Return ``mlm`` and ``neighbours`` over all parts of a batch."""
-        losses = mlm_loss(represented, reduction="mean")
+        losses = masked_tokens.mlm_loss(represented, reduction="mean")
         if len(represented["first"]) > 1:
             sides = represented["first"], represented["second"]
             losses["neighbours"] = in_batch_contrastive(*sides, temperature=1.0, similarity="dot")

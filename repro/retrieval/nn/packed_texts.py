@@ -17,7 +17,7 @@ ROWS = {"cpu": 512, "cuda": None}  # of them in the feed-forward part
 def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[Tensors], Tensor]:
     """Return a function that encodes inputs on the CPU, end to end where this is faster.
 
-    Small models on a CPU use the library, so that their vectors have the same bits on any number of cores.
+    Small models on a CPU keep padding, so that their vectors have the same bits on any number of cores.
     ``gpu`` is the result of ``padding_free.packs``.
     """
     on_cpu = device().type == "cpu" and not is_small(encoder)
@@ -30,12 +30,8 @@ def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[T
 class PackedTexts(nn.Module):
     """Maps token ids to a pooled vector per text, equal to the padded model's except for rounding.
 
-    The tokens of all texts are concatenated, (T, H), with attention within each text. Unless pooling is
-    ``mean``, only first tokens are queries of the last layer. There is no gradient and no dropout.
-
-    Args:
-        pooling: ``cls``, ``mean``, or ``pooler`` for the model's own.
-        tokens: the number of tokens encoded at a time. A longer text is encoded alone. None means ``TOKENS``.
+    ``pooling`` is ``cls``, ``mean``, or ``pooler`` for the model's own. ``tokens`` are encoded at a time. A
+    longer text is encoded alone.
     """
 
     def __init__(self, model: TextModel, *, pooling: str, tokens: int | None = None):

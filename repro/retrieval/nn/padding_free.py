@@ -1,7 +1,6 @@
-"""Texts encoded end to end, without padding, with the same vectors, states, losses and gradients.
+"""Texts encoded end to end, without padding, with the same vectors, losses and gradients except for dropout.
 
-Only dropout differs: it zeroes as many numbers, in other places. E.g. texts of 3 and 5 tokens are encoded as
-8 tokens instead of 2 x 5.
+E.g. texts of 3 and 5 tokens are encoded as 8 tokens instead of 2 x 5.
 """
 
 import contextlib
@@ -40,10 +39,10 @@ def can_be_packed(model: nn.Module) -> TypeGuard[TextModel]:
 
 
 class Layout:
-    """The arrangement of the tokens of texts placed end to end. Empty texts are omitted.
+    """The arrangement of the tokens of texts placed end to end, without empty texts.
 
     ``stretches`` are runs of consecutive texts of equal length, e.g. ``[(2, 7), (1, 9)]`` for lengths 7, 7
-    and 9. ``longest`` is the longest text's length.
+    and 9.
     """
 
     def __init__(self, lengths: Sequence[int], device: torch.device):
@@ -59,18 +58,17 @@ class Layout:
 
     @cached_property
     def firsts(self) -> Tensor:
-        """(n + 1,) int32, the bounds of queries if only the first token of each text is a query."""
+        """(n + 1,) int32, the bounds of queries if only first tokens are queries."""
         return torch.arange(len(self.lengths) + 1, dtype=torch.int32, device=self.device)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, dropout: float) -> Tensor:
-        """Return attention within each text, by a single kernel if possible."""
         return (by_kernel if has_kernel(query) else text_by_text)(query, key, value, self, dropout)
 
 
 def embed(model: TextModel, inputs: Tensors, places: Tensor) -> Tensor:
     """Return the input of the first layer, (T, H), with positions counted within each text.
 
-    ``places``, (T,) int64, are indices of the tokens that are not padding among N x L, text by text.
+    ``places``, (T,), are those of the tokens that are not padding among N x L.
     """
     ids, kinds, embeddings = inputs["input_ids"], inputs.get("token_type_ids"), model.embeddings
     if model.config.model_type == "bert":
@@ -196,8 +194,8 @@ def _states(
     """Return the last layer's states, (N, L, H), which are 0 at padding. Texts are sorted by length for
     attention.
 
-    ``ids``, ``mask`` and ``kinds`` are (N, L) each, with the mask on the CPU. ``firsts`` is whether only the
-    first token of a text is used, so that other states may be 0.
+    ``ids``, ``mask`` and ``kinds`` are (N, L), with the mask on the CPU. With ``firsts``, only first tokens
+    get states.
     """
     lengths = mask.sum(dim=1)  # (N,)
     order = lengths.argsort(stable=True)
@@ -262,7 +260,8 @@ def _obstacle(model: nn.Module, precision: str, processor: torch.device) -> str:
 
 
 def _fault(processor: torch.device, dtype: torch.dtype, shape: tuple[int, int]) -> str:
-    """Compare the kernel with attention text by text on a few numbers. Returns its fault, or ""."""
+    """Return how the kernel's attention is faulty, or "". It is compared with ``text_by_text`` on a few
+    numbers."""
     layout = Layout([5, 3, 3, 1], processor)
     numbers = torch.linspace(-1, 1, sum(layout.lengths) * shape[0] * shape[1], device=processor).sin()
     vectors = numbers.view(-1, *shape).to(dtype)

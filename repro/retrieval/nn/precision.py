@@ -88,7 +88,7 @@ def ready_for_device(inputs: Tensors) -> Tensors:
 
 
 def on_device(inputs: Tensors) -> Tensors:
-    """Return inputs copied to the device, without waiting for those that are ``ready_for_device``."""
+    """Return inputs copied to the device, without waiting for those in pinned memory."""
     processor = device()
     return {name: values.to(processor, non_blocking=True) for name, values in inputs.items()}
 

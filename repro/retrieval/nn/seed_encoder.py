@@ -1,8 +1,8 @@
 """SEED's released weights, converted from fairseq's names to the equivalent RoBERTa architecture.
 
-Source: microsoft/SEED-Encoder@ececaa9, model/SEED_Encoder. It has post-norm layers, learned positions that
-count from the padding token's id, a LayerNorm over the embeddings and no segments. The vocabulary is
-WordPiece's in another order, with ``<mask>`` last. Texts are lower-cased.
+Source: microsoft/SEED-Encoder@ececaa9, model/SEED_Encoder. It has post-norm layers, positions that count from
+the padding token's id, a LayerNorm over the embeddings and no segments. The vocabulary is WordPiece's in
+another order, with ``<mask>`` last.
 """
 
 import re
@@ -44,9 +44,8 @@ LAYER = {
 def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
     """Return the checkpoint in ``folder``, its tokenizer, and facts, e.g. ``{"retrieval_head": "none", …}``.
 
-    The decoder of pre-training and the retrieval head are dropped. ``retrieval_head`` is ``new`` if that head
-    has its initial values, and ``trained`` if it was trained on MS MARCO, and with it the encoder. Raises
-    OSError or ValueError for an unreadable checkpoint.
+    The decoder of pre-training and the retrieval head are dropped. ``retrieval_head`` is ``none``, ``new``,
+    or ``trained`` if it and the encoder were trained on MS MARCO. Raises OSError or ValueError.
     """
     from transformers import RobertaForMaskedLM, RobertaModel
 
@@ -118,7 +117,6 @@ def _config(settings: Mapping):
 
 
 def _body(weights: Mapping[str, Tensor]) -> Tensors:
-    """Return the encoder's weights under RoBERTa's names. Raises ValueError for an unknown one."""
     inner = {name.rpartition(BODY)[2]: value for name, value in weights.items() if BODY in name}
     return {_roberta_name(name): value.float() for name, value in inner.items()}
 

@@ -1,4 +1,4 @@
-"""Model inputs from strings: joining title and text, truncation, segments, padding, and whole words."""
+"""Model inputs from strings, e.g. from title and text: truncation, segments, padding, and whole words."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from repro.errors import check_known
 from repro.retrieval.nn.precision import Tensors
@@ -22,15 +23,12 @@ def passage_text(title: str, text: str, *, separator: str) -> str:
 
 
 def tokenised(tokenizer, texts: Sequence[str], *, length: int) -> Tensors:
-    """Return each text as one sequence, cut to ``length`` tokens with [CLS] and [SEP], padded to the longest.
-
-    Returns ``input_ids`` and ``attention_mask``, (N, L) int64, without segments as in Tevatron.
-    """
+    """Return ``input_ids`` and ``attention_mask``, (N, L) int64, without segments as in Tevatron."""
     return text_rows(tokenizer, texts, length=length).inputs()
 
 
 def text_rows(tokenizer, texts: Sequence[str], *, length: int) -> TokenRows:
-    """Return the tokens of each text like ``tokenised``, without padding."""
+    """Return the tokens of each text, cut to ``length`` with [CLS] and [SEP]."""
     ids = token_ids(tokenizer, texts, length=length)
     return TokenRows.of(ids, padding=tokenizer.pad_token_id)
 
@@ -62,14 +60,12 @@ def pair_rows(
 
 def padded(rows: Sequence[np.ndarray], *, value: int) -> Tensor:
     """Return rows of unequal length, right-padded: N of (l,) to (N, max l), int64."""
-    full = np.full((len(rows), max(len(row) for row in rows)), value, dtype=np.int64)
-    for place, row in enumerate(rows):
-        full[place, : len(row)] = row
-    return torch.from_numpy(full)
+    tensors = [torch.as_tensor(row, dtype=torch.int64) for row in rows]
+    return pad_sequence(tensors, batch_first=True, padding_value=value)
 
 
 def frame_texts(texts: Sequence[np.ndarray], tokenizer) -> tuple[np.ndarray, np.ndarray]:
-    """Return texts end to end, each between [CLS] and [SEP], (T,) int64, and their lengths, (N,)."""
+    """Return texts end to end, each between [CLS] and [SEP], (T,), and their lengths, (N,)."""
     lengths = np.array([len(text) + 2 for text in texts])
     ends = np.cumsum(lengths)
     tokens = np.full(ends[-1], tokenizer.sep_token_id)
@@ -101,16 +97,16 @@ def side_by_side(columns: Mapping[str, tuple[np.ndarray, int | bool]], lengths: 
 
 @dataclasses.dataclass(frozen=True)
 class Words:
-    """The words of a WordPiece vocabulary of V entries.
+    """The words of a WordPiece vocabulary of V entries. Arrays are (V,) bool.
 
     Attributes:
         pieces: the entries, lower-cased, without ``##``.
-        continues: (V,), whether an entry continues a word.
-        barred: (V,), whether a word may not begin with the entry, e.g. a special token.
+        continues: whether an entry continues a word.
+        barred: whether a word may not begin with the entry, e.g. a special token.
         stop_words: excluded words, in lower case.
-        stops: (V,), whether an entry is a complete stop word.
-        foreign: (V,), whether an entry may not occur in a word.
-        begins_stop: (V,), whether a stop word begins with the entry.
+        stops: whether an entry is a complete stop word.
+        foreign: whether an entry may not occur in a word.
+        begins_stop: whether a stop word begins with the entry.
     """
 
     pieces: tuple[str, ...]
@@ -123,20 +119,21 @@ class Words:
 
     @classmethod
     def of(cls, tokenizer, stop_words: Collection[str], *, kind: str = "words") -> Words:
-        """Return the words of a tokenizer's vocabulary, of ``kind`` ``words`` (beginning with a letter or
-        digit), ``letters`` or ``marks``."""
+        """Return a vocabulary's words of a kind: ``words`` (beginning with a letter or digit), ``letters`` or
+        ``marks``."""
         check_known("kind of words", kind, valid=KINDS)
         entries = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
         continues = np.array([entry.startswith("##") for entry in entries])
         pieces = tuple(entry.removeprefix("##").lower() for entry in entries)
-        barred = np.array([not any(character.isalnum() for character in piece) for piece in pieces])
-        barred &= kind != "marks"
-        barred[tokenizer.all_special_ids] = True
-        foreign = np.array([kind == "letters" and not piece.isalpha() for piece in pieces])
-        words = frozenset(word.lower() for word in stop_words)
-        stops = np.array([piece in words for piece in pieces])
+        words = frozenset(map(str.lower, stop_words))
         beginnings = {word[:end] for word in words for end in range(len(word) + 1)}
-        begins_stop = np.array([piece in beginnings for piece in pieces])
+        has_sign, is_alphabetic, stops, begins_stop = (
+            np.fromiter(map(test, pieces), dtype=bool, count=len(pieces))
+            for test in (_has_letter_or_digit, str.isalpha, words.__contains__, beginnings.__contains__)
+        )
+        barred = ~has_sign & (kind != "marks")
+        barred[tokenizer.all_special_ids] = True
+        foreign = ~is_alphabetic & (kind == "letters")
         return cls(pieces, continues, barred, words, stops, foreign, begins_stop)
 
     @property
@@ -151,15 +148,11 @@ class Words:
         return dataclasses.replace(self, stop_words=frozenset(), stops=none, begins_stop=none)
 
     def spans(self, input_ids: np.ndarray, lengths: np.ndarray | None = None) -> np.ndarray:
-        """Return every whole word of a text in order, including repetitions.
+        """Return every whole word of a text in order, including repetitions, without stop words.
 
         The tail of a word that begins before the text is left out. A word that is cut at the end counts.
-
-        Args:
-            input_ids: (T,), without special tokens around. One text, or N end to end.
-            lengths: (N,), tokens of each of several texts.
-
-        Returns (O, 2): first token, and one past the last, as indices into ``input_ids``.
+        ``input_ids`` are (T,), without special tokens around, of one text, or of N end to end with
+        ``lengths``, (N,). Returns (O, 2): first token, and one past the last, as indices into ``input_ids``.
         """
         first = np.flatnonzero(~self.continues[input_ids])
         end = np.append(first, len(input_ids))[1:]  # nothing where there is no first
@@ -173,6 +166,10 @@ class Words:
         foreign_counts = np.append(0, np.cumsum(self.foreign[input_ids]))
         mask &= foreign_counts[end] == foreign_counts[first]
         return np.stack((first, end), axis=1)[mask]
+
+
+def _has_letter_or_digit(piece: str) -> bool:
+    return any(map(str.isalnum, piece))
 
 
 def distinct(input_ids: np.ndarray, spans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

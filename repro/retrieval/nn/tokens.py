@@ -4,7 +4,7 @@ E.g. for 64 tokens, at first only about 384 characters of a text are read.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import chain
@@ -16,47 +16,18 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from torch import Tensor
 
-MOST = 4096  # texts, which take 10 MB with 64 tokens and 75 MB with 512
-
-Reading = Callable[[Sequence[str]], list[list[int]]]
-
-
-class RecentTokens:
-    """A cache of the token ids of recent texts, at most ``MOST`` per way of tokenising."""
-
-    def __init__(self):
-        self._kept: dict[tuple, dict[str, list[int]]] = {}
-
-    def read(self, texts: Sequence[str], way: tuple, reading: Reading) -> list[list[int]]:
-        """Return the ids of each text, from the cache for this ``way`` of tokenising or by calling
-        ``reading``."""
-        cache = self._kept.setdefault(way, {})
-        new = [text for text in dict.fromkeys(texts) if text not in cache]
-        rows = dict(zip(new, reading(new), strict=True)) if new else {}
-        ids = [cache[text] if text in cache else rows[text] for text in texts]
-        cache.update(list(rows.items())[:MOST])
-        for text in list(cache)[: max(0, len(cache) - MOST)]:
-            del cache[text]
-        return ids
-
-
-_recent: ContextVar[RecentTokens | None] = ContextVar("recent tokens", default=None)
+MOST = 4096  # texts in the cache per way of tokenising: 10 MB with 64 tokens and 75 MB with 512
+_recent: ContextVar[dict[tuple, dict[str, list[int]]] | None] = ContextVar("recent tokens", default=None)
 
 
 @contextlib.contextmanager
 def tokens_remembered() -> Iterator[None]:
     """Tokenise repeated texts only once within this context, as far as the cache has room."""
-    token = _recent.set(RecentTokens())
+    token = _recent.set({})
     try:
         yield
     finally:
         _recent.reset(token)
-
-
-def read_once(texts: Sequence[str], way: tuple, reading: Reading) -> list[list[int]]:
-    """Return the ids of each text, from the cache of ``tokens_remembered`` or by calling ``reading``."""
-    recent = _recent.get()
-    return reading(texts) if recent is None else recent.read(texts, way, reading)
 
 
 TOGETHER = 250  # texts per call of the library, which keeps more than 100 bytes per token
@@ -67,11 +38,8 @@ CHARACTERS = 6  # read per wanted token. An English token has about five, with t
 class TokenRows:
     """The tokens of N texts, end to end.
 
-    Attributes:
-        ids: (T,) int32, with special tokens.
-        lengths: (N,), tokens per text.
-        padding: the id that rows are padded with.
-        kinds: (T,) int32, the segment of each token, or None.
+    ``ids`` are (T,) int32, with special tokens, ``lengths`` (N,), ``padding`` the id that rows are padded
+    with, and ``kinds`` (T,) int32, the segment of each token, or None.
     """
 
     ids: np.ndarray
@@ -81,7 +49,6 @@ class TokenRows:
 
     @classmethod
     def of(cls, ids: Sequence[Sequence[int]], *, padding: int, kinds: Sequence | None = None) -> "TokenRows":
-        """Return the rows of texts, from the ids and optionally kinds of each."""
         lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
         return cls(_flat(ids), lengths, padding, None if kinds is None else _flat(kinds))
 
@@ -89,10 +56,7 @@ class TokenRows:
         return len(self.lengths)
 
     def inputs(self, rows: np.ndarray | slice = slice(None)) -> dict[str, Tensor]:
-        """Return ``input_ids``, ``attention_mask`` and, with kinds, ``token_type_ids`` of some texts.
-
-        Returns (n, L) int64 each, right-padded to the longest of these texts.
-        """
+        """Return the model inputs of some texts, (n, L) int64 each, right-padded to the longest of them."""
         lengths, starts = self.lengths[rows], (np.cumsum(self.lengths) - self.lengths)[rows]
         places = np.arange(lengths.max(initial=0))
         mask = places < lengths[:, None]  # (n, L)
@@ -115,18 +79,23 @@ def token_ids(
 ) -> list[list[int]]:
     """Return the ids of each text, cut to ``length`` tokens, equal to those of the tokenizer's own call.
 
-    Of a much longer text, only a beginning up to a blank is read, and more if it gives too few tokens.
-    Tokenizers unlike BERT's read the whole text. ``length`` includes [CLS] and [SEP] if
-    ``add_special_tokens``.
+    ``length`` includes [CLS] and [SEP] if ``add_special_tokens``. Tokenizers unlike BERT's read the whole
+    text.
     """
+    recent, way = _recent.get(), (tokenizer, length, add_special_tokens)
+    if recent is None:
+        return _read(*way, texts)
+    cache = recent.setdefault(way, {})
+    new = [text for text in dict.fromkeys(texts) if text not in cache]
+    rows = dict(zip(new, _read(*way, new), strict=True))
+    ids = [cache[text] if text in cache else rows[text] for text in texts]
+    cache.update(list(rows.items())[:MOST])
+    for text in list(cache)[: max(0, len(cache) - MOST)]:
+        del cache[text]
+    return ids
 
-    def read_ids(texts: Sequence[str]) -> list[list[int]]:
-        return _read(tokenizer, texts, length=length, add_special_tokens=add_special_tokens)
 
-    return read_once(texts, (tokenizer, length, add_special_tokens), read_ids)
-
-
-def _read(tokenizer, texts: Sequence[str], *, length: int, add_special_tokens: bool) -> list[list[int]]:
+def _read(tokenizer, length: int, add_special_tokens: bool, texts: Sequence[str]) -> list[list[int]]:
     backend = truncating_tokenizer(tokenizer, length)
     options = {"add_special_tokens": add_special_tokens}
     limit = CHARACTERS * length
@@ -193,7 +162,7 @@ def _reads_words(tokenizer) -> bool:
 def paired_rows(tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int) -> TokenRows:
     """Return the tokens of [CLS] first [SEP] second [SEP], or of [CLS] second [SEP] if the first is empty.
 
-    If a pair has more than ``length`` tokens, the longer text loses its last ones, as with ``longest_first``.
+    The longer text of a pair with more than ``length`` tokens loses its last ones, as with ``longest_first``.
     """
     if length <= 3 or (frame := _frame(tokenizer)) is None:
         return _as_the_library_has_them(tokenizer, firsts, seconds, length=length)

@@ -1,9 +1,9 @@
 """A text encoder with two views of a text, e.g. a dense vector and a sparse one over the vocabulary."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -15,37 +15,16 @@ from repro.machine.bounded_reading import read_json_file
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, load_masked_lm, load_tokenizer, save_model
 from repro.retrieval.nn.precision import Tensors
 
-
-class SparsePositions(TypedDict):
-    """Whether [CLS] and [SEP] count in a sparse vector, see ``kept_positions``."""
-
-    cls: bool
-    sep: bool | str
-
-
-class DenseReduction(TypedDict):
-    """The reduction of a dense vector to ``to`` components, ``by`` ``linear`` or ``truncate``."""
-
-    to: int
-    by: str
-
-
 POSITIONS = 4096  # logits of 4,096 positions x 30,522 entries x 4 bytes = 500 MB at once
 
 
 def max_log_saturated(hidden: Tensor, head: Callable[[Tensor], Tensor], keep: Tensor) -> Tensor:
-    """Return s_j = max_i log(1 + ReLU(w_ij)), w_i = head(h_i), over the kept positions i (Formal et al. 2021,
-    SPLADE with max pooling).
+    """Return s_j = max_i log(1 + ReLU(w_ij)), w_i = head(h_i), over the kept positions i (Formal et al.
+    2021).
 
-    The maximum is taken first, as log(1 + ReLU) keeps the order. Logits are computed for a few texts at a
-    time, as 1,024 passages of 144 tokens would have 18 GB of them.
-
-    Args:
-        hidden: (B, L, H).
-        head: (b, L, H) to (b, L, V) logits.
-        keep: (B, L), bool. A text without a kept position gets zeros.
-
-    Returns (B, V), in float32 or above.
+    Logits are computed for a few texts at a time, as 1,024 passages of 144 tokens would have 18 GB of them.
+    Maps ``hidden``, (B, L, H), and ``keep``, (B, L) bool, to (B, V), in float32 or above. A text without a
+    kept position gets zeros.
     """
 
     def highest(states: Tensor, mask: Tensor) -> Tensor:
@@ -131,10 +110,7 @@ class ViewEncoder(nn.Module):
         vocabulary_head: w by BERT's masked-language head (``transform``), or without its dense layer and
             LayerNorm (``plain``) (reading ``vocabulary-head``).
         dense_reduction: None, or {to, by}: DEN becomes W DEN with ``to`` components (``linear``), or its
-            first ``to`` components (``truncate``) (reading ``dense-reduction``). W starts as N(0,
-            initializer_range), from torch's generator.
-
-    Raises UsageError for unknown values.
+            first ``to`` components (``truncate``) (reading ``dense-reduction``).
     """
 
     def __init__(
@@ -143,9 +119,9 @@ class ViewEncoder(nn.Module):
         tokenizer: Tokenizer,
         *,
         views: Sequence[str],
-        sparse_positions: SparsePositions,
+        sparse_positions: Mapping[str, Any],
         vocabulary_head: str,
-        dense_reduction: DenseReduction | None,
+        dense_reduction: Mapping[str, Any] | None,
     ):
         super().__init__()
         check_names("view", views, valid=VIEWS)
@@ -153,7 +129,7 @@ class ViewEncoder(nn.Module):
         if len(set(views)) < len(views):
             raise UsageError(f"a view is listed twice: {list(views)!r}")
         self.model, self.tokenizer, self.views = model, tokenizer, tuple(views)
-        self.positions, self.head = sparse_positions.copy(), vocabulary_head
+        self.positions, self.head = dict(sparse_positions), vocabulary_head
         self.reduction = dense_reduction
         self.projection: nn.Linear | None = None
         if dense_reduction is not None:
@@ -179,22 +155,20 @@ class ViewEncoder(nn.Module):
         return vectors
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """Return w, (..., H) to (..., V)."""
         if self.head == "transform":
             return self.model.cls(hidden)
         decoder = self.model.cls.predictions.decoder
         return functional.linear(hidden, decoder.weight, decoder.bias)
 
     def start_from(self, folder: Path) -> None:
-        """Load the projection saved in a model directory, if it contains one with the shape of this
-        encoder's."""
+        """Load the projection saved in a model directory if there is one of the same shape."""
         if self.projection is not None and (folder / PROJECTION).exists():
             saved, weight = load_file(folder / PROJECTION)["weight"], self.projection.weight
             if saved.shape == weight.shape:
                 weight.data.copy_(saved)
 
     def save(self, folder: Path) -> None:
-        """Save the masked LM, its tokenizer, any projection, and the view settings in ``views.json``."""
+        """Save the masked LM, its tokenizer, any projection, and the settings in ``views.json``."""
         save_model(self.model, self.tokenizer, folder)
         if self.projection is not None:
             save_file({"weight": self.projection.weight.detach().contiguous()}, folder / PROJECTION)
@@ -213,12 +187,11 @@ class ViewEncoder(nn.Module):
 
 
 def load_view_encoder(
-    folder: Path, *, views: Sequence[str], sparse_positions: SparsePositions, vocabulary_head: str
+    folder: Path, *, views: Sequence[str], sparse_positions: Mapping[str, Any], vocabulary_head: str
 ) -> ViewEncoder:
     """Return the encoder in a model directory, with the reduction of dense vectors used in training.
 
-    A masked LM that was not trained for views also works. Raises DataError, or UsageError for other settings
-    or views than in training.
+    Any masked LM works. Raises DataError, or UsageError for other settings or views than in training.
     """
     settings = {"sparse_positions": dict(sparse_positions), "vocabulary_head": vocabulary_head}
     description: dict[str, Any] = settings | {"views": list(VIEWS), "dense_reduction": None}

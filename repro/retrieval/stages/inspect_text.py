@@ -2,11 +2,10 @@
 
 import inspect
 import json
-import math
 from collections.abc import Callable
 from pathlib import Path
 
-from repro.errors import StageError, UsageError
+from repro.errors import UsageError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
 from repro.retrieval.training.objective import import_declared
@@ -35,9 +34,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     except TypeError as error:
         raise UsageError(f"view {params['view']['path']!r}: {error}") from error
     words = [(word, float(value)) for word, value in view(folder, text, **options)]
-    bad = next((word for word, value in words if not math.isfinite(value)), None)
-    if bad is not None:
-        raise StageError(f"the value of {bad!r} is not finite: the model's weights are not, or overflow")
     exhibit = {
         "kind": "shaded-words",
         "title": document["title"],
@@ -45,6 +41,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         "found": present,
         "words": words,
     }
-    content = json.dumps(exhibit, ensure_ascii=False, sort_keys=True)
+    content = json.dumps(exhibit, ensure_ascii=False, sort_keys=True, allow_nan=False)
     (out / "exhibit.json").write_text(content, encoding="utf-8")
     return {"document": document["id"], "found": present, "words": len(words)}

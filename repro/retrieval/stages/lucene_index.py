@@ -6,7 +6,6 @@ from pathlib import Path
 from repro.machine import system
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
-from repro.retrieval.datasets.digests import stamps
 from repro.retrieval.stages.lucene import call
 from repro.store.disk import BLOCKS
 
@@ -15,16 +14,15 @@ COMMIT = 1_000_000  # documents
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``lucene/`` and, for searches, ``fields.json``, e.g. ``{"multifield": false}``: whether titles
-    are a separate field.
+    """Write ``lucene/`` and ``fields.json``, e.g. ``{"multifield": false}``: whether titles are a separate
+    field.
 
     Scores are the same for any number of threads and commits. The bytes of the index are not.
     """
     fields, corpus, blocks = {"multifield": params["multifield"]}, inputs["corpus"], out / BLOCKS
     blocks.mkdir(exist_ok=True)
     arguments = {"corpus": str(corpus / "arrow"), "index": str(out / "lucene"), "commit": COMMIT}
-    arguments |= {"note": str(blocks / "commit.json"), "origin": [params, stamps(corpus)]}
-    arguments |= {"threads": system.cores(), **fields}
+    arguments |= {"note": str(blocks / "commit.json"), "threads": system.cores(), **fields}
     total = len(read_rows(corpus))
     facts = call("index", arguments, folder=out, task="index", total=total, progress=progress)
     (out / FIELDS).write_text(json.dumps(fields) + "\n")

@@ -8,7 +8,6 @@ from pathlib import Path
 from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import SCORED_EXAMPLES, RowBlocks, read_rows, rows_of_few
-from repro.retrieval.datasets.digests import stamps
 from repro.retrieval.evaluation.answers import contains_answer, read_answers
 from repro.retrieval.evaluation.text_lines import read_qrels
 from repro.retrieval.stages.mine import fill_blocks, sample
@@ -25,17 +24,17 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     negatives (the mining script released with Wang et al. 2023, readings ``nq-training-data`` and
     ``nq-mined-score-decimals``).
 
-    The first positive is the passage judged best (grade 1 and above, the first of these in the file), with
-    score 1,000. With ``extra_positives``, passages of the first ``depth`` with an answer follow by rank, with
-    the run's scores. Otherwise the first of them is the positive if no passage is judged. Negatives are
-    ``per_query`` of those without an answer, shuffled. Titles are not searched. A question without positive
-    or negative is left out. The run's scores are rounded to each of ``score_decimals`` in turn, e.g. ``[4,
-    2]``. ``tokenless_answers`` is ``tokenless`` of ``contains_answer``, False by default.
+    The first positive is the passage judged best, with score 1,000. With ``extra_positives``, passages of the
+    first ``depth`` with an answer follow by rank, with the run's scores. Otherwise the first of them is the
+    positive if no passage is judged. Negatives are ``per_query`` of those without an answer, shuffled. Titles
+    are not searched. A question without positive or negative is left out. Scores are rounded to each of
+    ``score_decimals`` in turn, e.g. ``[4, 2]``. ``tokenless_answers`` is ``tokenless`` of
+    ``contains_answer``.
     """
     answers = read_answers(inputs["queries"] / "queries.jsonl")
     judgements = read_qrels(inputs["qrels"] / "qrels.trec")
     source = inputs["run"] / "run.trec"
-    blocks = RowBlocks(out / BLOCKS, SCORED_EXAMPLES, origin=[params, stamps(*inputs.values())])
+    blocks = RowBlocks(out / BLOCKS, SCORED_EXAMPLES)
     facts = blocks.completed(out / "arrow")
     if facts is None:
         rows = partial(_examples, params=params, inputs=inputs, answers=answers, judgements=judgements)
@@ -96,10 +95,8 @@ def example(
 ) -> dict | None:
     """Return a row of the training set, or None if it has no positive or no negative.
 
-    Args:
-        documents, scores: the ranking.
-        hits: whether each document has an answer.
-        best: the annotated passage.
+    ``documents`` and ``scores`` are the ranking, ``hits`` say which have an answer, ``best`` is the annotated
+    passage.
     """
     score = dict(zip(documents, scores, strict=True))
     is_hit = dict(zip(documents, hits, strict=True))

@@ -19,8 +19,7 @@ Place = tuple[int, int]  # epoch, index
 class BatchOrder:
     """Batches of (epoch, index): a new permutation of the examples every epoch, ``steps`` batches in all.
 
-    It is a batch sampler of a torch DataLoader. Each process gets its share of every batch, e.g. 4, 3 or 3 of
-    10 examples.
+    Each process gets its share of every batch, e.g. 4, 3 or 3 of 10 examples.
     """
 
     def __init__(
@@ -80,11 +79,8 @@ FILE = "batch_reading.json"  # in a checkpoint
 class BatchReading:
     """Reads the texts of batches with or without padding, in the way that the training began with.
 
-    Args:
-        execution: the requested options. Its ``padding_free`` may be None.
-        checkpoint: to resume from, or None.
-        say: called with a message if REPRO_PADDING_FREE differs from the checkpoint.
-        faster: whether reading without padding takes less time, which is the default.
+    Without a ``padding_free`` in ``execution``, the ``faster`` way is used. ``say`` is called with a message
+    if REPRO_PADDING_FREE differs from the checkpoint.
     """
 
     def __init__(
@@ -102,16 +98,15 @@ class BatchReading:
 
     @contextlib.contextmanager
     def applied_to(self, objective: nn.Module) -> Iterator[None]:
-        """Let an objective read its batches with or without padding, as chosen, within the context."""
+        """Let an objective read its batches with or without padding within the context."""
         with padding_free(objective, bool(self.execution.padding_free)) as self._packing:
             yield
 
     @property
     def used(self) -> bool:
-        """Whether any batch so far was read without padding, before the checkpoint or since."""
+        """Whether any batch so far was read without padding, also before the checkpoint."""
         return self._used or self._packing.used
 
     def save(self, checkpoint: Path) -> None:
-        """Save the way of reading batches in a checkpoint."""
         way = {"wanted": self.execution.padding_free, "used": self.used}
         (checkpoint / FILE).write_text(json.dumps({"padding_free": way}))

@@ -1,7 +1,6 @@
-"""The log and the checkpoints that a training resumes from.
+"""The log and the checkpoints that a training resumes from, e.g. ``checkpoints/checkpoint-500``.
 
-A checkpoint, e.g. ``checkpoints/checkpoint-500``, is complete once it has a seal, which contains the digest
-of each file and the length of the training.
+A complete checkpoint has a seal with the digest of each file and the length of the training.
 """
 
 from __future__ import annotations
@@ -31,11 +30,7 @@ LINES, SUMS = 200, "log.pt"
 
 
 class TrainingLog:
-    """Means of the losses of all steps since the previous line, written by rank 0.
-
-    Attributes:
-        every: steps per line.
-    """
+    """Means of the losses of all steps since the previous line, written by rank 0 ``every`` so many steps."""
 
     def __init__(self, path: Path, *, steps: int):
         self.path, self.every = path, max(1, steps // LINES)
@@ -63,8 +58,7 @@ class TrainingLog:
         rate: float,
         norm: torch.Tensor,
     ) -> None:
-        """Record a step's losses, learning rate and gradient norm. When a line is due, raises StageError if a
-        loss is not finite."""
+        """Record a step. When a line is due, raises StageError if a loss is not finite."""
         self._total = whole = loss if self._total is None else self._total + loss
         self._steps += 1
         for name, value in losses.items():
@@ -86,11 +80,9 @@ class TrainingLog:
             self._file.write(json.dumps(line) + "\n")
 
     def save(self, folder: Path) -> None:
-        """Save the sums for the next line in a checkpoint."""
         torch.save((self._total, self._noted, self._steps), folder / SUMS)
 
     def load(self, folder: Path, device: torch.device) -> None:
-        """Restore the sums from a checkpoint."""
         sums = torch.load(folder / SUMS, map_location=device, weights_only=True)
         self._total, self._noted, self._steps = sums
 
@@ -121,8 +113,8 @@ def seal(checkpoint: Path, *, steps: int) -> None:
 
 
 def last_complete(checkpoints: Path, *, steps: int) -> Path | None:
-    """Return the newest undamaged checkpoint of a training of ``steps`` steps, or None. Removes all other
-    checkpoints."""
+    """Return the newest undamaged checkpoint of a training of ``steps`` steps, or None, and remove all
+    others."""
     checkpoint = None
     folders = [path for path in checkpoints.glob("checkpoint-*") if path.is_dir()]
     for folder in sorted(folders, key=step_of, reverse=True):
@@ -134,7 +126,7 @@ def last_complete(checkpoints: Path, *, steps: int) -> Path | None:
 
 
 def step_of(checkpoint: Path) -> int:
-    """Return the step of a checkpoint, e.g. 500 for ``checkpoint-500``, or -1 if its name has no number."""
+    """Return the step of a checkpoint, e.g. 500 for ``checkpoint-500``, or -1."""
     number = checkpoint.name.rpartition("-")[2]
     return int(number) if number.isdigit() else -1
 
@@ -142,10 +134,7 @@ def step_of(checkpoint: Path) -> int:
 class Checkpoints:
     """Decides when a checkpoint is due, always at the last step, and keeps the last two.
 
-    Args:
-        folder: the folder of the checkpoints.
-        every: steps between checkpoints. None saves one every ``CHECKPOINT_SECONDS``.
-        steps: the number of steps of the training.
+    ``every`` is in steps. None saves one every ``CHECKPOINT_SECONDS``.
     """
 
     def __init__(self, folder: Path, every: int | None, *, steps: int):

@@ -1,9 +1,8 @@
 """Declarations of trainings in recipes: the objective, its optimisation and the options of the machine.
 
-A plan imports neither an objective nor torch. Weights, gradients and Adam's two means take 16 bytes per
-parameter. For its backward pass a layer keeps 34 bytes per hidden number at 16 bits, without attention
-matrices, which the kernels recompute (Korthikanti et al. 2022, section 4.1). At 32 bits it keeps twice as
-many, except for the bytes of dropout. Automatic casting is between the two.
+A plan imports neither an objective nor torch. Memory follows Korthikanti et al. 2022, section 4.1: for its
+backward pass a layer keeps 34 bytes per hidden number at 16 bits, without attention matrices, which the
+kernels recompute, and twice as many at 32 bits, except for dropout. Automatic casting is between the two.
 """
 
 from __future__ import annotations
@@ -38,21 +37,17 @@ LOGIT = 12  # bytes of a logit over the vocabulary: it, its softmax and its grad
 class Objective:
     """A training objective, declared next to the recipes that train with it.
 
-    Its ``name`` and ``version`` are part of a fingerprint. ``path`` may change freely.
+    Its ``name`` and ``version``, which are those of the class, are part of a fingerprint.
 
     Attributes:
-        name, version: equal to those of the class at ``path``, which is checked before training.
-        path: the class or function, e.g. ``"repro.retrieval.nn.bi_encoder:BiEncoderContrastive"``. The
-            constructor names all options.
+        path: the class or function, e.g. ``"repro.retrieval.nn.bi_encoder:BiEncoderContrastive"``.
         choices: valid values of text options, e.g. ``"similarity=dot|cosine target=a|b"``.
         token_lengths: options that are lengths within a text. A scale shrinks them like the text.
         vector_widths: options that count the numbers of a vector. A scale shrinks them like the backbone.
-        passes: passes per token of a text under the default readings, for cost estimates of pre-training:
-            ``encoders`` through all layers, ``layers`` through one extra layer, ``heads`` predictions over
-            the vocabulary, with the prefix ``frozen_`` for an untrained model. The default is one pass with
-            BERT's head.
-        own_parts: whether losses may be means over parts with a size of its own
-            (``repro.retrieval.training.objective.MeansOfParts``).
+        passes: passes per token of a text, for cost estimates of pre-training: ``encoders`` through all
+            layers, ``layers`` through one extra layer, ``heads`` predictions over the vocabulary, with the
+            prefix ``frozen_`` for an untrained model. The default is one pass with BERT's head.
+        own_parts: whether losses may be means over parts of its ``part_size`` (``training.objective``).
     """
 
     name: str
@@ -69,12 +64,11 @@ class Objective:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The name, version and path in a stage's parameters."""
         return {"name": self.name, "version": self.version, "path": self.path}
 
     @cached_property
     def parameters(self) -> dict[str, bool]:
-        """Return keyword parameters and whether each is required. Raises UsageError for ``**options``."""
+        """The keyword parameters and whether each is required. Raises UsageError for ``**options``."""
         return keywords(self.identity)
 
 
@@ -96,11 +90,7 @@ def names_in(folders: Iterable[Path]) -> frozenset[str]:
 
 
 def check_options(node: Node) -> None:
-    """Check that a training's objective accepts its options.
-
-    Raises UsageError if the objective does not exist or has ``**options``, or if an option is unknown,
-    missing or invalid.
-    """
+    """Raise UsageError unless a training's objective exists and accepts its options."""
     if "objective" not in node.params:
         return
     objective = declared(node.params["objective"])
@@ -116,8 +106,9 @@ def check_options(node: Node) -> None:
 
 
 def _check_values(objective: Objective, options: Mapping[str, Any]) -> None:
-    for name, _, valid in (word.partition("=") for word in objective.choices.split()):
-        if valid and isinstance(options.get(name), str):
+    for choice in objective.choices.split():
+        name, _, valid = choice.partition("=")
+        if isinstance(options.get(name), str):
             check_known(f"{name} of objective {objective.name!r}", options[name], valid=valid.split("|"))
     for values in (options, *(value for value in options.values() if isinstance(value, Mapping))):
         check_numbers({k: v for k, v in values.items() if not isinstance(v, Mapping)}, OPTION_NUMBERS)
@@ -141,12 +132,9 @@ class Optimisation:
         schedule: course of the learning rate after warm-up, by HF's name where it exists. ``linear`` falls to
             0 at the last step. ``logarithmic`` does too, after a warm-up that rises with the logarithm of the
             step. ``deepspeed-0.6.0`` is the same one step later, with the first step at the peak.
-        weight_decay: AdamW's weight decay, not applied to biases or LayerNorm. 0 gives Adam.
-        max_grad_norm: gradients are clipped to this norm. 0 disables clipping.
-        precision: ``fp32``, ``fp16`` or ``bf16``.
+        weight_decay: not applied to biases or LayerNorm. 0 gives Adam.
+        max_grad_norm: 0 disables clipping.
         seed: the seed of dropout and of the order of examples.
-
-    Raises UsageError if epochs and max_steps are both None, or if both warm-ups are given.
     """
 
     batch_size: int
@@ -173,8 +161,7 @@ class Optimisation:
     def of(cls, params: Mapping[str, Any], *, batch_size: int) -> Optimisation:
         """Return the optimisation from the parameters of a training stage.
 
-        Raises UsageError as the class or for an unknown precision, BlockedError for half precision without a
-        GPU.
+        Raises UsageError for invalid ones, BlockedError for half precision without a GPU.
         """
         from repro.retrieval.nn.precision import check_precision
 
@@ -184,12 +171,11 @@ class Optimisation:
         return optimisation
 
     def as_params(self) -> dict[str, Any]:
-        """Return the parameters of a training stage without the batch size."""
         names = (field.name for field in fields(self) if field.name != "batch_size")
         return {name: getattr(self, name) for name in names}
 
     def steps(self, examples: int) -> int:
-        """Return the optimiser steps over so many examples. The last batch of an epoch may be smaller."""
+        """Return the optimiser steps over so many examples."""
         limits = [] if self.max_steps is None else [self.max_steps]
         if self.epochs is not None:
             limits.append(math.ceil(self.epochs * math.ceil(examples / self.batch_size)))
@@ -197,12 +183,11 @@ class Optimisation:
 
     @property
     def is_all_warm_up(self) -> bool:
-        """Whether the warm-up is longer than the training. False if ``epochs`` are given, as their steps are
-        unknown here."""
+        """Whether the warm-up is longer than ``max_steps``. With ``epochs`` this is unknown here and
+        False."""
         return self.epochs is None and (self.warmup_steps or 0) > (self.max_steps or 0)
 
     def warmup(self, steps: int) -> int:
-        """Return the warm-up steps in a training of so many steps."""
         return self.warmup_steps or math.ceil(steps * (self.warmup_ratio or 0.0))
 
 
@@ -216,12 +201,10 @@ VARIABLES = {
 class Execution:
     """Options that do not change the gradient, except through torch's random draws such as dropout.
 
-    A training that is resumed with the same options ends with the same bits.
-
     Attributes:
         micro_batch: examples encoded at a time. None encodes all at once.
-        padding_free: 1 if models built like BERT read the texts of a batch without padding, 0 if none does.
-            None chooses the faster way (``padding_free.trains_faster``).
+        padding_free: 1 reads the texts of a batch without padding if models are built like BERT, 0 with
+            padding. None chooses the faster way.
         save_steps: steps between checkpoints. None saves every ten minutes.
         origin: how the micro-batch was chosen, e.g. ``"estimated"``. Empty if the user set it.
         parts_are_fixed: whether the objective's loss is a mean over parts of exactly this size.
@@ -259,15 +242,8 @@ WHOLE_BATCHES = Execution()
 
 @dataclass(frozen=True)
 class StepMemory:
-    """The sizes that determine the memory of a training step.
-
-    Attributes:
-        parameters: number of trained parameters.
-        layers, hidden: number of layers and hidden size of the encoder.
-        tokens: number of tokens per example, with padding.
-        vocabulary: size of the predicted vocabulary, or 0 if no words are predicted.
-        precision: ``fp32``, ``fp16`` or ``bf16``.
-    """
+    """The sizes that determine the memory of a training step. ``tokens`` are those of an example, with
+    padding."""
 
     parameters: int
     layers: int
@@ -283,22 +259,19 @@ class StepMemory:
         return self.tokens * (hidden_states + PREDICTED * self.vocabulary * LOGIT)
 
     def whole(self, examples: int) -> float:
-        """Return the bytes of a step over so many examples at once, including parameters."""
         return STATE * self.parameters + examples * self.example
 
     def fitting(self, memory: float) -> int:
-        """Return the number of examples that fit on a GPU of ``memory`` bytes, at least 1."""
         return max(1, int((USABLE * memory - STATE * self.parameters) // self.example))
 
     def micro_batch(self, examples: int, memory: float) -> int | None:
-        """Return the examples per part if a step is cut into as few equal parts as fit, or None for one
-        part."""
+        """Return the examples per part for as few equal parts as fit, or None for one part."""
         parts = math.ceil(examples / self.fitting(memory))
         return None if parts == 1 else math.ceil(examples / parts)
 
 
 def step_memory(objective, params: dict) -> StepMemory | None:
-    """Return the memory of a step of an ``nn.Module``, or None if the sizes of its encoder are unknown."""
+    """Return the memory of a step of an ``nn.Module``, or None if its encoder's sizes are unknown."""
     configs = (getattr(module, "config", None) for module in objective.modules())
     config = next((candidate for candidate in configs if hasattr(candidate, "num_hidden_layers")), None)
     if config is None:
@@ -321,16 +294,15 @@ def example_tokens(params: dict) -> int:
 
 
 def predicts_words(params: dict) -> bool:
-    """Return whether a training with these parameters is a pre-training, which predicts words."""
+    """Return whether this is a pre-training, which predicts words."""
     return "texts_per_batch" in params
 
 
 def keywords(objective: Mapping[str, Any]) -> dict[str, bool]:
-    """Return the keyword parameters of an objective and whether each is required, e.g. ``{"temperature":
-    True}``.
+    """Return an objective's keyword parameters and whether each is required, e.g. ``{"temperature": True}``.
 
-    The class is imported only if its source does not show its constructor, e.g. if a function makes the
-    class. Raises UsageError if there is no such class, or if its constructor has ``**options``.
+    The class is imported only if its source does not show its constructor. Raises UsageError without a class
+    or for ``**options``.
     """
     module, _, name = objective["path"].partition(":")
     if arguments := _constructor(module, name):
@@ -351,27 +323,33 @@ def keywords(objective: Mapping[str, Any]) -> dict[str, bool]:
 def _constructor(module: str, name: str) -> ast.arguments | None:
     """Return the arguments of a class's own or inherited ``__init__``, or None if the source does not show
     them."""
-    package, *names = module.split(".")
-    try:
-        spec = find_spec(package)
-    except ValueError:  # no name, or a script
-        return None
-    file = Path(spec.origin) if spec and spec.origin else Path()
-    file = file.parent.joinpath(*names).with_suffix(".py") if names else file
-    if file.suffix != ".py" or not file.is_file():  # an import says what is wrong
-        return None
-    tree = ast.parse(file.read_bytes(), str(file))
-    match [statement for statement in tree.body if name in _names(statement)]:
+    match _named(_statements(module), name):
         case [ast.ImportFrom(module=str(origin), names=aliases, level=0)]:
-            return _constructor(origin, next(a.name for a in aliases if name == (a.asname or a.name)))
+            return _constructor(origin, {a.asname or a.name: a.name for a in aliases}[name])
         case [ast.ClassDef(decorator_list=[], bases=bases, body=body)]:
-            own = [item for item in body if isinstance(item, ast.FunctionDef) and item.name == "__init__"]
-            match own, bases:
+            match _named(body, "__init__"), bases:
                 case [ast.FunctionDef(decorator_list=[], args=arguments)], _:
                     return arguments
                 case [], [ast.Name(id=base)]:  # of several, Python's order decides
                     return _constructor(module, base)
     return None
+
+
+def _statements(module: str) -> list[ast.stmt]:
+    package, *names = module.split(".")
+    try:
+        spec = find_spec(package)
+    except ValueError:  # no name, or a script
+        return []
+    file = Path(spec.origin) if spec and spec.origin else Path()
+    file = file.parent.joinpath(*names).with_suffix(".py") if names else file
+    if file.suffix != ".py" or not file.is_file():  # an import raises the error
+        return []
+    return ast.parse(file.read_bytes(), str(file)).body
+
+
+def _named(statements: Iterable[ast.stmt], name: str) -> list[ast.stmt]:
+    return [statement for statement in statements if name in _names(statement)]
 
 
 def _names(statement: ast.stmt) -> set[str]:

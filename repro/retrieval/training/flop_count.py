@@ -3,15 +3,12 @@
 import contextlib
 import json
 from collections import ChainMap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
-
-from repro.retrieval.nn.precision import on_device
-from repro.retrieval.training.objective import BatchObjective, SumObjective
 
 FILE = "flops.json"  # in a checkpoint
 STEPS = 3  # counted; texts differ in length, so one step alone may be off
@@ -26,10 +23,9 @@ for _way in ("", "_backward"):
 class Flops:
     """Counts matrix products and attention of a training's first ``STEPS`` steps, forward and backward.
 
-    Recomputed operations (checkpointed activations) count again, element-wise operations do not count. The
-    formulas come from ``torch.utils.flop_counter``. Its own counter hooks into modules, which fails for
-    objectives that leave the graph. E.g. 3 counted steps with a mean of 2e12 operations give 2e16 for 10,000
-    steps.
+    Recomputed operations (checkpointed activations) count again. torch's own counter hooks into modules,
+    which fails for objectives that leave the graph. E.g. 3 counted steps with a mean of 2e12 operations give
+    2e16 for 10,000 steps.
     """
 
     def __init__(self):
@@ -37,11 +33,11 @@ class Flops:
 
     @contextlib.contextmanager
     def step(self) -> Iterator[None]:
-        """Make one step of training in this context. It is counted if it is one of the first ``STEPS``."""
+        """Count the operations in this context if it is one of the first ``STEPS`` steps."""
         if len(self.counted) == STEPS:
             yield
             return
-        with _Counter() as counter:
+        with Counter() as counter:
             yield
         self.counted.append(counter.total)
 
@@ -52,29 +48,13 @@ class Flops:
         return {"flops": round(sum(self.counted) / len(self.counted) * steps)}
 
     def save(self, checkpoint: Path) -> None:
-        """Save the counts in a checkpoint."""
         (checkpoint / FILE).write_text(json.dumps(self.counted))
 
     def load(self, checkpoint: Path) -> None:
-        """Restore the counts from a checkpoint."""
         self.counted = json.loads((checkpoint / FILE).read_text())
 
 
-def needed_operations(objective: SumObjective | BatchObjective, examples: Sequence[dict]) -> int:
-    """Return the floating-point operations that a step on these examples needs in the model, as MFU counts
-    them.
-
-    Each example is read alone, so padding does not count. A product counts once for forward and once for each
-    factor with a gradient. Recomputed operations, and those that depend only on the shape of a batch, do not
-    count. No gradient is computed.
-    """
-    with _NeededCounter() as counter:
-        for example in examples:
-            objective(on_device(objective.collate([example])))
-    return counter.total
-
-
-class _Counter(TorchDispatchMode):
+class Counter(TorchDispatchMode):
     """Adds up the operations within its context as ``total``."""
 
     total = 0
@@ -91,17 +71,4 @@ class _Counter(TorchDispatchMode):
         return result
 
     def times(self, factors: tuple) -> int:
-        """Return the number of times that an operation on these factors counts."""
         return 1
-
-
-class _NeededCounter(_Counter):
-    """Counts each forward operation together with the gradients that it will need."""
-
-    def times(self, factors: tuple) -> int:
-        """Return 1 for the forward operation, plus 1 for each of its two matrices that needs a gradient.
-        Attention with a gradient returns 3."""
-        learn = [isinstance(factor, torch.Tensor) and factor.requires_grad for factor in factors]
-        if not torch.is_grad_enabled() or not any(learn):
-            return 1
-        return 3 if len(learn) > 3 else 1 + sum(learn[-2:])

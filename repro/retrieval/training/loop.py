@@ -1,7 +1,7 @@
 """Training of an objective, with batches in a fixed order, a log and checkpoints to resume from.
 
-A training that is killed at any step and resumed in the same folder ends with the same bits on a CPU, e.g.
-one that is resumed from ``checkpoints/checkpoint-500``.
+A training that is killed and resumed in the same folder ends with the same bits on a CPU, e.g. one that is
+resumed from ``checkpoints/checkpoint-500``.
 """
 
 import json
@@ -26,37 +26,13 @@ from repro.retrieval.nn.batches import release_memory
 from repro.retrieval.nn.padding_free import trains_faster
 from repro.retrieval.nn.precision import device, on_device, threads_for, true_float32
 from repro.retrieval.nn.tokens import tokens_remembered
+from repro.retrieval.training import checkpoints, parts
+from repro.retrieval.training import process_group as group
 from repro.retrieval.training.batch_order import BatchOrder, BatchReading, Place
-from repro.retrieval.training.checkpoints import (
-    Checkpoints,
-    TrainingLog,
-    last_complete,
-    read_state,
-    restore_generators,
-    step_of,
-    write_state,
-)
 from repro.retrieval.training.declaration import WHOLE_BATCHES, Execution, Optimisation, StepMemory
 from repro.retrieval.training.flop_count import Flops
 from repro.retrieval.training.objective import as_objective
 from repro.retrieval.training.optimizer import Optimizer
-from repro.retrieval.training.parts import (
-    Fitting,
-    backward_in_parts,
-    collating_processes,
-    in_single_precision,
-    random_state,
-    restore_random_state,
-    with_estimated_micro_batch,
-)
-from repro.retrieval.training.process_group import (
-    OutOfMemory,
-    everybody_waits,
-    in_memory,
-    join_others,
-    processes,
-    rank,
-)
 from repro.store.disk import CHECKPOINTS
 
 Batch = dict[str, torch.Tensor]
@@ -67,13 +43,8 @@ AHEAD = 8  # batches made at once without a GPU, as caches are cold between two 
 class ObjectiveTrainer:
     """Minimises the sum of an objective's losses and logs each of them.
 
-    Args:
-        objective, examples, optimisation: arguments of ``train``.
-        order: the order of the batches. Its length is the number of batches.
-        out: the folder of the log and the checkpoints.
-        resumed: a complete checkpoint to resume from, or None.
-        execution: contains the size of parts. Every batch is a list of its parts.
-        reading: whether batches are read with padding. Checkpoints store it.
+    ``out`` is the folder of the log and the checkpoints, ``resumed`` a complete checkpoint to resume from, or
+    None. Every batch is a list of its parts.
     """
 
     def __init__(
@@ -85,27 +56,26 @@ class ObjectiveTrainer:
         *,
         out: Path,
         resumed: Path | None,
-        execution: Execution,
         reading: BatchReading,
     ):
         set_seed(optimisation.seed)
-        if processes() > 1:  # otherwise dropout is the same in every process
-            torch.manual_seed(optimisation.seed + rank())
+        if group.processes() > 1:  # otherwise dropout is the same in every process
+            torch.manual_seed(optimisation.seed + group.rank())
         self.device = device()
         self.model, self.examples, self.order = objective.to(self.device), examples, order
         self.objective = as_objective(objective)
-        self.fitting = Fitting(self.objective.collate, execution)
+        self.parts = parts.Parts(self.objective.collate, reading.execution)
         self.optimizer = Optimizer(objective, optimisation, steps=len(order))
         self.flops = Flops()
         self.reading = reading
-        self.resumed, self.step = resumed, step_of(resumed) if resumed else 0
+        self.resumed, self.step = resumed, checkpoints.step_of(resumed) if resumed else 0
         self.resumed_at = self.step
-        self.log = TrainingLog(out / LOG, steps=len(order))
-        self.checkpoints = Checkpoints(out / CHECKPOINTS, execution.save_steps, steps=len(order))
+        self.log = checkpoints.TrainingLog(out / LOG, steps=len(order))
+        every = reading.execution.save_steps
+        self.checkpoints = checkpoints.Checkpoints(out / CHECKPOINTS, every, steps=len(order))
         self._losses: Batch = {}  # of the current step
 
     def run(self, advance: Callable[[int], None]) -> None:
-        """Train to the end and call ``advance`` after every step."""
         advance(self.resumed_at)
         if self.resumed:
             self._go_on_from(self.resumed)
@@ -128,14 +98,14 @@ class ObjectiveTrainer:
         loader = DataLoader(
             self.examples,
             batch_sampler=islice(self.order, self.step, None),
-            collate_fn=self.fitting.parts,
-            num_workers=collating_processes(gpu=gpu),
+            collate_fn=self.parts,
+            num_workers=parts.collating_processes(gpu=gpu),
             pin_memory=gpu,
             worker_init_fn=_one_thread,
         )
         batches = iter(loader)  # draws from torch's generator
         if self.resumed:
-            restore_generators(self.resumed)
+            checkpoints.restore_generators(self.resumed)
         while chunk := list(islice(batches, 1 if gpu else AHEAD)):
             yield from chunk
 
@@ -143,69 +113,63 @@ class ObjectiveTrainer:
         """Return the loss of a batch and leave its gradient with the parameters.
 
         If memory runs out, the step is repeated in parts half as large, from the same state of torch's
-        generator. Batches that were prepared in larger parts are collated again.
+        generator.
         """
-        state = random_state(self.device)
+        state = parts.random_state(self.device)
         while True:
             pieces = self._cut(pieces)
             try:
                 with self.flops.step():
                     return self._step(pieces)
-            except OutOfMemory as error:
+            except group.OutOfMemory as error:
                 reason = str(error)
             self.optimizer.forget()
             release_memory()
-            restore_random_state(state, self.device)
-            self.fitting.reduce(max(self.order.shares(self.step)), step=self.step + 1, why=reason)
+            parts.restore_random_state(state, self.device)
+            self.parts.reduce(max(self.order.shares(self.step)), step=self.step + 1, why=reason)
 
     def _cut(self, pieces: list[Batch]) -> list[Batch]:
-        """Return the parts of a batch, collated again if they are too large."""
-        if len(pieces) < self.fitting.parts.count(self.order.shares(self.step)[rank()]):
-            pieces = self.fitting.parts(self.examples.__getitems__(self.order.at(self.step)))
+        if len(pieces) < self.parts.count(self.order.shares(self.step)[group.rank()]):
+            pieces = self.parts(self.examples.__getitems__(self.order.at(self.step)))
         return pieces
 
     def _step(self, pieces: list[Batch]) -> torch.Tensor:
-        if len(pieces) > 1 or processes() > 1:
+        if len(pieces) > 1 or group.processes() > 1:
             return self.step_in_parts(pieces)
-        return in_memory(lambda: self._whole(*self._on_device(pieces)), self.device)
+        return group.in_memory(lambda: self.compute_loss(*self._on_device(pieces)), self.device)
 
     def _on_device(self, pieces: list[Batch]) -> list[Batch]:
         return pieces if self.device.type == "cpu" else list(map(on_device, pieces))
 
-    def _whole(self, batch: Batch) -> torch.Tensor:
-        loss = self.compute_loss(batch)
-        self.optimizer.backward(loss)
-        return loss.detach()
-
     def step_in_parts(self, pieces: list[Batch]) -> torch.Tensor:
-        """Return the loss of the whole batch and leave its gradient with every process's parameters."""
-        pieces = in_memory(lambda: self._on_device(pieces), self.device)
+        pieces = group.in_memory(lambda: self._on_device(pieces), self.device)
         backward, autocast = self.optimizer.backward, self.optimizer.autocast
-        self._losses = backward_in_parts(self.objective, pieces, backward=backward, autocast=autocast)
+        self._losses = parts.backward_in_parts(self.objective, pieces, backward=backward, autocast=autocast)
         if not self._losses:
             self.optimizer.backward(_zero_loss(self.model))
         return sum(self._losses.values(), torch.zeros((), device=self.device)).detach()
 
     def compute_loss(self, batch: Batch) -> torch.Tensor:
-        """Return the sum of the losses, and keep each for the log."""
         with self.optimizer.autocast():
-            losses = in_single_precision(self.model(batch))
+            losses = parts.in_single_precision(self.model(batch))
         self._losses = {name: loss.detach() for name, loss in losses.items()}
-        return reduce(add, losses.values()) if losses else _zero_loss(self.model)
+        loss = reduce(add, losses.values()) if losses else _zero_loss(self.model)
+        self.optimizer.backward(loss)
+        return loss.detach()
 
     def _write(self, folder: Path) -> None:
-        write_state(self.model, self.optimizer, folder)
-        if rank() == 0:
+        checkpoints.write_state(self.model, self.optimizer, folder)
+        if group.rank() == 0:
             self.log.save(folder)
             self.flops.save(folder)
-            self.fitting.save(folder)
+            self.parts.save(folder)
             self.reading.save(folder)
 
     def _go_on_from(self, checkpoint: Path) -> None:
-        read_state(self.model, self.optimizer, checkpoint)
+        checkpoints.read_state(self.model, self.optimizer, checkpoint)
         self.log.load(checkpoint, self.device)
         self.flops.load(checkpoint)
-        self.fitting.load(checkpoint)
+        self.parts.load(checkpoint)
 
 
 def _one_thread(worker: int) -> None:
@@ -242,13 +206,12 @@ def train(
     the last complete one. ``out/train_log.jsonl`` gets about 200 lines with step, learning rate, gradient
     norm and losses (means since the previous line).
 
-    Under torchrun every process takes its share of each batch. All end with the same weights, and rank 0
-    writes them. If memory does not suffice for a step, it and later steps are made in smaller parts. On a GPU
-    ``memory`` gives the first size. A resumed training reads batches with or without padding as before.
+    Under torchrun every process takes its share of each batch, and all end with the same weights. If memory
+    does not suffice for a step, it and later steps are made in smaller parts. On a GPU ``memory`` gives the
+    first size.
 
-    Returns:
-        facts: steps, epochs, examples, losses of the last log line, seconds of this attempt, floating-point
-            operations of the whole training (``flop_count``), and ``options_in_effect``.
+    Returns facts: steps, epochs, examples, losses of the last log line, seconds of this attempt,
+    floating-point operations of the whole training, and ``options_in_effect``.
 
     Raises:
         StageError: a loss is not finite, or memory does not suffice for a single example.
@@ -256,31 +219,25 @@ def train(
     """
     start, steps, log = time.monotonic(), optimisation.steps(len(examples)), out / LOG
     execution = execution.for_parts_of(getattr(objective, "part_size", None))
-    join_others()
-    share = {"rank": rank(), "processes": processes(), "seed": optimisation.seed}
+    group.join_others()
+    share = {"rank": group.rank(), "processes": group.processes(), "seed": optimisation.seed}
     order = BatchOrder(len(examples), batch_size=optimisation.batch_size, steps=steps, **share)
     checkpoint = _last_checkpoint(out / CHECKPOINTS, steps)
-    bar = progress if rank() == 0 else SILENT
+    bar = progress if group.rank() == 0 else SILENT
     faster = trains_faster(objective, optimisation.precision)
     reading = BatchReading(execution, checkpoint, bar.note, faster=faster)
-    execution = with_estimated_micro_batch(reading.execution, memory, share=max(order.shares(0)))
+    largest = max(order.shares(0))
+    reading.execution = parts.with_estimated_micro_batch(reading.execution, memory, share=largest)
     trainer = ObjectiveTrainer(
-        objective,
-        examples,
-        optimisation,
-        order,
-        out=out,
-        resumed=checkpoint,
-        execution=execution,
-        reading=reading,
+        objective, examples, optimisation, order, out=out, resumed=checkpoint, reading=reading
     )
     _run(trainer, bar.task("training", total=steps, log=log))
-    everybody_waits()
+    group.everybody_waits()
     seconds = round(time.monotonic() - start, 1)
     epochs = steps * optimisation.batch_size / len(examples)
     facts: dict = {"steps": steps, "epochs": epochs, "examples": len(examples), "losses": _last_losses(log)}
-    everybody_waits()  # the first process may now pass the folder on
-    facts |= {"seconds": seconds} | trainer.flops.facts(steps * processes())
+    group.everybody_waits()  # the first process may now pass the folder on
+    facts |= {"seconds": seconds} | trainer.flops.facts(steps * group.processes())
     return facts | options_in_effect(trainer)
 
 
@@ -299,24 +256,24 @@ def _run(trainer: ObjectiveTrainer, task: AbstractContextManager[Callable[[int],
 
 def save_model(objective: nn.Module, out: Path) -> None:
     """Save a trained objective in ``out/model`` (rank 0 only)."""
-    if rank() == 0:
+    if group.rank() == 0:
         as_objective(objective).save(out / "model")
 
 
 def options_in_effect(trainer: ObjectiveTrainer) -> dict[str, int | str]:
-    """Return the batch options in effect, the step of resuming, and the steps skipped by fp16. Zeros are
-    omitted."""
+    """Return the batch options in effect, the step of resuming, and the number of skipped steps, without
+    zeros."""
     options = {"resumed_at": trainer.resumed_at, "padding_free": int(trainer.reading.used)}
     options["skipped_steps"] = trainer.optimizer.skipped(trainer.step)
-    return trainer.fitting.facts() | {name: value for name, value in options.items() if value}
+    return trainer.parts.facts() | {name: value for name, value in options.items() if value}
 
 
-def _last_checkpoint(checkpoints: Path, steps: int) -> Path | None:
-    if rank() > 0:
-        everybody_waits()  # the first process removes damaged checkpoints
-    checkpoint = last_complete(checkpoints, steps=steps)
-    if rank() == 0:
-        everybody_waits()
+def _last_checkpoint(folder: Path, steps: int) -> Path | None:
+    if group.rank() > 0:
+        group.everybody_waits()  # the first process removes damaged checkpoints
+    checkpoint = checkpoints.last_complete(folder, steps=steps)
+    if group.rank() == 0:
+        group.everybody_waits()
     return checkpoint
 
 

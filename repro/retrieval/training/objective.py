@@ -2,10 +2,9 @@
 
 An objective is an ``nn.Module`` made as ``Class(model, tokenizer, **options)``. Its ``__init__`` names all
 keyword parameters: the options of its stage, and parameters of the stage that it uses, e.g. ``length``,
-``seed`` or ``pooling``. In fine-tuning ``start`` is the directory of the starting model. Its random draws
-depend only on the seed, the epoch and the example's index. It is a ``SumObjective`` or a ``BatchObjective``.
-One of fine-tuning also has a static ``load(folder)`` that returns its starting model, in pre-training always
-a masked language model.
+``seed`` or ``pooling``. In fine-tuning ``start`` is the directory of the starting model, which a static
+``load(folder)`` of the objective returns. In pre-training it is a masked language model. Random draws depend
+only on the seed, the epoch and the example's index.
 """
 
 from __future__ import annotations
@@ -28,11 +27,7 @@ if TYPE_CHECKING:
 
 
 class Objective(Protocol):
-    """The interface of every objective.
-
-    Attributes:
-        name, version: its identity in a fingerprint. Raising the version discards earlier trainings.
-    """
+    """The interface of every objective. A higher ``version`` discards earlier trainings."""
 
     name: ClassVar[str]
     version: ClassVar[int]
@@ -52,12 +47,14 @@ class Objective(Protocol):
 
 @runtime_checkable
 class SumObjective(Objective, Protocol):
-    """Losses that are sums or means over elements of single texts, e.g. masked tokens. The losses of parts of
-    a batch can be added."""
+    """Losses that are sums or means over elements of single texts, e.g. masked tokens.
+
+    The losses of parts of a batch can be added. If they are means of the means of parts, ``part_size`` is the
+    number of examples per part, regardless of REPRO_MICRO_BATCH, and ``denominators`` are 1.
+    """
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return named scalar losses, which are summed. A loss is absent if the batch has no element for
-        it."""
+        """Return named scalar losses, which are summed, without those for which the batch has no element."""
 
     def denominators(self, batch: Tensors) -> dict[str, int | None]:
         """Return the number of elements that each loss averages in this part, or None for a sum."""
@@ -65,28 +62,13 @@ class SumObjective(Objective, Protocol):
 
 @runtime_checkable
 class BatchObjective(Objective, Protocol):
-    """Losses over several texts of a batch, computed from the representations of all parts.
-
-    ``forward`` is ``losses(represent(batch))``, as in ``repro.retrieval.nn.objectives``.
-    """
+    """Losses over several texts of a batch. ``forward`` is ``losses(represent(batch))``."""
 
     def represent(self, batch: Tensors) -> Tensors:
-        """Encode a part of a batch and return rows by name. ``losses`` receives the rows of all parts and
-        processes together."""
+        """Return rows by name of a part of a batch. ``losses`` receives those of all parts and processes."""
 
     def losses(self, represented: Tensors) -> Tensors:
         """Return named scalar losses of the whole batch, like ``SumObjective.forward``."""
-
-
-class MeansOfParts(Protocol):
-    """Declared by a ``SumObjective`` with losses that are means of the means of a batch's parts.
-
-    Attributes:
-        part_size: examples per part, in the order of a process's share of the batch, regardless of
-            REPRO_MICRO_BATCH. None for losses without parts. Its ``denominators`` are 1.
-    """
-
-    part_size: int | None
 
 
 def import_declared(kind: str, declared: Mapping[str, Any]):
@@ -110,8 +92,7 @@ def import_declared(kind: str, declared: Mapping[str, Any]):
 def objective_class(stage: str, params: Mapping[str, Any]):
     """Return the class of a training's objective, which has the methods that its stage calls.
 
-    Raises UsageError if the class or a method is missing, or if its name or version differs from the
-    recipe's.
+    Raises UsageError if the class or a method is missing, or for another name or version.
     """
     path, kind = params["objective"]["path"], import_declared("objective", params["objective"])
     needed = ["collate", "save", *(["load"] if stage == "finetune" else [])]

@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import math
-from collections.abc import Callable
 
 import torch
 from torch import nn
@@ -15,12 +14,12 @@ from repro.retrieval.training.declaration import Optimisation
 
 
 def logarithmic_warmup_share(step: int, *, warmup: int, total: int) -> float:
-    """Return the share of the peak rate at ``step``, counted from 0.
+    """Return the share of the peak rate at ``step``, counted from 0, of DeepSpeed's WarmupDecayLR (``log``).
 
         log(step + 1) / log(warmup)             before ``warmup`` (at least 2, as log 1 is 0)
         (total - step) / (total - warmup)       afterwards, 0 at ``total``
 
-    DeepSpeed's WarmupDecayLR defines this course for type ``log``. E.g. step 3 of a warm-up of 16 has 0.5.
+    E.g. step 3 of a warm-up of 16 has 0.5.
     """
     warmup = max(2, warmup)
     if step < warmup:
@@ -31,26 +30,13 @@ def logarithmic_warmup_share(step: int, *, warmup: int, total: int) -> float:
 def deepspeed_share(step: int, *, warmup: int, total: int) -> float:
     """Return the share of the peak rate at ``step``, counted from 0, under DeepSpeed 0.6.0.
 
-    Its scheduler sets no rate before the first step, and is called after each step, so step t > 0 has the
-    share that ``logarithmic_warmup_share`` defines for t - 1 (microsoft/DeepSpeed at v0.6.0,
+    Its scheduler is called after each step, so the first has the peak rate (microsoft/DeepSpeed at v0.6.0,
     deepspeed/runtime/lr_schedules.py and engine.py).
     """
     return logarithmic_warmup_share(step - 1, warmup=warmup, total=total) if step else 1.0
 
 
-def share_schedule(
-    share: Callable[..., float], optimizer: torch.optim.Optimizer, *, warmup: int, total: int
-) -> LambdaLR:
-    """Return a schedule that multiplies the peak rate of every parameter group by ``share(step)``."""
-    return LambdaLR(optimizer, functools.partial(share, warmup=warmup, total=total))
-
-
-OWN_SCHEDULES = {
-    "logarithmic": functools.partial(share_schedule, logarithmic_warmup_share),
-    "deepspeed-0.6.0": functools.partial(share_schedule, deepspeed_share),
-}
-
-
+OWN_SHARES = {"logarithmic": logarithmic_warmup_share, "deepspeed-0.6.0": deepspeed_share}
 UNDECAYED = ["bias", "layernorm", "rmsnorm", r"(?:^|\.)norm(?:$|\.)", r"_norm(?:$|\.)"]  # in names
 AUTOCAST = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
@@ -58,13 +44,8 @@ AUTOCAST = {"fp16": torch.float16, "bf16": torch.bfloat16}
 class Optimizer:
     """AdamW over the trained parameters of an objective. The schedule advances after each step.
 
-    Betas are 0.9 and 0.999, epsilon is 1e-8. Biases and LayerNorms are not decayed. With fp16, losses are
-    scaled. A step with an overflowed gradient is skipped and the schedule waits, as in transformers' Trainer
-    with an AdamW that is not fused.
-
-    Attributes:
-        adamw, schedule, scaler: torch's own objects. ``scaler`` is None except with fp16.
-        autocast: makes the context for encoding a batch.
+    Betas are 0.9 and 0.999, epsilon is 1e-8. With fp16, losses are scaled, and a step with an overflowed
+    gradient is skipped without the schedule, as in transformers' Trainer with an AdamW that is not fused.
     """
 
     def __init__(self, objective: nn.Module, optimisation: Optimisation, *, steps: int):
@@ -84,15 +65,13 @@ class Optimizer:
 
     @property
     def rate(self) -> float:
-        """The learning rate of the next step."""
         return self.adamw.param_groups[0]["lr"]
 
     def backward(self, loss: torch.Tensor) -> None:
-        """Add the gradient of a loss to the parameters' gradients, scaled with fp16."""
         (loss if self.scaler is None else self.scaler.scale(loss)).backward()
 
     def step(self) -> torch.Tensor:
-        """Clip the gradients, update the parameters and drop the gradients. Returns the norm before
+        """Clip the gradients, update the parameters, drop the gradients, and return the norm before
         clipping."""
         if self.scaler is not None:
             self.scaler.unscale_(self.adamw)
@@ -114,11 +93,9 @@ class Optimizer:
         return self._scale >= scale
 
     def skipped(self, steps: int) -> int:
-        """Return the number of skipped steps among ``steps``."""
         return steps - self.schedule.last_epoch if self.scaler else 0
 
     def forget(self) -> None:
-        """Delete all gradients."""
         for parameter in self.parameters:
             parameter.grad = None
 
@@ -126,8 +103,8 @@ class Optimizer:
 def rate_schedule(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, steps: int) -> LRScheduler:
     """Return the learning rate schedule over so many steps."""
     warmup = optimisation.warmup(steps)
-    if optimisation.schedule in OWN_SCHEDULES:
-        return OWN_SCHEDULES[optimisation.schedule](adamw, warmup=warmup, total=steps)
+    if share := OWN_SHARES.get(optimisation.schedule):
+        return LambdaLR(adamw, functools.partial(share, warmup=warmup, total=steps))
     return get_scheduler(optimisation.schedule, adamw, num_warmup_steps=warmup, num_training_steps=steps)
 
 

@@ -1,9 +1,8 @@
 """The gradient of a batch that is cut into parts which fit into memory.
 
-Parts of a ``SumObjective`` are weighted by its denominators. For a ``BatchObjective`` the representations of
-all processes are gathered. Several parts are encoded twice, first without a graph to get the gradient of the
-losses and then with one to propagate it (gradient caching, Gao et al. 2021). E.g. a batch of 64 examples with
-``REPRO_MICRO_BATCH=16`` is encoded in four parts.
+Parts of a ``SumObjective`` are weighted by its denominators. For a ``BatchObjective`` several parts are
+encoded twice, without a graph to get the gradient of the losses and with one to propagate it (gradient
+caching, Gao et al. 2021). E.g. a batch of 64 examples with ``REPRO_MICRO_BATCH=16`` is encoded in four parts.
 """
 
 import contextlib
@@ -27,23 +26,39 @@ MOST = 16  # each keeps two batches in memory
 
 
 def collating_processes(*, gpu: bool) -> int:
-    """Return the number of processes that collate batches for one training process.
-
-    With a GPU it is the number of cores per training process minus one, between 1 and ``MOST``. Otherwise 0.
-    """
+    """Return the number of processes that collate batches for one training process, e.g. 0 without a GPU."""
     return max(1, min(MOST, cores() // local_processes() - 1)) if gpu else 0
 
 
 Batch = dict[str, torch.Tensor]
 
 
-class Parts:
-    """Collates examples in parts of ``size`` examples (None: all), in shared memory for the collating
-    processes."""
+FILE = "micro_batch.json"  # in a checkpoint, so that a resumed training draws the same dropout
+VARIABLE = VARIABLES["micro_batch"][0]
 
-    def __init__(self, collate: Callable[[list[dict]], Batch], *, size: int | None):
-        self.collate = collate
-        self._size = torch.tensor(size or 0).share_memory_()
+
+def with_estimated_micro_batch(execution: Execution, memory: StepMemory | None, *, share: int) -> Execution:
+    """Return the execution with a micro-batch for this GPU if a step needs one and the user set none.
+
+    ``share`` is the largest number of examples of a batch per process.
+    """
+    available = gpu_memory()
+    if execution.micro_batch is not None or memory is None or available is None:
+        return execution
+    size = memory.micro_batch(share, available)
+    return execution if size is None else replace(execution, micro_batch=size, origin="estimated")
+
+
+class Parts:
+    """Collates examples in parts of ``size`` examples (None: all), which the collating processes share.
+
+    ``origin`` is how the size was chosen, e.g. ``"halved at step 12"``.
+    """
+
+    def __init__(self, collate: Callable[[list[dict]], Batch], execution: Execution):
+        self.collate, self.origin, self.fixed = collate, execution.origin, execution.parts_are_fixed
+        self._asked = execution.micro_batch is not None and not execution.origin
+        self._size = torch.tensor(execution.micro_batch or 0).share_memory_()
 
     @property
     def size(self) -> int | None:
@@ -54,77 +69,36 @@ class Parts:
         self._size.fill_(size or 0)
 
     def __call__(self, examples: list[dict]) -> list[Batch]:
-        return collated_in_parts(self.collate, examples, size=self.size)
+        size = self.size or len(examples)
+        return [self.collate(examples[first : first + size]) for first in range(0, len(examples), size)]
 
     def count(self, examples: int) -> int:
-        """Return the number of parts for so many examples."""
         return math.ceil(examples / (self.size or examples))
-
-
-def collated_in_parts(
-    collate: Callable[[list[dict]], Batch], examples: list[dict], *, size: int | None
-) -> list[Batch]:
-    """Return batches of ``size`` examples each (None: one batch). The last may be smaller."""
-    size = size or len(examples)
-    return [collate(examples[first : first + size]) for first in range(0, len(examples), size)]
-
-
-FILE = "micro_batch.json"  # in a checkpoint, so that a resumed training draws the same dropout
-VARIABLE = VARIABLES["micro_batch"][0]
-
-
-def with_estimated_micro_batch(execution: Execution, memory: StepMemory | None, *, share: int) -> Execution:
-    """Return the execution with a micro-batch for this GPU if a step needs one and the user set none.
-
-    Args:
-        memory: memory of a step, or None if unknown.
-        share: largest number of examples of a batch per process.
-    """
-    available = gpu_memory()
-    if execution.micro_batch is not None or memory is None or available is None:
-        return execution
-    size = memory.micro_batch(share, available)
-    return execution if size is None else replace(execution, micro_batch=size, origin="estimated")
-
-
-class Fitting:
-    """The size of a training's parts and its origin, e.g. ``"halved at step 12"``."""
-
-    def __init__(self, collate: Callable[[list[dict]], dict], execution: Execution):
-        self.parts = Parts(collate, size=execution.micro_batch)
-        self.origin, self.fixed = execution.origin, execution.parts_are_fixed
-        self._asked = execution.micro_batch is not None and not execution.origin
 
     def reduce(self, examples: int, *, step: int, why: str) -> None:
         """Halve the parts of a step. Raises StageError if they cannot be smaller."""
-        size = min(self.parts.size or examples, examples)
+        size = min(self.size or examples, examples)
         if self.fixed or size == 1:
             parts = f"in parts of {size}, over which its loss is a mean" if self.fixed else "one at a time"
             fault = f"memory does not suffice for the examples of step {step}, even {parts} ({why})"
             raise StageError(f"{fault}. {VARIABLE} cannot help. Use a machine with more memory.")
-        self.parts.size = (size + 1) // 2
+        self.size = (size + 1) // 2
         self.origin = f"halved at step {step}"
 
     def facts(self) -> dict[str, int | str]:
-        """Return ``micro_batch``, and ``micro_batch_origin`` unless the user set it. Empty for whole
-        batches."""
-        if self.parts.size is None:
+        """Return ``micro_batch``, and ``micro_batch_origin`` unless the user set it."""
+        if self.size is None:
             return {}
         origin = {"micro_batch_origin": self.origin} if self.origin else {}
-        return {"micro_batch": self.parts.size, **origin}
+        return {"micro_batch": self.size, **origin}
 
     def save(self, checkpoint: Path) -> None:
-        """Save the size in a checkpoint."""
-        (checkpoint / FILE).write_text(json.dumps({"size": self.parts.size, "origin": self.origin}))
+        (checkpoint / FILE).write_text(json.dumps({"size": self.size, "origin": self.origin}))
 
     def load(self, checkpoint: Path) -> None:
-        """Restore the size from a checkpoint, unless the user set one."""
-        try:
-            record = json.loads((checkpoint / FILE).read_text())
-        except FileNotFoundError:
-            return
+        record = json.loads((checkpoint / FILE).read_text())
         if record["origin"] and not self._asked:
-            self.parts.size, self.origin = record["size"], record["origin"]
+            self.size, self.origin = record["size"], record["origin"]
 
 
 Backward = Callable[[torch.Tensor], None]
@@ -147,17 +121,9 @@ def backward_in_parts(
 ) -> Batch:
     """Compute the gradient of the batch of all processes and leave it with the parameters of each process.
 
-    Args:
-        pieces: this process's share of the batch, collated in at least one part.
-        backward: called with every loss that has a graph, like ``torch.Tensor.backward``.
-        autocast: makes the context for encoding a part. Losses over several texts are computed in single
-            precision.
-
-    Returns:
-        The losses of the whole batch by name, without a graph.
-
-    Raises:
-        OutOfMemory: memory ran out in this process or another.
+    ``pieces`` are this process's share of the batch. ``backward`` is called with every loss that has a graph,
+    in single precision. ``autocast`` makes the context for encoding. Returns the losses of the whole batch.
+    Raises OutOfMemory if memory ran out in any process.
     """
     if isinstance(objective, SumObjective):
         losses = _sum_of_parts(objective, pieces, backward, autocast)
@@ -170,7 +136,6 @@ def backward_in_parts(
 
 
 def _of_whole(objective: BatchObjective, piece: Batch, backward: Backward, autocast: Precision) -> Batch:
-    """Return the losses of a share that is encoded at once, and their gradient."""
     device = next(objective.parameters()).device
     rows = in_memory(lambda: _represent(objective, piece, autocast), device)
     all_rows = {name: gather_rows(values) for name, values in rows.items()}
@@ -186,7 +151,6 @@ def _of_whole(objective: BatchObjective, piece: Batch, backward: Backward, autoc
 def _sum_of_parts(
     objective: SumObjective, pieces: list[Batch], backward: Backward, autocast: Precision
 ) -> Batch:
-    """Sum the losses of parts. A mean is weighted by the part's share of the whole batch's denominator."""
     device = next(objective.parameters()).device
 
     def count_parts() -> list[dict[str, int | None]]:
@@ -213,7 +177,6 @@ def _sum_of_parts(
 
 
 def _totals(counts: list[dict[str, int | None]], device: torch.device) -> dict[str, float]:
-    """Return the denominator in the whole batch of each loss that is a mean."""
     means = [name for name, count in counts[0].items() if count is not None]
     sums = torch.tensor([float(sum(c[name] or 0 for c in counts)) for name in means], dtype=torch.float64)
     return dict(zip(means, sum_values(sums.to(device)).tolist(), strict=True))

@@ -1,20 +1,21 @@
 """Vectors and gradients of all processes of a distributed training.
 
 Each process computes the loss over the representations of all processes. Only its own rows carry a gradient,
-so that the gradients add up. E.g. with 2 processes of 8 rows each, ``gather_rows`` returns 16 rows in both.
+so that the gradients add up. E.g. with 2 processes of 8 rows each, ``gather_rows`` returns 16 rows.
 """
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
-from typing import TypeVar
+from itertools import compress
+from typing import TypeVar, cast
 
 import torch
 from torch import distributed, nn
 
 from repro.machine.system import launched_processes, launched_rank
 from repro.retrieval.nn import precision
-from repro.retrieval.nn.batches import first_line, is_out_of_memory
+from repro.retrieval.nn.batches import attempted
 
 T = TypeVar("T")
 LONGEST_WAIT = timedelta(days=1)  # one process may encode much longer than another, if it does not hang
@@ -27,9 +28,7 @@ def processes() -> int:
 
 def rank() -> int:
     """Return the rank of this process, from 0. Before torch.distributed starts it comes from the launcher."""
-    if distributed.is_initialized():
-        return distributed.get_rank()
-    return launched_rank()
+    return distributed.get_rank() if distributed.is_initialized() else launched_rank()
 
 
 def join_others() -> None:
@@ -79,25 +78,17 @@ class OutOfMemory(Exception):
 
 def in_memory(work: Callable[[], T], device: torch.device) -> T:
     """Return ``work()``, called by every process. Raises OutOfMemory in all if memory runs out in one."""
-    words = ""
-    try:
-        value = work()
-    except RuntimeError as error:
-        if not is_out_of_memory(error):
-            raise
-        words = first_line(error)
-    # outside of the handler, since the error's traceback refers to the computed tensors
+    value, words = attempted(work)
     failures = int(bool(words))
     if processes() > 1:
         failures = int(sum_values(torch.tensor(failures, device=device)).item())
     if failures:
         raise OutOfMemory(words or "it ran out in another process")
-    return value
+    return cast(T, value)
 
 
 def gather_rows(vectors: torch.Tensor) -> torch.Tensor:
-    """Concatenate the rows of all processes by rank: (N_r, ...) to (sum of N_r, ...). Only own rows carry a
-    gradient."""
+    """Concatenate the rows of all processes by rank: (N_r, ...) to (sum of N_r, ...)."""
     if processes() == 1:
         return vectors
     if vectors.dtype == torch.bool:  # which not every backend sends
@@ -126,8 +117,8 @@ def sum_values(values: torch.Tensor) -> torch.Tensor:
 def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
     """Replace the gradients in every process by their sum over all processes, in one message.
 
-    A parameter that some processes did not use counts as zero there. One that no process used keeps no
-    gradient. Raises OutOfMemory if the message does not fit into memory.
+    A parameter that no process used keeps no gradient. Raises OutOfMemory if the message does not fit into
+    memory.
     """
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     if processes() == 1 or not trained:
@@ -135,7 +126,7 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
     device = trained[0].device
     flags = torch.tensor([parameter.grad is not None for parameter in trained], device=device)
     times = sum_values(flags.int()).tolist()
-    if not (used := [parameter for parameter, n in zip(trained, times, strict=True) if n]):
+    if not (used := list(compress(trained, times))):
         return
     flat = in_memory(lambda: torch.cat([_gradient(parameter).flatten() for parameter in used]), device)
     distributed.all_reduce(flat)
@@ -144,7 +135,6 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
 
 
 def _gradient(parameter: nn.Parameter) -> torch.Tensor:
-    """Return a parameter's gradient, set to zero if this process did not use it."""
     if parameter.grad is None:
         parameter.grad = torch.zeros_like(parameter)
     return parameter.grad

@@ -22,8 +22,7 @@ BATCHES = {"pretrain": "texts_per_batch", "finetune": "queries_per_batch"}
 
 
 class PlannedCounts:
-    """Counts of planned nodes, from the catalogue of datasets and the parameters of nodes. None if
-    unknown."""
+    """Counts of planned nodes by the catalogue and the nodes' parameters. None if unknown."""
 
     def documents(self, node: Node) -> Number:
         """Return the documents of a node's collection."""

@@ -1,7 +1,6 @@
 """The cost of the stages to run: hours, disk, downloads, and a budget of hours.
 
-Hours are operations divided by a throughput, which `repro doctor calibrate` measures on this machine or
-which is assumed for a named GPU, e.g. ``h100``.
+Hours are operations by a throughput: calibrated on this machine, or assumed of a named GPU, e.g. ``h100``.
 """
 
 import functools
@@ -37,7 +36,7 @@ SECONDS = 2.0  # of each measurement
 
 @dataclass(frozen=True)
 class Throughput:
-    """Operations per second of one device. Its ``unit`` is "GPU" or "CPU", its ``basis`` the source in words.
+    """Operations per second of one device, a "GPU" or "CPU". ``basis`` is their source in words.
 
     Attributes:
         search: in single precision. None if equal to inference.
@@ -65,8 +64,7 @@ class Throughput:
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
-    """Return the assumed throughput of the named GPU, or without a name this machine's calibrated one, if
-    any. Raises UsageError for an unknown GPU."""
+    """Return the assumed throughput of the named GPU, or this machine's calibrated one. Raises UsageError."""
     if gpu is not None:
         return assumed_throughput(gpu)
     path = calibration_file(store)
@@ -80,9 +78,8 @@ def gpus() -> dict:
 
 
 def assumed_throughput(gpu: str) -> Throughput:
-    """Return the throughput of a GPU at the lowest share of its peak reached by trainings (``fastest``:
-    highest). Raises UsageError.
-    """
+    """Return a GPU's throughput at the lowest (``fastest``: highest) share of its peak that trainings reach.
+    Raises UsageError."""
     name, facts = gpu.lower(), gpus()
     if name not in facts["sheets"]:
         raise unknown("GPU", gpu, facts["sheets"], hint="`repro doctor calibrate` measures this machine.")
@@ -104,9 +101,7 @@ def calibration_file(store: Store) -> Path:
 def _read_calibration(path: Path) -> Throughput:
     try:
         calibration = read_json_file(path)
-        training, inference = (
-            float(calibration[kind]["flops_per_second"]) for kind in ("training", "encoding")
-        )
+        training, inference = (float(calibration[k]["flops_per_second"]) for k in ("training", "encoding"))
         unit = "GPU" if calibration["device"] == "cuda" else "CPU"
         single = calibration.get("single_precision_flops_per_second")
         search = None if single is None else float(single)
@@ -230,8 +225,7 @@ class Estimate:
         return words if least is None or f"{least:,.1f}" == words else f"{least:,.1f} to {words}"
 
     def rehearsed(self, node: Node) -> float | None:
-        """Return the hours of a node, estimated from the rehearsal of a node of the same kind. Returns None
-        if no such node was rehearsed."""
+        """Return the hours of a node by a rehearsed node of the same kind, if any."""
         measured = self.rehearsals.get(kind_of(node)) if self.rehearsals else None
         return measured.hours(node) if measured else None
 
@@ -251,14 +245,13 @@ class Estimate:
         return sum(w.stored or 0 for w in self.works.values())
 
     def core_hours(self, nodes: Iterable[Node]) -> float:
-        """Return the known CPU core hours of work outside models. Leaves out rehearsed nodes, as ``hours``
-        includes that work."""
+        """Return the known core hours of work outside models, without rehearsed nodes (see ``hours``)."""
         unrehearsed = (n for n in nodes if n.fingerprint in self.works and self.rehearsed(n) is None)
         return sum(self.works[n.fingerprint].core_seconds or 0 for n in unrehearsed) / 3600
 
     def disk(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> list[MemoryLevel]:
-        """Return one level per node to run: the store's bytes while it runs and after it. Artefacts of
-        ``stages`` are removed after their last use. ``before`` is the size of the store at the start."""
+        """Return the store's bytes at each node to run. Artefacts of ``stages`` are removed after their last
+        use. ``before`` are stored at the start."""
 
         def sizes(node: Node) -> tuple[float, float]:
             cost = self.work_of(node)
@@ -304,8 +297,7 @@ def estimate(plan: Plan, throughput: Throughput | None, rehearsals: Rehearsals |
 
 
 def keep_within(cost: Estimate, hours: float, *, other_machine: bool = False) -> float:
-    """Block the first node that exceeds a budget of hours and all later nodes. Return the hours of the
-    earlier ones.
+    """Block the first node that exceeds a budget of hours and all later ones. Return the hours before it.
 
     Nodes that cannot run here cost nothing, but ``other_machine`` may have a GPU or Java. Raises UsageError
     for an invalid budget or without a throughput.

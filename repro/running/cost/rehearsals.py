@@ -1,7 +1,4 @@
-"""Rehearsals: their measured costs, and the cost of the whole by the rules of ``stages.yaml``.
-
-Times by kind of node are stored next to the artefacts, for plans of full scale on a similar machine.
-"""
+"""Rehearsals: their measured costs, and the cost of the whole by the rules of ``stages.yaml``."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -12,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from repro.errors import UsageError
-from repro.graph import Node, canonical
+from repro.graph import Node, canonical, each_node
 from repro.machine.bounded_reading import read_json_file
 from repro.machine.system import hardware
 from repro.running.cost.amounts import StageCost, StoredCounts, amount, cost_of, size_of
@@ -23,11 +20,9 @@ from repro.store.disk import write_whole
 
 KIB = 1024
 FILE = "rehearsals.json"
-# replacements of uncounted amounts
-INSTEAD = {"documents": ("documents", "words")}
+INSTEAD = {"documents": ("documents", "words")}  # replacements of uncounted amounts
 MOST = 10_000  # maximum factor of times that include one-time work
-# parameters without influence on the time
-ALIKE = ("seed", "sample", "source", "identity", "revision")
+ALIKE = ("seed", "sample", "source", "identity", "revision")  # parameters without influence on the time
 
 
 @dataclass(frozen=True)
@@ -108,9 +103,7 @@ def pairs(whole: Plan, rehearsal: Plan) -> dict[str, tuple[Node, Node]]:
         if large.fingerprint in partners or large.stage != small.stage:
             return
         for name, value in large.inputs.items():
-            other = small.inputs.get(name, ())
-            sides = (side if isinstance(side, tuple) else (side,) for side in (value, other))
-            for one, another in zip(*sides, strict=False):
+            for one, another in zip(each_node(value), each_node(small.inputs.get(name, ())), strict=False):
                 meet(one, another)
         partners[large.fingerprint] = large, small
 
@@ -190,8 +183,7 @@ def _data(node: Node) -> list[str]:
     while queue:
         current = queue.pop()
         names.add(str(current.params.get("dataset", "")))
-        values = (value for name, value in current.inputs.items() if name != "model")
-        parents = [p for value in values for p in (value if isinstance(value, tuple) else (value,))]
+        parents = [p for name, value in current.inputs.items() if name != "model" for p in each_node(value)]
         queue += [parent for parent in parents if parent.fingerprint not in nodes]
         nodes |= {parent.fingerprint: parent for parent in parents}
     return sorted(names)

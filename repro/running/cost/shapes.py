@@ -114,14 +114,8 @@ def all_words(collection: str) -> Number:
 
 @dataclass(frozen=True)
 class TextLength:
-    """The tokens of texts that a stage reads.
-
-    Attributes:
-        mean: before truncation.
-        most: the maximum after truncation.
-        times: texts per unit that the stage counts.
-        kind: ``queries`` or ``passages``.
-    """
+    """The tokens of ``queries`` or ``passages`` that a stage reads: their mean before truncation, ``most``
+    after it, and the ``times`` that a unit of work has such a text."""
 
     mean: float
     most: int
@@ -208,11 +202,11 @@ def queries(node: Node) -> Number:
     """Return the number of queries of an artefact, or of its sample."""
     nodes = walk([node])
     samples = [n.params for n in nodes if n.stage == "sample"]
-    sample_sizes = [params["queries"] for params in samples if params.get("queries")]
+    sample_sizes = list(filter(None, (params.get("queries") for params in samples)))
     share = math.prod(params.get("share", 1) for params in samples)
     count = _dataset_queries(nodes)
-    limits = [n.params["first"] for n in nodes if n.stage == "queries" and "first" in n.params]
-    size = min([*sample_sizes[: None if count else 1], *limits, *([count] if count else [])], default=None)
+    limits = filter(None, (n.params.get("first") for n in nodes if n.stage == "queries"))
+    size = min([*limits, *([count, *sample_sizes] if count else sample_sizes[:1])], default=None)
     return size if size is None or share == 1 else max(1, round(share * size))
 
 

@@ -1,10 +1,9 @@
 """Floating-point operations and bytes of a node, by formulas that can be checked by hand.
 
 A token costs 2 operations per weight forward and twice that backward (Kaplan et al. 2020, section 2.1).
-Attention adds 4 x layers x hidden x length forward: 2 for its scores and 2 for the weighted sum. A
-masked-language head is counted on BERT's 15 % of the tokens of a pre-training, whatever its rate. An
-objective declares further passes (``passes``). ``Batching`` decides about padding. Work outside models,
-and the space for temporary files, follow from stages.yaml.
+Attention adds 4 x layers x hidden x length forward. A masked-language head is counted on BERT's 15 % of the
+tokens of a pre-training. An objective declares further passes (``passes``). Work outside models and space
+for temporary files follow from stages.yaml.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,9 +21,8 @@ NUMBER = 4  # bytes of a float32
 HALVED = 2  # of a float16
 LINE = 47  # bytes of a run's line with its raw score
 PAIR = 19  # bytes of a passage's id with its score
-# A sparse value takes the time of so many dense numbers: on a CPU as measured (100 to 200 ns for 768 of them,
-# 20 for dense ones); on a GPU a guess: a quarter of the 27 % of its peak that
-# sparse kernels reach (Gale et al. 2020, arXiv 2006.10901).
+# dense numbers in the time of a sparse value: measured on a CPU, on a GPU a guess by Gale et al. 2020 (arXiv
+# 2006.10901)
 SPARSE = 5
 
 
@@ -36,10 +34,8 @@ class Work:
         training, inference: floating-point operations of models.
         search: inner products in single precision.
         launched: layers with kernels launched by trainings, forward and backward.
-        stored: bytes of the artefact.
-        beside: further bytes on the disk while it is made.
-        core_seconds: of one core, for work outside models.
-        waited: core seconds during which the model's device waits.
+        stored, beside: bytes of the artefact, and further ones on the disk while it is made.
+        core_seconds, waited: of work outside models, and of those while the model's device waits.
     """
 
     training: Number = 0.0
@@ -76,10 +72,8 @@ def forward(model: Shape, length: float) -> float:
 class Batching:
     """The batching of texts, as the REPRO_ variables set it, e.g. REPRO_MICRO_BATCH=16.
 
-    Attributes:
-        packed: whether models read texts without padding, the default of BERT on a GPU in half precision.
-        part: requested examples encoded at once in a training, or None.
-        memory: bytes of the GPU. None on a CPU.
+    ``packed`` texts are read without padding. ``part`` is the requested number of examples encoded at once,
+    ``memory`` the bytes of the GPU.
     """
 
     packed: bool = False
@@ -157,8 +151,7 @@ def _pretrain(node: Node, batching: Batching) -> Work:
 def _forward_operations(
     model: Shape, sizes: tuple[float, float, float], passes: Mapping[str, float], *, prefix: str = ""
 ) -> float:
-    """Return the forward operations of a text. ``sizes`` are its tokens, the tokens that encoders read, and
-    the tokens with padding."""
+    """Return the forward operations of a text. ``sizes`` are its tokens, those read, and those padded."""
     real, read, padded = sizes
     encoders, layers, heads = (passes.get(prefix + name, 0) for name in ("encoders", "layers", "heads"))
     operations = encoders * read * forward(model, read) + heads * real * 2 * model.hidden * model.vocabulary

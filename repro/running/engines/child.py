@@ -1,7 +1,4 @@
-"""Stages in child processes: one process per stage, or workers that run many stages.
-
-`python -m repro stage FINGERPRINT` runs one stage. A worker loads and compiles its libraries only once.
-"""
+"""Stages in child processes: `python -m repro stage FINGERPRINT`, or workers that run many stages."""
 
 import contextlib
 import functools
@@ -121,7 +118,7 @@ class Child:
         return self.process.poll() is not None
 
     def result(self) -> str | Obstacle | None:
-        """Return None if the stage succeeded, otherwise an error sentence or an obstacle."""
+        """Return the result of ``result_of``."""
         return result_of(self.node, self.process.returncode, self.log, processes=self.processes)
 
 
@@ -139,8 +136,6 @@ def stop(children: Iterable["Child | WorkerStage | _Worker"]) -> None:
 
 
 class _Worker:
-    """A process that reads orders (fingerprint and log) and answers with exit statuses."""
-
     def __init__(self, store: Store, *, threads: int):
         self.process = subprocess.Popen(
             [*stage_command(store), "-"],
@@ -183,7 +178,7 @@ class WorkerStage:
         return status is not None
 
     def result(self) -> str | Obstacle | None:
-        """Return the result of the stage as ``Child.result`` does."""
+        """Return the result of ``result_of``."""
         return result_of(self.node, self.status, self.log)
 
 
@@ -249,8 +244,7 @@ def serve(build: Callable[[str], int]) -> None:
 
 @contextlib.contextmanager
 def interruptions() -> Iterator[list[int]]:
-    """Collect the numbers of received signals in a list until the block ends. Ignored signals stay
-    ignored."""
+    """Collect the numbers of received signals in a list until the block ends, except ignored ones."""
     signals: list[int] = []
     handlers = {number: signal.getsignal(number) for number in INTERRUPTIONS}
     for number, handler in handlers.items():

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -27,13 +27,11 @@ from repro.running.provenance import JOINED_BY, made_by
 from repro.running.requirements import Machine, Obstacle
 from repro.running.run_progress import Place, RunProgress, places
 from repro.running.runner import Options, Outcome, held_back, prepared_nodes
-from repro.stage_table import STAGES
 from repro.store import Store, translated_errors
 from repro.store.disk import BLOCKS, CHECKPOINTS, create_file, write_whole
 from repro.store.underway import INPUTS
 from repro.version import __version__
 
-# Silence the libraries, before they load
 _QUIET = {
     "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
@@ -46,8 +44,7 @@ _DEFAULT = Options()
 
 
 def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) -> Path | None:
-    """Return the node's artefact, built here from stored inputs if necessary. None if other shards are
-    missing.
+    """Return the node's artefact, built here from stored inputs if necessary, or None without other shards.
 
     Raises StageError, which names the log, or the stage's own ReproError.
     """
@@ -56,14 +53,11 @@ def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) 
     def work(directory: Path) -> dict:
         return run_stage(node, store, directory, progress)
 
-    def note_wait() -> None:
-        progress.note(f"  {node}: another process is building it, waiting")
-
     store.progress = progress
     try:
         if not part.whole:
-            return build_shard(node, store, work, part, waiting=note_wait)
-        return build(node, store, work, waiting=note_wait)
+            return build_shard(node, store, work, part)
+        return build(node, store, work)
     except ReproError:
         raise
     except Exception as error:
@@ -82,7 +76,6 @@ def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> 
     """Run a stage on stored inputs into a directory. Return the facts of its artefact."""
     _quieten_libraries()
     bind_papers_package()
-    # first, as files may be edited meanwhile
     code_facts = made_by(node)
     earlier_code_facts, input_contents = beginnings(directory, code_facts), store.contents(node.parents())
     stage = importlib.import_module(f"repro.retrieval.stages.{node.stage}")
@@ -90,10 +83,7 @@ def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> 
     start, peak, tasks = time.monotonic(), system.PeakMemory(), TimedTasks(progress)
     system.begin_gpu_peak()
     with contextlib.redirect_stdout(sys.stderr):
-        try:
-            facts = stage.run(dict(node.params), inputs, directory, tasks) or {}
-        except StageError as error:
-            raise StageError("; ".join([str(error), *faulty_models(node, store)])) from error
+        facts = stage.run(dict(node.params), inputs, directory, tasks) or {}
     code_facts = made_by_all(code_facts, earlier_code_facts, facts)
     seconds = round(time.monotonic() - start, 3)
     return {
@@ -117,14 +107,10 @@ def ensure(
     places: Mapping[str, Sequence[Place]] = MappingProxyType({}),
     run: Callable[[Node, Store, Progress], Path | None] = run_node,
 ) -> Outcome:
-    """Run those of ``nodes`` that the store lacks, with the inputs they need. Raises StoreError as
-    ``prepare``.
+    """Run those of ``nodes`` that the store lacks, with the inputs they need. A failed or blocked node stops
+    only the nodes that depend on it. ``places`` are shown. ``run`` builds one node with stored inputs.
 
-    A failed or blocked node stops only the nodes that depend on it.
-
-    Args:
-        places: fingerprint -> rows of tables that need the node, to be shown.
-        run: builds one node with stored inputs.
+    Raises StoreError as ``prepare``.
     """
     ends, outcome, display = list(nodes), Outcome(), Progress() if quiet else progress
     with prepared_nodes(ends, store, display, options) as (needed, room):
@@ -185,8 +171,8 @@ NOTE = "made_by"  # files in ``blocks``
 
 
 def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the facts about code (see ``made_by``) of every process that began this attempt. Stores ``made``
-    if the attempt is new."""
+    """Return the facts about code (see ``made_by``) of every process that began this attempt. Adds ``made``
+    to a new attempt."""
     part, folder = shard(), directory / BLOCKS
     note = folder / (f"{NOTE}.json" if part.whole else f"{NOTE}.{part.number}-of-{part.count}.json")
     if not (note.is_file() and _has_begun(directory)):
@@ -203,21 +189,16 @@ def made_by_all(
     A training with 0 under ``resumed_at`` began anew. Lists are those of the current code.
     """
     sources = [*(begun if facts.get("resumed_at", True) else ()), made]
-    return {
-        key: {
-            name: _join_digests(entry.get(key, {}).get(name) for entry in sources)
-            for name in chain(*(entry.get(key, ()) for entry in sources))
-        }
-        if isinstance(value, Mapping)
-        else value
-        if isinstance(value, list)
-        else _join_digests(entry.get(key) for entry in sources)
-        for key, value in made.items()
-    }
+    return {key: _joined([entry.get(key) for entry in sources]) for key in made}
 
 
-def _join_digests(digests: Iterable[str | None]) -> str:
-    return JOINED_BY.join(dict.fromkeys(filter(None, digests)))
+def _joined(values: list[Any]) -> Any:
+    if isinstance(values[-1], list):
+        return values[-1]
+    if isinstance(values[-1], Mapping):
+        names = dict.fromkeys(chain(*filter(None, values)))
+        return {name: _joined([(value or {}).get(name) for value in values]) for name in names}
+    return JOINED_BY.join(dict.fromkeys(filter(None, values)))
 
 
 def _has_begun(directory: Path) -> bool:
@@ -227,10 +208,8 @@ def _has_begun(directory: Path) -> bool:
 
 
 class TimedTasks(Progress):
-    """Forwards the tasks and notes of a stage and keeps the facts of the longest task of each name.
-
-    The facts are ``done``, ``seconds`` and ``pace``, seconds per unit between the first and the last advance.
-    """
+    """Forwards the tasks and notes of a stage and keeps ``facts`` of the longest task of each name: ``done``,
+    ``seconds``, and ``pace``, seconds per unit between the first and the last advance."""
 
     def __init__(self, shown: Progress):
         self._shown = shown
@@ -258,25 +237,3 @@ class TimedTasks(Progress):
 
     def note(self, message: str) -> None:
         self._shown.note(message)
-
-
-def faulty_models(node: Node, store: Store) -> Iterator[str]:
-    """Yield a sentence on each input model with a weight that is not finite."""
-    for model in node.parents():
-        if STAGES[model.stage].output == "model" and (weight := _faulty_weight(store.path(model))):
-            facts = store.record(model)["facts"]
-            made = f"made {facts.get('finished', 'at an unknown time')}, commit {facts.get('commit', 'none')}"
-            remedy = f"remove {store.path(model)}, `repro run` makes it again"
-            yield f"its model {model} ({made}) is not finite in {weight!r}, {remedy}"
-
-
-def _faulty_weight(folder: Path) -> str:
-    """Return the name of a weight that is not finite, or ""."""
-    from safetensors import safe_open
-
-    for path in sorted(folder.rglob("*.safetensors")):
-        with safe_open(path, framework="pt") as weights:
-            for name in weights.keys():  # noqa: SIM118 - it is no mapping
-                if not weights.get_tensor(name).isfinite().all():
-                    return name
-    return ""

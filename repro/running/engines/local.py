@@ -21,14 +21,10 @@ LOOK = 0.05  # seconds between looks at the children
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
-    """Run the nodes of the plan, several at a time, with the outcome of the engine inline.
+    """Run the nodes of the plan, several at a time.
 
-    Ctrl-C, SIGTERM or the end of its terminal end its children. The next run resumes their work.
-
-    Raises:
-        UsageError: there are fewer GPUs than ``gpus_per_stage``.
-        StoreError: as ``repro.running.runner.prepare``.
-        KeyboardInterrupt: it was interrupted, and all children have ended.
+    Ctrl-C, SIGTERM or the end of its terminal end its children, then raise KeyboardInterrupt. The next run
+    resumes their work. Raises UsageError if there are fewer GPUs than ``gpus_per_stage``.
     """
     if options.gpus_per_stage != 1 and not 1 <= options.gpus_per_stage <= len(gpus()):
         reason = f"--gpus-per-stage is {options.gpus_per_stage}, but this machine has {len(gpus())} GPUs"

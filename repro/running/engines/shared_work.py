@@ -37,19 +37,11 @@ DIVISIBLE = {
 }
 
 
-def build(
-    node: Node,
-    store: Store,
-    work: Work,
-    *,
-    waiting: Callable[[], None],
-    way: Callable[..., Built] | None = None,
-) -> Built:
-    """Build an artefact by ``store.build``, or by ``way``, in this process and those that torchrun started
-    with it."""
+def build(node: Node, store: Store, work: Work, way: Callable[[Node, Work], Built] | None = None) -> Built:
+    """Build an artefact by ``way`` (default: ``store.build``) in all processes that torchrun started."""
     way = way or store.build
     if launched_processes() == 1:
-        return way(node, work, waiting=waiting)
+        return way(node, work)
     with connected_processes() as rank:
         if rank:
             while _broadcast_word() == "work":
@@ -61,7 +53,7 @@ def build(
             _broadcast_word("work")
             return work(directory)
 
-        path = way(node, announce_work, waiting=waiting)
+        path = way(node, announce_work)
         _broadcast_word("stored")
         return path
 
@@ -108,12 +100,12 @@ def count_of(node: Node, wanted: int) -> int:
 def _size(node: Node) -> Number:
     if node.params.get("kind") == "passages":
         return texts(node)
-    per_node, source = 1, node
-    if node.stage in ("score_pairs", "rerank"):
-        per_node = node.params["per_query" if node.stage == "score_pairs" else "depth"]
-    if node.stage == "mine":
-        source = node.input("run")
-        per_node = source.params.get("depth", 1)
+    source = node.input("run") if node.stage == "mine" else node
+    per_node = {
+        "score_pairs": node.params.get("per_query"),
+        "rerank": node.params.get("depth"),
+        "mine": source.params.get("depth", 1),
+    }.get(node.stage, 1)
     while source.stage != "queries":
         names = [name for name in ("queries", "texts") if name in source.inputs]
         if not names:
@@ -123,24 +115,22 @@ def _size(node: Node) -> Number:
     return None if count is None else count * per_node
 
 
-def build_shard(
-    node: Node, store: Store, work: Work, part: Shard, *, waiting: Callable[[], None]
-) -> Path | None:
-    """Fill one shard of the node's artefact. The last shard to end combines them.
+def build_shard(node: Node, store: Store, work: Work, part: Shard) -> Built:
+    """Fill one shard of the node's artefact. The last shard to end combines them, others return None.
 
-    Returns None if others are missing. A killed shard is resumed. The artefact's facts have the host and
-    seconds of every shard. Raises UsageError if the stage cannot be divided, StoreError as ``Store.build``.
+    The artefact's facts have the host and seconds of every shard. Raises UsageError if the stage cannot be
+    divided, StoreError as ``Store.build``.
     """
     if node.stage not in DIVISIBLE:
         raise UsageError(f"{node}: stage {node.stage} has no shards (these have: {', '.join(DIVISIBLE)})")
 
-    def fill_beside(node: Node, work: Work, *, waiting: Callable[[], None]) -> None:
-        store.work_beside(node, lambda directory: _fill_blocks(directory, work, part), waiting=waiting)
+    def fill_beside(node: Node, work: Work) -> None:
+        store.work_beside(node, lambda directory: _fill_blocks(directory, work, part))
 
-    def build_whole(node: Node, work: Work, *, waiting: Callable[[], None]) -> Path | None:
+    def build_whole(node: Node, work: Work) -> Built:
         is_finished = len(finished_shards(store, node, part.count)) == part.count
         if is_finished or store.state(node) == "stored":
-            return store.build(node, work, waiting=waiting)
+            return store.build(node, work)
         return None
 
     def combine(directory: Path) -> dict:
@@ -150,14 +140,13 @@ def build_shard(
 
     with connected_processes():
         with only_shard(part):
-            build(node, store, work, waiting=waiting, way=fill_beside)
-        return build(node, store, combine, waiting=waiting, way=build_whole)
+            build(node, store, work, fill_beside)
+        return build(node, store, combine, build_whole)
 
 
 def finished_shards(store: Store, node: Node, count: int) -> set[int]:
     """Return the numbers of those of ``count`` shards that are finished."""
-    notes = _folder(store.partial(node)).glob(f"*-of-{count}.json")
-    return {_number(path) for path in notes}
+    return set(map(_number, _folder(store.partial(node)).glob(f"*-of-{count}.json")))
 
 
 def _fill_blocks(directory: Path, work: Work, part: Shard) -> None:
@@ -166,10 +155,9 @@ def _fill_blocks(directory: Path, work: Work, part: Shard) -> None:
     copied_facts = {name: facts[name] for name in ("peak_memory_kib", "finished") if name in facts}
     seconds = round(time.monotonic() - start, 3)
     note = {"shard": str(part), "host": socket.gethostname(), "seconds": seconds, **copied_facts}
-    folder = _folder(directory)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{part.number}-of-{part.count}.json"
+    path = _folder(directory) / f"{part.number}-of-{part.count}.json"
     with translated_errors(directory):
+        path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, json.dumps(note))
 
 

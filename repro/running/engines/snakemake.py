@@ -1,8 +1,7 @@
 """Stages as jobs of Snakemake, which has executors for the usual queues, e.g. Slurm, LSF, SGE, Kubernetes.
 
-A plan is written as one file of jobs, next to a constant Snakefile. A Snakemake profile sets the number of
-concurrent jobs, their destination and their retries. A job is a stage, a shard of one, or several short
-stages that read the vectors of one model.
+A plan is written as one file of jobs, next to a constant Snakefile. A job is a stage, a shard of one, or
+several short stages that read the vectors of one model.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro.errors import BlockedError, UsageError
-from repro.graph import Node
+from repro.graph import Node, readers
 from repro.machine.shard import Shard
 from repro.machine.system import cores, stated_threads
 from repro.progress import Progress
@@ -41,7 +40,7 @@ from repro.stage_table import ENCODINGS, STAGES
 from repro.store import Store, translated_errors
 from repro.store.disk import write_whole
 
-FOLDER = "snakemake"  # of the store
+FOLDER = "snakemake"
 SNAKEFILE, PLAN = "Snakefile", "plan.json"
 USUAL_GPU = "a100"  # without a named or measured one
 THREADS = 8  # of a stage at the papers' scale
@@ -52,10 +51,7 @@ RETRIES = 1  # of a job on this machine
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
-    """Build the nodes of the plan with Snakemake and return the outcome as other engines do.
-
-    Jobs run elsewhere, so a missing GPU or Java on this machine blocks nothing. An interrupted run is
-    resumed.
+    """Build the nodes of the plan with Snakemake. A missing GPU or Java on this machine blocks nothing.
 
     Raises:
         BlockedError: Snakemake is not installed.
@@ -126,8 +122,6 @@ def _arguments(job: Job) -> str:
 
 @dataclass
 class _Course:
-    """One run of Snakemake."""
-
     plan: Plan
     store: Store
     progress: Progress
@@ -140,7 +134,6 @@ class _Course:
         self.folder = self.store.root / FOLDER / f"{socket.gethostname()}-{os.getpid()}"
 
     def carry_out(self, nodes: list[Node]) -> None:
-        """Run Snakemake until each node is stored, failed or held back."""
         shutil.rmtree(self.folder, ignore_errors=True)  # of an earlier process
         while nodes:
             jobs = write(nodes, self.plan, self.store, self.folder, self.options)
@@ -282,16 +275,16 @@ def arrange(nodes: Sequence[Node], cost: Estimate, *, shards: int = 1) -> list[J
                 first, so_far = latest[key]
             latest[key] = first, so_far + more
         groups.setdefault(first, []).append(node)
-    jobs = []
-    for first, group in groups.items():
-        count = counts[first]
-        estimates = [minutes[node.fingerprint] for node in group]
-        needed = sum(UNKNOWN if each is None else MARGIN * each for each in estimates) / count
-        memory = max(total(cost_of(node).memory, node) or 0 for node in group) / 1e6
-        for number in range(1, count + 1):
-            part = Shard(number, count)
-            jobs.append(Job(tuple(group), part, LEAST + math.ceil(needed), BASE + math.ceil(memory)))
-    return jobs
+    return [job for first, group in groups.items() for job in _parts(group, counts[first], minutes)]
+
+
+def _parts(group: Sequence[Node], count: int, minutes: Mapping[str, Number]) -> Iterator[Job]:
+    estimates = [minutes[node.fingerprint] for node in group]
+    needed = sum(UNKNOWN if each is None else MARGIN * each for each in estimates) / count
+    memory = max(total(cost_of(node).memory, node) or 0 for node in group) / 1e6
+    for number in range(1, count + 1):
+        part = Shard(number, count)
+        yield Job(tuple(group), part, LEAST + math.ceil(needed), BASE + math.ceil(memory))
 
 
 def inputs(jobs: Sequence[Job]) -> dict[str, list[Job]]:
@@ -309,13 +302,9 @@ def inputs(jobs: Sequence[Job]) -> dict[str, list[Job]]:
 
 
 def _keys(nodes: Sequence[Node], counts: Mapping[str, int]) -> dict[str, str]:
-    readers: dict[str, list[Node]] = {}
-    for node in nodes:
-        for parent in node.parents():
-            readers.setdefault(parent.fingerprint, []).append(node)
-    keys: dict[str, str] = {}
+    by_input, keys = readers(nodes), dict[str, str]()
     for node in reversed(nodes):
-        reading = {keys.get(reader.fingerprint) for reader in readers.get(node.fingerprint, ())}
+        reading = {keys.get(reader.fingerprint) for reader in by_input.get(node.fingerprint, ())}
         key = None if None in reading or counts[node.fingerprint] > 1 else _key(node, reading)
         if key is not None:
             keys[node.fingerprint] = key

@@ -1,7 +1,4 @@
-"""Draw charts as SVG and CSV: curves, and maps of a query and its candidates, one panel per system.
-
-All charts share size, fonts, palette and notes.
-"""
+"""Charts as SVG and CSV, e.g. curves. They share size, fonts and palette."""
 
 import csv
 import textwrap
@@ -10,25 +7,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-# Okabe and Ito's palette for the colour-blind. Markers and lines differ as well.
+# Okabe and Ito's palette for the colour-blind
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
-WIDTH = 3.4  # inches: one column of a page
+WIDTH = 3.4  # inches, one column of a page
 GREY = "#555555"
 STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib
     "font.size": 8,
-    "axes.titlesize": 9,
-    "axes.labelsize": 9,
-    "legend.fontsize": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.6,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.major.size": 2.5,
-    "ytick.major.size": 2.5,
+    **dict.fromkeys(("axes.titlesize", "axes.labelsize", "legend.fontsize"), 9),
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right"), False),
+    **dict.fromkeys(("axes.linewidth", "xtick.major.width", "ytick.major.width"), 0.6),
+    **dict.fromkeys(("xtick.major.size", "ytick.major.size"), 2.5),
     "axes.titlepad": 4,
     "axes.labelpad": 2,
     "text.parse_math": False,
@@ -46,13 +37,11 @@ LOOKS = {
 
 
 def scatter(panels: Sequence[tuple[str, dict]], path: Path, *, note: str) -> None:
-    """Draw one query and its candidates in a plane, one panel per system. The x-label is the vectors' AUC.
+    """Draw one query and its candidates in a plane, one panel per system, and a .csv of the same name.
 
-    Args:
-        panels: pairs of a label and an exhibit of the stage ``project``.
-        path: the SVG. A .csv of the same name contains positions, roles and grades.
+    ``panels`` are pairs of a label and an exhibit of the stage ``project``.
     """
-    rows = []
+    rows, exhibits = [], [exhibit for _, exhibit in panels]
     with canvas(path, panels=len(panels), panel_height=2.6 if len(panels) == 1 else 1.75) as (figure, grid):
         for axes, (label, exhibit) in zip(grid, panels, strict=True):
             for role, look in LOOKS.items():
@@ -60,17 +49,20 @@ def scatter(panels: Sequence[tuple[str, dict]], path: Path, *, note: str) -> Non
                 x, y = ([point[axis] for point in points] for axis in "xy")
                 axes.scatter(x, y, label=role, **look)
                 rows += [(label, p["id"], role, p["grade"], p["x"], p["y"]) for p in points]
-            auc = exhibit.get("measured", {}).get("auc")
-            axes.set(title=label, xlabel="no AUC" if auc is None else f"AUC {auc:.2f}", xticks=[], yticks=[])
+            axes.set(title=label, xlabel=_auc(exhibit), xticks=[], yticks=[])
             axes.set_aspect("equal", adjustable="datalim")
             axes.spines[["top", "right"]].set_visible(True)
         legend(figure, handle_length=1.0)
-        foot(figure, "", *_notes([exhibit for _, exhibit in panels]), note)
+        foot(figure, "", *_notes(exhibits), note)
     write_csv(path, ("system", "id", "role", "grade", "x", "y"), rows)
 
 
+def _auc(exhibit: dict) -> str:
+    auc = exhibit.get("measured", {}).get("auc")
+    return "no AUC" if auc is None else f"AUC {auc:.2f}"
+
+
 def _notes(exhibits: Sequence[dict]) -> tuple[str, str]:
-    """Return the notes below the maps, as far as the exhibits contain them: query, projection, AUC."""
     queries = sorted({exhibit["query"] for exhibit in exhibits if "query" in exhibit})
     perplexities = sorted({exhibit["perplexity"] for exhibit in exhibits if "perplexity" in exhibit})
     parts = [f"query {', '.join(queries)}"] if queries else []
@@ -84,9 +76,7 @@ MADE = ("seeds", "commit", "hours", "doubts")  # hours of training
 
 
 def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
-    """Draw lines over an x-axis, one panel per entry of ``panels``. A .csv has the numbers of the SVG.
-
-    The x-axis is logarithmic if it spans a factor of ten.
+    """Draw lines over an x-axis, which is logarithmic from a factor of ten, and write their .csv.
 
     Args:
         panels: {"title", "x_label", "y_label", "series": [{"label", "points": [(x, y, low, high), …]}]}. A
@@ -170,15 +160,15 @@ def _scales(axes, lines: Sequence[dict]) -> None:
 
 
 def _format_tick(tick: float) -> str:
-    """Abbreviate thousands, e.g. "2k", because long neighbouring ticks would overlap."""
+    """Abbreviate thousands, e.g. "2k"."""
     return f"{tick / 1000:g}k" if tick >= 1000 else f"{tick:g}"
 
 
 @contextmanager
 def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH) -> Iterator[tuple]:
-    """Yield a figure and its axes, two panels per row, and save it to ``path`` at the end of the block.
+    """Yield a figure and its axes, two panels per row, and then save it to ``path``.
 
-    The user's matplotlib settings are ignored and left unchanged. ``panel_height`` and ``width`` are inches.
+    The user's matplotlib settings are ignored. ``panel_height`` and ``width`` are inches.
     """
     import matplotlib
     from matplotlib.figure import Figure
@@ -197,27 +187,25 @@ def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH
 
 
 def legend(figure, *, handle_length: float) -> None:
-    """Draw one entry per name above all panels, in at most three columns, with lines of ``handle_length``."""
-    handles: dict[str, object] = {}
-    for axes in figure.axes:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            handles.setdefault(label, handle)
+    """Draw one entry per name above all panels, in at most three columns."""
+    handles = legend_handles(figure)
+    look = {"handlelength": handle_length, "handletextpad": 0.5, "columnspacing": 1.2, "borderpad": 0.1}
+    place = {"loc": "outside upper center", "ncols": min(len(handles), 3), "frameon": False}
     if handles:
-        figure.legend(
-            list(handles.values()),
-            list(handles),
-            loc="outside upper center",
-            ncols=min(len(handles), 3),
-            frameon=False,
-            handlelength=handle_length,
-            handletextpad=0.5,
-            columnspacing=1.2,
-            borderpad=0.1,
-        )
+        figure.legend(list(handles.values()), list(handles), **place, **look)
+
+
+def legend_handles(figure) -> dict[str, Any]:
+    """Return the names in the legends of all panels -> the first handle."""
+    pairs = (pair for axes in figure.axes for pair in zip(*axes.get_legend_handles_labels(), strict=True))
+    handles: dict[str, Any] = {}
+    for handle, label in pairs:
+        handles.setdefault(label, handle)
+    return handles
 
 
 def foot(figure, label: str, *small_print: str) -> None:
-    """Write the x-axis label and lines of small print below all panels."""
+    """Write the x-axis label and small print below all panels."""
     inches, height = 0.03, figure.get_figheight()
     for line in reversed([line for line in small_print if line]):
         figure.text(0.99, inches / height, line, fontsize=7, color=GREY, ha="right", va="bottom")
@@ -229,7 +217,7 @@ def foot(figure, label: str, *small_print: str) -> None:
 
 
 def write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence]) -> None:
-    """Write the numbers of the drawing at ``path`` to a .csv of the same name."""
+    """Write the numbers of a drawing to a .csv of the same name."""
     with open(path.with_suffix(".csv"), "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(head)

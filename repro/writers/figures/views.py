@@ -1,4 +1,4 @@
-"""Show texts with words shaded by values in HTML or a terminal, and retrieved passages in Markdown."""
+"""Views of texts, e.g. words shaded by probability or retrieved passages."""
 
 import html
 from collections.abc import Iterable, Sequence
@@ -12,13 +12,12 @@ SHADES = ("#ffffff", "#e6eef7", "#c3d7ec", "#92b9dd", "#5b93c7", "#24619e")
 
 
 def shade(value: float) -> str:
-    """Return the colour of a value, e.g. "#ffffff" for 0. All values of at least 0.5 have the darkest
-    colour."""
+    """Return the colour of a value, e.g. "#ffffff" for 0 and the darkest from 0.5."""
     return SHADES[sum(value >= step for step in STEPS) - 1 if value >= 0 else 0]
 
 
 def shaded_text(words: Iterable[tuple[str, float]]):
-    """Return a rich Text of words with their shades, followed by the legend."""
+    """Return a rich Text of shaded words and a legend."""
     from rich.text import Text
 
     text = Text()
@@ -32,9 +31,7 @@ def shaded_text(words: Iterable[tuple[str, float]]):
 
 
 def shaded_words(exhibit: dict, path: Path, *, note: str) -> None:
-    """Write shaded words of an exhibit of ``inspect_text`` as a self-contained HTML page, and a .csv with the
-    numbers.
-    """
+    """Write shaded words of an exhibit of ``inspect_text`` as an HTML page and a .csv."""
     title = html.escape(exhibit["title"] or "Untitled")
     legend = "".join(_span(_format_step(step), step) for step in STEPS)
     body = " ".join(_span(word, value) for word, value in exhibit["words"])
@@ -86,9 +83,9 @@ _HEAD = ("system", "wanted", "query", "found", "rank", "id", "grade", "score", "
 
 
 def passages(exhibits: Sequence[tuple[str, dict]], path: Path, *, note: str) -> None:
-    """Write a Markdown table per query, with systems as columns and ranks as rows, and a .csv of it.
+    """Write a Markdown table per query, with systems as columns and ranks as rows, and a .csv.
 
-    ``exhibits`` are pairs of a system's label and an exhibit of ``top_passages``, with equal queries.
+    ``exhibits`` are pairs of a label and an exhibit of ``top_passages``, with equal queries.
     """
     blocks = []
     for entries in zip(*(exhibit["queries"] for _, exhibit in exhibits), strict=True):
@@ -107,9 +104,8 @@ def passages(exhibits: Sequence[tuple[str, dict]], path: Path, *, note: str) -> 
 
 def _heading(entry: dict) -> str:
     heading = f"## {escaped(entry['text'])}"
-    if entry["found"]:
-        return heading
-    return f"{heading}\n\nStands in for “{escaped(entry['wanted'])}”, which is not among these queries."
+    substituted = f"\n\nStands in for “{escaped(entry['wanted'])}”, which is not among these queries."
+    return heading if entry["found"] else heading + substituted
 
 
 def _table(labels: Sequence[str], entries: Sequence[dict]) -> str:

@@ -1,4 +1,4 @@
-"""The card of a cell (definition, verdict, origin), and the list of all cells."""
+"""The card of a cell with e.g. its verdict, and the list of all cells."""
 
 import json
 import re
@@ -12,28 +12,9 @@ from repro.manifest.printed import PublishedCell, half_unit
 from repro.store.results import Record
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.summary import why_cut
-from repro.writers.grid import (
-    STATED,
-    capitalised,
-    label_in_full,
-    probability,
-    shown_measurement,
-    shown_note,
-    shown_run,
-    span,
-)
-from repro.writers.html.elements import (
-    Content,
-    Markup,
-    badge,
-    copyable,
-    el,
-    folded,
-    identifier,
-    join,
-    legend,
-    plain_table,
-)
+from repro.writers import grid
+from repro.writers.html import elements
+from repro.writers.html.elements import Content, Markup, badge, el, folded, identifier
 from repro.writers.html.sections import Part, Report
 from repro.writers.html.tables import scrolling
 
@@ -43,7 +24,7 @@ ROLES = {
     "cited": "taken from another publication",
     "reference": "a row of reference, which the paper does not have",
 }
-CELL = "{cell}"  # the page's script inserts the cell's id here, so that cells share the words around it
+CELL = "{cell}"  # the page's script inserts the cell's id
 GRADES = {
     "A": "the authors' run file is public",
     "B": "the authors' checkpoint is public",
@@ -53,10 +34,10 @@ GRADES = {
 
 
 def card(c: ComparedCell, part: Part) -> list[Markup]:
-    """Return the pieces of a cell's card. The page stores each piece once and a script joins them."""
+    """Return the pieces of a cell's card. The page stores each piece once."""
     facts = [*_publication(c), *_measurement(c), *_imported_runs(c), *_stated_values(c)]
     facts += [*_tests(c, part.view.comparison), *_paired_tests(c, part.view.comparison)]
-    facts += [_fact("reproduce", copyable(_command(c))), *_obstacles(c), *_choices(c)]
+    facts += [_fact("reproduce", elements.copyable(_command(c))), *_obstacles(c), *_choices(c)]
     facts += [*_definition(c), *_readings(c.cell, part)]
     facts += [_fact(name, content) for more in part.of_plugins for name, content in more.card(c, part)]
     facts += _origins(c)
@@ -73,9 +54,7 @@ def _command(c: ComparedCell) -> str:
 
 
 def interval(printed: PublishedCell) -> str | None:
-    """Return the range that rounds to the published number, e.g. "33.05 to 33.15". None without a number or
-    for a bound.
-    """
+    """Return the range that rounds to the published number, e.g. "33.05 to 33.15", if any."""
     if printed.value is None or printed.bound:
         return None
     half = half_unit(printed.decimals)
@@ -129,26 +108,24 @@ def _difference(c: ComparedCell) -> Iterator[Markup]:
 def _imported_runs(c: ComparedCell) -> Iterator[Markup]:
     for run in c.imported:
         content = el("b", f"{run.measured:.6g}"), " ", badge(run.verdict.name, plain=True), run.verdict.why
-        yield _fact("run by others", content, copyable(f"repro import run {quote(run.file)} {CELL}"))
+        yield _fact("run by others", content, elements.copyable(f"repro import run {quote(run.file)} {CELL}"))
 
 
 def _stated_values(c: ComparedCell) -> Iterator[Markup]:
-    first, *others = [_stated_value(note, c.cell) for note in c.notes] or [None]
-    if others:
-        summary = f"{len(c.notes)} values from {span(c.notes, c.cell)}"
-        items = [el("li", other) for other in others]
-        yield _fact(STATED, first, folded(summary, el("ul", items, class_="notes")))
-    elif first:
-        yield _fact(STATED, first)
+    if c.notes:
+        first, *others = [_stated_value(note, c.cell) for note in c.notes]
+        items = el("ul", [el("li", other) for other in others], class_="notes")
+        summary = f"{len(c.notes)} values from {grid.span(c.notes, c.cell)}"
+        yield _fact(grid.STATED, first, folded(summary, items) if others else None)
 
 
 def _stated_value(note: CellNote, cell: Cell) -> Content:
     place = el("a", f"{note.label}, {note.who}", href=note.address or None, title=note.place)
-    return el("b", shown_note(note, cell)), f" {note.how} (", place, ")"
+    return el("b", grid.shown_note(note, cell)), f" {note.how} (", place, ")"
 
 
 def _obstacles(c: ComparedCell) -> Iterator[Markup]:
-    lines = [el("li", f"{o.cause}.", el("br"), f"{capitalised(o.remedy)}.") for o in c.obstacles]
+    lines = [el("li", f"{o.cause}.", el("br"), f"{grid.capitalised(o.remedy)}.") for o in c.obstacles]
     if lines:
         summary = f"missing on the machine of this report: {len(lines)}"
         yield _fact("requirements", folded(summary, el("ul", lines, class_="notes")))
@@ -166,33 +143,30 @@ def _definition(c: ComparedCell) -> Iterator[Markup]:
 
 
 def _readings(cell: Cell, part: Part) -> Iterator[Markup]:
-    names = part.rests_on.get(cell.id, ())
-    if names:
-        summary = f"{len(names)} that affect this cell"
-        listing = el(
-            "code", " ".join(names), data_readings=f"{part.home}#{identifier(part.paper.name, 'reading')}"
-        )
-        yield _fact("unspecified choices", folded(summary, listing))
+    if names := part.rests_on.get(cell.id, ()):
+        target = f"{part.home}#{identifier(part.paper.name, 'reading')}"
+        listing = el("code", " ".join(names), data_readings=target)
+        yield _fact("unspecified choices", folded(f"{len(names)} that affect this cell", listing))
 
 
 def _choices(c: ComparedCell) -> Iterator[Markup]:
-    first = c.records[0] if c.records else None
-    for reading, choice in (first.readings if first else {}).items():
-        yield _fact("chosen", f"{reading} = {choice}")
-    for reading, why in (first.substitutes if first else {}).items():
-        yield _fact("substitute", f"{reading}: {why}")
+    for first in c.records[:1]:
+        for reading, choice in first.readings.items():
+            yield _fact("chosen", f"{reading} = {choice}")
+        for reading, why in first.substitutes.items():
+            yield _fact("substitute", f"{reading}: {why}")
 
 
 def _tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
     pairs = comparison.pairs(c)
     if not pairs:
         return
-    labels = {row.id: label_in_full(c.cell.table, row) for row in c.cell.table.rows}
-    rows = [
-        (labels[p["over"]], _points(c, p["difference"]), *map(probability, (p["p"], p["holm_student_p"])))
-        for p in pairs
-    ]
-    yield _fact("tests", plain_table(("against", "difference", "p", "p (Holm)"), rows, class_=None))
+    labels = {row.id: grid.label_in_full(c.cell.table, row) for row in c.cell.table.rows}
+    rows = []
+    for p in pairs:
+        values = map(grid.probability, (p["p"], p["holm_student_p"]))
+        rows.append((labels[p["over"]], _points(c, p["difference"]), *values))
+    yield _fact("tests", elements.plain_table(("against", "difference", "p", "p (Holm)"), rows, class_=None))
 
 
 def _points(c: ComparedCell, difference: float) -> str:
@@ -201,16 +175,16 @@ def _points(c: ComparedCell, difference: float) -> str:
 
 def _paired_tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
     rows = [
-        (test.maker, _points(c, test.difference), probability(test.p), probability(test.holm_p))
+        (test.maker, _points(c, test.difference), grid.probability(test.p), grid.probability(test.holm_p))
         for test in comparison.paired.get(c.cell.id, ())
     ]
     if rows:
-        table = plain_table(("run by", "difference", "p", "p (Holm)"), rows, class_=None)
+        table = elements.plain_table(("run by", "difference", "p", "p (Holm)"), rows, class_=None)
         yield _fact("same system", table)
 
 
 def _origins(c: ComparedCell) -> Iterator[Markup]:
-    """Yield the origins of our records and of runs by others, each hidden until it is opened."""
+    """Yield the origins of our records and of runs by others."""
     records = [*c.records, *(run.record for run in c.imported)]
     if records:
         facts = [fact for record in records for fact in _provenance(record)]
@@ -222,9 +196,8 @@ def _provenance(record: Record) -> Iterator[Markup]:
         origins = [f"{key}: {value}" for key, value in sorted(record.origin.items()) if value]
         yield _fact("imported", "; ".join(origins))
     software = record.environment.get("software", {})
-    versions = ", ".join(
-        f"{name} {software[name]}" for name in ("torch", "transformers", "pyserini") if name in software
-    )
+    names = filter(software.get, ("torch", "transformers", "pyserini"))
+    versions = ", ".join(f"{name} {software[name]}" for name in names)
     facts = [("fingerprint", record.fingerprint), ("commit", record.environment.get("commit"))]
     yield from (_fact(name, el("code", value)) for name, value in facts if value)
     yield _fact("recorded", "; ".join(filter(None, [record.recorded[:10], record.machine, versions])))
@@ -245,18 +218,18 @@ COLUMNS = {
     "stated by others": None,  # the head of a copied CSV
 }
 ONLY = {"measured": "only measured", "fails": "only what fails", "run": "only run by others"}
-ONLY |= {"stated": f"only {STATED}"}
-PIECES = re.compile(r"(?:<[^>]+>)+|[^<]+")  # of HTML in which no attribute holds a bare sign
+ONLY |= {"stated": f"only {grid.STATED}"}
+PIECES = re.compile(r"(?:<[^>]+>)+|[^<]+")
 ABOUT = "The cells of all papers. Press a system to see how its number is defined, judged and made again."
 
 
 def cells(report: Report) -> Markup:
-    """Return the container for the list of all cells. A script fills it from ``data``."""
+    """Return the list of all cells, which a script fills from ``data``."""
     heads = [el("th", name, scope="col") for name in COLUMNS]
     body = el("table", el("thead", el("tr", heads)), el("tbody"), class_="plain list")
     header = el("header", el("h2", "All cells"), el("p", ABOUT, class_="lead"))
     note = el("noscript", el("p", "The list, and the card behind each number, need the page's script."))
-    signs = folded("How to read a cell", legend())
+    signs = folded("How to read a cell", elements.legend())
     return el("article", header, note, signs, _controls(), scrolling(body, "all cells"), id="cells")
 
 
@@ -264,12 +237,12 @@ def data(report: Report) -> Markup:
     """Return the list and all cards as JSON, with shared texts stored once.
 
     ``texts`` are HTML, as indices into ``pieces`` (tags, or text between tags). A cell is a list: id, fields
-    of its line, parts of its card (both as indices into ``texts``), and 1 if it counts as published.
+    of its line and parts of its card (indices into ``texts``), and 1 if it is published.
     """
     texts: dict[str, int] = {}
 
     def number(text: Content) -> int:
-        return texts.setdefault(join(text), len(texts))
+        return texts.setdefault(elements.join(text), len(texts))
 
     lines = [
         [
@@ -291,8 +264,7 @@ def data(report: Report) -> Markup:
 
 
 def to_list(text: str, chosen: Mapping[str, str] | None) -> Content:
-    """Return ``text`` as a link to the list of cells filtered by ``chosen``, or as plain text if ``chosen``
-    is None."""
+    """Return a link to the list of cells filtered by ``chosen``, or the text without it."""
     return text if chosen is None else el("a", text, href="#cells", data_filter=urlencode(chosen))
 
 
@@ -316,11 +288,11 @@ def _controls() -> Markup:
 
 def _fields(c: ComparedCell) -> Iterator[Content]:
     cell = c.cell
-    yield from (label_in_full(cell.table, cell.row), cell.column.label, cell.column.dataset)
+    yield from (grid.label_in_full(cell.table, cell.row), cell.column.label, cell.column.dataset)
     yield "" if cell.is_unpublished else cell.printed.plain
-    yield shown_measurement(c) or ""
+    yield grid.shown_measurement(c) or ""
     yield "" if c.verdict.difference is None else f"{c.verdict.difference:+.4g}"
     yield badge(c.verdict.name)
     run = c.imported[-1] if c.imported else None
-    yield (f"{shown_run(run, cell)} ", badge(run.verdict.name, plain=True)) if run else ""
-    yield shown_note(c.notes[0], cell) if c.notes else ""
+    yield (f"{grid.shown_run(run, cell)} ", badge(run.verdict.name, plain=True)) if run else ""
+    yield grid.shown_note(c.notes[0], cell) if c.notes else ""

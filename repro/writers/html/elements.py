@@ -1,4 +1,4 @@
-"""Build HTML in Python. Text is escaped unless it is ``Markup``."""
+"""Build HTML in Python, e.g. ``el("b", "1 < 2")``. Text is escaped unless it is ``Markup``."""
 
 import functools
 import re
@@ -29,8 +29,7 @@ Content = str | Iterable["Content"] | None
 def el(name: str, /, *content: Content, **attributes: str | float | bool | None) -> Markup:
     """Return an element, e.g. ``el("th", "RR@10", scope="col")``.
 
-    ``class_`` becomes the attribute class, ``aria_label`` aria-label. Attributes with the value None or False
-    are omitted.
+    ``class_`` becomes the attribute class, ``aria_label`` aria-label. None and False omit an attribute.
     """
     words = [
         _attribute(key, value)
@@ -42,7 +41,7 @@ def el(name: str, /, *content: Content, **attributes: str | float | bool | None)
 
 
 def section(title: str, *content: Content, place: str) -> Markup:
-    """Return a section with a heading. Its id ``place`` is the target of links."""
+    """Return a section with a heading and the id ``place``."""
     return el("section", el("h3", title), *content, id=place)
 
 
@@ -54,22 +53,20 @@ def join(*content: Content) -> Markup:
 def plain_table(
     head: Sequence[str], rows: Iterable[Sequence[Content]], *, class_: str | None = "plain"
 ) -> Markup:
-    """Return a table with column heads. The first entry of each row is its head."""
+    """Return a table. The first entry of each row is its head."""
     heads = [el("th", name, scope="col") if name else el("td") for name in head]
-    lines = [
-        el("tr", el("th", name, scope="row"), [el("td", cell) for cell in cells]) for name, *cells in rows
-    ]
+    lines = [el("tr", el("th", first, scope="row"), [el("td", c) for c in others]) for first, *others in rows]
     return el("table", el("thead", el("tr", heads)), el("tbody", lines), class_=class_)
 
 
 def copyable(text: str, tag: str = "code") -> Markup:
-    """Return a text with a button to copy it. The button is hidden unless the page's script runs."""
+    """Return a text with a button to copy it, which the page's script shows."""
     button = el("button", "copy", type="button", class_="copy", hidden=True)
     return el("div", el(tag, text), button, class_="copied")
 
 
 def identifier(*parts: str) -> str:
-    """Return an element's id and link anchor: its parts joined by slashes."""
+    """Return an id, e.g. ``PAPER/1``."""
     return "/".join(map(_identifier_part, parts))
 
 
@@ -79,7 +76,7 @@ def _identifier_part(part: str) -> str:
 
 
 def rendered(markdown: str, *, tags: bool = False) -> Markup:
-    """Convert Markdown to HTML, with headings below those of a section. ``tags`` keeps HTML tags."""
+    """Convert Markdown to HTML for a section. ``tags`` keeps HTML tags."""
     from markdown_it import MarkdownIt
 
     text = MarkdownIt("commonmark", {"html": tags}).enable("table").render(markdown)
@@ -141,23 +138,23 @@ def tone(name: str) -> str:
 
 @functools.cache
 def badge(name: str, *, plain: bool = False) -> Markup:
-    """Return sign and name in the verdict's colours. ``plain`` gives neutral colours, for runs by others."""
+    """Return sign and name in the verdict's or, if ``plain``, in neutral colours."""
     return el("span", sign(name), " ", name, class_=f"badge {'v-none' if plain else tone(name)}")
 
 
 @functools.cache
 def sign(name: str) -> Markup:
-    """Return the sign alone, hidden from screen readers because its name or number follows."""
+    """Return the sign alone, hidden from screen readers."""
     return el("span", SIGNS[name][1], class_="sign", aria_hidden="true")
 
 
 def bar(counts: Mapping[str, int], *, label: str) -> Markup:
-    """Return a bar of counts and a list of them below. Narrow parts of the bar have no sign."""
+    """Return a bar of counts and a list of them below."""
     total = sum(counts.values())
     present = [name for name in SIGNS if counts.get(name)]
     parts = []
     for name in present:
-        mark = SIGNS[name][1] if counts[name] / total > 0.06 else None
+        mark = SIGNS[name][1] if counts[name] / total > 0.06 else None  # too narrow for a sign
         look = {"class_": f"part {tone(name)}", "style": f"flex-grow:{counts[name]}"}
         parts.append(el("span", mark, **look, title=f"{counts[name]} {name}"))
     words = [el("li", sign(name), f" {counts[name]} {name}", class_=tone(name)) for name in present]
@@ -166,7 +163,7 @@ def bar(counts: Mapping[str, int], *, label: str) -> Markup:
 
 
 def bars(cells: Sequence[ComparedCell], *, label: str) -> Markup | None:
-    """Return the verdicts of a paper or table as a bar, or None without cells."""
+    """Return the verdicts of cells as a bar, or None without cells."""
     return bar(summarise(cells).verdicts, label=label) if cells else None
 
 
@@ -190,14 +187,14 @@ HOW_TO_READ = (
 
 
 def legend() -> Markup:
-    """Return an explanation of cells, with every sign and its meaning."""
+    """Return an explanation of cells and signs."""
     signs = [(badge(name), text) for name, (_, _, text) in VERDICTS.items()]
     items = [el("div", el("dt", mark), el("dd", text)) for mark, text in [*signs, *NUMBERS.items()]]
     return join(el("p", HOW_TO_READ), el("dl", items, class_="legend"))
 
 
 def folded(summary: str, *content: Content) -> Markup:
-    """Return content that is hidden until the reader opens its ``summary`` line."""
+    """Return content hidden below a ``summary`` line."""
     return el("details", el("summary", summary), *content)
 
 
@@ -220,7 +217,7 @@ def document(
     foot: str,
     scripts: Content = None,
 ) -> str:
-    """Return a complete, self-contained page with a Content-Security-Policy."""
+    """Return a self-contained page with a Content-Security-Policy."""
     head = el(
         "head",
         el("meta", charset="utf-8"),
@@ -237,7 +234,7 @@ def document(
         el("footer", el("p", foot)),
         scripts,
     )
-    # a page is published, and folders of this machine are not
+    # folders of this machine are private
     text = str(el("html", head, body, lang="en")).replace(escape(str(data_folder())), "$REPRO_DATA")
     return f"<!doctype html>\n{text.replace(escape(str(Path.home())), '~')}\n"
 
@@ -252,7 +249,7 @@ def standalone(
     sheet: tuple[str, str],
     foot: str,
 ) -> str:
-    """Return a page with one article in the report's style. It has no script and loads nothing.
+    """Return a page with one article in the report's style, without scripts.
 
     Args:
         above: a line above the title.

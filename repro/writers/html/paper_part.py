@@ -7,35 +7,24 @@ from urllib.parse import quote
 
 from repro.hooks import Answers
 from repro.manifest.papers import Paper
-from repro.manifest.reading_schema import Citation, Reading
+from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Figure, Table
 from repro.retrieval.datasets.catalog import catalog
+from repro.writers.html import elements
 from repro.writers.html.cells import to_list
-from repro.writers.html.elements import (
-    Content,
-    Markup,
-    bars,
-    copyable,
-    el,
-    folded,
-    identifier,
-    legend,
-    plain_table,
-    rendered,
-    section,
-)
+from repro.writers.html.elements import Content, Markup, el, folded, identifier, section
 from repro.writers.html.sections import Part
 from repro.writers.html.tables import Scatter, against_paper, drawing, examples, notes, scrolling, table
 
 
 def paper(part: Part) -> Markup:
-    """Return tables, figures, sections of plugins, unspecified choices, data and citation of a paper."""
+    """Return the tables, figures and further sections of a paper."""
     name, manifest = part.paper.name, part.paper.manifest
     heads = el("p", name, class_="eyebrow"), el("h2", manifest.title), paper_citation(part.paper)
     return el(
         "article",
-        el("header", heads, bars(part.cells(), label=f"verdicts of {name}"), _contents(part)),
-        folded("How to read a cell", legend()),
+        el("header", heads, elements.bars(part.cells(), label=f"verdicts of {name}"), _contents(part)),
+        folded("How to read a cell", elements.legend()),
         [_table(part, printed) for printed in manifest.tables],
         [_figure(part, figure) for figure in manifest.figures],
         _sections(part),
@@ -54,7 +43,7 @@ def _sections(part: Part) -> list[Content]:
 
 
 def place(part: Part, owner: str) -> str:
-    """Return the id of a table's or figure's section. ``owner`` is e.g. ``4`` or ``figure-4``."""
+    """Return the id of a section. ``owner`` is e.g. ``4`` or ``figure-4``."""
     return identifier(part.paper.name, owner)
 
 
@@ -66,9 +55,7 @@ def _contents(part: Part) -> Markup:
     sections += [(3, "Unspecified choices", (part.home, "readings"))] if part.readings else []
     links |= {title: where for _, title, where in sorted(sections)}
     links |= {"Data and licences": ("", "data"), "Citation": ("", "citation")}
-    anchors = [
-        el("a", words, href=f"{page}#{identifier(name, target)}") for words, (page, target) in links.items()
-    ]
+    anchors = [el("a", words, href=f"{page}#{identifier(name, id)}") for words, (page, id) in links.items()]
     return el("nav", anchors, class_="inside", aria_label=f"parts of {name}")
 
 
@@ -83,18 +70,17 @@ def _table(part: Part, printed: Table) -> Markup:
         body = examples(printed), notes(printed)
     drawings = _drawings(part, printed.id, printed.about)
     by_query = list(_scatters(view.scatters.get(printed.id, ())))
-    verdicts = bars(part.cells(printed.id), label=f"verdicts of table {printed.id}")
-    return section(
-        title, verdicts, body, drawings, by_query, _copies(part, printed.id), place=place(part, printed.id)
-    )
+    verdicts = elements.bars(part.cells(printed.id), label=f"verdicts of table {printed.id}")
+    copies = _copies(part, printed.id)
+    return section(title, verdicts, body, drawings, by_query, copies, place=place(part, printed.id))
 
 
 def _copies(part: Part, owner: str) -> Markup | None:
-    """Return the table as LaTeX, CSV and a link to the list of cells, or None without cells."""
+    """Return links to the list of cells, CSV and LaTeX."""
     if not part.cells(owner):
         return None
     text = part.view.latex.get(owner)
-    latex = el("details", el("summary", "LaTeX"), copyable(text, "pre")) if text else None
+    latex = folded("LaTeX", elements.copyable(text, "pre")) if text else None
     list_link = to_list("as a list", {"paper": part.paper.name, "table": owner})
     start = f"{part.paper.name}/{owner}/"
     csv = el("button", "copy as CSV", type="button", class_="csv", data_cells=start, hidden=True)
@@ -107,8 +93,7 @@ def _figure(part: Part, figure: Figure) -> Markup:
     axes = [f"{name}: {text}" for name, text in (("x", figure.x), ("y", figure.y)) if text]
     points = None
     if cells:
-        summary = el("summary", f"{len(cells)} points as numbers")
-        points = el("details", summary, table(part.paper, figure.as_table, cells))
+        points = folded(f"{len(cells)} points as numbers", table(part.paper, figure.as_table, cells))
     description = el("p", figure.about), el("p", "; ".join(axes), class_="fine") if axes else None
     drawings = _drawings(part, owner, figure.about)
     return section(f"Figure {figure.id}", description, drawings, points, place=place(part, owner))
@@ -122,29 +107,21 @@ def _scatters(scatters: Sequence[Scatter]) -> Iterator[Markup]:
     if scatters:
         first = scatters[0]
         summary = f"Query by query: {first.measure}, upwards, against {first.reference}, to the right"
-        yield el("details", el("summary", summary), el("div", map(drawing, scatters), class_="multiples"))
+        yield folded(summary, el("div", map(drawing, scatters), class_="multiples"))
 
 
 def paper_citation(source: Paper) -> Markup:
-    """Return authors, venue, and links to paper and code."""
+    """Return authors, venue and links of a paper."""
     m = source.manifest
-    links = [
-        ("DOI", f"https://doi.org/{m.doi}" if m.doi else None),
-        ("arXiv", f"https://arxiv.org/abs/{m.arxiv}" if m.arxiv else None),
-        ("code", m.code),
-    ]
-    anchors: list[Content] = [
-        (" · ", el("a", name, href=target)) for name, target in links if _is_web(target)
-    ]
+    links = {"DOI": f"https://doi.org/{m.doi}"} if m.doi else {}
+    links |= {"arXiv": f"https://arxiv.org/abs/{m.arxiv}"} if m.arxiv else {}
+    links |= {"code": m.code} if m.code and m.code.startswith(("https://", "http://")) else {}
+    anchors: list[Content] = [(" · ", el("a", name, href=target)) for name, target in links.items()]
     return el("p", ". ".join(filter(None, [", ".join(m.authors), m.venue])), anchors, class_="cited")
 
 
-def _is_web(target: str | None) -> bool:
-    return target is not None and target.startswith(("https://", "http://"))
-
-
 def datasets(source: Paper, scale: str) -> Markup:
-    """Return the paper's collections, their licences, and the substitutes at the scale."""
+    """Return the paper's collections with licences and substitutes at the scale."""
     names = dict.fromkeys(c.dataset for t in source.manifest.tables for c in t.columns)
     smaller = [scale] if scale != "full" else []
     rows = []
@@ -152,7 +129,7 @@ def datasets(source: Paper, scale: str) -> Markup:
         stand_ins = [_code(entry.at.get(name)) for name in smaller]
         rows.append((_code(entry.id), entry.title, entry.licence, *stand_ins))
     heads = ("collection", "title", "licence", *(f"stand-in at {name}" for name in smaller))
-    table = plain_table(heads, rows)
+    table = elements.plain_table(heads, rows)
     body = scrolling(table, f"data of {source.name}")
     return section("Data and licences", body, place=identifier(source.name, "data"))
 
@@ -168,12 +145,10 @@ def citation(source: Paper) -> Markup:
     facts |= {"doi": m.doi, "eprint": m.arxiv, "url": m.code}
     lines = [f"  {key} = {{{value}}}," for key, value in facts.items() if value]
     text = "\n".join([f"@misc{{{source.name},", *lines, "}"])
-    return section("Citation", copyable(text, "pre"), place=identifier(source.name, "citation"))
+    return section("Citation", elements.copyable(text, "pre"), place=identifier(source.name, "citation"))
 
 
-SAFE = (
-    " /:;,=()@!*'$+?-._~|[]{}^`<>"  # of the signs of a drawing, what an attribute and an address leave alone
-)
+SAFE = " /:;,=()@!*'$+?-._~|[]{}^`<>"  # in an attribute and an address
 LARGEST = 1_000_000  # bytes of a drawing that is shown
 
 
@@ -183,7 +158,6 @@ def drawing_view(path: Path, about: str) -> Markup:
         return el("p", f"{path.name} is too large to be shown here.")
     if path.suffix == ".svg":
         data = quote(" ".join(path.read_text(encoding="utf-8").split()), safe=SAFE)
-        # the size keeps the page from moving when it is drawn
         box = re.search(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"', path.read_bytes())
         size = {"width": round(float(box[1])), "height": round(float(box[2]))} if box else {}
         image = el("img", src=f"data:image/svg+xml,{data}", alt=f"ours: {about}", **size)
@@ -192,19 +166,19 @@ def drawing_view(path: Path, about: str) -> Markup:
     if path.suffix == ".html":
         content: Content = el("iframe", srcdoc=text, sandbox="", title=f"ours: {about}")
     else:
-        content = Markup(rendered(text).replace("&lt;br&gt;", "<br>"))  # within a cell of a list of passages
-    return el("details", el("summary", "what ours shows"), content)
+        content = Markup(elements.rendered(text).replace("&lt;br&gt;", "<br>"))
+    return folded("our view", content)
 
 
 def readings(source: Paper, concerned: Sequence[Reading], answers: Answers) -> Markup | None:
-    """Return the unspecified choices of a paper. The default is bold."""
+    """Return the unspecified choices of a paper, with bold defaults."""
     if not concerned:
         return None
     condition = "where the paper is silent or contradicts itself or its code"
-    lead = el("p", f"{len(concerned)} places {condition}; ours is bold.")
+    lead = el("p", f"{len(concerned)} places {condition}. Our choice is bold.")
     items = el("ul", [_reading(source, r, answers) for r in concerned], class_="statements")
-    details = el("details", el("summary", "all of them"), items)
-    return section("Unspecified choices", lead, details, place=identifier(source.name, "readings"))
+    place = identifier(source.name, "readings")
+    return section("Unspecified choices", lead, folded("all of them", items), place=place)
 
 
 def _reading(source: Paper, r: Reading, answers: Answers) -> Markup:
@@ -213,28 +187,17 @@ def _reading(source: Paper, r: Reading, answers: Answers) -> Markup:
         for number, choice in enumerate(r.choices)
     ]
     head = el("p", el("code", r.id), f" {r.kind}, {r.where}")
-    evidence = el("p", r.evidence, class_="fine") if r.evidence else None
+    lines = [el("p", r.evidence, class_="fine")] if r.evidence else []
+    for citation in r.citations:
+        link = el("a", citation.place, href=citation.address)
+        lines.append(el("p", f"{citation.who}: {citation.says} (", link, ")", class_="fine"))
+    lines += study_lines(r.study, answers)
     place = identifier(source.name, "reading", r.id)
-    citations = [_place(citation) for citation in r.citations]
-    return el(
-        "li",
-        head,
-        el("p", r.paper),
-        el("p", choices),
-        evidence,
-        citations,
-        study_lines(r.study, answers),
-        id=place,
-    )
-
-
-def _place(citation: Citation) -> Markup:
-    link = el("a", citation.place, href=citation.address)
-    return el("p", f"{citation.who}: {citation.says} (", link, ")", class_="fine")
+    return el("li", head, el("p", r.paper), el("p", choices), lines, id=place)
 
 
 def study_lines(pointers: Sequence[str], answers: Answers) -> list[Markup]:
-    """Return one line per comparison of a study with its measured difference. It has no verdict."""
+    """Return one line per comparison of a study with its measured difference."""
     words = {text: answers[text].words if text in answers else "no study is at hand" for text in pointers}
     return [
         el("p", "on equal terms, ", el("code", text), ": ", said, class_="fine")

@@ -1,4 +1,4 @@
-"""Gather the content of a report's pages from manifests, results and store."""
+"""The content of a report's pages, e.g. a part per paper."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FEW = 4
 
 @dataclass(frozen=True)
 class Sources:
-    """The papers, selected cells and known readings that the parts of a report are made from."""
+    """The sources of a report."""
 
     papers: Mapping[str, Paper]
     cells: Sequence[Cell]
@@ -43,21 +43,15 @@ class Sources:
     machine: Machine
 
     def answers(self, pointers: Iterable[str]) -> Answers:
-        """Return the measured differences for the pointers of readings or claims, by pointer."""
+        """Return measured differences by pointers of readings or claims."""
         return call("study answers", list(dict.fromkeys(pointers)), self) or {}
 
 
 @dataclass(frozen=True)
 class View:
-    """The comparison and drawings of a paper at one scale.
+    """The comparison of all papers, and one paper's cells and drawings at one scale.
 
-    Attributes:
-        comparison: of all papers, with the tests between rows.
-        compared: the paper's measured or measurable cells, including points of figures.
-        drawings: table or figure, e.g. ``figure-2`` -> its files.
-        scatters: table -> scatter plots per query of its rows.
-        own_tables: table of a special kind -> the HTML of a plugin.
-        latex: table -> its LaTeX as written by ``repro tables``.
+    Mappings have the ids of tables and figures as keys, e.g. ``figure-2``.
     """
 
     comparison: Comparison
@@ -77,10 +71,9 @@ class Part:
     """The part of one paper at one scale.
 
     Attributes:
-        home: address of the page with the sections that do not depend on the scale, or "" for this page.
+        home: address of the page with the sections of no scale, or "" for this page.
         rests_on: cell -> the readings behind its number.
-        answers: measured differences for the pointers of readings.
-        of_plugins: additions by plugins.
+        answers: measured differences by pointers of readings.
     """
 
     paper: Paper
@@ -95,11 +88,11 @@ class Part:
 
     @cached_property
     def more_sections(self) -> list[Section]:
-        """Return the sections of plugins by rank."""
+        """The sections of plugins by rank."""
         return sorted((s for part in self.of_plugins for s in part.sections(self)), key=lambda s: s.rank)
 
     def cells(self, owner: str | None = None) -> Sequence[ComparedCell]:
-        """Return the compared cells, optionally of one table or figure only, e.g. ``figure-2``."""
+        """Return the cells, optionally of one table or figure, e.g. ``figure-2``."""
         return self.view.of(owner) if owner else self.view.compared
 
 
@@ -108,10 +101,9 @@ class Report:
     """The content of one page, for one scale.
 
     Attributes:
-        selected: the cells of the report. A page shows those with a result at its scale.
-        known: paper -> coverage of the selected cells.
-        to_do: paper -> the cost of measuring its published cells at full.
-        made: the day of the report and the commit of the suite, if known.
+        selected: cells at any scale.
+        to_do: paper -> the cost of measuring it at full.
+        made: the day of the report and the commit of the suite.
     """
 
     scale: str
@@ -128,13 +120,13 @@ class Report:
 
     @property
     def words(self) -> str:
-        """The number of selected cells measured at this scale, in the wording of all other outputs."""
+        """The number of selected cells measured at this scale, in words."""
         measured = {c.id for items in self.known.values() for c in items if self.scale in c.measured}
         return count_in_words(self.selected, measured=measured, scale=self.scale)
 
     @property
     def dates(self) -> tuple[str, str] | None:
-        """The days of the first and the last record, or None without records."""
+        """The days of the first and the last record."""
         days = sorted(r.recorded[:10] for c in self.compared for r in c.records if r.recorded)
         return (days[0], days[-1]) if days else None
 
@@ -148,73 +140,47 @@ def gather(
     home: str = "",
     made: tuple[str, ...] = (),
 ) -> list[Report]:
-    """Return one report per plan, each for the plan's scale. Runs no stage. The store may be empty.
+    """Return one report per plan. Runs no stage. The store may be empty.
 
     Args:
-        selected: all cells to count. Defaults to the cells of the plans.
-        home: address of the first plan's page, with the sections that do not depend on the scale.
+        selected: all cells to count, by default those of the plans.
+        home: address of the first plan's page, with the sections of no scale.
     """
     cells = selected or list({cell.id: cell for plan in plans for cell in plan.cells}.values())
     sources = {cell.paper.name: cell.paper for cell in cells}
     known = {name: coverage(source, results) for name, source in sources.items()}
-    facts = _facts(cells, sources, known, results, store, plans[0].machine)
-    pages = [dict(_views(plan, results, store)) for plan in plans]
-    to_do = _to_do(plans)
-    parts = _parts([plan.scale.name for plan in plans], pages, sources, facts, home)
-    return [Report(scale, own, cells, known, to_do, made) for scale, own in parts.items()]
-
-
-def _parts(
-    scales: Sequence[str],
-    pages: Sequence[Mapping[str, View]],
-    sources: Mapping[str, Paper],
-    facts: Mapping[str, dict],
-    home: str,
-) -> dict[str, list[Part]]:
-    """Return scale -> parts. A paper's later pages link to ``home`` for sections without a scale."""
-    parts: dict[str, list[Part]] = {}
-    earlier: set[str] = set()
-    for scale, views in zip(scales, pages, strict=True):
-        parts[scale] = [
-            Part(sources[name], scale, view, home if name in earlier else "", **facts[name])
-            for name, view in views.items()
+    machine = plans[0].machine
+    facts = _facts(Sources(sources, cells, CellReadings(machine), results, store, machine))
+    to_do, reports = _to_do(plans), []
+    earlier: set[str] = set()  # papers with a part on a page, to which their later parts link
+    for plan in plans:
+        views = dict(_views(plan, results, store))
+        parts = [
+            Part(sources[n], plan.scale.name, view, home if n in earlier else "", known[n], **facts[n])
+            for n, view in views.items()
         ]
         earlier |= views.keys()
-    return parts
+        reports.append(Report(plan.scale.name, parts, cells, known, to_do, made))
+    return reports
 
 
-def _facts(
-    cells: Iterable[Cell],
-    sources: Mapping[str, Paper],
-    known: Mapping[str, Sequence[CoverageItem]],
-    results: Results,
-    store: Store,
-    machine: Machine,
-) -> dict[str, dict]:
-    made_from = Sources(sources, list(cells), CellReadings(machine), results, store, machine)
-    readings = {
-        name: [source.readings[place] for place in made_from.known.places(source)]
-        for name, source in sources.items()
-    }
-    answers = made_from.answers(
-        p for source in sources.values() for r in source.readings.values() for p in r.study
-    )
+def _facts(made_from: Sources) -> dict[str, dict]:
+    readings = [r for source in made_from.papers.values() for r in source.readings.values()]
+    answers = made_from.answers(pointer for r in readings for pointer in r.study)
     of_plugins = list(filter(None, ask().part_of_paper(sources=made_from)))
     return {
         name: {
-            "covered": known[name],
-            "readings": readings[name],
-            "rests_on": {c.id: made_from.known.of(c) for c in cells if c.paper.name == name},
+            "readings": [source.readings[place] for place in made_from.known.places(source)],
+            "rests_on": {c.id: made_from.known.of(c) for c in made_from.cells if c.paper.name == name},
             "answers": answers,
             "of_plugins": of_plugins,
         }
-        for name in sources
+        for name, source in made_from.papers.items()
     }
 
 
 def _to_do(plans: Sequence[Plan]) -> dict[str, str]:
-    """Return paper -> a phrase with the estimated GPU hours and this machine's missing requirements. The key
-    "" means all papers together."""
+    """Return paper, or "" for all -> estimated GPU hours and this machine's missing requirements."""
     if (plan := next((plan for plan in plans if plan.scale.name == "full"), None)) is None:
         return {}
     cost, to_do = estimate(plan, assumed_throughput(DEVICE), None), {}
@@ -232,21 +198,14 @@ def _views(plan: Plan, results: Results, store: Store) -> Iterator[tuple[str, Vi
     for name, group in groupby(comparison.cells, key=lambda c: c.cell.paper.name):
         cells = list(group)
         source = cells[0].cell.paper
-        yield (
-            name,
-            View(
-                comparison,
-                cells,
-                drawings(results.figures(plan.scale.name), source),
-                scatters(plan, store, name),
-                own_tables(cells, plan, store, results),
-                {t.id: texts.get(f"{name}-table{t.id}.tex", "") for t in source.manifest.tables},
-            ),
-        )
+        figures, plots = drawings(results.figures(plan.scale.name), source), scatters(plan, store, name)
+        own = own_tables(cells, plan, store, results)
+        latex = {t.id: texts.get(f"{name}-table{t.id}.tex", "") for t in source.manifest.tables}
+        yield name, View(comparison, cells, figures, plots, own, latex)
 
 
 def drawings(files: Iterable[Path], source: Paper) -> dict[str, list[Path]]:
-    """Return a paper's drawings and views at one scale, by table or figure, e.g. ``figure-2``."""
+    """Return a paper's drawings by table or figure, e.g. ``figure-2``."""
     owners = {f"table{t.id}": t.id for t in source.manifest.tables}
     owners |= {f"figure{f.id}": f"figure-{f.id}" for f in source.manifest.figures}
     by_owner: dict[str, list[Path]] = {}
@@ -261,7 +220,7 @@ def drawings(files: Iterable[Path], source: Paper) -> dict[str, list[Path]]:
 def own_tables(
     cells: Sequence[ComparedCell], plan: Plan, store: Store, results: Results
 ) -> dict[str, Markup]:
-    """Return the HTML of the paper's tables of special kinds, leaving out empty ones."""
+    """Return the HTML of the paper's tables made by a plugin."""
     source = cells[0].cell.paper
     tables: dict[str, Markup] = {}
     for table in source.manifest.tables:

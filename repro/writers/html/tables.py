@@ -1,4 +1,4 @@
-"""A paper's tables in HTML, with measured numbers below the published ones, e.g. at ``#PAPER/1``."""
+"""A paper's tables in HTML, e.g. at ``#PAPER/1``."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,12 +27,12 @@ from repro.writers.grid import (
 from repro.writers.html.elements import Content, Markup, el, identifier, sign, tone
 
 MOST_ROWS = 12  # of a table
-MOST_QUERIES = 400  # of a drawing, evenly taken from the sorted ids
+MOST_QUERIES = 400  # of a drawing
 SIDE, PAD = 150, 8
 
 
 def table(source: Paper, printed: Table, compared: Sequence[ComparedCell]) -> Markup:
-    """Return one table as published, with our number below each published one."""
+    """Return one table with our number below each published one."""
     by_id = {c.cell.id: c for c in compared}
     cells = cells_of(source, (printed,))
     grid = Grid.of(printed, {(c.row.id, c.column.id): _cell(c, by_id.get(c.id)) for c in cells})
@@ -53,7 +53,7 @@ def scrolling(content: Markup, name: str) -> Markup:
 
 
 def head(heads: Sequence[Head], more: Sequence[str] = ()) -> list[Markup]:
-    """Return the lines above a table: shared headings, then the names of columns."""
+    """Return shared headings and names of columns, followed by ``more``."""
     lines = []
     if headings := spans(heads):
         cells = [
@@ -85,7 +85,7 @@ def _marks(marks: str) -> Content:
 
 
 def _cell(cell: Cell, c: ComparedCell | None) -> Markup:
-    """Return a cell. A measurable number is a button that opens its card by script."""
+    """Return a cell. A measurable one is a button that opens its card."""
     number = _printed_number(cell)
     if c is None:
         return el("td", number)
@@ -106,7 +106,7 @@ def _printed_number(cell: Cell) -> Content:
 
 def _measured_number(c: ComparedCell) -> Markup:
     prefix = f", {c.verdict.name}{', in doubt' if c.doubts else ''} "
-    value = f" {shown_measurement(c)}" if c.measured is not None else None
+    value = f" {shown_measurement(c)}" if c.records else None
     content = el("span", prefix, class_="unseen"), sign(c.verdict.name), value
     return el("span", content, class_="ours", title="; ".join(map(str, c.doubts)) or None)
 
@@ -132,7 +132,7 @@ def _stated_number(c: ComparedCell) -> Markup | None:
 
 
 def notes(printed: Table) -> Markup:
-    """Return the manifest's explanations of marks, test and table."""
+    """Return the manifest's notes on marks, test and table."""
     items = [el("li", el("b", character), " ", meaning(mark)) for character, mark in printed.marks.items()]
     if printed.test:
         sides = {1: "one-sided ", 2: "two-sided "}.get(printed.test.sides or 0, "")
@@ -144,29 +144,28 @@ def notes(printed: Table) -> Markup:
 
 
 def examples(printed: Table) -> Markup:
-    """Return a table of examples: queries with rank and relevance of the systems' answers."""
+    """Return queries with rank and relevance of the systems' answers."""
     words = {True: "relevant", False: "not relevant", None: ""}
     lines = []
     for entry in printed.entries:
-        facts = [
-            (s.system, f"rank {s.rank}" if s.rank is not None else "", words[s.relevant]) for s in entry.shown
-        ]
-        answers = [el("div", ", ".join(filter(None, system))) for system in facts if any(system[1:])]
+        answers = []
+        for s in entry.shown:
+            facts = [f"rank {s.rank}" if s.rank is not None else "", words[s.relevant]]
+            answers += [el("div", ", ".join(filter(None, [s.system, *facts])))] if any(facts) else []
         lines.append(el("li", el("b", entry.query or entry.note), answers))
     return el("div", el("p", printed.about), el("ul", lines, class_="notes"))
 
 
 def against_paper(printed: Table, compared: Sequence[ComparedCell]) -> Markup | None:
-    """Return the agreement with the paper on the order of rows and on gains, or None without data."""
+    """Return the agreement with the paper on the order of rows and on gains."""
     heads = {c.id: c.label for c in printed.columns}
     labels = {row.id: label_in_full(printed, row) for row in printed.rows}
     lines = [
         f"{heads[column]}: order of {rows} rows, Kendall's tau-b {tau:.2f}"
         for column, (tau, rows) in orders(compared).items()
     ]
-    lines += [
-        f"{heads[e.column]}: {labels[e.row]} over {labels[e.over]}, {_gain(e)}" for e in effects(compared)
-    ]
+    for e in effects(compared):
+        lines.append(f"{heads[e.column]}: {labels[e.row]} over {labels[e.over]}, {_gain(e)}")
     if not lines:
         return None
     lead = "Against the published numbers (an effect ratio of 1 and a ΔRI of 0 are the published gain):"
@@ -181,8 +180,7 @@ def _gain(effect: Effect) -> str:
 
 @dataclass(frozen=True)
 class Scatter:
-    """The scores of a row plotted against those of the reference row, with one point (reference, row) per
-    drawn query."""
+    """The scores of a row against those of the reference row, one point (reference, row) per query."""
 
     row: str
     reference: str
@@ -192,15 +190,13 @@ class Scatter:
 
     @property
     def outcomes(self) -> str:
-        """The numbers of drawn queries with the row above, equal to and below the reference."""
-        above = sum(y > x for x, y in self.points)
-        equal = sum(y == x for x, y in self.points)
-        return f"{above} above, {equal} equal, {len(self.points) - above - equal} below"
+        """The numbers of queries with the row above, equal to and below the reference."""
+        signs = Counter((y > x) - (y < x) for x, y in self.points)
+        return f"{signs[1]} above, {signs[0]} equal, {signs[-1]} below"
 
 
 def scatters(plan: Plan, store: Store, paper: str) -> dict[str, list[Scatter]]:
-    """Return table id -> a scatter plot per row with stored scores, in the first column with stored scores of
-    two rows."""
+    """Return table id -> a scatter plot per row, in the first column with stored scores of two rows."""
     measurements: dict[str, dict[str, dict[str, Measurement]]] = {}
     tables: dict[str, Table] = {}
     for m in plan.measurements:
@@ -209,23 +205,24 @@ def scatters(plan: Plan, store: Store, paper: str) -> dict[str, list[Scatter]]:
             tables[m.cell.table.id] = m.cell.table
             columns = measurements.setdefault(m.cell.table.id, {})
             columns.setdefault(m.cell.column.id, {}).setdefault(m.cell.row.id, m)
-    by_table = {
-        name: list(_table_scatters(tables[name], columns, store)) for name, columns in measurements.items()
-    }
+    by_table = {n: list(_table_scatters(tables[n], columns, store)) for n, columns in measurements.items()}
     return {name: rows for name, rows in by_table.items() if rows}
 
 
 def _table_scatters(table: Table, columns: Mapping, store: Store) -> Iterator[Scatter]:
-    column = next((c.id for c in table.columns if len(columns.get(c.id, ())) > 1), None)
-    if column is None:
+    rows = next((columns[c.id] for c in table.columns if len(columns.get(c.id, ())) > 1), None)
+    if rows is None:
         return
-    rows = columns[column]
     measured_rows = [row for row in table.rows if row.id in rows]
-    reference = next((row for row in measured_rows if row.id == table.delta_from), measured_rows[0])
+    reference, *others = sorted(measured_rows, key=lambda row: row.id != table.delta_from)
     base_scores = _scores(rows[reference.id], store)
-    for row in [r for r in measured_rows if r is not reference][:MOST_ROWS]:
+    for row in others[:MOST_ROWS]:
+        scores = _scores(rows[row.id], store)
+        queries = sorted(scores.keys() & base_scores.keys())
+        step = max(1, -(-len(queries) // MOST_QUERIES))
+        points = tuple((base_scores[q], scores[q]) for q in queries[::step])
         names = label_in_full(table, row), label_in_full(table, reference)
-        yield _scatter(*names, rows[row.id].measure, _scores(rows[row.id], store), base_scores)
+        yield Scatter(*names, rows[row.id].measure, points, len(queries))
 
 
 def _scores(m: Measurement, store: Store) -> dict[str, float]:
@@ -233,15 +230,8 @@ def _scores(m: Measurement, store: Store) -> dict[str, float]:
     return dict(zip(scores["queries"], scores["measures"][m.measure], strict=True))
 
 
-def _scatter(row: str, reference: str, measure: str, scores: Mapping, base_scores: Mapping) -> Scatter:
-    queries = sorted(scores.keys() & base_scores.keys())
-    step = max(1, -(-len(queries) // MOST_QUERIES))
-    points = tuple((base_scores[q], scores[q]) for q in queries[::step])
-    return Scatter(row, reference, measure, points, len(queries))
-
-
 def drawing(scatter: Scatter) -> Markup:
-    """Return the scatter plot with its caption. Above the diagonal the row is better."""
+    """Return the scatter plot with its caption."""
     maximum = max([1e-9, *(v for point in scatter.points for v in point)])
     title = f"{scatter.row} against {scatter.reference}, {scatter.measure} by query: {scatter.outcomes}"
     edge = SIDE - PAD
@@ -253,9 +243,8 @@ def drawing(scatter: Scatter) -> Markup:
     svg = el("svg", el("title", title), frame, _dots(scatter.points, maximum), **look)
     count = len(scatter.points)
     share = f"{count} of {scatter.queries} queries" if count < scatter.queries else ""
-    words = el(
-        "figcaption", el("b", scatter.row), el("br"), scatter.outcomes, el("br") if share else None, share
-    )
+    more = (el("br"), share) if share else None
+    words = el("figcaption", el("b", scatter.row), el("br"), scatter.outcomes, more)
     return el("figure", svg, words, class_="small")
 
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from benchmarks.needed_operations import needed_operations
 from repro.graph import walk
 from repro.progress import SILENT
 from repro.retrieval.nn.checkpoint import load_masked_lm, load_tokenizer
 from repro.retrieval.stages import initialise, term_statistics
 from repro.retrieval.stages.pretrain import TokenRows
-from repro.retrieval.training.flop_count import needed_operations
 from repro.retrieval.training.objective import build, import_declared
 from tests.papers.head_to_head.test_recipes import OBJECTIVES, TABLES, planned, trained
 from tests.tiny_models import SPECIAL

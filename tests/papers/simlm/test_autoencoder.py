@@ -3,7 +3,8 @@ from __future__ import annotations
 import torch
 
 from papers.simlm.autoencoder import AutoEncoder
-from repro.retrieval.training.parts import backward_in_parts, collated_in_parts
+from repro.retrieval.training.declaration import Execution
+from repro.retrieval.training.parts import Parts, backward_in_parts
 from tests.floats import close
 from tests.papers.simlm.pretraining import DECODER, TOKEN_LOSS, loops, made, rows
 from tests.tiny_models import tiny_tokenizer
@@ -32,7 +33,7 @@ def test_a_batch_is_the_mean_of_the_means_of_so_many_texts_loss_and_gradient():
     texts = [row for count in (2, 1) for row in rows(count, words=4 + 12 * (count == 1))]
     texts += rows(2, words=20, titles=False)
     in_parts = objective(token_loss=TOKEN_LOSS | {"per": 2})
-    pieces = collated_in_parts(in_parts.collate, texts, size=in_parts.part_size)
+    pieces = Parts(in_parts.collate, Execution(micro_batch=in_parts.part_size))(texts)
     found = backward_in_parts(in_parts, pieces, backward=lambda loss: loss.backward())["decoder"]
     plain, losses = objective(), []
     for first, end in ((0, 2), (2, 4), (4, 5)):

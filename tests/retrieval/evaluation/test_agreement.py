@@ -10,7 +10,6 @@ warnings.filterwarnings("ignore", category=DeprecationWarning)
 
 
 def two_runs(seed: int, *, topics: int = 6, documents: int = 40, depth: int = 25):
-    """Two rankings a topic over mostly the same documents, without ties."""
     random = np.random.default_rng(seed)
     runs = []
     for _ in range(2):

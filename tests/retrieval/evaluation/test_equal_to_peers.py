@@ -1,5 +1,3 @@
-"""Whatever run and judgements there are, scores are those of the field's own evaluation tools."""
-
 import warnings
 
 import pytest
@@ -78,7 +76,6 @@ def test_reciprocal_rank_is_trec_evals_where_the_hit_is_within_the_cut_off(tmp_p
 @settings(QUICK, max_examples=40)
 @given(run=RUNS, qrels=QRELS, same=st.booleans())
 def test_beirs_rule_on_identical_ids_is_beirs(tmp_path, run, qrels, same):
-    """BEIR averages over the queries that a run answers: those it does not are left out of ours too."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         evaluation = pytest.importorskip("beir.retrieval.evaluation")

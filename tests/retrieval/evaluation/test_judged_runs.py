@@ -1,5 +1,3 @@
-"""Runs as people hand them in, also in the forms that other libraries of evaluation write."""
-
 import gzip
 import json
 import lzma
@@ -23,8 +21,6 @@ MANY = {f"{q}": {f"{q}{d}": d % 2 for d in range(1, 10)} for q in range(100, 120
 
 @pytest.fixture
 def run(tmp_path):
-    """Write a run, and return its path."""
-
     def written(content: str | bytes):
         path = tmp_path / "run"
         path.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -38,7 +34,6 @@ def read(path, judged=JUDGED, *, ignore=False):
 
 
 def lines_of(judged, query=str, document=str, rank=int, score=lambda place: -place):
-    """Return a TREC run of the judged documents, with ids, ranks and scores as they are made here."""
     return "".join(
         f"{query(q)} Q0 {document(d)} {rank(place)} {score(place)} tag\n"
         for q, grades in judged.items()
@@ -88,6 +83,7 @@ def test_other_forms_are_ranked_by_their_ranks_or_scores(run, content, form):
     assert (found.form, found.tag, found.lines) == (form, None, 2)
 
 
+@pytest.mark.nightly  # ranx compiles its runs
 @pytest.mark.parametrize("form", ["json", "parquet"])
 def test_what_ranx_saves_is_read(tmp_path, form):
     from ranx import Run
@@ -102,6 +98,7 @@ def test_a_damaged_parquet_file_is_read_or_refused_in_a_sentence(run, tmp_path):
         pa.table({"q_id": ["q1", "q2"], "doc_id": ["7", "8"], "score": [1.5, 2.5]}), tmp_path / "p"
     )
     content, refusals = (tmp_path / "p").read_bytes(), 0
+    assert read(tmp_path / "p").rankings == {"q1": [("7", 1.5)], "q2": [("8", 2.5)]}
     for place in range(4, len(content), 3):
         path = run(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
         try:
@@ -243,7 +240,6 @@ def test_topics_without_judgements_of_documents_are_held_by_their_ids_alone(run)
 
 @st.composite
 def damaged(draw):
-    """A whole run, plain, packed or cut off when packed, with something taken out and something put in."""
     whole = draw(st.sampled_from([LINES, json.dumps({"q1": {"7": 1.5, "8": 2}})])).encode()
     at, gone = draw(st.integers(0, len(whole))), draw(st.integers(0, 9))
     put = draw(st.binary(max_size=3) | st.text(max_size=3).map(str.encode))

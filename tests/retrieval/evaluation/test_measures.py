@@ -15,7 +15,6 @@ from tests.floats import close
 
 
 def collection(seed: int, queries: int = 30, documents: int = 60):
-    """Graded judgements and a run full of ties; some queries are missing from either side."""
     random = np.random.default_rng(seed)
     qrels, run = {}, {}
     for q in range(queries):
@@ -62,11 +61,6 @@ def test_an_unknown_measure_is_told_the_known_ones(text):
         parse_measure(text)
 
 
-def test_a_near_miss_is_named():
-    with pytest.raises(UsageError, match="Did you mean RR@10"):
-        parse_measure("MRR@10")
-
-
 def test_checking_names_imports_no_scorer():
     heavy = {"numpy", "ir_measures", "pytrec_eval", "ranx", "pandas", "scipy", "torch", "datasets", "regex"}
     code = (
@@ -79,7 +73,6 @@ def test_checking_names_imports_no_scorer():
 
 
 def ndcg_as_loops(ranking, judged, cutoff):
-    """Gain over log2(rank + 1), by the same sum over the best possible order."""
     found = 0.0
     for rank, document in enumerate(ranking[:cutoff], start=1):
         found += max(judged.get(document, 0), 0) / math.log2(rank + 1)
@@ -90,7 +83,6 @@ def ndcg_as_loops(ranking, judged, cutoff):
 
 
 def reciprocal_rank_as_loops(ranking, judged, cutoff, level):
-    """MS MARCO's definition: one over the rank of the first relevant document, 0 if there is none in time."""
     for rank, document in enumerate(ranking[:cutoff], start=1):
         if judged.get(document, 0) >= level:
             return 1 / rank
@@ -117,8 +109,7 @@ def test_missing_queries_score_zero_and_are_listed_and_unjudged_ones_are_counted
     scores = score(as_written(tmp_path, run), qrels, ["RR@10"], ignore_identical_ids=False)
     assert scores.queries == sorted(qrels)
     assert scores.missing == sorted(qrels.keys() - run.keys())
-    assert len(scores.missing) == 4
-    assert scores.ignored == 1
+    assert (len(scores.missing), scores.ignored) == (4, 1)
     at = dict(zip(scores.queries, scores.measures["RR@10"], strict=True))
     assert all(at[q] == 0 for q in scores.missing)
     assert scores.means["RR@10"] == pytest.approx(sum(at.values()) / len(qrels))
@@ -185,9 +176,7 @@ def test_a_grade_below_zero_never_reaches_the_counter_that_would_write_outside_i
 
 
 def test_a_mean_has_the_bits_of_a_sum_from_left_to_right_in_every_python(monkeypatch):
-    monkeypatch.setattr(
-        measures, "sum", math.fsum, raising=False
-    )  # of which Python's own has some, since 3.12
+    monkeypatch.setattr(measures, "sum", math.fsum, raising=False)  # Python's own sums so since 3.12
     scores = [0.1] * 10
     found = measures.Scores([f"{n}" for n in range(10)], {"RR@10": scores}, [], 0).means
     assert found == {"RR@10": 0.09999999999999999} and math.fsum(scores) / 10 == 0.1

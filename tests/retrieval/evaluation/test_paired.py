@@ -1,5 +1,3 @@
-"""Tests of ``pairwise_tests`` and what it is made of in ``repro/retrieval/evaluation/significance.py``."""
-
 import json
 import math
 import subprocess
@@ -23,7 +21,6 @@ from tests.floats import close
 
 
 def scores(systems: int, queries: int, *, seed: int = 0) -> np.ndarray:
-    """Scores in eighths, so that queries are tied and sums exact; each system better than the one before."""
     random = np.random.default_rng(seed)
     base = random.random(queries)
     noisy = [base + 0.3 * random.standard_normal(queries) + 0.06 * s for s in range(systems)]

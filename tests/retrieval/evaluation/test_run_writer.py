@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import yaml
@@ -21,7 +19,6 @@ from repro.retrieval.evaluation.runs import read_run
 
 
 def tied_run(seed: int, queries: int = 12, documents: int = 40, levels: int = 5) -> dict:
-    """Random rankings, few distinct scores, at magnitudes where float32 is coarse, fine and around zero."""
     random = np.random.default_rng(seed)
     run = {}
     for q in range(queries):
@@ -33,12 +30,10 @@ def tied_run(seed: int, queries: int = 12, documents: int = 40, levels: int = 5)
 
 
 def as_trec_eval_ranks(pairs):
-    """The rule written out: by float32 score, then by document id, both descending."""
     return [d for d, _ in sorted(pairs, key=lambda pair: (float(np.float32(pair[1])), pair[0]), reverse=True)]
 
 
 def trec_eval_order(scores: dict[str, float]) -> list[str]:
-    """The order in which trec_eval itself sees a ranking: every document in turn is the only relevant one."""
     import pytrec_eval
 
     places = {}
@@ -158,26 +153,22 @@ def test_writing_again_replaces_what_an_interrupted_attempt_left(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("run", "reason"),
+    ("run", "reason", "tag"),
     [
-        ({"1": [("a b", 1.0)]}, "'a b' is empty or contains white space"),
-        ({"1": [("", 1.0)]}, "'' is empty"),
-        ({"1 2": [("a", 1.0)]}, "query id '1 2'"),
-        ({"1": [("a", 1.0), ("a", 0.5)]}, "'1': a document is given twice"),
-        ({"1": [("a", float("nan"))]}, "the score of document 'a' is not a finite float32 number"),
-        ({"1": [("a", 1e39)]}, "not a finite float32"),
-        ([("1", ["a"], [1.0]), ("1", ["b"], [1.0])], "query '1' is given twice"),
-        ([("1", ["a", "b"], [1.0])], "2 documents, but scores of shape"),
+        ({"1": [("a b", 1.0)]}, "'a b' is empty or contains white space", "tag"),
+        ({"1": [("", 1.0)]}, "'' is empty", "tag"),
+        ({"1 2": [("a", 1.0)]}, "query id '1 2'", "tag"),
+        ({"1": [("a", 1.0), ("a", 0.5)]}, "'1': a document is given twice", "tag"),
+        ({"1": [("a", float("nan"))]}, "the score of document 'a' is not a finite float32 number", "tag"),
+        ({"1": [("a", 1e39)]}, "not a finite float32", "tag"),
+        ([("1", ["a"], [1.0]), ("1", ["b"], [1.0])], "query '1' is given twice", "tag"),
+        ([("1", ["a", "b"], [1.0])], "2 documents, but scores of shape", "tag"),
+        ({}, "tag 'my run'", "my run"),
     ],
 )
-def test_what_no_run_file_can_hold_is_refused(tmp_path, run, reason):
+def test_what_no_run_file_can_hold_is_refused(tmp_path, run, reason, tag):
     with pytest.raises(DataError, match=reason):
-        write_run(tmp_path, run, "tag")
-
-
-def test_a_tag_of_two_words_is_refused(tmp_path):
-    with pytest.raises(DataError, match="tag 'my run'"):
-        write_run(tmp_path, {}, "my run")
+        write_run(tmp_path, run, tag)
 
 
 def test_metadata_states_only_what_is_known_under_the_names_of_ir_metadata(tmp_path):
@@ -193,18 +184,8 @@ def test_metadata_states_only_what_is_known_under_the_names_of_ir_metadata(tmp_p
     assert yaml.safe_load(path.read_text())["method"]["retrieval"] == retrieval
 
 
-ENVIRONMENT = {
-    "commit": "abc",
-    "hardware": {
-        "cpu": "A CPU",
-        "cores": 2,
-        "architecture": "x86_64",
-        "gpu": None,
-        "memory_gib": 8,
-        "system": "L",
-    },
-    "software": {"numpy": "2.4"},
-}
+HARDWARE = {"cpu": "A CPU", "cores": 2, "architecture": "x86_64", "gpu": None, "memory_gib": 8, "system": "L"}
+ENVIRONMENT = {"commit": "abc", "hardware": HARDWARE, "software": {"numpy": "2.4"}}
 
 
 def test_the_header_is_yaml_behind_comment_marks_between_its_two_lines():
@@ -217,9 +198,8 @@ def test_the_header_is_yaml_behind_comment_marks_between_its_two_lines():
 
 def test_what_the_suite_knows_is_put_under_the_schemas_keys_and_what_it_does_not_is_absent():
     known = {"tag": "t", "method": {"automatic": True}, "data": {"test collection": {"name": "old"}}}
-    found = complete_metadata(
-        known, collection={"name": "x", "ir_datasets": "x"}, measures=["RR@10"], environment=ENVIRONMENT
-    )
+    collection = {"name": "x", "ir_datasets": "x"}
+    found = complete_metadata(known, collection=collection, measures=["RR@10"], environment=ENVIRONMENT)
     assert found == {
         "tag": "t",
         "method": {"automatic": True},
@@ -274,17 +254,17 @@ def test_both_versions_are_read_with_and_without_their_marks(tmp_path, key, mark
     assert (read["tag"], read["resources"]) == ("t", {"runtime": {"wallclock": "2 ms"}})
 
 
-def test_a_version_that_is_not_known_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("schema-version: 0.3\n", r"ir_metadata 0\.3 is not supported, only 0\.1 and 0\.2"),
+        ("a: [", r"run.ir_metadata.yml: damaged"),
+    ],
+)
+def test_another_version_and_damaged_metadata_are_refused(tmp_path, content, said):
     path = tmp_path / "run.ir_metadata.yml"
-    path.write_text("schema-version: 0.3\n")
-    with pytest.raises(StoreError, match=r"ir_metadata 0\.3 is not supported, only 0\.1 and 0\.2"):
-        read_metadata(path)
-
-
-def test_metadata_without_an_end_is_damaged(tmp_path):
-    path = tmp_path / "run.ir_metadata.yml"
-    path.write_text("a: [")
-    with pytest.raises(StoreError, match=r"run.ir_metadata.yml: damaged"):
+    path.write_text(content)
+    with pytest.raises(StoreError, match=said):
         read_metadata(path)
 
 
@@ -292,14 +272,10 @@ def test_a_written_run_is_read_back_query_by_query(tmp_path):
     run = {f"q{n}": [(f"d{rank}", 3.5 - rank) for rank in range(n + 1)] for n in range(4)}
     write_run(tmp_path, run, tag="x")
     found = list(rankings(tmp_path / "run.trec"))
-    assert [query for query, _, _ in found] == list(run)
+    (tmp_path / "empty").touch()
+    assert [query for query, _, _ in found] == list(run) and list(rankings(tmp_path / "empty")) == []
     again = {query: list(zip(documents, scores, strict=True)) for query, documents, scores in found}
     assert again == read_run(tmp_path / "run.trec")
-
-
-def test_an_empty_run_has_no_rankings(tmp_path):
-    (tmp_path / "run.trec").write_text("")
-    assert list(rankings(tmp_path / "run.trec")) == []
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,6 @@ MEASURES = ["RR@10", "nDCG@10", "R(rel=2)@50", "R@1000"]
 
 
 def made(folder, queries, depth):
-    """A run of as many equal rankings, and judgements of three documents a query, one of which it has."""
     random = np.random.default_rng(3)
     documents = random.permutation(10 * depth)[:depth].tolist()
     scores = np.sort(-random.random(depth)).tolist()

@@ -12,7 +12,6 @@ MEASURES = ["RR@10", "nDCG@10", "R@20", "R(rel=2)@20", "Success@5"]
 
 
 def systems(count: int, *, queries: int = 25, documents: int = 50):
-    """Graded judgements, and runs which each miss two judged queries and have one unjudged."""
     random = np.random.default_rng(count)
     qrels = {
         f"q{q}": {f"d{d}": int(random.integers(-1, 4)) for d in random.choice(documents, 12, replace=False)}

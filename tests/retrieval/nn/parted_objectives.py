@@ -1,7 +1,5 @@
 """Every objective that is trained in parts, small, with examples for it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -15,7 +13,8 @@ from repro.retrieval.nn.contrastive import NEGATIVES
 from repro.retrieval.nn.cross_encoder import CrossEncoder
 from repro.retrieval.nn.multi_view_bi_encoder import MultiViewBiEncoder
 from repro.retrieval.nn.objectives import MaskedLanguageModel, NeighbouringSentences
-from repro.retrieval.training.parts import backward_in_parts, collated_in_parts
+from repro.retrieval.training.declaration import Execution
+from repro.retrieval.training.parts import Parts, backward_in_parts
 from tests.floats import close
 from tests.retrieval.nn.text_contrast import OPTIONS, TextContrast
 from tests.tiny_models import tiny_masked_lm, tiny_text, tiny_tokenizer
@@ -74,8 +73,6 @@ NAMES = (
 
 
 class Halves(nn.Dropout):
-    """Dropout without chance: other places in the first half of the rows than in the second."""
-
     def forward(self, rows):
         if not self.training:
             return rows
@@ -84,8 +81,6 @@ class Halves(nn.Dropout):
 
 
 class Texts:
-    """Rows of tokens for pre-training, queries with passages and scores for the rest."""
-
     def __init__(self, name: str, count: int = COUNT):
         self.ranks, self.count = not ("mlm" in name or name in ("neighbours", "contrast")), count
 
@@ -108,13 +103,11 @@ class Texts:
 
 
 def batch_in_parts(made: nn.Module, name: str, size: int, indices=range(COUNT)) -> list[dict]:
-    """The examples of these indices, ``size`` of them collated at a time."""
     examples = Texts(name).__getitems__([(0, index) for index in indices])
-    return collated_in_parts(made.collate, examples, size=size)
+    return Parts(made.collate, Execution(micro_batch=size))(examples)
 
 
 def objective(name: str, *, dropout: float = 0.0) -> nn.Module:
-    """One of ``NAMES``, always with the same weights."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
         return _objective(name, tiny_masked_lm(dropout=dropout), tiny_tokenizer())

@@ -1,7 +1,3 @@
-"""Memory that runs out, as torch says it, and batches that are halved until they fit."""
-
-from __future__ import annotations
-
 import threading
 
 import pytest
@@ -21,8 +17,6 @@ def texts(count: int, length: int = 4) -> dict[str, torch.Tensor]:
 
 
 class Small:
-    """An encoder on a device that holds so many tokens; ``sizes`` are those of the batches it was given."""
-
     def __init__(self, tokens: int, error=torch.OutOfMemoryError):
         self.tokens, self.error, self.sizes = tokens, error, []
 

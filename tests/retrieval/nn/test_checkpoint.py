@@ -1,5 +1,3 @@
-"""Model directories are read without a network, and code that comes with one never runs."""
-
 import json
 import re
 from pathlib import Path
@@ -24,7 +22,6 @@ class Own: pass
 
 @pytest.fixture
 def yes(monkeypatch):
-    """A user who says yes to whatever is asked, and what was asked."""
     asked = []
     monkeypatch.setattr("builtins.input", lambda question="": asked.append(question) or "y")
     return asked
@@ -92,7 +89,6 @@ def test_an_adapter_is_refused_whether_or_not_a_library_knows_it(tmp_path):
 
 
 def with_more_tokens(folder) -> Path:
-    """A checkpoint whose tokenizer was given tokens, and whose embeddings were not resized."""
     save_tiny_model(folder)
     tokenizer = load_tokenizer(folder / "model")
     tokenizer.add_tokens(["[Q]", "[D]"])
@@ -142,7 +138,6 @@ def test_positions_are_counted_behind_that_of_padding():
 
 
 def test_one_function_alone_reads_checkpoints():
-    """So that none forgets to say that their code is not to be run."""
     root = Path(__file__).resolve().parents[3]
     files = [*(root / "repro").rglob("*.py"), *(root / "papers").rglob("*.py")]
     callers = [file for file in files if re.search(r"\.from_pretrained\(", file.read_text())]

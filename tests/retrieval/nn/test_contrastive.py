@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -17,8 +15,6 @@ from tests.floats import close
 
 
 def loops(queries, passages, temperature, similarity):
-    """Cross-entropy of passage i*P for query i, one exponential at a time."""
-
     def sim(a, b):
         dot = sum(x * y for x, y in zip(a, b, strict=True))
         if similarity == "dot":
@@ -87,7 +83,6 @@ def test_own_negatives_alone_and_pairs_are_their_equations_written_as_loops(batc
 
 @pytest.mark.parametrize("similarity, scale", [("dot", 1.0), ("cosine", 20.0)])
 def test_the_loss_is_sentence_transformers_multiple_negatives_ranking_loss(batch, similarity, scale):
-    """Value and gradient, to 1e-6: P - 1 hard negatives a query, everybody's passages as candidates."""
     from sentence_transformers import util
     from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
@@ -121,7 +116,6 @@ def phi(a, b, temperature):
 
 
 def equation(queries, passages, *, temperature):
-    """The denominator written out."""
     queries, passages = queries.tolist(), passages.tolist()
     count, each = len(queries), len(passages) // len(queries)
     positives = [passages[i * each] for i in range(count)]

@@ -1,9 +1,8 @@
-from __future__ import annotations
-
 import pytest
 import torch
 
 from repro.errors import UsageError
+from repro.retrieval.nn.batches import side_inputs as side
 from repro.retrieval.nn.bi_encoder import CosineBiEncoder
 from repro.retrieval.nn.checkpoint import load_encoder
 from repro.retrieval.nn.contrastive import four_block_contrastive, in_batch_contrastive
@@ -32,10 +31,6 @@ def objective(start, **changes):
 
 def vectors(start, inputs):
     return load_encoder(start)(**inputs).last_hidden_state[:, 0]
-
-
-def side(batch, name):
-    return {key.removeprefix(name): value for key, value in batch.items() if key.startswith(name)}
 
 
 def test_the_loss_may_be_that_of_mean_vectors(start):

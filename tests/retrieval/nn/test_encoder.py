@@ -1,10 +1,9 @@
-from __future__ import annotations
-
 import pytest
 import torch
 
 from repro.errors import DataError, UsageError
 from repro.retrieval.nn.checkpoint import load_encoder, load_masked_lm, load_tokenizer, save_model
+from repro.retrieval.nn.cross_encoder import load_cross_encoder
 from repro.retrieval.nn.encoder import (
     Encoder,
     Projector,
@@ -46,11 +45,6 @@ def test_none_changes_nothing_and_leaves_no_file(tmp_path):
     assert saved_projector(tmp_path) is None
 
 
-def test_an_unknown_projector_is_a_usage_error():
-    with pytest.raises(UsageError, match="'deep' is not a known projector"):
-        Projector(6, architecture="deep", layers=1, initializer_range=0.02)
-
-
 def test_two_layers_are_a_feed_forward_network_before_the_tanh_and_are_read_back(tmp_path):
     projector = Projector(6, architecture="nonlinear", layers=2, initializer_range=0.5)
     hidden = torch.randn(3, 6)
@@ -62,9 +56,13 @@ def test_two_layers_are_a_feed_forward_network_before_the_tanh_and_are_read_back
     close(loaded(hidden), expected)
 
 
-def test_more_than_two_layers_are_a_usage_error():
-    with pytest.raises(UsageError, match="'3'"):
-        Projector(6, architecture="nonlinear", layers=3, initializer_range=0.02)
+@pytest.mark.parametrize(
+    ("architecture", "layers", "said"),
+    [("deep", 1, "'deep' is not a known projector"), ("nonlinear", 3, "'3'")],
+)
+def test_an_unknown_projector_is_a_usage_error(architecture, layers, said):
+    with pytest.raises(UsageError, match=said):
+        Projector(6, architecture=architecture, layers=layers, initializer_range=0.02)
 
 
 @pytest.fixture
@@ -73,20 +71,19 @@ def folder(tmp_path):
     return tmp_path / "model"
 
 
-def ids():
-    return torch.tensor([[2, 10, 11, 12, 3], [2, 20, 3, 0, 0]]), torch.tensor(
-        [[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]
-    )
+INPUTS = {
+    "input_ids": torch.tensor([[2, 10, 11, 12, 3], [2, 20, 3, 0, 0]]),
+    "attention_mask": torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]),
+}
 
 
 def test_a_projector_is_applied_only_if_texts_are_encoded_with_it(folder):
-    inputs = dict(zip(("input_ids", "attention_mask"), ids(), strict=True))
     projector = Projector(32, architecture="nonlinear", layers=1, initializer_range=0.5)
-    bare = load_text_encoder(folder, pooling="cls").eval()(inputs)
+    bare = load_text_encoder(folder, pooling="cls").eval()(INPUTS)
     projector.save(folder, encodes=False)
-    assert (load_text_encoder(folder, pooling="cls").eval()(inputs) == bare).all()
+    assert (load_text_encoder(folder, pooling="cls").eval()(INPUTS) == bare).all()
     projector.save(folder, encodes=True)
-    close(load_text_encoder(folder, pooling="cls").eval()(inputs), projector(bare))
+    close(load_text_encoder(folder, pooling="cls").eval()(INPUTS), projector(bare))
 
 
 def test_an_encoder_has_no_pooler_and_its_weights_are_those_of_the_checkpoint(folder):
@@ -104,7 +101,7 @@ def test_loading_prints_nothing(folder, capfd):
     assert captured.out == "" and captured.err == ""
 
 
-@pytest.mark.parametrize("load", [load_encoder, load_masked_lm, load_tokenizer])
+@pytest.mark.parametrize("load", [load_encoder, load_masked_lm, load_tokenizer, load_cross_encoder])
 def test_a_folder_that_is_no_model_is_a_data_error(tmp_path, load):
     with pytest.raises(DataError, match="cannot be read as a model directory"):
         load(tmp_path / "nothing")
@@ -112,9 +109,8 @@ def test_a_folder_that_is_no_model_is_a_data_error(tmp_path, load):
 
 def test_pooling_reads_the_last_layer(folder):
     model = load_encoder(folder).eval()
-    inputs = dict(zip(("input_ids", "attention_mask"), ids(), strict=True))
-    hidden = model(**inputs).last_hidden_state
-    assert (Encoder(model, pooling="cls", projector=None)(inputs) == hidden[:, 0]).all()
+    hidden = model(**INPUTS).last_hidden_state
+    assert (Encoder(model, pooling="cls", projector=None)(INPUTS) == hidden[:, 0]).all()
 
 
 @pytest.fixture

@@ -1,5 +1,3 @@
-"""Encoders of other libraries give here what they give there."""
-
 import numpy as np
 import pytest
 import torch
@@ -14,7 +12,6 @@ TEXTS = [tiny_text(np.random.default_rng(3), words) for words in (2, 9, 40)]
 
 
 def library_model(folder, *, pooling="mean", heads=(), length=24):
-    """A directory as sentence-transformers writes it, around a random BERT; the model is returned."""
     library = pytest.importorskip("sentence_transformers")
     from sentence_transformers.sentence_transformer import modules as parts
 

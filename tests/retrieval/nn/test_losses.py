@@ -1,7 +1,3 @@
-"""Losses of the objectives that papers share: recorded by version, and their gradient."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

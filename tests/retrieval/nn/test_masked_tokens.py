@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -82,7 +80,6 @@ def test_a_text_is_masked_the_same_in_every_batch_and_otherwise_by_another_seed(
 
 
 def counted_by_loops(ids, rate, seed):
-    """The places of max(1, round(rate n)) tokens that are not special, those with the smallest chances."""
     chances, left = np.random.default_rng(seed).random((2, len(ids)))[0].tolist(), []
     for place, one in enumerate(ids.tolist()):
         if one not in SPECIAL.tolist():
@@ -187,10 +184,8 @@ def test_value_and_gradients_are_those_of_the_plain_form(reduction, chunk):
     plain = token_cross_entropy(head(hidden), labels, reduction=reduction)
     chunked = chunked_token_cross_entropy(hidden, head, labels, reduction=reduction, chunk=chunk)
     close(chunked, plain)
-    parameters = [hidden, *head.parameters()]
-    for ours, theirs in zip(
-        torch.autograd.grad(chunked, parameters), torch.autograd.grad(plain, parameters), strict=True
-    ):
+    gradients = (torch.autograd.grad(loss, [hidden, *head.parameters()]) for loss in (chunked, plain))
+    for ours, theirs in zip(*gradients, strict=True):
         close(ours, theirs)
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import math
 
@@ -49,7 +47,6 @@ def objective(start, kind=MultiViewBiEncoder, **changes):
 
 
 def text_vectors(made, inputs, *, k=20):
-    """DEN and top-k SPR of each text by itself, without padding, as loops."""
     found = {"dense": [], "sparse": []}
     model, tokenizer = made.encoder.model, made.tokenizer
     for ids, mask in zip(inputs["input_ids"], inputs["attention_mask"], strict=True):
@@ -71,7 +68,6 @@ def similarity(a, b, how):
 
 
 def table(queries, passages, terms, how):
-    """d(q, p) of every pair (Eq. 7)."""
     return [
         [
             sum(similarity(queries[v][i], passages[v][n], how) for v in terms)

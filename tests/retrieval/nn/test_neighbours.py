@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -22,7 +20,6 @@ def objective(**changes):
 
 
 def rows(*sentences_of, epoch=0):
-    """A text for each number of sentences, which have from three tokens up and end with the mark."""
     generator = np.random.default_rng(1)
     texts = [
         np.concatenate([[*generator.integers(20, 60, 3 + place), END] for place in range(count)])

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import copy
 
 import numpy as np
@@ -71,7 +69,6 @@ def test_no_dropout_makes_two_passes_equal():
 
 @pytest.mark.parametrize("implementation", ["eager", "sdpa"])
 def test_attention_drops_so_many_of_its_weights(implementation):
-    """With values that are all one, a position gets the share of attention that was kept, over 1 - rate."""
     model = tiny_masked_lm(dropout=0.0)
     model.set_attn_implementation(implementation)
     set_dropout(model, 0.3)

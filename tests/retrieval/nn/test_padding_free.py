@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -30,7 +28,6 @@ LENGTHS = (9, 9, 9, 5, 7, 7, 2, 1)
 
 
 def made(name: str) -> torch.nn.Module:
-    """A random model in float64, whose weights are so large that each position and segment tells."""
     with torch.random.fork_rng():
         torch.manual_seed(3)
         model = MODELS[name]().double().eval()
@@ -40,7 +37,6 @@ def made(name: str) -> torch.nn.Module:
 
 
 def texts(name: str) -> dict[str, torch.Tensor]:
-    """Tokens of texts of ``LENGTHS``, padded as the tokenizers of these models do."""
     generator = torch.Generator().manual_seed(5)
     mask = (torch.arange(max(LENGTHS)) < torch.tensor(LENGTHS).unsqueeze(1)).long()
     ids = torch.randint(2, 50, mask.shape, generator=generator)
@@ -79,7 +75,6 @@ def test_no_layer_computes_padding_and_the_last_only_what_is_pooled(pooling, las
 
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
 def test_the_largest_states_of_a_layer_are_those_of_a_few_tokens_at_a_time(monkeypatch, pooling):
-    """Freed blocks of many sizes would leave holes in memory: twice what encoding needs."""
     model, inputs, seen = made("bert"), texts("bert"), []
     plain = PackedTexts(model, pooling=pooling)(inputs)
     for layer in model.encoder.layer:
@@ -100,8 +95,6 @@ def test_other_architectures_and_decoders_are_not_packed():
 
 
 def test_the_gradient_of_texts_of_many_lengths_is_written_once_for_each_token():
-    """Tensors as large as all tokens are as many, however many lengths there are."""
-
     class Whole(TorchDispatchMode):
         made = 0
 
@@ -128,7 +121,6 @@ def in_float64(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 
 def trained(made: torch.nn.Module, batch: dict, wanted: bool) -> tuple[dict, dict, int, bool]:
-    """Losses, gradients, the tokens that the embeddings read, and whether anything was read end to end."""
     read = []
     names = [name for name, _ in made.named_modules() if name.endswith("word_embeddings")]
     hook = made.get_submodule(names[0]).register_forward_hook(

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -30,8 +28,6 @@ def weights():
 
 
 def by_hand(weights, ids):
-    """The released encoder's equations, one text, one head and one place at a time."""
-
     def at(name):
         return weights[PREFIX + name]
 
@@ -41,12 +37,8 @@ def by_hand(weights, ids):
     def norm(name, vector):
         return layer_norm(vector, (WIDTH,), at(f"{name}.weight"), at(f"{name}.bias"), 1e-5)
 
-    places = [
-        at("embed_positions.weight")[1 + 1 + place] for place in range(len(ids))
-    ]  # behind the padding's
-    states = [
-        norm("emb_layer_norm", at("embed_tokens.weight")[i] + p) for i, p in zip(ids, places, strict=True)
-    ]
+    tokens, places = at("embed_tokens.weight")[ids], at("embed_positions.weight")[2:]  # behind the padding's
+    states = [norm("emb_layer_norm", t + p) for t, p in zip(tokens, places[: len(ids)], strict=True)]
     size = WIDTH // HEADS
     for layer in range(CONFIG["encoder_layers"]):
         prefix = f"layers.{layer}."

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -88,8 +86,6 @@ def test_occurrences_of_a_word_have_its_number(words):
 
 
 class Entries(list):
-    """A WordPiece vocabulary without a model, its first entry special."""
-
     all_special_ids = (0,)
 
     def convert_ids_to_tokens(self, numbers):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import copy
 from types import SimpleNamespace
 from typing import ClassVar
@@ -23,12 +21,11 @@ READ_AGAIN = ["the cat sat", "a dog", "the cat sat", "birds sing in the old tree
 
 @pytest.fixture
 def read(monkeypatch) -> list[str]:
-    """The texts that are tokenised."""
     texts, reading = [], tokens._read
 
-    def noted(tokenizer, some, **how):
+    def noted(tokenizer, length, add_special_tokens, some):
         texts.extend(some)
-        return reading(tokenizer, some, **how)
+        return reading(tokenizer, length, add_special_tokens, some)
 
     monkeypatch.setattr(tokens, "_read", noted)
     return texts
@@ -114,8 +111,6 @@ def test_pairs_are_what_the_tokenizer_makes_of_them(pairs, length, characters):
 
 
 class Library:
-    """A tokenizer's library that notes how many characters it is given."""
-
     def __init__(self, library):
         self.library, self.read = library, []
 
@@ -128,8 +123,6 @@ class Library:
 
 
 class Noted:
-    """A tokenizer with such a library."""
-
     def __init__(self, tokenizer):
         self.tokenizer, self.backend_tokenizer = tokenizer, Library(tokenizer.backend_tokenizer)
         self.read = self.backend_tokenizer.read

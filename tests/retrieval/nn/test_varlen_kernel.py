@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 import torch
 
@@ -67,8 +65,6 @@ def test_the_kernel_takes_its_arguments_in_the_order_in_which_it_is_given_them()
 
 
 class OnGpu:
-    """As much of a GPU's queries as the rule looks at."""
-
     is_cuda, device = True, "h100"
 
     def __init__(self, dtype=torch.bfloat16, head=64):
@@ -89,19 +85,14 @@ def test_a_kernel_is_asked_for_on_a_gpu_in_half_precision_alone(monkeypatch):
 
 
 def test_the_kernels_operations_are_counted_as_those_of_its_texts():
-    """On tensors without numbers, by the library's own registration of the kernel."""
     layout, counted = Layout([3, 4, 4], torch.device("meta")), Flops()
     rows = torch.empty(11, 2, 8, dtype=torch.bfloat16, device="meta")
     with counted.step():
         by_kernel(rows, rows, rows, layout)
-    assert counted.counted == [
-        2 * 2 * 2 * 8 * 3 * 4 * 4
-    ]  # two products; lengths are the longest's without numbers
+    assert counted.counted == [2 * 2 * 2 * 8 * 3 * 4 * 4]  # two products of texts as long as the longest
 
 
 def gpu(monkeypatch, *, capability=(9, 0), kernel=varlen_kernel.attention) -> None:
-    """A CPU that passes for a GPU."""
-
     class Named:
         type = "cuda"
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -15,7 +13,6 @@ B, L, H, V = 5, 7, 4, 11
 
 
 def made(seed=0):
-    """Hidden states, a head, and kept positions with none at all in the last text."""
     generator = torch.Generator().manual_seed(seed)
     hidden = torch.randn(B, L, H, dtype=torch.float64, generator=generator)
     head = torch.nn.Linear(H, V, dtype=torch.float64)
@@ -27,7 +24,6 @@ def made(seed=0):
 
 
 def equation(hidden, head, keep):
-    """Eq. 5 as loops: the maximum of the saturated values, not of the logits."""
     logits = head(hidden).tolist()
     return [
         [
@@ -116,7 +112,6 @@ def test_specials_are_kept_as_asked_and_padding_never(cls, sep):
 
 
 def highest(row, k):
-    """The k greatest, the earlier of equal ones first."""
     kept = sorted(range(len(row)), key=lambda place: (-row[place], place))[:k]
     return [value if place in kept else 0.0 for place, value in enumerate(row)]
 

@@ -1,7 +1,5 @@
 """A small objective whose pre-training losses are of the whole batch, in place of a paper's."""
 
-from __future__ import annotations
-
 import torch
 
 from repro.retrieval.nn.contrastive import in_batch_contrastive
@@ -13,8 +11,6 @@ OPTIONS = {"masking": {"rate": 0.3, "mask": 0.8, "random": 0.1}, "length": 24, "
 
 
 class TextContrast(MaskedPretraining, BatchLoss):
-    """Masked tokens, and each text's projected [CLS] vector against the mean vectors of all texts."""
-
     name, version = "text-contrast", 1
 
     def __init__(self, model, tokenizer, *, masking, length, seed):

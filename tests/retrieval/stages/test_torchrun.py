@@ -1,7 +1,5 @@
 """A stage started by torchrun, as the engine for clusters does, beside the same stage in one process."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -27,10 +25,6 @@ connected = pytest.mark.skipif(
 )
 
 
-def silent() -> None:
-    pass
-
-
 def prepared(folder: Path, model: Path, tokens: Path) -> tuple[Store, Node]:
     """A store with all that a small pre-training without dropout needs."""
     store = Store(folder / "store")
@@ -42,8 +36,8 @@ def prepared(folder: Path, model: Path, tokens: Path) -> tuple[Store, Node]:
         shutil.copytree(model, directory, dirs_exist_ok=True)
         (directory / "model/config.json").write_text(json.dumps(config))
 
-    store.build(start, without_dropout, waiting=silent)
-    store.build(rows, lambda out: shutil.copytree(tokens, out, dirs_exist_ok=True) and None, waiting=silent)
+    store.build(start, without_dropout)
+    store.build(rows, lambda out: shutil.copytree(tokens, out, dirs_exist_ok=True) and None)
     node = Node("pretrain", test_pretrain.params(max_steps=4), {"model": start, "tokens": rows})
     store.remember([start, rows, node])
     return store, node

@@ -1,10 +1,12 @@
 """The settings of a small training."""
 
+import json
+from pathlib import Path
+
 from repro.retrieval.training.declaration import Optimisation
 
 
 def settings(**changes) -> Optimisation:
-    """Twelve steps in batches of four, with changes."""
     given = {
         "epochs": None,
         "max_steps": 12,
@@ -18,3 +20,7 @@ def settings(**changes) -> Optimisation:
         "seed": 5,
     }
     return Optimisation.of(given | changes, batch_size=4)
+
+
+def log_of(out: Path) -> list[dict]:
+    return [json.loads(line) for line in (out / "train_log.jsonl").read_text().splitlines()]

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from repro.retrieval.training.checkpoints import cut_log, last_complete, seal
@@ -8,7 +6,6 @@ from repro.store import disk
 
 @pytest.fixture
 def checkpoints(tmp_path):
-    """Sealed checkpoints after 3, 6 and 12 steps of 20."""
     for step in (3, 6, 12):
         folder = tmp_path / f"checkpoint-{step}"
         folder.mkdir()

@@ -1,5 +1,3 @@
-"""The methods and parameters of an objective, and the settings of a training: warm-up, end, precision."""
-
 import itertools
 import sys
 
@@ -85,7 +83,6 @@ def test_half_precision_without_a_gpu_is_blocked():
 
 
 def keywords_of(tmp_path, monkeypatch, text: str) -> tuple[dict[str, bool], bool]:
-    """Return the keywords of the class ``Own`` of a new module, and whether its module was imported."""
     name = f"made_for_signature_{next(NUMBERS)}"
     (tmp_path / f"{name}_base.py").write_text(BASE)
     (tmp_path / f"{name}.py").write_text(f"from {name}_base import Made\n{text}\n")

@@ -1,11 +1,8 @@
-"""Counting the operations of a step."""
-
-from __future__ import annotations
-
 import torch
 from torch import nn
 
-from repro.retrieval.training.flop_count import STEPS, Flops, needed_operations
+from benchmarks.needed_operations import needed_operations
+from repro.retrieval.training.flop_count import STEPS, Flops
 
 
 def test_attention_on_a_cpu_is_counted():

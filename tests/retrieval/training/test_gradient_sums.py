@@ -1,7 +1,3 @@
-"""Sums of the gradients of two processes, whatever each of them used, and after memory ran out in one."""
-
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +12,6 @@ from repro.retrieval.training.process_group import OutOfMemory, rank, sum_gradie
 
 
 def steps() -> Iterator[dict[str, list]]:
-    """Layers that each process uses, step by step."""
     yield {"used": [[0, 1], [0, 1]]}
     yield {"used": [[0, 1], [0, 2]]}  # one that only one has, and one that nobody had before
     yield {"used": [[0], [0]]}
@@ -40,7 +35,6 @@ def no_room(parameter):
 
 
 def faults() -> list[str]:
-    """Steps and parameters whose gradient is not the sum that one message for each parameter gives."""
     torch.manual_seed(0)
     layers, found = torch.nn.ModuleList(torch.nn.Linear(4, 4) for _ in range(3)), []
     for number, step in enumerate(steps()):

@@ -1,10 +1,7 @@
-from __future__ import annotations
-
 import contextlib
-import json
 import math
 import os
-import shutil
+import pickle
 import sys
 from collections import Counter
 
@@ -13,19 +10,17 @@ import pytest
 import torch
 from torch import nn
 
-from repro.errors import StageError, UsageError
+from repro.errors import StageError
 from repro.progress import Progress
 from repro.retrieval.training import checkpoints
 from repro.retrieval.training.batch_order import BatchOrder
 from repro.retrieval.training.declaration import Execution
 from repro.retrieval.training.loop import save_model, train
 from tests.floats import close
-from tests.retrieval.training.settings import settings
+from tests.retrieval.training.settings import log_of, settings
 
 
 class Regression(nn.Module):
-    """Dropout and tied weights, so that a resumed training must restore the generator and shared tensors."""
-
     name = "regression"
     version = 3
 
@@ -72,15 +67,9 @@ def trained(out, *, fails_at=None, examples=20, **changes):
     out.mkdir(exist_ok=True)
     torch.manual_seed(0)
     objective = Regression(fails_at=fails_at)
+    how = {"out": out, "progress": Progress(), "execution": Execution.of(os.environ)}
     try:
-        facts = train(
-            objective,
-            Places(examples),
-            settings(**changes),
-            out=out,
-            progress=Progress(),
-            execution=Execution.of(os.environ),
-        )
+        facts = train(objective, Places(examples), settings(**changes), **how)
     except KeyboardInterrupt:
         facts = None
     return objective, facts
@@ -88,10 +77,6 @@ def trained(out, *, fails_at=None, examples=20, **changes):
 
 def weights(objective) -> bytes:
     return b"".join(tensor.numpy().tobytes() for tensor in objective.state_dict().values())
-
-
-def log_of(out) -> list[dict]:
-    return [json.loads(line) for line in (out / "train_log.jsonl").read_text().splitlines()]
 
 
 @pytest.mark.parametrize("killed_at", [2, 7, 11, 12])
@@ -111,8 +96,6 @@ def test_a_training_killed_at_any_step_ends_with_the_same_bits(tmp_path, monkeyp
 def test_lines_of_the_log_are_means_of_the_same_steps_when_a_training_is_resumed_between_them(
     tmp_path, monkeypatch, steps, resumed_at
 ):
-    from repro.retrieval.training import checkpoints
-
     monkeypatch.setattr(checkpoints, "LINES", 2)  # at steps 6 and 12
     if steps:
         monkeypatch.setenv("REPRO_SAVE_STEPS", steps)
@@ -137,16 +120,10 @@ def test_a_training_that_was_done_is_not_done_again(tmp_path):
     straight, facts = trained(tmp_path)
     resumed, again = trained(tmp_path, fails_at=1)
     assert weights(resumed) == weights(straight) and again["resumed_at"] == 12
-    assert {name: facts[name] for name in ("losses", "flops", "steps")} == {
-        name: again[name] for name in ("losses", "flops", "steps")
-    }
+    assert all(facts[name] == again[name] for name in ("losses", "flops", "steps"))
 
 
 def test_a_checkpoint_holds_no_pickled_arguments_and_a_forged_pickle_is_refused(tmp_path, monkeypatch):
-    import pickle
-
-    from repro.retrieval.training.checkpoints import seal
-
     monkeypatch.setenv("REPRO_SAVE_STEPS", "3")
     trained(tmp_path, fails_at=5)
     checkpoint = tmp_path / "checkpoints/checkpoint-3"
@@ -162,7 +139,7 @@ def test_a_checkpoint_holds_no_pickled_arguments_and_a_forged_pickle_is_refused(
     for name in ("optimizer.pt", "scheduler.pt", "rng_state.pth", "log.pt"):
         honest = (checkpoint / name).read_bytes()
         torch.save({"x": Forged()}, checkpoint / name)
-        seal(checkpoint, steps=12)
+        checkpoints.seal(checkpoint, steps=12)
         with pytest.raises(pickle.UnpicklingError, match=r"[Ww]eights"):
             trained(tmp_path)
         (checkpoint / name).write_bytes(honest)
@@ -204,14 +181,7 @@ def test_a_loss_that_is_not_finite_stops_the_training(tmp_path):
     objective = Regression()
     nn.init.constant_(objective.first.weight, math.inf)
     with pytest.raises(StageError, match="not finite at step 1"):
-        train(
-            objective,
-            Places(20),
-            settings(),
-            out=tmp_path,
-            progress=Progress(),
-            execution=Execution.of(os.environ),
-        )
+        train(objective, Places(20), settings(), out=tmp_path, progress=Progress())
 
 
 def test_every_epoch_sees_every_example_once_in_its_own_order():
@@ -228,12 +198,6 @@ def test_every_epoch_sees_every_example_once_in_its_own_order():
     assert begun != [index for _, index in second]  # a seed does not begin with what another goes on with
 
 
-def test_a_wrong_number_of_steps_between_checkpoints_is_a_usage_error(tmp_path, monkeypatch):
-    monkeypatch.setenv("REPRO_SAVE_STEPS", "often")
-    with pytest.raises(UsageError, match="REPRO_SAVE_STEPS is 'often'"):
-        trained(tmp_path)
-
-
 def test_a_batch_without_any_loss_is_stepped_over(tmp_path):
     class Empty(Regression):
         def forward(self, batch):
@@ -243,7 +207,6 @@ def test_a_batch_without_any_loss_is_stepped_over(tmp_path):
     objective = Empty()
     facts = train(objective, Places(6), settings(max_steps=4), out=tmp_path, progress=Progress())
     assert facts["steps"] == 4
-    shutil.rmtree(tmp_path)
 
 
 STEPS = 12
@@ -251,8 +214,6 @@ torch.set_num_threads(1)  # with more, sums of two equal trainings may differ in
 
 
 class Decayed(Regression):
-    """Frozen parameters, biases and a LayerNorm beside matrices."""
-
     def __init__(self):
         super().__init__()
         self.norm, self.frozen = nn.LayerNorm(8), nn.Linear(8, 8).requires_grad_(False)
@@ -262,7 +223,6 @@ class Decayed(Regression):
 
 
 def bare(objective: Regression, count: int, optimisation, *, after=contextlib.nullcontext) -> None:
-    """The training as torch alone makes it, each step in a context."""
     how = {"batch_size": 4, "steps": STEPS, "seed": optimisation.seed}
     examples, parameters = Places(count), list(objective.parameters())
     batches = [objective.collate(examples.__getitems__(places)) for places in BatchOrder(count, **how)]
@@ -294,8 +254,6 @@ def test_a_training_is_to_the_bit_what_torch_makes_of_its_batches(tmp_path):
 
 
 class Calls:
-    """Counts the functions that Python calls, its own and those of extensions."""
-
     def __init__(self):
         self.count, self.counts = 0, []
 
@@ -304,7 +262,6 @@ class Calls:
 
     @contextlib.contextmanager
     def counted(self):
-        """The calls of what is done in this context, as one number."""
         self.count = 0
         sys.setprofile(self._called)
         yield
@@ -312,7 +269,6 @@ class Calls:
         self.counts.append(self.count)
 
     def advance(self, n: int = 1) -> None:
-        """Count from one step of a training to the next."""
         sys.setprofile(None)
         self.counts.append(self.count)
         self.count = 0
@@ -354,8 +310,8 @@ def test_numbers_are_read_from_tensors_only_where_the_log_has_a_line(tmp_path, m
         monkeypatch.setattr(torch.Tensor, name, reading)
     monkeypatch.setattr(checkpoints, "LINES", 3)
     train(Regression(), Places(10), settings(), out=tmp_path, progress=Progress())
-    lines = (tmp_path / "train_log.jsonl").read_text().splitlines()
-    losses = len(json.loads(lines[0])) - 4  # beside step, rate, norm and loss
+    lines = log_of(tmp_path)
+    losses = len(lines[0]) - 4  # beside step, rate, norm and loss
     assert len(lines) == 3
     seed = 1  # the loader's own, on the CPU
     assert read == ["item"] * (seed + 3 * (2 + losses)), Counter(read)

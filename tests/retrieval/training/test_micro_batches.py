@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +7,12 @@ import torch
 from repro.retrieval.nn.bi_encoder import BiEncoderContrastive
 from repro.retrieval.nn.masked_tokens import IGNORED
 from repro.retrieval.training.parts import backward_in_parts
-from repro.retrieval.training.process_group import gather_rows, rank
+from repro.retrieval.training.process_group import rank
 from tests.floats import close
 from tests.retrieval.nn.parted_objectives import COUNT, NAMES, batch_in_parts, objective
 
 
 def whole(name):
-    """The objective after its batch's gradient, and the batch's losses."""
     made = objective(name)
     [batch] = batch_in_parts(made, name, COUNT)
     losses = made(batch)
@@ -24,7 +21,6 @@ def whole(name):
 
 
 def numbers(made, losses) -> dict[str, np.ndarray]:
-    """Losses and gradients by name."""
     return {f"loss {key}": value.detach().numpy() for key, value in losses.items()} | gradients(made)
 
 
@@ -32,14 +28,18 @@ def gradients(made) -> dict[str, np.ndarray]:
     return {name: p.grad.numpy() for name, p in made.named_parameters() if p.grad is not None}
 
 
+SHARES = [
+    *((name, 2) for name in NAMES),
+    *((name, COUNT) for name in ("mlm", "neighbours", "in-batch", "views")),
+]
+
+
 def shares(folder: Path) -> None:
-    """One process of two: losses and gradients of every objective, of its share of the batch."""
-    for number, name in enumerate(NAMES):
-        for size in (COUNT, 2):
-            made = objective(name)
-            own = batch_in_parts(made, name, size, ((0, 1, 2), (3, 4))[rank()])
-            losses = backward_in_parts(made, own, backward=torch.Tensor.backward)
-            np.savez(folder / f"{number}-{size}-{rank()}.npz", **numbers(made, losses))
+    for number, (name, size) in enumerate(SHARES):
+        made = objective(name)
+        own = batch_in_parts(made, name, size, ((0, 1, 2), (3, 4))[rank()])
+        losses = backward_in_parts(made, own, backward=torch.Tensor.backward)
+        np.savez(folder / f"{number}-{rank()}.npz", **numbers(made, losses))
 
 
 @pytest.fixture(scope="module")
@@ -49,13 +49,12 @@ def shared(tmp_path_factory, in_two_processes):
     return folder
 
 
-@pytest.mark.parametrize("size", [COUNT, 2])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "size"), SHARES)
 def test_two_processes_have_the_losses_and_gradient_of_one_with_the_whole_batch(shared, name, size):
     made, losses = whole(name)
     assert max(abs(g).max() for g in gradients(made).values()) > 1e-2
     for process in (0, 1):
-        found = np.load(shared / f"{NAMES.index(name)}-{size}-{process}.npz")
+        found = np.load(shared / f"{SHARES.index((name, size))}-{process}.npz")
         close(dict(found), numbers(made, losses))
 
 
@@ -127,12 +126,8 @@ def test_parts_in_half_precision_have_nearly_the_gradient_of_the_whole(name):
     if name == "in-batch":
         losses = made.losses
         made.losses = lambda rows: (types.extend(("met in", x.dtype) for x in rows.values()), losses(rows))[1]
-    backward_in_parts(
-        made,
-        batch_in_parts(made, name, 2),
-        backward=torch.Tensor.backward,
-        autocast=lambda: torch.autocast("cpu", dtype=torch.bfloat16),
-    )
+    how = {"backward": torch.Tensor.backward, "autocast": lambda: torch.autocast("cpu", torch.bfloat16)}
+    backward_in_parts(made, batch_in_parts(made, name, 2), **how)
     assert set(types) == {torch.bfloat16} | ({("met in", torch.float32)} if name == "in-batch" else set())
     found, single = gradients(made), gradients(expected)
     assert found.keys() == single.keys()
@@ -142,8 +137,3 @@ def test_parts_in_half_precision_have_nearly_the_gradient_of_the_whole(name):
 
 def test_two_readings_of_a_part_differ_as_those_of_the_whole_do():
     assert whole("r-drop")[1]["r_drop"] > 1e-3
-
-
-def test_one_process_has_what_it_gave():
-    vectors = torch.ones(2, 3)
-    assert gather_rows(vectors) is vectors and rank() == 0

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import sys
 import types
 
@@ -34,14 +32,9 @@ def test_an_objective_is_taken_only_under_its_declared_name_and_version(monkeypa
     monkeypatch.setitem(sys.modules, "somewhere", module)
     declared = {"name": "regression", "version": 3, "path": "somewhere:Regression"}
     assert import_declared("objective", declared) is Regression
-    for wrong in (
-        {"name": "other"},
-        {"version": 2},
-        {"path": "somewhere:Other"},
-        {"path": "nowhere:Regression"},
-    ):
+    for key, value in (("name", "other"), ("version", 2), ("path", "somewhere:Other"), ("path", "nowhere:R")):
         with pytest.raises(UsageError):
-            import_declared("objective", declared | wrong)
+            import_declared("objective", declared | {key: value})
 
 
 def test_an_unknown_option_is_a_usage_error():

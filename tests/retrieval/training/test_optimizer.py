@@ -1,7 +1,3 @@
-"""Steps in half precision, as a GPU makes them, with what a CPU has of it."""
-
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -71,7 +67,6 @@ def optimizer():
 
 
 def step(optimizer: Optimizer, loss_of=torch.sum) -> float:
-    """One step; returns the learning rate that comes next."""
     weight = optimizer.parameters[0]
     optimizer.backward(loss_of(weight * torch.ones(4)))
     optimizer.step()
@@ -79,7 +74,6 @@ def step(optimizer: Optimizer, loss_of=torch.sum) -> float:
 
 
 def gradient_taken(optimizer: Optimizer) -> torch.Tensor:
-    """The gradient that Adam took in its first step, of which the first mean keeps a tenth."""
     return optimizer.adamw.state[optimizer.parameters[0]]["exp_avg"] / 0.1
 
 
@@ -109,7 +103,6 @@ def test_a_process_without_a_loss_can_make_its_first_step(optimizer):
 
 @pytest.mark.parametrize(("limit", "taken"), [(0.0, 5.0), (-1.0, 5.0), (1.0, 0.5), (4.0, 2.0), (20.0, 5.0)])
 def test_only_a_norm_above_zero_clips(limit, taken):
-    """Adam's step hardly depends on the size of a gradient, so it is read from Adam's first mean."""
     optimizer = Optimizer(nn.Linear(4, 1), settings(max_grad_norm=limit), steps=10)
     optimizer.backward(torch.sum(optimizer.parameters[0] * 5))  # four fives, of norm 10
     optimizer.step()

@@ -1,7 +1,3 @@
-"""A step for which memory does not suffice is made again in smaller parts, with what was drawn before."""
-
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -131,7 +127,6 @@ def test_another_error_of_a_step_stays_itself(tmp_path):
 
 
 def two(folder: Path) -> None:
-    """Trainings of which one process alone runs out of memory, in the forward or in the backward pass."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("REPRO_PADDING_FREE", "0")
         for name, texts, moment in [
@@ -162,7 +157,7 @@ def test_when_memory_runs_out_in_one_process_all_take_smaller_parts(shared, tmp_
 
 
 def test_processes_that_make_batches_learn_of_a_smaller_size():
-    parts = Parts(len, size=None)
+    parts = Parts(len, Execution())
     batches = iter(DataLoader(range(40), batch_size=4, num_workers=1, collate_fn=parts, prefetch_factor=1))
     assert next(batches) == [4]
     parts.size = 2

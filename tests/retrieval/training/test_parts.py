@@ -1,7 +1,3 @@
-"""Training by several processes, and of batches that do not fit into memory."""
-
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -20,7 +16,7 @@ from repro.retrieval.training.parts import collating_processes
 from repro.retrieval.training.process_group import rank
 from tests.floats import close
 from tests.retrieval.nn.parted_objectives import Texts, objective
-from tests.retrieval.training.settings import settings
+from tests.retrieval.training.settings import log_of, settings
 
 
 @pytest.mark.parametrize(
@@ -41,7 +37,6 @@ FIVE_STEPS = {"max_steps": 5, "learning_rate": 0.001, "warmup_ratio": 0.2, "weig
 
 
 def trained(name: str, out: Path, *, dropout=0.0, fails_at=None):
-    """A training over 10 examples, 4 at a time; in float64, as Adam makes a step of any rounding error."""
     out.mkdir(exist_ok=True)
     made = objective(name, dropout=dropout).double()
     if fails_at is not None:
@@ -67,12 +62,7 @@ def weights(made) -> dict[str, np.ndarray]:
     return {name: value.numpy() for name, value in made.state_dict().items()}
 
 
-def log_of(out: Path) -> list[dict]:
-    return [json.loads(line) for line in (out / "train_log.jsonl").read_text().splitlines()]
-
-
 def two(folder: Path) -> None:
-    """Every training of this file, by one process of two."""
     os.environ["REPRO_SAVE_STEPS"] = "2"
     for name in NAMES:
         made, facts = trained(name, folder / name)
@@ -135,22 +125,14 @@ def test_a_batch_in_parts_ends_with_the_weights_of_the_whole(tmp_path, monkeypat
 @pytest.mark.parametrize("name", ["mlm", "in-batch"])
 def test_a_training_in_parts_has_the_precision_that_was_asked_for(tmp_path, monkeypatch, name):
     monkeypatch.setenv("REPRO_MICRO_BATCH", "3")
-    monkeypatch.setattr(
-        "repro.retrieval.nn.precision.check_precision", lambda precision: precision
-    )  # it wants a GPU
+    monkeypatch.setattr("repro.retrieval.nn.precision.check_precision", str)  # it wants a GPU
     made, types = objective(name), set()
     before = {key: value.clone() for key, value in made.named_parameters()}
     for layer in made.modules():
         if isinstance(layer, torch.nn.Linear):
             layer.register_forward_hook(lambda layer, given, out: types.add(out.dtype))
-    train(
-        made,
-        Texts(name, 10),
-        settings(**FIVE_STEPS, precision="bf16"),
-        out=tmp_path,
-        progress=Progress(),
-        execution=Execution.of(os.environ),
-    )
+    how = {"out": tmp_path, "progress": Progress(), "execution": Execution.of(os.environ)}
+    train(made, Texts(name, 10), settings(**FIVE_STEPS, precision="bf16"), **how)
     assert types == {torch.bfloat16}
     stayed = {key for key, value in made.named_parameters() if torch.equal(value, before[key])}
     assert not {key for key in stayed if "layer" in key and "pooler" not in key}
@@ -197,6 +179,7 @@ def test_models_train_without_padding_unless_another_way_is_asked_for(tmp_path, 
     ("variable", "value", "wanted"),
     [
         ("REPRO_SAVE_STEPS", "0", ". Set a number of steps"),
+        ("REPRO_SAVE_STEPS", "often", ". Set a number of steps"),
         ("REPRO_MICRO_BATCH", "some", ". Set a number of examples"),
         ("REPRO_PADDING_FREE", "2", ", but must be 1 .no padding., 0 .padding. or unset"),
     ],

@@ -65,7 +65,7 @@ def done(store):
                 (folder / "data").write_bytes(b"x" * (size if of is small else 1))
                 return told | (facts if of is small else {})
 
-            store.build(each, work, waiting=lambda: None)
+            store.build(each, work)
         return rehearsed_cost(node, small, store)
 
     return call

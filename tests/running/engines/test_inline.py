@@ -1,15 +1,10 @@
 """A stage's tasks are shown as they would be without, and timed as they advance."""
 
 import pytest
-import torch
-from safetensors.torch import save_file
 
-from repro.errors import StageError
-from repro.graph import Node
 from repro.progress import Progress
 from repro.running.engines import inline
-from repro.running.engines.inline import TimedTasks, run_node
-from repro.store import Store
+from repro.running.engines.inline import TimedTasks
 from tests.noted import Noted
 
 
@@ -57,28 +52,3 @@ def test_a_task_is_timed_and_passed_on_with_its_log(tmp_path):
         advance(2)
     assert shown.tasks == {"training": [3, 3]}
     assert timed.facts["training"]["done"] == 3 and "pace" in timed.facts["training"]
-
-
-def test_a_model_with_nan_is_named_where_a_stage_fails_by_it(tmp_path, monkeypatch):
-    def save(folder, value):
-        (folder / "model").mkdir()
-        save_file({"sound": torch.ones(2), "w": torch.tensor([1, value])}, folder / "model/model.safetensors")
-        return {"finished": "2026-01-02T03:04:05+00:00", "commit": "1" * 40}
-
-    def fail(*_):
-        raise StageError("the vector of a text is not finite")
-
-    monkeypatch.setattr("repro.retrieval.stages.encode.run", fail)
-    store = Store(tmp_path)
-    text = Node("corpus", {"dataset": "made-up"})
-    store.build(text, lambda folder: None, waiting=lambda: None)
-    for value in (1.0, float("nan"), float("inf")):
-        model = Node("initialise", {"seed": str(value)})
-        store.build(model, lambda folder, value=value: save(folder, value), waiting=lambda: None)
-        encode = Node("encode", {"kind": "passages"}, {"model": model, "texts": text})
-        with pytest.raises(StageError) as failure:
-            run_node(encode, store, Progress())
-        origin = f"made 2026-01-02T03:04:05+00:00, commit {'1' * 40}"
-        named = f"; its model {model} ({origin}) is not finite in 'w'"
-        assert (named in str(failure.value)) == (value != 1)
-        assert (f"remove {store.path(model)}, " in str(failure.value)) == (value != 1)

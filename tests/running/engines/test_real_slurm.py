@@ -129,10 +129,6 @@ ROWS, BLOCK, SHARDS = 90_000, 20_000, 3  # five blocks: the second shard has the
 HOW = {"kind": "passages", "length": 16, "separator": "[SEP]", "pooling": "cls", "normalize": False}
 
 
-def silent() -> None:
-    pass
-
-
 class Asked:
     """A reason for a node that no table asks for."""
 
@@ -161,8 +157,8 @@ def _with_inputs(root: Path, node: Node) -> Store:
     texts = [" ".join(words) for words in generator.choice(WORDS, (ROWS, 5))]
     names = [f"d{number}" for number in range(ROWS)]
     rows = Dataset.from_dict({"id": names, "title": [""] * ROWS, "text": texts})
-    store.build(node.inputs["model"], lambda folder: save_tiny_model(folder), waiting=silent)
-    store.build(node.inputs["texts"], lambda folder: rows.save_to_disk(str(folder / "arrow")), waiting=silent)
+    store.build(node.inputs["model"], lambda folder: save_tiny_model(folder))
+    store.build(node.inputs["texts"], lambda folder: rows.save_to_disk(str(folder / "arrow")))
     return store
 
 
@@ -200,7 +196,7 @@ def test_shards_equal_the_whole_and_one_that_was_killed_is_tried_again(cluster, 
 def test_of_siblings_one_that_fails_takes_only_what_waits_for_it(cluster, tmp_path):
     store, given = Store(tmp_path / "store"), Node("judged_examples", {"negative_grade": 0})
     examples = [("q", ["d"], ["e"])]
-    store.build(given, lambda folder: save_training_set(folder, examples) and None, waiting=silent)
+    store.build(given, lambda folder: save_training_set(folder, examples) and None)
     how = {"sample": 1, "method": "random", "seed": 1}
     drawn = [Node("sample", how | {"queries": n}, {"training_set": given}) for n in (1, 0, 2)]  # 0 is refused
     unions = [Node("union", {}, {"training_sets": (one,)}) for one in drawn]

@@ -38,10 +38,6 @@ SHARED = Node("pretrain", {"objective": {"name": "none", "version": 1, "path": "
 LONE = Node("corpus", {"dataset": "x"})
 
 
-def silent() -> None:
-    pass
-
-
 def built(folder: Path) -> None:
     """Both processes build a shared stage, then one of the first alone, then what is stored."""
     store, paths = Store(folder / "store"), []
@@ -59,7 +55,7 @@ def built(folder: Path) -> None:
         raise AssertionError("it is stored")
 
     for node, way in ((SHARED, work), (LONE, alone), (SHARED, never)):
-        paths.append(str(build(node, store, way, waiting=silent)))
+        paths.append(str(build(node, store, way)))
         paths.append(store.state(node))
     (folder / f"paths {rank()}").write_text(json.dumps(paths))
 
@@ -91,7 +87,7 @@ def test_every_process_gets_the_path_once_the_artefact_is_stored(folder):
 
 def test_one_process_builds_as_the_store_does(tmp_path):
     store = Store(tmp_path)
-    path = build(LONE, store, lambda directory: {"rank": rank()}, waiting=silent)
+    path = build(LONE, store, lambda directory: {"rank": rank()})
     assert path == store.path(LONE) and store.record(LONE)["facts"] == {"rank": 0}
 
 
@@ -114,8 +110,8 @@ def new(tmp_path, monkeypatch):
         names = [f"d{number}" for number in range(40)]
         texts = [tiny_text(generator, int(words)) for words in generator.integers(3, 40, 40)]
         rows = Dataset.from_dict({"id": names, "title": [""] * 40, "text": texts})
-        store.build(MODEL, lambda folder: save_tiny_model(folder), waiting=silent)
-        store.build(CORPUS, lambda folder: rows.save_to_disk(str(folder / "arrow")), waiting=silent)
+        store.build(MODEL, lambda folder: save_tiny_model(folder))
+        store.build(CORPUS, lambda folder: rows.save_to_disk(str(folder / "arrow")))
         return store
 
     return make
@@ -232,8 +228,8 @@ def test_shards_that_end_together_seal_the_artefact_once(new, monkeypatch):
     run_node(ENCODE, whole, Progress())
     built, build, both = [], Store.build, threading.Barrier(2)
 
-    def counted(store, node, work, *, waiting):
-        return build(store, node, lambda folder: built.append(node) or work(folder), waiting=waiting)
+    def counted(store, node, work):
+        return build(store, node, lambda folder: built.append(node) or work(folder))
 
     monkeypatch.setattr(Store, "build", counted)
     monkeypatch.setattr(
@@ -249,7 +245,7 @@ def test_shards_that_end_together_seal_the_artefact_once(new, monkeypatch):
             assert directory == folder
 
         both.wait()
-        results[number] = shared_work.build_shard(ENCODE, opened, work, part, waiting=silent)
+        results[number] = shared_work.build_shard(ENCODE, opened, work, part)
 
     threads = [threading.Thread(target=end, args=(number,)) for number in (1, 2)]
     for thread in threads:
@@ -267,24 +263,23 @@ def test_the_whole_waits_for_a_shard_at_work_and_nothing_collects_what_it_writes
         at_work.set()
         assert go_on.wait(30)
 
-    shard = threading.Thread(target=store.work_beside, args=(ENCODE, slow), kwargs={"waiting": silent})
+    class Told(Progress):
+        def note(self, message):
+            told.append(message)
+            go_on.set()
+
+    shard = threading.Thread(target=store.work_beside, args=(ENCODE, slow))
     shard.start()
     assert at_work.wait(30)
     beside = []
-    store.work_beside(ENCODE, beside.append, waiting=lambda: told.append("shard"))
+    Store(store.root, Told()).work_beside(ENCODE, beside.append)
     assert beside == [store.partial(ENCODE)] and told == [], "another shard does not wait"
     assert [item.kind for item in leftovers(store, set(), keep_days=0) if item.stage == "encode"] == []
 
-    def whole() -> None:
-        Store(store.root).build(ENCODE, lambda folder: None, waiting=go_on_when_waiting)
-
-    def go_on_when_waiting() -> None:
-        told.append("whole")
-        go_on.set()
-
-    whole()
+    Store(store.root, Told()).build(ENCODE, lambda folder: None)
     shard.join(30)
-    assert told == ["whole"] and store.state(ENCODE) == "stored"
+    assert told == [f"  {ENCODE}: another process is building it, waiting"]
+    assert store.state(ENCODE) == "stored"
 
 
 def test_a_stage_without_shards_and_a_stage_that_fails_are_told(new, monkeypatch):
@@ -306,7 +301,7 @@ def test_the_verb_fills_a_shard_and_says_whether_others_are_missing(new, monkeyp
 
     store = new("store")
     store.remember([MODEL, CORPUS, ENCODE])
-    monkeypatch.setattr("repro.running.engines.child.end_with_parent", silent)
+    monkeypatch.setattr("repro.running.engines.child.end_with_parent", lambda: None)
     monkeypatch.setattr(signal, "signal", lambda *arguments: None)
     line = ["repro", "stage", ENCODE.fingerprint[:12], "--store", str(store.root)]
     for part, said in (

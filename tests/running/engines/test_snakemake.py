@@ -116,7 +116,7 @@ def given(make, store, tmp_path, monkeypatch):
     """A plan, and a store that has its artefacts, from which jobs copy them; with folders once and never."""
     plan, spare = make(("bm25",)), Store(tmp_path / "spare")
     for node in plan.nodes:
-        spare.build(node, lambda out: (out / "x").write_bytes(b"0") and None, waiting=lambda: None)
+        spare.build(node, lambda out: (out / "x").write_bytes(b"0") and None)
     for name in ("once", "never"):
         (spare.root / name).mkdir()
     program = ["sh", "-c", STAGE, "stage", str(store.root), str(spare.root)]

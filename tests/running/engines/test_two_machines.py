@@ -27,10 +27,6 @@ MODEL, TOKENS = Node("initialise", {"seed": 1}), Node("tokenize", {"policy": "ch
 PRETRAIN = Node("pretrain", HOW, {"model": MODEL, "tokens": TOKENS})
 
 
-def silent() -> None:
-    pass
-
-
 def _store(folder: Path) -> Store:
     """A store with 40 texts and a small model."""
     generator, store = np.random.default_rng(5), Store(folder / "store")
@@ -38,7 +34,7 @@ def _store(folder: Path) -> Store:
     given = texts_and_model(folder / "given", rows)
     tiny_masked_lm(dropout=0.0).save_pretrained(given["model"] / "model")  # each process draws its own
     for node, name, inner in ((MODEL, "model", "model"), (TOKENS, "tokens", "arrow")):
-        store.build(node, lambda to, n=name, i=inner: (given[n] / i).rename(to / i) and None, waiting=silent)
+        store.build(node, lambda to, n=name, i=inner: (given[n] / i).rename(to / i) and None)
     store.remember([MODEL, TOKENS, PRETRAIN])
     return store
 

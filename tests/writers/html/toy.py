@@ -41,11 +41,7 @@ FILE = Source(who="toolkit", name="A toolkit", repository="a/b", path="its resul
 def report(
     drawings: Path | None = None, *, add: str = "", scale: str = "full", scaled: bool = False
 ) -> Report:
-    """The report; ``drawings`` holds what ``draw`` left, ``add`` ends every free text in it.
-
-    Args:
-        scaled: whether all that is measured is.
-    """
+    """The report with the drawings of ``draw``. ``add`` ends every free text, ``scaled`` all measurements."""
     source = _paper(add)
     cells = [c for c in cells_of(source, (source.manifest.tables[0],)) if c.is_numeric]
     verdicts = [name if name in ("not run", "blocked") or not scaled else "scaled" for name in VERDICTS]
@@ -132,9 +128,8 @@ def _judged(
 
 def draw(folder: Path, *, add: str = "") -> Path:
     """A drawing, a view as a page, and one as Markdown; returns the folder."""
-    (folder / "toy-figure1.svg").write_text(
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 200"/>', encoding="utf-8"
-    )
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 200"/>'
+    (folder / "toy-figure1.svg").write_text(svg, encoding="utf-8")
     (folder / "toy-table3.html").write_text(f"<!doctype html><p>shaded{add}</p>", encoding="utf-8")
     (folder / "toy-table3.md").write_text(_passages(add), encoding="utf-8")
     return folder
@@ -155,25 +150,15 @@ def _drawings(folder: Path) -> dict[str, list[Path]]:
 
 
 def _paper(add: str) -> Paper:
+    first, second = {"dataset": DEV, "measure": "RR@10"}, {"dataset": DEV, "measure": "R@1000"}
     columns = [
-        {
-            "id": "a",
-            "head": ["Dev" + add, "MRR@10"],
-            "dataset": DEV,
-            "measure": "RR@10",
-            "note": "noted" + add,
-        },
-        {"id": "b", "head": ["Dev" + add, "R@1k"], "dataset": DEV, "measure": "R@1000"},
+        first | {"id": "a", "head": ["Dev" + add, "MRR@10"], "note": "noted" + add},
+        second | {"id": "b", "head": ["Dev" + add, "R@1k"]},
     ]
+    own = {"id": "g.y", "group": "g", "label": "Y" + add, "role": "ours"}
     rows = [
         {"id": "g.x", "group": "g", "label": "X" + add, "role": "rerun", "cells": ["0.316", "0.941"]},
-        {
-            "id": "g.y",
-            "group": "g",
-            "label": "Y" + add,
-            "role": "ours",
-            "cells": ["**0.342*†**", "0.959 (+1.8)"],
-        },
+        own | {"cells": ["**0.342*†**", "0.959 (+1.8)"]},
         {"id": "h.x", "group": "h", "label": "X" + add, "cells": ["0.335", "0.957"]},
         {"id": "h.z", "group": "h", "label": "Z", "cells": ["-", "words" + add]},
     ]
@@ -214,15 +199,8 @@ def _paper(add: str) -> Paper:
             "figures": [{"id": "1", "about": "a curve" + add, "x": "steps" + add}],
         }
     )
-    reading = Reading(
-        id="seed",
-        kind="silence",
-        where="§2" + add,
-        paper="says nothing" + add,
-        evidence="none" + add,
-        choices={"one": 1, "two": 2},
-        default="one",
-    )
+    texts = {"where": "§2" + add, "paper": "says nothing" + add, "evidence": "none" + add}
+    reading = Reading(id="seed", kind="silence", **texts, choices={"one": 1, "two": 2}, default="one")
     source = Paper("toy", Path("toy"), "papers.toy")
     source.__dict__.update(manifest=manifest, readings={"seed": reading})  # cached properties
     return source
@@ -238,22 +216,12 @@ def _covered(cell, verdict: str) -> CoverageItem:
 
 def _compared(cell, name: str, scale: str, add: str) -> ComparedCell:
     measured = name not in ("not run", "blocked")
-    environment = {
-        "commit": "c0ffee",
-        "hardware": {"gpu": ["GPU" + add], "cpu": "CPU" + add, "cores": 2},
-        "software": {"torch": "2"},
-    }
+    hardware = {"gpu": ["GPU" + add], "cpu": "CPU" + add, "cores": 2}
+    environment = {"commit": "c0ffee", "hardware": hardware, "software": {"torch": "2"}}
     records = [
         Record(
-            cell.id,
-            scale,
-            float(cell.printed.value) + n / 100,
-            n,
-            f"f{n}",
-            150,
-            1,
-            cell.column.measure,
-            cell.unit,
+            *(cell.id, scale, float(cell.printed.value) + n / 100, n, f"f{n}", 150, 1),
+            *(cell.column.measure, cell.unit),
             readings={"seed": "two"},
             substitutes={"data": "not here" + add},
             environment=environment,
@@ -274,37 +242,17 @@ def _compared(cell, name: str, scale: str, add: str) -> ComparedCell:
         theirs = report_on(cell, "0.3352", source=FILE, at="line 3" + add)
         reported = (theirs.note, made.note)
     if name == "not run":
-        of_others = replace(
-            records[0], origin={"file": "run.trec" + add, "sha256": "5e", "toolkit": "A toolkit" + add}
-        )
-        imported = (
-            ImportedRun(of_others, Verdict("higher", "run by others, a file" + add, difference=0.01)),
-        )
-    own_records = tuple(records) if measured else ()
-    return ComparedCell(
-        cell,
-        scale,
-        own_records,
-        verdict,
-        obstacles,
-        (Doubt("outdated", outdated),) if outdated else (),
-        imported=imported,
-        notes=reported,
-    )
+        origin = {"file": "run.trec" + add, "sha256": "5e", "toolkit": "A toolkit" + add}
+        judged = Verdict("higher", "run by others, a file" + add, difference=0.01)
+        imported = (ImportedRun(replace(records[0], origin=origin), judged),)
+    facts = tuple(records) if measured else (), verdict, obstacles
+    doubts = (Doubt("outdated", outdated),) if outdated else ()
+    return ComparedCell(cell, scale, *facts, doubts, imported=imported, notes=reported)
 
 
 def _tests() -> dict:
     pairs = [[None, 0.01], [0.01, None]]
-    keys = (
-        "difference",
-        "effect_size",
-        "p",
-        "holm_student_p",
-        "permutation_p",
-        "holm_p",
-        "wins",
-        "ties",
-        "losses",
-    )
+    keys = ("difference", "effect_size", "p", "holm_student_p", "permutation_p", "holm_p")
+    keys += ("wins", "ties", "losses")
     found = {"names": ["g.x", "g.y"], "means": [0.3, 0.4], "interval": pairs} | dict.fromkeys(keys, pairs)
     return {"max_p": 0.05, "measures": {"RR@10": found}}

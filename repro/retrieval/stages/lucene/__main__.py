@@ -1,9 +1,9 @@
 """The child process with Java: ``python -m repro.retrieval.stages.lucene SECONDS``.
 
 Each line of standard input is an order, a JSON object with ``action`` (``index`` or ``search``), its
-``arguments`` and the file ``log``. Standard output has JSON lines, e.g. ``2000``: integers (documents or
-queries done since the last one), then one object of facts. All other output goes to the log. The process ends
-with the first order that fails, after SECONDS without an order, and as soon as its standard input closes.
+``arguments`` and the file ``log`` for all other output. Standard output has JSON lines, e.g. ``2000``:
+integers (documents or queries done since the last one), then one object of facts. The process ends with the
+first order that fails, after SECONDS without an order, and when its standard input closes.
 """
 
 import contextlib
@@ -18,7 +18,6 @@ import threading
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from repro.machine.system import PeakMemory
 from repro.store.disk import intact, read_note, write_note
@@ -37,16 +36,16 @@ class Commits:
     """The record of an index's last commit: document counts, and a digest of each file.
 
     Lucene writes no file twice, and removes files written after the last commit. An index with the recorded
-    files can therefore be extended. One with another ``origin`` (its inputs, as JSON) is started again.
+    files can therefore be extended.
     """
 
-    def __init__(self, index: Path, note: Path, origin: Any):
-        self._index, self._note, self._origin = index, note, origin
+    def __init__(self, index: Path, note: Path):
+        self._index, self._note = index, note
 
     def resume(self) -> dict[str, int]:
         """Return the counts of the last commit. If the index differs from the record, remove both and return
         {}."""
-        note = intact(self._note, self._index, origin=self._origin)
+        note = intact(self._note, self._index)
         if note and {path.name for path in self._index.glob("segments_*")} <= note["sha256"].keys():
             return note["counts"]
         self._note.unlink(missing_ok=True)  # its digests are of other files of the same names
@@ -56,20 +55,20 @@ class Commits:
     def add(self, counts: dict[str, int]) -> None:
         """Record a new commit."""
         files = sorted(path for path in self._index.iterdir() if path.name != LOCK)
-        last = read_note(self._note, origin=self._origin) or {}
-        write_note(self._note, files, known=last.get("sha256"), origin=self._origin, counts=counts)
+        last = read_note(self._note) or {}
+        write_note(self._note, files, known=last.get("sha256"), counts=counts)
 
 
 def index(arguments: dict, report: Report) -> dict:
     """Index a corpus with Anserini's default English analysis, without positions or stored text.
 
     Arguments: ``corpus`` (folder of datasets.Dataset.save_to_disk), ``index`` (folder to create),
-    ``multifield``, ``threads``, ``commit`` (documents per commit), ``note`` and ``origin`` (of ``Commits``).
+    ``multifield``, ``threads``, ``commit`` (documents per commit) and ``note`` (of ``Commits``).
     Anserini leaves out documents without contents, e.g. with ``multifield`` only a title.
     """
     from datasets import load_from_disk
 
-    commits = Commits(Path(arguments["index"]), Path(arguments["note"]), arguments["origin"])
+    commits = Commits(Path(arguments["index"]), Path(arguments["note"]))
     counts = commits.resume() or {"documents": 0, "without_contents": 0}
     if counts["documents"]:
         report(counts["documents"])
@@ -104,9 +103,8 @@ def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> Non
 def json_document(row: dict, *, multifield: bool) -> dict:
     """Return a document in the format of Anserini's JsonCollection.
 
-    Flat contents are url, if any, title and text, joined by line ends (Anserini's BeirFlatCollection, and its
-    preparation of MS MARCO documents). With ``multifield`` the title is a separate field
-    (BeirMultifieldCollection).
+    Contents are url, if any, title and text, joined by line ends (Anserini's BeirFlatCollection). With
+    ``multifield`` the title is a separate field (BeirMultifieldCollection).
     """
     parts = [row.get("url"), None if multifield else row["title"], row["text"]]
     document = {"id": row["id"], "contents": "\n".join(part for part in parts if part)}
@@ -117,7 +115,7 @@ def search(arguments: dict, report: Report) -> dict:
     """Answer queries with BM25 and write a JSON line [query, [documents], [scores]] for each, in order.
 
     Arguments: ``index``, ``queries`` (JSON lines of id and text), ``output``, ``k1``, ``b``, ``depth``,
-    ``multifield`` (sum of the title's and contents' scores, equal weights), ``threads``.
+    ``multifield`` (sum of both fields' scores), ``threads``.
     """
     from jnius import autoclass
     from pyserini.search.lucene import LuceneSearcher

@@ -121,7 +121,7 @@ def _index(folder: Path) -> str:
 
     Dataset.from_dict({"id": ["d"], "title": [""], "text": ["moss"]}).save_to_disk(str(folder / "arrow"))
     arguments = {"corpus": str(folder / "arrow"), "index": str(folder / "index")}
-    arguments |= {"commit": 10, "note": str(folder / "commit.json"), "origin": None}
+    arguments |= {"commit": 10, "note": str(folder / "commit.json")}
     run(arguments | {"multifield": False, "threads": 1}, folder, action="index")
     return arguments["index"]
 
@@ -129,9 +129,8 @@ def _index(folder: Path) -> str:
 def _hits(index: str, folder: Path) -> int:
     (folder / "asked").write_text('{"id": "q", "text": "moss"}\n')
     arguments = {"index": index, "queries": str(folder / "asked"), "output": str(folder / "hits")}
-    return run(arguments | {"k1": 0.9, "b": 0.4, "depth": 1, "multifield": False, "threads": 1}, folder)[
-        "hits"
-    ]
+    arguments |= {"k1": 0.9, "b": 0.4, "depth": 1, "multifield": False, "threads": 1}
+    return run(arguments, folder)["hits"]
 
 
 def _open_once_read(pipe: Path) -> int:

@@ -7,25 +7,18 @@ def test_what_java_strips_ends_with_the_blank():
     assert " \t\n\x00\x1f".strip(TRIMMED) == "" and "!\u00a0".strip(TRIMMED) == "!\u00a0"
 
 
-def test_flat_contents_are_title_and_text():
-    row = {"id": "d1", "title": "On moss", "text": "Moss is green."}
-    assert json_document(row, multifield=False) == {"id": "d1", "contents": "On moss\nMoss is green."}
-
-
-def test_an_empty_title_leaves_no_line():
-    row = {"id": "d1", "title": "", "text": "Moss is green."}
-    assert json_document(row, multifield=False) == {"id": "d1", "contents": "Moss is green."}
-
-
-def test_a_document_with_an_address_begins_with_it():
-    row = {"id": "d1", "url": "http://moss.example", "title": "On moss", "text": "Moss is green."}
-    assert json_document(row, multifield=False)["contents"] == "http://moss.example\nOn moss\nMoss is green."
-
-
-def test_with_several_fields_the_title_stands_apart():
-    row = {"id": "d1", "title": "On moss", "text": "Moss is green."}
-    document = json_document(row, multifield=True)
-    assert document == {"id": "d1", "title": "On moss", "contents": "Moss is green."}
+@pytest.mark.parametrize(
+    ("changes", "multifield", "document"),
+    [
+        ({}, False, {"contents": "On moss\nMoss is green."}),
+        ({"title": ""}, False, {"contents": "Moss is green."}),
+        ({"url": "http://moss.example"}, False, {"contents": "http://moss.example\nOn moss\nMoss is green."}),
+        ({}, True, {"title": "On moss", "contents": "Moss is green."}),
+    ],
+)
+def test_contents_are_address_title_and_text_or_the_title_has_a_field(changes, multifield, document):
+    row = {"id": "d1", "title": "On moss", "text": "Moss is green."} | changes
+    assert json_document(row, multifield=multifield) == {"id": "d1", **document}
 
 
 COUNTS = {"documents": 3, "without_contents": 1}
@@ -37,13 +30,13 @@ def index(tmp_path):
     (tmp_path / "index").mkdir()
     (tmp_path / "index/_0.cfs").write_text("documents")
     (tmp_path / "index/write.lock").touch()
-    Commits(tmp_path / "index", tmp_path / "note", ["run", 1]).add(COUNTS)
+    Commits(tmp_path / "index", tmp_path / "note").add(COUNTS)
     (tmp_path / "index/_1.cfs").write_text("half")
     return tmp_path / "index"
 
 
-def resumed(index, origin=("run", 1)):
-    return Commits(index, index.parent / "note", list(origin)).resume()
+def resumed(index):
+    return Commits(index, index.parent / "note").resume()
 
 
 def test_an_index_that_is_as_it_was_committed_is_added_to(index):
@@ -51,7 +44,7 @@ def test_an_index_that_is_as_it_was_committed_is_added_to(index):
 
 
 def test_digests_of_files_that_lucene_keeps_are_kept(index):
-    commits = Commits(index, index.parent / "note", ["run", 1])
+    commits = Commits(index, index.parent / "note")
     commits.resume()
     (index / "_1.cfs").write_text("whole")
     commits.add({"documents": 5, "without_contents": 1})
@@ -64,10 +57,6 @@ def test_an_index_or_note_that_changed_is_begun_anew(index, file, content):
     path = index.parent / file
     path.unlink() if content is None else path.write_text(content)
     assert resumed(index) == {} and not index.exists()
-
-
-def test_an_index_of_something_else_is_begun_anew(index):
-    assert resumed(index, origin=("run", 2)) == {} and not index.exists()
 
 
 def test_an_index_with_a_commit_that_was_not_noted_is_begun_anew(index):
