@@ -112,7 +112,8 @@ def test_a_point_of_a_curve_is_measured(settings, tmp_path_factory):
         Request(validation, Choices({})), **BASES[0] | {"vocabulary": 600, "queries": 20} | settings
     )
     asked = evaluation(run, dataset(validation), "RR@10", {})
-    store, end = Store(tmp_path_factory.getbasetemp() / "curves"), Machine().resolve(scale("smoke").rewriter()(asked))
+    store = Store(tmp_path_factory.getbasetemp() / "curves")
+    end = Machine().resolve(scale("smoke").rewriter()(asked))
     make_writable(store.root)
     store.remember(walk([end]))
     take_what_is_finished(walk([end]), store)
