@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from transformers.models.bert.modeling_bert import BertLayer, BertOnlyMLMHead
     from transformers.models.roberta.modeling_roberta import RobertaEmbeddings
 
-# parts of released encoders that retrieval does not use
+# parts that retrieval does not use
 HEADS = re.compile(
     r"(^|\.)(cls|lm_head|pooler|decoder|vocab_\w+|(generator|discriminator)_\w+|position_ids)(\.|$)"
 )
 OTHER = "it is another model's"
-POSITION_TABLES = ("position_embeddings", "embed_positions", "wpe")  # their names in several families
+POSITION_TABLES = ("position_embeddings", "embed_positions", "wpe")
 Tokenizer: TypeAlias = "PreTrainedTokenizerFast"
 
 
 def load_tokenizer(folder: Path):
-    """Return a directory's fast tokenizer, which pads at the right. Raises DataError."""
+    """Return a directory's fast tokenizer, padding at the right. Raises DataError."""
     from transformers import AutoTokenizer
 
     tokenizer = load(AutoTokenizer, folder)
@@ -79,7 +79,7 @@ def positions(model) -> int | None:
     if table is None:
         return getattr(model.config, "max_position_embeddings", None)
     padding = -1 if table.padding_idx is None else table.padding_idx
-    return table.num_embeddings - getattr(table, "offset", padding + 1)  # the first ones stand for padding
+    return table.num_embeddings - getattr(table, "offset", padding + 1)  # the first are padding
 
 
 def _position_table(model):
@@ -128,7 +128,7 @@ def _check_padding(table, places, tokenizer) -> None:
 
 
 def save_model(model, tokenizer, folder: Path) -> None:
-    """Write a model directory, without custom code and without the tokenizer's current truncation."""
+    """Write a model directory, without custom code and the tokenizer's current truncation."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = copy.deepcopy(tokenizer)
     tokenizer.backend_tokenizer.no_truncation()
@@ -151,7 +151,7 @@ def load(kind: Any, folder: Path, **options) -> Any:
 
 def pretrained(kind: Any, folder: Path, **options) -> Any:
     """Read a directory as transformers' ``kind``, quietly and offline. Raises the library's errors."""
-    if (folder / "adapter_config.json").exists():  # ignored without peft
+    if (folder / "adapter_config.json").exists():
         raise ValueError("it has an adapter, adapter_config.json, which is not known here")
     check_self_contained(folder)
     with quiet():
@@ -164,7 +164,7 @@ def check_self_contained(folder: Path) -> None:
         return
     config = read_json_file(folder / "config.json")
     for key, value in dict(config).items():
-        if key.endswith("_implementation") and "/" in str(value):  # the hub's kernels, which would be run
+        if key.endswith("_implementation") and "/" in str(value):  # kernels
             raise ValueError(f"its {key} is {value!r}, code of the hub, which is never run here")
 
 
@@ -189,7 +189,7 @@ _ABSENT = re.compile(
 
 
 def remedy(folder: Path, problem: str) -> str:
-    """Return the next step for an unusable directory, which is to add files if one is missing."""
+    """Return the next step for an unusable directory, e.g. to add a missing file."""
     has_weights = any(path.suffix in (".safetensors", ".bin") for path in folder.rglob("*"))
     is_whole = has_weights and any(folder.rglob("config.json")) and not _ABSENT.search(problem)
     return "correct its files or its settings" if is_whole else FILES
@@ -197,7 +197,7 @@ def remedy(folder: Path, problem: str) -> str:
 
 @contextlib.contextmanager
 def quiet():
-    """Suppress progress bars and the loading reports of transformers and sentence-transformers."""
+    """Suppress progress bars and loading reports of transformers and sentence-transformers."""
     from transformers.utils import logging as library
 
     loggers = [logging.getLogger(name) for name in ("transformers", "sentence_transformers")]

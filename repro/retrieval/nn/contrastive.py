@@ -1,4 +1,4 @@
-"""Similarities in full precision, and losses over their softmax distributions, e.g. contrastive."""
+"""Similarities and losses over their softmax distributions, e.g. contrastive."""
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
@@ -14,7 +14,7 @@ SIMILARITIES = ("dot", "cosine")
 
 
 def check_similarity(similarity: str) -> str:
-    """Return ``similarity`` unchanged. Raises UsageError unless it is one of SIMILARITIES."""
+    """Return ``similarity``. Raises UsageError unless it is one of SIMILARITIES."""
     check_known("similarity", similarity, valid=SIMILARITIES)
     return similarity
 
@@ -65,10 +65,10 @@ NEGATIVES = ("in-batch", "own", "pairwise")
 def contrastive(
     queries: Tensor, passages: Tensor, *, negatives: str, temperature: float, similarity: str
 ) -> Tensor:
-    """Return the loss of each query's positive against the chosen ``negatives``, averaged over queries.
+    """Return the loss of each query's positive against ``negatives``, averaged over queries.
 
-    ``in-batch`` is the cross-entropy among all passages, ``own`` among the query's own, and ``pairwise`` -log
-    sigmoid of the positive's lead over one own negative, averaged over these too.
+    ``in-batch`` is the cross-entropy among all passages and ``own`` among the query's own. ``pairwise`` is
+    the mean of -log sigmoid of the positive's lead over each own negative.
     """
     if negatives == "in-batch":
         return in_batch_contrastive(queries, passages, temperature=temperature, similarity=similarity)
@@ -95,12 +95,11 @@ def own_columns(scores: Tensor) -> Tensor:
 
 
 def in_batch_contrastive(queries: Tensor, passages: Tensor, *, temperature: float, similarity: str) -> Tensor:
-    """Return the cross-entropy of each query's positive among all passages, averaged over queries.
+    """Return the cross-entropy of each query's positive among all passages (Karpukhin et al. 2020, Eq. 2).
 
         L = 1/Q sum_i -log( exp(s(q_i, p_iP) / tau) / sum_j exp(s(q_i, p_j) / tau) )
 
-    with j over all Q*P passages (Karpukhin et al. 2020, Eq. 2). ``queries`` are (Q, H), and ``passages``
-    (Q*P, H): P of each query in turn, its positive first.
+    ``queries`` are (Q, H), and ``passages`` (Q*P, H): P of each query in turn, its positive first.
     """
     count, total = len(queries), len(passages)
     assert total % count == 0, f"{total} passages are not P for each of {count} queries"
@@ -110,7 +109,7 @@ def in_batch_contrastive(queries: Tensor, passages: Tensor, *, temperature: floa
 
 
 def four_block_contrastive(queries: Tensor, passages: Tensor, *, temperature: float | Tensor) -> Tensor:
-    """Return the cross-entropy of each query's positive among four blocks of cosines, averaged over queries.
+    """Return the cross-entropy of each query's positive among four blocks of cosines.
 
         L = 1/Q sum_i -log( phi(q_i, d_i+) / Z_i ),   phi(a, b) = exp( cos(a, b) / tau )
         Z_i = sum over all passages d of phi(q_i, d)
@@ -131,10 +130,9 @@ def four_block_contrastive(queries: Tensor, passages: Tensor, *, temperature: fl
 
 
 def divergence(target: Tensor, scores: Tensor) -> Tensor:
-    """Return KL(softmax(target) || softmax(scores)) of (N, K) each, averaged over the N rows, in float32 or
-    above.
+    """Return KL(softmax(target) || softmax(scores)) of (N, K) each, averaged over the N rows.
 
-    The caller has to detach a target that is not trained.
+    It is computed in float32 or above. The caller has to detach a target that is not trained.
     """
     log_p, log_q = (
         functional.log_softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)), dim=-1)

@@ -28,10 +28,10 @@ from repro.retrieval.nn.text import passage_text
 from repro.retrieval.nn.tokens import TokenRows, paired_rows
 
 REGULARISERS = ("r-drop", "none")
-BLOCK = 20_000  # pairs sorted by length together
+BLOCK = 20_000  # pairs
 BATCH = {"cpu": 32, "cuda": 256}
-TOGETHER = 8  # batches tokenised in one call, which uses all cores
-AHEAD = 2  # such pieces that are tokenised in advance
+TOGETHER = 8  # batches tokenised in one call
+AHEAD = 2  # pieces tokenised in advance
 Batches = list[Tensors]
 
 
@@ -48,7 +48,7 @@ def load_cross_encoder(folder: Path):
 def pair_tokens(
     tokenizer, queries: list[str], passages: list[dict], *, length: int, separator: str
 ) -> TokenRows:
-    """Return the tokens of N queries and N passages ``{"title", "text"}`` as pairs of segments."""
+    """Return the tokens of N queries with N passages ``{"title", "text"}``."""
     texts = [passage_text(passage["title"], passage["text"], separator=separator) for passage in passages]
     return paired_rows(tokenizer, queries, texts, length=length)
 
@@ -59,9 +59,8 @@ class CrossEncoder(nn.Module):
         L = 1/Q sum_i -log( exp theta(q_i, d_i+) / sum_{d in K_i} exp theta(q_i, d) )
 
     K_i is the positive and the negatives that the model, without dropout, currently scores highest:
-    ``trained_passages`` of the P given, or all (reading ``reranker-group``). With ``r-drop`` (reading
-    ``reranker-regulariser``, Liang et al. 2021) the K_i are read twice with different dropout, if the model
-    has any, and
+    ``trained_passages`` of the P given (reading ``reranker-group``). With ``r-drop`` (reading
+    ``reranker-regulariser``, Liang et al. 2021) a model with dropout reads the K_i twice, and
 
         L = (L_1 + L_2) / 2 + 1/Q sum_i ( KL(p_i1 || p_i2) + KL(p_i2 || p_i1) ) / 2
 
@@ -156,8 +155,7 @@ def _evaluation_mode(model: nn.Module) -> Iterator[None]:
 class PairScorer:
     """A cross-encoder that returns its logit for each pair, e.g. for re-ranking.
 
-    ``say`` is called if pairs cannot be read without padding (``packs``). Raises BlockedError, UsageError or
-    DataError.
+    ``say`` is called if pairs cannot be read without padding. Raises BlockedError, UsageError or DataError.
     """
 
     def __init__(
@@ -214,7 +212,7 @@ class PairTexts:
 
     def __getitem__(self, block: slice) -> tuple[list[str], list[dict]]:
         """Return query texts and passages ``{"title", "text"}`` for a slice of pairs."""
-        rows, places = np.unique(self.row[block], return_inverse=True)  # a passage is read once
+        rows, places = np.unique(self.row[block], return_inverse=True)
         texts = self.corpus[rows]
         passages = [{"title": a, "text": b} for a, b in zip(texts["title"], texts["text"], strict=True)]
         return [self.queries[n] for n in self.query[block]], [passages[n] for n in places]
@@ -254,7 +252,7 @@ def score_pairs(
 def _pieces(
     pairs: PairTexts, scorer: PairScorer, firsts: list[int]
 ) -> Iterator[tuple[int, list[int], Batches, bool]]:
-    """Yield the first pair of a block, places in the block, their batches, and whether they are its last."""
+    """Yield the block's first pair, places in it, their batches, and whether they complete the block."""
     for first in firsts:
         queries, passages = pairs[slice(first, first + BLOCK)]
         count = 0
@@ -264,7 +262,7 @@ def _pieces(
 
 
 def _keep_block(scratch: Path, first: int, scores: np.ndarray) -> None:
-    partial = scratch / f"{first}.partial.npy"  # of another shard there may be one
+    partial = scratch / f"{first}.partial.npy"  # another shard may have one
     np.save(partial, scores)
     partial.rename(scratch / f"{first}-{zlib.crc32(scores.tobytes())}.npy")
 

@@ -61,13 +61,13 @@ class Projector(nn.Module):
     def save(self, folder: Path, *, encodes: bool) -> None:
         """Write ``projector.safetensors``, with a mark if it ``encodes`` texts."""
         if self.architecture != "none":
-            # one key: safetensors writes several in an order that changes from process to process
+            # one key: safetensors orders several keys at random
             description = json.dumps({"architecture": self.architecture, "encodes": encodes}, sort_keys=True)
             save_file(self.state_dict(), folder / FILE, metadata={"projector": description})
 
 
 def saved_projector(folder: Path) -> tuple[Projector, bool] | None:
-    """Return the projector in a model directory and whether texts are encoded with it, or None."""
+    """Return a directory's projector and whether it encodes texts, or None."""
     if not (folder / FILE).exists():
         return None
     with safe_open(folder / FILE, framework="pt") as file:
@@ -97,7 +97,7 @@ class PooledEncoder(nn.Module):
     pooling: str
 
     def forward(self, inputs: dict[str, Tensor]) -> Tensor:
-        """Map model inputs, (N, L) each, to (N, H). Without segments, every token is in the first."""
+        """Map model inputs, (N, L) each, to (N, H)."""
         hidden = self.model(**inputs).last_hidden_state  # (N, L, H)
         return self.finished(pooled(hidden, inputs["attention_mask"], pooling=self.pooling))
 
@@ -107,7 +107,7 @@ class PooledEncoder(nn.Module):
 
 
 class Encoder(PooledEncoder):
-    """A model with pooling, ``cls`` or ``mean``, and optionally a projector for the pooled vector."""
+    """A pooled model with an optional projector."""
 
     def __init__(self, model: nn.Module, *, pooling: str, projector: Projector | None):
         super().__init__()
@@ -120,13 +120,13 @@ class Encoder(PooledEncoder):
 
 
 def load_text_encoder(folder: Path, *, pooling: str) -> Encoder:
-    """Return the encoder in a directory, with its projector if it encodes texts. Raises DataError."""
+    """Return a directory's encoder, with its projector if it encodes texts. Raises DataError."""
     projector, encodes = saved_projector(folder) or (None, False)
     return Encoder(load_encoder(folder), pooling=pooling, projector=projector if encodes else None)
 
 
 def check_pooling(pooling: str) -> str:
-    """Return ``pooling`` unchanged. Raises UsageError unless it is one of POOLINGS."""
+    """Return ``pooling``. Raises UsageError unless it is one of POOLINGS."""
     check_known("pooling", pooling, valid=POOLINGS)
     return pooling
 
@@ -144,7 +144,7 @@ def pooled(hidden: Tensor, attention_mask: Tensor, *, pooling: str) -> Tensor:
 
 
 def span_means(hidden: Tensor, spans: Tensor) -> Tensor:
-    """Return the mean token vector of each span, (N, S, H), in float32 or above, or zeros for an empty span.
+    """Return the mean token vector of each span, (N, S, H), in float32 or above. Empty spans give zeros.
 
     ``hidden`` is (N, L, H), ``spans`` (N, S, 2): first position, and one past the last.
     """

@@ -13,12 +13,12 @@ from repro.errors import check_known
 from repro.retrieval.nn.precision import Tensors
 from repro.retrieval.nn.text import frame_texts, side_by_side
 
-IGNORED = -100  # torch's own mark for "no label here"
+IGNORED = -100  # torch's "no label"
 CHUNK = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at once
 
 
 def token_cross_entropy(logits: Tensor, labels: Tensor, *, reduction: str) -> Tensor:
-    """Return the negative log-likelihood of the labels of a batch, in float32 or above.
+    """Return the negative log-likelihood of the labels, in float32 or above.
 
     ``mean`` divides by the number of labelled positions of the batch, as in BERT. ``logits`` are (..., V),
     ``labels`` (...), with at least one that is not IGNORED.
@@ -64,8 +64,8 @@ def chunked_token_cross_entropy(
 ) -> Tensor:
     """Return ``token_cross_entropy(head(hidden), labels)``, with logits for ``chunk`` positions at a time.
 
-    ``hidden`` is (M, H), ``labels`` (M,). ``head`` maps (m, H) to (m, V) logits without dropout, as it runs
-    again for the gradient.
+    ``hidden`` is (M, H), ``labels`` (M,). ``head`` maps (m, H) to (m, V) and runs again for the gradient, so
+    it must not use dropout.
     """
     assert reduction in ("mean", "sum"), reduction
 
@@ -85,8 +85,7 @@ def chunked_token_cross_entropy(
 def mlm_rows(
     hidden: Tensor, head: Callable[[Tensor], Tensor], labels: Tensor, *, chunk: int | None = None
 ) -> Tensors:
-    """Return the summed loss ``mlm`` of the labelled tokens of (N, L, H) and their number ``masked``, (1,)
-    each."""
+    """Return the summed loss ``mlm`` of the labels of (N, L, H) and their number ``masked``, (1,) each."""
     places = labelled(labels)
     wanted = values_at(hidden, places), head, values_at(labels, places)
     total = chunked_token_cross_entropy(*wanted, reduction="sum", chunk=chunk)
@@ -122,12 +121,12 @@ def masked_tokens(
 
     With ``draw`` ``each``, every token that is not special is selected with probability ``rate``, as in
     transformers' DataCollatorForLanguageModeling. With ``count``, max(1, round(rate * length)) such tokens of
-    a text are selected if there are so many, as in BERT's create_pretraining_data (reading ``mlm-draw``). The
-    length includes [CLS] and [SEP]. A selected token becomes [MASK] with probability ``mask`` and any token
-    of the vocabulary with probability ``random``.
+    a text are selected, as in BERT's create_pretraining_data (reading ``mlm-draw``). The length includes
+    [CLS] and [SEP]. A selected token becomes [MASK] with probability ``mask`` and any token of the vocabulary
+    with probability ``random``.
 
-    ``input_ids``, (T,), are N texts end to end, with their special tokens, of the ``lengths`` (N,). Each text
-    has its own generator, so that its mask does not depend on other texts.
+    ``input_ids``, (T,), are N framed texts end to end, of ``lengths`` (N,). Each text has its own generator,
+    so that its mask does not depend on other texts.
     """
     assert 0 <= rate <= 1 and 0 <= mask + random <= 1, (rate, mask, random)
     check_known("draw of masked tokens", draw, valid=DRAWS)
@@ -161,8 +160,7 @@ def _smallest_chances(
 def masked_texts(
     texts: Sequence[np.ndarray], *, tokenizer, generators: Sequence[np.random.Generator], **shares: Any
 ) -> Tensors:
-    """Return N token lists framed by [CLS] and [SEP], original and masked with the ``shares`` of
-    ``masked_tokens``.
+    """Return N token lists framed by [CLS] and [SEP], original and masked by ``masked_tokens``.
 
     Returns ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask``, (N, L) int64.
     """

@@ -31,23 +31,22 @@ class MultiViewBiEncoder(RankedTextsLoss):
     and the FLOPS regulariser of SPLADE on each side's sparse vectors. Options are named after their readings.
 
     Args:
-        top_k: the number of values kept of a sparse vector. None keeps all.
+        top_k: the number of values kept of a sparse vector, or None for all.
         sparse_truncation: {after: ``saturation``, queries, passages}, the sides with truncated vectors.
         hybrid_similarity, similarity, view_objective: arguments of ``view_similarities``.
         contrastive_denominator: a key of ``contrasts``, e.g. ``softmax`` for L_ft as above.
-        in_batch_negatives: a positive competes with all passages of the ``batch`` or with its query's
-            ``own``.
+        in_batch_negatives: a positive competes with all passages of the ``batch`` or its query's ``own``.
         temperature: tau.
         flops_weight: {queries, passages, ramp_steps}. The weight grows with the square of the step up to
-            ``ramp_steps``. With ``shares``, the penalty is the mean over so many equal shares of the batch.
+        ``ramp_steps``. With ``shares``, the penalty is the mean over so many equal shares of the batch.
         flops_vectors: vectors are regularised ``before`` or ``after`` truncation.
-        distillation: None, or {direction, contrastive_weight, teacher_temperature}: KL from teacher to
-            student or, with ``student-teacher``, in reverse, the weight of L_ft, and T.
+        distillation: None, or {direction, contrastive_weight, teacher_temperature}: ``student-teacher``
+        reverses the KL, the weight is that of L_ft, and the temperature is T.
         start: directory of the starting model. Its projection is trained further if the shape matches.
     """
 
     encoder: ViewEncoder
-    steps: Tensor  # made so far, saved with a checkpoint
+    steps: Tensor  # saved with a checkpoint
     name = "multi-view-contrastive"
     version = 1
     load = staticmethod(load_masked_lm)
@@ -110,11 +109,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return batch if self.distillation is None else batch | {"teacher": teacher_scores(examples)}
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Return ``contrastive`` and ``divergence``, e.g. ``contrastive.dense`` for a single view, and
-        ``flops.<side>``.
-
-        Losses of weight 0 are left out. Counts a step.
-        """
+        """Return losses of non-zero weight, e.g. ``contrastive.dense`` or ``flops.queries``."""
         if self.training:
             self.steps += 1
         views = self.encoder.views

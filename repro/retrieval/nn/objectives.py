@@ -15,7 +15,7 @@ from repro.retrieval.nn.contrastive import in_batch_contrastive
 from repro.retrieval.nn.precision import Tensors
 from repro.retrieval.nn.text import passage_rows, tokenised
 
-SENTENCES, MASKS = 0, 1  # streams of random numbers
+SENTENCES, MASKS = 0, 1  # random streams
 
 
 class BatchLoss(nn.Module):
@@ -31,12 +31,11 @@ class BatchLoss(nn.Module):
 def ranked_texts(
     tokenizer, examples: list[dict], *, query_length: int, passage_length: int, separator: str
 ) -> Tensors:
-    """Return ``query_`` inputs of Q queries, (Q, L), and ``passage_`` inputs of all their passages, (Q*P,
-    L').
+    """Return ``query_`` inputs of Q queries, (Q, L), and ``passage_`` inputs of their passages, (Q*P, L').
 
-    ``examples`` are ``{"query", "passages": [{"title", "text"}, …]}``, with the positive first. Lengths are
-    in tokens, with [CLS] and [SEP]. ``separator`` is between title and text, e.g. ``[SEP]``, or ``pair`` for
-    two segments.
+    ``examples`` are ``{"query", "passages": [{"title", "text"}, …]}``, with the positive first. Lengths
+    include [CLS] and [SEP]. ``separator`` is between title and text, e.g. ``[SEP]``, or ``pair`` for two
+    segments.
     """
     passages = [passage for example in examples for passage in example["passages"]]
     queries = tokenised(tokenizer, [example["query"] for example in examples], length=query_length)
@@ -112,10 +111,9 @@ def set_dropout(model: nn.Module, rate: float) -> None:
 
 
 class MaskedPretraining(nn.Module):
-    """Base class that reads, masks, encodes and saves texts. An objective adds its losses and sets the
-    attributes.
+    """Base class that reads, masks, encodes and saves texts. An objective adds its losses.
 
-    In ``masking``, ``draw`` defaults to ``each``. ``length`` is in tokens per text, with [CLS] and [SEP].
+    ``length`` is in tokens per text, with [CLS] and [SEP].
     """
 
     encoder: MaskedModel
@@ -131,8 +129,9 @@ class MaskedPretraining(nn.Module):
     def generators(
         self, examples: list[dict], *stream: int, each_epoch: bool = True
     ) -> list[np.random.Generator]:
-        """Return a generator per example, by (seed, stream, epoch, index). Without ``each_epoch`` the epoch
-        is 0."""
+        """Return a generator per example, by (seed, stream, epoch, index). The epoch is 0 without
+        ``each_epoch``.
+        """
         places = [(example["epoch"] if each_epoch else 0, example["index"]) for example in examples]
         return [np.random.default_rng((self.seed, *stream, *place)) for place in places]
 
@@ -188,7 +187,7 @@ class MaskedLanguageModel(MaskedPretraining):
             return {}
         output = self.encoder.base_model(
             batch["masked_ids"], attention_mask=batch["attention_mask"], token_type_ids=batch.get("segments")
-        )  # without segments every token is of the first
+        )
         logits = self.encoder.cls(masked_tokens.values_at(output.last_hidden_state, places))  # (M, V)
         labels = masked_tokens.values_at(batch["labels"], places)
         return {"mlm": masked_tokens.token_cross_entropy(logits, labels, reduction=self.reduction)}
@@ -226,12 +225,11 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         self.masking, self.length, self.seed = masking, length, seed
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Return ``masked_texts`` of N first sentences, then N successors, and whether they are ``paired``,
-        (N,) bool."""
+        """Return ``masked_texts`` of N sentences, then N successors, and ``paired``, (N,) bool."""
         streams = self.generators(examples, SENTENCES)
         pairs = [self.pair(text, random) for text, random in zip(self.texts(examples), streams, strict=True)]
         first, second = zip(*pairs, strict=True)
-        masks = self.generators(examples, MASKS)  # each serves a text's first sentence, then its second
+        masks = self.generators(examples, MASKS)  # used for first, then second sentences
         batch = self.masked([*first, *second], masks + masks)
         return batch | {"paired": torch.tensor([len(sentence) > 0 for sentence in second])}
 

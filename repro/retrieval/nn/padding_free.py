@@ -1,6 +1,6 @@
-"""Texts encoded end to end, without padding, with the same vectors, losses and gradients except for dropout.
+"""Texts encoded end to end, without padding, e.g. texts of 3 and 5 tokens as 8 tokens instead of 2 x 5.
 
-E.g. texts of 3 and 5 tokens are encoded as 8 tokens instead of 2 x 5.
+Vectors, losses and gradients are the same, except for dropout.
 """
 
 import contextlib
@@ -24,10 +24,10 @@ from repro.retrieval.nn.precision import Tensors, device
 if TYPE_CHECKING:
     from transformers.models.bert.modeling_bert import BertLayer
 
-KINDS = ("bert", "roberta", "xlm-roberta")  # architectures whose layers have BERT's parts under BERT's names
+KINDS = ("bert", "roberta", "xlm-roberta")  # named as in BERT
 HALVES = (torch.float16, torch.bfloat16)
-KERNEL_FROM = (8, 0)  # the compute capability of an A100
-flash_attention = torch.ops.aten._flash_attention_forward  # torch's ``varlen_attn`` of it leaves dropout out
+KERNEL_FROM = (8, 0)  # an A100
+flash_attention = torch.ops.aten._flash_attention_forward  # torch's ``varlen_attn`` has no dropout
 
 
 def can_be_packed(model: nn.Module) -> TypeGuard[TextModel]:
@@ -39,10 +39,9 @@ def can_be_packed(model: nn.Module) -> TypeGuard[TextModel]:
 
 
 class Layout:
-    """The arrangement of the tokens of texts placed end to end, without empty texts.
+    """The arrangement of texts placed end to end, without empty texts.
 
-    ``stretches`` are runs of consecutive texts of equal length, e.g. ``[(2, 7), (1, 9)]`` for lengths 7, 7
-    and 9.
+    ``stretches`` count consecutive texts of equal length, e.g. ``[(2, 7), (1, 9)]`` for lengths 7, 7 and 9.
     """
 
     def __init__(self, lengths: Sequence[int], device: torch.device):
@@ -52,13 +51,13 @@ class Layout:
 
     @cached_property
     def bounds(self) -> Tensor:
-        """(n + 1,) int32, the start of each text and the end of the last one."""
+        """The start of each text and the end of the last one, (n + 1,) int32."""
         sizes = torch.tensor([0, *self.lengths], dtype=torch.int32)
         return sizes.cumsum(0, dtype=torch.int32).to(self.device, non_blocking=True)
 
     @cached_property
     def firsts(self) -> Tensor:
-        """(n + 1,) int32, the bounds of queries if only first tokens are queries."""
+        """The bounds of queries if only first tokens are queries, (n + 1,) int32."""
         return torch.arange(len(self.lengths) + 1, dtype=torch.int32, device=self.device)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, dropout: float) -> Tensor:
@@ -73,7 +72,7 @@ def embed(model: TextModel, inputs: Tensors, places: Tensor) -> Tensor:
     ids, kinds, embeddings = inputs["input_ids"], inputs.get("token_type_ids"), model.embeddings
     if model.config.model_type == "bert":
         positions = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
-    else:  # RoBERTa's begin after its padding's
+    else:  # RoBERTa's begin after the padding's
         positions = embeddings.create_position_ids_from_input_ids(ids, embeddings.padding_idx)
     return embeddings(
         input_ids=ids.reshape(-1)[places].unsqueeze(0),
@@ -145,7 +144,7 @@ def text_by_text(query: Tensor, key: Tensor, value: Tensor, layout: Layout, drop
 
 
 VARIABLE = "REPRO_PADDING_FREE"
-DATACLASS = ("return_dict", True)  # an argument of the library's own heads
+DATACLASS = ("return_dict", True)  # passed by the library's heads
 
 
 @dataclass
@@ -157,8 +156,7 @@ class PaddingFree:
 
 @contextlib.contextmanager
 def padding_free(objective: nn.Module, wanted: bool) -> Iterator[PaddingFree]:
-    """If ``wanted``, let all models of an objective that ``can_be_packed`` read texts end to end in this
-    context."""
+    """If ``wanted``, let an objective's models read texts end to end within this context."""
     packing, modules = PaddingFree(), list(objective.modules()) if wanted else []
     cls_models = {part.model for part in modules if isinstance(part, Encoder) and part.pooling == "cls"}
     with contextlib.ExitStack() as stack:
@@ -185,17 +183,15 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
     try:
         yield
     finally:
-        del model.forward  # the class's is found again
+        del model.forward
 
 
 def _states(
     model: TextModel, ids: Tensor, mask: Tensor, kinds: Tensor | None, *, firsts: bool
 ) -> BaseModelOutputWithPooling:
-    """Return the last layer's states, (N, L, H), which are 0 at padding. Texts are sorted by length for
-    attention.
+    """Return the last layer's states, (N, L, H), which are 0 at padding.
 
-    ``ids``, ``mask`` and ``kinds`` are (N, L), with the mask on the CPU. With ``firsts``, only first tokens
-    get states.
+    Inputs are (N, L), with the mask on the CPU. With ``firsts``, only first tokens get states.
     """
     lengths = mask.sum(dim=1)  # (N,)
     order = lengths.argsort(stable=True)
@@ -217,7 +213,7 @@ def _states(
 
 
 def is_asked_for(environment: Mapping[str, str]) -> bool | None:
-    """Return the value of REPRO_PADDING_FREE (1 or 0), or None. Raises UsageError for other values."""
+    """Return whether REPRO_PADDING_FREE is 1, or None if unset. Raises UsageError unless it is 1 or 0."""
     text = environment.get(VARIABLE)
     if text not in (None, "0", "1"):
         raise UsageError(f"{VARIABLE} is {text!r}, but must be 1 (no padding), 0 (padding) or unset")
@@ -260,8 +256,7 @@ def _obstacle(model: nn.Module, precision: str, processor: torch.device) -> str:
 
 
 def _fault(processor: torch.device, dtype: torch.dtype, shape: tuple[int, int]) -> str:
-    """Return how the kernel's attention is faulty, or "". It is compared with ``text_by_text`` on a few
-    numbers."""
+    """Return how the kernel's attention differs from ``text_by_text`` on a few numbers, or ""."""
     layout = Layout([5, 3, 3, 1], processor)
     numbers = torch.linspace(-1, 1, sum(layout.lengths) * shape[0] * shape[1], device=processor).sin()
     vectors = numbers.view(-1, *shape).to(dtype)

@@ -22,7 +22,7 @@ def device() -> torch.device:
 
 
 def check_precision(precision: str) -> str:
-    """Return ``precision`` unchanged. Raises UsageError, or BlockedError for half precision without a GPU."""
+    """Return ``precision``. Raises UsageError, or BlockedError for half precision without a GPU."""
     check_known("precision", precision, valid=PRECISIONS)
     if precision != "fp32" and not torch.cuda.is_available():
         raise BlockedError(
@@ -68,10 +68,7 @@ def is_small(model: nn.Module) -> bool:
 
 @contextlib.contextmanager
 def threads_for(model: nn.Module) -> Iterator[None]:
-    """Run a small model on one thread, which is faster and gives the same bits on any number of cores.
-
-    A large model has torch's default number, or a fixed one if kernels are pinned.
-    """
+    """Run a small model on one thread, which is faster and gives the same bits on any number of cores."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1 if is_small(model) else kernels.THREADS if kernels.is_pinned() else threads)
     try:

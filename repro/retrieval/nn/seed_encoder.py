@@ -1,8 +1,7 @@
 """SEED's released weights, converted from fairseq's names to the equivalent RoBERTa architecture.
 
-Source: microsoft/SEED-Encoder@ececaa9, model/SEED_Encoder. It has post-norm layers, positions that count from
-the padding token's id, a LayerNorm over the embeddings and no segments. The vocabulary is WordPiece's in
-another order, with ``<mask>`` last.
+Source: microsoft/SEED-Encoder@ececaa9, model/SEED_Encoder. Its vocabulary is WordPiece's in another order,
+with ``<mask>`` last.
 """
 
 import re
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 MODEL_TYPE = "seed_encoder"
-BODY = "sentence_encoder."  # in every release, behind prefixes that differ
+BODY = "sentence_encoder."  # behind various prefixes
 MASK = "<mask>"
 SPECIAL = {"cls_token": "[CLS]", "pad_token": "[PAD]", "sep_token": "[SEP]", "unk_token": "[UNK]"}
 EPSILON = 1e-5  # of fairseq's LayerNorm
@@ -44,8 +43,8 @@ LAYER = {
 def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
     """Return the checkpoint in ``folder``, its tokenizer, and facts, e.g. ``{"retrieval_head": "none", …}``.
 
-    The decoder of pre-training and the retrieval head are dropped. ``retrieval_head`` is ``none``, ``new``,
-    or ``trained`` if it and the encoder were trained on MS MARCO. Raises OSError or ValueError.
+    The decoder and the retrieval head are dropped. ``retrieval_head`` is ``none``, ``new``, or ``trained`` on
+    MS MARCO. Raises OSError or ValueError.
     """
     from transformers import RobertaForMaskedLM, RobertaModel
 

@@ -18,7 +18,7 @@ KINDS = ("words", "letters", "marks")
 
 
 def passage_text(title: str, text: str, *, separator: str) -> str:
-    """Return title, separator and text as one string, e.g. ``Title[SEP]Text``, or only the text."""
+    """Return title, separator and text, e.g. ``Title[SEP]Text``, or only the text."""
     return f"{title}{separator}{text}" if title else text
 
 
@@ -33,7 +33,7 @@ def text_rows(tokenizer, texts: Sequence[str], *, length: int) -> TokenRows:
     return TokenRows.of(ids, padding=tokenizer.pad_token_id)
 
 
-PAIR = "pair"  # in place of a separator: title and text are two segments
+PAIR = "pair"  # as a separator: two segments
 
 
 def passage_rows(
@@ -54,7 +54,7 @@ def pair_rows(
     ends = np.cumsum(rows.lengths)[:-1]
     kinds = np.zeros_like(rows.ids) if rows.kinds is None else rows.kinds
     columns = (np.split(values.astype(np.int64), ends) for values in (rows.ids, kinds))
-    pairs = list(zip(*columns, strict=True))[: len(rows)]  # nothing is split into one piece
+    pairs = list(zip(*columns, strict=True))[: len(rows)]
     return [{"input_ids": ids, "token_type_ids": kinds} for ids, kinds in pairs]
 
 
@@ -75,7 +75,7 @@ def frame_texts(texts: Sequence[np.ndarray], tokenizer) -> tuple[np.ndarray, np.
 
 
 def inner_tokens(lengths: np.ndarray) -> np.ndarray:
-    """Return a mask, (T,), of the tokens of framed texts without the first and last of each text."""
+    """Return a mask, (T,), of framed texts without the first and last token of each."""
     ends = np.cumsum(lengths)
     inner = np.ones(ends[-1], dtype=bool)
     inner[ends - lengths] = inner[ends - 1] = False
@@ -119,8 +119,7 @@ class Words:
 
     @classmethod
     def of(cls, tokenizer, stop_words: Collection[str], *, kind: str = "words") -> Words:
-        """Return a vocabulary's words of a kind: ``words`` (beginning with a letter or digit), ``letters`` or
-        ``marks``."""
+        """Return a vocabulary's ``words`` (beginning with a letter or digit), ``letters`` or ``marks``."""
         check_known("kind of words", kind, valid=KINDS)
         entries = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
         continues = np.array([entry.startswith("##") for entry in entries])
@@ -143,7 +142,6 @@ class Words:
 
     @property
     def with_stop_words(self) -> Words:
-        """The same words, including stop words."""
         none = np.zeros_like(self.stops)
         return dataclasses.replace(self, stop_words=frozenset(), stops=none, begins_stop=none)
 
@@ -151,8 +149,8 @@ class Words:
         """Return every whole word of a text in order, including repetitions, without stop words.
 
         The tail of a word that begins before the text is left out. A word that is cut at the end counts.
-        ``input_ids`` are (T,), without special tokens around, of one text, or of N end to end with
-        ``lengths``, (N,). Returns (O, 2): first token, and one past the last, as indices into ``input_ids``.
+        ``input_ids`` are (T,), without special tokens, of one text, or of N end to end with ``lengths``,
+        (N,). Returns (O, 2): first token, and one past the last, as indices into ``input_ids``.
         """
         first = np.flatnonzero(~self.continues[input_ids])
         end = np.append(first, len(input_ids))[1:]  # nothing where there is no first

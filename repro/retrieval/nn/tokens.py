@@ -16,7 +16,7 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from torch import Tensor
 
-MOST = 4096  # texts in the cache per way of tokenising: 10 MB with 64 tokens and 75 MB with 512
+MOST = 4096  # cached texts per way of tokenising: 75 MB with 512 tokens
 _recent: ContextVar[dict[tuple, dict[str, list[int]]] | None] = ContextVar("recent tokens", default=None)
 
 
@@ -30,16 +30,16 @@ def tokens_remembered() -> Iterator[None]:
         _recent.reset(token)
 
 
-TOGETHER = 250  # texts per call of the library, which keeps more than 100 bytes per token
-CHARACTERS = 6  # read per wanted token. An English token has about five, with the blank
+TOGETHER = 250  # texts per call of the library
+CHARACTERS = 6  # per wanted token. English tokens have about five
 
 
 @dataclass(frozen=True)
 class TokenRows:
     """The tokens of N texts, end to end.
 
-    ``ids`` are (T,) int32, with special tokens, ``lengths`` (N,), ``padding`` the id that rows are padded
-    with, and ``kinds`` (T,) int32, the segment of each token, or None.
+    ``ids`` are (T,) int32, with special tokens, ``lengths`` (N,), ``padding`` the id for padding, and
+    ``kinds`` (T,) int32 each token's segment, or None.
     """
 
     ids: np.ndarray
@@ -56,7 +56,7 @@ class TokenRows:
         return len(self.lengths)
 
     def inputs(self, rows: np.ndarray | slice = slice(None)) -> dict[str, Tensor]:
-        """Return the model inputs of some texts, (n, L) int64 each, right-padded to the longest of them."""
+        """Return the model inputs of some texts, (n, L) int64 each, right-padded to the longest."""
         lengths, starts = self.lengths[rows], (np.cumsum(self.lengths) - self.lengths)[rows]
         places = np.arange(lengths.max(initial=0))
         mask = places < lengths[:, None]  # (n, L)
@@ -79,8 +79,7 @@ def token_ids(
 ) -> list[list[int]]:
     """Return the ids of each text, cut to ``length`` tokens, equal to those of the tokenizer's own call.
 
-    ``length`` includes [CLS] and [SEP] if ``add_special_tokens``. Tokenizers unlike BERT's read the whole
-    text.
+    ``length`` includes [CLS] and [SEP] if ``add_special_tokens``.
     """
     recent, way = _recent.get(), (tokenizer, length, add_special_tokens)
     if recent is None:
@@ -177,7 +176,7 @@ def paired_rows(tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, len
             parts += (start, second, end)
             sizes[place, 0] = len(second) + 2
             continue
-        if len(first) == len(second) == length:  # both are cut, so the longer one is unknown
+        if len(first) == len(second) == length:  # both are cut
             first, second = _cut_by_the_library(tokenizer, *pair, length=length)
         ends = _truncated_lengths(len(first), len(second), length - 3)
         parts += (start, first[: ends[0]], end, second[: ends[1]], end)

@@ -22,9 +22,8 @@ def max_log_saturated(hidden: Tensor, head: Callable[[Tensor], Tensor], keep: Te
     """Return s_j = max_i log(1 + ReLU(w_ij)), w_i = head(h_i), over the kept positions i (Formal et al.
     2021).
 
-    Logits are computed for a few texts at a time, as 1,024 passages of 144 tokens would have 18 GB of them.
     Maps ``hidden``, (B, L, H), and ``keep``, (B, L) bool, to (B, V), in float32 or above. A text without a
-    kept position gets zeros.
+    kept position gets zeros. Logits are computed for a few texts at a time, to save memory.
     """
 
     def highest(states: Tensor, mask: Tensor) -> Tensor:
@@ -49,7 +48,7 @@ def sum_log_saturated(logits: Tensor, keep: Tensor) -> Tensor:
 def kept_positions(
     input_ids: Tensor, attention_mask: Tensor, *, cls: bool, sep: bool | str, tokenizer
 ) -> Tensor:
-    """Return the positions that count in a sparse vector, (B, L) bool, from ids and mask, (B, L) each.
+    """Return the positions that count in a sparse vector, (B, L) bool.
 
     ``cls`` and ``sep`` are whether these tokens count. ``between`` keeps only the [SEP] after the title.
     """
@@ -108,9 +107,9 @@ class ViewEncoder(nn.Module):
     Args:
         sparse_positions: {cls, sep}, of ``kept_positions`` (reading ``sparse-pooling-positions``).
         vocabulary_head: w by BERT's masked-language head (``transform``), or without its dense layer and
-            LayerNorm (``plain``) (reading ``vocabulary-head``).
+        LayerNorm (``plain``) (reading ``vocabulary-head``).
         dense_reduction: None, or {to, by}: DEN becomes W DEN with ``to`` components (``linear``), or its
-            first ``to`` components (``truncate``) (reading ``dense-reduction``).
+        first ``to`` components (``truncate``) (reading ``dense-reduction``).
     """
 
     def __init__(
@@ -189,7 +188,7 @@ class ViewEncoder(nn.Module):
 def load_view_encoder(
     folder: Path, *, views: Sequence[str], sparse_positions: Mapping[str, Any], vocabulary_head: str
 ) -> ViewEncoder:
-    """Return the encoder in a model directory, with the reduction of dense vectors used in training.
+    """Return the encoder in a model directory, with the dense reduction used in training.
 
     Any masked LM works. Raises DataError, or UsageError for other settings or views than in training.
     """

@@ -1,7 +1,7 @@
 """Vectors and gradients of all processes of a distributed training.
 
 Each process computes the loss over the representations of all processes. Only its own rows carry a gradient,
-so that the gradients add up. E.g. with 2 processes of 8 rows each, ``gather_rows`` returns 16 rows.
+so that the gradients add up.
 """
 
 import contextlib
@@ -18,16 +18,16 @@ from repro.retrieval.nn import precision
 from repro.retrieval.nn.batches import attempted
 
 T = TypeVar("T")
-LONGEST_WAIT = timedelta(days=1)  # one process may encode much longer than another, if it does not hang
+LONGEST_WAIT = timedelta(days=1)  # one may encode much longer
 
 
 def processes() -> int:
-    """Return the number of processes that train together, 1 unless torch.distributed has started."""
+    """Return the number of processes that train together."""
     return distributed.get_world_size() if distributed.is_initialized() else 1
 
 
 def rank() -> int:
-    """Return the rank of this process, from 0. Before torch.distributed starts it comes from the launcher."""
+    """Return the rank of this process, from 0, at first as given by the launcher."""
     return distributed.get_rank() if distributed.is_initialized() else launched_rank()
 
 
@@ -77,7 +77,7 @@ class OutOfMemory(Exception):
 
 
 def in_memory(work: Callable[[], T], device: torch.device) -> T:
-    """Return ``work()``, called by every process. Raises OutOfMemory in all if memory runs out in one."""
+    """Return ``work()`` in every process. Raises OutOfMemory in all if memory runs out in one."""
     value, words = attempted(work)
     failures = int(bool(words))
     if processes() > 1:
@@ -91,7 +91,7 @@ def gather_rows(vectors: torch.Tensor) -> torch.Tensor:
     """Concatenate the rows of all processes by rank: (N_r, ...) to (sum of N_r, ...)."""
     if processes() == 1:
         return vectors
-    if vectors.dtype == torch.bool:  # which not every backend sends
+    if vectors.dtype == torch.bool:  # not every backend sends it
         return gather_rows(vectors.byte()).bool()
     counts = torch.zeros(processes(), dtype=torch.int64, device=vectors.device)
     counts[distributed.get_rank()] = len(vectors)
@@ -115,10 +115,9 @@ def sum_values(values: torch.Tensor) -> torch.Tensor:
 
 
 def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
-    """Replace the gradients in every process by their sum over all processes, in one message.
+    """Replace the gradients in every process by their sum over all processes.
 
-    A parameter that no process used keeps no gradient. Raises OutOfMemory if the message does not fit into
-    memory.
+    A parameter that no process used keeps no gradient. Raises OutOfMemory.
     """
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     if processes() == 1 or not trained:
