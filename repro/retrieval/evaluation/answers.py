@@ -1,8 +1,7 @@
-"""Scores success by answer strings: a passage is relevant if its text contains an answer to the question.
+"""Scores success by answer strings: a passage is relevant if its text contains an answer.
 
-The rule is that of DPR's released evaluation. Both sides are decomposed (NFD), cut into tokens (runs of
-letters, digits and marks, and other visible characters) and lower-cased. The answer's tokens must be
-consecutive in the text, e.g. "new york" in "in New York,". Titles are not searched.
+The rule is that of DPR's released evaluation. Texts are decomposed (NFD), cut into tokens and lower-cased.
+The answer's tokens must be consecutive, e.g. "new york" in "in New York,". Titles are not searched.
 """
 
 import json
@@ -24,22 +23,20 @@ def _token():
 
 
 def tokens(text: str) -> list[str]:
-    """Return the tokens of a text, each lower-cased alone, as a final sigma would depend on its
-    neighbours."""
+    """Return the tokens of a text, each lower-cased alone, as a final sigma depends on its neighbours."""
     return [match.group().lower() for match in _token().finditer(unicodedata.normalize("NFD", text))]
 
 
 def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = False) -> bool:
-    """Return whether the text contains an answer. With ``tokenless``, an answer without tokens counts as
-    contained."""
-    # tokens have no spaces, so the joined tokens contain the answer's exactly if the text does
+    """Return whether the text contains an answer. ``tokenless`` answers without tokens count too."""
+    # tokens have no spaces
     passage = f" {' '.join(tokens(text))} "
     answer_tokens = (tokens(answer) for answer in answers)
     return any(f" {' '.join(answer)} " in passage if answer else tokenless for answer in answer_tokens)
 
 
 def answer_measures(measures: Sequence[str]) -> dict[str, Measure]:
-    """Return text -> measure for measures of answers, e.g. ``Success@20``. Raises UsageError for others."""
+    """Return text -> measure for measures of answers, e.g. ``Success@20``. Raises UsageError."""
     by_name = {text: parse_measure(text) for text in measures}
     for text, measure in by_name.items():
         if measure.name != "Success" or measure.rel != 1:

@@ -14,7 +14,7 @@ from repro.retrieval.evaluation.runs import MS_MARCO, Run, RunFile, document_ids
 from repro.retrieval.evaluation.text_lines import many_objects
 
 _PADDING = -np.finfo(np.float32).max
-_SHORT = 10  # a short ranking has fewer than a tenth of the median number of documents
+_SHORT = 10  # short: under a tenth of the median
 
 
 class OtherQueriesError(DataError):
@@ -26,12 +26,12 @@ class GivenRun:
     """A run as it is scored.
 
     Attributes:
-        rankings: judged query -> (document, score), best document first, perhaps without the query's own id.
+        rankings: judged query -> (document, score), best document first.
         tag: the tag of the first line, or None in a format without tags.
         lines: the number of documents in the file.
         depth: the largest number of documents for a judged query.
         missing: judged queries that are not in the file. They score 0.
-        foreign: the number of queries that are not judged and left out.
+        foreign: the number of queries that are not judged.
     """
 
     rankings: Run
@@ -47,7 +47,7 @@ class GivenRun:
 def read_given(
     path: Path, judged: Mapping[str, Mapping[str, int]], *, ignore_identical_ids: bool
 ) -> GivenRun:
-    """Read a run for judgements ``{qid: {docid: grade}}``. Without judged documents only queries are checked.
+    """Read a run for judgements ``{qid: {docid: grade}}``.
 
     ``ignore_identical_ids`` first drops documents with the id of the query, as BEIR does. Raises DataError
     for a malformed run or if no document is judged for its query, OtherQueriesError if no query is judged.
@@ -59,7 +59,7 @@ def read_given(
 def given_run(
     path: Path, run: RunFile, judged: Mapping[str, Mapping[str, int]], *, ignore_identical_ids: bool
 ) -> GivenRun:
-    """Match a run with judgements after reading it, as ``read_given`` does."""
+    """Match a read run with judgements, as ``read_given`` does."""
     with many_objects():
         _check_queries(path, run.rankings, judged)
         rankings = {query: ranking for query, ranking in run.rankings.items() if query in judged}
@@ -133,7 +133,7 @@ def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int
 
 def _note_on_own_ids(count: int, judged: int, *, ignored: bool) -> dict[str, int]:
     treatment = "is left out as BEIR does" if ignored else "counts as any other document"
-    is_chance = not ignored and count <= judged / 10  # numbers may be ids of queries and of documents
+    is_chance = not ignored and count <= judged / 10  # ids may be equal by chance
     return {f"{count} of {judged} queries list their own id, which {treatment}": 0 if is_chance else count}
 
 

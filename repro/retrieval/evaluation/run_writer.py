@@ -1,9 +1,8 @@
-"""Writes TREC run files without ties, and reads them back query by query.
+"""Writes TREC run files without ties, and reads them back query by query, as a run may exceed the memory.
 
-Written scores are float32 numbers printed in full, so that they are the same as double (Python, ranx) and as
-float32 (trec_eval). They decrease within a query. Ties are broken as by trec_eval, by document id descending:
-a score that is not below its predecessor becomes the next float32 below it. E.g. a run with a hundred million
-lines exceeds the memory.
+Written scores are float32 numbers printed in full. They decrease within a query. Ties are broken as by
+trec_eval, by document id descending: a score that is not below its predecessor becomes the next float32 below
+it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,13 +17,13 @@ from repro.errors import DataError, StoreError
 from repro.retrieval.evaluation.text_lines import read_score
 
 START, END = "# ir_metadata.start", "# ir_metadata.end"
-VERSIONS = {"0.1": "schema-version", "0.2": "schema version"}  # version -> the key that states it
-LINE = 1 << 16  # bytes within which a line is expected to end
-Line = tuple[int, list[str]]  # its number, and its columns
+VERSIONS = {"0.1": "schema-version", "0.2": "schema version"}  # version -> its key
+LINE = 1 << 16  # bytes
+Line = tuple[int, list[str]]  # number, columns
 
 
 def header(metadata: Mapping[str, Any], *, version: str = "0.1") -> str:
-    """Return the metadata as comment lines between START and END, each with a newline."""
+    """Return the metadata as comment lines between START and END."""
     body = "".join(f"# {line}\n" for line in _yaml(metadata, version).splitlines())
     return f"{START}\n{body}{END}\n"
 
@@ -35,7 +34,7 @@ def write_metadata(path: Path, metadata: Mapping[str, Any]) -> None:
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """Read a run's metadata of either version from YAML, with or without START. Raises StoreError."""
+    """Read a run's metadata of either version from YAML. Raises StoreError."""
     import yaml
 
     marks = {mark.removeprefix(comment) for mark in (START, END) for comment in ("", "# ")}
@@ -55,8 +54,7 @@ def read_metadata(path: Path) -> dict[str, Any]:
 
 
 def resources(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the "resources" of a run (ir_metadata 0.2) from its artefact's facts, e.g. peak memory in
-    KiB."""
+    """Return a run's "resources" (ir_metadata 0.2) from its artefact's facts, e.g. peak memory in KiB."""
     entries: dict[str, Any] = {}
     if "finished" in facts and "seconds" in facts:
         stop = datetime.fromisoformat(facts["finished"])
@@ -113,7 +111,7 @@ def _yaml(metadata: Mapping[str, Any], version: str) -> str:
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10_000)
 
 
-_SMALLEST = np.finfo(np.float32).tiny  # the smallest normal number
+_SMALLEST = np.finfo(np.float32).tiny
 
 
 Ranking = tuple[str, Sequence[str], Sequence[float] | np.ndarray]  # query, documents, scores
@@ -128,12 +126,12 @@ def write_run(
 ) -> dict[str, int]:
     """Write ``run.trec``, ``raw.npy`` and ``run.ir_metadata.yml`` into the directory ``out``.
 
-    ``run`` is ``{qid: [(docid, score), …]}``, or an iterable of ``(qid, docids, scores)``. Documents may be
-    in any order. Queries keep their order. ``method`` are facts for the key "method" of ir_metadata 0.1.
+    ``run`` is ``{qid: [(docid, score), …]}``, or an iterable of ``(qid, docids, scores)``, with documents in
+    any order. ``method`` is added to "method" of ir_metadata 0.1.
 
     Returns counts: ``queries`` with documents, ``lines``, and ``nudged``, the scores that differ from the raw
-    ones. ``raw.npy`` contains the raw scores, float32, in the order of the lines. Raises DataError for ids
-    with white space, duplicates, and scores that are not finite in float32.
+    ones in ``raw.npy``, float32. Raises DataError for ids with white space, duplicates, and scores that are
+    not finite in float32.
     """
     _check_one_word("tag", tag)
     counts, seen = {"queries": 0, "lines": 0, "nudged": 0}, set()
@@ -158,14 +156,14 @@ def write_run(
             counts["lines"] += len(raw_scores)
             counts["nudged"] += int((raw_scores != untied_scores).sum())
         _start_raw(raw_file, counts["lines"])
-    # a separate file, since pytrec_eval, ir_measures and ranx read no header
+    # apart, as scorers read no header
     method = {"automatic": True, "score ties": "reverse alphabetical order", **(method or {})}
     write_metadata(out / "run.ir_metadata.yml", {"tag": tag, "method": method})
     return counts
 
 
 def _start_raw(file: BinaryIO, scores: int) -> None:
-    """Write numpy's header for this number of float32 scores. Its size does not depend on the number."""
+    """Write numpy's header of float32 scores. Its size does not depend on their number."""
     header = {"descr": "<f4", "fortran_order": False, "shape": (scores,)}
     file.seek(0)
     np.lib.format.write_array_header_1_0(file, header)
@@ -218,7 +216,7 @@ def _lower_ties(scores: np.ndarray) -> np.ndarray:
 
 
 def _next_below(score: np.float32) -> np.float32:
-    """Return the next smaller float32. Skips subnormal numbers, which some processors flush to zero."""
+    """Return the next smaller float32, but no subnormal one, which some processors flush to zero."""
     next_score = np.nextafter(score, np.float32(-np.inf))
     if abs(next_score) < _SMALLEST and next_score != 0:
         return np.float32(0) if score > 0 else -_SMALLEST

@@ -1,7 +1,7 @@
 """Reads run files. Errors name the line, e.g. ``my.run:7: 5 columns``.
 
 A TREC run (``qid Q0 docid rank score tag``) is ranked by its scores, an MS MARCO run (``qid TAB pid TAB
-rank``) by its ranks. Given runs may also be JSON or Parquet.
+rank``) by its ranks.
 """
 
 import zlib
@@ -21,8 +21,8 @@ from repro.retrieval.evaluation import text_lines
 
 TREC, MS_MARCO = "TREC", "MS MARCO"
 COLUMNS = ("qid", "Q0", "docid", "rank", "score", "tag")
-BLOCK = 1 << 22  # bytes of the file that are parsed at a time
-_PLAIN = bytes([10, *range(33, 127)])  # allowed besides the separator
+BLOCK = 1 << 22  # bytes parsed at a time
+_PLAIN = bytes([10, *range(33, 127)])
 _SEPARATORS = {TREC: " ", MS_MARCO: "\t"}
 _COLUMNS = {TREC: COLUMNS, MS_MARCO: ("qid", "docid", "rank")}
 LARGEST_RANK = 2**24  # up to here a rank is exact as a float32 score
@@ -60,8 +60,7 @@ class RunFile:
 
 
 class Ranking(Sequence[tuple[str, float]]):
-    """The (document, score) pairs of one query, best first, created on access from a pyarrow array and an
-    array."""
+    """The (document, score) pairs of one query, best first, created on access to save memory."""
 
     __slots__ = ("_documents", "_scores")
 
@@ -94,7 +93,7 @@ def document_ids(ranking: Sequence[tuple[str, float]]) -> list[str]:
 
 
 def read_run(path: Path) -> Run:
-    """Read a run as ``{qid: [(docid, score), …]}``, best document first. See ``read_run_file``."""
+    """Read a run as ``{qid: [(docid, score), …]}``, best document first."""
     return read_run_file(path).rankings
 
 
@@ -102,9 +101,9 @@ def read_run_file(path: Path, *, strict: bool = True) -> RunFile:
     """Read a run in TREC or MS MARCO format, plain or gzipped. The first line decides the format.
 
     Unless ``strict``, also read ``{qid: {docid: score}}`` in JSON and ranx's Parquet, and refuse a run
-    without documents. The order is trec_eval's: score in float32 descending, then document id descending.
-    Ranks of a TREC run do not affect it. An ir_metadata header (lines that begin with ``#``) may precede the
-    first line. Raises DataError ``file:line: reason`` at the first malformed or truncated line.
+    without documents. The order is trec_eval's: score in float32 descending, then document id descending. An
+    ir_metadata header (lines that begin with ``#``) is skipped. Raises DataError ``file:line: reason`` at the
+    first malformed or truncated line.
     """
     start = b"" if strict else text_lines.first_bytes(path)
     with text_lines.many_objects():
@@ -136,14 +135,13 @@ def read_fast(path: Path) -> RunFile | None:
                 elif len(np.unique(ranks)) != len(ranks):
                     return None
                 run.rankings[query] = _ranking(documents, scores)
-    except (OSError, EOFError, zlib.error, ValueError):  # also pyarrow's, and those of an unusual file
+    except (OSError, EOFError, zlib.error, ValueError):  # also pyarrow's
         return None
     return run if run.rankings else None
 
 
 def trec_order(documents: Sequence[str], scores: np.ndarray) -> list[int]:
-    """Return the indices of documents in trec_eval's order: by score in float32, then by id, both
-    descending."""
+    """Return documents' indices in trec_eval's order: by score in float32, then by id, both descending."""
     keys = list(zip(scores.astype(np.float32).tolist(), documents, strict=True))
     return sorted(range(len(keys)), key=keys.__getitem__, reverse=True)
 
@@ -253,7 +251,7 @@ def read_lines(path: Path) -> RunFile:
 
 
 class _Lines:
-    """The content of a run file, read line by line. The first line decides the format."""
+    """The content of a run file, read line by line."""
 
     def __init__(self) -> None:
         self.form = ""
@@ -262,7 +260,7 @@ class _Lines:
         self.scores: dict[str, dict[str, float]] = {}
         self.ranks: dict[str, list[float]] = {}  # of TREC's form
         self.places: dict[str, dict[int, None]] = {}  # the ranks of MS MARCO's
-        self.documents: dict[str, str] = {}  # one string per document, not one per line
+        self.documents: dict[str, str] = {}  # one string per document
 
     def add(self, line: str, place: str) -> None:
         """Add a line. Raises DataError, beginning with the place, for a malformed line."""

@@ -1,7 +1,7 @@
 """Paired tests between systems, on scores of queries: Student's t, and ``pairwise_tests``.
 
-ranx's own ``compare`` gives equal results (a test compares both), but e.g. breaks ties in no fixed order and
-compiles for half a minute in every process.
+ranx's own ``compare`` gives equal results, but e.g. breaks ties in no fixed order and compiles for half a
+minute.
 """
 
 import hashlib
@@ -17,22 +17,21 @@ from repro.retrieval.evaluation.p_values import holm
 CONFIDENCE = 0.95
 FEW_QUERIES = 100
 RESAMPLES_OF_FEW, RESAMPLES = 100_000, 10_000
-TOO_FEW_QUERIES = 6  # below this number no permutation p is under 0.05
+TOO_FEW_QUERIES = 6  # no permutation p is under 0.05
 _BATCH = 256
-_ROUNDING = 1e-12  # of the largest possible sum, within which sums count as equal
+_ROUNDING = 1e-12  # relative to the largest possible sum
 
 
 def pairwise_tests(scores: np.ndarray, queries: Sequence[str], measure: str) -> dict:
     """Test every system against every other: permutation p, effect size, bootstrap interval, Holm.
 
-    ``scores`` are (S, Q), a row per system. The Q ids of ``queries`` and the measure seed the random draws.
+    ``scores`` are (S, Q), a row per system. ``queries`` and the measure seed the random draws.
 
     Returns matrices (S lists of S values, None on the diagonal), [i][j] being i minus j: ``difference`` of
     the means, ``effect_size``, the difference over the differences' standard deviation, ``interval``, the 95
     % percentile bootstrap of the difference, ``permutation_p``, two-sided, from ``resamples`` draws as (b +
-    1) / (B + 1), or ``exact`` from all sign flips if there are no more than that, and ``holm_p``, corrected
-    among all systems compared with i. Undefined values are None. Raises DataError for a score that is not
-    finite.
+    1) / (B + 1), or ``exact`` from all sign flips if there are no more, and ``holm_p``, corrected among all
+    systems compared with i. Undefined values are None. Raises DataError for a score that is not finite.
     """
     scores = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(scores).all():
@@ -131,7 +130,7 @@ def _differences(values: np.ndarray) -> np.ndarray:
 
 
 def _spread(scores: np.ndarray) -> np.ndarray:
-    """Return the standard deviations, (S, S), of the differences between rows of scores, (S, Q), or 0."""
+    """Return the standard deviations, (S, S), of the differences between rows of scores, (S, Q)."""
     count, size = scores.shape
     spread = np.zeros((count, count))
     for i in range(count if size > 1 else 0):
@@ -160,9 +159,9 @@ def compare(
 
     Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", …}}}``, with the
     values of ``pairwise_tests``. ``p[i][j]``, ``holm_student_p`` (corrected among all systems compared with
-    i) and the numbers of queries that i ``wins``, ``ties`` or ``losses`` are None on the diagonal. Two
-    runs with equal scores have p 1.0 and are listed under ``identical``. Any other undefined p is None.
-    Raises UsageError for an unknown measure or another number of names.
+    i) and the numbers of queries that i ``wins``, ``ties`` or ``losses`` are None on the diagonal. Two runs
+    with equal scores have p 1.0 and are listed under ``identical``. Any other undefined p is None. Raises
+    UsageError for an unknown measure or another number of names.
     """
     if len(runs) != len(names):
         raise UsageError(f"{len(runs)} runs were given {len(names)} names")
@@ -188,7 +187,7 @@ def compare_scores(
     tables_by_measure = {}
     for text in measures:
         values = np.array([system[text] for system in scores], dtype=np.float64)
-        tests = pairwise_tests(values, queries, text)  # refuses what is not finite
+        tests = pairwise_tests(values, queries, text)
         tables = _means_and_t_tests(values, names)
         tables_by_measure[text] = {**tables, **tests, "holm_student_p": [holm(row) for row in tables["p"]]}
     return {"test": "student", "max_p": max_p, "measures": tables_by_measure}
