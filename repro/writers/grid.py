@@ -33,10 +33,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Grid(Generic[T]):
-    """The rows and columns of a table that have a cell.
-
-    ``cells`` maps (row, column) to a content, e.g. a ``ComparedCell``.
-    """
+    """The rows and columns of a table that have a cell, e.g. a ``ComparedCell``, in ``cells``."""
 
     table: Table
     rows: Sequence[Row]
@@ -60,7 +57,6 @@ class Grid(Generic[T]):
 
     @property
     def across(self) -> list[Head]:
-        """The column heads."""
         if self.table.transposed:
             return [Head(r.id, r.label, r.label, "", r) for r in self.rows]
         return column_heads(self.columns)
@@ -85,10 +81,7 @@ class Grid(Generic[T]):
 
 
 def beaten(c: ComparedCell, comparison: Comparison, grid: Grid[ComparedCell], *, between: str) -> str:
-    """Return a cell's superscript: the shown rows that its row significantly outperforms.
-
-    ``between`` separates ranges or numbers.
-    """
+    """Return a cell's superscript: the shown rows that its row significantly outperforms."""
     shown_rows = {row.id for row in grid.rows}
     rows = [] if c.outdated else [row for row in comparison.betters(c) if row in shown_rows]
     letters = grid.letters
@@ -97,17 +90,16 @@ def beaten(c: ComparedCell, comparison: Comparison, grid: Grid[ComparedCell], *,
 
 
 def compared_grid(cells: Sequence[ComparedCell]) -> Grid[ComparedCell]:
-    """Return the grid of the compared cells of one table."""
+    """Return the grid of one table's compared cells."""
     return Grid.of(cells[0].cell.table, {(c.cell.row.id, c.cell.column.id): c for c in cells})
 
 
 def column_heads(columns: Sequence[Column]) -> list[Head]:
-    """Return the heads of columns."""
     return [Head(c.id, c.label, c.head[-1] if c.head else c.id, " ".join(c.head[:-1])) for c in columns]
 
 
 def spans(heads: Sequence[Head]) -> list[tuple[str, int]]:
-    """Return each heading above ``heads`` with its number of columns, or [] without headings."""
+    """Return each heading with its number of columns, or [] without headings."""
     if not any(head.heading for head in heads):
         return []
     return [(heading, len(list(group))) for heading, group in groupby(heads, key=lambda head: head.heading)]
@@ -120,7 +112,7 @@ def rounded(value: float, cell: Cell) -> str:
 
 
 def rounded_measurement(c: ComparedCell) -> str | None:
-    """Return the measured value, rounded like the published one, or None."""
+    """Return the measured value, rounded like the published one."""
     return None if c.measured is None else rounded(c.measured, c.cell)
 
 
@@ -136,7 +128,7 @@ def shown_run(run: ImportedRun, cell: Cell) -> str:
     return f"({value})" if run.doubts else value
 
 
-STATED = "reported elsewhere"  # the head of notes in every table
+STATED = "reported elsewhere"
 
 
 def shown_note(note: CellNote, cell: Cell) -> str:
@@ -146,7 +138,7 @@ def shown_note(note: CellNote, cell: Cell) -> str:
 
 
 def span(notes: Sequence[CellNote], cell: Cell) -> str:
-    """Return the range of values reported elsewhere, e.g. "31.0 to 33.2", or one number."""
+    """Return the range of values reported elsewhere, e.g. "31.0 to 33.2"."""
     ends = (choose(notes, key=lambda note: note.value) for choose in (min, max))
     return " to ".join(dict.fromkeys(shown_note(note, cell) for note in ends))
 
@@ -186,14 +178,12 @@ def label_in_full(table: Table, row: Row) -> str:
 
 
 def meaning(mark: Mark) -> str:
-    """Return the manifest's explanation of a footnote mark."""
     if mark.means == "significant":
         return f"better than {', '.join(mark.over)} by the test of the caption"
     return " ".join(part for part in (mark.source or mark.property, mark.note) if part)
 
 
 def capitalised(text: str) -> str:
-    """Return the text with a capital first letter."""
     return f"{text[:1].upper()}{text[1:]}"
 
 

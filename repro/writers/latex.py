@@ -67,7 +67,7 @@ def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: S
 
 
 def unit_in_words(table: Table) -> str:
-    """Return the unit of a table as a sentence, e.g. "Measures are in percent"."""
+    """Return a table's unit as a sentence, e.g. "Measures are in percent"."""
     return UNITS.get(table.unit, f"Values are in {table.unit}")
 
 
@@ -148,7 +148,7 @@ def _meaning(mark: Mark, table: Table) -> str:
     return mark.source or mark.property or mark.note or "not explained"
 
 
-ONE_COLUMN = 58  # characters of small type in a column of a two-column paper
+ONE_COLUMN = 58  # characters in a column
 
 
 @dataclass(frozen=True)
@@ -178,10 +178,7 @@ class _Column:
 def latex(
     comparison: Comparison, cells: Sequence[ComparedCell], *, command: str, two_column: bool = False
 ) -> str:
-    """Return a ``table``, or a ``table*`` if it is too wide for a column of a two-column paper.
-
-    ``command`` is written in a comment above it.
-    """
+    """Return a ``table``, or a ``table*`` if it is too wide for a column of a two-column paper."""
     grid = compared_grid(cells)
     writer = _Writer(grid, comparison)
     table, paper = grid.table, cells[0].cell.paper
@@ -214,7 +211,7 @@ class _Writer:
 
     @property
     def length(self) -> int:
-        """The approximate width in characters, with two between columns."""
+        """The approximate width in characters."""
         left = max(latex_text.visible_length(self._label(head, head.label)) for head in self.grid.down)
         widths = [
             max(sum(column.length + 2 for column in columns), len(head.last) + 2)
@@ -224,7 +221,6 @@ class _Writer:
         return left + sum(max(width, len(heading) + 2) for heading, width in headings)
 
     def tabular(self) -> list[str]:
-        r"""Return the lines from ``\begin{tabular}`` to its end."""
         types = "".join(column.type for _, columns in self.heads for column in columns)
         return [
             rf"\begin{{tabular}}{{l{types}}}",

@@ -50,7 +50,7 @@ _ACCENTS = dict(
     )
 )
 _TAGS = {"<super>": r"\textsuperscript{%s}", "<sub>": r"\textsubscript{%s}", "<circle>": r"\textcircled{%s}"}
-LINE, LINES = 80, 2500  # characters of a label and of a caption (TeX measures at most 5 m)
+LINE, LINES = 80, 2500  # characters of a label and of a caption
 LIGATURES = ("--", "``", "''", "?`", "!`")  # LaTeX would merge them
 SYMBOLS = {
     "exact": r"$=$",
@@ -79,7 +79,7 @@ def escape(text: str) -> str:
 
 
 def label(text: str) -> str:
-    """Return text as LaTeX for a table cell, wrapped if it is longer than a line."""
+    """Return text as LaTeX for a table cell, wrapped if it is long."""
     code = escape(text)
     return code if visible_length(code) <= LINE else rf"\parbox[t]{{20em}}{{\raggedright {code}}}"
 
@@ -90,7 +90,7 @@ def visible_length(code: str) -> int:
 
 
 def unsettable(code: str) -> str:
-    """Return the distinct characters in output of ``escape`` that pdfLaTeX cannot set."""
+    """Return the characters in output of ``escape`` that pdfLaTeX cannot set."""
     return "".join(dict.fromkeys("".join(re.findall(r"\\ifdefined\\Umathchar (.+?)\\else", code))))
 
 
@@ -139,7 +139,7 @@ def raised(text: str) -> str:
 
 
 def table_row(*entries: str) -> str:
-    r"""Return a line of a ``tabular``. The ``\\`` before it must not take e.g. "[1]" as its argument."""
+    r"""Return a line of a ``tabular``, in which a leading "[1]" is no argument of the ``\\`` before it."""
     guard = "{}" if entries[0].lstrip().startswith(("[", "*")) else ""
     return guard + " & ".join(entries) + r" \\"
 
@@ -241,15 +241,12 @@ def environment(
     wide: bool,
     source: str = "",
 ) -> str:
-    r"""Return a table environment. A tabular wider than the text is shrunk to its width.
+    """Return a table environment. A tabular wider than the text is shrunk to its width.
 
-    Args:
-        short: the caption in the list of tables.
-        label: for ``\ref``.
-        wide: whether the table spans both columns of a paper.
+    ``short`` is the caption in the list of tables. ``wide`` tables span both columns of a paper.
     """
     name, key = "table*" if wide else "table", re.sub("[^A-Za-z0-9:._+-]", lambda c: f"{ord(c[0]):X}", label)
-    if visible_length(caption) > LINES:  # LaTeX would measure it as a single line first
+    if visible_length(caption) > LINES:  # LaTeX measures it as a single line
         caption = rf"\parbox[t]{{.85\linewidth}}{{{caption}}}"
     lines = [
         rf"\begin{{{name}}}",

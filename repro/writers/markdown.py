@@ -70,10 +70,7 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem
 
 
 def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
-    """Rewrite the verdicts between a file's markers. Returns whether the file changed.
-
-    ``planned`` contains whole papers at full scale.
-    """
+    """Rewrite the verdicts between a file's markers. Returns whether the file changed."""
     old = path.read_text(encoding="utf-8")
     between(path, old, "")  # fails early without markers
     sources = dict.fromkeys(cell.paper for cell in planned.cells)

@@ -15,9 +15,9 @@ from rich.text import Text
 from repro.errors import visible
 
 GAP = 2
-LABEL = 20  # the width up to which a column of text is not wrapped
+LABEL = 20  # narrower texts are not wrapped
 UNLIMITED = 10_000  # the width of other outputs
-LINE = 120  # at which their texts are wrapped
+LINE = 120  # where they wrap texts
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,7 @@ _Columns = Sequence["_MeasuredColumn"]
 
 @dataclass
 class Sheet:
-    """Columns and rows. A row that is one ``Text`` is a heading over the full width.
-
-    Line breaks in cells are escaped unless ``multiline``.
-    """
+    """Columns and rows. A row that is one ``Text`` is a heading over the full width."""
 
     columns: list[Column]
     rows: list[Sequence[Cell] | Text] = field(default_factory=list)
@@ -98,7 +95,7 @@ def _parts(columns: _Columns, width: int) -> list[list["_MeasuredColumn"]]:
 
 
 def _stacked(console: Console, columns: _Columns, row: Sequence[Cell], width: int) -> Iterator[Text]:
-    """Yield a row as "name: text" lines. Neighbouring short ones share a line, e.g. "d_z: 0.2  p: 0.01"."""
+    """Yield a row as "name: text" lines. Short ones share a line, e.g. "d_z: 0.2  p: 0.01"."""
     lines: list[Text] = []
     before: _MeasuredColumn | None = None
     for c in (column for column in columns if not _is_blank([row[column.place]])):

@@ -1,4 +1,4 @@
-"""Tables for a terminal, e.g. with measured numbers below the published ones."""
+"""Tables for a terminal, with measured numbers below the published ones."""
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -66,7 +66,7 @@ def _format_printed(cell: Cell) -> Shown:
 
 
 def compared_table(comparison: Comparison, cells: Sequence[ComparedCell]) -> Group:
-    """Return rows of one table with published and measured numbers, verdicts and superscripts."""
+    """Return one table with published and measured numbers, verdicts and superscripts."""
     grid, first = compared_grid(cells), cells[0].cell
     writer = _Writer(grid, comparison)
     sheet = writer.across() if grid.table.transposed else writer.down()
@@ -87,7 +87,6 @@ class _Writer:
         self.published = any(not c.cell.printed.is_dash for c in grid.cells.values())
 
     def down(self) -> Sheet:
-        """Return one system per row."""
         sheet = Sheet([Column("", right=False), *_columns(self.grid.across)])
         for heading, heads in self.grid.blocks:
             if heading or sheet.rows:
@@ -97,7 +96,6 @@ class _Writer:
         return sheet
 
     def _lines(self, label: Text, cells: Cells) -> Lines:
-        """Return a system's lines, or one line if nothing is published."""
         fields = [self._measured(c) for c in cells]
         if not self.published or self._are_own(cells):
             return [[label, *fields]]
@@ -212,7 +210,7 @@ def _range_of_notes(c: ComparedCell) -> Text:
 
 
 def against_paper(cells: Sequence[ComparedCell], grid: Grid) -> Group | None:
-    """Return the agreement with the paper on the order of rows and on gains over its own baselines."""
+    """Return the agreement with the paper on the order of rows and on gains over its baselines."""
     taus, gains = orders(cells), effects(cells)
     if not (taus or gains):
         return None

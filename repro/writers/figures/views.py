@@ -1,4 +1,4 @@
-"""Views of texts, e.g. words shaded by probability or retrieved passages."""
+"""Views of texts, e.g. words shaded by probability."""
 
 import html
 from collections.abc import Iterable, Sequence
@@ -31,7 +31,7 @@ def shaded_text(words: Iterable[tuple[str, float]]):
 
 
 def shaded_words(exhibit: dict, path: Path, *, note: str) -> None:
-    """Write shaded words of an exhibit of ``inspect_text`` as an HTML page and a .csv."""
+    """Write an exhibit of ``inspect_text`` as an HTML page and a .csv."""
     title = html.escape(exhibit["title"] or "Untitled")
     legend = "".join(_span(_format_step(step), step) for step in STEPS)
     body = " ".join(_span(word, value) for word, value in exhibit["words"])

@@ -41,7 +41,7 @@ def card(c: ComparedCell, part: Part) -> list[Markup]:
     facts += [*_definition(c), *_readings(c.cell, part)]
     facts += [_fact(name, content) for more in part.of_plugins for name, content in more.card(c, part)]
     facts += _origins(c)
-    why = "" if c.obstacles else c.verdict.why  # the obstacles are listed below
+    why = "" if c.obstacles else c.verdict.why  # listed below
     return [el("p", badge(c.verdict.name), " ", why), *facts]
 
 
@@ -54,7 +54,7 @@ def _command(c: ComparedCell) -> str:
 
 
 def interval(printed: PublishedCell) -> str | None:
-    """Return the range that rounds to the published number, e.g. "33.05 to 33.15", if any."""
+    """Return the range that rounds to the published number, e.g. "33.05 to 33.15"."""
     if printed.value is None or printed.bound:
         return None
     half = half_unit(printed.decimals)
@@ -184,7 +184,6 @@ def _paired_tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
 
 
 def _origins(c: ComparedCell) -> Iterator[Markup]:
-    """Yield the origins of our records and of runs by others."""
     records = [*c.records, *(run.record for run in c.imported)]
     if records:
         facts = [fact for record in records for fact in _provenance(record)]
@@ -236,8 +235,8 @@ def cells(report: Report) -> Markup:
 def data(report: Report) -> Markup:
     """Return the list and all cards as JSON, with shared texts stored once.
 
-    ``texts`` are HTML, as indices into ``pieces`` (tags, or text between tags). A cell is a list: id, fields
-    of its line and parts of its card (indices into ``texts``), and 1 if it is published.
+    ``texts`` are HTML, as indices into ``pieces``. A cell is a list: id, fields of its line and parts of its
+    card (indices into ``texts``), and 1 if it is published.
     """
     texts: dict[str, int] = {}
 
@@ -258,7 +257,7 @@ def data(report: Report) -> Markup:
     numbers = [[pieces.setdefault(p, len(pieces)) for p in PIECES.findall(text)] for text in texts]
     content = {"scale": report.scale, "pieces": list(pieces), "texts": numbers, "cells": lines}
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    # nothing in it ends the script, or begins a comment
+    # must not end the script or begin a comment
     safe = text.replace("</", "<\\/").replace("<!--", "<\\u0021--")
     return el("script", Markup(safe), type="application/json", id="data")
 

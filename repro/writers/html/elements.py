@@ -13,7 +13,7 @@ from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import summarise
 from repro.writers.grid import STATED
 
-_cached_escape = functools.lru_cache(maxsize=10_000)(escape)  # words recur all over a page
+_cached_escape = functools.lru_cache(maxsize=10_000)(escape)
 VOID = frozenset({"meta", "link", "br", "hr", "img", "col", "input", "source"})
 
 
@@ -29,7 +29,7 @@ Content = str | Iterable["Content"] | None
 def el(name: str, /, *content: Content, **attributes: str | float | bool | None) -> Markup:
     """Return an element, e.g. ``el("th", "RR@10", scope="col")``.
 
-    ``class_`` becomes the attribute class, ``aria_label`` aria-label. None and False omit an attribute.
+    ``class_`` becomes class, ``aria_label`` aria-label. None and False omit an attribute.
     """
     words = [
         _attribute(key, value)
@@ -46,7 +46,6 @@ def section(title: str, *content: Content, place: str) -> Markup:
 
 
 def join(*content: Content) -> Markup:
-    """Concatenate pieces."""
     return Markup("".join(map(_html, content)))
 
 
@@ -76,7 +75,7 @@ def _identifier_part(part: str) -> str:
 
 
 def rendered(markdown: str, *, tags: bool = False) -> Markup:
-    """Convert Markdown to HTML for a section. ``tags`` keeps HTML tags."""
+    """Convert Markdown to HTML. ``tags`` keeps HTML tags."""
     from markdown_it import MarkdownIt
 
     text = MarkdownIt("commonmark", {"html": tags}).enable("table").render(markdown)
@@ -120,7 +119,7 @@ VERDICTS = {
 }
 
 
-# verdict or knowledge of a number -> class of colours, and the sign for it in cells
+# name -> class of colours, sign in cells
 SIGNS = {
     **{name: (kind, mark) for name, (kind, mark, _) in VERDICTS.items()},
     "measured": ("pass", "✓"),
@@ -251,10 +250,7 @@ def standalone(
 ) -> str:
     """Return a page with one article in the report's style, without scripts.
 
-    Args:
-        above: a line above the title.
-        links: id of a section -> text of the link to it.
-        sheet: package and name of an additional style sheet.
+    ``links`` map section ids to texts. ``sheet`` is package and name of another style sheet.
     """
     package, name = sheet
     header = el("header", el("p", above, class_="eyebrow"), el("h2", title), lead)

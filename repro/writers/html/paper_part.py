@@ -76,7 +76,6 @@ def _table(part: Part, printed: Table) -> Markup:
 
 
 def _copies(part: Part, owner: str) -> Markup | None:
-    """Return links to the list of cells, CSV and LaTeX."""
     if not part.cells(owner):
         return None
     text = part.view.latex.get(owner)
@@ -149,7 +148,7 @@ def citation(source: Paper) -> Markup:
 
 
 SAFE = " /:;,=()@!*'$+?-._~|[]{}^`<>"  # in an attribute and an address
-LARGEST = 1_000_000  # bytes of a drawing that is shown
+LARGEST = 1_000_000  # bytes
 
 
 def drawing_view(path: Path, about: str) -> Markup:

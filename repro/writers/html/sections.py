@@ -33,8 +33,6 @@ FEW = 4
 
 @dataclass(frozen=True)
 class Sources:
-    """The sources of a report."""
-
     papers: Mapping[str, Paper]
     cells: Sequence[Cell]
     known: CellReadings
@@ -49,10 +47,7 @@ class Sources:
 
 @dataclass(frozen=True)
 class View:
-    """The comparison of all papers, and one paper's cells and drawings at one scale.
-
-    Mappings have the ids of tables and figures as keys, e.g. ``figure-2``.
-    """
+    """The comparison of all papers, and one paper's cells and drawings by table or figure."""
 
     comparison: Comparison
     compared: Sequence[ComparedCell] = ()
@@ -88,7 +83,6 @@ class Part:
 
     @cached_property
     def more_sections(self) -> list[Section]:
-        """The sections of plugins by rank."""
         return sorted((s for part in self.of_plugins for s in part.sections(self)), key=lambda s: s.rank)
 
     def cells(self, owner: str | None = None) -> Sequence[ComparedCell]:
@@ -115,7 +109,6 @@ class Report:
 
     @property
     def compared(self) -> list[ComparedCell]:
-        """The compared cells of all papers."""
         return [c for part in self.parts for c in part.cells()]
 
     @property
@@ -152,7 +145,7 @@ def gather(
     machine = plans[0].machine
     facts = _facts(Sources(sources, cells, CellReadings(machine), results, store, machine))
     to_do, reports = _to_do(plans), []
-    earlier: set[str] = set()  # papers with a part on a page, to which their later parts link
+    earlier: set[str] = set()  # papers with a part on a page
     for plan in plans:
         views = dict(_views(plan, results, store))
         parts = [
@@ -180,7 +173,7 @@ def _facts(made_from: Sources) -> dict[str, dict]:
 
 
 def _to_do(plans: Sequence[Plan]) -> dict[str, str]:
-    """Return paper, or "" for all -> estimated GPU hours and this machine's missing requirements."""
+    """Return paper, or "" for all -> estimated GPU hours and missing requirements."""
     if (plan := next((plan for plan in plans if plan.scale.name == "full"), None)) is None:
         return {}
     cost, to_do = estimate(plan, assumed_throughput(DEVICE), None), {}

@@ -180,7 +180,7 @@ def _gain(effect: Effect) -> str:
 
 @dataclass(frozen=True)
 class Scatter:
-    """The scores of a row against those of the reference row, one point (reference, row) per query."""
+    """The scores of a row against the reference row's, one point (reference, row) per query."""
 
     row: str
     reference: str
@@ -190,7 +190,7 @@ class Scatter:
 
     @property
     def outcomes(self) -> str:
-        """The numbers of queries with the row above, equal to and below the reference."""
+        """The numbers of queries above, equal to and below the reference."""
         signs = Counter((y > x) - (y < x) for x, y in self.points)
         return f"{signs[1]} above, {signs[0]} equal, {signs[-1]} below"
 
