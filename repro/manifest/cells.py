@@ -15,7 +15,7 @@ from repro.manifest.papers import Paper, paper, papers
 from repro.manifest.schema import Column, Exhibit, Figure, Row, Table
 
 Part = TypeVar("Part", Table, Figure)
-# how cells are counted -> the words for one and for several
+# how cells are counted
 COUNTED = {
     "published": ("published cell", "published cells"),
     "point": ("point of figures", "points of figures"),
@@ -55,12 +55,11 @@ class Cell:
 
     @cached_property
     def printed(self) -> printed.PublishedCell:
-        """The parsed string."""
         return printed.parse(self.text)
 
     @property
     def number(self) -> Decimal:
-        """Return the published number as printed, e.g. 41.2 for a percentage."""
+        """The published number as printed, e.g. 41.2 for a percentage."""
         return self.printed.number
 
     def equals(self, value: Decimal) -> bool:
@@ -70,7 +69,6 @@ class Cell:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether the paper has a number here."""
         return self.printed.value is not None
 
     @property
@@ -102,7 +100,7 @@ class Cell:
 
     @property
     def role(self) -> str:
-        """The origin of the number, e.g. "cited", from the row's ``roles``, the cell's marks or the row."""
+        """The origin of the number, e.g. "cited"."""
         marks = self.table.marks
         mark_roles = [marks[mark].role for mark in self.printed.marks if mark in marks]
         return next(filter(None, [self.row.roles.get(self.column.id), *mark_roles]), self.row.role)
@@ -124,12 +122,10 @@ class Cell:
 
     @property
     def recipe(self) -> str | None:
-        """The recipe of this cell, or None."""
         return self.column.recipe or self.row.recipe
 
     @property
     def options(self) -> dict:
-        """The options of the recipe."""
         return {**self.row.with_, **self.column.with_}
 
     def _repr_html_(self) -> str:
@@ -153,7 +149,7 @@ class Cell:
             "value": None if p.value is None else float(p.value),
             "decimals": None if p.value is None else p.decimals,
             "unit": self.unit,
-            "bold": None if self.table.bold == "unknown" else p.bold,  # None where the text lost its bold
+            "bold": None if self.table.bold == "unknown" else p.bold,
             "marks": p.marks,
             "delta": None if p.delta is None else float(p.delta),
             "role": self.role,
@@ -271,12 +267,10 @@ class ShownExhibit:
 
     @property
     def recipe(self) -> str:
-        """The recipe."""
         return self.exhibit.recipe
 
     @property
     def options(self) -> dict:
-        """The options of the recipe."""
         return dict(self.exhibit.with_)
 
 

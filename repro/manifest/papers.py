@@ -26,14 +26,12 @@ Pooling = Literal["cls", "mean", "sentence-transformers"]
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper under reproduction."""
-
     name: str
     folder: Path
     package: str
 
     def __hash__(self) -> int:
-        return hash(self.name)  # faster than the dataclass's own
+        return hash(self.name)  # faster
 
     @functools.cached_property
     def manifest(self) -> Manifest:
@@ -46,7 +44,7 @@ class Paper:
 
     def once(self, of: object, make: Callable[[], Made]) -> Made:
         """Return the value of ``make``, called once for each object ``of``."""
-        if id(of) not in self._values:  # keeps the object, so that its id is not reused
+        if id(of) not in self._values:  # the kept object's id is not reused
             self._values[id(of)] = of, make()
         return self._values[id(of)][1]
 
@@ -149,7 +147,6 @@ class StatedCost(StrictMapping):
 
     @property
     def gpu_hours(self) -> float | None:
-        """GPUs times hours."""
         return None if self.gpus is None or self.hours is None else self.gpus * self.hours
 
     def __str__(self) -> str:
@@ -178,7 +175,7 @@ def load(dotted: str):
     module_name, _, name = dotted.partition(":")
     if module_name.split(".")[0] == "papers":
         bind_papers_package()
-    module = sys.modules.get(module_name)  # faster than import_module, which takes locks
+    module = sys.modules.get(module_name)  # faster than import_module
     return getattr(module or importlib.import_module(module_name), name)
 
 
@@ -210,9 +207,8 @@ class Packaged(StrictMapping):
 class Checkpoint(StrictMapping):
     """A checkpoint used by recipes.
 
-    Attributes:
-        model_type: as in its config.json, e.g. ``"bert"``.
-        how: an instruction, or "" if `repro data fetch` downloads it.
+    ``model_type`` is as in its config.json, e.g. ``"bert"``. ``how`` is an instruction, or "" if `repro data
+    fetch` downloads it.
     """
 
     model_type: str

@@ -37,13 +37,11 @@ class PublishedCell:
 
     @property
     def number(self) -> Decimal:
-        """The value of a numeric cell."""
         assert self.value is not None, f"{self.text!r} states no number"
         return self.value
 
     @property
     def is_dash(self) -> bool:
-        """Whether the cell is empty or a dash."""
         return self.text.strip() in DASHES
 
     @property

@@ -71,7 +71,6 @@ class Place(StrictMapping):
 
     @property
     def address(self) -> str:
-        """The URL of the place."""
         if self.repository:
             thread = f"issues/{self.issue}" if self.issue else f"pull/{self.pull}"
             file = f"blob/{self.commit}/{quote(self.path)}"
@@ -95,12 +94,7 @@ class Place(StrictMapping):
 
 
 class Citation(Place):
-    """A public statement about a reading outside of the paper.
-
-    Attributes:
-        says: the statement in few words.
-        choices: the choices that it supports.
-    """
+    """A public statement about a reading outside of the paper, and the choices that it supports."""
 
     who: Who
     says: str
@@ -184,5 +178,4 @@ class Reading(Identified):
 
 
 def reading_faults(content: tuple[Reading, ...]) -> Iterator[Fault]:
-    """Yield the repeated ids."""
     yield from repetitions("unspecified choice", content, ())

@@ -1,4 +1,4 @@
-"""The schema of cells.yaml and its checks across fields. A misspelt key is an error."""
+"""The schema of cells.yaml and its checks across fields."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ class Row(Identified):
     attributes: dict[str, Any] = Field(default_factory=dict)
     measures: dict[str, str] = Field(default_factory=dict)  # column -> the row's own measure
     tolerance: ToleranceClass | None = None
-    delta_from: str | None = None  # the row it is compared with instead of the table's
+    delta_from: str | None = None  # the compared row
     not_measurable: str = ""  # the reason
     note: str = ""
-    scale_notes: dict[str, str] = Field(default_factory=dict)  # scale -> a note on its numbers there
+    scale_notes: dict[str, str] = Field(default_factory=dict)  # scale -> a note
 
     def printed(self, table: Table) -> tuple[str, ...]:
         """Return one string per column, which is a dash in unpublished rows."""

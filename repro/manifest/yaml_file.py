@@ -35,7 +35,7 @@ class _SafeLoader(Composer, yaml.CSafeLoader):
         return super().compose_node(parent, index)
 
     def construct_document(self, node):
-        return self.construct_object(node, deep=True)  # in order: << below adds keys to what it takes over
+        return self.construct_object(node, deep=True)  # in order, for <<
 
     def construct_object(self, node, deep=False):
         try:
@@ -68,7 +68,7 @@ class _TextLoader(_SafeLoader):
     }
 
 
-Fault = tuple[tuple, str]  # the location in a document, and what is wrong there
+Fault = tuple[tuple, str]  # location, reason
 
 
 class StrictMapping(BaseModel):
@@ -78,7 +78,7 @@ class StrictMapping(BaseModel):
 
 
 class Identified(StrictMapping):
-    """An object with an id of letters, digits and ``. _ -``, without the slash of paths."""
+    """An object with an id of letters, digits and ``. _ -``."""
 
     id: str
 
@@ -107,12 +107,8 @@ def read(
 ) -> Any:
     """Read a YAML file as ``shape``, a pydantic model or a type such as ``tuple[Reading, ...]``.
 
-    Args:
-        faults: further checks of the content.
-        as_text: keep numbers and dates as written. YAML reads 24:00:00 as 86400.
-
-    Raises:
-        ManifestError: the file is missing, is not YAML, or does not fit.
+    ``faults`` checks the content further. ``as_text`` keeps numbers and dates as written, as YAML reads
+    24:00:00 as 86400. Raises ManifestError for a file that is missing, not YAML, or of another shape.
     """
     text = _text(path)
     try:
@@ -128,7 +124,7 @@ def read(
     try:
         content = TypeAdapter(shape).validate_python(data)
     except ValidationError as error:
-        # an unknown key is usually the misspelling of a missing one
+        # usually misspells a missing key
         fault = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
         raise fault_at(path, fault["loc"], _reason(fault, shape)) from None
     for location, reason in faults(content):

@@ -33,7 +33,7 @@ class QueryInterval:
     """The 95 % interval of a mean over queries by Student's t, clipped to the range of the measure.
 
     It omits the variance between trainings. A published mean outside is strong evidence of another system,
-    but one inside proves no equality (43 queries give about ±.08 nDCG@10).
+    but one inside proves no equality.
     """
 
     low: float
@@ -74,12 +74,10 @@ class ImportedRun:
 
     @property
     def measured(self) -> float:
-        """The score in the unit of the published number."""
         return self.record.measured
 
     @property
     def file(self) -> str:
-        """The name of the imported file."""
         return str(self.record.origin.get("file", "without a name"))
 
     @property
@@ -89,7 +87,6 @@ class ImportedRun:
 
     @property
     def settings(self) -> str:
-        """The settings of the run in words, or ""."""
         return str(self.record.origin.get("settings") or "")
 
     def as_json(self) -> dict:
@@ -124,7 +121,7 @@ class ComparedCell:
         imported: runs by others.
         collections: ids of its data at this scale.
         cut_at: documents per query if the measure looks deeper.
-        notes: values reported elsewhere, closest match first. Verdicts ignore them.
+        notes: values reported elsewhere, closest match first.
     """
 
     cell: Cell
@@ -152,17 +149,16 @@ class ComparedCell:
 
     @property
     def current(self) -> bool:
-        """Whether there is no doubt about the number."""
         return not self.doubts
 
     @property
     def outdated(self) -> str:
-        """The reason why the records do not match the current graph or manifest, or ""."""
+        """Why the records do not match the current graph or manifest, or ""."""
         return self._why("outdated")
 
     @property
     def contradicted(self) -> str:
-        """The record that the stored scores contradict and replace, or ""."""
+        """The record that the stored scores contradict, or ""."""
         return self._why("contradicted")
 
     @property
@@ -175,7 +171,7 @@ class ComparedCell:
 
     @property
     def measured(self) -> float | None:
-        """The mean over seeds in the paper's unit, or None."""
+        """The mean over seeds in the paper's unit."""
         if not self.records:
             return None
         return sum(r.measured for r in self.records) / len(self.records)
@@ -216,7 +212,6 @@ class ComparedCell:
 
     @property
     def interval(self) -> QueryInterval | None:
-        """The 95 % interval over queries of the measured mean."""
         return query_interval(self.records)
 
     @property
@@ -319,7 +314,7 @@ class Comparison:
         return (test, tests["max_p"]) if has_part else ({}, 0.0)
 
 
-UNDEFINED = {"p", "holm_student_p", "interval"}  # for a difference that is the same on all queries
+UNDEFINED = {"p", "holm_student_p", "interval"}  # without variance over queries
 
 
 def _value(test: dict, key: str, index: int, other: int) -> Any:

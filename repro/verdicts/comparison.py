@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from repro.running.runner import Outcome
 
 T = TypeVar("T")
-FEW = 3  # damaged artefacts that are named
+FEW = 3  # named artefacts
 K = TypeVar("K")
 
 
@@ -58,7 +58,7 @@ def compare(
         stated: whether to add values reported elsewhere.
     """
     name = plan.scale.name
-    # of all papers, because cells share evaluations
+    # cells share evaluations
     all_records = _every_record(results, name)
     stored_results = stored_records(plan, store) if store else []
     measurements = _by(plan.measurements, lambda m: m.cell.id)
@@ -89,7 +89,6 @@ def compare(
 
 
 def _origins(plan: Plan, store: Store) -> Origins | None:
-    """Return the origins of the stored artefacts, if any."""
     if "stored" not in plan.states.values():
         return None
     from repro.running.provenance import origins

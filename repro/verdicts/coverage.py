@@ -16,8 +16,8 @@ from repro.verdicts.evidence import is_measurement
 
 WAYS = ("recipe", "checkpoint", "run", "computed", "not measurable", "open")
 IMPORTED = ", imported"  # after the scale of runs by others
-RELEASED = "released"  # the module of recipes with released checkpoints
-# knowledge of a cell, strongest first -> its meaning
+RELEASED = "released"  # a module of recipes
+# strongest first -> meaning
 WAYS_OF_KNOWING = {
     "measured": "measured here at full scale",
     "run by others": "a public run by others, scored here",
@@ -112,7 +112,6 @@ class Tally:
 
     @property
     def published(self) -> "Tally":
-        """The tally of the published cells."""
         return replace(self, cells=[c for c in self.cells if c.counted_as == "published"])
 
     @property
@@ -122,7 +121,6 @@ class Tally:
 
     @property
     def ways(self) -> dict[str, int]:
-        """Way -> number of cells."""
         return {way: sum(c.way == way for c in self.cells) for way in WAYS}
 
     @property
@@ -142,7 +140,6 @@ class Tally:
         return Counter(scale for c in self.cells for scale in c.measured)
 
     def as_json(self) -> dict:
-        """Return the object that ``repro show coverage --format json`` prints."""
         return {
             "paper": self.paper,
             "what": self.what,

@@ -1,7 +1,7 @@
 """The rules of verdicts, e.g. "exact".
 
-The first of ``RULES`` that holds gives the verdict. All ``DOUBTS`` that hold are listed. ``CHANGES`` define
-a number from another experiment. ``docs/explained/verdicts.md`` shows the same tables.
+The first of ``RULES`` that holds gives the verdict. All ``DOUBTS`` that hold are listed. ``CHANGES`` define a
+number from another experiment. ``docs/explained/verdicts.md`` shows these tables.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -43,7 +43,7 @@ class Rule(NamedTuple):
 
 _OBEYS = "the paper states a bound, {c.printed.bound} {c.printed.number}"
 
-# where it is shown -> the rules, of which the first that holds decides
+# shown number -> rules
 WORD, MEAN, COMPARED = "a word instead of a number", "our number", "our number and its difference"
 RULES: dict[str, tuple[Rule, ...]] = {
     WORD: (
@@ -249,7 +249,7 @@ def _artefacts(number: int) -> str:
 
 
 class DoubtRule(NamedTuple):
-    """A kind of doubt with its condition. ``said`` returns a sentence, or "" if the condition fails.
+    """A kind of doubt. ``said`` returns a sentence, or "" if the condition fails.
 
     ``meaning`` is the phrase of captions.
     """
@@ -359,8 +359,6 @@ def code_counts(evidence: Evidence, records: Sequence[Record]) -> CodeCounts:
 
 
 class Change(NamedTuple):
-    """A condition in words and as a function."""
-
     when: str
     holds: Callable[[Basis], object]
 

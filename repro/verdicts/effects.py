@@ -1,7 +1,4 @@
-"""Gains over baselines and the order of rows, compared with the paper's (Breuer et al., SIGIR 2020).
-
-Shared errors, e.g. an offset, cancel in them.
-"""
+"""Gains over baselines and the order of rows, compared with the paper's (Breuer et al., SIGIR 2020)."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +10,7 @@ from repro.manifest.cells import Cell
 from repro.verdicts.compared import ComparedCell
 
 ROWS = 3  # at least, for an order
-APART = ("scaled", "not comparable")  # verdicts of measurements that are not compared with the paper
+APART = ("scaled", "not comparable")  # verdicts that are not compared
 
 
 @dataclass(frozen=True)
@@ -32,7 +29,6 @@ class Effect:
     delta_ri: float | None
 
     def as_json(self) -> dict:
-        """Return the object that ``compare --json`` prints below the cell."""
         return {key: value for key, value in asdict(self).items() if key not in ("row", "column")}
 
 
@@ -83,7 +79,7 @@ def effects(cells: Sequence[ComparedCell]) -> list[Effect]:
 
 
 def orders(cells: Sequence[ComparedCell]) -> dict[str, tuple[float, int]]:
-    """Return column -> Kendall's tau-b between published and measured numbers, and the number of rows."""
+    """Return column -> Kendall's tau-b of published and measured numbers, and the number of rows."""
     columns: dict[str, list[_Pair]] = {}
     for pair in _comparable_pairs(cells):
         columns.setdefault(pair.cell.column.id, []).append(pair)

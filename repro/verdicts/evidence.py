@@ -57,7 +57,6 @@ class Evidence:
 
     @cached_property
     def nodes(self) -> dict[str, Node]:
-        """The cell's nodes by fingerprint."""
         return {node.fingerprint: node for m in self.measured_by for node in walk(m.parts)}
 
     @cached_property
@@ -129,7 +128,6 @@ class Evidence:
 
     @cached_property
     def collections(self) -> tuple[str, ...]:
-        """Ids of the cell's data at the plan's scale."""
         return tuple(dict.fromkeys(identifier for m in self.measured_by for identifier in m.collections))
 
     @property
@@ -147,7 +145,6 @@ class Evidence:
 
     @cached_property
     def obstacles(self) -> tuple[Obstacle, ...]:
-        """The distinct obstacles of its nodes."""
         nodes = [part for m in self.measured_by for part in m.parts]
         return tuple(dict.fromkeys(o for node in nodes for o in self.plan.obstacles(node)))
 

@@ -14,7 +14,7 @@ from repro.store import Store
 from repro.store.seal import read_json
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun, PairedTest
 
-_BySeed = dict[int | None, tuple[Node, ...]]  # seed -> the evaluations of a row, the first seed first
+_BySeed = dict[int | None, tuple[Node, ...]]  # seed -> evaluations
 
 
 def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:

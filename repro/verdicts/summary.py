@@ -40,12 +40,10 @@ class Summary:
     verdicts: dict[str, int]
 
     def as_json(self) -> dict:
-        """Return the counts as plain values."""
         return asdict(self)
 
 
 def summarise(compared: Sequence[ComparedCell]) -> Summary:
-    """Count compared cells."""
     cells = published(compared) or compared
     verdicts = Counter(c.verdict.name for c in cells)
     inside = [c.published_inside for c in cells]
@@ -101,7 +99,7 @@ def distinct(cells: Sequence[ComparedCell]) -> int:
 
 
 def conditions(cells: Sequence[ComparedCell]) -> str:
-    """Return data, depth and notes of a scale, and doubts, e.g. "substitute data: …", or ""."""
+    """Return data, depth and notes of a scale, and doubts, e.g. "substitute data: …"."""
     data = stand_ins(cells)
     where = f"substitute data: {data}" if data else ""
     return "; ".join(filter(None, (where, cut_measures(cells), scale_notes(cells), doubts_in_brief(cells))))
@@ -137,7 +135,7 @@ def why_cut(c: ComparedCell, *, run: str = "the run") -> str:
 
 
 def stand_ins(cells: Sequence[ComparedCell]) -> str:
-    """Describe substitute data, e.g. "tiny/wiki/test replaces 2 collections", or return ""."""
+    """Describe substitute data, e.g. "tiny/wiki/test replaces 2 collections"."""
     originals: dict[str, dict[str, None]] = {}
     for c in cells:
         for identifier in c.stand_ins:
@@ -149,7 +147,7 @@ def stand_ins(cells: Sequence[ComparedCell]) -> str:
 
 
 def doubt_kinds(cells: Iterable[ComparedCell]) -> str:
-    """Return the kinds of doubt about the numbers of cells, or ""."""
+    """Return the kinds of doubt about the numbers of cells."""
     found = {doubt.kind for c in cells for doubt in c.doubts}
     return "; ".join(kind for kind in KINDS if kind in found)
 

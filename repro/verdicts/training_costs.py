@@ -73,7 +73,7 @@ def training_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
 
 
 def row_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
-    """Map each row of a plan of one table to the training hours of its most expensive column."""
+    """Map each row of a one-table plan to the training hours of its most expensive column."""
     by_cell: dict[str, float] = training_hours(plan, store)
     hours: dict[str, float] = {}
     for m in plan.measurements:

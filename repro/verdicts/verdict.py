@@ -21,7 +21,7 @@ from repro.stage_table import TRAININGS
 PASSES = frozenset({"exact", "consistent", "within tolerance"})
 FAILS = frozenset({"lower", "higher", "failed"})
 NEITHER = frozenset({"inconclusive", "uninformative", "not comparable", "scaled", "blocked", "not run"})
-CONFIDENCE = 0.9  # an interval of 90 % inside the margin is an equivalence test at the 5 % level
+CONFIDENCE = 0.9  # an equivalence test at the 5 % level
 OPERATORS = {"<": Decimal.__lt__, ">": Decimal.__gt__, "≤": Decimal.__le__, "≥": Decimal.__ge__}
 
 
@@ -101,8 +101,8 @@ DEFAULT = "retrained"
 class Tolerance:
     """The accepted distance from the published value, in the paper's unit.
 
-    ``name`` is the class: deterministic, re-encoded or retrained. ``seed_sd`` is the assumed standard
-    deviation over seeds, with ``freedom`` degrees of freedom.
+    ``name`` is the class, e.g. retrained. ``seed_sd`` is the assumed standard deviation over seeds, with
+    ``freedom`` degrees of freedom.
     """
 
     name: str
@@ -117,8 +117,8 @@ def tolerance(
 ) -> Tolerance | None:
     """Return the tolerance of class ``name`` (None: retrained) for a measure like ``R(rel=2)@1000``.
 
-    It may be narrower near the maximum. Returns None for a unit other than fraction and percent, or a
-    measure without tolerance. Raises UsageError for an unknown class.
+    It may be narrower near the maximum. Returns None for a unit other than fraction and percent, or a measure
+    without tolerance. Raises UsageError for an unknown class.
     """
     name = name or DEFAULT
     classes = _classes()
@@ -173,7 +173,6 @@ class Case:
 
     @cached_property
     def mean(self) -> Decimal:
-        """The mean over seeds."""
         return sum(self.values, Decimal(0)) / len(self.values)
 
     @cached_property
@@ -225,7 +224,6 @@ class Case:
 
     @property
     def tolerance_in_words(self) -> str:
-        """The class, width and source of the tolerance."""
         t = self.tolerance
         return f"the {t.name} tolerance of {t.half_width.normalize():f} ({t.source})" if t else ""
 
@@ -241,5 +239,4 @@ class Case:
 
     @property
     def obeys_bound(self) -> bool:
-        """Whether the mean satisfies the published bound."""
         return OPERATORS[self.printed.bound](self.mean, self.printed.number)
