@@ -29,10 +29,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def attempted(work: Callable[[], T]) -> tuple[T | None, str]:
-    """Return ``work()`` and "", or None and the first sentence of the error if memory ran out.
-
-    The error's traceback is dropped, so that its tensors can be freed.
-    """
+    """Return ``work()`` and "", or None and the first sentence of an out-of-memory error."""
     try:
         return work(), ""
     except RuntimeError as error:
@@ -48,7 +45,7 @@ def release_memory() -> None:
 
 
 class HalvingEncoder(Generic[Output]):
-    """Encodes batches. Each time memory runs out, it halves the number of tokens encoded at once.
+    """Encodes batches in ever smaller pieces if memory runs out.
 
     ``encode`` maps model inputs, (n, l) each, to (n, …), or to several such arrays by name.
     """
@@ -58,7 +55,7 @@ class HalvingEncoder(Generic[Output]):
         self.tokens: int | None = None
 
     def __call__(self, inputs: Tensors) -> Output:
-        """Encode ``inputs``, (N, L). Raises StageError if memory does not suffice for one text."""
+        """Encode ``inputs``, (N, L). Raises StageError if one text does not fit."""
         count, length = inputs["attention_mask"].shape
         parts: list[Output] = []
         first = 0
@@ -97,13 +94,13 @@ TOKENS = {"cpu": 32 * 128, "cuda": 512 * 128}  # per batch
 
 
 def tokenised_together(texts: Sequence[Sequence[str]]) -> Iterator[list[int]]:
-    """Return groups of ``TOGETHER`` row indices of (title, text), the longest texts first."""
+    """Return groups of row indices of (title, text), the longest first."""
     by_length = sorted(range(len(texts)), key=lambda row: sum(map(len, texts[row])), reverse=True)
     return (by_length[start : start + TOGETHER] for start in range(0, len(by_length), TOGETHER))
 
 
 def token_batches(rows: TokenRows) -> Iterator[tuple[list[int], Tensors]]:
-    """Yield text indices and model inputs, (n, l), of each batch, the longest texts first."""
+    """Yield indices and model inputs, (n, l), of each batch, the longest texts first."""
     order, start = np.argsort(-rows.lengths, kind="stable"), 0
     while start < len(order):
         longest = max(1, int(rows.lengths[order[start]]))
@@ -114,10 +111,7 @@ def token_batches(rows: TokenRows) -> Iterator[tuple[list[int], Tensors]]:
 
 @contextlib.contextmanager
 def in_background(items: Iterable[T], *, ahead: int) -> Iterator[Iterator[T]]:
-    """Yield the items in order, prepared by a thread up to ``ahead`` of the caller.
-
-    An exception of ``items`` is raised at its position.
-    """
+    """Yield the items in order, prepared by a thread up to ``ahead`` of the caller."""
     iterator = iter(items)
 
     def next_items() -> list[T]:

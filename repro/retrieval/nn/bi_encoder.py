@@ -20,14 +20,11 @@ PROJECTOR_STARTS = ("pre-trained", "new")
 
 
 class BiEncoderContrastive(RankedTextsLoss):
-    """Contrastive loss of each query's positive, with one encoder for queries and passages.
+    """Contrastive loss with one encoder for queries and passages.
 
-    Args:
-        temperature, similarity, negatives: arguments of ``contrastive``.
-        projector: ``none``, ``linear`` or ``nonlinear``, saved with the encoder.
-        projector_start: ``new`` or ``pre-trained`` weights from ``start``, the starting model's
-        directory. A projector that the starting model encodes with is always trained further if its
-        architecture is the same.
+    ``projector`` is ``none``, ``linear`` or ``nonlinear``. ``projector_start`` is ``new`` or ``pre-trained``,
+    with weights from ``start``, the starting model's directory. A projector of the same architecture with
+    which the starting model encodes is always trained further.
     """
 
     encoder: Encoder
@@ -86,11 +83,10 @@ class CosineBiEncoder(RankedTextsLoss):
     """Contrastive loss over the batch of all processes, by cosine over a temperature.
 
     Args:
-        temperature_warmup: 1/tau grows from 1 to its value over ``warmup_steps`` (reading
-        ``nq-temperature-warmup``).
+        temperature_warmup: whether 1/tau grows from 1 over ``warmup_steps`` (reading
+            ``nq-temperature-warmup``).
         terms: a key of ``contrasts``, the similarities in the denominator (reading ``contrastive-terms``).
-        shares: parts of a batch without common negatives, e.g. one per device (reading
-        ``cross-device-negatives``).
+        shares: parts of a batch without common negatives (reading ``cross-device-negatives``).
         weight: the factor of the loss, e.g. 1/R for R processes (reading ``nq-loss-scale``).
     """
 
@@ -150,7 +146,7 @@ class CosineBiEncoder(RankedTextsLoss):
         return self.weight * reduce(add, losses)
 
     def warmed(self, temperature: float) -> float | Tensor:
-        """Return 1 / max(1, min(1, steps / warmup_steps) / temperature), the current temperature."""
+        """Return 1 / max(1, min(1, steps / warmup_steps) / temperature)."""
         if not self.temperature_warmup:
             return temperature
         share = (self.steps / max(1, self.warmup_steps)).clamp(max=1.0)

@@ -1,7 +1,4 @@
-"""Model directories, read and written with transformers, quietly and without a network.
-
-The classes are types for transformers' models, e.g. ``MaskedModel`` for BertForMaskedLM.
-"""
+"""Model directories, read and written with transformers, quietly and without a network."""
 
 from __future__ import annotations
 
@@ -63,7 +60,7 @@ def load_encoder(folder: Path):
 
 
 def check_fits(model, tokenizer, length: int) -> None:
-    """Raise UsageError for more tokens than positions, DataError for a tokenizer that does not match."""
+    """Raise UsageError for too long texts, DataError for a tokenizer that does not match."""
     count = positions(model)
     if count is not None and length > count:
         raise UsageError(f"a length of {length} tokens is more than the model's {count} positions")
@@ -74,7 +71,7 @@ def check_fits(model, tokenizer, length: int) -> None:
 
 
 def positions(model) -> int | None:
-    """Return the maximum number of tokens of a text, or None without a limit."""
+    """Return the maximum number of tokens of a text, if any."""
     table = _position_table(model)
     if table is None:
         return getattr(model.config, "max_position_embeddings", None)
@@ -88,7 +85,7 @@ def _position_table(model):
 
 
 def check_missing(model, report: dict, *, has_pooler: bool = False) -> None:
-    """Raise ValueError for a missing weight, which would be random, except one of an unused pooler."""
+    """Raise ValueError for a missing weight, except one of an unused pooler."""
     lost = sorted(key for key in report["missing_keys"] if has_pooler or not key.startswith("pooler"))
     if lost:
         name = type(model).__name__
@@ -102,7 +99,7 @@ def check_heads(report: dict) -> None:
 
 
 def check_vocabulary(model, tokenizer) -> None:
-    """Raise ValueError if the tokenizer does not match the model's embeddings."""
+    """Raise ValueError if the tokenizer does not match the embeddings."""
     table, vocabulary = model.get_input_embeddings(), tokenizer.get_vocab()
     rows = getattr(table, "num_embeddings", None)
     if rows is None:
@@ -128,7 +125,7 @@ def _check_padding(table, places, tokenizer) -> None:
 
 
 def save_model(model, tokenizer, folder: Path) -> None:
-    """Write a model directory, without custom code and the tokenizer's current truncation."""
+    """Write a model directory, without custom code."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = copy.deepcopy(tokenizer)
     tokenizer.backend_tokenizer.no_truncation()
@@ -150,7 +147,7 @@ def load(kind: Any, folder: Path, **options) -> Any:
 
 
 def pretrained(kind: Any, folder: Path, **options) -> Any:
-    """Read a directory as transformers' ``kind``, quietly and offline. Raises the library's errors."""
+    """Read a directory as transformers' ``kind``. Raises the library's errors."""
     if (folder / "adapter_config.json").exists():
         raise ValueError("it has an adapter, adapter_config.json, which is not known here")
     check_self_contained(folder)
@@ -159,7 +156,7 @@ def pretrained(kind: Any, folder: Path, **options) -> Any:
 
 
 def check_self_contained(folder: Path) -> None:
-    """Raise ValueError if a config refers to code of the hub, which would be run."""
+    """Raise ValueError if a config refers to code of the hub."""
     if not (folder / "config.json").exists():
         return
     config = read_json_file(folder / "config.json")
@@ -169,7 +166,7 @@ def check_self_contained(folder: Path) -> None:
 
 
 def reason(error: Exception) -> str:
-    """Return why the library could not read a directory, without a full stop."""
+    """Return why the library could not read a directory."""
     if "trust_remote_code" in str(error):
         return "it needs code that comes with it, which is never run here"
     if "ignore_mismatched_sizes" in str(error):
@@ -189,7 +186,7 @@ _ABSENT = re.compile(
 
 
 def remedy(folder: Path, problem: str) -> str:
-    """Return the next step for an unusable directory, e.g. to add a missing file."""
+    """Return the next step for an unusable directory."""
     has_weights = any(path.suffix in (".safetensors", ".bin") for path in folder.rglob("*"))
     is_whole = has_weights and any(folder.rglob("config.json")) and not _ABSENT.search(problem)
     return "correct its files or its settings" if is_whole else FILES
@@ -228,8 +225,6 @@ class TextModel(nn.Module):
 
 
 class MaskedModel(nn.Module):
-    """BertForMaskedLM, or a model with the same parts."""
-
     config: BertConfig
     base_model: TextModel
     cls: BertOnlyMLMHead

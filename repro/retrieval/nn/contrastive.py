@@ -20,9 +20,9 @@ def check_similarity(similarity: str) -> str:
 
 
 def similarities(left: Tensor, right: Tensor, *, similarity: str) -> Tensor:
-    """Return the similarity, ``dot`` or ``cosine``, of all rows of two matrices: (N, H), (M, H) to (N, M).
+    """Return all similarities, ``dot`` or ``cosine``: (N, H), (M, H) to (N, M).
 
-    It is computed in float32 or above, as half precision is too coarse over a small temperature.
+    They are computed in float32 or above, as half precision is too coarse over a small temperature.
     """
     dtype = torch.promote_types(left.dtype, torch.float32)
     with torch.autocast(left.device.type, enabled=False):
@@ -43,9 +43,9 @@ def view_similarities(
 
         d(q, p) = sum over the terms v of s(q_v, p_v)
 
-    ``queries`` and ``passages`` are (Q, H_v) and (M, H_v) by view. A term that is listed twice counts twice
-    (reading ``hybrid-similarity``). The ``objective`` ``sum`` returns d under "", ``separate`` s of every
-    view under ".<view>", and ``both`` returns both (reading ``view-objective``).
+    ``queries`` and ``passages`` are (Q, H_v) and (M, H_v) by view. A repeated term counts twice (reading
+    ``hybrid-similarity``). The ``objective`` ``sum`` returns d under "", ``separate`` s of every view under
+    ".<view>", and ``both`` returns both (reading ``view-objective``).
     """
     check_known("objective of the views", objective, valid=OBJECTIVES)
     by_view = {
@@ -67,8 +67,8 @@ def contrastive(
 ) -> Tensor:
     """Return the loss of each query's positive against ``negatives``, averaged over queries.
 
-    ``in-batch`` is the cross-entropy among all passages and ``own`` among the query's own. ``pairwise`` is
-    the mean of -log sigmoid of the positive's lead over each own negative.
+    ``in-batch`` is the cross-entropy among all passages, ``own`` among the query's own. ``pairwise`` is the
+    mean -log sigmoid of the positive's lead over each own negative.
     """
     if negatives == "in-batch":
         return in_batch_contrastive(queries, passages, temperature=temperature, similarity=similarity)
@@ -79,17 +79,17 @@ def contrastive(
 
 
 def listwise(scores: Tensor) -> Tensor:
-    """Return the cross-entropy of the first of each row's K scores, averaged over rows of (N, K)."""
+    """Return the mean cross-entropy of the first of each row's K scores, (N, K)."""
     return functional.cross_entropy(scores, torch.zeros(len(scores), dtype=torch.long, device=scores.device))
 
 
 def own_scores(queries: Tensor, passages: Tensor, *, similarity: str) -> Tensor:
-    """Return similarities of each query to its own passages: (Q, H), (Q*P, H) to (Q, P)."""
+    """Return similarities to each query's own passages: (Q, H), (Q*P, H) to (Q, P)."""
     return own_columns(similarities(queries, passages, similarity=similarity))
 
 
 def own_columns(scores: Tensor) -> Tensor:
-    """Return the scores of each query with its own passages: (Q, Q*P) to (Q, P)."""
+    """Return the scores of each query's own passages: (Q, Q*P) to (Q, P)."""
     count = len(scores)
     return scores.view(count, count, -1).diagonal(dim1=0, dim2=1).T
 
@@ -130,7 +130,7 @@ def four_block_contrastive(queries: Tensor, passages: Tensor, *, temperature: fl
 
 
 def divergence(target: Tensor, scores: Tensor) -> Tensor:
-    """Return KL(softmax(target) || softmax(scores)) of (N, K) each, averaged over the N rows.
+    """Return KL(softmax(target) || softmax(scores)) of (N, K) each, averaged over the rows.
 
     It is computed in float32 or above. The caller has to detach a target that is not trained.
     """

@@ -59,7 +59,7 @@ class Projector(nn.Module):
         return torch.tanh(output) if self.architecture == "nonlinear" else output
 
     def save(self, folder: Path, *, encodes: bool) -> None:
-        """Write ``projector.safetensors``, with a mark if it ``encodes`` texts."""
+        """Write ``projector.safetensors``, and whether it ``encodes`` texts."""
         if self.architecture != "none":
             # one key: safetensors orders several keys at random
             description = json.dumps({"architecture": self.architecture, "encodes": encodes}, sort_keys=True)
@@ -91,7 +91,7 @@ def _linear(size: int, initializer_range: float) -> nn.Linear:
 
 
 class PooledEncoder(nn.Module):
-    """Maps token ids to one vector per text, by a ``model`` and ``cls`` or ``mean`` ``pooling``."""
+    """Maps token ids to one vector per text, by ``cls`` or ``mean`` ``pooling``."""
 
     model: nn.Module
     pooling: str
@@ -102,7 +102,7 @@ class PooledEncoder(nn.Module):
         return self.finished(pooled(hidden, inputs["attention_mask"], pooling=self.pooling))
 
     def finished(self, vectors: Tensor) -> Tensor:
-        """Map pooled vectors, (N, H), to the encoder's output."""
+        """Map pooled vectors, (N, H), to the output."""
         return vectors
 
 
@@ -132,7 +132,7 @@ def check_pooling(pooling: str) -> str:
 
 
 def pooled(hidden: Tensor, attention_mask: Tensor, *, pooling: str) -> Tensor:
-    """Return one vector per text, (N, H): its first token (``cls``), or the ``mean`` over its tokens.
+    """Return each text's first token (``cls``) or the ``mean`` of its tokens, (N, H).
 
     The mean includes [CLS] and [SEP], as in sentence-transformers. ``hidden`` is (N, L, H),
     ``attention_mask`` (N, L).
@@ -144,7 +144,7 @@ def pooled(hidden: Tensor, attention_mask: Tensor, *, pooling: str) -> Tensor:
 
 
 def span_means(hidden: Tensor, spans: Tensor) -> Tensor:
-    """Return the mean token vector of each span, (N, S, H), in float32 or above. Empty spans give zeros.
+    """Return the mean vector of each span, (N, S, H), in float32 or above. Empty spans give zeros.
 
     ``hidden`` is (N, L, H), ``spans`` (N, S, 2): first position, and one past the last.
     """

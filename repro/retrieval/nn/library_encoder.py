@@ -32,12 +32,12 @@ TASKS = {"queries": "query", "passages": "document"}  # the library's names
 
 
 def load(folder: Path, settings: Mapping[str, Any]) -> AnyEncoder:
-    """Load the dense or sparse encoder in a folder onto this process's device, without running its own code.
+    """Load the dense or sparse encoder in a folder, without running its own code.
 
-    ``settings``: ``kind`` (``dense``, ``splade``, ``splade-sum``, or ``sparse`` for the folder's own
-        modules). ``pooling``, ``length`` in tokens, ``truncate_dim`` and ``precision`` replace the folder's
-        settings unless None. ``cap`` limits the length of all texts. Raises DataError, or BlockedError for a
-        Git LFS pointer or a tokenizer without a padding token.
+    ``settings`` has the ``kind``: ``dense``, ``splade``, ``splade-sum``, or ``sparse`` for the folder's own
+    modules. ``pooling``, ``length`` in tokens, ``truncate_dim`` and ``precision`` replace the folder's
+    settings unless None. ``cap`` limits all lengths. Raises DataError, or BlockedError for a Git LFS pointer
+    or a missing padding token.
     """
     reports: list[tuple] = []
     try:
@@ -121,7 +121,7 @@ def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
 
 @contextlib.contextmanager
 def _reports_kept(reports: list[tuple]) -> Iterator[None]:
-    """Collect transformers' loading reports, which sentence-transformers drops."""
+    """Collect transformers' loading reports, which the library drops."""
     from transformers import PreTrainedModel
 
     name = "from_pretrained"
@@ -141,7 +141,7 @@ def _reports_kept(reports: list[tuple]) -> Iterator[None]:
 
 
 def _check_weights(model: AnyEncoder, reports: list[tuple]) -> None:
-    """Raise ValueError for a missing weight, which would be random, or one of an unknown head."""
+    """Raise ValueError for a missing weight, or one of an unknown head."""
     parts = transformers(model)
     has_pooler = any(part.module_output_name == "sentence_embedding" for part in parts)
     for each, report in reports:
@@ -205,7 +205,7 @@ def encode(
     precision: str | None = None,
     batch_size: int = 32,
 ) -> Tensor:
-    """Encode texts, or pairs of segments, to (N, H) float32 or, for a sparse encoder, sparse (N, V).
+    """Encode texts, or pairs of segments, to (N, H) float32 or sparse (N, V).
 
     ``kind`` is ``queries`` or ``passages``. ``prompt`` replaces the encoder's own unless None.
     """
@@ -227,8 +227,7 @@ def batch_difference(
 ) -> tuple[float, float] | None:
     """Return cosine and relative difference of a text's vectors, alone and batched with a longer text.
 
-    ``texts`` are these two. Returns None for a rounding difference, up to the square root of the precision's
-    unit.
+    ``texts`` are these two. Returns None for a rounding difference.
     """
     alone, together = (
         encode(model, batch, kind=kind, prompt=prompt).to_dense()[0].double() for batch in (texts[:1], texts)
@@ -240,7 +239,7 @@ def batch_difference(
 
 
 def reading(model: AnyEncoder, kind: str) -> tuple[str, int | None]:
-    """Return the library's prompt for ``kind``, and the maximum number of tokens per text."""
+    """Return the library's prompt for ``kind``, and the maximum number of tokens."""
     parts = [part for child in model.children() for part in _on_route(child, TASKS[kind])]
     limits = [limit for part in parts if (limit := _length(part, kind)) is not None]
     name = _prompt_name(model, kind)
@@ -256,7 +255,7 @@ def _on_route(module: torch.nn.Module, task: str) -> Iterator[torch.nn.Module]:
 
 
 def unused_prompts(model: AnyEncoder) -> list[str]:
-    """Return the names of prompts that the library uses neither for queries nor for documents."""
+    """Return the names of prompts that the library never uses."""
     used = {_prompt_name(model, kind) for kind in ("queries", "passages")}
     return [name for name, text in model.prompts.items() if text and name not in used]
 
@@ -267,7 +266,7 @@ def _prompt_name(model: AnyEncoder, kind: str) -> str | None:
 
 
 def named(module: torch.nn.Module) -> str:
-    """Return a module's name with its transformer's class or its pooling, e.g. ``Pooling (mean)``."""
+    """Return a module's name with its model or pooling, e.g. ``Pooling (mean)``."""
     name = type(module).__name__
     if hasattr(module, "auto_model"):
         return f"{name} ({type(module.auto_model).__name__})"
@@ -280,7 +279,7 @@ def named(module: torch.nn.Module) -> str:
 
 
 class ReleasedEncoder(PooledEncoder):
-    """Maps token ids to one vector of ``size`` numbers per text, with the modules of sentence-transformers.
+    """Maps token ids to one vector per text with sentence-transformers' modules.
 
     Raises DataError unless they are a transformer, one known pooling and heads.
     """
@@ -304,10 +303,9 @@ class ReleasedEncoder(PooledEncoder):
 
 
 class SpladeEncoder(nn.Module):
-    """Maps token ids to max_i log(1 + ReLU(w_ij)), w the logits of a masked language model (Formal et al.
-    2021).
+    """Maps token ids to max_i log(1 + ReLU(w_ij)), w masked-language logits (Formal et al. 2021).
 
-    The maximum (or the sum, with ``pooling`` ``sum``) includes [CLS] and [SEP], as in released code.
+    The maximum (or the sum, by ``pooling``) includes [CLS] and [SEP], as in released code.
     """
 
     def __init__(

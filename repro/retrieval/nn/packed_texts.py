@@ -15,10 +15,9 @@ ROWS = {"cpu": 512, "cuda": None}  # in the feed-forward part
 
 
 def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[Tensors], Tensor]:
-    """Return a function that encodes inputs on the CPU, end to end where this is faster.
+    """Return a function that encodes inputs on the CPU, without padding where this is faster.
 
     Small models on a CPU keep padding, so that their vectors have the same bits on any number of cores.
-    ``gpu`` is the result of ``padding_free.packs``.
     """
     on_cpu = device().type == "cpu" and not is_small(encoder)
     if not ((gpu or on_cpu) and can_be_packed(encoder.model)):
@@ -30,8 +29,7 @@ def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[T
 class PackedTexts(nn.Module):
     """Maps token ids to a pooled vector per text, equal to the padded model's except for rounding.
 
-    ``pooling`` is ``cls``, ``mean``, or ``pooler`` for the model's own. About ``tokens`` are encoded at a
-    time.
+    ``pooling`` is ``cls``, ``mean``, or ``pooler`` for the model's own.
     """
 
     def __init__(self, model: TextModel, *, pooling: str, tokens: int | None = None):

@@ -1,7 +1,6 @@
-"""SEED's released weights, converted from fairseq's names to the equivalent RoBERTa architecture.
+"""SEED's released weights (microsoft/SEED-Encoder@ececaa9), converted to the equivalent RoBERTa.
 
-Source: microsoft/SEED-Encoder@ececaa9, model/SEED_Encoder. Its vocabulary is WordPiece's in another order,
-with ``<mask>`` last.
+The vocabulary is WordPiece's in another order, with ``<mask>`` last.
 """
 
 import re
@@ -41,10 +40,9 @@ LAYER = {
 
 
 def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
-    """Return the checkpoint in ``folder``, its tokenizer, and facts, e.g. ``{"retrieval_head": "none", …}``.
+    """Return a checkpoint, its tokenizer, and facts, e.g. ``{"retrieval_head": "none", …}``.
 
-    The decoder and the retrieval head are dropped. ``retrieval_head`` is ``none``, ``new``, or ``trained`` on
-    MS MARCO. Raises OSError or ValueError.
+    The decoder and the retrieval head are dropped. Raises OSError or ValueError.
     """
     from transformers import RobertaForMaskedLM, RobertaModel
 
@@ -144,7 +142,7 @@ def _fill(model: torch.nn.Module, weights: Tensors, *, segments: str) -> None:
 
 
 def _retrieval_head(weights: Mapping[str, Tensor]) -> str:
-    """Return ``none``, ``new`` or ``trained``, by its LayerNorm, which training changes."""
+    """Return ``none``, ``new`` or, if its LayerNorm changed, ``trained``."""
     if "norm.weight" not in weights:
         return "none"
     scale, shift = weights["norm.weight"], weights["norm.bias"]

@@ -1,4 +1,4 @@
-"""Token ids of texts and pairs of texts, without padding. Long texts are tokenised only as far as needed.
+"""Token ids without padding. Long texts are tokenised only as far as needed.
 
 E.g. for 64 tokens, at first only about 384 characters of a text are read.
 """
@@ -22,7 +22,7 @@ _recent: ContextVar[dict[tuple, dict[str, list[int]]] | None] = ContextVar("rece
 
 @contextlib.contextmanager
 def tokens_remembered() -> Iterator[None]:
-    """Tokenise repeated texts only once within this context, as far as the cache has room."""
+    """Tokenise repeated texts only once within this context."""
     token = _recent.set({})
     try:
         yield
@@ -38,8 +38,7 @@ CHARACTERS = 6  # per wanted token. English tokens have about five
 class TokenRows:
     """The tokens of N texts, end to end.
 
-    ``ids`` are (T,) int32, with special tokens, ``lengths`` (N,), ``padding`` the id for padding, and
-    ``kinds`` (T,) int32 each token's segment, or None.
+    ``ids`` are (T,) int32, ``lengths`` (N,), and ``kinds`` (T,) int32 each token's segment, or None.
     """
 
     ids: np.ndarray
@@ -56,7 +55,7 @@ class TokenRows:
         return len(self.lengths)
 
     def inputs(self, rows: np.ndarray | slice = slice(None)) -> dict[str, Tensor]:
-        """Return the model inputs of some texts, (n, L) int64 each, right-padded to the longest."""
+        """Return model inputs of some texts, right-padded, (n, L) int64 each."""
         lengths, starts = self.lengths[rows], (np.cumsum(self.lengths) - self.lengths)[rows]
         places = np.arange(lengths.max(initial=0))
         mask = places < lengths[:, None]  # (n, L)
@@ -77,10 +76,7 @@ def _flat(rows: Iterable[Sequence[int]]) -> np.ndarray:
 def token_ids(
     tokenizer, texts: Sequence[str], *, length: int, add_special_tokens: bool = True
 ) -> list[list[int]]:
-    """Return the ids of each text, cut to ``length`` tokens, equal to those of the tokenizer's own call.
-
-    ``length`` includes [CLS] and [SEP] if ``add_special_tokens``.
-    """
+    """Return the ids of each text, cut to ``length`` tokens, equal to the tokenizer's own."""
     recent, way = _recent.get(), (tokenizer, length, add_special_tokens)
     if recent is None:
         return _read(*way, texts)
@@ -124,7 +120,7 @@ def _beginning(text: str, limit: int) -> str:
 
 
 def truncating_tokenizer(tokenizer, length: int):
-    """Return the library's tokenizer, set to truncate like transformers with ``truncation=True``."""
+    """Return the library's tokenizer, truncating like transformers."""
     backend = tokenizer.backend_tokenizer
     truncation = {
         "max_length": length,
@@ -142,7 +138,7 @@ def truncating_tokenizer(tokenizer, length: int):
 
 
 def _reads_words(tokenizer) -> bool:
-    """Return whether the tokens before a blank are independent of the text after it, as in BERT's.
+    """Return whether the tokens before a blank are independent of the text after it.
 
     Added tokens are matched in the raw text, so they must not contain a blank.
     """
@@ -159,9 +155,9 @@ def _reads_words(tokenizer) -> bool:
 
 
 def paired_rows(tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int) -> TokenRows:
-    """Return the tokens of [CLS] first [SEP] second [SEP], or of [CLS] second [SEP] if the first is empty.
+    """Return the tokens of [CLS] first [SEP] second [SEP], or of [CLS] second [SEP] for an empty first.
 
-    The longer text of a pair with more than ``length`` tokens loses its last ones, as with ``longest_first``.
+    The longer text loses its last tokens above ``length``, as with ``longest_first``.
     """
     if length <= 3 or (frame := _frame(tokenizer)) is None:
         return _as_the_library_has_them(tokenizer, firsts, seconds, length=length)
@@ -200,7 +196,7 @@ def _truncated_lengths(first: int, second: int, room: int) -> tuple[int, int]:
 
 
 def _frame(tokenizer) -> tuple[int, int] | None:
-    """Return [CLS] and [SEP] of a tokenizer that frames texts like BERT's, or None."""
+    """Return [CLS] and [SEP] of a tokenizer that frames texts like BERT's."""
     backend, (start, end) = tokenizer.backend_tokenizer, (tokenizer.cls_token_id, tokenizer.sep_token_id)
     if start is None or end is None or backend.post_processor is None or tokenizer.truncation_side != "right":
         return None

@@ -77,10 +77,7 @@ FILE = "batch_reading.json"  # in a checkpoint
 
 
 class BatchReading:
-    """Reads batches with or without padding, as the training began.
-
-    ``say`` is called with a message if REPRO_PADDING_FREE differs from the checkpoint.
-    """
+    """Reads batches with or without padding, as the training began."""
 
     def __init__(
         self, execution: Execution, checkpoint: Path | None, say: Callable[[str], None], *, faster: bool
@@ -103,7 +100,7 @@ class BatchReading:
 
     @property
     def used(self) -> bool:
-        """Whether any batch was read without padding, also before the checkpoint."""
+        """Whether any batch so far was read without padding."""
         return self._used or self._packing.used
 
     def save(self, checkpoint: Path) -> None:

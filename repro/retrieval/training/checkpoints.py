@@ -27,7 +27,7 @@ LINES, SUMS = 200, "log.pt"
 
 
 class TrainingLog:
-    """Mean losses of all steps since the previous line, written by rank 0 ``every`` so many steps."""
+    """Mean losses since the previous line, written ``every`` so many steps."""
 
     def __init__(self, path: Path, *, steps: int):
         self.path, self.every = path, max(1, steps // LINES)
@@ -85,7 +85,7 @@ class TrainingLog:
 
 
 def cut_log(path: Path, step: int) -> None:
-    """Keep the log's lines up to a step, as a resumed training writes the others again."""
+    """Keep the log's lines up to a step."""
     lines = []
     if step and path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -175,7 +175,7 @@ def write_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> Non
 
 
 def read_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> None:
-    """Restore a checkpoint. Raises pickle.UnpicklingError for a file that would run code."""
+    """Restore a checkpoint. Raises pickle.UnpicklingError for code."""
     device = next(objective.parameters()).device
     load_model(objective, str(folder / WEIGHTS), device="cpu" if device.type == "cpu" else str(device))
     for name, part in _parts(optimizer).items():

@@ -1,8 +1,8 @@
 """Declarations of trainings in recipes, without importing objectives or torch.
 
-Memory follows Korthikanti et al. 2022, section 4.1: for its backward pass a layer keeps 34 bytes per hidden
-number at 16 bits, without attention matrices, which the kernels recompute, and twice as many at 32 bits,
-except for dropout. Automatic casting is between the two.
+Memory follows Korthikanti et al. 2022, section 4.1: a layer keeps 34 bytes per hidden number at 16 bits,
+without attention matrices, and twice as many at 32 bits, except for dropout. Automatic casting is between the
+two.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Objective:
     Attributes:
         path: the class or function, e.g. ``"repro.retrieval.nn.bi_encoder:BiEncoderContrastive"``.
         choices: valid values of text options, e.g. ``"similarity=dot|cosine target=a|b"``.
-        token_lengths: options that are lengths within a text. A scale shrinks them like the text.
-        vector_widths: options that count the numbers of a vector. A scale shrinks them like the backbone.
+        token_lengths: options that a scale shrinks like the text.
+        vector_widths: options that a scale shrinks like the backbone.
         passes: passes per token in pre-training, for cost estimates: ``encoders`` through all layers,
-        ``layers`` through an extra layer, ``heads`` over the vocabulary. ``frozen_`` marks untrained
-        ones.
+            ``layers`` through an extra layer, ``heads`` over the vocabulary. ``frozen_`` marks untrained
+            ones.
         own_parts: whether losses may be means over parts of its ``part_size``.
     """
 
@@ -82,7 +82,7 @@ def declared(identity: Mapping[str, Any]) -> Objective:
 
 
 def names_in(folders: Iterable[Path]) -> frozenset[str]:
-    """Return the names of the objectives declared below these folders, without importing them."""
+    """Return the names of objectives declared below these folders, without imports."""
     texts = (path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py"))
     return frozenset(name for text in texts for name in re.findall(r'\bObjective\(\s*"([^"]+)"', text))
 
@@ -125,14 +125,13 @@ class Optimisation:
 
     Attributes:
         batch_size: examples (texts, or queries with their passages) per step over all processes.
-        epochs, max_steps: training ends at whichever comes first. One may be None.
-        warmup_ratio, warmup_steps: linear warm-up over this share or number of steps. One is 0 or None.
+        epochs, max_steps: training ends at whichever comes first.
+        warmup_ratio, warmup_steps: linear warm-up over this share or number of steps.
         schedule: ``linear`` falls to 0 at the last step. ``logarithmic`` does too, after a warm-up that
-        rises with the logarithm of the step. ``deepspeed-0.6.0`` is the same one step later, with the
-        first step at the peak. Other names are HF's.
+            rises with the logarithm of the step. ``deepspeed-0.6.0`` is the same one step later, with the
+            first step at the peak. Other names are HF's.
         weight_decay: not applied to biases or LayerNorm. 0 gives Adam.
         max_grad_norm: 0 disables clipping.
-        seed: the seed of dropout and of the order of examples.
     """
 
     batch_size: int
@@ -196,13 +195,13 @@ VARIABLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Execution:
-    """Options that do not change the gradient, except through random draws such as dropout.
+    """Options that change the gradient only through random draws such as dropout.
 
     Attributes:
         micro_batch: examples encoded at a time. None encodes all at once.
         padding_free: 1 reads texts without padding, 0 with padding. None chooses the faster way.
         save_steps: steps between checkpoints. None saves every ten minutes.
-        origin: how the micro-batch was chosen, e.g. ``"estimated"``. Empty if the user set it.
+        origin: how the micro-batch was chosen, e.g. ``"estimated"``, or "" by the user.
         parts_are_fixed: whether the loss is a mean over parts of exactly this size.
     """
 
@@ -229,7 +228,7 @@ class Execution:
         return cls(**values)
 
     def for_parts_of(self, size: int | None) -> Execution:
-        """Return the execution for losses that are means over parts of ``size``, if any."""
+        """Return the execution for a loss that is a mean over parts of ``size``."""
         return self if size is None else replace(self, micro_batch=size, parts_are_fixed=True)
 
 
@@ -238,7 +237,7 @@ WHOLE_BATCHES = Execution()
 
 @dataclass(frozen=True)
 class StepMemory:
-    """The sizes that determine a training step's memory. ``tokens`` are per example, with padding."""
+    """The sizes that determine a training step's memory. ``tokens`` are per example."""
 
     parameters: int
     layers: int
@@ -260,13 +259,13 @@ class StepMemory:
         return max(1, int((USABLE * memory - STATE * self.parameters) // self.example))
 
     def micro_batch(self, examples: int, memory: float) -> int | None:
-        """Return the examples per part for as few equal parts as fit, or None for one part."""
+        """Return the examples per part for few equal parts, or None for one."""
         parts = math.ceil(examples / self.fitting(memory))
         return None if parts == 1 else math.ceil(examples / parts)
 
 
 def step_memory(objective, params: dict) -> StepMemory | None:
-    """Return the memory of an objective's step, or None if its encoder's sizes are unknown."""
+    """Return the memory of an objective's step, or None if it is unknown."""
     configs = (getattr(module, "config", None) for module in objective.modules())
     config = next((candidate for candidate in configs if hasattr(candidate, "num_hidden_layers")), None)
     if config is None:
@@ -282,7 +281,7 @@ def step_memory(objective, params: dict) -> StepMemory | None:
 
 
 def example_tokens(params: dict) -> int:
-    """Return the tokens per example (a text, or a query with its passages) with padding."""
+    """Return the tokens per text, or per query with its passages."""
     if "texts_per_batch" in params:
         return params["length"]
     return params.get("query_length", 0) + params["passages_per_query"] * params["passage_length"]
@@ -296,8 +295,7 @@ def predicts_words(params: dict) -> bool:
 def keywords(objective: Mapping[str, Any]) -> dict[str, bool]:
     """Return an objective's keyword parameters and whether each is required, e.g. ``{"temperature": True}``.
 
-    The class is imported only if its source does not show its constructor. Raises UsageError without a class
-    or for ``**options``.
+    A class is imported only if its source does not show its constructor. Raises UsageError for ``**options``.
     """
     module, _, name = objective["path"].partition(":")
     if arguments := _constructor(module, name):
@@ -316,7 +314,7 @@ def keywords(objective: Mapping[str, Any]) -> dict[str, bool]:
 
 
 def _constructor(module: str, name: str) -> ast.arguments | None:
-    """Return the arguments of an own or inherited ``__init__``, or None if the source does not show them."""
+    """Return the arguments of an own or inherited ``__init__``, if the source shows them."""
     match _named(_statements(module), name):
         case [ast.ImportFrom(module=str(origin), names=aliases, level=0)]:
             return _constructor(origin, {a.asname or a.name: a.name for a in aliases}[name])

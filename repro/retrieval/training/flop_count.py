@@ -23,8 +23,8 @@ for _way in ("", "_backward"):
 class Flops:
     """Counts matrix products and attention of a training's first ``STEPS`` steps, forward and backward.
 
-    Recomputed operations (checkpointed activations) count again. torch's own counter hooks into modules,
-    which fails for objectives that leave the graph.
+    Recomputed operations count again. torch's own counter hooks into modules, which fails for objectives that
+    leave the graph.
     """
 
     def __init__(self):
@@ -32,7 +32,7 @@ class Flops:
 
     @contextlib.contextmanager
     def step(self) -> Iterator[None]:
-        """Count the operations in this context if it is one of the first steps."""
+        """Count the operations in this context in the first steps."""
         if len(self.counted) == STEPS:
             yield
             return
@@ -41,7 +41,7 @@ class Flops:
         self.counted.append(counter.total)
 
     def facts(self, steps: int) -> dict[str, int]:
-        """Return ``flops``, the mean of the counted steps times ``steps``, or {} if none was counted."""
+        """Return ``flops``, the mean of the counted steps times ``steps``, or {}."""
         if not self.counted:
             return {}
         return {"flops": round(sum(self.counted) / len(self.counted) * steps)}

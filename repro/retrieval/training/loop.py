@@ -42,8 +42,7 @@ AHEAD = 8  # batches made at once without a GPU
 class ObjectiveTrainer:
     """Minimises the sum of an objective's losses and logs each of them.
 
-    ``out`` is the folder of the log and the checkpoints, ``resumed`` a complete checkpoint to resume from, or
-    None.
+    ``out`` is the folder of the log and the checkpoints, ``resumed`` a complete checkpoint or None.
     """
 
     def __init__(
@@ -111,7 +110,7 @@ class ObjectiveTrainer:
     def training_step(self, pieces: list[Batch]) -> torch.Tensor:
         """Return the loss of a batch and leave its gradient with the parameters.
 
-        If memory runs out, the step is repeated in parts half as large, from the same random state.
+        If memory runs out, the step is repeated in smaller parts, from the same random state.
         """
         state = parts.random_state(self.device)
         while True:
@@ -200,8 +199,8 @@ def train(
 ) -> dict:
     """Minimise the losses of an objective, in place.
 
-    ``out/checkpoints`` keeps checkpoints, and an interrupted training resumes from the last complete one.
-    ``out/train_log.jsonl`` gets about 200 lines with step, learning rate, gradient norm and mean losses.
+    ``out/checkpoints`` keeps checkpoints, from which an interrupted training resumes. ``out/train_log.jsonl``
+    gets about 200 lines with step, learning rate, gradient norm and mean losses.
 
     Under torchrun every process takes its share of each batch, and all end with the same weights. If memory
     runs out, steps are made in smaller parts. On a GPU ``memory`` gives the first size.
@@ -257,7 +256,7 @@ def save_model(objective: nn.Module, out: Path) -> None:
 
 
 def options_in_effect(trainer: ObjectiveTrainer) -> dict[str, int | str]:
-    """Return the batch options in effect, the step of resuming and the number of skipped steps."""
+    """Return batch options, the step of resuming and the number of skipped steps."""
     options = {"resumed_at": trainer.resumed_at, "padding_free": int(trainer.reading.used)}
     options["skipped_steps"] = trainer.optimizer.skipped(trainer.step)
     return trainer.parts.facts() | {name: value for name, value in options.items() if value}

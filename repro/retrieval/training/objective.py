@@ -2,9 +2,9 @@
 
 An objective is an ``nn.Module`` made as ``Class(model, tokenizer, **options)``. Its ``__init__`` names all
 keyword parameters: its options, and parameters of the stage that it uses, e.g. ``length``, ``seed`` or
-``pooling``. In fine-tuning ``start`` is the directory of the starting model, which a static ``load(folder)``
-reads. In pre-training the model is a masked language model. Random draws depend only on the seed, the epoch
-and the example's index.
+``pooling``. In fine-tuning ``start`` is the starting model's directory, which a static ``load(folder)``
+reads. In pre-training the model is a masked language model. Random draws depend only on seed, epoch and
+index.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ class Objective(Protocol):
 class SumObjective(Objective, Protocol):
     """Losses that are sums or means over elements of single texts, e.g. masked tokens.
 
-    The losses of parts of a batch can be added. If they are means of the means of parts, ``part_size`` is the
-    number of examples per part and ``denominators`` are 1.
+    Losses of parts of a batch are added. For means of the means of parts, ``part_size`` is the number of
+    examples per part and ``denominators`` are 1.
     """
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return named scalar losses to sum, without those that have no element in the batch."""
+        """Return named scalar losses, without those of no element."""
 
     def denominators(self, batch: Tensors) -> dict[str, int | None]:
-        """Return how many elements each loss averages in this part, or None for a sum."""
+        """Return how many elements each loss averages, or None for a sum."""
 
 
 @runtime_checkable
@@ -89,10 +89,7 @@ def import_declared(kind: str, declared: Mapping[str, Any]):
 
 
 def objective_class(stage: str, params: Mapping[str, Any]):
-    """Return the class of a training's objective, with the methods that its stage calls.
-
-    Raises UsageError if the class or a method is missing, or for another name or version.
-    """
+    """Return a training's objective class, with the methods that its stage calls. Raises UsageError."""
     path, kind = params["objective"]["path"], import_declared("objective", params["objective"])
     needed = ["collate", "save", *(["load"] if stage == "finetune" else [])]
     own = {name for each in kind.__mro__ if not each.__module__.startswith("torch.") for name in vars(each)}
@@ -110,7 +107,7 @@ def build(
     *,
     settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> nn.Module:
-    """Return the objective made with its options and the settings it takes. Raises UsageError."""
+    """Return the objective made with its options and settings. Raises UsageError."""
     signature = inspect.signature(objective)
     values = {name: value for name, value in settings.items() if name in signature.parameters} | dict(options)
     try:

@@ -30,8 +30,8 @@ def logarithmic_warmup_share(step: int, *, warmup: int, total: int) -> float:
 def deepspeed_share(step: int, *, warmup: int, total: int) -> float:
     """Return the share of the peak rate at ``step``, from 0, under DeepSpeed 0.6.0.
 
-    Its scheduler is called after each step, so the first has the peak rate (microsoft/DeepSpeed at v0.6.0,
-    deepspeed/runtime/lr_schedules.py and engine.py).
+    Its scheduler is called after each step, so the first has the peak rate (deepspeed/runtime/lr_schedules.py
+    and engine.py).
     """
     return logarithmic_warmup_share(step - 1, warmup=warmup, total=total) if step else 1.0
 
@@ -42,7 +42,7 @@ AUTOCAST = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
 
 class Optimizer:
-    """AdamW over the trained parameters of an objective, with betas 0.9 and 0.999 and epsilon 1e-8.
+    """AdamW over the trained parameters, with betas 0.9 and 0.999 and epsilon 1e-8.
 
     With fp16, losses are scaled, and a step with an overflowed gradient is skipped without the schedule, as
     in transformers' Trainer with an AdamW that is not fused.
@@ -81,7 +81,7 @@ class Optimizer:
         return norm
 
     def _move(self) -> bool:
-        """Update the parameters. Returns False, without an update, if the gradient overflowed."""
+        """Update the parameters unless the gradient overflowed, and return whether."""
         if self.scaler is None:
             self.adamw.step()
             return True
@@ -100,7 +100,6 @@ class Optimizer:
 
 
 def rate_schedule(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, steps: int) -> LRScheduler:
-    """Return the learning rate schedule over so many steps."""
     warmup = optimisation.warmup(steps)
     if share := OWN_SHARES.get(optimisation.schedule):
         return LambdaLR(adamw, functools.partial(share, warmup=warmup, total=steps))
@@ -108,7 +107,7 @@ def rate_schedule(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, s
 
 
 def _groups(objective: nn.Module, weight_decay: float) -> list[dict]:
-    """Return parameter groups with and without weight decay, by the rules of transformers' Trainer."""
+    """Return parameters with and without weight decay, as transformers' Trainer."""
     decay_names = set(get_parameter_names(objective, [nn.LayerNorm], UNDECAYED))
     weights = [(name, weight) for name, weight in objective.named_parameters() if weight.requires_grad]
     return [

@@ -1,8 +1,7 @@
 """The gradient of a batch that is cut into parts which fit into memory.
 
 Parts of a ``SumObjective`` are weighted by its denominators. Those of a ``BatchObjective`` are encoded twice,
-without and with a graph (gradient caching, Gao et al. 2021). E.g. with ``REPRO_MICRO_BATCH=16`` a batch of 64
-examples is encoded in four parts.
+without and with a graph (gradient caching, Gao et al. 2021).
 """
 
 import contextlib
@@ -38,7 +37,7 @@ VARIABLE = VARIABLES["micro_batch"][0]
 
 
 def with_estimated_micro_batch(execution: Execution, memory: StepMemory | None, *, share: int) -> Execution:
-    """Return the execution with a micro-batch for this GPU if a step needs one and the user set none.
+    """Return the execution with a micro-batch for this GPU if needed and not set.
 
     ``share`` is the largest number of examples of a batch per process.
     """
@@ -50,7 +49,7 @@ def with_estimated_micro_batch(execution: Execution, memory: StepMemory | None, 
 
 
 class Parts:
-    """Collates examples in parts of ``size`` examples (None: all), which collating processes share.
+    """Collates examples in parts of ``size`` examples (None: all).
 
     ``origin`` is how the size was chosen, e.g. ``"halved at step 12"``.
     """
@@ -108,7 +107,7 @@ HALVES = (torch.float16, torch.bfloat16)
 
 
 def in_single_precision(values: Batch) -> Batch:
-    """Return losses or rows with half precision converted to single."""
+    """Convert losses or rows from half to single precision."""
     return {name: value.float() if value.dtype in HALVES else value for name, value in values.items()}
 
 
@@ -119,10 +118,10 @@ def backward_in_parts(
     backward: Backward,
     autocast: Precision = contextlib.nullcontext,
 ) -> Batch:
-    """Compute the gradient of the batch of all processes and return the batch's losses.
+    """Compute the gradient of the batch of all processes and return its losses.
 
-    ``pieces`` are this process's share of the batch. ``backward`` is called with every loss that has a graph.
-    ``autocast`` makes the context for encoding. Raises OutOfMemory if memory ran out in any process.
+    ``pieces`` are this process's share. ``backward`` is called with every loss that has a graph. Raises
+    OutOfMemory if memory ran out in any process.
     """
     if isinstance(objective, SumObjective):
         losses = _sum_of_parts(objective, pieces, backward, autocast)
@@ -184,7 +183,6 @@ def _totals(counts: list[dict[str, int | None]], device: torch.device) -> dict[s
 def _with_cached_gradient(
     objective: BatchObjective, pieces: list[Batch], backward: Backward, autocast: Precision
 ) -> Batch:
-    """Propagate the gradient at the representations of all parts, part by part."""
     device = next(objective.parameters()).device
 
     def encode() -> list[tuple[RandomState, Batch]]:

@@ -1,7 +1,7 @@
 """Vectors and gradients of all processes of a distributed training.
 
-Each process computes the loss over the representations of all processes. Only its own rows carry a gradient,
-so that the gradients add up.
+Each computes the loss over all representations. Only its own rows carry a gradient, so that the gradients add
+up.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ def join_others() -> None:
 
 @contextlib.contextmanager
 def launched_together() -> Iterator[tuple[int, int]]:
-    """Yield this process's rank and the number of processes, e.g. (0, 1), connected by gloo if necessary."""
+    """Yield rank and number of processes, e.g. (0, 1), connected by gloo."""
     if launched_processes() == 1:
         yield 0, 1
         return
@@ -77,7 +77,7 @@ class OutOfMemory(Exception):
 
 
 def in_memory(work: Callable[[], T], device: torch.device) -> T:
-    """Return ``work()`` in every process. Raises OutOfMemory in all if memory runs out in one."""
+    """Return ``work()``. Raises OutOfMemory in all processes if memory runs out in one."""
     value, words = attempted(work)
     failures = int(bool(words))
     if processes() > 1:
@@ -88,7 +88,7 @@ def in_memory(work: Callable[[], T], device: torch.device) -> T:
 
 
 def gather_rows(vectors: torch.Tensor) -> torch.Tensor:
-    """Concatenate the rows of all processes by rank: (N_r, ...) to (sum of N_r, ...)."""
+    """Concatenate the rows of all processes: (N_r, ...) to (sum of N_r, ...)."""
     if processes() == 1:
         return vectors
     if vectors.dtype == torch.bool:  # not every backend sends it
@@ -115,9 +115,9 @@ def sum_values(values: torch.Tensor) -> torch.Tensor:
 
 
 def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
-    """Replace the gradients in every process by their sum over all processes.
+    """Sum the gradients over all processes. Raises OutOfMemory.
 
-    A parameter that no process used keeps no gradient. Raises OutOfMemory.
+    A parameter that no process used keeps no gradient.
     """
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     if processes() == 1 or not trained:
