@@ -46,12 +46,12 @@ class PublishedCell:
 
     @property
     def is_garbled(self) -> bool:
-        """Whether the text has a digit or star but is not a number."""
+        """Whether it has a digit or star but is not a number."""
         return self.value is None and re.search(r"[\d*]", self.text) is not None
 
     @property
     def plain(self) -> str:
-        """The number as printed, without bold, marks and delta."""
+        """The number without bold, marks and delta."""
         if self.value is None:
             return "–" if self.is_dash else self.text
         return re.sub(r"[\s*†‡]+|\(.*", "", self.text)
@@ -73,7 +73,6 @@ def parse(text: str) -> PublishedCell:
 
 
 def decimals_of(value: Decimal) -> int:
-    """Return the number of digits after the point."""
     return max(0, -int(value.as_tuple().exponent))
 
 
@@ -88,18 +87,18 @@ def half_up(value: Decimal, decimals: int) -> Decimal:
 
 
 def shift_point(value: Decimal | str, digits: int) -> Decimal:
-    """Move the decimal point to the right by ``digits``, without an exponent."""
+    """Move the decimal point to the right, without an exponent."""
     number = Decimal(value).scaleb(digits)
     return number.quantize(Decimal(1)) if int(number.as_tuple().exponent) > 0 else number
 
 
 def percent(value: Decimal, unit: str) -> Decimal:
-    """Return a fraction in percent, and numbers of other units unchanged."""
+    """Return a fraction in percent, other numbers unchanged."""
     return shift_point(value, 2) if unit == "fraction" else value
 
 
 def are_apart(one: Decimal, half: Decimal, other: Decimal, other_half: Decimal) -> bool:
-    """Return whether no number rounds to both, given half a unit of their last digits."""
+    """Return whether no number rounds to both, with these half units."""
     return one != other if half == other_half else abs(one - other) > half + other_half
 
 

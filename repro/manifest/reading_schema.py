@@ -25,9 +25,9 @@ class Place(StrictMapping):
     """Exactly one public source.
 
     Attributes:
-        repository: ``owner/name`` with ``path`` and ``commit``, or with ``issue`` or ``pull`` and ``date``.
-        card: a model card of the hub, ``owner/name``, with ``commit`` or ``date``.
-        title: of a paper, with ``table`` and ``arxiv`` number or ``doi``.
+        repository: with ``path`` and ``commit``, or with ``issue`` or ``pull`` and ``date``.
+        card: a model card of the hub, with ``commit`` or ``date``.
+        title: of a paper, with ``table`` and ``arxiv`` or ``doi``.
     """
 
     repository: str = Field("", pattern=r"^([\w.-]+/[\w.-]+)?$")
@@ -82,7 +82,6 @@ class Place(StrictMapping):
 
     @property
     def place(self) -> str:
-        """The place in a few words."""
         if self.path:
             return f"{self.repository}@{self.commit[:7]}, {self.path}"
         if self.repository:
@@ -94,7 +93,7 @@ class Place(StrictMapping):
 
 
 class Citation(Place):
-    """A public statement about a reading outside of the paper, and the choices that it supports."""
+    """A public statement, and the choices that it supports."""
 
     who: Who
     says: str
@@ -103,7 +102,7 @@ class Citation(Place):
 
 @dataclass(frozen=True)
 class StudyPointer:
-    """Two rows of a study's table, and their stated order (``above``, ``below`` or ``against``)."""
+    """Two rows of a study's table, and their stated order, e.g. ``above``."""
 
     study: str
     table: str
@@ -133,8 +132,6 @@ class Reading(Identified):
         cells: further affected tables, rows or cells. Most follow from the recipes.
         note: justifies the default if authors support other choices.
         released: choices of rows measured with their authors' model.
-        citations: public places behind ``evidence``.
-        study: comparisons by a study.
     """
 
     kind: Literal["silence", "misprint", "conflict", "data", "stated"]

@@ -20,7 +20,7 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 class _SafeLoader(Composer, yaml.CSafeLoader):
     """A loader that refuses repeated keys and too many aliases.
 
-    It composes nodes in Python, because libyaml overflows the stack for deeply nested files.
+    It composes nodes in Python, as libyaml overflows the stack for deep nesting.
     """
 
     def __init__(self, stream: str):
@@ -72,7 +72,7 @@ Fault = tuple[tuple, str]  # location, reason
 
 
 class StrictMapping(BaseModel):
-    """An immutable mapping of a YAML file. Unknown keys are errors."""
+    """An immutable mapping. Unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -105,10 +105,9 @@ def read(
     faults: Callable[[Any], Iterable[Fault]] = lambda content: (),
     as_text: bool = False,
 ) -> Any:
-    """Read a YAML file as ``shape``, a pydantic model or a type such as ``tuple[Reading, ...]``.
+    """Read a YAML file as ``shape``, a type such as ``tuple[Reading, ...]``. Raises ManifestError.
 
-    ``faults`` checks the content further. ``as_text`` keeps numbers and dates as written, as YAML reads
-    24:00:00 as 86400. Raises ManifestError for a file that is missing, not YAML, or of another shape.
+    ``as_text`` keeps numbers and dates as written, as YAML reads 24:00:00 as 86400.
     """
     text = _text(path)
     try:
@@ -135,7 +134,7 @@ def read(
 def read_shared(
     path: Path, shape: Any, *, faults: Callable[[Any], Iterable[Fault]] = lambda content: ()
 ) -> Any:
-    """Read like ``read``, cached while the file is unchanged. Callers must not change the content."""
+    """Read like ``read``, but once while the file is unchanged. The content must not be changed."""
     return _read_cached(path, _text(path), shape, faults)
 
 
@@ -192,7 +191,7 @@ def _keys(shape: Any, place: Sequence[str | int]) -> list[str]:
 
 
 def _line(text: str, location: tuple[str | int, ...]) -> int:
-    """Return the line, from 1, of the innermost existing part of ``location``."""
+    """Return the line of the innermost existing part of ``location``."""
     node = yaml.compose(text, yaml.CSafeLoader)
     for part in location:
         if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):

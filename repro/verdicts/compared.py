@@ -30,7 +30,7 @@ PAIRS = (  # of significance.json, for a pair of rows
 
 @dataclass(frozen=True)
 class QueryInterval:
-    """The 95 % interval of a mean over queries by Student's t, clipped to the range of the measure.
+    """The 95 % interval of a mean over queries by Student's t.
 
     It omits the variance between trainings. A published mean outside is strong evidence of another system,
     but one inside proves no equality.
@@ -41,7 +41,7 @@ class QueryInterval:
     queries: int
 
     def holds(self, printed: PublishedCell) -> bool | None:
-        """Return whether a number that rounds to the published one is inside. None for bounds and words."""
+        """Return whether a number that rounds to the published one is inside, if it is a number."""
         if printed.value is None or printed.bound:
             return None
         half_unit = 10.0**-printed.decimals / 2
@@ -49,7 +49,7 @@ class QueryInterval:
 
 
 def query_interval(records: Sequence[Record]) -> QueryInterval | None:
-    """Return the interval of the mean of one cell's records, one per seed, from their mean deviation.
+    """Return the interval of the mean of one cell's records, one per seed.
 
     Returns None for an average of collections, for fewer than two queries, and for equal scores.
     """
@@ -66,7 +66,7 @@ def query_interval(records: Sequence[Record]) -> QueryInterval | None:
 
 @dataclass(frozen=True)
 class ImportedRun:
-    """A run by others of the cell's system, scored here, e.g. a public TREC run."""
+    """A run by others of the cell's system, scored here."""
 
     record: Record
     verdict: Verdict
@@ -82,7 +82,7 @@ class ImportedRun:
 
     @property
     def maker(self) -> str:
-        """The toolkit that made the run, e.g. "pyserini", or the name of the file."""
+        """The toolkit of the run, e.g. "pyserini", or the file."""
         return str(self.record.origin.get("toolkit") or self.file)
 
     @property
@@ -90,7 +90,6 @@ class ImportedRun:
         return str(self.record.origin.get("settings") or "")
 
     def as_json(self) -> dict:
-        """Return the object that ``compare --json`` prints below the cell."""
         record = self.record
         return {
             "file": self.file,
@@ -144,7 +143,6 @@ class ComparedCell:
 
     @property
     def notes_at_full(self) -> tuple[CellNote, ...]:
-        """The notes at scale full, otherwise none."""
         return self.notes if self.scale == "full" else ()
 
     @property
@@ -153,17 +151,16 @@ class ComparedCell:
 
     @property
     def outdated(self) -> str:
-        """Why the records do not match the current graph or manifest, or ""."""
+        """Why the records do not match the graph or manifest, or ""."""
         return self._why("outdated")
 
     @property
     def contradicted(self) -> str:
-        """The record that the stored scores contradict, or ""."""
+        """Why stored scores replace the record, or ""."""
         return self._why("contradicted")
 
     @property
     def doubts_shown(self) -> tuple[Doubt, ...]:
-        """The doubts about the number and about runs by others."""
         return (*self.doubts, *(doubt for run in self.imported for doubt in run.doubts))
 
     def _why(self, kind: str) -> str:
@@ -178,25 +175,24 @@ class ComparedCell:
 
     @property
     def published(self) -> float | None:
-        """The published number, or None for a dash or words."""
         return None if self.cell.printed.value is None else float(self.cell.printed.value)
 
     @property
     def measurement(self) -> tuple[frozenset[str], str] | None:
-        """The fingerprints of the evaluations and the measure, which cells may share."""
+        """The evaluations' fingerprints and the measure, which cells may share."""
         if not self.records:
             return None
         return frozenset(r.fingerprint for r in self.records), self.records[0].measure
 
     @property
     def measured_on(self) -> tuple[str, ...]:
-        """Ids of the recorded data, e.g. "tiny/passage/dev", or those of the scale."""
+        """Ids of the recorded or planned data, e.g. "tiny/passage/dev"."""
         collections = tuple(self.records[0].collections) if self.records else ()
         return collections or self.collections
 
     @property
     def stand_ins(self) -> tuple[str, ...]:
-        """Ids of the data that replace the paper's at this scale."""
+        """Ids of the data that replace the paper's."""
         if self.scale == "full":
             return ()
         column = self.cell.column
@@ -216,7 +212,7 @@ class ComparedCell:
 
     @property
     def published_inside(self) -> bool | None:
-        """Whether the published mean is inside the interval, or None if they are not compared."""
+        """Whether the published mean is inside the interval, if they are compared."""
         interval = self.interval if self.verdict.difference is not None else None
         return interval.holds(self.cell.printed) if interval else None
 
@@ -253,7 +249,7 @@ class Comparison:
     Attributes:
         tests: (paper, table, dataset) -> content of significance.json.
         untested: errors of tests.
-        readings: cell -> readings behind its number, by id, in reports.
+        readings: cell -> readings behind its number, by id.
         paired: cell -> tests of our run against runs by others.
         own_rows: ids of rows that a user added.
         faults: sentences on damaged artefacts and records files.
@@ -269,18 +265,17 @@ class Comparison:
     faults: tuple[str, ...] = ()
 
     def counts(self) -> Counter:
-        """Count the cells by verdict."""
         return Counter(c.verdict.name for c in self.cells)
 
     def by_table(self) -> dict[tuple[str, str], list[ComparedCell]]:
-        """Return the cells by paper and table or figure, e.g. `("PAPER", "1")`."""
+        """Return the cells by paper and table, e.g. `("PAPER", "1")`."""
         tables: dict[tuple[str, str], list[ComparedCell]] = {}
         for c in self.cells:
             tables.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
         return tables
 
     def betters(self, compared: ComparedCell) -> list[str]:
-        """Return ids of the rows that this row significantly outperforms."""
+        """Return the rows that this row significantly outperforms."""
         test, max_p = self._test(compared)
         if not test:
             return []
@@ -295,7 +290,7 @@ class Comparison:
         ]
 
     def pairs(self, compared: ComparedCell) -> list[dict]:
-        """Return tests of this cell's row against every other row with stored scores."""
+        """Return tests of this row against every other row with scores."""
         test, _ = self._test(compared)
         if not test:
             return []
@@ -305,7 +300,7 @@ class Comparison:
         return [{"over": test["names"][o]} | pair for o, pair in zip(others, pairs, strict=True)]
 
     def _test(self, compared: ComparedCell) -> tuple[dict, float]:
-        """Return the test with a cell's number, or {}, and its level."""
+        """Return the test with a cell's number and its level."""
         cell = compared.cell
         tests = self.tests.get((cell.paper.name, cell.table.id, cell.column.dataset or ""), {})
         measure = compared.records[0].measure if compared.records else cell.column.measure

@@ -15,11 +15,10 @@ APART = ("scaled", "not comparable")  # verdicts that are not compared
 
 @dataclass(frozen=True)
 class Effect:
-    """The gain of one of the paper's own rows over a baseline run by its authors, in one column.
+    """The gain of an own row over a baseline run by the authors, in one column.
 
-    Attributes:
-        effect_ratio: our gain divided by the published one.
-        delta_ri: published minus measured relative improvement.
+    ``effect_ratio`` is our gain divided by the published one. ``delta_ri`` is published minus measured
+    relative improvement.
     """
 
     row: str
@@ -33,20 +32,20 @@ class Effect:
 
 
 def effect_ratio(printed: tuple[float, float], measured: tuple[float, float]) -> float | None:
-    """Return the measured gain divided by the published one, from pairs (advanced, baseline)."""
+    """Return our gain divided by the published one, from pairs (advanced, baseline)."""
     gain = printed[0] - printed[1]
     return (measured[0] - measured[1]) / gain if gain else None
 
 
 def delta_ri(printed: tuple[float, float], measured: tuple[float, float]) -> float | None:
-    """Return published minus measured relative improvement, from pairs (advanced, baseline)."""
+    """Return published minus our relative improvement, from pairs (advanced, baseline)."""
     if not (printed[1] and measured[1]):
         return None
     return (printed[0] - printed[1]) / printed[1] - (measured[0] - measured[1]) / measured[1]
 
 
 def order_agreement(printed: Sequence[float], measured: Sequence[float]) -> float | None:
-    """Return Kendall's tau-b, or None for fewer than three rows or equal values."""
+    """Return Kendall's tau-b, or None if it is undefined or of few rows."""
     if len(printed) < ROWS or len(set(printed)) == 1 or len(set(measured)) == 1:
         return None
     pairs = list(combinations(zip(printed, measured, strict=True), 2))
@@ -62,7 +61,7 @@ class _Pair(NamedTuple):
 
 
 def effects(cells: Sequence[ComparedCell]) -> list[Effect]:
-    """Return the gains of every ``ours`` cell over every ``rerun`` cell of its column and group."""
+    """Return gains of ``ours`` over ``rerun`` cells of a column and group."""
     pairs = _comparable_pairs(cells)
     return [
         Effect(
@@ -79,7 +78,7 @@ def effects(cells: Sequence[ComparedCell]) -> list[Effect]:
 
 
 def orders(cells: Sequence[ComparedCell]) -> dict[str, tuple[float, int]]:
-    """Return column -> Kendall's tau-b of published and measured numbers, and the number of rows."""
+    """Return column -> Kendall's tau-b with the published order, and number of rows."""
     columns: dict[str, list[_Pair]] = {}
     for pair in _comparable_pairs(cells):
         columns.setdefault(pair.cell.column.id, []).append(pair)

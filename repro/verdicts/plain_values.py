@@ -17,7 +17,7 @@ RECORDED: dict[str, Any] = {
 
 
 def cells_as_json(comparison: Comparison) -> list[dict]:
-    """Return an object per cell with tests between rows, effects and order of the rows."""
+    """Return an object per cell with tests, effects and order of the rows."""
     by_table = {key: (effects(cells), orders(cells)) for key, cells in comparison.by_table().items()}
     return [
         cell_as_json(c)
@@ -63,7 +63,7 @@ def cell_as_json(c: ComparedCell) -> dict:
 
 
 def cell_as_row(c: ComparedCell) -> dict:
-    """Return a cell's row of a CSV file or data frame, e.g. `{"cell": "PAPER/1/ROW/COLUMN"}`."""
+    """Return a cell's row of a CSV file, e.g. `{"cell": "PAPER/1/ROW/COLUMN"}`."""
     interval, last_run = c.interval, c.imported[-1] if c.imported else None
     return {
         "cell": c.cell.id,

@@ -161,7 +161,7 @@ def check_self_contained(folder: Path) -> None:
         return
     config = read_json_file(folder / "config.json")
     for key, value in dict(config).items():
-        if key.endswith("_implementation") and "/" in str(value):  # kernels
+        if key.endswith("_implementation") and "/" in str(value):  # the hub's kernels
             raise ValueError(f"its {key} is {value!r}, code of the hub, which is never run here")
 
 

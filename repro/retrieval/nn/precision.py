@@ -62,13 +62,13 @@ SMALL = 2_000_000  # parameters outside the embeddings
 
 
 def is_small(model: nn.Module) -> bool:
-    """Return whether a model has fewer than ``SMALL`` parameters."""
+    """Return whether a model has few parameters outside its embeddings."""
     return sum(p.numel() for name, p in model.named_parameters() if "embedding" not in name) < SMALL
 
 
 @contextlib.contextmanager
 def threads_for(model: nn.Module) -> Iterator[None]:
-    """Run a small model on one thread, with the same bits on any number of cores."""
+    """Run a small model on one thread, which gives the same bits on any number of cores."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1 if is_small(model) else kernels.THREADS if kernels.is_pinned() else threads)
     try:

@@ -175,7 +175,7 @@ def write_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> Non
 
 
 def read_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> None:
-    """Restore a checkpoint. Raises pickle.UnpicklingError for code."""
+    """Restore a checkpoint. Raises pickle.UnpicklingError for a file that would run code."""
     device = next(objective.parameters()).device
     load_model(objective, str(folder / WEIGHTS), device="cpu" if device.type == "cpu" else str(device))
     for name, part in _parts(optimizer).items():

@@ -54,7 +54,7 @@ class SumObjective(Objective, Protocol):
     """
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return named scalar losses, without those of no element."""
+        """Return named scalar losses to sum, without those of no element of the batch."""
 
     def denominators(self, batch: Tensors) -> dict[str, int | None]:
         """Return how many elements each loss averages, or None for a sum."""

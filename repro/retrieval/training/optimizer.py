@@ -57,7 +57,7 @@ class Optimizer:
         self.schedule = rate_schedule(self.adamw, optimisation, steps=steps)
         self.limit = optimisation.max_grad_norm if optimisation.max_grad_norm > 0 else math.inf
         self.scaler = torch.amp.GradScaler(device) if optimisation.precision == "fp16" else None
-        if self.scaler is not None:  # to unscale without a first loss
+        if self.scaler is not None:  # allows unscaling without a first loss
             self.scaler.scale(torch.zeros((), device=device))
         self._scale: float | None = None  # after the last step
         dtype = AUTOCAST.get(optimisation.precision)
@@ -81,7 +81,7 @@ class Optimizer:
         return norm
 
     def _move(self) -> bool:
-        """Update the parameters unless the gradient overflowed, and return whether."""
+        """Update the parameters and return True, unless their gradient overflowed."""
         if self.scaler is None:
             self.adamw.step()
             return True
