@@ -48,7 +48,7 @@ def _notes(figure: Figure, points: Sequence[ComparedCell]) -> Iterator[str]:
 
 
 def _shared_note(points: Sequence[ComparedCell]) -> str:
-    """Return a note if points share a measurement because the scale caps their setting."""
+    """Return a note if points share a measurement at this scale."""
     measured = [c for c in points if c.measured is not None and c.cell.row.with_]
     number = len({(c.cell.column.id, c.measurement) for c in measured})
     shared = f"{len(measured)} points are {number} measurements at this scale"
@@ -82,7 +82,7 @@ def _panels(figure: Figure, points: list[ComparedCell], hours: Mapping[str, floa
 
 
 def _faces(figure: Figure) -> Iterator[tuple[Column, str, list[Line]]]:
-    """Yield column, title and lines of every panel. Lines without the option ``across`` are in all."""
+    """Yield column, title and lines of every panel."""
     sizes = dict.fromkeys(line.with_[figure.across] for line in figure.lines if figure.across in line.with_)
     for column in figure.panels:
         if not sizes:
@@ -148,7 +148,7 @@ MOST_ACROSS = 5
 
 
 def panels(cells: Sequence[ComparedCell]) -> list[Axes]:
-    """Plot the cells of one table, one panel per column. Raises UsageError for several tables."""
+    """Plot one table's cells, a panel per column. Raises UsageError."""
     tables = list(dict.fromkeys(f"{c.cell.paper.name}/{c.cell.table.id}" for c in cells))
     if len(tables) != 1:
         names = f", not of {', '.join(tables)}" if tables else ""

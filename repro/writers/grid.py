@@ -21,7 +21,7 @@ RAISED = str.maketrans(f"{LETTERS}0123456789-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏ
 class Head:
     """The head of a row or column.
 
-    ``last`` is the label below ``heading``, which neighbours may share. ``row`` is the system, if any.
+    ``last`` is the label below ``heading``, which neighbours may share.
     """
 
     id: str
@@ -33,7 +33,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Grid(Generic[T]):
-    """The rows and columns of a table that have a cell, e.g. a ``ComparedCell``, in ``cells``."""
+    """The rows and columns of a table that have a cell."""
 
     table: Table
     rows: Sequence[Row]
@@ -49,7 +49,6 @@ class Grid(Generic[T]):
 
     @property
     def down(self) -> list[Head]:
-        """The row heads, with groups as headings."""
         if self.table.transposed:
             return column_heads(self.columns)
         groups = {group.id: group.label for group in self.table.groups}
@@ -74,14 +73,14 @@ class Grid(Generic[T]):
 
     @property
     def letters(self) -> dict[str, str]:
-        """Row id -> its superscript, e.g. "b", or a number if the rows outnumber the letters."""
+        """Row id -> its superscript, e.g. "b", or a number for many rows."""
         rows = self.table.rows
         few = len(rows) <= len(LETTERS)
         return {row.id: LETTERS[i] if few else str(i + 1) for i, row in enumerate(rows)}
 
 
 def beaten(c: ComparedCell, comparison: Comparison, grid: Grid[ComparedCell], *, between: str) -> str:
-    """Return a cell's superscript: the shown rows that its row significantly outperforms."""
+    """Return the superscript of the rows that a cell's row significantly outperforms."""
     shown_rows = {row.id for row in grid.rows}
     rows = [] if c.outdated else [row for row in comparison.betters(c) if row in shown_rows]
     letters = grid.letters
@@ -99,31 +98,30 @@ def column_heads(columns: Sequence[Column]) -> list[Head]:
 
 
 def spans(heads: Sequence[Head]) -> list[tuple[str, int]]:
-    """Return each heading with its number of columns, or [] without headings."""
+    """Return each heading with its number of columns."""
     if not any(head.heading for head in heads):
         return []
     return [(heading, len(list(group))) for heading, group in groupby(heads, key=lambda head: head.heading)]
 
 
 def rounded(value: float, cell: Cell) -> str:
-    """Round a value half up to the decimals of the published number or, without one, of the column."""
+    """Round a value half up to the decimals of the published number or the column."""
     decimals = cell.printed.decimals if cell.printed.value is not None else cell.decimals
     return str(half_up(Decimal(repr(value)), decimals or 0))
 
 
 def rounded_measurement(c: ComparedCell) -> str | None:
-    """Return the measured value, rounded like the published one."""
     return None if c.measured is None else rounded(c.measured, c.cell)
 
 
 def shown_measurement(c: ComparedCell) -> str | None:
-    """Return the rounded measured value, in brackets if it is in doubt, e.g. "(33.1)"."""
+    """Return the measured value, in brackets if in doubt, e.g. "(33.1)"."""
     value = rounded_measurement(c)
     return f"({value})" if value and c.doubts else value
 
 
 def shown_run(run: ImportedRun, cell: Cell) -> str:
-    """Return the rounded score of a run by others, in brackets if in doubt."""
+    """Return the score of a run by others, in brackets if in doubt."""
     value = rounded(run.measured, cell)
     return f"({value})" if run.doubts else value
 
@@ -132,7 +130,7 @@ STATED = "reported elsewhere"
 
 
 def shown_note(note: CellNote, cell: Cell) -> str:
-    """Return a value reported elsewhere with at most one decimal more than the published one."""
+    """Return a value reported elsewhere, with at most one more decimal than published."""
     most = (cell.printed.decimals or 0) + 1
     return note.text if decimals_of(note.value) <= most else f"{half_up(note.value, most):f}"
 
@@ -144,7 +142,7 @@ def span(notes: Sequence[CellNote], cell: Cell) -> str:
 
 
 def best_measured(grid: Grid[ComparedCell]) -> frozenset[tuple[str, str]]:
-    """Return (row, column) of the best measured numbers per column, or per group if the paper's bold does."""
+    """Return (row, column) of the best numbers per column, or per group as in the paper."""
     blocks: dict[tuple[str, str | None], list[ComparedCell]] = {}
     for c in grid.cells.values():
         group = c.cell.row.group if grid.table.bold == "group" else None
@@ -160,7 +158,7 @@ def _best_places(cells: Sequence[ComparedCell]) -> set[tuple[str, str]]:
 
 
 def letter_ranges(chosen: Sequence[str], order: Sequence[str]) -> list[str]:
-    """Return the chosen superscripts in order, with ranges from three neighbours, e.g. ``b-d``."""
+    """Return superscripts with ranges from three neighbours, e.g. ``b-d``."""
     places = sorted(map(order.index, chosen))
     parts: list[str] = []
     for _, neighbours in groupby(enumerate(places), key=lambda item: item[1] - item[0]):
@@ -170,7 +168,7 @@ def letter_ranges(chosen: Sequence[str], order: Sequence[str]) -> list[str]:
 
 
 def label_in_full(table: Table, row: Row) -> str:
-    """Return the row's label, with its group's if another row has the same label."""
+    """Return the row's label, with its group's if it is ambiguous."""
     if sum(other.label == row.label for other in table.rows) == 1:
         return row.label
     group = next((g.label for g in table.groups if g.id == row.group), row.group)

@@ -1,4 +1,4 @@
-"""Tables in LaTeX with a column for each number, followed by one for its suffix, e.g. a superscript."""
+"""Tables in LaTeX with a column for each number and one for its suffix, e.g. a superscript."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ def cited_paper(manifest: Manifest) -> str:
 def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: Sequence[str] = ()) -> str:
     """Return the full caption of one table as LaTeX.
 
-    ``lettered`` explains superscripts, ``bold`` bold numbers. ``own`` are ids of rows added by the user.
+    ``lettered`` explains superscripts, ``bold`` bold numbers. ``own`` are rows added by the user.
     """
     first = cells[0].cell
     measured_cells = [c for c in cells if c.records]
@@ -178,7 +178,7 @@ class _Column:
 def latex(
     comparison: Comparison, cells: Sequence[ComparedCell], *, command: str, two_column: bool = False
 ) -> str:
-    """Return a ``table``, or a ``table*`` if it is too wide for a column of a two-column paper."""
+    """Return a ``table``, or a ``table*`` if it is too wide for one of two columns."""
     grid = compared_grid(cells)
     writer = _Writer(grid, comparison)
     table, paper = grid.table, cells[0].cell.paper
@@ -294,7 +294,7 @@ class _Writer:
 
 
 def _head_lines(parts: Sequence[tuple[str, int]]) -> Iterator[str]:
-    """Yield a line of names with their column spans, then rules below those of several columns."""
+    """Yield a line of names with column spans, then rules below."""
     yield table_row("", *(rf"\multicolumn{{{width}}}{{c}}{{{name}}}" for name, width in parts))
     rules, first = "", 2
     for name, width in parts:

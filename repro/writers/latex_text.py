@@ -79,7 +79,7 @@ def escape(text: str) -> str:
 
 
 def label(text: str) -> str:
-    """Return text as LaTeX for a table cell, wrapped if it is long."""
+    """Return text as LaTeX for a table cell, wrapped if long."""
     code = escape(text)
     return code if visible_length(code) <= LINE else rf"\parbox[t]{{20em}}{{\raggedright {code}}}"
 
@@ -139,7 +139,7 @@ def raised(text: str) -> str:
 
 
 def table_row(*entries: str) -> str:
-    r"""Return a line of a ``tabular``, in which a leading "[1]" is no argument of the ``\\`` before it."""
+    r"""Return a line of a ``tabular``. A leading "[1]" is no argument of the ``\\`` before it."""
     guard = "{}" if entries[0].lstrip().startswith(("[", "*")) else ""
     return guard + " & ".join(entries) + r" \\"
 
@@ -160,7 +160,7 @@ class Entry:
 
 
 def published_entry(c: ComparedCell | None) -> Entry:
-    """Return the published number with raised marks, or a dash."""
+    """Return the published number with marks, or a dash."""
     if c is None:
         return Entry("--")
     value = c.cell.printed
@@ -168,7 +168,7 @@ def published_entry(c: ComparedCell | None) -> Entry:
 
 
 def difference(c: ComparedCell | None) -> Entry:
-    """Return our number minus the published one, and the verdict's symbol."""
+    """Return ours minus the published number, with the verdict's symbol."""
     if c is None or not c.records or c.verdict.difference is None:
         return Entry()
     number = rounded(c.verdict.difference, c.cell)
@@ -180,14 +180,14 @@ def _symbol(verdict: Verdict) -> str:
 
 
 def by_others(c: ComparedCell | None) -> Entry:
-    """Return the score of the last run by others, and the verdict's symbol."""
+    """Return the last score of a run by others, with the verdict's symbol."""
     if c is None or not c.imported:
         return Entry()
     return Entry(shown_run(c.imported[-1], c.cell), _symbol(c.imported[-1].verdict))
 
 
 def stated_entry(c: ComparedCell | None) -> Entry:
-    """Return the first value reported elsewhere, a letter for its origin, and the number of values."""
+    """Return the first value reported elsewhere, its origin's letter, and the number of values."""
     if c is None or not c.notes:
         return Entry()
     first, number = c.notes[0], len(c.notes)
@@ -197,7 +197,7 @@ def stated_entry(c: ComparedCell | None) -> Entry:
 
 
 def interval(c: ComparedCell) -> str:
-    """Return half the 95 % prediction interval over seeds, or "" for one seed."""
+    """Return half the 95 % prediction interval over seeds, if there are several."""
     if len(c.records) < 2:
         return ""
     half = prediction_half_width([Decimal(f"{r.measured:.12g}") for r in c.records])
@@ -205,7 +205,7 @@ def interval(c: ComparedCell) -> str:
 
 
 def in_line(entries: Sequence[Entry]) -> list[Entry]:
-    """Add space after numbers with fewer decimals than others."""
+    """Align numbers with fewer decimals than others."""
     decimals = [len(entry.number.partition(".")[2]) for entry in entries]
     maximum = max(decimals)
     return [
@@ -217,7 +217,6 @@ def in_line(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def has_digit(entry: Entry) -> bool:
-    """Return whether an entry is a number rather than a dash or words."""
     return any(map(str.isdigit, entry.number))
 
 
@@ -241,9 +240,9 @@ def environment(
     wide: bool,
     source: str = "",
 ) -> str:
-    """Return a table environment. A tabular wider than the text is shrunk to its width.
+    """Return a table environment, shrunk to the width of the text.
 
-    ``short`` is the caption in the list of tables. ``wide`` tables span both columns of a paper.
+    ``short`` is the caption in the list of tables. ``wide`` tables span both columns.
     """
     name, key = "table*" if wide else "table", re.sub("[^A-Za-z0-9:._+-]", lambda c: f"{ord(c[0]):X}", label)
     if visible_length(caption) > LINES:  # LaTeX measures it as a single line

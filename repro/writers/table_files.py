@@ -19,7 +19,7 @@ from repro.writers.latex_text import document
 
 
 def writer_of(table: Table) -> Any:
-    """Return the plugin's ``StudyTables`` for a study's table, otherwise None."""
+    """Return the plugin's ``StudyTables`` for a study's table."""
     return call("study tables") if table.kind == "study" else None
 
 
@@ -74,7 +74,6 @@ def table_texts(
 
 
 def write_tables(files: Sequence[TableFile], folder: Path) -> list[Path]:
-    """Write the files and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in files:
         (folder / file.name).write_text(file.text, encoding="utf-8")

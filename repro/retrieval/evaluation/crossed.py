@@ -2,8 +2,7 @@
 
 Every query is scored once under every seed: two crossed random factors without replication, ``x[q, s] = mean
 + query[q] + seed[s] + residual[q, s]`` (Obuchowski and Rockette 1995), with the degrees of freedom of
-Satterthwaite (1946). In simulations of 5 seeds of 1,000 queries, a test at .05 rejects a true hypothesis in
-.02 to .058 of all cases.
+Satterthwaite (1946).
 """
 
 from bisect import bisect_left
@@ -24,7 +23,7 @@ ROUNDING = 1e-12  # of the mean
 
 @dataclass(frozen=True)
 class Variances:
-    """The variance between queries, between seeds, and of the residual. Negative estimates become 0."""
+    """The variance of queries, seeds and residual. Negative estimates become 0."""
 
     queries: float
     seeds: float
@@ -36,7 +35,7 @@ class Variances:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over queries and seeds, with its standard ``error`` and that error's degrees of ``freedom``."""
+    """A mean with its standard ``error`` and that error's degrees of ``freedom``."""
 
     mean: float
     error: float
@@ -67,8 +66,8 @@ class Estimate:
 def estimate(scores: Sequence[Sequence[float]]) -> Estimate | None:
     """Estimate the mean of scores (Q, S), a row per query and a column per seed. None below two of either.
 
-    The variance is (MSq + MSs - MSr) / QS by the mean squares of queries, seeds and residual, never below
-    max(MSq, MSs) / QS.
+    The variance is (MSq + MSs - MSr) / QS, at least max(MSq, MSs) / QS, by the mean squares of queries, seeds
+    and residual.
     """
     import numpy as np
 
@@ -114,8 +113,7 @@ def _freedom(total: float, squares: Sequence[float], queries: int, seeds: int) -
 def power(difference: float, variances: Variances, *, queries: int, seeds: int, level: float) -> float:
     """Return the probability that the two-sided test detects a true difference with the right sign.
 
-    The mean square of seeds, with few degrees of freedom, is integrated over its distribution. The others
-    have their expected values.
+    The mean square of seeds is integrated over its distribution. The others have their expected values.
     """
     from scipy.special import ndtr
 
@@ -127,7 +125,7 @@ def power(difference: float, variances: Variances, *, queries: int, seeds: int, 
 
 
 def smallest_seen(variances: Variances, *, queries: int, seeds: int, level: float) -> float:
-    """Return the smallest true difference detected with a power of 80 %, or 0 without variance."""
+    """Return the smallest true difference detected with a power of 80 %."""
     from scipy.optimize import brentq
 
     error = sqrt(variances.of_mean(queries, seeds))
@@ -145,7 +143,7 @@ def smallest_seen(variances: Variances, *, queries: int, seeds: int, level: floa
 def equivalent_at_zero(
     matters: float, variances: Variances, *, queries: int, seeds: int, level: float
 ) -> float:
-    """Return the probability that the 1 - 2 level interval of a difference of 0 is within ± ``matters``."""
+    """Return how probably the 1 - 2 level interval of a difference of 0 is within ± ``matters``."""
     from scipy.special import ndtr
 
     error = sqrt(variances.of_mean(queries, seeds))
@@ -156,7 +154,7 @@ def equivalent_at_zero(
 
 
 def seeds_needed(difference: float, variances: Variances, *, queries: int, level: float) -> int | None:
-    """Return the fewest seeds for a power of 80 %, or None if 1000 are not enough."""
+    """Return the fewest seeds for a power of 80 %, or None above 1000."""
 
     def seen(seeds: int) -> bool:
         return power(difference, variances, queries=queries, seeds=seeds, level=level) >= POWER
@@ -167,7 +165,7 @@ def seeds_needed(difference: float, variances: Variances, *, queries: int, level
 
 
 def _critical_means(variances: Variances, queries: int, seeds: int, level: float) -> "np.ndarray":
-    """Return the smallest positive means rejected for equally probable mean squares of seeds, (STEPS,)."""
+    """Return the smallest rejected means, (STEPS,), for equally probable mean squares of seeds."""
     import numpy as np
     from scipy.special import chdtri, stdtrit
 

@@ -1,4 +1,4 @@
-"""Match a run with judgements, with notes on doubts, e.g. "for 43 of 43 queries all scores are equal"."""
+"""Match a run with judgements, with notes on doubts, e.g. that all scores are equal."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class GivenRun:
 
     Attributes:
         rankings: judged query -> (document, score), best document first.
-        tag: the tag of the first line, or None in a format without tags.
+        tag: of the first line, or None in a format without tags.
         lines: the number of documents in the file.
         depth: the largest number of documents for a judged query.
         missing: judged queries that are not in the file. They score 0.
@@ -49,8 +49,8 @@ def read_given(
 ) -> GivenRun:
     """Read a run for judgements ``{qid: {docid: grade}}``.
 
-    ``ignore_identical_ids`` first drops documents with the id of the query, as BEIR does. Raises DataError
-    for a malformed run or if no document is judged for its query, OtherQueriesError if no query is judged.
+    ``ignore_identical_ids`` drops documents with the query's id, as BEIR does. Raises DataError for a
+    malformed run or if no document is judged, OtherQueriesError if no query is.
     """
     run = read_run_file(path, strict=False)
     return given_run(path, run, judged, ignore_identical_ids=ignore_identical_ids)
@@ -59,7 +59,7 @@ def read_given(
 def given_run(
     path: Path, run: RunFile, judged: Mapping[str, Mapping[str, int]], *, ignore_identical_ids: bool
 ) -> GivenRun:
-    """Match a read run with judgements, as ``read_given`` does."""
+    """Match a run with judgements, as ``read_given`` does."""
     with many_objects():
         _check_queries(path, run.rankings, judged)
         rankings = {query: ranking for query, ranking in run.rankings.items() if query in judged}
@@ -115,7 +115,7 @@ def _check_queries(path: Path, run: Run, judged: Mapping[str, object]) -> None:
 
 
 def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    """Return query -> the position of the query's own id in its ranking."""
+    """Return query -> the position of its own id in its ranking."""
     own_places, is_judged, ids = {}, False, [""]
     for query, ranking in run.items():
         ids = document_ids(ranking)

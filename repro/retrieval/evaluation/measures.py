@@ -71,7 +71,7 @@ class Scores:
     """A run's scores per query.
 
     ``queries`` are the judged ones, sorted as text. ``missing`` ones are absent from the run and score 0.
-    ``ignored`` counts the run's queries that are not judged.
+    ``ignored`` counts the run's unjudged queries.
     """
 
     queries: list[str]
@@ -81,13 +81,13 @@ class Scores:
 
     @property
     def means(self) -> dict[str, float]:
-        """The mean over all judged queries, with equal bits in every Python."""
+        """The means over judged queries, with equal bits in every Python."""
         # ``sum`` rounds less since Python 3.12
         return {text: reduce(add, values, 0) / len(values) for text, values in self.measures.items()}
 
 
 def parse_measure(text: str) -> Measure:
-    """Return the measure of a text such as ``"R(rel=2)@1000"``. Raises UsageError for others."""
+    """Return the measure of e.g. ``"R(rel=2)@1000"``. Raises UsageError."""
     if match := _FORM.fullmatch(text):
         row = families().get(match["name"])
         if row and row.scored and (row.graded or not match["rel"]):
@@ -98,12 +98,12 @@ def parse_measure(text: str) -> Measure:
 
 
 def is_defined(measure: str, highest: int | None) -> bool:
-    """Return whether ``measure`` counts some grade up to ``highest`` (None if unknown) as relevant."""
+    """Return whether ``measure`` counts some grade up to ``highest`` as relevant."""
     return highest is None or parse_measure(measure).rel <= highest
 
 
 def check_grades(qrels: Mapping[str, Mapping[str, int]], measures: Sequence[str]) -> None:
-    """Raise DataError for judgements under which every run scores 0 on one of the measures."""
+    """Raise DataError if every run scores 0 on one of the measures."""
     highest = max((grade for grades in qrels.values() for grade in grades.values()), default=None)
     if highest is not None and highest < 1:
         count = sum(map(len, qrels.values()))
@@ -124,8 +124,8 @@ def score(
     """Score a run (best document first, as from ``read_run``) against graded judgements.
 
     nDCG, R and Success come from trec_eval, RR@k from the MS MARCO script's port in ir_measures. Both receive
-    ranks instead of scores. ``ignore_identical_ids`` first drops a document with the id of the query, as BEIR
-    does. Raises UsageError for an unknown measure, DataError if no query of the run is judged.
+    ranks instead of scores. ``ignore_identical_ids`` drops documents with the query's id, as BEIR does.
+    Raises UsageError for an unknown measure, DataError if no query of the run is judged.
     """
     from repro.retrieval.evaluation.runs import document_ids
     from repro.retrieval.evaluation.text_lines import many_objects
@@ -156,7 +156,7 @@ def _from_zero(qrels: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, in
 
 
 def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[list[str], int]:
-    """Return the judged queries absent from the run and the number of its unjudged queries.
+    """Return the judged queries absent from the run and its number of unjudged queries.
 
     Raises DataError if run and judgements share no query.
     """
@@ -217,7 +217,7 @@ def canonical(name: str) -> str:
 
 
 def cutoff(name: str) -> int | None:
-    """Return a measure's cutoff, or None if it has none."""
+    """Return a measure's cutoff, if any."""
     match = re.search(r"@([1-9][0-9]*)$", canonical(name))
     return int(match[1]) if match else None
 
@@ -230,7 +230,7 @@ def looks_deeper(name: str, depth: float) -> bool:
 def scores_by_query(names: Sequence[str], qrels: Qrels, rankings: Run) -> dict[str, dict[str, float]]:
     """Return the scores of every judged query, 0 without a ranking.
 
-    Raises UsageError for an unknown measure, DataError for judgements under which no run could score.
+    Raises UsageError for an unknown measure, DataError if no run could score.
     """
     by_name = {name: canonical(name) for name in names}
     own_names = list(filter(_is_suites, by_name.values()))
@@ -288,7 +288,7 @@ def _scores_of_block(
 def _capped_recalls(
     qrels: Mapping[str, Mapping[str, int]], ids: Mapping[str, Sequence[str]], *, rel: int, ranks: int
 ) -> dict[str, float]:
-    """Return recall with at most ``ranks`` documents in the denominator, BEIR's ``recall_cap``."""
+    """Return recall over at most ``ranks`` relevant documents, BEIR's ``recall_cap``."""
     scores = {}
     for query, ranking in ids.items():
         relevant = {document for document, grade in qrels[query].items() if grade >= rel}
@@ -303,7 +303,7 @@ def _gain(grade: int) -> int:
 
 
 def _parsed(text: str, name: str):
-    """Return the measure of ir_measures for a text. ``name`` is the user's spelling."""
+    """Return ir_measures' measure of a text. ``name`` is the user's spelling."""
     import ir_measures
     from ir_measures.providers import registry
 

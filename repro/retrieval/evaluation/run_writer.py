@@ -1,8 +1,7 @@
-"""Writes TREC run files without ties, and reads them back query by query, as a run may exceed the memory.
+"""Writes TREC runs without ties, and reads them query by query, as a run may exceed the memory.
 
-Written scores are float32 numbers printed in full. They decrease within a query. Ties are broken as by
-trec_eval, by document id descending: a score that is not below its predecessor becomes the next float32 below
-it.
+Scores are float32 numbers printed in full. They decrease within a query. Ties are broken as by trec_eval, by
+document id descending: a score that is not below its predecessor becomes the next float32 below it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,18 +22,18 @@ Line = tuple[int, list[str]]  # number, columns
 
 
 def header(metadata: Mapping[str, Any], *, version: str = "0.1") -> str:
-    """Return the metadata as comment lines between START and END."""
+    """Return the metadata as comments between START and END."""
     body = "".join(f"# {line}\n" for line in _yaml(metadata, version).splitlines())
     return f"{START}\n{body}{END}\n"
 
 
 def write_metadata(path: Path, metadata: Mapping[str, Any]) -> None:
-    """Write the metadata as YAML of version 0.1, with the version first."""
+    """Write the metadata as YAML of version 0.1."""
     path.write_text(_yaml(metadata, "0.1"), encoding="utf-8")
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """Read a run's metadata of either version from YAML. Raises StoreError."""
+    """Read metadata of either version. Raises StoreError."""
     import yaml
 
     marks = {mark.removeprefix(comment) for mark in (START, END) for comment in ("", "# ")}
@@ -54,7 +53,7 @@ def read_metadata(path: Path) -> dict[str, Any]:
 
 
 def resources(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a run's "resources" (ir_metadata 0.2) from its artefact's facts, e.g. peak memory in KiB."""
+    """Return a run's "resources" (ir_metadata 0.2), e.g. peak memory in KiB."""
     entries: dict[str, Any] = {}
     if "finished" in facts and "seconds" in facts:
         stop = datetime.fromisoformat(facts["finished"])
@@ -73,7 +72,7 @@ def complete_metadata(
     measures: list[str],
     environment: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Add topics (``collection``), ``measures`` and the record's ``environment`` to a run's metadata."""
+    """Add topics, ``measures`` and the ``environment`` to a run's metadata."""
     full_metadata = dict(metadata)
     if collection:
         full_metadata["data"] = {**(full_metadata.get("data") or {}), "test collection": dict(collection)}
@@ -127,11 +126,11 @@ def write_run(
     """Write ``run.trec``, ``raw.npy`` and ``run.ir_metadata.yml`` into the directory ``out``.
 
     ``run`` is ``{qid: [(docid, score), …]}``, or an iterable of ``(qid, docids, scores)``, with documents in
-    any order. ``method`` is added to "method" of ir_metadata 0.1.
+    any order. ``method`` is added to "method" of the metadata.
 
     Returns counts: ``queries`` with documents, ``lines``, and ``nudged``, the scores that differ from the raw
-    ones in ``raw.npy``, float32. Raises DataError for ids with white space, duplicates, and scores that are
-    not finite in float32.
+    ones (float32). Raises DataError for ids with white space, duplicates, and scores that are not finite in
+    float32.
     """
     _check_one_word("tag", tag)
     counts, seen = {"queries": 0, "lines": 0, "nudged": 0}, set()
@@ -163,7 +162,7 @@ def write_run(
 
 
 def _start_raw(file: BinaryIO, scores: int) -> None:
-    """Write numpy's header of float32 scores. Its size does not depend on their number."""
+    """Write numpy's header, of a size that does not depend on the number of scores."""
     header = {"descr": "<f4", "fortran_order": False, "shape": (scores,)}
     file.seek(0)
     np.lib.format.write_array_header_1_0(file, header)
@@ -172,10 +171,7 @@ def _start_raw(file: BinaryIO, scores: int) -> None:
 def break_ties(
     documents: Sequence[str], scores: Sequence[float] | np.ndarray, *, query: str
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Rank K documents of one query. Raises DataError.
-
-    Returns ids, raw scores (float32) and scores without ties, (K,) each.
-    """
+    """Return ranked ids, raw scores (float32) and scores without ties, (K,) each. Raises DataError."""
     documents = list(documents)
     if " ".join(documents).split() != documents:
         bad_id = next(d for d in documents if d.split() != [d])
@@ -205,7 +201,7 @@ def _query_rankings(run) -> Iterator[Ranking]:
 
 
 def _lower_ties(scores: np.ndarray) -> np.ndarray:
-    """Return descending scores (K,) with each tie moved below its predecessor."""
+    """Move each tie of descending scores (K,) below its predecessor."""
     if (scores[1:] < scores[:-1]).all():
         return scores
     untied_scores = scores.copy()
@@ -216,7 +212,7 @@ def _lower_ties(scores: np.ndarray) -> np.ndarray:
 
 
 def _next_below(score: np.float32) -> np.float32:
-    """Return the next smaller float32, but no subnormal one, which some processors flush to zero."""
+    """Return the next smaller float32, but no subnormal one, which may be flushed to zero."""
     next_score = np.nextafter(score, np.float32(-np.inf))
     if abs(next_score) < _SMALLEST and next_score != 0:
         return np.float32(0) if score > 0 else -_SMALLEST
@@ -233,8 +229,8 @@ def rankings(
 ) -> Iterator[tuple[str, list[str], list[float]]]:
     """Yield each query of a written run with its documents, best first, and scores.
 
-    ``begin`` and ``end`` select the queries with a first line in these bytes. Raises DataError for scattered
-    lines of a query, and for wrong ranks or scores.
+    ``begin`` and ``end`` select queries by the bytes of their first lines. Raises DataError for scattered
+    lines, and for wrong ranks or scores.
     """
     seen: set[str] = set()
     begin = _start(path, begin)
@@ -255,7 +251,7 @@ def rankings(
 
 
 def parts(path: Path, size: int) -> range:
-    """Return the byte offsets of parts of ``size`` bytes each. Raises DataError for a missing file."""
+    """Return the byte offsets of parts of ``size`` bytes. Raises DataError."""
     try:
         return range(0, path.stat().st_size, size)
     except FileNotFoundError:
@@ -263,7 +259,6 @@ def parts(path: Path, size: int) -> range:
 
 
 def scattered_query_error(path: Path, query: str) -> DataError:
-    """Return the error for a query with lines in two places."""
     return DataError(f"{path}: the lines of query {query!r} are not consecutive")
 
 

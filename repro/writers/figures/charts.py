@@ -37,7 +37,7 @@ LOOKS = {
 
 
 def scatter(panels: Sequence[tuple[str, dict]], path: Path, *, note: str) -> None:
-    """Draw a query and its candidates, one panel per (label, exhibit of ``project``), and a .csv."""
+    """Draw a query and its candidates, a panel per (label, exhibit), and a .csv."""
     rows, exhibits = [], [exhibit for _, exhibit in panels]
     with canvas(path, panels=len(panels), panel_height=2.6 if len(panels) == 1 else 1.75) as (figure, grid):
         for axes, (label, exhibit) in zip(grid, panels, strict=True):
@@ -73,7 +73,7 @@ MADE = ("seeds", "commit", "hours", "doubts")
 
 
 def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
-    """Draw lines over an x-axis, which is logarithmic from a factor of ten, and write their .csv.
+    """Draw lines over an x-axis, logarithmic from a factor of ten, and write their .csv.
 
     Args:
         panels: {"title", "x_label", "y_label", "series": [{"label", "points": [(x, y, low, high), …]}]}.
@@ -184,7 +184,7 @@ def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH
 
 
 def legend(figure, *, handle_length: float) -> None:
-    """Draw one entry per name above all panels, in at most three columns."""
+    """Draw one entry per name above all panels."""
     handles = legend_handles(figure)
     look = {"handlelength": handle_length, "handletextpad": 0.5, "columnspacing": 1.2, "borderpad": 0.1}
     place = {"loc": "outside upper center", "ncols": min(len(handles), 3), "frameon": False}
@@ -202,7 +202,7 @@ def legend_handles(figure) -> dict[str, Any]:
 
 
 def foot(figure, label: str, *small_print: str) -> None:
-    """Write the x-axis label and small print below all panels."""
+    """Write the x-axis label and small print."""
     inches, height = 0.03, figure.get_figheight()
     for line in reversed([line for line in small_print if line]):
         figure.text(0.99, inches / height, line, fontsize=7, color=GREY, ha="right", va="bottom")
@@ -214,7 +214,7 @@ def foot(figure, label: str, *small_print: str) -> None:
 
 
 def write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence]) -> None:
-    """Write the numbers of a drawing to a .csv of the same name."""
+    """Write a drawing's numbers to a .csv of the same name."""
     with open(path.with_suffix(".csv"), "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(head)

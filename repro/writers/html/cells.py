@@ -34,7 +34,7 @@ GRADES = {
 
 
 def card(c: ComparedCell, part: Part) -> list[Markup]:
-    """Return the pieces of a cell's card. The page stores each piece once."""
+    """Return the pieces of a cell's card."""
     facts = [*_publication(c), *_measurement(c), *_imported_runs(c), *_stated_values(c)]
     facts += [*_tests(c, part.view.comparison), *_paired_tests(c, part.view.comparison)]
     facts += [_fact("reproduce", elements.copyable(_command(c))), *_obstacles(c), *_choices(c)]
@@ -54,7 +54,7 @@ def _command(c: ComparedCell) -> str:
 
 
 def interval(printed: PublishedCell) -> str | None:
-    """Return the range that rounds to the published number, e.g. "33.05 to 33.15"."""
+    """Return the numbers that round to the published one, e.g. "33.05 to 33.15"."""
     if printed.value is None or printed.bound:
         return None
     half = half_unit(printed.decimals)
@@ -223,7 +223,7 @@ ABOUT = "The cells of all papers. Press a system to see how its number is define
 
 
 def cells(report: Report) -> Markup:
-    """Return the list of all cells, which a script fills from ``data``."""
+    """Return the list of all cells, which a script fills."""
     heads = [el("th", name, scope="col") for name in COLUMNS]
     body = el("table", el("thead", el("tr", heads)), el("tbody"), class_="plain list")
     header = el("header", el("h2", "All cells"), el("p", ABOUT, class_="lead"))
@@ -263,7 +263,7 @@ def data(report: Report) -> Markup:
 
 
 def to_list(text: str, chosen: Mapping[str, str] | None) -> Content:
-    """Return a link to the list of cells filtered by ``chosen``, or the text without it."""
+    """Return a link to the list of cells filtered by ``chosen``."""
     return text if chosen is None else el("a", text, href="#cells", data_filter=urlencode(chosen))
 
 

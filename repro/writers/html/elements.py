@@ -59,7 +59,7 @@ def plain_table(
 
 
 def copyable(text: str, tag: str = "code") -> Markup:
-    """Return a text with a button to copy it, which the page's script shows."""
+    """Return a text with a button to copy it."""
     button = el("button", "copy", type="button", class_="copy", hidden=True)
     return el("div", el(tag, text), button, class_="copied")
 
@@ -131,13 +131,13 @@ SIGNS = {
 
 
 def tone(name: str) -> str:
-    """Return the CSS class of a verdict's colours, e.g. "v-pass"."""
+    """Return a verdict's CSS class, e.g. "v-pass"."""
     return f"v-{SIGNS[name][0]}"
 
 
 @functools.cache
 def badge(name: str, *, plain: bool = False) -> Markup:
-    """Return sign and name in the verdict's or, if ``plain``, in neutral colours."""
+    """Return sign and name, coloured unless ``plain``."""
     return el("span", sign(name), " ", name, class_=f"badge {'v-none' if plain else tone(name)}")
 
 
@@ -148,7 +148,7 @@ def sign(name: str) -> Markup:
 
 
 def bar(counts: Mapping[str, int], *, label: str) -> Markup:
-    """Return a bar of counts and a list of them below."""
+    """Return a bar and a list of counts."""
     total = sum(counts.values())
     present = [name for name in SIGNS if counts.get(name)]
     parts = []
@@ -162,12 +162,12 @@ def bar(counts: Mapping[str, int], *, label: str) -> Markup:
 
 
 def bars(cells: Sequence[ComparedCell], *, label: str) -> Markup | None:
-    """Return the verdicts of cells as a bar, or None without cells."""
+    """Return the verdicts of cells as a bar, if any."""
     return bar(summarise(cells).verdicts, label=label) if cells else None
 
 
 def in_words(counts: Mapping[str, int]) -> str:
-    """Return counts in the order of the signs, e.g. ``3 exact, 2 lower``."""
+    """Return counts in words, e.g. ``3 exact, 2 lower``."""
     return ", ".join(f"{counts[name]} {name}" for name in SIGNS if counts.get(name)) or "no cells"
 
 
@@ -186,7 +186,6 @@ HOW_TO_READ = (
 
 
 def legend() -> Markup:
-    """Return an explanation of cells and signs."""
     signs = [(badge(name), text) for name, (_, _, text) in VERDICTS.items()]
     items = [el("div", el("dt", mark), el("dd", text)) for mark, text in [*signs, *NUMBERS.items()]]
     return join(el("p", HOW_TO_READ), el("dl", items, class_="legend"))
@@ -202,7 +201,7 @@ PACKAGE = "repro.writers.html"
 
 
 def resource(name: str, package: str = PACKAGE) -> Markup:
-    """Return a style sheet or script of a package, e.g. "report.css"."""
+    """Return a package's style sheet or script, e.g. "report.css"."""
     return Markup(resources.files(package).joinpath(name).read_text(encoding="utf-8"))
 
 
@@ -250,7 +249,7 @@ def standalone(
 ) -> str:
     """Return a page with one article in the report's style, without scripts.
 
-    ``links`` map section ids to texts. ``sheet`` is package and name of another style sheet.
+    ``links`` map section ids to texts. ``sheet`` is package and name of a style sheet.
     """
     package, name = sheet
     header = el("header", el("p", above, class_="eyebrow"), el("h2", title), lead)
