@@ -25,7 +25,6 @@ COUNTED = {
 
 
 def fields_as_html(fields: Mapping[str, object]) -> str:
-    """Return fields with a value as an HTML table."""
     rows = [
         f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>"
         for name, value in fields.items()
@@ -254,7 +253,6 @@ class ShownExhibit:
 
     @property
     def id(self) -> str:
-        """The path, e.g. ``paper/figure-3/system``."""
         return f"{self.paper.name}/{self.owner}/{self.exhibit.id}"
 
     @property

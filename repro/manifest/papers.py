@@ -54,7 +54,6 @@ class Paper:
 
     @functools.cached_property
     def readings(self) -> dict[str, Reading]:
-        """All readings by id. Raises ManifestError."""
         return self.shared_readings | readings(self.folder / "readings.yaml")
 
     @functools.cached_property
@@ -136,8 +135,6 @@ def sources(names: Iterable[str]) -> list[Paper]:
 
 
 class StatedCost(StrictMapping):
-    """A paper's statement on the cost of one training."""
-
     of: str
     gpus: int | None
     gpu: str | None

@@ -77,7 +77,6 @@ def decimals_of(value: Decimal) -> int:
 
 
 def half_unit(decimals: int) -> Decimal:
-    """Return half a unit of the last digit."""
     return Decimal(5).scaleb(-decimals - 1)
 
 

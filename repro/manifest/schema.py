@@ -105,7 +105,7 @@ class Row(Identified):
 
 
 class ExampleRank(StrictMapping):
-    """A system's rank and relevance in a printed example."""
+    """One system in a printed example."""
 
     system: str
     rank: int | None = None
@@ -114,7 +114,7 @@ class ExampleRank(StrictMapping):
 
 
 class Example(StrictMapping):
-    """A printed example's query, without its passages."""
+    """A printed example's query."""
 
     query: str = ""
     shown: tuple[ExampleRank, ...] = ()

@@ -191,7 +191,6 @@ def _keys(shape: Any, place: Sequence[str | int]) -> list[str]:
 
 
 def _line(text: str, location: tuple[str | int, ...]) -> int:
-    """Return the line of the innermost existing part of ``location``."""
     node = yaml.compose(text, yaml.CSafeLoader)
     for part in location:
         if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):

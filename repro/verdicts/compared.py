@@ -117,7 +117,6 @@ class ComparedCell:
         records: one per distinct measurement (seeds that change nothing count once).
         doubts: reasons why a new measurement might give another number.
         libraries_not_compared: libraries of its stages that are absent here or not recorded.
-        imported: runs by others.
         collections: ids of its data at this scale.
         cut_at: documents per query if the measure looks deeper.
         notes: values reported elsewhere, closest match first.
@@ -225,7 +224,7 @@ class PairedTest:
         over: file of the other run.
         difference: ours minus theirs, with its 95 % bootstrap ``interval``, as fractions.
         effect_size: the difference divided by its standard deviation over queries.
-        p: of ranx's two-sided paired t-test. ``holm_p`` is Holm-corrected per table and measure.
+        p: of a two-sided t-test. ``holm_p`` is Holm-corrected per table and measure.
         permutation_p: of a permutation test by sign flips.
     """
 

@@ -71,7 +71,6 @@ class CoverageItem:
 
     @property
     def rehearsed(self) -> list[str]:
-        """The measured scales below full."""
         return [scale for scale in self.measured if scale != "full" and not scale.endswith(IMPORTED)]
 
 
@@ -128,12 +127,10 @@ class Tally:
 
     @property
     def ways_shown(self) -> tuple[str, ...]:
-        """The ways to show, with ``open`` only for drafts."""
         return tuple(way for way in WAYS if way != "open" or self.ways[way])
 
     @property
     def measured(self) -> Counter[str]:
-        """Scale -> number of measured or drawn cells."""
         return Counter(scale for c in self.cells for scale in c.measured)
 
     def as_json(self) -> dict:

@@ -338,7 +338,6 @@ KINDS = {rule.kind: rule.meaning for rule in DOUBTS}
 
 
 def doubts(basis: Basis) -> tuple[Doubt, ...]:
-    """Return the doubts about a number, in order."""
     return tuple(Doubt(rule.kind, why) for rule in DOUBTS if (why := rule.said(basis)))
 
 

@@ -78,7 +78,6 @@ class Evidence:
 
     @cached_property
     def of_readings(self) -> list[Record]:
-        """Our records with the current readings."""
         return [r for r in self.records if r.readings == self.departures and not r.origin]
 
     @cached_property
@@ -129,7 +128,6 @@ class Evidence:
 
     @property
     def cut_at(self) -> int | None:
-        """Documents per query if the measure looks deeper."""
         return min((m.cut_at for m in self.measured_by if m.cut_at), default=None)
 
     def planned_code(self, record: Record) -> str:
@@ -147,7 +145,6 @@ class Evidence:
 
     @cached_property
     def absent_data(self) -> tuple[str, ...]:
-        """The data and checkpoints without files on this machine."""
         obstacles = self.plan.machine.obstacles
         nodes = walk(part for m in self.measured_by for part in m.parts)
         absent = (obstacles.get(node.fingerprint) for node in nodes if "identity" in node.params)

@@ -85,7 +85,6 @@ def _test_node(rows: Mapping[str, tuple[Node, ...]], measures: list[str]) -> Nod
 
 
 def stored_tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], dict]:
-    """Return the stored tests of the current scores."""
     nodes = {key: node for key, node in tests(plan, store).items() if is_stored(node, store)}
     return {key: read_json(store.path(node) / "significance.json") for key, node in nodes.items()}
 
@@ -174,7 +173,6 @@ def add_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progre
 
 
 def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
-    """Add the tests between rows, and note failures."""
     for key, node in tests(plan, store).items():
         try:
             comparison.tests[key] = compute_test(node, plan, store, progress, about=_test_in_words(node, key))
@@ -206,7 +204,6 @@ def _test_in_words(node: Node, key: tuple[str, str, str]) -> str:
 
 
 def run_paired_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
-    """Add the paired tests, and note failures."""
     contents = []
     for c, run, node in pairs_with_others(comparison, plan, store):
         try:

@@ -67,7 +67,6 @@ def summarise(compared: Sequence[ComparedCell]) -> Summary:
 
 
 def published(compared: Sequence[ComparedCell]) -> list[ComparedCell]:
-    """Return the cells that contain a paper's number."""
     return [c for c in compared if c.cell.counted_as == "published"]
 
 
@@ -84,7 +83,6 @@ def _why_unmeasured(c: ComparedCell) -> str:
 
 
 def measured_in_words(compared: Sequence[ComparedCell]) -> str:
-    """Return how many of the cells are measured."""
     scales = ", ".join(sorted({c.scale for c in compared}))
     measured = {c.cell.id for c in compared if c.records}
     return count_in_words((c.cell for c in compared), measured=measured, scale=scales)

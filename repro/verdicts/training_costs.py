@@ -92,7 +92,6 @@ def total_hours(plan: Plan, store: TrainingStore) -> float | None:
 
 
 def untrained_rows(plan: Plan) -> list[str]:
-    """Return the rows of a plan without a training."""
     trained_by_row = {m.cell.row.id: False for m in plan.measurements}
     for m in plan.measurements:
         trained_by_row[m.cell.row.id] |= any(node.stage in TRAININGS for node in walk(m.parts))

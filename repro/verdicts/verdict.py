@@ -196,13 +196,11 @@ class Case:
 
     @property
     def is_inside(self) -> bool:
-        """Whether the difference's interval is inside the tolerance."""
         t = self.tolerance
         return t is not None and self.distance + self.half_width <= t.half_width
 
     @property
     def is_outside(self) -> bool:
-        """Whether the difference's interval is outside the tolerance."""
         t = self.tolerance
         return t is not None and self.distance - self.half_width > t.half_width
 

@@ -62,12 +62,10 @@ class Grid(Generic[T]):
 
     @property
     def blocks(self) -> Iterator[tuple[str, list[Head]]]:
-        """The row heads by group, with its heading."""
         for heading, heads in groupby(self.down, key=lambda head: head.heading if head.row else ""):
             yield heading, list(heads)
 
     def line(self, down: Head) -> list[T | None]:
-        """Return the cells of a row, or None for missing ones."""
         places = ((down.id, a.id) if down.row else (a.id, down.id) for a in self.across)
         return [self.cells.get(place) for place in places]
 
@@ -89,7 +87,6 @@ def beaten(c: ComparedCell, comparison: Comparison, grid: Grid[ComparedCell], *,
 
 
 def compared_grid(cells: Sequence[ComparedCell]) -> Grid[ComparedCell]:
-    """Return the grid of one table's compared cells."""
     return Grid.of(cells[0].cell.table, {(c.cell.row.id, c.cell.column.id): c for c in cells})
 
 

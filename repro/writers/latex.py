@@ -30,7 +30,6 @@ UNITS = {"fraction": "Measures are fractions", "percent": "Measures are in perce
 
 
 def short_caption(paper: Paper, table: Table) -> str:
-    """Return the caption for the list of tables."""
     return escape(f"{capitalised(table.about)}: Table {table.id} of {cited_paper(paper.manifest)}")
 
 
@@ -153,8 +152,6 @@ ONE_COLUMN = 58  # characters in a column
 
 @dataclass(frozen=True)
 class _Column:
-    """The numbers of one kind below a head, e.g. differences."""
-
     kind: str
     entries: Sequence[Entry]
 

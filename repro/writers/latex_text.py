@@ -134,7 +134,6 @@ def _code(character: str) -> str:
 
 
 def raised(text: str) -> str:
-    """Return LaTeX as a superscript, or "" for ""."""
     return rf"\textsuperscript{{{text}}}" if text else ""
 
 
@@ -146,8 +145,6 @@ def table_row(*entries: str) -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """A number or word with a suffix."""
-
     number: str = ""
     after: str = ""
     bold: bool = False
@@ -277,7 +274,6 @@ def _comment(text: str) -> str:
 
 
 def document(sections: Mapping[str, Sequence[str]], *, scale: str, two_column: bool = False) -> str:
-    """Return a document. ``sections`` maps headings to tables."""
     parts = ["\n".join([rf"\section{{{escape(name)}}}", *tables]) for name, tables in sections.items()]
     body = "\n\\clearpage\n".join(parts)
     return "\n".join(

@@ -102,7 +102,6 @@ def sentence(words: str) -> str:
 
 
 def code(words: str) -> str:
-    """Return words as inline code."""
     return f"`{visible(' '.join(words.split())).replace('`', chr(39))}`"
 
 
@@ -114,7 +113,6 @@ def link(words: str, address: str) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a Markdown table and an empty line."""
     numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(head))]
     rule = ["---:" if right else "---" for right in numeric]
     return [f"| {' | '.join(map(_cell, line))} |" for line in (head, rule, *rows)] + [""]

@@ -157,22 +157,18 @@ class _MeasuredColumn:
         return self.column.right or self.content <= LABEL
 
     def follows(self, before: "_MeasuredColumn | None") -> bool:
-        """Return whether the cell may share a line with the one before it."""
         return before is not None and (not before.column.name or (before.is_short and self.is_short))
 
     @property
     def wished(self) -> int:
-        """The width without wrapping."""
         return max(self.content, cell_len(self.column.name))
 
     def name(self, width: int) -> Text:
-        """Return the name, above the numbers if possible."""
         name = Text(self.column.name, style="bold")
         name.pad_right(max(0, min(self.behind, width - name.cell_len)))
         return name
 
     def text(self, cell: Cell) -> Text:
-        """Return the cell with a padded suffix."""
         if isinstance(cell, Text):
             return cell
         suffix = cell.after.copy()
@@ -225,7 +221,6 @@ def _head(console: Console, columns: _Columns, widths: Sequence[int]) -> Iterato
 def _side_by_side(
     console: Console, fields: Sequence[tuple[Text, int, str]], *, is_head: bool = False
 ) -> Iterator[Text]:
-    """Yield wrapped texts side by side."""
     blocks = [list(text.wrap(console, max(width, 1), overflow="fold")) for text, width, _ in fields]
     height = max(map(len, blocks))
     padded = []

@@ -25,8 +25,6 @@ def writer_of(table: Table) -> Any:
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table's file with the title of its paper."""
-
     name: str
     title: str
     text: str
@@ -81,7 +79,6 @@ def write_tables(files: Sequence[TableFile], folder: Path) -> list[Path]:
 
 
 def tables_document(files: Sequence[TableFile], *, scale: str, two_column: bool) -> str:
-    """Return a LaTeX document of the tables, one section per paper."""
     tables = [file for file in files if file.name.endswith(".tex")]
     sections = {title: [f.text for f in group] for title, group in groupby(tables, lambda file: file.title)}
     return document(sections, scale=scale, two_column=two_column)

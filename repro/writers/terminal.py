@@ -118,7 +118,6 @@ class _Writer:
         return [Text("  measured", style="dim"), *fields]
 
     def across(self) -> Sheet:
-        """Return one system per group of columns."""
         sheet = Sheet([Column("", right=False)])
         rows: list[list[Shown]] = [[Text(head.label)] for head in self.grid.down]
         for system in self.grid.across:
@@ -165,7 +164,6 @@ def _are_measured(cells: Cells) -> bool:
 
 
 def _line(name: str, cells: Cells, show: Callable[[ComparedCell], Shown]) -> Lines:
-    """Return the cells' texts as one line, if any."""
     shown = [show(c) if c else Text() for c in cells]
     return [[Text(f"  {name}", style="dim"), *shown]] if any(text != Text() for text in shown) else []
 

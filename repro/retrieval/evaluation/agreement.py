@@ -14,7 +14,6 @@ Run = Mapping[str, Sequence[tuple[str, float]]]
 
 
 def root_mean_square_error(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return the RMSE between scores on the same topics."""
     return math.sqrt(sum((a - b) ** 2 for a, b in zip(first, second, strict=True)) / len(first))
 
 

@@ -1,7 +1,7 @@
 """The mean of scores that vary with queries and with seeds, both treated as random samples.
 
-Every query is scored once under every seed: two crossed random factors without replication, ``x[q, s] = mean
-+ query[q] + seed[s] + residual[q, s]`` (Obuchowski and Rockette 1995), with the degrees of freedom of
+Every query is scored once under every seed: ``x[q, s] = mean + query[q] + seed[s] + residual[q, s]``, two
+crossed random factors without replication (Obuchowski and Rockette 1995), with the degrees of freedom of
 Satterthwaite (1946).
 """
 

@@ -18,7 +18,7 @@ _SHORT = 10  # short: under a tenth of the median
 
 
 class OtherQueriesError(DataError):
-    """Raised if none of a run's queries is judged."""
+    """Raised if no query of a run is judged."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class GivenRun:
         tag: of the first line, or None in a format without tags.
         lines: the number of documents in the file.
         depth: the largest number of documents for a judged query.
-        missing: judged queries that are not in the file. They score 0.
+        missing: judged queries without a ranking. They score 0.
         foreign: the number of queries that are not judged.
     """
 

@@ -217,13 +217,11 @@ def canonical(name: str) -> str:
 
 
 def cutoff(name: str) -> int | None:
-    """Return a measure's cutoff, if any."""
     match = re.search(r"@([1-9][0-9]*)$", canonical(name))
     return int(match[1]) if match else None
 
 
 def looks_deeper(name: str, depth: float) -> bool:
-    """Return whether a measure's cutoff exceeds the depth of a run."""
     return (cutoff(name) or 0) > depth
 
 

@@ -28,7 +28,6 @@ def header(metadata: Mapping[str, Any], *, version: str = "0.1") -> str:
 
 
 def write_metadata(path: Path, metadata: Mapping[str, Any]) -> None:
-    """Write the metadata as YAML of version 0.1."""
     path.write_text(_yaml(metadata, "0.1"), encoding="utf-8")
 
 

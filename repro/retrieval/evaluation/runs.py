@@ -240,7 +240,6 @@ def ranked(pairs: list[tuple[str, float]]) -> list[tuple[str, float]]:
 
 
 def read_lines(path: Path) -> RunFile:
-    """Read a run line by line."""
     lines = _Lines()
     for number, line in text_lines.numbered_lines(path):
         if lines.form or not line.startswith("#"):
@@ -249,8 +248,6 @@ def read_lines(path: Path) -> RunFile:
 
 
 class _Lines:
-    """The content of a run file, read line by line."""
-
     def __init__(self) -> None:
         self.form = ""
         self.tags: dict[str, None] = {}

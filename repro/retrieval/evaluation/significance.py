@@ -28,9 +28,9 @@ def pairwise_tests(scores: np.ndarray, queries: Sequence[str], measure: str) -> 
 
     Returns matrices (S lists of S values, None on the diagonal), [i][j] being i minus j: ``difference`` of
     the means, ``effect_size``, the difference over the differences' standard deviation, ``interval``, the 95
-    % percentile bootstrap of the difference, ``permutation_p``, two-sided, from ``resamples`` draws as (b +
-    1) / (B + 1), or ``exact`` from all sign flips, and ``holm_p``, corrected among all systems compared with
-    i. Undefined values are None. Raises DataError for a score that is not finite.
+    % percentile bootstrap, ``permutation_p``, two-sided, from ``resamples`` draws as (b + 1) / (B + 1) or
+    ``exact`` from all sign flips, and ``holm_p``, corrected among all systems compared with i. Undefined
+    values are None. Raises DataError for a score that is not finite.
     """
     scores = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(scores).all():
@@ -156,10 +156,10 @@ def compare(
     ``runs`` are rankings, or functions that read one (then one is held at a time).
 
     Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", …}}}``, with the
-    values of ``pairwise_tests``. ``p[i][j]``, ``holm_student_p`` (corrected among all systems compared with
-    i) and the numbers of queries that i ``wins``, ``ties`` or ``losses`` are None on the diagonal. Two runs
-    with equal scores have p 1.0 and are listed under ``identical``. Any other undefined p is None. Raises
-    UsageError for an unknown measure or another number of names.
+    values of ``pairwise_tests``. ``holm_student_p`` is corrected among all systems compared with i, which
+    ``wins``, ``ties`` or ``losses`` so many queries. Runs with equal scores have p 1.0 and are listed under
+    ``identical``. Any other undefined p is None. Raises UsageError for an unknown measure or another number
+    of names.
     """
     if len(runs) != len(names):
         raise UsageError(f"{len(runs)} runs were given {len(names)} names")

@@ -94,12 +94,10 @@ def columns(line: str, where: str) -> list[str]:
 
 
 def open_text(path: Path) -> TextIOWrapper:
-    """Open a text file, plain or gzipped, as UTF-8."""
     return TextIOWrapper(open_bytes(path), encoding="utf-8-sig")
 
 
 def open_bytes(path: Path) -> BufferedReader | gzip.GzipFile:
-    """Open a file, plain or gzipped, to read its bytes."""
     with open(path, "rb") as file:
         is_zipped = file.read(2) == b"\x1f\x8b"
     return gzip.open(path) if is_zipped else open(path, "rb")

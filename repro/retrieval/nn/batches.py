@@ -24,7 +24,6 @@ WORDS = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether a GPU or the CPU ran out of memory."""
     return isinstance(error, RuntimeError) and any(words in str(error) for words in WORDS)
 
 

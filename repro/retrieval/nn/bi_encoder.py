@@ -23,8 +23,8 @@ class BiEncoderContrastive(RankedTextsLoss):
     """Contrastive loss with one encoder for queries and passages.
 
     ``projector`` is ``none``, ``linear`` or ``nonlinear``. ``projector_start`` is ``new`` or ``pre-trained``,
-    with weights from ``start``, the starting model's directory. A projector of the same architecture with
-    which the starting model encodes is always trained further.
+    with weights from ``start``, the starting model's directory. A projector that already encodes is trained
+    further if its architecture is the same.
     """
 
     encoder: Encoder
@@ -170,7 +170,7 @@ class DistilledBiEncoder(CosineBiEncoder):
 
         L_kl = 1/Q sum_i KL( softmax(theta_i / T) || softmax(cos_i / tau_s) )
 
-    theta_i are the re-ranker's logits and cos_i the cosines of a query's P passages. T is
+    theta_i are the re-ranker's logits, cos_i the cosines of a query's passages and T is
     ``teacher_temperature`` (reading ``teacher-scores``). tau_s is warmed up if tau is. L_cont is the loss of
     ``CosineBiEncoder`` (readings ``distillation-weight``, ``nq-distillation``, ``nq-loss-scale``).
     """

@@ -166,7 +166,6 @@ def check_self_contained(folder: Path) -> None:
 
 
 def reason(error: Exception) -> str:
-    """Return why the library could not read a directory."""
     if "trust_remote_code" in str(error):
         return "it needs code that comes with it, which is never run here"
     if "ignore_mismatched_sizes" in str(error):
@@ -186,7 +185,6 @@ _ABSENT = re.compile(
 
 
 def remedy(folder: Path, problem: str) -> str:
-    """Return the next step for an unusable directory."""
     has_weights = any(path.suffix in (".safetensors", ".bin") for path in folder.rglob("*"))
     is_whole = has_weights and any(folder.rglob("config.json")) and not _ABSENT.search(problem)
     return "correct its files or its settings" if is_whole else FILES
@@ -216,8 +214,6 @@ class Layers(nn.Module):
 
 
 class TextModel(nn.Module):
-    """A transformers encoder without heads."""
-
     config: BertConfig
     embeddings: RobertaEmbeddings
     encoder: Layers

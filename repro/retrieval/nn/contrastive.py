@@ -14,7 +14,7 @@ SIMILARITIES = ("dot", "cosine")
 
 
 def check_similarity(similarity: str) -> str:
-    """Return ``similarity``. Raises UsageError unless it is one of SIMILARITIES."""
+    """Return ``similarity``. Raises UsageError if it is unknown."""
     check_known("similarity", similarity, valid=SIMILARITIES)
     return similarity
 
@@ -99,7 +99,7 @@ def in_batch_contrastive(queries: Tensor, passages: Tensor, *, temperature: floa
 
         L = 1/Q sum_i -log( exp(s(q_i, p_iP) / tau) / sum_j exp(s(q_i, p_j) / tau) )
 
-    ``queries`` are (Q, H), and ``passages`` (Q*P, H): P of each query in turn, its positive first.
+    ``queries`` are (Q, H), ``passages`` (Q*P, H): P of each query in turn, its positive first.
     """
     count, total = len(queries), len(passages)
     assert total % count == 0, f"{total} passages are not P for each of {count} queries"

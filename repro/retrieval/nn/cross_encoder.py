@@ -58,13 +58,11 @@ class CrossEncoder(nn.Module):
 
         L = 1/Q sum_i -log( exp theta(q_i, d_i+) / sum_{d in K_i} exp theta(q_i, d) )
 
-    K_i is the positive and the negatives with the currently highest scores: ``trained_passages`` of the P
-    given (reading ``reranker-group``). With ``r-drop`` (reading ``reranker-regulariser``, Liang et al. 2021)
-    a model with dropout reads the K_i twice, and
+    K_i is the positive and the negatives with the highest scores: ``trained_passages`` of the P given
+    (reading ``reranker-group``). With ``r-drop`` (reading ``reranker-regulariser``, Liang et al. 2021) a
+    model with dropout reads the K_i twice, and
 
         L = (L_1 + L_2) / 2 + 1/Q sum_i ( KL(p_i1 || p_i2) + KL(p_i2 || p_i1) ) / 2
-
-    ``passage_length`` is in tokens of query and passage together.
     """
 
     name = "cross-encoder"

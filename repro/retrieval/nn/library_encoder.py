@@ -121,7 +121,6 @@ def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
 
 @contextlib.contextmanager
 def _reports_kept(reports: list[tuple]) -> Iterator[None]:
-    """Collect transformers' loading reports, which the library drops."""
     from transformers import PreTrainedModel
 
     name = "from_pretrained"
@@ -255,7 +254,6 @@ def _on_route(module: torch.nn.Module, task: str) -> Iterator[torch.nn.Module]:
 
 
 def unused_prompts(model: AnyEncoder) -> list[str]:
-    """Return the names of prompts that the library never uses."""
     used = {_prompt_name(model, kind) for kind in ("queries", "passages")}
     return [name for name, text in model.prompts.items() if text and name not in used]
 

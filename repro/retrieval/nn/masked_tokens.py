@@ -96,8 +96,6 @@ DRAWS = ("each", "count")
 
 
 class Masking(TypedDict):
-    """The shares of ``masked_tokens``, e.g. ``{"rate": 0.15, "mask": 0.8, "random": 0.1}``."""
-
     rate: float
     mask: float
     random: float

@@ -146,8 +146,6 @@ DATACLASS = ("return_dict", True)  # passed by the library's heads
 
 @dataclass
 class PaddingFree:
-    """Whether any batch was read without padding."""
-
     used: bool = False
 
 
@@ -215,7 +213,6 @@ def is_asked_for(environment: Mapping[str, str]) -> bool | None:
 
 
 def trains_faster(objective: nn.Module, precision: str) -> bool:
-    """Return whether training without padding is faster."""
     processor = device()
     if processor.type == "cpu":
         return any(map(can_be_packed, objective.modules()))

@@ -102,10 +102,10 @@ class Words:
     Attributes:
         pieces: the entries, lower-cased, without ``##``.
         continues: whether an entry continues a word.
-        barred: whether a word may not begin with the entry, e.g. a special token.
+        barred: whether no word begins with the entry, e.g. a special token.
         stop_words: excluded words, in lower case.
-        stops: whether an entry is a complete stop word.
-        foreign: whether an entry may not occur in a word.
+        stops: whether an entry is a stop word.
+        foreign: whether no word contains the entry.
         begins_stop: whether a stop word begins with the entry.
     """
 

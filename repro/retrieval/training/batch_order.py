@@ -94,13 +94,11 @@ class BatchReading:
 
     @contextlib.contextmanager
     def applied_to(self, objective: nn.Module) -> Iterator[None]:
-        """Let an objective read its batches in this way within the context."""
         with padding_free(objective, bool(self.execution.padding_free)) as self._packing:
             yield
 
     @property
     def used(self) -> bool:
-        """Whether any batch so far was read without padding."""
         return self._used or self._packing.used
 
     def save(self, checkpoint: Path) -> None:

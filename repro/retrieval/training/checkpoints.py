@@ -85,7 +85,6 @@ class TrainingLog:
 
 
 def cut_log(path: Path, step: int) -> None:
-    """Keep the log's lines up to a step."""
     lines = []
     if step and path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -183,7 +182,6 @@ def read_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> None
 
 
 def restore_generators(folder: Path) -> None:
-    """Restore the random states of Python, numpy and torch."""
     if not _generators(folder).exists():  # written by another number of processes
         return
     with safe_globals():

@@ -1,8 +1,7 @@
 """Declarations of trainings in recipes, without importing objectives or torch.
 
 Memory follows Korthikanti et al. 2022, section 4.1: a layer keeps 34 bytes per hidden number at 16 bits,
-without attention matrices, and twice as many at 32 bits, except for dropout. Automatic casting is between the
-two.
+without attention matrices, and twice as many at 32 bits, except for dropout.
 """
 
 from __future__ import annotations
@@ -42,9 +41,8 @@ class Objective:
         choices: valid values of text options, e.g. ``"similarity=dot|cosine target=a|b"``.
         token_lengths: options that a scale shrinks like the text.
         vector_widths: options that a scale shrinks like the backbone.
-        passes: passes per token in pre-training, for cost estimates: ``encoders`` through all layers,
-            ``layers`` through an extra layer, ``heads`` over the vocabulary. ``frozen_`` marks untrained
-            ones.
+        passes: passes per token, for cost estimates: ``encoders`` through all layers, ``layers`` through
+            an extra one, ``heads`` over the vocabulary. ``frozen_`` marks untrained ones.
         own_parts: whether losses may be means over parts of its ``part_size``.
     """
 
@@ -124,7 +122,7 @@ class Optimisation:
     """How an objective is minimised. Names follow HF's TrainingArguments.
 
     Attributes:
-        batch_size: examples (texts, or queries with their passages) per step over all processes.
+        batch_size: texts, or queries with their passages, per step over all processes.
         epochs, max_steps: training ends at whichever comes first.
         warmup_ratio, warmup_steps: linear warm-up over this share or number of steps.
         schedule: ``linear`` falls to 0 at the last step. ``logarithmic`` does too, after a warm-up that

@@ -54,8 +54,6 @@ class Flops:
 
 
 class Counter(TorchDispatchMode):
-    """Adds up the operations within its context."""
-
     total = 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):

@@ -200,17 +200,13 @@ def train(
     """Minimise the losses of an objective, in place.
 
     ``out/checkpoints`` keeps checkpoints, from which an interrupted training resumes. ``out/train_log.jsonl``
-    gets about 200 lines with step, learning rate, gradient norm and mean losses.
+    gets about 200 lines with step, learning rate, gradient norm and mean losses. Under torchrun every process
+    takes its share of each batch, and all end with the same weights. If memory runs out, steps are made in
+    smaller parts. On a GPU ``memory`` gives the first size.
 
-    Under torchrun every process takes its share of each batch, and all end with the same weights. If memory
-    runs out, steps are made in smaller parts. On a GPU ``memory`` gives the first size.
-
-    Returns facts: steps, epochs, examples, last losses, seconds of this attempt, floating-point operations of
-    the whole training, and ``options_in_effect``.
-
-    Raises:
-        StageError: a loss is not finite, or memory does not suffice for a single example.
-        UsageError: a batch has fewer examples than there are processes.
+    Returns facts, e.g. steps, last losses, seconds of this attempt, floating-point operations of the whole
+    training, and ``options_in_effect``. Raises StageError if a loss is not finite or memory does not suffice
+    for one example, and UsageError for more processes than examples in a batch.
     """
     start, steps, log = time.monotonic(), optimisation.steps(len(examples)), out / LOG
     execution = execution.for_parts_of(getattr(objective, "part_size", None))

@@ -1,10 +1,9 @@
 """The interface between a training and its objective, and how a stage finds and makes one.
 
 An objective is an ``nn.Module`` made as ``Class(model, tokenizer, **options)``. Its ``__init__`` names all
-keyword parameters: its options, and parameters of the stage that it uses, e.g. ``length``, ``seed`` or
-``pooling``. In fine-tuning ``start`` is the starting model's directory, which a static ``load(folder)``
-reads. In pre-training the model is a masked language model. Random draws depend only on seed, epoch and
-index.
+keyword parameters: its options, and parameters of the stage that it uses, e.g. ``length`` or ``seed``. In
+fine-tuning ``start`` is the starting model's directory, which a static ``load(folder)`` reads. In
+pre-training the model is a masked language model. Random draws depend only on seed, epoch and index.
 """
 
 from __future__ import annotations

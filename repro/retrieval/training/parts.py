@@ -25,7 +25,6 @@ MOST = 16
 
 
 def collating_processes(*, gpu: bool) -> int:
-    """Return the number of processes that collate batches for one training process."""
     return max(1, min(MOST, cores() // local_processes() - 1)) if gpu else 0
 
 
@@ -229,7 +228,6 @@ def _minimise(losses: Batch, backward: Backward) -> None:
 
 
 def random_state(device: torch.device) -> RandomState:
-    """Return the states of torch's generators for the CPU and a GPU."""
     return torch.get_rng_state(), torch.cuda.get_rng_state(device) if device.type == "cuda" else None
 
 

@@ -22,7 +22,6 @@ LONGEST_WAIT = timedelta(days=1)  # one may encode much longer
 
 
 def processes() -> int:
-    """Return the number of processes that train together."""
     return distributed.get_world_size() if distributed.is_initialized() else 1
 
 
@@ -58,13 +57,11 @@ def launched_together() -> Iterator[tuple[int, int]]:
 
 
 def everybody_waits() -> None:
-    """Wait for all processes to reach this call."""
     if processes() > 1:
         distributed.barrier()
 
 
 def decided_by_first(decision: bool, device: torch.device) -> bool:
-    """Return the decision of rank 0 in every process."""
     if processes() == 1:
         return decision
     value = torch.tensor(int(decision), device=device)

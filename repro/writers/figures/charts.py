@@ -193,7 +193,6 @@ def legend(figure, *, handle_length: float) -> None:
 
 
 def legend_handles(figure) -> dict[str, Any]:
-    """Return each name in the panels' legends with its first handle."""
     pairs = (pair for axes in figure.axes for pair in zip(*axes.get_legend_handles_labels(), strict=True))
     handles: dict[str, Any] = {}
     for handle, label in pairs:
@@ -202,7 +201,6 @@ def legend_handles(figure) -> dict[str, Any]:
 
 
 def foot(figure, label: str, *small_print: str) -> None:
-    """Write the x-axis label and small print."""
     inches, height = 0.03, figure.get_figheight()
     for line in reversed([line for line in small_print if line]):
         figure.text(0.99, inches / height, line, fontsize=7, color=GREY, ha="right", va="bottom")

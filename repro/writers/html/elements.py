@@ -162,7 +162,6 @@ def bar(counts: Mapping[str, int], *, label: str) -> Markup:
 
 
 def bars(cells: Sequence[ComparedCell], *, label: str) -> Markup | None:
-    """Return the verdicts of cells as a bar, if any."""
     return bar(summarise(cells).verdicts, label=label) if cells else None
 
 
@@ -192,7 +191,6 @@ def legend() -> Markup:
 
 
 def folded(summary: str, *content: Content) -> Markup:
-    """Return content hidden below a ``summary`` line."""
     return el("details", el("summary", summary), *content)
 
 

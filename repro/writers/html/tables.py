@@ -85,7 +85,6 @@ def _marks(marks: str) -> Content:
 
 
 def _cell(cell: Cell, c: ComparedCell | None) -> Markup:
-    """Return a cell. A measurable one opens its card."""
     number = _printed_number(cell)
     if c is None:
         return el("td", number)
@@ -132,7 +131,6 @@ def _stated_number(c: ComparedCell) -> Markup | None:
 
 
 def notes(printed: Table) -> Markup:
-    """Return notes on marks, test and table."""
     items = [el("li", el("b", character), " ", meaning(mark)) for character, mark in printed.marks.items()]
     if printed.test:
         sides = {1: "one-sided ", 2: "two-sided "}.get(printed.test.sides or 0, "")
