@@ -31,7 +31,7 @@ class Paper:
     package: str
 
     def __hash__(self) -> int:
-        return hash(self.name)  # faster
+        return hash(self.name)  # faster than the dataclass's
 
     @functools.cached_property
     def manifest(self) -> Manifest:

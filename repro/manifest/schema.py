@@ -82,7 +82,7 @@ class Row(Identified):
     attributes: dict[str, Any] = Field(default_factory=dict)
     measures: dict[str, str] = Field(default_factory=dict)  # column -> the row's own measure
     tolerance: ToleranceClass | None = None
-    delta_from: str | None = None  # the compared row
+    delta_from: str | None = None  # the row it is compared with
     not_measurable: str = ""  # the reason
     note: str = ""
     scale_notes: dict[str, str] = Field(default_factory=dict)  # scale -> a note

@@ -35,7 +35,7 @@ class _SafeLoader(Composer, yaml.CSafeLoader):
         return super().compose_node(parent, index)
 
     def construct_document(self, node):
-        return self.construct_object(node, deep=True)  # in order, for <<
+        return self.construct_object(node, deep=True)  # in order: << adds keys
 
     def construct_object(self, node, deep=False):
         try:
@@ -134,7 +134,7 @@ def read(
 def read_shared(
     path: Path, shape: Any, *, faults: Callable[[Any], Iterable[Fault]] = lambda content: ()
 ) -> Any:
-    """Read like ``read``, but once while the file is unchanged. The content must not be changed."""
+    """Read like ``read``, but once while the file is unchanged. Do not change the content."""
     return _read_cached(path, _text(path), shape, faults)
 
 

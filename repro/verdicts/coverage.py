@@ -16,7 +16,7 @@ from repro.verdicts.evidence import is_measurement
 
 WAYS = ("recipe", "checkpoint", "run", "computed", "not measurable", "open")
 IMPORTED = ", imported"  # after the scale of runs by others
-RELEASED = "released"  # a module of recipes
+RELEASED = "released"  # the module of recipes with released checkpoints
 # strongest first -> meaning
 WAYS_OF_KNOWING = {
     "measured": "measured here at full scale",

@@ -141,7 +141,6 @@ def _first_rule(case: Case) -> tuple[str, Rule]:
 
 
 def _discrimination(case: Case) -> tuple[int, int] | None:
-    """Return how many other rows of the column would pass too, and of how many."""
     if not case.rivals or case.is_bounded or not _passes(case, case.printed):
         return None
     return sum(_passes(case, rival) for rival in case.rivals), len(case.rivals)

@@ -21,7 +21,7 @@ def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
     """Return a node per table and dataset that compares all rows with stored runs.
 
     Averages of collections and judgements by answers are compared by stored scores. Rows have the seed stored
-    for most of them, otherwise their first one.
+    for most of them, or their first one.
     """
     testable = [m for m in plan.measurements if _is_testable(m) and _has_its_scores(m, plan, store)]
     measures: dict[tuple[str, str, str], set[str]] = {}

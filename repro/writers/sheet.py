@@ -17,7 +17,7 @@ from repro.errors import visible
 GAP = 2
 LABEL = 20  # narrower texts are not wrapped
 UNLIMITED = 10_000  # the width of other outputs
-LINE = 120  # where they wrap texts
+LINE = 120  # where these wrap texts
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,6 @@ class Sheet:
 
 
 def _parts(columns: _Columns, width: int) -> list[list["_MeasuredColumn"]]:
-    """Divide columns into parts that fit the width, each with the first column."""
     first, *others = columns
     parts = [[first]]
     for column in others:
@@ -128,7 +127,7 @@ def _texts(rows: Sequence[Sequence[Cell] | Text]) -> Iterator[Text]:
 
 @dataclass(frozen=True)
 class _MeasuredColumn:
-    """A column with the widths of its cells and suffixes, and its least width."""
+    """A column with the widths of its cells."""
 
     column: Column
     place: int

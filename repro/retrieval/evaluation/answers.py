@@ -29,7 +29,7 @@ def tokens(text: str) -> list[str]:
 
 def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = False) -> bool:
     """Return whether a text contains an answer. ``tokenless`` ones count too."""
-    # tokens have no spaces
+    # tokens have no spaces, so that joined ones are found
     passage = f" {' '.join(tokens(text))} "
     answer_tokens = (tokens(answer) for answer in answers)
     return any(f" {' '.join(answer)} " in passage if answer else tokenless for answer in answer_tokens)

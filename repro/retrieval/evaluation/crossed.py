@@ -131,7 +131,7 @@ def smallest_seen(variances: Variances, *, queries: int, seeds: int, level: floa
     error = sqrt(variances.of_mean(queries, seeds))
     if not error:
         return 0.0
-    # its power is over ndtr(1) = .84
+    # its power exceeds ndtr(1) = .84
     upper_bound = float(_critical_means(variances, queries, seeds, level).max()) + error
 
     def excess(difference: float) -> float:

@@ -308,7 +308,7 @@ def _parsed(text: str, name: str):
     try:
         measure = ir_measures.parse_measure(text)
         base = type(measure)(**{k: v for k, v in measure.params.items() if k != "judged_only"})
-        # in this order, as ranx compiles to find out
+        # in this order, as ranx compiles in is_available
         is_computed = any(p.supports(base) and p.is_available() for p in registry.values())
         is_known = measure.params.get("cutoff") != 0
     except (ValueError, NameError, AssertionError, TypeError, KeyError):

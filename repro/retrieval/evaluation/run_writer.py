@@ -154,7 +154,7 @@ def write_run(
             counts["lines"] += len(raw_scores)
             counts["nudged"] += int((raw_scores != untied_scores).sum())
         _start_raw(raw_file, counts["lines"])
-    # apart, as scorers read no header
+    # a separate file, as scorers read no header
     method = {"automatic": True, "score ties": "reverse alphabetical order", **(method or {})}
     write_metadata(out / "run.ir_metadata.yml", {"tag": tag, "method": method})
     return counts

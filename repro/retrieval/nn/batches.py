@@ -19,7 +19,7 @@ from repro.retrieval.nn.tokens import TokenRows
 
 T = TypeVar("T")
 Output = TypeVar("Output", Tensor, Tensors)
-# in torch's RuntimeErrors
+# in RuntimeErrors of torch and CUDA
 WORDS = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED")
 
 

@@ -50,7 +50,7 @@ class BiEncoderContrastive(RankedTextsLoss):
     ):
         super().__init__()
         check_known("projector start", projector_start, valid=PROJECTOR_STARTS)
-        check_known("projector", projector, valid=PROJECTORS)  # also checked in a plan
+        check_known("projector", projector, valid=PROJECTORS)  # here for a plan to read it
         head = Projector.of(model.config, projector)
         saved, encodes = saved_projector(start) or (None, False)
         may_continue = encodes or projector_start == "pre-trained"

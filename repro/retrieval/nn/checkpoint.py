@@ -76,7 +76,7 @@ def positions(model) -> int | None:
     if table is None:
         return getattr(model.config, "max_position_embeddings", None)
     padding = -1 if table.padding_idx is None else table.padding_idx
-    return table.num_embeddings - getattr(table, "offset", padding + 1)  # the first are padding
+    return table.num_embeddings - getattr(table, "offset", padding + 1)  # the first ones are for padding
 
 
 def _position_table(model):

@@ -22,7 +22,7 @@ def check_similarity(similarity: str) -> str:
 def similarities(left: Tensor, right: Tensor, *, similarity: str) -> Tensor:
     """Return all similarities, ``dot`` or ``cosine``: (N, H), (M, H) to (N, M).
 
-    They are computed in float32 or above, as half precision is too coarse over a small temperature.
+    They are computed in float32 or above, as half precision is too coarse.
     """
     dtype = torch.promote_types(left.dtype, torch.float32)
     with torch.autocast(left.device.type, enabled=False):

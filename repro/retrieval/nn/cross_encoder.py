@@ -28,7 +28,7 @@ from repro.retrieval.nn.text import passage_text
 from repro.retrieval.nn.tokens import TokenRows, paired_rows
 
 REGULARISERS = ("r-drop", "none")
-BLOCK = 20_000  # pairs
+BLOCK = 20_000  # pairs sorted by length together
 BATCH = {"cpu": 32, "cuda": 256}
 TOGETHER = 8  # batches tokenised in one call
 AHEAD = 2  # pieces tokenised in advance

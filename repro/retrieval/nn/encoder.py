@@ -25,7 +25,7 @@ FILE = "projector.safetensors"
 class Projector(nn.Module):
     """z = tanh(W h + b) (``nonlinear``, BERT's pooler), z = W h + b (``linear``) or z = h (``none``).
 
-    The first of two layers is h = gelu(W' x + b'). Weights start as N(0, ``initializer_range``), biases as 0.
+    The first of two layers is h = gelu(W' x + b').
     """
 
     def __init__(self, hidden_size: int, *, architecture: str, layers: int, initializer_range: float):

@@ -20,8 +20,7 @@ CHUNK = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at 
 def token_cross_entropy(logits: Tensor, labels: Tensor, *, reduction: str) -> Tensor:
     """Return the negative log-likelihood of the labels, in float32 or above.
 
-    ``mean`` divides by the number of labels of the batch, as in BERT. ``logits`` are (..., V), ``labels``
-    (...).
+    ``mean`` divides by the number of labels, as in BERT. ``logits`` are (..., V), ``labels`` (...).
     """
     assert reduction in ("mean", "sum"), reduction
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))

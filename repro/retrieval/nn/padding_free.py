@@ -24,9 +24,9 @@ from repro.retrieval.nn.precision import Tensors, device
 if TYPE_CHECKING:
     from transformers.models.bert.modeling_bert import BertLayer
 
-KINDS = ("bert", "roberta", "xlm-roberta")  # named as in BERT
+KINDS = ("bert", "roberta", "xlm-roberta")  # layers are named as in BERT
 HALVES = (torch.float16, torch.bfloat16)
-KERNEL_FROM = (8, 0)  # an A100
+KERNEL_FROM = (8, 0)  # compute capability of an A100
 flash_attention = torch.ops.aten._flash_attention_forward  # torch's ``varlen_attn`` has no dropout
 
 

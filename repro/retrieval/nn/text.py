@@ -1,4 +1,4 @@
-"""Model inputs from strings, e.g. from title and text: truncation, segments, padding, and whole words."""
+"""Model inputs from strings, e.g. titles and texts: truncation, segments, padding, and whole words."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def text_rows(tokenizer, texts: Sequence[str], *, length: int) -> TokenRows:
     return TokenRows.of(ids, padding=tokenizer.pad_token_id)
 
 
-PAIR = "pair"  # as a separator: two segments
+PAIR = "pair"  # a separator for two segments
 
 
 def passage_rows(

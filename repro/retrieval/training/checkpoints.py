@@ -71,7 +71,7 @@ class TrainingLog:
             details = ", ".join(f"{name} {value}" for name, value in means.items())
             raise StageError(f"the loss is not finite at step {step} ({details})")
         line = {"step": step, "learning_rate": rate, "loss": mean} | means
-        if math.isfinite(norm):  # none for an overflow in fp16
+        if math.isfinite(norm):  # not finite if fp16 overflowed
             line["grad_norm"] = norm
         if self._file is not None:
             self._file.write(json.dumps(line) + "\n")

@@ -293,7 +293,7 @@ def predicts_words(params: dict) -> bool:
 def keywords(objective: Mapping[str, Any]) -> dict[str, bool]:
     """Return an objective's keyword parameters and whether each is required, e.g. ``{"temperature": True}``.
 
-    A class is imported only if its source does not show its constructor. Raises UsageError for ``**options``.
+    A class is imported only if its source does not show its constructor. Raises UsageError.
     """
     module, _, name = objective["path"].partition(":")
     if arguments := _constructor(module, name):

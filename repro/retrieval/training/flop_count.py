@@ -13,7 +13,7 @@ from torch.utils.flop_counter import flop_registry
 FILE = "flops.json"  # in a checkpoint
 STEPS = 3  # counted
 ATTENTION = "_scaled_dot_product_flash_attention"
-# torch's formulas lack attention on a CPU
+# torch adds formulas as kernels are loaded, but lacks attention on a CPU
 FORMULAS = ChainMap({}, flop_registry)
 for _way in ("", "_backward"):
     _formula = flop_registry[getattr(torch.ops.aten, ATTENTION + _way)]

@@ -31,7 +31,7 @@ def collating_processes(*, gpu: bool) -> int:
 Batch = dict[str, torch.Tensor]
 
 
-FILE = "micro_batch.json"  # keeps dropout the same when resumed
+FILE = "micro_batch.json"  # in a checkpoint, to draw the same dropout
 VARIABLE = VARIABLES["micro_batch"][0]
 
 

@@ -1,7 +1,6 @@
 """Vectors and gradients of all processes of a distributed training.
 
-Each computes the loss over all representations. Only its own rows carry a gradient, so that the gradients add
-up.
+Each computes the loss over all representations. Only its own rows carry a gradient, so that gradients add up.
 """
 
 import contextlib
@@ -18,7 +17,7 @@ from repro.retrieval.nn import precision
 from repro.retrieval.nn.batches import attempted
 
 T = TypeVar("T")
-LONGEST_WAIT = timedelta(days=1)  # one may encode much longer
+LONGEST_WAIT = timedelta(days=1)  # one may encode much longer than another
 
 
 def processes() -> int:
