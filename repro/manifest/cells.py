@@ -284,9 +284,7 @@ def figure_of(source: Paper, identifier: str) -> Figure:
 def select(
     names: tuple[str, ...], *, tables: tuple[str, ...], rows: tuple[str, ...], cells: tuple[str, ...]
 ) -> list[Cell]:
-    """Return the selected measurable cells in printed order without duplicates.
-
-    Raises UsageError for an unknown name, or a selection without a number to measure.
+    """Return the selected measurable cells in printed order without duplicates. Raises UsageError.
 
     Args:
         names: papers, by default all.

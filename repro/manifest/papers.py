@@ -254,7 +254,7 @@ class ReleasedModel(StrictMapping):
         queries: the encoder of queries. None means ``passages``.
         pooling: None for a sparse encoder.
         separator: joins title and text. ``pair`` makes two segments, None omits the title.
-        source: address of the document with these conventions.
+        source: address of a document with these conventions.
     """
 
     label: str

@@ -22,7 +22,6 @@ class PublishedCell:
     Attributes:
         value: the number in the paper's unit. None for a dash or words.
         decimals: digits after the point, with trailing zeros.
-        marks: the footnote marks after the number.
         bound: e.g. ``>``. Empty for a value.
         delta: the difference in parentheses.
     """

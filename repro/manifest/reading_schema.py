@@ -129,7 +129,7 @@ class Reading(Identified):
     Attributes:
         against: the source that contradicts the paper, e.g. ``code``.
         severity: of its finding in the audit.
-        cells: further affected tables, rows or cells. Most follow from the recipes.
+        cells: affected tables, rows or cells. Most follow from the recipes.
         note: justifies the default if authors support other choices.
         released: choices of rows measured with their authors' model.
     """

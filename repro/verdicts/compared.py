@@ -32,8 +32,7 @@ PAIRS = (  # of significance.json, for a pair of rows
 class QueryInterval:
     """The 95 % interval of a mean over queries by Student's t.
 
-    It omits the variance between trainings. A published mean outside is strong evidence of another system,
-    but one inside proves no equality.
+    It omits the variance between trainings. A published mean outside is strong evidence of another system.
     """
 
     low: float
@@ -51,7 +50,7 @@ class QueryInterval:
 def query_interval(records: Sequence[Record]) -> QueryInterval | None:
     """Return the interval of the mean of one cell's records, one per seed.
 
-    Returns None for an average of collections, for fewer than two queries, and for equal scores.
+    Returns None for averages of collections, fewer than two queries, and equal scores.
     """
     deviations = [r.deviation for r in records if r.deviation is not None]
     if len(deviations) < len(records) or not any(deviations) or records[0].queries < 2:
@@ -114,9 +113,9 @@ class ComparedCell:
     """One published cell with its measurements.
 
     Attributes:
-        records: one per distinct measurement (seeds that change nothing count once).
+        records: one per distinct measurement.
         doubts: reasons why a new measurement might give another number.
-        libraries_not_compared: libraries of its stages that are absent here or not recorded.
+        libraries_not_compared: libraries that are absent here or not recorded.
         collections: ids of its data at this scale.
         cut_at: documents per query if the measure looks deeper.
         notes: values reported elsewhere, closest match first.
@@ -250,7 +249,7 @@ class Comparison:
         untested: errors of tests.
         readings: cell -> readings behind its number, by id.
         paired: cell -> tests of our run against runs by others.
-        own_rows: ids of rows that a user added.
+        own_rows: rows that a user added.
         faults: sentences on damaged artefacts and records files.
     """
 

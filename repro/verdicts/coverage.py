@@ -38,7 +38,6 @@ class CoverageItem:
         way: the strongest of ``WAYS``.
         measured: measured or drawn scales, e.g. ``full, imported`` for runs by others only.
         reason: why it is not measurable, or the missing entry of an open cell.
-        counted_as: as in ``Cell``, or ``drawing`` for an exhibit.
         equal: whether the closest value reported elsewhere equals the published one.
     """
 
@@ -95,10 +94,8 @@ def coverage(source: Paper, results: Results) -> list[CoverageItem]:
 class Tally:
     """The cells of tables and figures, counted by way and by scale.
 
-    Attributes:
-        what: the counted place or paper.
-        idle: published cells with words.
-        settings: cells with settings by state.
+    ``what`` is the counted place or paper. ``idle`` counts published cells with words, ``settings`` cells
+    with settings by state.
     """
 
     paper: str

@@ -32,7 +32,6 @@ class Evidence:
         identities: seed -> the identity of a current record.
         records: of the cell at the plan's scale, oldest first.
         other_results: newer records of the same scores, then stored scores.
-        on_record: all records at the plan's scale by identity.
     """
 
     cell: Cell

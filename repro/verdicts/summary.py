@@ -21,7 +21,6 @@ class Summary:
         measurements: distinct ones, without averages.
         inside: published means inside our interval over queries, of ``intervals``.
         imported, only_imported: cells with runs by others, or with nothing else.
-        imported_runs: distinct scores of such runs.
     """
 
     words: str

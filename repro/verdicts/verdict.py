@@ -32,7 +32,6 @@ class Verdict:
     Attributes:
         name: one of PASSES, FAILS, NEITHER.
         why: the rule applied and its source, without full stop.
-        difference: mean minus published number.
         half_width: half the interval of the difference, or the tolerance of a class without seeds.
         discrimination: the number of other rows of the column that would pass too, and of all.
     """
@@ -153,8 +152,8 @@ def _classes() -> dict[str, dict[str | None, dict]]:
 class Case:
     """The facts behind a verdict on a cell. Numbers are in the paper's unit.
 
-    ``values`` are our means, one per seed. ``changed`` is whether it is from another experiment. ``rivals``
-    are the published numbers of the other rows of the column.
+    ``values`` are our means, one per seed. ``rivals`` are the published numbers of the other rows of the
+    column.
     """
 
     printed: PublishedCell

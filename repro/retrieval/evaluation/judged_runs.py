@@ -31,7 +31,7 @@ class GivenRun:
         lines: the number of documents in the file.
         depth: the largest number of documents for a judged query.
         missing: judged queries without a ranking. They score 0.
-        foreign: the number of queries that are not judged.
+        foreign: the number of unjudged queries.
     """
 
     rankings: Run

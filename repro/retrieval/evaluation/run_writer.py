@@ -1,6 +1,6 @@
 """Writes TREC runs without ties, and reads them query by query, as a run may exceed the memory.
 
-Scores are float32 numbers printed in full. They decrease within a query. Ties are broken as by trec_eval, by
+Scores are float32 numbers printed in full that decrease within a query. Ties are broken as by trec_eval, by
 document id descending: a score that is not below its predecessor becomes the next float32 below it.
 """
 
@@ -125,11 +125,10 @@ def write_run(
     """Write ``run.trec``, ``raw.npy`` and ``run.ir_metadata.yml`` into the directory ``out``.
 
     ``run`` is ``{qid: [(docid, score), …]}``, or an iterable of ``(qid, docids, scores)``, with documents in
-    any order. ``method`` is added to "method" of the metadata.
+    any order.
 
     Returns counts: ``queries`` with documents, ``lines``, and ``nudged``, the scores that differ from the raw
-    ones (float32). Raises DataError for ids with white space, duplicates, and scores that are not finite in
-    float32.
+    ones. Raises DataError for ids with white space, duplicates, and scores that are not finite in float32.
     """
     _check_one_word("tag", tag)
     counts, seen = {"queries": 0, "lines": 0, "nudged": 0}, set()

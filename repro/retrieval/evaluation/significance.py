@@ -16,7 +16,7 @@ from repro.retrieval.evaluation.p_values import holm
 CONFIDENCE = 0.95
 FEW_QUERIES = 100
 RESAMPLES_OF_FEW, RESAMPLES = 100_000, 10_000
-TOO_FEW_QUERIES = 6  # no permutation p is under 0.05
+TOO_FEW_QUERIES = 6  # below it no permutation p is under 0.05
 _BATCH = 256
 _ROUNDING = 1e-12  # relative to the largest possible sum
 
@@ -156,8 +156,8 @@ def compare(
     ``runs`` are rankings, or functions that read one (then one is held at a time).
 
     Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", …}}}``, with the
-    values of ``pairwise_tests``. ``holm_student_p`` is corrected among all systems compared with i, which
-    ``wins``, ``ties`` or ``losses`` so many queries. Runs with equal scores have p 1.0 and are listed under
+    values of ``pairwise_tests``. ``holm_student_p`` is corrected among all systems compared with i. ``wins``,
+    ``ties`` and ``losses`` count the queries of i. Runs with equal scores have p 1.0 and are listed under
     ``identical``. Any other undefined p is None. Raises UsageError for an unknown measure or another number
     of names.
     """

@@ -34,7 +34,7 @@ TASKS = {"queries": "query", "passages": "document"}  # the library's names
 def load(folder: Path, settings: Mapping[str, Any]) -> AnyEncoder:
     """Load the dense or sparse encoder in a folder, without running its own code.
 
-    ``settings`` has the ``kind``: ``dense``, ``splade``, ``splade-sum``, or ``sparse`` for the folder's own
+    The ``kind`` in ``settings`` is ``dense``, ``splade``, ``splade-sum``, or ``sparse`` for the folder's own
     modules. ``pooling``, ``length`` in tokens, ``truncate_dim`` and ``precision`` replace the folder's
     settings unless None. ``cap`` limits all lengths. Raises DataError, or BlockedError for a Git LFS pointer
     or a missing padding token.

@@ -118,8 +118,8 @@ def masked_tokens(
 
     With ``draw`` ``each``, every ordinary token is selected with probability ``rate``, as in transformers'
     DataCollatorForLanguageModeling. With ``count``, max(1, round(rate * length)) tokens of a text are, as in
-    BERT's create_pretraining_data (reading ``mlm-draw``). The length includes [CLS] and [SEP]. A selected
-    token becomes [MASK] with probability ``mask`` and a random one with probability ``random``.
+    BERT's create_pretraining_data (reading ``mlm-draw``). A selected token becomes [MASK] with probability
+    ``mask`` and a random one with probability ``random``.
 
     ``input_ids``, (T,), are N framed texts end to end, of ``lengths`` (N,). Each has its own generator, so
     that its mask does not depend on other texts.

@@ -34,14 +34,13 @@ class MultiViewBiEncoder(RankedTextsLoss):
         top_k: the number of values kept of a sparse vector, or None for all.
         sparse_truncation: {after: ``saturation``, queries, passages}, the truncated sides.
         hybrid_similarity, similarity, view_objective: arguments of ``view_similarities``.
-        contrastive_denominator: a key of ``contrasts``.
         in_batch_negatives: all passages of the ``batch`` or the query's ``own``.
         flops_weight: {queries, passages, ramp_steps}, growing with the square of the step. With
             ``shares``, the penalty is the mean over equal shares of the batch.
         flops_vectors: vectors are regularised ``before`` or ``after`` truncation.
-        distillation: None, or {direction, contrastive_weight, teacher_temperature}: ``student-teacher``
-            reverses the KL, the weight is that of L_ft, and the temperature is T.
-        start: directory of the starting model. A projection of the same shape is trained further.
+        distillation: None, or {direction, contrastive_weight, teacher_temperature}. The direction
+            ``student-teacher`` reverses the KL, the weight is that of L_ft, and the temperature is T.
+        start: the starting model's directory. A projection of the same shape is trained further.
     """
 
     encoder: ViewEncoder

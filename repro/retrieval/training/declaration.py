@@ -200,7 +200,7 @@ class Execution:
         padding_free: 1 reads texts without padding, 0 with padding. None chooses the faster way.
         save_steps: steps between checkpoints. None saves every ten minutes.
         origin: how the micro-batch was chosen, e.g. ``"estimated"``, or "" by the user.
-        parts_are_fixed: whether the loss is a mean over parts of exactly this size.
+        parts_are_fixed: whether the loss is a mean over parts of this size.
     """
 
     micro_batch: int | None = None

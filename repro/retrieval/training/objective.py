@@ -88,7 +88,7 @@ def import_declared(kind: str, declared: Mapping[str, Any]):
 
 
 def objective_class(stage: str, params: Mapping[str, Any]):
-    """Return a training's objective class, with the methods that its stage calls. Raises UsageError."""
+    """Return a training's objective class, with all needed methods. Raises UsageError."""
     path, kind = params["objective"]["path"], import_declared("objective", params["objective"])
     needed = ["collate", "save", *(["load"] if stage == "finetune" else [])]
     own = {name for each in kind.__mro__ if not each.__module__.startswith("torch.") for name in vars(each)}

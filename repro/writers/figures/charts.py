@@ -75,10 +75,9 @@ MADE = ("seeds", "commit", "hours", "doubts")
 def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
     """Draw lines over an x-axis, logarithmic from a factor of ten, and write their .csv.
 
-    Args:
-        panels: {"title", "x_label", "y_label", "series": [{"label", "points": [(x, y, low, high), …]}]}.
-            A single point with x None is a horizontal line. A band shows low and high. The optional
-            "made" of a series has the fields ``MADE`` for each point.
+    ``panels`` are {"title", "x_label", "y_label", "series": [{"label", "points": [(x, y, low, high), …]}]}. A
+    single point with x None is a horizontal line. A band shows low and high. The optional "made" of a series
+    has the fields ``MADE`` for each point.
     """
     x_labels, rows = {panel["x_label"] for panel in panels}, _rows(panels)
     names = list(dict.fromkeys(row[2] for row in rows))

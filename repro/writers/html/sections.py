@@ -92,8 +92,8 @@ class Part:
 class Report:
     """The content of one page, for one scale.
 
-    ``selected`` are cells at any scale. ``to_do`` maps a paper to the cost of measuring it at full. ``made``
-    are the day of the report and the commit of the suite.
+    ``selected`` are cells at any scale. ``to_do`` maps a paper to its cost at full. ``made`` are the day of
+    the report and the commit of the suite.
     """
 
     scale: str
