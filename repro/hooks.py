@@ -1,8 +1,8 @@
-"""The four hooks by which a plugin adds to the suite, and every value that a plugin returns.
+"""The four hooks by which a plugin adds to the suite, and the values that a plugin returns.
 
-The core imports no plugin. It calls the hooks through pluggy, and shows the results, or nothing. A plugin
-imports the core and no other plugin. For example, this module of another package, which an entry point of
-group ``repro.plugins`` names, puts a value into every table, card and CSV file that shows the cell:
+The core imports no plugin. A plugin imports the core and no other plugin. For example, this module of
+another package, which an entry point of group ``repro.plugins`` names, adds a value to every table, card
+and CSV file that shows the cell:
 
     from repro.hooks import CellNote, CellPart, answer
 
@@ -11,7 +11,7 @@ group ``repro.plugins`` names, puts a value into every table, card and CSV file 
         if cell.id == "PAPER/1/sparse.bm25/dev.rr10":
             return CellPart(notes=[CellNote("Pyserini", "0.187", "README of castorini/pyserini")])
 
-``REPRO_PLUGINS`` chooses among the suite's own plugins by name. ``none`` leaves all of them out.
+``REPRO_PLUGINS`` lists the suite's own plugins to use. ``none`` leaves all of them out.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ MATCHES = {"exact": "", "close": "~", "loose": "?"}  # how sure a value is of th
 
 
 class Command(NamedTuple):
-    """A verb or a view: its line of help, ``module:command``, and the section of help that lists a verb."""
+    """A verb or a view: its line of help, ``module:command``, and the section of help of a verb."""
 
     line: str
     target: str
@@ -71,18 +71,16 @@ class Command(NamedTuple):
 
 @dataclass(frozen=True)
 class CellNote:
-    """A value that somebody states of a cell, e.g. ``CellNote("Pyserini", "0.187", "its README")``.
-
-    No verdict rests on it. Every table shows the first note of a cell, and cards and pages show all.
+    """A value of a cell that is reported elsewhere. It decides no verdict.
 
     Attributes:
-        label: who states it, e.g. a toolkit or a paper.
+        label: its author, e.g. a toolkit or a paper.
         text: the value in the unit of the published number, with all of its digits.
-        place: where it is stated. ``address`` is a link to the place.
+        place: its source. ``address`` is a link to it.
         who: ``authors`` of the system, a ``toolkit``, ``independent``, or a ``later-paper``.
         making: how it was made, a key of ``MAKINGS``.
-        match: ``exact``, ``close``, or ``loose`` where only the name of the system matches.
-        details: differences from the making of the published number, e.g. "differs: 512 tokens".
+        match: ``exact``, ``close``, or ``loose`` if only the name of the system matches.
+        details: differences from the published number, e.g. "differs: 512 tokens".
         facts: its object in JSON.
     """
 
@@ -103,26 +101,24 @@ class CellNote:
 
     @property
     def how(self) -> str:
-        """Return how it was made and how sure the match is, in words."""
+        """Return how it was made and how sure the match is."""
         return "; ".join(filter(None, (MAKINGS[self.making], self.details, f"match {self.match}")))
 
     def __str__(self) -> str:
         return f"{self.text} {self.label} ({self.who}): {self.how}; {self.place}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the object that JSON has of it."""
+        """Return its object in JSON."""
         return dict(self.facts) or {"value": float(self.value), "name": self.label, "place": self.place}
 
 
 class CellPart:
-    """A plugin's part of a cell. A plugin may set the attributes, or override some methods in a subclass.
-
-    The methods are for the page of the cell in the terminal (``repro show CELL``).
+    """A plugin's part of a cell. The methods are for ``repro show CELL``.
 
     Attributes:
-        notes: values that others state of the cell, the closest to the published one first.
+        notes: values reported elsewhere, the closest to the published one first.
         facts: fields of the cell's JSON object.
-        source_of_a_run: where a run of the cell's system was released, if that is known.
+        source_of_a_run: the known place of a released run of the cell's system.
     """
 
     notes: Sequence[CellNote] = ()
@@ -150,7 +146,7 @@ class CellPart:
 
 
 class StudyAnswer(NamedTuple):
-    """The differences that a study measured of two rows, in words and as objects, one for each scale."""
+    """The differences that a study measured of two rows, in words and as an object for each scale."""
 
     words: str
     measured: list[dict[str, Any]]
@@ -164,9 +160,9 @@ class Section:
     """A section of a paper in the HTML report.
 
     Attributes:
-        title: in the list of sections. ``anchor`` is the end of its address.
+        anchor: the end of its address.
         rank: its place among all sections: claims 1, audit 2, readings 3, settings 4, released code 5.
-        of_no_scale: whether it says the same at each scale, so that only the first page has it.
+        of_no_scale: whether it is the same at each scale, so that only the first page has it.
     """
 
     title: str
@@ -177,7 +173,7 @@ class Section:
 
 
 class PaperPart:
-    """A plugin's part of the papers in the HTML report. One object is made for all pages of a report."""
+    """A plugin's part of the papers in the HTML report. One object serves all pages of a report."""
 
     def sections(self, part: Part) -> Iterable[Section]:
         """Return the sections of a paper."""
@@ -189,14 +185,11 @@ class PaperPart:
 
 
 class Hooks(Protocol):
-    """The hooks. A plugin implements some of them, and may leave out parameters that it does not need."""
+    """The hooks. A plugin may implement some, and omit parameters that it does not need."""
 
     @_asked
     def commands(self) -> Mapping[str, Command]:
-        """Return ``verb``, or ``verb view``, -> the command, e.g. ``{"show others": Command(…)}``.
-
-        A command replaces the core's of the same name.
-        """
+        """Return ``verb``, or ``verb view``, -> the command, which replaces the core's of the same name."""
 
     @_asked
     def public_names(self) -> Mapping[str, str]:
@@ -204,7 +197,7 @@ class Hooks(Protocol):
 
     @_asked
     def part_of_cell(self, cell: Cell, page: CellPage | None) -> CellPart | None:
-        """Return the plugin's part of a cell. ``page`` is None where a table needs the notes alone."""
+        """Return the plugin's part of a cell. ``page`` is None if a table needs the notes alone."""
 
     @_asked
     def part_of_paper(self, sources: Sources) -> PaperPart | None:
@@ -213,13 +206,14 @@ class Hooks(Protocol):
 
 @dataclass(frozen=True)
 class OwnPlugin:
-    """A plugin of the suite. Each function is ``module:name`` in its folder, and imported when it is called.
+    """A plugin of the suite. Each function is ``module:name`` in its folder, imported when it is called.
 
     Attributes:
-        folder: of the plugin, e.g. "settings" for ``repro/plugins/settings``.
-        verbs: verb or view -> its line of help and its function. ``names`` are those of ``import repro``.
+        folder: the folder in ``repro/plugins``, e.g. "settings".
+        verbs: verb or view -> its line of help and its function.
+        names: name in ``import repro`` -> its function.
         notes: a function of a cell that returns its notes.
-        cell, paper: the functions of hooks ``part_of_cell``, for a cell with a page, and ``part_of_paper``.
+        cell, paper: the functions of the hooks ``part_of_cell`` and ``part_of_paper``.
     """
 
     folder: str
@@ -243,13 +237,16 @@ class OwnPlugin:
     def part_of_cell(self, cell: Cell, page: CellPage | None) -> CellPart | None:
         """Return the notes alone if there is no page."""
         if page is None:
-            return CellPart(_imported(self._target(self.notes))(cell)) if self.notes else None
-        return _imported(self._target(self.cell))(cell, page) if self.cell else None
+            return CellPart(self._call(self.notes, cell)) if self.notes else None
+        return self._call(self.cell, cell, page) if self.cell else None
 
     @answer
     def part_of_paper(self, sources: Sources) -> PaperPart | None:
         """Return the result of ``paper``."""
-        return _imported(self._target(self.paper))(sources) if self.paper else None
+        return self._call(self.paper, sources) if self.paper else None
+
+    def _call(self, place: str, *args: Any) -> Any:
+        return _imported(self._target(place))(*args)
 
     def _target(self, place: str) -> str:
         dot = "" if place.startswith(":") else "."
@@ -261,7 +258,7 @@ def _imported(target: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-_OWN = (  # the suite's plugins, in the order in which their parts are shown
+_OWN = (  # in the order in which their parts are shown
     OwnPlugin(
         "statements",
         verbs={
@@ -342,8 +339,7 @@ PLUGINS = {plugin.folder: plugin for plugin in _OWN}
 def ask() -> Any:
     """Return the relay of all hooks. The first call imports the plugins of other packages.
 
-    Raises UsageError for a plugin of another package that cannot be imported, implements an unknown hook, or
-    has the name of another.
+    Raises UsageError for a plugin that cannot be imported, implements an unknown hook, or has a used name.
     """
     from importlib.metadata import entry_points
 
@@ -358,15 +354,13 @@ def ask() -> Any:
             manager.register(entry.load(), entry.name)
             manager.check_pending()
         except Exception as error:  # whatever the module of another package does while it is imported
-            why = f"{type(error).__name__}: {' '.join(str(error).split())}"
-            raise UsageError(
-                f"the installed plugin {entry.name!r} cannot be used ({why}); update or remove its package"
-            ) from None
+            why = f"({type(error).__name__}: {' '.join(str(error).split())}); update or remove its package"
+            raise UsageError(f"the installed plugin {entry.name!r} cannot be used {why}") from None
     return manager.hook
 
 
 def chosen() -> tuple[str, ...]:
-    """Return the names of the suite's own plugins that answer. Raises UsageError for an unknown one."""
+    """Return the names of the suite's own plugins in use. Raises UsageError for an unknown one."""
     words = os.environ.get(CHOICE)
     if words is None:
         return tuple(PLUGINS)
@@ -376,7 +370,7 @@ def chosen() -> tuple[str, ...]:
 
 
 def merged(answers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return several answers that are mappings as one; the first of a name counts."""
+    """Join mappings. The first value of a name counts."""
     return {key: value for each in reversed(list(answers)) for key, value in each.items()}
 
 
@@ -386,7 +380,7 @@ def notes(cell: Cell) -> tuple[CellNote, ...]:
 
 
 def call(name: str, *args: Any, **options: Any) -> Any:
-    """Call a function of ``CALLED``. Returns None if its plugin is left out or its packages are missing."""
+    """Call a function of ``CALLED``. Returns None without its plugin or packages."""
     if CALLED[name].split(".")[2] not in chosen():
         return None
     if name in OF_SCORES and absent("score"):

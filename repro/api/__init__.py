@@ -1,7 +1,6 @@
-"""The suite as a library: selections of cells, and lists of objects that convert to pandas DataFrames.
+"""Selections of cells, and lists of objects that convert to pandas DataFrames.
 
-For example, ``select("PAPER/1", scale="tiny")``. The command line calls the same functions. ``repro``
-re-exports them lazily.
+For example, ``select("PAPER/1", scale="tiny")``. ``repro`` re-exports the names of this package lazily.
 """
 
 from __future__ import annotations
@@ -149,7 +148,7 @@ def select(
     chosen_scale = scale if isinstance(scale, Scale) else scale_of(scale)
     places, cell_names = _split_names(names, (*tables, *_figure_owners(names, figures)), any_rows=bool(rows))
     shown_exhibits = [] if rows else [item for place in places for item in exhibits(*place)]
-    candidates = cells_named((), tables=(), rows=(), cells=cell_names) if cell_names else []
+    candidates = cells_named(cells=cell_names) if cell_names else []
     candidates += chain.from_iterable(_place_cells(*place, tuple(rows), shown_exhibits) for place in places)
     cells = list({c.id: c for c in candidates}.values())
     folders = workspace or Workspace.open()
@@ -172,7 +171,7 @@ def _distinct_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
 
 
 def distinct_seeds(name: str, seeds: Sequence[int]) -> tuple[int, ...]:
-    """Return the seeds. Raises UsageError for one that is given twice, e.g. ``--seeds 1,1``."""
+    """Return the seeds. Raises UsageError for one that occurs twice, e.g. ``--seeds 1,1``."""
     for place, seed in enumerate(seeds):
         if seed in seeds[:place]:
             raise UsageError(f"{name} has {seed} twice. Remove one, as equal seeds give equal runs.")
@@ -182,7 +181,7 @@ def distinct_seeds(name: str, seeds: Sequence[int]) -> tuple[int, ...]:
 def _split_names(names: Names, owners: Names, *, any_rows: bool) -> tuple[list[tuple[Names, Names]], Names]:
     paper_names = _names_with_slashes(0, names)
     tables = (name.split("/") for name in _names_with_slashes(1, names))
-    places: list[tuple[tuple[str, ...], tuple[str, ...]]] = [((owner,), (table,)) for owner, table in tables]
+    places: list[tuple[Names, Names]] = [((owner,), (table,)) for owner, table in tables]
     if any((paper_names, owners, any_rows and not places, not names)):
         places.insert(0, (paper_names, owners))
     return places, _names_with_slashes(2, names)
@@ -194,17 +193,14 @@ def _names_with_slashes(slashes: int, names: Names) -> Names:
 
 
 def _place_cells(names: Names, owners: Names, rows: Names, shown_exhibits: list[ShownExhibit]) -> list[Cell]:
-    """Return the cells of papers, of their tables or figures ``owners``, and of ``rows``. Exhibits have no
-    cells."""
-    exhibit_owners = {s.owner for s in shown_exhibits}
+    exhibit_owners = {item.owner for item in shown_exhibits}
     cell_owners = tuple(owner for owner in owners if owner not in exhibit_owners)
-    if owners and not cell_owners:
-        return []
-    return cells_named(names, tables=cell_owners, rows=rows, cells=())
+    has_cells = cell_owners or not owners  # exhibits have none
+    return cells_named(names, tables=cell_owners, rows=rows) if has_cells else []
 
 
 def _figure_owners(names: Names, numbers: Sequence[str]) -> list[str]:
-    """Return the ids of figures, e.g. ``figure-2``. Raises UsageError for a figure without a recipe."""
+    """Return the ids of figures, e.g. ``figure-2``, which need a recipe."""
     for name, number in product(_names_with_slashes(0, names) or papers_at_hand(), numbers):
         if not figure_of(paper(name), number).is_measured:
             remedy = f"`repro show {name} --table figure-{number}` describes it"

@@ -29,7 +29,7 @@ class ComparedCells(Listing[ComparedCell]):
         comparison: cells and tests. ``comparison.betters(cell)`` returns the rows that a cell's row beats.
         plan: the cells' plan, looked up in the store. None if runs were scored without a paper.
         outcome: the stages that the preceding run ran, failed or blocked. None without a run.
-        recurrences: numbers of this run with an earlier record, each as measured now and as recorded.
+        recurrences: numbers of this run with an earlier record.
 
     Example:
         >>> repro.compare("PAPER/1").summary.passing
@@ -47,12 +47,12 @@ class ComparedCells(Listing[ComparedCell]):
 
     @property
     def summary(self) -> Summary:
-        """Counts of the papers' cells and verdicts. Runs by others are counted separately."""
+        """Counts of the papers' cells and verdicts, without the user's rows."""
         own = self.comparison.own_rows
         return summarise([c for c in self.comparison.cells if c.cell.row.id not in own])
 
     def to_latex(self, *, two_column: bool = False) -> str:
-        """Return the cells as LaTeX tables, which need booktabs. See ``repro tables``."""
+        """Return the cells as LaTeX tables, which need booktabs."""
         from repro.writers.latex import latex
 
         return "\n".join(
@@ -115,10 +115,7 @@ def compare_selection(
     recurrences: Sequence[Recurrence] = (),
     progress: Progress | None = None,
 ) -> ComparedCells:
-    """Judge the cells of a selection, with tests between rows if the store is writable.
-
-    ``outcome`` and ``recurrences`` are those of the preceding run.
-    """
+    """Judge the cells of a selection. ``outcome`` and ``recurrences`` are those of the preceding run."""
     store, results = selection.workspace.store, selection.workspace.results
     plan = plan or selection.plan()
     from repro.verdicts.row_tests import add_tests

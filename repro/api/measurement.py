@@ -1,13 +1,11 @@
 """Measure a selection, e.g. ``measure(select("PAPER/1", scale="tiny"))``."""
 
 import os
-from collections.abc import Iterable
 from dataclasses import asdict
 
 from repro.api import Listing, Selection
 from repro.api.comparisons import ComparedCells, compare_selection
 from repro.errors import ReproError, StoreError
-from repro.graph import Node
 from repro.manifest.papers import sources
 from repro.progress import Progress
 from repro.retrieval.training.declaration import VARIABLES, Execution
@@ -47,8 +45,8 @@ def measure(
 
     Raises:
         StoreError: the store or the records are not writable, or an artefact is damaged.
-        UsageError: as ``Selection.plan``. Also, before any stage runs, an invalid environment variable or
-            an objective that cannot be trained.
+        UsageError: as ``Selection.plan``, or an invalid environment variable, or an objective that cannot be
+            trained. No stage has run then.
 
     Example:
         >>> repro.measure(repro.select("PAPER/1/ROW/COLUMN", scale="tiny"))
@@ -56,9 +54,7 @@ def measure(
     workspace, progress = selection.workspace, progress or Progress()
     plan = plan or selection.plan()
     plan.scale.pin_kernels(progress)
-    _check_environment(plan)  # may load torch
-    trainings = (node for node in plan.nodes if node.stage in TRAININGS)
-    _check_objectives(node for node in trainings if workspace.store.state(node) != "stored")
+    _check_settings(plan, workspace.store)  # may load torch
     make_writable(workspace.store.root)
     workspace.results.make_writable()
     outcome = ENGINES[engine](plan, workspace.store, progress, options)
@@ -79,24 +75,21 @@ def _damages(plan: Plan, store: Store) -> dict[str, ReproError]:
     return errors
 
 
-def _check_objectives(nodes: Iterable[Node]) -> None:
-    """Import the objectives of the planned trainings. Raises UsageError for one that cannot be trained."""
-    for node in nodes:
-        from repro.retrieval.training.objective import objective_class
-
-        objective_class(node.stage, node.params)
-
-
-def _check_environment(plan: Plan) -> None:
-    """Check the environment variables that the plan's stages read. Imports torch only if one is set."""
-    trains = any(node.stage in TRAININGS for node in plan.nodes)
+def _check_settings(plan: Plan, store: Store) -> None:
+    """Check the variables and objectives of the planned stages."""
+    trainings = [node for node in plan.nodes if node.stage in TRAININGS]
     variables = {_PADDING_FREE, *(variable for variable, _ in VARIABLES.values())}
-    if trains and os.environ.keys() & variables:
+    if trainings and os.environ.keys() & variables:
         Execution.of(os.environ)
     elif _PADDING_FREE in os.environ:
         from repro.retrieval.nn.padding_free import is_asked_for
 
         is_asked_for(os.environ)
+    for node in trainings:
+        if store.state(node) != "stored":
+            from repro.retrieval.training.objective import objective_class
+
+            objective_class(node.stage, node.params)
 
 
 def records(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[Record]:

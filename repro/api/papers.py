@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A table as its paper prints it.
-
-    Attributes:
-        source: the paper's manifest.
-        content: the transcribed table with marks, test, groups and settings.
+    """A table as its paper prints it. ``content`` is the transcription with marks, groups and settings.
 
     Example:
         >>> repro.table("PAPER/1").cell("ROW", "COLUMN").number
@@ -64,7 +60,7 @@ class PublishedTable:
         return table(self.source, self.content, ())
 
     def cell(self, row: str, column: str) -> Cell:
-        """Return the cell of a row id and a column id. Raises UsageError listing the valid ids."""
+        """Return the cell of a row id and a column id. Raises UsageError for an unknown one."""
         return cell_of(self.source, self.content, row, column)
 
     def to_frame(self) -> pandas.DataFrame:
@@ -136,7 +132,7 @@ def papers() -> dict[str, PublishedPaper]:
 
 
 def paper(name: str) -> PublishedPaper:
-    """Return the paper of that name. Raises UsageError for an unknown one, listing the papers.
+    """Return the paper of that name. Raises UsageError for an unknown one.
 
     Example:
         >>> repro.paper("PAPER").title

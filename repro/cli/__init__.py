@@ -44,6 +44,7 @@ VERBS = {
     },
     "extend": {"new": "start another paper"},
 }
+CORE = {verb for section in VERBS.values() for verb in section}
 HIDDEN = ("stage",)  # called by engines
 BRIEF = {"show", "plan", "compare", "audit", "tables", "report", "store"}  # run without garbage collection
 PAGED = {"show", "plan", "compare", "audit"}
@@ -127,7 +128,7 @@ def _stated(variable: str, value: str) -> Iterator[None]:
 
 
 def main() -> None:
-    """Run the command line. A ReproError becomes one sentence on stderr and an exit status."""
+    """Run the command line. An error becomes one sentence on stderr and an exit status."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
@@ -153,16 +154,15 @@ def main() -> None:
 
 
 def _verb() -> str:
-    names = {verb for section in VERBS.values() for verb in section} | _plugin_verbs()
+    names = CORE | _plugin_verbs()
     return next((word for word in sys.argv[1:] if word in names), "")
 
 
 def _plugin_verbs() -> set[str]:
     try:
-        added = {name for name in plugin_commands() if " " not in name}
+        return {name for name in plugin_commands() if " " not in name} - CORE
     except ReproError:  # an unusable plugin, which the command line reports later
         return set()
-    return added - {verb for section in VERBS.values() for verb in section}
 
 
 def _pages() -> contextlib.AbstractContextManager:
@@ -191,14 +191,13 @@ def _interruptible() -> Iterator[None]:
 
 
 def _status() -> int:
-    """Run the command line and return the exit status."""
     stdout = sys.stdout
-    continues = _verb() in CONTINUING
-    advice = ". The same command continues where it stopped." if continues else ""
+    advice = ". The same command continues where it stopped." if _verb() in CONTINUING else ""
     try:
         with _pages():
             status = _command_line()
             sys.stdout.flush()
+        return status
     except (click.Abort, KeyboardInterrupt):
         _say(f"interrupted{advice}")
         return 130
@@ -207,29 +206,31 @@ def _status() -> int:
         if sys.stdout is stdout and BrokenPipeError not in (type(error), type(error.__context__)):
             raise
         _give_up_output()
-        if continues:
+        if advice:
             _say(f"the reader of standard output ended{advice}")
         return 128 + signal.SIGPIPE  # as in a shell
-    except click.exceptions.NoArgsIsHelpError as error:
-        print(error.format_message(), file=sys.stderr)
+    except (click.ClickException, ReproError, OSError) as error:
+        return _report(error)
+
+
+def _report(error: click.ClickException | ReproError | OSError) -> int:
+    """Print an error and return the exit status."""
+    if isinstance(error, click.ClickException):
+        _show(error)
         return error.exit_code
-    except click.ClickException as error:
-        _say(_sentence(error))
-        return error.exit_code
-    except ReproError as error:
+    if isinstance(error, ReproError):
         _say(str(error))
         return error.exit_status
-    except OSError as error:  # of the user's files and folders
-        _say(f"{error.filename or 'standard output'}: {error.strerror or error}{_home_remedy(error)}")
-        if not error.filename:
-            _give_up_output()
-        return 2
-    return status if isinstance(status, int) else 0
+    _say(f"{error.filename or 'standard output'}: {error.strerror or error}{_home_remedy(error)}")
+    if not error.filename:
+        _give_up_output()
+    return 2
 
 
-def _command_line() -> object:
+def _command_line() -> int:
     try:
-        return cli(prog_name="repro", standalone_mode=False)
+        status = cli(prog_name="repro", standalone_mode=False)
+        return status if isinstance(status, int) else 0
     except ModuleNotFoundError as error:
         if (extra := extra_of(error.name)) is None:
             raise
@@ -239,25 +240,26 @@ def _command_line() -> object:
 
 
 def _home_remedy(error: OSError) -> str:
-    """Return a remedy for an error in an unusable home, otherwise ""."""
     home, name = os.path.expanduser("~"), str(error.filename or "")
     is_of_home = name and os.path.commonpath([home, os.path.abspath(name)]) in (home, os.path.abspath(name))
     remedy = ". Set HOME, or REPRO_STORE, REPRO_RESULTS and REPRO_DATA, to writable folders."
     return remedy if is_of_home and not os.access(home, os.W_OK) else ""
 
 
-def _sentence(error: click.ClickException) -> str:
-    """Return the message of click with the next command, e.g. "`repro run` has no option --tabel. …"."""
+def _show(error: click.ClickException) -> None:
+    """Print click's message with the next command, or the help of a group without a verb."""
     context = getattr(error, "ctx", None)
-    message = error.format_message().rstrip(".")
+    message = error.format_message()
     if context is None:
-        return message
+        return _say(message.rstrip("."))
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return print(message, file=sys.stderr)
     command = f"`{context.command_path.strip()}`"
     hint = f"{command[:-1]} --help` describes "
     if not isinstance(error, click.NoSuchOption):
-        return f"{message}. {hint}the options."
+        return _say(f"{message.rstrip('.')}. {hint}the options.")
     options = [name for option in context.command.params for name in option.opts if name.startswith("--")]
-    return str(unknown("option", error.option_name, options, owner=command, hint=f"{hint}them."))
+    _say(str(unknown("option", error.option_name, options, owner=command, hint=f"{hint}them.")))
 
 
 def _say(text: str) -> None:
@@ -266,7 +268,7 @@ def _say(text: str) -> None:
 
 
 def misspelt(names: Iterable[str]) -> Iterator[str]:
-    """Yield a warning for each variable that resembles one of ``VARIABLES``, e.g. without a letter."""
+    """Yield a warning for each variable that resembles one of ``VARIABLES``, e.g. REPRO_STOR."""
     for name in names:
         if name.startswith("REPRO_") and name not in VARIABLES:
             import difflib

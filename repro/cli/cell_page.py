@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from operator import itemgetter
 from shlex import quote
 
 from repro.cli.obstacles import names_in_a_line
@@ -35,10 +36,11 @@ ROLES = {
 
 @dataclass(frozen=True)
 class CellPage:
-    """A cell with its results at each scale, and its readings with the part of the work that each changes.
+    """The facts about a cell. Plugins receive the page.
 
     Attributes:
-        readings: the most important first.
+        stands: its results at each scale.
+        readings: each with the part of the work that it changes, the most important first.
         more: readings that matter only if another reading has another choice.
         public_runs: published runs by others that can be scored for the cell.
     """
@@ -48,20 +50,18 @@ class CellPage:
     readings: list[tuple[Reading, str]]
     more: list[Reading]
     public_runs: list[PublicRun]
-    known: CellReadings
     results: Results
 
     @classmethod
     def of(cls, cell: Cell, workspace: Workspace) -> "CellPage":
-        """Collect the facts about a cell from its manifest, the records and the store."""
+        """Collect the facts from the manifest, the records and the store."""
         from repro.verdicts.comparison import standings
 
-        cell_readings = CellReadings(workspace.machine)
+        known = CellReadings(workspace.machine)
         stands = standings(cell, workspace) if is_measured(cell) else []
-        more = list(cell_readings.under_other_choices(cell).values())
+        more = list(known.under_other_choices(cell).values())
         runs = [run for run in public_runs() if cell in cells_of_run(run, only_scorable([cell]))[0]]
-        weighed = cell_readings.weighed(cell)
-        return cls(cell, stands, weighed, more, runs, cell_readings, workspace.results)
+        return cls(cell, stands, known.weighed(cell), more, runs, workspace.results)
 
     @cached_property
     def parts(self) -> list[CellPart]:
@@ -75,7 +75,7 @@ class CellPage:
 
     @property
     def commands(self) -> dict[str, str]:
-        """Return label -> command, e.g. "measure it". The order is reversed if full scale is blocked."""
+        """Return label -> command, e.g. "measure it". Reversed if full scale is blocked."""
         cell, commands = self.cell, {}
         if self.stands and (cell.recipe or cell.column.mean_of):
             commands["measure it"] = f"repro run {cell.id}"
@@ -99,37 +99,27 @@ class CellPage:
         """Return all facts about the cell as plain values."""
         from repro.verdicts.plain_values import cell_as_json
 
-        facts = self.cell.as_json() | {"options": self.cell.options}
-        facts["standings"] = [cell_as_json(stand) for stand in self.stands]
-        facts["commands"] = list(self.commands.values())
-        facts["public_runs"] = [run.file for run in self.public_runs]
-        facts["readings"] = [reading.id for reading, _ in self.readings]
-        facts["changes"] = {reading.id: part for reading, part in self.readings}
-        facts["readings_under_other_choices"] = [reading.id for reading in self.more]
+        facts = self.cell.as_json() | {
+            "options": self.cell.options,
+            "standings": [cell_as_json(stand) for stand in self.stands],
+            "commands": list(self.commands.values()),
+            "public_runs": [run.file for run in self.public_runs],
+            "readings": [reading.id for reading, _ in self.readings],
+            "changes": {reading.id: part for reading, part in self.readings},
+            "readings_under_other_choices": [reading.id for reading in self.more],
+        }
         for part in self.parts:
             facts |= part.facts
-        facts["others"] = [note.as_json() for note in self.notes]
-        facts["note"] = self._note
-        return facts | self._judgement_facts
+        facts |= {"others": [note.as_json() for note in self.notes], "note": self._note}
+        if self.cell.column.dataset:
+            entry = dataset(self.cell.column.dataset)
+            rule = "ignored" if entry.ignore_identical_ids else "kept"
+            facts |= {"judged": entry.judgements, "identical_ids": rule}
+        return facts
 
     @property
     def _note(self) -> str:
         return self.cell.row.note or self.cell.column.note
-
-    @property
-    def _judgement_facts(self) -> dict:
-        if not self.cell.column.dataset:
-            return {}
-        entry = dataset(self.cell.column.dataset)
-        return {
-            "judged": entry.judgements,
-            "identical_ids": "ignored" if entry.ignore_identical_ids else "kept",
-        }
-
-    @property
-    def _lender_words(self) -> str:
-        lender = home(recipe_path(self.cell)) if self.cell.recipe else None
-        return f" of {lender.name}, which has the recipe" if lender not in (None, self.cell.paper) else ""
 
     def show(self, *, verbose: bool) -> None:
         """Print the page: first the results, then the readings."""
@@ -144,23 +134,13 @@ class CellPage:
         from repro.writers.grid import label_in_full
 
         cell = self.cell
-        bold = ", bold" if cell.table.bold != "unknown" and cell.printed.bold else ""
         yield "id", cell.id
         yield "system", label_in_full(cell.table, cell.row)
         yield "column", f"{', '.join(cell.column.head)}{_definition(cell)}"
-        unit = f" ({cell.unit}{bold}; {ROLES[cell.role]})" if not cell.is_setting else ""
-        yield "published", f"{cell.printed.plain}{cell.printed.marks}{unit}"
+        yield "published", f"{cell.printed.plain}{cell.printed.marks}{_unit(cell)}"
         yield from (line for part in self.parts for line in part.below_published())
         for stand in self.stands:
-            yield stand.scale, _standing(stand)
-            if stand.data_without_digest:
-                yield "data", f"without a known digest: {', '.join(stand.data_without_digest)}"
-            if stand.libraries_not_compared:
-                yield "libraries", f"versions not compared: {', '.join(stand.libraries_not_compared)}"
-            for run in stand.imported:
-                doubts = "; ".join(map(str, run.doubts))
-                score = f"({run.measured:.4g})" if doubts else f"{run.measured:.4g}"
-                yield "run by others", f"{score} ({run.maker}), {run.verdict.name}{doubts and f'; {doubts}'}"
+            yield from _standing(stand)
         yield from (line for part in self.parts for line in part.below_measured())
         yield from _note_lines(self.notes, cell, verbose=verbose)
         for label, command in self.commands.items():
@@ -170,28 +150,39 @@ class CellPage:
         yield "recipe", _recipe_call(cell)
         yield "note", self._note
 
-    def _readings_by_part(self) -> dict[str, list[Reading]]:
-        return {part: [r for r, _ in pairs] for part, pairs in groupby(self.readings, key=lambda p: p[1])}
-
     def _show_readings(self, most: int | None) -> None:
-        """Print ``most`` readings per part in detail (None: all), and the ids of others."""
-        parts = self._readings_by_part()
+        parts = {part: [r for r, _ in pairs] for part, pairs in groupby(self.readings, itemgetter(1))}
         notes = parts.pop(PARTS[-1], [])
         number = sum(map(len, parts.values()))
         if number:
-            readings_word = "readings" if number > 1 else "reading"
-            lender = self._lender_words
-            print(f"\nthe number depends on {number} {readings_word}{lender}, the most important first")
-        for place, (part, readings) in enumerate(parts.items()):
-            gap = "\n" if place else ""
+            noun = "readings" if number > 1 else "reading"
+            print(f"\nthe number depends on {number} {noun}{_lender(self.cell)}, the most important first")
+        gap, brief = "", most and 0
+        for part, readings in parts.items():
             _print_readings(f"{gap}from {part} on", readings, most)
+            gap = "\n"
         if self.more:
-            _print_readings("\nif one of these has another choice", self.more, most and 0)
+            _print_readings("\nif one of these has another choice", self.more, brief)
         if notes:
-            _print_readings("\nabout this cell, without a choice that changes it", notes, most and 0)
+            _print_readings("\nabout this cell, without a choice that changes it", notes, brief)
         if most:
             print()
             say("--verbose describes each. `repro run … --reading ID=CHOICE` takes another choice.")
+
+
+def _lender(cell: Cell) -> str:
+    owner = home(recipe_path(cell)) if cell.recipe else None
+    return f" of {owner.name}, which has the recipe" if owner not in (None, cell.paper) else ""
+
+
+def _recipe_call(cell: Cell) -> str:
+    options = ", ".join(f"{name}={value!r}" for name, value in cell.options.items())
+    return f"{cell.recipe}({options})" if cell.recipe else ""
+
+
+def _unit(cell: Cell) -> str:
+    bold = ", bold" if cell.table.bold != "unknown" and cell.printed.bold else ""
+    return f" ({cell.unit}{bold}; {ROLES[cell.role]})" if not cell.is_setting else ""
 
 
 def _definition(cell: Cell) -> str:
@@ -200,25 +191,33 @@ def _definition(cell: Cell) -> str:
     return f" ({cell.column.measure} on {cell.column.dataset})" if cell.column.measure else ""
 
 
-def _standing(stand: ComparedCell) -> str:
+def _standing(stand: ComparedCell) -> Iterator[tuple[str, str]]:
+    yield stand.scale, _result(stand)
+    if stand.data_without_digest:
+        yield "data", f"without a known digest: {', '.join(stand.data_without_digest)}"
+    if stand.libraries_not_compared:
+        yield "libraries", f"versions not compared: {', '.join(stand.libraries_not_compared)}"
+    for run in stand.imported:
+        doubts = "; ".join(map(str, run.doubts))
+        score = f"({run.measured:.4g})" if doubts else f"{run.measured:.4g}"
+        yield "run by others", f"{score} ({run.maker}), {run.verdict.name}{doubts and f'; {doubts}'}"
+
+
+def _result(stand: ComparedCell) -> str:
     from repro.writers.grid import shown_measurement
 
+    verdict = f"{stand.verdict.name}: {stand.verdict.why}"
     if stand.measured is None:
-        reason = (
-            f"lacks {names_in_a_line(distinct_obstacles(stand.obstacles).names)}"
-            if stand.obstacles
-            else stand.verdict.why
-        )
-        return f"{stand.verdict.name}: {reason}"
+        lacking = names_in_a_line(distinct_obstacles(stand.obstacles).names)
+        return f"{stand.verdict.name}: lacks {lacking}" if lacking else verdict
     first = stand.records[0]
     seeds = f"mean of {len(stand.records)} seeds, " if len(stand.records) > 1 else ""
     basis = f"{seeds}{first.queries} queries of {', '.join(stand.measured_on)}, {first.recorded[:10]}"
     basis += f", only the first {stand.cut_at} documents per query" if stand.cut_at else ""
-    return f"{shown_measurement(stand)} ({basis}); {stand.verdict.name}: {stand.verdict.why}"
+    return f"{shown_measurement(stand)} ({basis}); {verdict}"
 
 
 def _note_lines(notes: Sequence[CellNote], cell: Cell, *, verbose: bool) -> Iterator[tuple[str, str]]:
-    """Yield the range of the values reported elsewhere and the first ones, or all if ``verbose``."""
     from repro.writers.grid import STATED, span
 
     if len(notes) == 1:
@@ -229,12 +228,6 @@ def _note_lines(notes: Sequence[CellNote], cell: Cell, *, verbose: bool) -> Iter
         yield from (("value", str(note)) for note in shown)
         if len(notes) > len(shown):
             yield "values", f"{len(notes) - len(shown)} more with --verbose"
-
-
-def _recipe_call(cell: Cell) -> str:
-    """Return the recipe with its options as a Python call."""
-    options = ", ".join(f"{name}={value!r}" for name, value in cell.options.items())
-    return f"{cell.recipe}({options})" if cell.recipe else ""
 
 
 def _print_readings(heading: str, readings: Sequence[Reading], most: int | None) -> None:
@@ -251,12 +244,10 @@ def _print_readings(heading: str, readings: Sequence[Reading], most: int | None)
 def _print(label: str, value: str) -> None:
     from repro.writers.sheet import UNLIMITED
 
-    label, indent = visible(label), " " * 15
-    label_indent = f"{label:14} "
-    if len(label) > 14 and width() < UNLIMITED:
-        print(label)
-        label_indent = indent
-    how = textwrap.TextWrapper(
-        max(width(), 40), label_indent, indent, break_on_hyphens=False, break_long_words=False
-    )
-    print(how.fill(visible(value)))
+    label, indent = f"{visible(label):14} ", " " * 15
+    if len(label) > 15 and width() < UNLIMITED:
+        print(label.rstrip())
+        label = indent
+    wrapper = textwrap.TextWrapper(max(width(), 40), label, indent)
+    wrapper.break_on_hyphens = wrapper.break_long_words = False
+    print(wrapper.fill(visible(value)))

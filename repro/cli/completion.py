@@ -1,89 +1,24 @@
 """Shell completion of papers, tables, rows, cells, readings, scales and datasets, e.g. ``PAPER/1``."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from repro.manifest.cells import Cell, every_cell, is_measured
 from repro.manifest.papers import Paper, papers
 
-
-def paper_names(ctx, param, incomplete: str) -> list[str]:
-    """Complete the name of a paper."""
-    return _matches(papers(), incomplete)
-
-
 SCALES = ("full", "small", "tiny")  # suggested before a first letter
 
 
-def scale_names(ctx, param, incomplete: str) -> list[str]:
-    """Complete the name of a scale."""
-    from repro.running.scale import known_scales
+def _completer(names: Callable[..., Iterable[str]]) -> Callable[..., list[str]]:
+    """Return a callback of click that completes a word with one of ``names(ctx, word)``."""
 
-    return _matches(known_scales() if incomplete else SCALES, incomplete)
+    def complete(ctx, param, incomplete: str) -> list[str]:
+        return list(dict.fromkeys(name for name in names(ctx, incomplete) if name.startswith(incomplete)))
 
-
-def tables(ctx, param, incomplete: str) -> list[str]:
-    """Complete a table or figure of the papers named so far, or of all papers."""
-    tables = (table.id for source in _papers(ctx) for table in source.manifest.tables)
-    figures = (f"figure-{figure.id}" for source in _papers(ctx) for figure in source.manifest.figures)
-    return _matches((*tables, *figures), incomplete)
-
-
-def rows(ctx, param, incomplete: str) -> list[str]:
-    """Complete a system or row with a measurable cell, of the papers and tables named so far."""
-    table_ids = ctx.params.get("tables") or ()
-    candidates = [c for c in _cells(_papers(ctx)) if not table_ids or c.table.id in table_ids]
-    return _matches((name for c in candidates for name in (c.row.system, c.row.id)), incomplete)
-
-
-def cells(ctx, param, incomplete: str) -> list[str]:
-    """Complete the full name of a cell. A partial name would be followed by a space."""
-    return _matches((c.id for c in _cells(papers().values())), incomplete)
-
-
-def papers_and_cells(ctx, param, incomplete: str) -> list[str]:
-    """Complete a paper, or a cell after a slash."""
-    return (cells if "/" in incomplete else paper_names)(ctx, param, incomplete)
-
-
-def names(ctx, param, incomplete: str) -> list[str]:
-    """Complete a paper, a table after a slash, or a cell after two slashes."""
-    by_slashes = (paper_names, paper_tables, cells)
-    return by_slashes[min(incomplete.count("/"), 2)](ctx, param, incomplete)
-
-
-def places(ctx, param, incomplete: str) -> list[str]:
-    """Complete a paper, or one of its tables and rows after a slash."""
-    if "/" not in incomplete:
-        return paper_names(ctx, param, incomplete)
-    paths = [c.id.split("/") for c in _cells(papers().values())]
-    return _matches(("/".join(parts[:depth]) for depth in (2, 3) for parts in paths), incomplete)
-
-
-def paper_tables(ctx, param, incomplete: str) -> list[str]:
-    """Complete ``PAPER/N``."""
-    paths = (f"{name}/{table.id}" for name, source in papers().items() for table in source.manifest.tables)
-    return _matches(paths, incomplete)
-
-
-def readings(ctx, param, incomplete: str) -> list[str]:
-    """Complete ``ID=CHOICE`` with the non-default choices of the papers named so far."""
-    by_id = {reading.id: reading for source in _papers(ctx) for reading in source.readings.values()}
-    pairs = (f"{r.id}={choice}" for r in by_id.values() for choice in r.choices if choice != r.default)
-    return _matches(pairs, incomplete)
-
-
-def datasets(ctx, param, incomplete: str) -> list[str]:
-    """Complete the id of a dataset of the catalogue."""
-    from repro.retrieval.datasets.catalog import catalog
-
-    return _matches(catalog(), incomplete)
-
-
-def _matches(names: Iterable[str], incomplete: str) -> list[str]:
-    return list(dict.fromkeys(name for name in names if name.startswith(incomplete)))
+    return complete
 
 
 def _papers(ctx) -> list[Paper]:
+    """Return the papers named so far, or all."""
     words = (*(ctx.params.get("names") or ()), *ctx.args, ctx.params.get("what"))
     return [papers()[word] for word in words if word in papers()] or list(papers().values())
 
@@ -91,3 +26,66 @@ def _papers(ctx) -> list[Paper]:
 def _cells(sources: Iterable[Paper]) -> Iterator[Cell]:
     for source in sources:
         yield from filter(is_measured, every_cell(source))
+
+
+def _ids() -> Iterator[str]:
+    return (c.id for c in _cells(papers().values()))
+
+
+paper_names = _completer(lambda ctx, word: papers())
+cells = _completer(lambda ctx, word: _ids())
+papers_and_cells = _completer(lambda ctx, word: _ids() if "/" in word else papers())
+
+
+@_completer
+def scale_names(ctx, word: str) -> Iterable[str]:
+    """Complete a scale."""
+    from repro.running.scale import known_scales
+
+    return known_scales() if word else SCALES
+
+
+@_completer
+def tables(ctx, word: str) -> Iterator[str]:
+    """Complete a table or figure of the papers named so far."""
+    for source in _papers(ctx):
+        yield from (table.id for table in source.manifest.tables)
+        yield from (f"figure-{figure.id}" for figure in source.manifest.figures)
+
+
+@_completer
+def rows(ctx, word: str) -> Iterator[str]:
+    """Complete a measurable system or row of the papers and tables named so far."""
+    for c in _cells(_papers(ctx)):
+        if c.table.id in (ctx.params.get("tables") or [c.table.id]):
+            yield from (c.row.system, c.row.id)
+
+
+@_completer
+def names(ctx, word: str) -> Iterable[str]:
+    """Complete a paper, a table after a slash, or a cell after two slashes."""
+    if word.count("/") == 1:
+        return (f"{name}/{table.id}" for name, p in papers().items() for table in p.manifest.tables)
+    return _ids() if "/" in word else papers()
+
+
+@_completer
+def places(ctx, word: str) -> Iterable[str]:
+    """Complete a paper, or one of its tables and rows after a slash."""
+    paths = [id.split("/") for id in _ids()] if "/" in word else []
+    return ("/".join(parts[:depth]) for depth in (2, 3) for parts in paths) if paths else papers()
+
+
+@_completer
+def readings(ctx, word: str) -> Iterator[str]:
+    """Complete ``ID=CHOICE`` with the other choices of the papers named so far."""
+    for reading in {r.id: r for source in _papers(ctx) for r in source.readings.values()}.values():
+        yield from (f"{reading.id}={choice}" for choice in reading.choices if choice != reading.default)
+
+
+@_completer
+def datasets(ctx, word: str) -> Iterable[str]:
+    """Complete the id of a dataset of the catalogue."""
+    from repro.retrieval.datasets.catalog import catalog
+
+    return catalog()

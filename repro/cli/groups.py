@@ -38,15 +38,15 @@ class LazyGroup(click.Group):
 
     @property
     def of_plugins(self) -> dict[str, Command]:
-        """Return the commands that plugins add to this group or override."""
-        commands = plugin_commands()
+        """Return the commands that plugins add or override."""
         start = f"{self.name} " if self.kind != "verb" else ""
-        names = [name for name in commands if name.startswith(start) and " " not in name.removeprefix(start)]
-        return {name.removeprefix(start): commands[name] for name in names}
+        commands = plugin_commands().items()
+        own = {name.removeprefix(start): command for name, command in commands if name.startswith(start)}
+        return {name: command for name, command in own.items() if " " not in name}
 
     @property
     def sections(self) -> Sections:
-        """Return section title -> command -> its line of help, including plugins."""
+        """Return section title -> command -> its line of help."""
         sections = {title: dict(lines) for title, lines in self.core.items()}
         for name, command in self.of_plugins.items():
             title = command.section if command.section in sections else next(iter(sections))
@@ -68,14 +68,14 @@ class LazyGroup(click.Group):
         return self._import(name) if name in (*self.names, *self.unlisted) else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert "" for the default command if the first argument is missing or an option."""
+        """Insert "" for the default command unless the first argument is a word."""
         is_default = self.default and (not args or args[0].startswith("-"))
         if is_default and not ctx.resilient_parsing and not {*args[:1]} & {*ctx.help_option_names}:
             args = ["", *args]
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: click.Context, args: list[str]):
-        """Return the command named by the first argument, or the default one."""
+        """Return the command of the first argument, or the default one."""
         if args[0] == "" and self.default:
             return "", self._import(self.default), args[1:]
         command = self.get_command(ctx, args[0])
@@ -100,12 +100,12 @@ class LazyGroup(click.Group):
         if self.default:
             command = self._import(self.default)
             with command.make_context("", [], parent=ctx, resilient_parsing=True) as inner:
-                argument = next((p for p in command.params if isinstance(p, click.Argument)), None)
-                found += argument.shell_complete(inner, incomplete) if argument else []
+                for argument in [p for p in command.params if isinstance(p, click.Argument)][:1]:
+                    found += argument.shell_complete(inner, incomplete)
         return found
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the usage of the default command and of the others."""
+        """Write the usage, with that of the default command."""
         if not self.default:
             return super().format_usage(ctx, formatter)
         pieces = self._import(self.default).collect_usage_pieces(ctx)
@@ -113,12 +113,12 @@ class LazyGroup(click.Group):
         formatter.write_usage(ctx.command_path, f"{self.kind.upper()} [ARGS]...", prefix="       ")
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the group's help text, or its default command's if it has none."""
+        """Write the help text of the group or its default command."""
         shown = self._import(self.default) if self.default and not self.help else self
         click.Command.format_help_text(shown, ctx, formatter)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options of the default command, or of the group without one, then the commands."""
+        """Write the options, with those of the default command, then the commands."""
         shown = self._import(self.default) if self.default else self
         click.Command.format_options(shown, ctx, formatter)
         self.format_commands(ctx, formatter)
@@ -126,10 +126,9 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write one section of commands per title."""
         for title, section in self.sections.items():
-            if not section:
-                continue
-            with formatter.section(title.capitalize()):
-                formatter.write_dl(list(section.items()))
+            if section:
+                with formatter.section(title.capitalize()):
+                    formatter.write_dl(list(section.items()))
 
     def _import(self, name: str) -> click.Command:
         targets = {name: command.target for name, command in self.of_plugins.items()}
@@ -148,6 +147,6 @@ def plugin_commands() -> dict[str, Command]:
 def views(
     verb: str, lines: Mapping[str, str], *, title: str = "subcommands", default: str = "", **how
 ) -> LazyGroup:
-    """Return the group of a verb's views. ``lines`` maps each to its help, ``default`` names the main one."""
+    """Return the group of a verb's views. ``lines`` maps each to its help."""
     kind = "view" if default else "subcommand"
     return LazyGroup(verb, sections={title: lines}, kind=kind, default=default, **how)

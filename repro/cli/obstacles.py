@@ -3,6 +3,7 @@
 import shlex
 import textwrap
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from repro.cli import printing
@@ -25,7 +26,7 @@ ROWS = 3  # that are named
 
 
 def nothing_can_run(comparison: Comparison, outcome: Outcome) -> bool:
-    """Return whether cells are blocked on this machine and no stage ran or failed."""
+    """Return whether cells are blocked and no stage ran or failed."""
     is_waiting = any(c.obstacles for c in comparison.cells)
     return is_waiting and bool(outcome.blocked) and not (outcome.run or outcome.failed)
 
@@ -38,8 +39,7 @@ def row_of(compared: ComparedCell) -> str:
 def show_needs(
     words: Sequence[str], plan: Plan, comparison: Comparison, store: Store, *, gpu: str | None
 ) -> None:
-    """Print the missing requirements of a selection that cannot run, with remedies and estimated hours (of
-    ``gpu``, if named)."""
+    """Print the missing requirements, remedies and estimated hours of a selection that cannot run."""
     trainings = [node for node in plan.needed() if node.stage in TRAININGS]
     cells = [c for c in comparison.cells if c.obstacles]
     places = _places(cells)
@@ -65,23 +65,23 @@ def _requirement_lines(plan: Plan, store: Store, gpu: str | None) -> list[tuple[
     if obstacles.fetch:
         lines.append(("to fetch", amount(obstacles.fetch)))
     lines += [("to find", sentence) for sentence in obstacles.otherwise]
-    work = [("work", _work(cost, rates))] if any(STAGES[node.stage].heavy for node in cost.nodes) else []
-    return [*lines, *work, ("disk", f"about {cost.stored / GB:,.1f} GB of artefacts")]
+    if any(STAGES[node.stage].heavy for node in cost.nodes):
+        lines.append(("work", _work(cost, rates)))
+    return [*lines, ("disk", f"about {cost.stored / GB:,.1f} GB of artefacts")]
 
 
 def _work(cost: Estimate, rates: Throughput) -> str:
     remainder = f", without {len(cost.uncounted)} stages of unknown size" if cost.uncounted else ""
-    small = (cost.hours(cost.nodes) or 0.0) < 0.1
-    amount = "less than 0.1" if small else f"about {cost.hours_in_words(cost.nodes)}"
-    return f"{amount} {rates.unit} hours ({rates.basis}){remainder}"
+    is_small = (cost.hours(cost.nodes) or 0.0) < 0.1
+    hours = "less than 0.1" if is_small else f"about {cost.hours_in_words(cost.nodes)}"
+    return f"{hours} {rates.unit} hours ({rates.basis}){remainder}"
 
 
 def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[str, str]]:
     lines = []
     if plan.lacking.fetch:
-        options = " ".join(f"--for {place}" for place in places)
-        place = str(data_folder()).replace(f"{Path.home()}/", "~/", 1)
-        lines.append((f"repro data fetch {options}", f"downloads the data into {place}, with your consent"))
+        folder = str(data_folder()).replace(f"{Path.home()}/", "~/", 1)
+        lines.append((_fetching(places), f"downloads the data into {folder}, with your consent"))
     if plan.scale.compares_with_paper:
         lines.append((f"repro run {words} --scale tiny", "runs it on embedded data"))
     return [*lines, (f"repro plan {words}", "lists the stages and their missing items")]
@@ -94,10 +94,10 @@ def _lines(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str
     groups: dict[tuple[str, ...], list[str]] = {}
     for row, names in names_by_row.items():
         groups.setdefault(tuple(name for name in names if name not in common), []).append(row)
-    lines = [
-        (first_of(rows, ROWS), names_in_a_line(names) or "nothing else") for names, rows in groups.items()
-    ]
-    return ([("every row", names_in_a_line(common))] if common else []) + (lines if len(groups) > 1 else [])
+    lines = [("every row", names_in_a_line(common))] if common else []
+    if len(groups) > 1:
+        lines += [(first_of(rows, ROWS), names_in_a_line(n) or "nothing else") for n, rows in groups.items()]
+    return lines
 
 
 def _names_by_row(cells: Sequence[ComparedCell], prefix: str) -> dict[str, list[str]]:
@@ -123,20 +123,21 @@ def names_in_a_line(names: Sequence[str]) -> str:
 def blocked_cell_lines(comparison: Comparison) -> list[str]:
     """Return lines on the missing requirements of blocked rows, with remedies."""
     cells = [c for c in comparison.cells if c.obstacles and not c.cell.column.mean_of]
-    lacking = distinct_obstacles(o for c in cells for o in c.obstacles)
+    if not cells:
+        return []
+    lacking = distinct_obstacles(chain.from_iterable(c.obstacles for c in cells))
     if len(lacking.obstacles) == 1:
         [o] = lacking.obstacles
         return [f"blocked: {o} [{first_of([c.cell.id for c in cells], 3)}]"]
-    return [f"blocked: {rows}: {names}" for rows, names in _lines(cells)] + _remedies(cells) if cells else []
-
-
-def _remedies(cells: Sequence[ComparedCell]) -> list[str]:
-    lacking, places = distinct_obstacles(o for c in cells for o in c.obstacles), _places(cells)
-    lines = [*map(str, lacking.of_machine), *lacking.otherwise]
+    lines = [f"blocked: {rows}: {names}" for rows, names in _lines(cells)]
+    lines += [*map(str, lacking.of_machine), *lacking.otherwise]
     if lacking.fetch:
-        options = " ".join(f"--for {place}" for place in places)
-        lines.append(f"`repro data fetch {options}` downloads {amount(lacking.fetch)}")
+        lines.append(f"`{_fetching(_places(cells))}` downloads {amount(lacking.fetch)}")
     return lines
+
+
+def _fetching(places: Sequence[str]) -> str:
+    return " ".join(["repro data fetch", *(f"--for {place}" for place in places)])
 
 
 def _places(cells: Sequence[ComparedCell]) -> list[str]:

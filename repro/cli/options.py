@@ -1,7 +1,9 @@
 """Options shared by several verbs, and the selection they make, e.g. ``PAPER --table 1 --row ROW``."""
 
 import functools
-from collections.abc import Callable
+import importlib
+from collections.abc import Callable, Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,21 +22,12 @@ OF_FILE = "repro.scale_of_file"  # key in a command's context
 
 
 def _completer(name: str) -> Callable:
-    """Return a function that imports ``repro.cli.completion`` only when a shell completes a word."""
-
-    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-        from repro.cli import completion
-
-        return getattr(completion, name)(ctx, param, incomplete)
-
-    return complete
+    """Defer the import of ``repro.cli.completion`` until a shell completes a word."""
+    return lambda *args: getattr(importlib.import_module("repro.cli.completion"), name)(*args)
 
 
 def scale_option(name: str = "scale_name", **how) -> Callable:
-    """Return a decorator that adds ``--scale``, e.g. ``--scale tiny`` or ``--scale mine.yaml``.
-
-    A scale from a file is known by its name while the command runs.
-    """
+    """Return a decorator that adds ``--scale``, e.g. ``--scale tiny`` or ``--scale mine.yaml``."""
     defaults: dict[str, Any] = {
         "shell_complete": _completer("scale_names"),
         "callback": _known_scale,
@@ -57,14 +50,14 @@ def _known_scale(ctx: click.Context, param: click.Parameter, value):
 
 
 def format_option(*others: str, name: str = "form") -> Callable:
-    """Return a decorator that adds ``--format``: ``terminal`` or one of ``others``, e.g. "json"."""
+    """Return a decorator that adds ``--format``: ``terminal`` or one of ``others``."""
     text = "Output format. Messages go to standard error."
     kind = click.Choice(("terminal", *others))
     return click.option("--format", name, type=kind, default="terminal", show_default=True, help=text)
 
 
 def json_option(function: Callable) -> Callable:
-    """Add ``--format terminal|json`` to a command, which receives it as ``as_json``."""
+    """Add ``--format terminal|json`` to a command, which receives ``as_json``."""
 
     @functools.wraps(function)
     def wrapped(*args, form, **kwargs):
@@ -73,65 +66,48 @@ def json_option(function: Callable) -> Callable:
     return format_option("json")(wrapped)
 
 
-def _repeatable_option(flag: str, metavar: str, completer: Callable, description: str) -> Callable:
-    """Return a repeatable option, with values in the plural, e.g. ``rows``."""
-    names = (f"--{flag}", f"{flag}s")
-    return click.option(*names, multiple=True, metavar=metavar, shell_complete=completer, help=description)
+def repeatable_option(name: str, metavar: str, description: str) -> Callable:
+    """Return a decorator that adds a repeatable option, e.g. ``--row`` as ``rows``."""
+    complete = _completer(f"{name}s")
+    names = (f"--{name}", f"{name}s")
+    return click.option(*names, multiple=True, metavar=metavar, shell_complete=complete, help=description)
 
 
 def tables_option(description: str) -> Callable:
-    """Return the repeatable option ``--table N``."""
-    return _repeatable_option("table", "N", _completer("tables"), description)
+    """Return a decorator that adds the repeatable option ``--table N``."""
+    return repeatable_option("table", "N", description)
 
 
+PAPERS = click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=_completer("paper_names"))
 TABLE = tables_option("Only this table, e.g. 1 or figure-4 (repeatable).")
-ROW = ("row", "ROW", _completer("rows"), "Only this row or system, e.g. bm25neg.bert or bert (repeatable).")
-
-
-def table_and_row_options(function: Callable) -> Callable:
-    """Add ``--table`` and ``--row`` to a command, which receives ``tables`` and ``rows``."""
-    return TABLE(_repeatable_option(*ROW)(function))
+ROW = repeatable_option("row", "ROW", "Only this row or system, e.g. bm25neg.bert or bert (repeatable).")
 
 
 ALL = click.option("--all", "everything", is_flag=True, help="All tables of the named papers, or of all.")
+OPTIONS = [
+    click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=_completer("names")),
+    TABLE,
+    ROW,
+    ALL,
+    scale_option(help="Scale of the run, e.g. full, small, tiny or mine.yaml. Verdicts need scale full."),
+    click.option("--seeds", metavar="1,2,3", help="Fine-tuning seeds instead of the paper's."),
+    repeatable_option(
+        "reading",
+        "ID=CHOICE",
+        "Another value of an unspecified choice, e.g. bm25-parameters=anserini-tuned (repeatable).",
+    ),
+]
 
 
-def _options(*, with_all: bool) -> list[Callable]:
-    """Return the selection options, with ``--all`` or without."""
-    options = [
-        click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=_completer("names")),
-        TABLE,
-        _repeatable_option(*ROW),
-        ALL,
-        scale_option(
-            help="Scale of the run, e.g. full, small, tiny or mine.yaml. Verdicts need scale full.",
-        ),
-        click.option("--seeds", metavar="1,2,3", help="Fine-tuning seeds instead of the paper's."),
-        click.option(
-            "--reading",
-            "readings",
-            multiple=True,
-            metavar="ID=CHOICE",
-            shell_complete=_completer("readings"),
-            help="Another value of an unspecified choice, e.g. bm25-parameters=anserini-tuned (repeatable).",
-        ),
-    ]
-    return [option for option in options if with_all or option is not ALL]
-
-
-def selecting_names(function: Callable) -> Callable:
+def selecting_names(function: Callable, options: Iterable[Callable] = OPTIONS) -> Callable:
     """Add the selection options, which ``selection_of_options`` parses."""
-    for option in reversed(_options(with_all=True)):
-        function = option(function)
-    return function
+    return functools.reduce(lambda command, option: option(command), reversed([*options]), function)
 
 
 def selecting_everything(function: Callable) -> Callable:
-    """Add the selection options except ``--all``. Without a name everything is selected."""
-    wrapped = _with_selection(function, by_default_all=True)
-    for option in reversed(_options(with_all=False)):
-        wrapped = option(wrapped)
-    return wrapped
+    """Add the selection options without ``--all``, as everything is selected by default."""
+    options = [option for option in OPTIONS if option is not ALL]
+    return selecting_names(_with_selection(function, by_default_all=True), options)
 
 
 def selection_options(function: Callable) -> Callable:
@@ -154,6 +130,12 @@ def _beside_cells(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if "/" in name or not has_cells)
 
 
+def split_figures(tables: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Return the numbers of tables, then those of figures, e.g. "4" of "figure-4"."""
+    figures = [table.removeprefix(FIGURE) for table in tables if table.startswith(FIGURE)]
+    return [table for table in tables if not table.startswith(FIGURE)], figures
+
+
 def selection_of_options(
     names, tables, rows, everything, scale_name, seeds, readings, *, by_default_all: bool
 ) -> Selection:
@@ -161,13 +143,13 @@ def selection_of_options(
     if not (names or everything or by_default_all):
         lacking = "--table and --row need a paper ({}), or --all" if tables or rows else NOTHING_NAMED
         raise UsageError(lacking.format(", ".join(papers())))
-    paper_names = (name.partition("/")[0] for name in names)
+    paper_names = [name.partition("/")[0] for name in names]
     check_known("paper", *paper_names, valid=papers(), hint="`repro show` lists their tables.")
-    figures = [table for table in tables if table.startswith(FIGURE)]
+    numbers, figures = split_figures(tables)
     return select(
-        *(_beside_cells(names) if not (tables or rows) else names),
-        tables=[table for table in tables if table not in figures],
-        figures=[figure.removeprefix(FIGURE) for figure in figures],
+        *(names if tables or rows else _beside_cells(names)),
+        tables=numbers,
+        figures=figures,
         rows=rows,
         scale=scale_name,
         seeds=seeds_of(seeds),
@@ -212,20 +194,16 @@ def _size(ctx: click.Context, option: click.Option, text: str | None) -> int | N
 
 
 def stated_options(*names: str) -> list[str]:
-    """Return the options given on the command line for these parameters, e.g. ``--seeds``."""
+    """Return the given options among these parameters, e.g. ``--seeds``."""
     context = click.get_current_context()
     typed_names = [p for p in names if context.get_parameter_source(p) is ParameterSource.COMMANDLINE]
     return [option.opts[-1] for option in context.command.params if option.name in typed_names]
 
 
 def selecting_words(ctx: click.Context) -> tuple[str, ...]:
-    """Return the words of a command line that select cells, without the scale."""
-    words = [word for option in ("table", "row", "reading") for word in _words(ctx, option)]
-    return (*ctx.params["names"], *words, *(["--all"] if ctx.params["everything"] else []))
-
-
-def _words(ctx: click.Context, option: str) -> list[str]:
-    return [word for value in ctx.params[f"{option}s"] for word in (f"--{option}", value)]
+    """Return the words that select cells, without the scale."""
+    pairs = [(f"--{name}", value) for name in ("table", "row", "reading") for value in ctx.params[f"{name}s"]]
+    return (*ctx.params["names"], *chain.from_iterable(pairs), *["--all"] * ctx.params["everything"])
 
 
 def seeds_of(text: str | None) -> tuple[int, ...]:
@@ -242,12 +220,10 @@ def reading_choices(pairs: tuple[str, ...]) -> dict[str, str]:
     """Return reading -> choice of ``--reading ID=CHOICE``. Raises UsageError."""
     choices: dict[str, str] = {}
     for pair in pairs:
-        identifier, sign, choice = pair.partition("=")
+        identifier, sign, choice = map(str.strip, pair.partition("="))
         if not sign:
             hint = "`repro show readings PAPER` lists both."
             raise UsageError(f"--reading takes ID=CHOICE, not {pair!r}. {hint}")
-        if choices.setdefault(identifier.strip(), choice.strip()) != choice.strip():
-            raise UsageError(
-                f"--reading gives {identifier.strip()!r} two choices. Run the command once each."
-            )
+        if choices.setdefault(identifier, choice) != choice:
+            raise UsageError(f"--reading gives {identifier!r} two choices. Run the command once each.")
     return choices

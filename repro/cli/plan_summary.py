@@ -1,6 +1,6 @@
 """Summarise a plan: stages, downloads, disk, hours, missing requirements and cells that are not comparable.
 
-Notes on the GPU name training steps that are split into micro-batches.
+For example, a note on the GPU names trainings with steps that are split into micro-batches.
 """
 
 from collections import Counter
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from repro.cli.obstacles import GB, names_in_a_line
-from repro.cli.printing import say
+from repro.cli.printing import in_words, say
 from repro.graph import Node
 from repro.machine import system
 from repro.machine.system import size_in_words
@@ -31,7 +31,7 @@ KINDS = 4  # of training that are named
 def show_summary(
     cost: Estimate, rows: Sequence[dict], root: Path, *, discard: Sequence[str], max_disk: int | None
 ) -> None:
-    """Print the summary of a plan looked up in a store at ``root``. ``rows`` are its stages as JSON."""
+    """Print the summary of a plan. ``rows`` are its stages as JSON, ``root`` is the store's folder."""
     plan = cost.plan
     lines = [
         f"{count_in_words(plan.cells)}: {len(plan.measurements)} measurements at scale {plan.scale.name}",
@@ -41,20 +41,15 @@ def show_summary(
     if cost.nodes:
         lines += [f"to download: {downloads(cost)}", *_disk_lines(cost, root, discard, max_disk)]
         lines += [_work_line(cost), *_rehearsal_lines(cost), *device_notes(cost)]
-    for line in [
-        *lines,
-        *_uncounted_lines(cost),
-        _obstacle_line(plan, rows),
-        *_incomparable_lines(plan, rows),
-    ]:
+    lines += [*_uncounted_lines(cost), _obstacle_line(plan, rows), *_incomparable_lines(plan, rows)]
+    for line in lines:
         say(line)
 
 
 def refused_cell_lines(plan: Plan) -> list[str]:
-    """Return a line on the cells without a measurement in the plan, by reason. Empty if there are none."""
+    """Return a line on the cells without a measurement, by reason, if there are any."""
     reasons = refusals(plan.cells, plan.scale)
-    parts = ", ".join(f"{reason} ({number})" for reason, number in reasons.items())
-    return [f"not measured: {reasons.total()} cells. Reasons: {parts}"] if reasons else []
+    return [f"not measured: {reasons.total()} cells. Reasons: {in_words(reasons)}"] if reasons else []
 
 
 def downloads(cost: Estimate) -> str:
@@ -68,11 +63,9 @@ def downloads(cost: Estimate) -> str:
 
 
 def _disk_lines(cost: Estimate, root: Path, discard: Sequence[str], max_disk: int | None) -> list[str]:
-    """Return lines on the bytes to be written, the peak, and whether it fits."""
     bytes_before, free = cost.bytes_stored(root), system.disk_free(root)
 
     def peak(kinds: Sequence[str]) -> tuple[float, str]:
-        """Return the store's largest size if such artefacts are removed after use, and the stage then."""
         level = cost.fullest(discarded_stages(kinds), before=bytes_before)
         return (level.during, level.node.stage) if level else (0.0, "")
 
@@ -103,7 +96,6 @@ def _work_line(cost: Estimate) -> str:
 
 
 def _hours_by_device(cost: Estimate) -> str:
-    """Return the estimated hours on common GPUs, or "" if they round to zero."""
     rates = {gpu: estimate(cost.plan, assumed_throughput(gpu), cost.rehearsals) for gpu in COMMON}
     if max(each.hours(cost.nodes) or 0.0 for each in rates.values()) < SHOWN:
         return ""
@@ -129,15 +121,14 @@ def _uncounted_lines(cost: Estimate) -> list[str]:
 
 def _obstacle_line(plan: Plan, rows: Sequence[dict]) -> str:
     number = sum(row["state"] == "blocked" for row in rows)
-    names = plan.lacking.names
     if not number:
         return "obstacles: none"
+    names = plan.lacking.names
     remainder = f" and {len(names) - FEW} more" if len(names) > FEW else ""
     return f"obstacles: {number} stages are blocked, lacking {names_in_a_line(names[:FEW])}{remainder}"
 
 
 def _incomparable_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
-    """Return lines on cells without a verdict, with reason and remedy."""
     by_id = {m.cell.id: m.cell for m in plan.measurements}
 
     def counted(ids: Iterable[str]) -> str:
@@ -159,7 +150,7 @@ def _incomparable_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
 
 
 def incomparable_cells(plan: Plan) -> dict[tuple[str, str], set[str]]:
-    """Return (reading, choice) -> ids of cells that it makes not comparable. Empty below full scale."""
+    """Return (reading, choice) -> ids of full-scale cells that it makes not comparable."""
     cells: dict[tuple[str, str], set[str]] = {}
     for m in plan.measurements if plan.scale.compares_with_paper else ():
         for departure in () if _is_authors_model(m) else m.departures.items():
@@ -183,21 +174,18 @@ def _is_authors_model(m: Measurement) -> bool:
 
 
 def device_notes(cost: Estimate) -> list[str]:
-    """Return notes on the GPU of the estimate, or otherwise on this machine's GPU, if any."""
+    """Return notes on the GPU of the estimate, or otherwise on this machine's GPU."""
     memory = cost.throughput.memory if cost.throughput else system.gpu_memory()
     return [*_largest_step(cost), *(_micro_batches(cost, memory) if memory else ())]
 
 
 def _largest_step(cost: Estimate) -> list[str]:
-    """Return a line on the GPU memory of the largest undivided step, if it is at least 1 GB."""
     trainings = [node for node in cost.nodes if node.stage in TRAININGS]
     largest = max(trainings, key=step_bytes, default=None)
-    if largest is None or step_bytes(largest) < GB:
+    if largest is None or (size := step_bytes(largest)) < GB:
         return []
     step = f"{largest.stage} {largest.params['objective']['name']}"
-    return [
-        f"memory of the GPU: about {step_bytes(largest) / GB:,.0f} GB for the largest step at once ({step})"
-    ]
+    return [f"memory of the GPU: about {size / GB:,.0f} GB for the largest step at once ({step})"]
 
 
 def _micro_batches(cost: Estimate, memory: float) -> list[str]:
@@ -213,7 +201,7 @@ def _micro_batches(cost: Estimate, memory: float) -> list[str]:
 
 
 def in_parts(nodes: Iterable[Node], memory: float) -> Counter[str]:
-    """Count, by description, the trainings that start with micro-batches on a GPU of ``memory`` bytes."""
+    """Count, by description, the trainings that start with micro-batches in ``memory`` bytes."""
     counts: Counter[str] = Counter()
     for node in nodes:
         if node.stage in TRAININGS and not declared(objective := node.params["objective"]).own_parts:

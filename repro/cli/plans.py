@@ -1,4 +1,4 @@
-"""Print a plan or a rehearsal with its cost, e.g. one line per stage with hours at full scale."""
+"""Print a plan or a rehearsal with its cost, e.g. one line per stage."""
 
 import sys
 from collections import Counter
@@ -9,7 +9,6 @@ from pathlib import Path
 from repro.cli.obstacles import GB
 from repro.cli.plan_summary import show_summary
 from repro.cli.printing import emit_json, say, table
-from repro.errors import visible
 from repro.graph import Node
 from repro.manifest.papers import paper, stated_costs
 from repro.progress import TerminalProgress
@@ -46,7 +45,6 @@ def show_plan(
         rates: a Throughput for estimating hours, or None.
         root: the folder of the store.
         by: one line per ``stage``, ``table``, ``row`` or ``node``.
-        discard, max_disk: the options of the intended run.
         progress: lines on finished work.
     """
     cost = estimate(plan, rates, rehearsals)
@@ -60,17 +58,20 @@ def show_plan(
         show_summary(cost, rows, root, discard=discard, max_disk=max_disk)
         for line in progress:
             say(line)
-        if not rows:
-            return 0
-        if any(STAGES[node.stage].heavy for node in cost.nodes):
-            _show_papers(cost)
-        if by == "node":
-            _list_nodes(rows)
-        elif by == "stage":
-            _show_stages(cost, rows)
-        else:
-            _show_places(cost, by, discard)
+        if rows:
+            _show_rows(cost, rows, by, discard)
     return 4 if any(r["state"] == "blocked" for r in rows) else 0
+
+
+def _show_rows(cost: Estimate, rows: list[dict], by: str, discard: Sequence[str]) -> None:
+    if any(STAGES[node.stage].heavy for node in cost.nodes):
+        _show_papers(cost)
+    if by == "node":
+        _list_nodes(rows)
+    elif by == "stage":
+        _show_stages(cost, rows)
+    else:
+        _show_places(cost, by, discard)
 
 
 def _row(plan, cost: Estimate, node: Node, *, needed: bool) -> dict:
@@ -92,19 +93,15 @@ def _row(plan, cost: Estimate, node: Node, *, needed: bool) -> dict:
 
 
 def _list_nodes(rows: list[dict]) -> None:
-    head = ["state", "stage", "blocked by"]
-    cells = [[r["state"], r["what"], r["blocked"][0]["cause"] if r["blocked"] else ""] for r in rows]
-    widths = [max(len(row[i]) for row in [head, *cells]) for i in range(2)]
-    lines = [f" {row[0]:{widths[0]}}   {row[1]:{widths[1]}}   {row[2]}".rstrip() for row in [head, *cells]]
-    lines = [visible(line) for line in lines]
-    print("\n".join([lines[0], f" {'─' * (sum(widths) + 3 + len(head[2]))}", *lines[1:], ""]))
+    lines = [[r["state"], r["what"], r["blocked"][0]["cause"] if r["blocked"] else ""] for r in rows]
+    table("", ["state", "stage", "blocked by"], lines)
     for text in dict.fromkeys(f"{o['cause']}; {o['remedy']}" for r in rows for o in r["blocked"]):
         say(f"blocked: {text}")
 
 
 def _show_stages(cost: Estimate, rows: list[dict]) -> None:
-    states = [state for state in STATES if any(r["state"] == state for r in rows)]
     counts = Counter((r["stage"], r["state"]) for r in rows)
+    states = [state for state in STATES if state in {state for _, state in counts}]
     lines = []
     for stage in dict(counts.keys()):
         nodes = [node for node in cost.nodes if node.stage == stage]
@@ -146,9 +143,8 @@ def _show_papers(cost: Estimate) -> None:
         finetunings = [node for node in nodes if node.stage == "finetune"]
         amounts = [_amount(cost, group) for group in (pretrainings, longest, finetunings, nodes)]
         rows.append([name, *amounts, "\n".join(map(str, stated_costs(paper(name))))])
-    unit = f"{cost.throughput.unit} hours" if cost.throughput else "FLOP"
     head = ["paper", "pre-training", "longest of it", "fine-tuning", "all", "cost stated in the paper"]
-    title = f"Estimated {unit} of the stages to run (shared stages in each paper)"
+    title = f"Estimated {_units(cost)[0]} of the stages to run (shared stages in each paper)"
     table(title, head, rows, right=(1, 2, 3, 4), multiline=True)
 
 
@@ -220,21 +216,17 @@ def _node_as_plain(item: RehearsedNode) -> dict:
         "share": asdict(item.share) if item.share else None,
         "seconds": item.seconds,
         "a_second": item.rate,
-        "peak_bytes": item.peak_bytes,
-        "gpu_bytes": item.gpu_bytes,
-        "disk_bytes": item.disk_bytes,
+        **{name: getattr(item, name) for name in ("peak_bytes", "gpu_bytes", "disk_bytes")},
         "whole_hours": None if item.whole_seconds is None else item.whole_seconds / 3600,
-        "whole_peak_bytes": item.whole_peak_bytes,
-        "whole_disk_bytes": item.whole_disk_bytes,
-        "at_most": item.at_most,
+        **{name: getattr(item, name) for name in ("whole_peak_bytes", "whole_disk_bytes", "at_most")},
     }
 
 
 def _groups(nodes: list[RehearsedNode]) -> list[list[RehearsedNode]]:
     groups: dict[str, list[RehearsedNode]] = {}
     for item in nodes:
-        heavy = STAGES[item.node.stage].heavy
-        groups.setdefault(item.node.fingerprint if heavy else item.node.stage, []).append(item)
+        is_heavy = STAGES[item.node.stage].heavy
+        groups.setdefault(item.node.fingerprint if is_heavy else item.node.stage, []).append(item)
     return list(groups.values())
 
 
@@ -267,6 +259,11 @@ def _rate(rate: float | None) -> str:
     return f"{rate:,.3g}" if rate < 100 else f"{rate:,.0f}"
 
 
+def _total(sizes: Iterable[Number]) -> str:
+    size = added(sizes)
+    return "?" if size is None else f"{size / GB:,.1f}"
+
+
 def _hours(group: list[RehearsedNode]) -> str:
     seconds = added(item.whole_seconds for item in group)
     at_most = any(item.at_most for item in group)
@@ -276,11 +273,6 @@ def _hours(group: list[RehearsedNode]) -> str:
 def _largest_size(sizes: Iterable[Number]) -> str:
     largest = max((size for size in sizes if size is not None), default=None)
     return "" if largest is None else f"{largest / GB:,.1f}"
-
-
-def _total(sizes: Iterable[Number]) -> str:
-    size = added(sizes)
-    return "?" if size is None else f"{size / GB:,.1f}"
 
 
 def _summary(rehearsal: Rehearsal) -> str:

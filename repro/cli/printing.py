@@ -8,9 +8,10 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TextIO
 
-from repro.cli import printing
 from repro.errors import one_line, visible
 
 
@@ -32,40 +33,44 @@ def console():
 
 
 def width() -> int:
-    """Return the width of the terminal, or COLUMNS. Other outputs have unlimited width."""
+    """Return the width of the terminal, or COLUMNS. Other outputs have no limit."""
     from repro.writers.sheet import UNLIMITED
 
-    is_for_eyes = sys.stdout.isatty() or _stated_width()
-    return shutil.get_terminal_size().columns if is_for_eyes else UNLIMITED
+    return shutil.get_terminal_size().columns if _is_for_eyes(sys.stdout) else UNLIMITED
 
 
-def _stated_width() -> int | None:
+def _is_for_eyes(stream: TextIO) -> bool:
     columns = os.environ.get("COLUMNS", "")
-    return int(columns) if columns.isdecimal() else None
+    return stream.isatty() or (columns.isdecimal() and int(columns) > 0)
 
 
 def show(renderable) -> None:
-    """Print a text or a rich object without cutting wide words."""
+    """Print a text or a rich object without cutting words."""
     from rich.text import Text
 
     console().print(Text(visible(renderable)) if isinstance(renderable, str) else renderable, crop=False)
 
 
 def put(line: object) -> None:
-    """Print one line on standard output, escaping line breaks and control characters."""
+    """Print one line on standard output without control characters."""
     print(visible(line))
 
 
 def say(sentence: object) -> None:
-    """Print a sentence on standard error, wrapped to the width of a terminal."""
+    """Print a sentence on standard error, wrapped for a terminal."""
     sentence = one_line(sentence)
-    if sys.stderr.isatty() or _stated_width():
-        width = shutil.get_terminal_size().columns
-        sentence = textwrap.fill(sentence, width, break_long_words=False, break_on_hyphens=False)
+    if _is_for_eyes(sys.stderr):
+        columns = shutil.get_terminal_size().columns
+        sentence = textwrap.fill(sentence, columns, break_long_words=False, break_on_hyphens=False)
     if _held is not None:
         return _held.append(sentence)
     sys.stdout.flush()  # to keep the order
     print(sentence, file=sys.stderr)
+
+
+def in_words(reasons: Counter[str]) -> str:
+    """Join reasons with their counts, e.g. "blocked (3), failed (1)"."""
+    return ", ".join(f"{reason} ({number})" for reason, number in reasons.items())
 
 
 def say_each(sentences: Iterable[str]) -> None:
@@ -77,33 +82,16 @@ def say_each(sentences: Iterable[str]) -> None:
 _held: list[str] | None = None  # sentences delayed until a pager ends
 
 
-@contextlib.contextmanager
-def held_back() -> Iterator[None]:
-    """Delay sentences to the end, and format tables for the terminal behind a pager."""
-    global _held
-    _held = []
-    try:
-        yield
-    finally:
-        sentences, _held = _held, None
-        for sentence in sentences:
-            print(sentence, file=sys.stderr)
-
-
 def emit_csv(rows: Sequence[Mapping[str, object]], head: Sequence[str] = ()) -> None:
-    """Print objects as CSV. Columns are all their keys, or ``head`` without objects."""
+    """Print objects as CSV. The columns are their keys, or ``head`` without objects."""
     import csv
 
     names = list(dict.fromkeys(name for row in rows for name in row)) or head
     writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow({k: _csv_value(v) for k, v in row.items()})
-
-
-def _csv_value(value: object) -> object:
-    text = " | ".join(value) if isinstance(value, list) else value
-    return visible(text) if isinstance(text, str) else text
+        texts = {k: " | ".join(v) if isinstance(v, list) else v for k, v in row.items()}
+        writer.writerow({k: visible(v) if isinstance(v, str) else v for k, v in texts.items()})
 
 
 def table(
@@ -114,12 +102,7 @@ def table(
     right: Sequence[int] = (),
     multiline: bool = False,
 ) -> None:
-    """Print a table below its title.
-
-    Args:
-        right: indices of columns of numbers.
-        multiline: whether cells may contain line breaks.
-    """
+    """Print a table below its title. ``right`` are the indices of columns of numbers."""
     from rich.console import Group
     from rich.text import Text
 
@@ -132,26 +115,31 @@ def table(
 
 @contextlib.contextmanager
 def paged() -> Iterator[None]:
-    """Show standard output in a pager (REPRO_PAGER, PAGER or less) if it is a terminal."""
+    """Show standard output in a pager (REPRO_PAGER, PAGER or less) if it is a terminal.
+
+    Tables are formatted for the terminal behind the pager, and sentences are delayed to its end.
+    """
+    global _held
     words = shlex.split(os.environ.get("REPRO_PAGER") or os.environ.get("PAGER") or "less")
     if not sys.stdout.isatty() or words[:1] in ([], ["cat"]) or not shutil.which(words[0]):
         yield
         return
-    width = {"COLUMNS": str(shutil.get_terminal_size().columns)}
+    columns = str(shutil.get_terminal_size().columns)
     environment = {"LESS": "FRX", **os.environ}  # exits after a short text and keeps colours
     pager = subprocess.Popen(words, stdin=subprocess.PIPE, env=environment)
     terminal = os.dup(sys.stdout.fileno())
     assert pager.stdin is not None  # a pipe
     os.dup2(pager.stdin.fileno(), sys.stdout.fileno())
     pager.stdin.close()
-    os.environ |= width
+    os.environ["COLUMNS"] = columns
+    _held = []
     try:
-        with printing.held_back():
-            try:
-                yield
-                sys.stdout.flush()
-            finally:
-                os.dup2(terminal, sys.stdout.fileno())
-                pager.wait()
+        yield
+        sys.stdout.flush()
     finally:
+        os.dup2(terminal, sys.stdout.fileno())
         os.close(terminal)
+        pager.wait()
+        sentences, _held = _held, None
+        for sentence in sentences:
+            print(sentence, file=sys.stderr)

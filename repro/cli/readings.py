@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 
 from repro.cli.printing import table
 from repro.hooks import Answers, call
@@ -20,9 +21,11 @@ from repro.running.workspace import Workspace
 def selected(names, cells, tables, kind) -> Iterator[ShownReadings]:
     """Yield the readings of papers or cells, with the places that depend on each."""
     known = CellReadings(Machine(Locations.resolve().data))
-    for source, members in groupby(map(cell, cells), key=lambda item: item.paper):
-        group = list(members)
-        rests = {id: [c.id for c in group if id in known.of(c)] for c in group for id in known.of(c)}
+    for source, members in groupby(map(cell, cells), key=attrgetter("paper")):
+        rests: dict[str, list[str]] = {}
+        for c in members:
+            for id in known.of(c):
+                rests.setdefault(id, []).append(c.id)
         yield ShownReadings.of(source, rests, kind)
     for source in () if cells else sources(names):
         behind = _behind(source, tables, known) if tables else None
@@ -45,7 +48,7 @@ class ShownReadings:
 
     @classmethod
     def of(cls, source: Paper, places: dict[str, list[str]], kind: str | None) -> ShownReadings:
-        """Sort the readings by the number of places that depend on them, those with one choice last."""
+        """Sort the readings by the number of places that depend on them, the choiceless last."""
         known = {id: reading for other in papers().values() for id, reading in other.readings.items()}
         readings = [(known | dict(source.readings))[id] for id in places]
         readings = [reading for reading in readings if kind in (None, reading.kind)]
@@ -59,8 +62,10 @@ class ShownReadings:
             study = answers_as_json(answers, reading.study)
             yield {"of": self.source.name, **facts, "affects": self.places[reading.id], "study": study}
 
-    def show(self) -> None:
-        """Print one line per reading and the results of studies on them."""
+    def show(self, *, citations: bool) -> None:
+        """Print one line per reading with the results of studies, or the ``citations``."""
+        if citations:
+            return self._show_citations()
         head = ["id", "kind", "where", "open question", "choices", "used by"]
         title = f"{self.source.name}: {len(self.readings)} readings (default in brackets)"
         table(title, head, [self._line(r) for r in self.readings])
@@ -77,8 +82,7 @@ class ShownReadings:
         pointers = [text for reading in self.readings for text in reading.study]
         return (call("study answers", pointers, Workspace.open()) if pointers else None) or {}
 
-    def show_citations(self) -> None:
-        """Print citations from outside the paper and the choices that each supports."""
+    def _show_citations(self) -> None:
         lines = [
             [r.id, r.default, c.who, c.says, " | ".join(c.choices), c.place]
             for r in self.readings

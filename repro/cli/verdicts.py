@@ -1,11 +1,14 @@
 """Print a comparison on the terminal and derive the exit status from it."""
 
-from collections import Counter
+from __future__ import annotations
+
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from repro.cli.obstacles import blocked_cell_lines, row_of
-from repro.cli.printing import say, say_each
+from repro.cli.printing import in_words, say, say_each
 from repro.manifest.cells import by_count, count_in_words
 from repro.running.plan import Plan
 from repro.running.records import Recurrence, distances, equal_in_words
@@ -16,10 +19,12 @@ from repro.verdicts.compared import ComparedCell, Comparison, PairedTest
 from repro.verdicts.summary import Summary, first_of, published, summarise, unmeasured
 from repro.verdicts.verdict import FAILS
 
+if TYPE_CHECKING:
+    from repro.api.comparisons import ComparedCells
+
 
 def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
-    """Print on standard error, for each exhibit (a drawing), whether it is blocked or failed. Unless quiet,
-    also names the ready ones."""
+    """Print on standard error whether each drawing is blocked, failed or, unless quiet, ready."""
     for exhibit, node in plan.exhibits.items():
         if node.fingerprint in outcome.failed:
             state = f"failed: {outcome.failed[node.fingerprint]}"
@@ -65,7 +70,6 @@ def show(
     """Print the comparison as JSON or CSV of its cells, or as a summary, the paper's tables and notes.
 
     Args:
-        plan: looked up in the store, which may contain artefacts of other code.
         form: ``terminal``, ``csv``, ``json``, ``latex`` or ``markdown``.
         chosen: the cells to show, all by default. The summary always covers all cells.
         recurrences: numbers of a run that have an earlier record.
@@ -80,8 +84,11 @@ def show(
     cells = comparison.cells if chosen is None else chosen
     say_each(comparison.faults)
     if form in ("latex", "markdown"):
+        from repro.writers.table_files import table_texts
+
         compared = replace(comparison, cells=list(cells))
-        return _print_texts(compared, plan, store, results=results, form=form, **options)
+        texts = table_texts(compared, plan, store, results=results, form=form, **options)
+        return print("\n".join(file.text for file in texts), end="")
     if form == "terminal":
         return _show_tables(comparison, cells, recurrences, results, brief=brief, quiet=quiet)
     show_recurrences(recurrences)
@@ -126,14 +133,8 @@ def _cells_with_facts(
     return [cell | facts.get(cell["id"], {}) for cell in cells_as_json(comparison)]
 
 
-def _print_texts(comparison: Comparison, plan: Plan, store: Store, **options) -> None:
-    from repro.writers.table_files import table_texts
-
-    print("\n".join(file.text for file in table_texts(comparison, plan, store, **options)), end="")
-
-
 def show_paired(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
-    """Print paired tests of our runs against runs by others of the same systems, if there are any."""
+    """Print paired tests of our runs against runs by others, if there are any."""
     from repro.cli.printing import table
 
     rows = [_paired_line(c.cell.id, test) for c in cells for test in comparison.paired.get(c.cell.id, ())]
@@ -152,29 +153,25 @@ def _paired_line(cell: str, test: PairedTest) -> list[str]:
 
 
 def show_recorded(comparison: Comparison) -> None:
-    """Print, per table, the rows with a measured or imported result, if there are any."""
+    """Print, per table, the rows with a measured or imported result."""
     rows = {row_of(c) for c in comparison.cells if c.measured is not None or c.imported}
     if cells := [c for c in comparison.cells if row_of(c) in rows]:
         show_cells(comparison, cells)
 
 
 def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
-    """Print one table per paper table that has a result, a failed or blocked cell, or a note."""
+    """Print each paper table that has a result, a failed or blocked cell, or a note."""
     from repro.cli.printing import show as print_laid_out
     from repro.writers.terminal import compared_table
 
     for table_cells in Comparison(list(cells)).by_table().values():
-        if any(map(_is_worth_showing, table_cells)):
+        has_result = any(c.measured is not None or c.notes_at_full for c in table_cells)
+        if has_result or any(c.verdict.name in ("failed", "blocked") for c in table_cells):
             print_laid_out(compared_table(comparison, table_cells))
 
 
-def _is_worth_showing(c: ComparedCell) -> bool:
-    has_result = c.measured is not None or c.verdict.name in ("failed", "blocked")
-    return has_result or bool(c.notes_at_full)
-
-
 def show_recurrences(recurrences: Sequence[Recurrence]) -> None:
-    """Print how many numbers equal their earlier record, then those that differ and the likely cause."""
+    """Print how many numbers equal their earlier record, and the likely cause of others."""
     for sentence in (*equal_in_words(recurrences), *distances(recurrences)):
         say(sentence)
 
@@ -182,10 +179,7 @@ def show_recurrences(recurrences: Sequence[Recurrence]) -> None:
 def summary(
     comparison: Comparison, recurrences: Sequence[Recurrence] = (), results: Results | None = None
 ) -> str:
-    """Return the counts of measured cells, of verdicts and of numbers equal to the record.
-
-    ``results`` adds the number of values that come with the suite.
-    """
+    """Return the counts of measured cells, verdicts, and numbers equal to the record or in ``results``."""
     cells = [c for c in comparison.cells if c.cell.counted_as]
     if not cells:
         return "The selection has no number to compare."
@@ -223,29 +217,28 @@ def _measured_in_words(cells: Sequence[ComparedCell]) -> str:
 
 
 def legends(comparison: Comparison) -> list[str]:
-    """Return at most three notes: the cells without a measurement, superscripts, and reported values."""
+    """Return notes on cells without a measurement, superscripts and reported values."""
     reasons = unmeasured(comparison.cells)
-    parts = ", ".join(f"{reason} ({number})" for reason, number in reasons.items())
-    lines = [f"Not measured: {_count(reasons.total(), 'cell')}. Reasons: {parts}."] if reasons else []
+    number = _count(reasons.total(), "cell")
+    lines = [f"Not measured: {number}. Reasons: {in_words(reasons)}."] if reasons else []
     lines += [SUPERSCRIPTS] if comparison.tests else []
     return lines + ([NOTES] if any(c.notes_at_full for c in comparison.cells) else [])
 
 
 def _released(comparison: Comparison, counts: Summary, results: Results | None) -> list[str]:
-    """Return a sentence on the counted numbers that come with the suite, if there are any."""
     if results is None or results.release is None:
         return []
     records = _records_by_cell(Results(results.release), comparison)
     counted = [c for c in published(comparison.cells) or comparison.cells if c.measured is not None]
-    number = sum(all(r in records.get((c.scale, c.cell.id), ()) for r in c.records) for c in counted)
+    number = sum(all(r in records[c.scale, c.cell.id] for r in c.records) for c in counted)
     return [f"{number} of {counts.measured} numbers come with the suite."] if number else []
 
 
 def _records_by_cell(release: Results, comparison: Comparison) -> dict[tuple[str, str], list[Record]]:
-    records: dict[tuple[str, str], list[Record]] = {}
+    records = defaultdict[tuple[str, str], list[Record]](list)
     for scale, name in {(c.scale, c.cell.paper.name): None for c in comparison.cells}:
         for record in release.read(scale, name):
-            records.setdefault((scale, record.cell), []).append(record)
+            records[scale, record.cell].append(record)
     return records
 
 
@@ -254,10 +247,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: bool = False) -> list[str]:
-    """Return sentences on obstacles, failures, doubts, imported runs and substitutes.
-
-    Many doubts of one kind are merged, with ``brief`` also many obstacles.
-    """
+    """Return sentences on obstacles (few if ``brief``), failures, doubts, imported runs and substitutes."""
     lines = _doubts(cells)
     for c in cells:
         if c.verdict.name == "failed":
@@ -272,6 +262,13 @@ def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: boo
         *(f"{text} [{first_of(cells, 3)}]" for text, cells in lines.items()),
         *(f"no tests between rows: {reason}" for reason in untested_reasons),
     ]
+
+
+def problems(cells: ComparedCells) -> tuple[list[str], int]:
+    """Return sentences on failed and blocked cells, and the exit status of their run."""
+    sentences = notices(cells.comparison, list(cells))
+    found = [sentence for sentence in sentences if sentence.startswith(("failed", "blocked"))]
+    return found, status(cells.comparison, strict=False, outcome=cells.outcome)
 
 
 def _doubts(cells: Sequence[ComparedCell]) -> dict[str, list[str]]:

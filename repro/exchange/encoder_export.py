@@ -1,7 +1,6 @@
 """Export the encoder behind a measured run for transformers, sentence-transformers and `repro compare`.
 
-Its README.md is a model card. For example, the encoder of ``PAPER/1/ROW/COLUMN`` is named by that cell or by
-the fingerprint of its run.
+README.md is its model card. The encoder is named by a cell, e.g. ``PAPER/1/ROW/COLUMN``, or a fingerprint.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ class MeasuredEncoder:
 
     @property
     def conventions(self) -> Conventions:
-        """The text settings for ``repro.json``. Heads and cosine are in the modules."""
+        """The text settings for ``repro.json``, without heads and cosine."""
         passages, queries = self.passages.params, self.queries.params
         return Conventions(
             pooling=MODULES,
@@ -91,7 +90,7 @@ class MeasuredEncoder:
 
 @dataclass(frozen=True)
 class Export:
-    """An encoder to export with the user's name for it, and the cell's measurement if that name is a cell."""
+    """An encoder to export, its name, and the measurement of the cell if that is its name."""
 
     name: str
     source: MeasuredEncoder
@@ -99,8 +98,7 @@ class Export:
 
 
 def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | None) -> Export:
-    """Return the encoder of a cell, or of a run or evaluation named by the first digits of its fingerprint.
-    Raises UsageError if the name has no encoder or several."""
+    """Return the encoder of a cell, or of a run or evaluation named by its fingerprint. Raises UsageError."""
     if "/" not in name:
         node = workspace.store.remembered(name)
         run = node.input("run") if node.stage == "evaluate" and "run" in node.inputs else node
@@ -130,8 +128,7 @@ def only_source(cell_id: str, sources: list[MeasuredEncoder]) -> MeasuredEncoder
 def export(
     source: MeasuredEncoder, store: Store, to: Path, *, card: str, about: Mapping[str, object]
 ) -> None:
-    """Write the model to the directory ``to``, with ``card`` as README.md and ``about`` as further entries of
-    ``repro.json``.
+    """Write the model to the directory ``to``, with ``card`` as README.md and ``about`` in ``repro.json``.
 
     Raises:
         UsageError: ``to`` is not empty, or the model is not in the store.
@@ -156,7 +153,6 @@ def _remedy(model: Node, store: Store) -> str:
 
 
 def _write_model(source: MeasuredEncoder, folder: Path, target: Path) -> None:
-    """Write the transformer, the tokenizer and the modules that encode like the suite."""
     from safetensors.torch import save_file
 
     from repro.retrieval.nn.checkpoint import load_encoder, load_tokenizer, save_model
@@ -172,8 +168,9 @@ def _write_model(source: MeasuredEncoder, folder: Path, target: Path) -> None:
         config = {"in_features": inner, "out_features": outer, "bias": bias is not None}
         modules.append(("Dense", config | {"activation_function": ACTIVATION.format(activation)}))
         (place := target / f"{len(modules)}_Dense").mkdir()
-        weights = {"linear.weight": weight} | ({} if bias is None else {"linear.bias": bias})
-        save_file({k: v.detach().contiguous() for k, v in weights.items()}, place / "model.safetensors")
+        weights = {"linear.weight": weight, "linear.bias": bias}
+        tensors = {name: w.detach().contiguous() for name, w in weights.items() if w is not None}
+        save_file(tensors, place / "model.safetensors")
     if conventions.similarity == "cosine":
         modules.append(("Normalize", {}))
     entries = [("Transformer", "")]
@@ -217,8 +214,7 @@ def _reduction(folder: Path, model: PreTrainedModel) -> Tensor | None:
     from repro.retrieval.nn.view_encoder import PROJECTION
 
     config = json.loads((folder / VIEWS).read_text()) if (folder / VIEWS).exists() else {}
-    reduction = config.get("dense_reduction")
-    if reduction is None:
+    if (reduction := config.get("dense_reduction")) is None:
         return None
     if reduction["by"] == "truncate":
         return torch.eye(reduction["to"], model.config.hidden_size)
@@ -259,14 +255,13 @@ def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
         _items(measurement.departures if measurement else {}) or "None.",
     ]
     if measurement and measurement.substitutes:
-        parts.append("Data that this machine lacks, so that another choice was taken:")
-        parts.append(_items(measurement.substitutes))
+        parts += ["Data that this machine lacks, so that another choice was taken:"]
+        parts += [_items(measurement.substitutes)]
     parts += ["## Scores", _scores(cells) or "None were recorded.", "## Data and licences", _data(model)]
     return "\n\n".join(parts) + "\n"
 
 
 def _header(model: Node) -> str:
-    """Return the YAML header for the Hugging Face hub."""
     header: dict[str, object] = {
         "language": "en",
         "library_name": "sentence-transformers",
@@ -275,9 +270,8 @@ def _header(model: Node) -> str:
         "license": "other",
         "license_name": "of-its-data-and-weights",
     }
-    if base_models := _base_models(model):
-        header["base_model"] = base_models
-    return yaml.safe_dump(header, sort_keys=False)
+    base_models = _base_models(model)
+    return yaml.safe_dump(header | ({"base_model": base_models} if base_models else {}), sort_keys=False)
 
 
 def _base_models(model: Node) -> list[str]:
@@ -347,7 +341,6 @@ def _scores(cells: Sequence[ComparedCell]) -> str:
 
 
 def _data(model: Node) -> str:
-    """List the model's training collections with their licences from the catalogue."""
     names = dict.fromkeys(n.params["dataset"] for n in walk([model]) if "dataset" in n.params)
     entries = [catalog()[name] for name in names if name in catalog()]
     lines = {f"{entry.title} (`{entry.id}`)": entry.licence for entry in entries}

@@ -1,7 +1,4 @@
-"""Public runs by others, and the published cells that each can be scored for.
-
-For example, a run of 100 documents cannot be scored by R@1000.
-"""
+"""Public runs by others, and the published cells that each can be scored for."""
 
 import functools
 from collections.abc import Iterable, Mapping
@@ -22,7 +19,7 @@ class PublicRun:
     """A run file published by others, identified by its SHA-256.
 
     Attributes:
-        depth: the largest number of documents for a query.
+        depth: the largest number of documents for a query, e.g. 1000.
         system: the last part of a row's id.
         source: the place of publication, or None if unknown.
         settings: its parameters and their source in words, or None if unknown.
@@ -52,8 +49,10 @@ def public_runs() -> tuple[PublicRun, ...]:
 
 
 def split_by_presence(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
-    """Return the public runs with a file in the folder, then those without. Raises DataError if there is no
-    such file, or if a file has other bytes than the public run."""
+    """Return the public runs with a file in the folder, then those without.
+
+    Raises DataError if there is none, or if a file has other bytes.
+    """
     present = [run for run in public_runs() if (folder / run.file).is_file()]
     if not present:
         files = f"{public_runs()[0].file} and {len(public_runs()) - 1} like it"
@@ -66,8 +65,7 @@ def split_by_presence(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
 
 
 def cells_of_run(run: PublicRun, cells: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
-    """Return the cells of a run's system and dataset: first those that it can be scored for, then those with
-    a cutoff beyond its depth."""
+    """Return a run's cells that it can be scored for, then those with a cutoff beyond its depth."""
     of_run = [c for c in cells if (c.row.system, c.column.dataset) == (run.system, run.dataset)]
     deeper = [c for c in of_run if c.column.measure and looks_deeper(c.column.measure, run.depth)]
     return [c for c in of_run if c not in deeper], deeper
@@ -75,9 +73,9 @@ def cells_of_run(run: PublicRun, cells: Iterable[Cell]) -> tuple[list[Cell], lis
 
 def scorable_cells() -> list[Cell]:
     """Return the numeric cells of all result tables that a run can be scored for."""
-    return only_scorable(select((), tables=(), rows=(), cells=()))
+    return only_scorable(select())
 
 
 def only_scorable(cells: Iterable[Cell]) -> list[Cell]:
-    """Return those of ``cells`` that a run can be scored for: result cells with a dataset and a measure."""
+    """Return the cells that a run can be scored for: result cells with a dataset and a measure."""
     return [c for c in cells if c.table.kind == "results" and c.column.measure and c.column.dataset]

@@ -16,13 +16,7 @@ from repro.store.seal import read_json
 
 @dataclass(frozen=True)
 class ExportedRun:
-    """A stored run with its evaluation and record.
-
-    Attributes:
-        path: the file run.trec.
-        evaluation: the node that scores it, or None if the run itself was named.
-        record: the record of the named cell, or None.
-    """
+    """A stored run with its file run.trec, its evaluation and the record of the named cell, if any."""
 
     path: Path
     evaluation: Node | None
@@ -92,7 +86,7 @@ def _named_node(name: str, store: Store, results: Results, scale: str) -> tuple[
 
 
 def _is_scored(run: Node, evaluation: Node, store: Store) -> bool:
-    """Return whether the stored evaluation scored the run that is stored now."""
+    """Return whether the evaluation scored the run that is stored now."""
     if store.state(evaluation) != "stored":
         return True
     contents = store.contents([run])
@@ -109,8 +103,6 @@ def _recorded_node(record: Record, store: Store) -> Node:
 
 
 def _preferred_record(identifier: str, store: Store, results: Results, scale: str) -> Record:
-    """Return a cell's record. Preferred are records with a stored run, of our own, with default readings and
-    with the paper's seed."""
     named_cell = cell(identifier)
     records = [r for r in results.read(scale, named_cell.paper.name) if r.cell == named_cell.id]
     if not records:

@@ -36,8 +36,7 @@ OTHER = "none of its choices"  # of a reading
 class Origin:
     """Source, toolkit and parameters of a run by others, in words.
 
-    Attributes:
-        readings: reading -> the choice of the run, or None if the reading has no such choice.
+    ``readings`` maps a reading to the choice of the run, or None if the reading has no such choice.
     """
 
     source: str | None = None
@@ -182,15 +181,13 @@ class Importer:
         return read_given(path, judged, ignore_identical_ids=rule)
 
     def _ensure(self, nodes: Sequence[Node]) -> None:
-        """Build missing nodes. Raises the first error."""
         ensure(nodes, self.store, self.progress, machine=self.machine, quiet=True).raise_first()
 
 
 def departures(
     cells: Sequence[Cell], choices: Mapping[str, str | None], readings: CellReadings
 ) -> dict[str, dict[str, str]]:
-    """Return cell -> reading -> the run's choice, for choices that are not the default. Raises UsageError for
-    an unknown reading or choice."""
+    """Return cell -> reading -> the run's choice that is not the default. Raises UsageError."""
     readings_by_id = {name: reading for cell in cells for name, reading in readings.of(cell).items()}
     for identifier, choice in choices.items():
         check_known("reading of these cells", identifier, valid=readings_by_id)
@@ -215,16 +212,14 @@ def _cell_departures(
 
 
 def import_public(importer: Importer, folder: Path) -> tuple[list[ImportedCell], list[str]]:
-    """Import the public runs of a folder. Returns the imported cells, and a sentence on each skipped run or
-    cell."""
+    """Import the public runs of a folder. Returns the cells, and sentences on skipped runs and cells."""
     runs, absent_runs = split_by_presence(folder)
     imported_cells, notices = [], [f"not in {folder}: {run.file}" for run in absent_runs]
     all_cells = scorable_cells()
     for run in runs:
         cells, deeper = cells_of_run(run, all_cells)
-        notices += [
-            f"left out: {cell.id} needs more documents than {run.file} ({run.depth})" for cell in deeper
-        ]
+        for cell in deeper:
+            notices.append(f"left out: {cell.id} needs more documents than {run.file} ({run.depth})")
         if not cells:
             notices.append(f"left out: {run.file}, as no paper prints {run.system} on {run.dataset}")
             continue

@@ -282,7 +282,11 @@ def figure_of(source: Paper, identifier: str) -> Figure:
 
 
 def select(
-    names: tuple[str, ...], *, tables: tuple[str, ...], rows: tuple[str, ...], cells: tuple[str, ...]
+    names: tuple[str, ...] = (),
+    *,
+    tables: tuple[str, ...] = (),
+    rows: tuple[str, ...] = (),
+    cells: tuple[str, ...] = (),
 ) -> list[Cell]:
     """Return the selected measurable cells in printed order without duplicates. Raises UsageError.
 

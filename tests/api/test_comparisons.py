@@ -1,4 +1,4 @@
-"""Compared cells: a sequence, a frame, a plot; of the records that lie in the checkout."""
+"""Compared cells as a sequence, a frame and a plot, from committed records."""
 
 import matplotlib
 import pytest

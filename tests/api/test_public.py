@@ -1,4 +1,4 @@
-"""``import repro``: what it offers, typed and documented; what it does not load, print or shadow."""
+"""``import repro``: its names, types, documentation and imports."""
 
 import doctest
 import inspect

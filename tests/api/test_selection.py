@@ -1,4 +1,4 @@
-"""Selections: names of papers, tables and cells, in any mixture, each cell once."""
+"""Selections of papers, tables and cells, each cell once."""
 
 import pytest
 

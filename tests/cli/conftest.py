@@ -1,4 +1,4 @@
-"""The command line as a user meets it: in this process where that will do, in one of its own where not."""
+"""Fixtures that run the command line in this process or in one of its own."""
 
 import gc
 import io
@@ -18,6 +18,7 @@ from repro.cli import main
 from repro.manifest import papers as at_hand
 from repro.plugins.reports.reports import reports_of
 from repro.store import Store
+from repro.store.results import _digest
 from tests.once import made_once, take_what_is_finished
 
 CELL = "costa/1/sparse.bm25/dev.rr10"  # the cheapest cell that goes through every kind of stage but training
@@ -25,7 +26,7 @@ CELL = "costa/1/sparse.bm25/dev.rr10"  # the cheapest cell that goes through eve
 
 @dataclass(frozen=True)
 class Said:
-    """What a command left: its exit status and what it printed."""
+    """The exit status of a command and its output."""
 
     status: int
     out: str
@@ -33,11 +34,17 @@ class Said:
 
     @property
     def sentence(self) -> str:
-        """The one sentence on standard error; nothing else may have been said."""
+        """The only sentence on standard error, without other output."""
         assert self.out == "", self.out
         [line] = self.err.splitlines()
         assert line.startswith("repro: "), line
         return line.removeprefix("repro: ")
+
+    @property
+    def refusal(self) -> str:
+        """The one sentence of a command that was refused with status 2."""
+        assert self.status == 2, self
+        return self.sentence
 
     @property
     def json(self):
@@ -45,12 +52,12 @@ class Said:
 
 
 def cells_of_line(line: str) -> list[str]:
-    """The cells of a printed table's row, which two spaces or more part; without those that are empty."""
+    """The non-empty cells of a printed row, which two spaces or more separate."""
     return re.split(r" {2,}", line.strip())
 
 
 def rows_of_table(out: str, first: str) -> list[list[str]]:
-    """The rows of a printed table of texts whose head begins with ``first``, empty cells among them."""
+    """The rows of a printed table with a head that begins with ``first``, empty cells included."""
     lines = iter(out.splitlines())
     head = next(line for line in lines if cells_of_line(line)[0] == first)
     starts = [name.start() for name in re.finditer(r"\S+( \S+)*", head)]
@@ -60,7 +67,7 @@ def rows_of_table(out: str, first: str) -> list[list[str]]:
 
 @pytest.fixture
 def folders(tmp_path, monkeypatch) -> Path:
-    """A folder in which nothing of the user's is seen: store/ and results/ in it are the command line's."""
+    """A folder without anything of the user's. Its store/ and results/ are the command line's."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "user"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
     monkeypatch.setenv("REPRO_STORE", str(tmp_path / "store"))
@@ -70,10 +77,11 @@ def folders(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def repro(folders, monkeypatch, capsys):
-    """``repro(*arguments)`` in this process, as ``main`` runs it."""
+    """``repro("show costa", *arguments)`` in this process, as ``main`` runs it."""
 
     def call(*arguments) -> Said:
-        monkeypatch.setattr(sys, "argv", ["repro", *map(str, arguments)])
+        words = [word for text in arguments[:1] for word in text.split()]
+        monkeypatch.setattr(sys, "argv", ["repro", *words, *map(str, arguments[1:])])
         capsys.readouterr()
         with pytest.raises(SystemExit) as left:
             main()
@@ -140,7 +148,7 @@ def measured_once(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def measured(measured_once, folders) -> Path:
-    """A copy of what measuring CELL left, to be harmed; the command line works in it."""
+    """A copy of ``measured_once``, in which the command line works."""
     import shutil
 
     for name in ("store", "results"):
@@ -148,9 +156,16 @@ def measured(measured_once, folders) -> Path:
     return folders
 
 
+def rewrite_record(path: Path, **fields) -> None:
+    """Change fields of the only record of a file and sign it again."""
+    record = json.loads(path.read_text()) | fields
+    del record["sha256"]
+    path.write_text(json.dumps(record | {"sha256": _digest(record)}) + "\n")
+
+
 @pytest.fixture
 def refuse(monkeypatch):
-    """``refuse(folder, number)``: from now on whatever would write below the folder fails with that errno."""
+    """``refuse(folder, number)``: later writes below the folder fail with that errno."""
 
     def guard(folder: Path, number: int) -> None:
         def guarded(real, writes):
@@ -218,7 +233,7 @@ def papers_in(monkeypatch):
 
 @pytest.fixture
 def toy(tmp_path, papers_in) -> Path:
-    """The cells.yaml of the only paper there is, a toy's that can be broken."""
+    """The cells.yaml of a toy, the only paper."""
     root = tmp_path / "papers"
     (root / "toy").mkdir(parents=True)
     for name, text in (("__init__.py", ""), ("toy/__init__.py", ""), ("toy/recipes.py", RECIPES)):
@@ -230,26 +245,18 @@ def toy(tmp_path, papers_in) -> Path:
 
 @pytest.fixture
 def report(toy):
-    """``report(cell, *values)``: from now on somebody reports these fractions of a cell of the toy paper."""
+    """``report(cell, *values)``: from now on these fractions of a toy's cell are reported elsewhere."""
 
     def write(cell: str, *values: str) -> None:
-        source = {
-            "who": "toolkit",
-            "name": "A toolkit",
-            "repository": "a/b",
-            "issue": 1,
-            "date": "2024-01-01",
-        }
-        shared = {
-            "cells": [cell],
-            "unit": "fraction",
-            "measure": "a measure",
-            "dataset": "a set",
-            "source": "a",
-        }
-        entries = [shared | {"value": value, "how": {"start": "checkpoint"}} for value in values]
-        content = {"sources": {"a": source}, "values": entries}
-        toy.with_name("others.yaml").write_text(json.dumps(content))  # which is YAML
+        entry = "\n- {cells: [%s], unit: fraction, measure: a measure, dataset: a set, source: a, value: '%s'"
+        entries = [entry % (cell, value) + ", how: {start: checkpoint}}" for value in values]
+        toy.with_name("others.yaml").write_text(f"{SOURCES}values:{''.join(entries)}\n")
         reports_of.cache_clear()
 
     return write
+
+
+SOURCES = """\
+sources:
+  a: {who: toolkit, name: A toolkit, repository: a/b, issue: 1, date: "2024-01-01"}
+"""

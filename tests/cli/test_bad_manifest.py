@@ -2,7 +2,7 @@
 
 import pytest
 
-PLAN = ("plan", "toy", "--scale", "tiny", "--format", "json")
+PLAN = "plan toy --scale tiny --format json"
 FIGURE = """\
 - {id: "1", about: a figure, panels: [{id: dev, dataset: msmarco-passage/dev/small, measure: RR@10}], %s,
    lines: [%s]}
@@ -86,8 +86,8 @@ BROKEN = {
 
 
 def test_the_toy_is_sound(repro, toy):
-    assert {node["state"] for node in repro(*PLAN).json} == {"missing"}
-    assert [cell["id"] for cell in repro("show", "cells", "--format", "json").json] == [
+    assert {node["state"] for node in repro(PLAN).json} == {"missing"}
+    assert [cell["id"] for cell in repro("show cells --format json").json] == [
         "toy/1/bm25/dev",
         "toy/1/bm25/dl",
         "toy/1/other/dev",
@@ -99,16 +99,15 @@ def test_a_broken_manifest_names_file_and_line(repro, toy, name):
     old, new, line, words = BROKEN[name]
     assert toy.read_text().count(old) == 1
     toy.write_text(toy.read_text().replace(old, new))
-    said = repro(*PLAN)
-    assert said.status == 2
-    assert said.sentence.startswith(f"{toy}:{line}: ")
+    said = repro(PLAN)
+    assert said.refusal.startswith(f"{toy}:{line}: ")
     assert words in said.sentence
 
 
 @pytest.mark.parametrize("name", ["an unknown recipe", "an unknown dataset", "an unknown measure"])
 def test_what_only_a_plan_finds_names_the_cell(repro, toy, name):
     toy.write_text(toy.read_text().replace(*BROKEN[name][:2]))
-    assert "cell toy/1/bm25/dev: " in repro(*PLAN).sentence
+    assert "cell toy/1/bm25/dev: " in repro(PLAN).sentence
 
 
 def test_text_that_is_not_utf8_names_its_line(repro, toy):
@@ -119,8 +118,7 @@ def test_text_that_is_not_utf8_names_its_line(repro, toy):
 
 def test_an_empty_manifest_is_told(repro, toy):
     toy.write_text("")
-    said = repro("show")
-    assert said.status == 2 and said.sentence.startswith(f"{toy}:1: top level: ")
+    assert repro("show").refusal.startswith(f"{toy}:1: top level: ")
 
 
 @pytest.mark.parametrize(
@@ -140,9 +138,8 @@ def test_an_empty_manifest_is_told(repro, toy):
 def test_broken_readings_name_file_and_line(repro, toy, text, line, words):
     path = toy.with_name("readings.yaml")
     path.write_text(text)
-    said = repro("show", "readings", "toy")
-    assert said.status == 2
-    assert said.sentence.startswith(f"{path}:{line}: ") and words in said.sentence
+    said = repro("show readings toy")
+    assert said.refusal.startswith(f"{path}:{line}: ") and words in said.sentence
 
 
 # name: (what is replaced in recipes.py, by what, words of the sentence behind the recipe's name)
@@ -178,7 +175,7 @@ def test_a_faulty_recipe_names_its_row_and_its_own_line(repro, toy, name):
     file = toy.with_name("recipes.py")
     before, _, _ = (text := file.read_text()).partition(old)
     file.write_text(text.replace(old, new))
-    said = repro(*PLAN)
+    said = repro(PLAN)
     assert (said.status, said.err.count("\n")) == (2, 1)
     assert said.sentence.startswith(f"{toy}:11: tables.0.rows.0.recipe: cell toy/1/bm25/dev: ")
     expected = words.format(file=file, line=before.count("\n") + 1)

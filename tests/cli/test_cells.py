@@ -1,4 +1,4 @@
-"""``repro show cells``: one line, object or record per numeric cell, the same ones whatever the form."""
+"""``repro show cells``: the same cells in each format."""
 
 import csv
 import io
@@ -12,15 +12,15 @@ from repro.manifest.papers import papers
 @pytest.mark.parametrize("name", sorted(papers()))
 def test_json_and_csv_hold_every_numeric_cell_of_a_paper(repro, name):
     expected = [cell.as_json() for cell in numeric_cells(papers()[name])]
-    assert repro("show", "cells", name, "--format", "json").json == expected
-    rows = list(csv.DictReader(io.StringIO(repro("show", "cells", name, "--format", "csv").out)))
+    assert repro("show cells", name, "--format", "json").json == expected
+    rows = list(csv.DictReader(io.StringIO(repro("show cells", name, "--format", "csv").out)))
     assert [row["id"] for row in rows] == [cell["id"] for cell in expected]
     assert [row["printed"] for row in rows] == [cell["printed"] for cell in expected]
-    assert all(None not in row for row in rows)  # no row longer than the header
+    assert all(None not in row for row in rows)
 
 
 def test_people_see_a_line_a_cell(repro, toy):
-    said = repro("show", "cells")
+    said = repro("show cells")
     lines = [line.split() for line in said.out.splitlines() if line.strip()]
     assert lines[0] == ["3", "published", "cells"]
     assert lines[3] == ["toy/1/bm25/dev", "0.1", "msmarco-passage/dev/small", "RR@10", "cited", "words"]
@@ -28,5 +28,5 @@ def test_people_see_a_line_a_cell(repro, toy):
 
 
 def test_several_papers_may_be_named(repro):
-    two = repro("show", "cells", "costa", "simlm", "--format", "json").json
+    two = repro("show cells costa simlm --format json").json
     assert {cell["paper"] for cell in two} == {"costa", "simlm"}

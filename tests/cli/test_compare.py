@@ -47,7 +47,7 @@ def test_a_file_in_a_folder_that_is_called_like_a_paper_is_a_run(repro, own, tmp
     (tmp_path / "toy").mkdir()
     (tmp_path / "toy" / "mine.run").write_bytes(own.read_bytes())
     monkeypatch.chdir(tmp_path)
-    [found] = repro("compare", "toy/mine.run", CELL, "--scale", "tiny", "--format", "json").json
+    [found] = repro(f"compare toy/mine.run {CELL} --scale tiny --format json").json
     assert found["source"] == "toy/mine.run"
 
 
@@ -59,7 +59,7 @@ def test_markdown_has_the_tests_and_how_deep_a_run_goes(repro, own, other):
     assert len(tests) == len(first["tests"]) + len(second["tests"]) == 4
     assert sum(f"| {test['p']:.3g} |" in "".join(tests) for test in first["tests"]) == 2
     assert first["beats"] == [] and second["beats"] == ["yours"]
-    [better] = [line for line in lines if line.startswith("| (u) run | ")]  # the letters of the terminal
+    [better] = [line for line in lines if line.startswith("| (u) run | ")]
     assert better.endswith("ᵗ |"), better
 
 
@@ -134,11 +134,11 @@ def test_a_run_stands_beside_print_and_is_kept_where_that_is_asked_for(
     assert round(found["value"], 4) == 0.5058
     assert [(test["by"], test["ties"]) for test in found["tests"]] == [("run by Anserini", 43)]
     kept = repro("compare", run, "costa", "--table", "1", "--row", "bm25", "--record")
-    assert kept.status == 0 and "1 new records, 1 in all" in kept.err, kept.err  # R@1000 looks deeper
+    assert kept.status == 0 and "1 new records, 1 in all" in kept.err, kept.err
     [record] = Results(folders / "results").read("full", "costa")
     assert (record.cell, record.origin["file"]) == (DL, run.name)
     refused = repro("compare", run, "costa", "--table", "1", "--record")
-    assert refused.status == 2 and "Name it, e.g. --row ROW" in refused.sentence
+    assert "Name it, e.g. --row ROW" in refused.refusal
 
 
 def test_runs_are_scored_without_a_paper(repro, own, other):
@@ -164,8 +164,8 @@ def test_comparing_a_run_writes_nothing(repro, other, measured):
     ("arguments", "words"),
     [
         (["no/such.trec", CELL], "there is no run file 'no/such.trec'"),
+        (["none.yaml", CELL], "none.yaml"),
         (["other.trec"], "--scale needs a paper's table"),
-        (["other.trec", CELL, "--strict"], "Remove --strict"),
         (["other.trec", CELL, "--measure", "AP"], "--measure cannot be combined with a paper's table"),
         (["other.trec", CELL, "--record"], "at full scale"),
         ([CELL, "--per-query"], "--per-query needs a run or an encoder of yours"),
@@ -177,21 +177,19 @@ def test_comparing_a_run_writes_nothing(repro, other, measured):
 )
 def test_what_cannot_be_compared_is_one_sentence(repro, other, monkeypatch, arguments, words):
     monkeypatch.chdir(other.parent)
-    said = repro("compare", *arguments, "--scale", "tiny")
-    assert said.status == 2
-    assert words in said.sentence
+    assert words in repro("compare", *arguments, "--scale", "tiny").refusal
 
 
 def test_a_file_named_like_a_paper_does_not_hide_it(repro, measured, monkeypatch):
     monkeypatch.chdir(measured)
     shutil.copy(__file__, "costa")
-    said = repro("compare", "costa", "--table", "1", "--scale", "tiny")
+    said = repro("compare costa --table 1 --scale tiny")
     assert said.status == 0
     assert "costa table 1: " in said.out and "0.388" in said.out
 
 
 def test_json_has_the_tests_and_what_stands_against_print(repro, measured):
-    [found] = repro("compare", CELL, "--scale", "tiny", "--format", "json").json
+    [found] = repro(f"compare {CELL} --scale tiny --format json").json
     assert (found["tests"], found["effects"], found["order"]) == ([], [], None)
 
 
@@ -206,14 +204,14 @@ def test_csv_has_the_numbers_of_what_was_measured(repro, measured):
     assert float(row["measured"]) == found["measured"]
     assert [float(row["low"]), float(row["high"])] == found["interval"]
     assert found["interval"][0] < found["measured"] < found["interval"][1]
-    assert row["difference"] == row["published_inside"] == ""  # tiny is not compared
+    assert row["difference"] == row["published_inside"] == ""
 
 
 def test_what_fails_is_shown_alone_and_the_counts_are_of_all(repro, toy, folders):
     near = Record("toy/1/bm25/dev", "full", 0.17, None, "f" * 64, 9, 0, "RR@10", "fraction")
     Results(folders / "results").append([near, replace(near, cell="toy/1/other/dev", measured=0.1)])
-    said = repro("compare", "--failing")
-    rows = csv.DictReader(io.StringIO(repro("compare", "--failing", "--format", "csv").out))
+    said = repro("compare --failing")
+    rows = csv.DictReader(io.StringIO(repro("compare --failing --format csv").out))
     assert [row["cell"] for row in rows] == ["toy/1/bm25/dev"]
     counts = "Measured 2 of 3 published cells (1 distinct measurement): 0 pass, 1 fail, 1 neither."
     assert counts in said.err
@@ -232,7 +230,7 @@ def test_what_came_with_the_suite_is_told_from_what_was_measured_here(repro, mon
 
 
 def test_without_a_selection_it_is_everything(repro, toy):
-    assert repro("compare") == repro("compare", "--all") and repro("compare").status == 0
+    assert repro("compare") == repro("compare --all") and repro("compare").status == 0
     for verb in (["tables"], ["report", "figures"]):
         assert repro(*verb).out == repro(*verb, "toy").out
 
@@ -264,8 +262,8 @@ def test_sentences_beside_a_table_have_their_line_ends_between_words(repro, fold
 
 def test_what_others_report_is_in_every_form_and_changes_nothing_else(repro, toy, report):
     def forms():
-        rows = csv.DictReader(io.StringIO(repro("compare", "--format", "csv").out))
-        objects = repro("compare", "--format", "json").json
+        rows = csv.DictReader(io.StringIO(repro("compare --format csv").out))
+        objects = repro("compare --format json").json
         return next(r for r in rows if r["cell"] == NEAR), next(one for one in objects if one["id"] == NEAR)
 
     row, alone = forms()
@@ -292,14 +290,14 @@ def test_what_others_report_is_in_every_form_and_changes_nothing_else(repro, toy
 def test_a_measure_that_looks_deeper_than_the_scale_searches_says_so(repro, measured, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     note = "substitute data: tiny/passage/dev replaces msmarco-passage/dev/small"
-    assert repro("run", DEEP, "--scale", "tiny").status == 0
+    assert repro(f"run {DEEP} --scale tiny").status == 0
     deep = f"{note}; R@1000: computed on the top 100 (this scale retrieves no more)"
-    assert deep in repro("compare", DEEP, "--scale", "tiny").out
-    said = repro("compare", CELL, "--scale", "tiny")
+    assert deep in repro(f"compare {DEEP} --scale tiny").out
+    said = repro(f"compare {CELL} --scale tiny")
     assert note in said.out and "R@1000" not in f"{said.out}{said.err}"
-    [found] = repro("compare", DEEP, "--scale", "tiny", "--format", "json").json
+    [found] = repro(f"compare {DEEP} --scale tiny --format json").json
     assert (found["measure"], found["cut_at"]) == ("R@1000", 100)
-    text = repro("tables", "costa", "--table", "1", "--scale", "tiny", "--out", measured / "here")
+    text = repro("tables costa --table 1 --scale tiny --out", measured / "here")
     assert text.status == 0
     assert "R@1000: computed on the top 100" in (measured / "here/costa-table1.tex").read_text()
 
@@ -311,7 +309,7 @@ def test_a_table_is_printed_in_each_format_and_then_not_written(repro, toy, fold
         return said
 
     latex, markdown = printed("latex").out, printed("markdown").out
-    assert repro("tables", "toy", "--table", "1", "--out", folders / "here").status == 0
+    assert repro("tables toy --table 1 --out", folders / "here").status == 0
     assert latex == (folders / "here/toy-table1.tex").read_text(encoding="utf-8")
     assert markdown.startswith("toy, table 1: ") and "\n| BM25 | 0.1" in markdown
     assert [printed(form, "compare").out for form in ("latex", "markdown")] == [latex, markdown]
@@ -320,7 +318,7 @@ def test_a_table_is_printed_in_each_format_and_then_not_written(repro, toy, fold
     ]
     assert printed("csv").out == printed("csv", "compare").out
     assert not (folders / "results/tables").exists()
-    refused = repro("tables", "--format", "latex", "--out", "here").sentence
+    refused = repro("tables --format latex --out here").sentence
     assert refused == "--format cannot be combined with --out"
 
 
@@ -339,5 +337,5 @@ def test_a_command_that_leaves_out_its_encoder_fails_as_for_the_encoder_alone(
 
 
 def test_equal_seeds_are_refused(repro):
-    said = repro("compare", "costa", "--table", "1", "--scale", "tiny", "--seeds", "1,1")
+    said = repro("compare costa --table 1 --scale tiny --seeds 1,1")
     assert said.status == 2 and "--seeds has 1 twice. Remove one" in said.err

@@ -1,4 +1,4 @@
-"""``repro run --engine …`` and budgets: the same cells by other ways."""
+"""``repro run --engine …`` and budgets."""
 
 import json
 
@@ -7,11 +7,11 @@ import pytest
 from repro.running.cost.shapes import Shape
 from tests.cli.conftest import CELL
 
-LINE = (CELL, "--scale", "tiny")
+LINE = f"{CELL} --scale tiny"
 
 
 def test_local_processes_end_with_the_same_scores(repro, measured_once):
-    said = repro("run", *LINE, "--engine", "local", "--jobs", "2")
+    said = repro(f"run {LINE} --engine local --jobs 2")
     assert said.status == 0, said.err
     assert "Ran 6 of 6 stages (6 without sharing)" in said.err
     from repro.locations import Locations
@@ -27,7 +27,6 @@ def test_local_processes_end_with_the_same_scores(repro, measured_once):
         (("--jobs", "2"), "--jobs needs the engines local and snakemake, not auto"),
         (("--engine", "local", "--profile", "x"), "--profile needs the engine snakemake, not local"),
         (("--engine", "snakemake", "--shards", "0"), "--shards is 0, but must be 1 or more"),
-        (("--engine", "local", "--jobs", "0"), "--jobs is 0, but must be 1 or more"),
         (("--gpus-per-stage", "2"), "--gpus-per-stage needs the engines local and snakemake, not auto"),
         (("--engine", "local", "--gpus-per-stage", "0"), "--gpus-per-stage is 0, but this machine has"),
         (("--max-gpu-hours", "1"), "a budget needs a throughput"),
@@ -35,28 +34,12 @@ def test_local_processes_end_with_the_same_scores(repro, measured_once):
     ],
 )
 def test_mistakes_are_one_sentence(repro, options, sentence):
-    said = repro("run", *LINE, *options)
-    assert said.status == 2 and said.sentence.startswith(sentence)
+    assert repro(f"run {LINE}", *options).refusal.startswith(sentence)
 
 
 def test_beyond_a_budget_nothing_runs_and_the_status_is_4(repro, folders):
-    said = repro(
-        "run",
-        "costa",
-        "--table",
-        "1",
-        "--row",
-        "hardneg.bert",
-        "--scale",
-        "tiny",
-        "--dry-run",
-        "--format",
-        "json",
-        "--max-gpu-hours",
-        "0",
-        "--gpu",
-        "v100",
-    )
+    line = "run costa --table 1 --row hardneg.bert --scale tiny --dry-run --format json"
+    said = repro(line, "--max-gpu-hours", "0", "--gpu", "v100")
     assert said.status == 4 and said.err.startswith("about 0.00 of 0 GPU hours (v100, 18% to 27%")
     states = {node["stage"]: node["state"] for node in said.json}
     assert states["pretrain"] == states["evaluate"] == "blocked" and states["corpus"] == "missing"
@@ -66,23 +49,21 @@ def test_beyond_a_budget_nothing_runs_and_the_status_is_4(repro, folders):
 
 def test_a_plan_for_a_cluster_names_no_component_of_this_machine(repro, monkeypatch):
     monkeypatch.setenv("REPRO_JAVA_HOME", "/nonexistent")
-    assert repro("run", *LINE, "--dry-run").status == 4
-    said = repro("run", *LINE, "--dry-run", "--engine", "snakemake", "--format", "json")
+    assert repro(f"run {LINE} --dry-run").status == 4
+    said = repro(f"run {LINE} --dry-run --engine snakemake --format json")
     assert said.status == 0 and not any(node["blocked"] for node in said.json)
 
 
 def test_jobs_are_written_for_a_dry_run_by_snakemake(repro, folders, tmp_path):
-    said = repro("plan", *LINE, "--to", "snakemake", "-o", str(tmp_path / "jobs"))
+    said = repro(f"plan {LINE} --to snakemake -o", str(tmp_path / "jobs"))
     assert said.status == 0 and "6 jobs of 6 stages; " in said.err and "--dry-run" in said.err
     assert sorted(path.name for path in (tmp_path / "jobs").iterdir()) == ["Snakefile", "plan.json"]
-    assert repro("plan", *LINE, "--to", "snakemake").sentence.startswith(
-        "--to, -o and --shards belong together"
-    )
+    assert repro(f"plan {LINE} --to snakemake").sentence.startswith("--to, -o and --shards belong together")
 
 
 @pytest.mark.nightly
 def test_what_is_free_runs_within_any_budget(repro):
-    said = repro("run", *LINE, "--max-gpu-hours", "0", "--gpu", "v100")
+    said = repro(f"run {LINE} --max-gpu-hours 0 --gpu v100")
     assert said.status == 0 and "Ran 6 of " in said.err
 
 
@@ -94,7 +75,7 @@ def test_calibrate_is_kept_and_plan_tells_hours(repro, folders, monkeypatch):
     before, real = torch.get_num_threads(), estimate.calibrate
     monkeypatch.setattr(estimate, "calibrate", lambda: real(seconds=0.01))
     monkeypatch.setattr(estimate, "SMALL", Shape(layers=1, hidden=64, intermediate=256, vocabulary=2000))
-    said = repro("doctor", "calibrate")
+    said = repro("doctor calibrate")
     assert said.status == 0 and torch.get_num_threads() == before
     rates = json.loads((folders / "store" / "calibration.json").read_text())
     assert rates["device"] in ("cpu", "cuda") and rates["name"] and rates["recorded"]
@@ -103,14 +84,14 @@ def test_calibrate_is_kept_and_plan_tells_hours(repro, folders, monkeypatch):
     assert each[0] == pytest.approx(3 * each[1])
     line = said.out.splitlines()[1]
     assert line.startswith(f"training: {rates['training']['tokens_per_second']:,.0f} tokens/s, ")
-    planned = repro("plan", "costa", "--table", "1", "--row", "hardneg.bert", "--scale", "tiny").err
+    planned = repro("plan costa --table 1 --row hardneg.bert --scale tiny").err
     unit = "GPU" if rates["device"] == "cuda" else "CPU"
     assert f" {unit} hours (" in planned and "calibrated" in planned
 
 
 def test_plan_tells_downloads_disk_and_hours_beside_the_papers_own(repro, monkeypatch):
     monkeypatch.setenv("COLUMNS", "1000")
-    said = repro("plan", "simlm", "--table", "1", "--gpu", "h100")
+    said = repro("plan simlm --table 1 --gpu h100")
     assert said.status == 4
     lines = said.err.splitlines()
     assert any(line.startswith("to download: ") and "checkpoints" in line for line in lines)
@@ -120,5 +101,5 @@ def test_plan_tells_downloads_disk_and_hours_beside_the_papers_own(repro, monkey
         for line in lines
     )
     assert "8 V100, 36 h = 288 GPU hours (§4.1, about 1.5 days)" in said.out
-    without = repro("plan", "simlm", "--table", "1").err
+    without = repro("plan simlm --table 1").err
     assert "measure this machine (`repro doctor calibrate`) or name a GPU with --gpu" in without

@@ -1,6 +1,5 @@
-"""Text from files, records and peers reaches every outlet as one visible line without a command in it."""
+"""Text from files, records and peers is printed as one visible line without a command in it."""
 
-import hashlib
 import json
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from repro.errors import one_line, shortened, visible
 from repro.store.results import Results
 from repro.store.seal import _checksum
-from tests.cli.conftest import CELL
+from tests.cli.conftest import CELL, rewrite_record
 from tests.cli.test_import_run import NEAR
 from tests.cli.test_import_run import file as file
 from tests.cli.test_import_run import judged as judged
@@ -49,8 +48,8 @@ def test_the_name_of_a_run_is_escaped_wherever_it_is_shown(repro, hostile_run, f
     said = [repro("compare", hostile_run, "toy", *formats)]
     assert "x1b" in said[0].out
     if form != "csv":
-        said.append(repro("import", "run", hostile_run, NEAR, "--source", "x", *formats))
-        said.append(repro("compare", "toy", *formats))
+        said.append(repro("import run", hostile_run, NEAR, "--source", "x", *formats))
+        said.append(repro("compare toy", *formats))
     for each in said:
         assert each.status in (0, 4)
         check(each.out, each.err)
@@ -88,14 +87,11 @@ def test_a_hostile_commit_of_a_peer_is_shown_nowhere(repro, measured):
 @pytest.mark.parametrize("place", ["commits", "environment"])
 @pytest.mark.parametrize("commit", ["\n::error::p", "main", "a" * 65, "", 7])
 def test_a_record_of_an_odd_commit_is_refused_with_its_line(repro, measured, place, commit):
-    path = measured / "results/records/tiny/costa.jsonl"
-    record = json.loads(path.read_text())
-    del record["sha256"]
-    record[place] = [commit] if place == "commits" else record["environment"] | {"commit": commit}
     if place == "environment" and commit == "":
-        return  # as in records of no checkout
-    canonical = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    path.write_text(json.dumps(record | {"sha256": hashlib.sha256(canonical.encode()).hexdigest()}) + "\n")
-    said = repro("compare", CELL, "--scale", "tiny")
-    assert said.status == 2 and said.sentence.startswith(f"{path}:1: ")
+        return
+    path = measured / "results/records/tiny/costa.jsonl"
+    environment = json.loads(path.read_text())["environment"] | {"commit": commit}
+    rewrite_record(path, **{place: [commit] if place == "commits" else environment})
+    said = repro(f"compare {CELL} --scale tiny")
+    assert said.refusal.startswith(f"{path}:1: ")
     assert "not a hexadecimal commit" in said.sentence or (place, commit) == ("commits", 7)

@@ -1,4 +1,4 @@
-"""What leaves the store is read in full first: an altered file is neither shown nor handed out."""
+"""An altered file of the store is neither shown nor exported."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -46,10 +46,8 @@ def test_a_run_that_was_altered_is_not_handed_out(repro, altered, tmp_path, verb
     said = repro(*words[verb])
     assert said.status == 2, said
     refusal = said.err.splitlines()[-1]
-    assert (
-        f"artefact bm25/{altered.parent.name[:12]} is damaged: run.trec is altered; `repro store verify"
-        in refusal
-    )
+    words = "is damaged: run.trec is altered; `repro store verify"
+    assert f"artefact bm25/{altered.parent.name[:12]} {words}" in refusal
     assert said.out == "" and not (tmp_path / "out.trec").exists()
 
 
@@ -57,10 +55,10 @@ def test_an_exported_run_says_which_record_it_is_of(repro, measured):
     results = Results(measured / "results")
     [own] = [r for r in results.read("tiny", "costa") if r.cell == CELL]
     results.append([replace(own, seed=7, readings={"dev-recall": "success"}), replace(own, seed=3)])
-    said = repro("export", "run", CELL, *SCALE)
+    said = repro(f"export run {CELL}", *SCALE)
     words = f"{CELL}: the run of {own.measured:.6g} RR@10 (fraction), measured with its own seed, recorded 20"
     assert said.status == 0 and said.err.startswith(words)
-    assert repro("export", "run", own.fingerprint, *SCALE).err == ""
+    assert repro("export run", own.fingerprint, *SCALE).err == ""
 
 
 def test_a_run_that_is_not_the_one_that_was_scored_is_not_handed_out(repro, measured):
@@ -70,12 +68,10 @@ def test_a_run_that_is_not_the_one_that_was_scored_is_not_handed_out(repro, meas
     text = (path / "run.trec").read_text()
     store.discard(run)
     store.build(run, lambda out: (out / "run.trec").write_text(text + text[:1]) and None)
-    refused = repro("export", "run", CELL, *SCALE)
+    refused = repro(f"export run {CELL}", *SCALE)
     assert refused.status == 2
-    assert (
-        f"{run} was made again since {CELL} was scored, and is a different run. `repro run"
-        in refused.sentence
-    )
+    words = "was scored, and is a different run. `repro run"
+    assert f"{run} was made again since {CELL} {words}" in refused.sentence
 
 
 def test_no_verb_reads_a_stored_file_that_was_not_compared_with_its_record():
@@ -89,6 +85,6 @@ def test_no_verb_reads_a_stored_file_that_was_not_compared_with_its_record():
 def test_scores_that_were_altered_are_not_recorded(repro, measured):
     [scores] = (measured / "store/evaluate").glob("*/scores.json")
     scores.write_text(scores.read_text().replace("1.0", "0.9", 1))
-    said = repro("run", CELL, *SCALE)
+    said = repro(f"run {CELL}", *SCALE)
     refusal = said.err.splitlines()[-1]
     assert said.status == 2 and "scores.json" in refusal and "damaged" in refusal

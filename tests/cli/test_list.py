@@ -1,4 +1,4 @@
-"""``repro show``: every table and figure of every paper with what can be measured."""
+"""``repro show``: every table and figure of every paper."""
 
 import re
 
@@ -7,7 +7,7 @@ from repro.manifest.papers import papers
 
 
 def test_every_table_and_figure_is_listed_once_with_its_cells(repro):
-    rows = repro("show", "--format", "json").json
+    rows = repro("show --format json").json
     expected = {
         (source.name, f"{kind} {item.id}")
         for source in papers().values()
@@ -34,7 +34,7 @@ def test_people_see_a_block_per_paper(repro, toy, monkeypatch):
 def test_people_see_the_first_sentence_and_programs_all_of_them(repro, toy):
     toy.write_text(toy.read_text().replace("about: one system", "about: One system. And more"))
     assert "One system\n" in repro("show").out and "And more" not in repro("show").out
-    assert repro("show", "--format", "json").json[0]["about"] == "One system. And more"
+    assert repro("show --format json").json[0]["about"] == "One system. And more"
 
 
 def test_brackets_are_shown_as_they_are(repro, toy):

@@ -1,4 +1,4 @@
-"""``repro new paper``: nothing is overwritten; tests/end_to_end/test_new_paper.py runs what it writes."""
+"""``repro new paper``. tests/end_to_end/test_new_paper.py runs the new paper."""
 
 import re
 import shutil
@@ -23,7 +23,7 @@ def checkout(tmp_path, monkeypatch):
 
 
 def test_in_a_checkout_the_paper_and_its_test_stand_where_the_others_do(repro, checkout):
-    said = repro("new", "paper", "fifth")
+    said = repro("new paper fifth")
     assert said.status == 0
     written = {str(p.relative_to(checkout)) for p in checkout.rglob("*") if p.is_file()} - {"pyproject.toml"}
     assert written == {
@@ -46,7 +46,7 @@ def test_in_a_checkout_the_paper_and_its_test_stand_where_the_others_do(repro, c
 def test_a_name_that_yaml_takes_for_something_else_stays_a_name(repro, checkout, name):
     from repro.manifest import yaml_file
 
-    assert repro("new", "paper", name).status == 0
+    assert repro("new paper", name).status == 0
     folder = checkout / "papers" / name
     cells = yaml_file.read(folder / "cells.yaml", dict)
     row = cells["tables"][0]["rows"][1]
@@ -54,7 +54,7 @@ def test_a_name_that_yaml_takes_for_something_else_stays_a_name(repro, checkout,
 
 
 def test_with_a_folder_of_its_own_it_is_a_distribution_with_an_entry_point(repro, tmp_path):
-    assert repro("new", "paper", "fifth", "--dir", tmp_path / "d").status == 0
+    assert repro("new paper fifth --dir", tmp_path / "d").status == 0
     assert 'fifth = "fifth"' in (tmp_path / "d/pyproject.toml").read_text()
     texts = [p.read_text() for p in (tmp_path / "d").rglob("*") if p.is_file()]
     assert len(texts) == 13 and not any("$" in text for text in texts)
@@ -62,9 +62,8 @@ def test_with_a_folder_of_its_own_it_is_a_distribution_with_an_entry_point(repro
 
 @pytest.mark.parametrize("name", ["Fifth", "5th", "a-b", "../x", "", "a/b", "_x"])
 def test_what_is_no_package_name_is_refused(repro, tmp_path, name):
-    said = repro("new", "paper", "--dir", tmp_path / "d", "--", name)
-    assert said.status == 2
-    assert said.sentence.startswith(f"{name!r} is not a package name of lower-case letters")
+    said = repro("new paper --dir", tmp_path / "d", "--", name)
+    assert said.refusal.startswith(f"{name!r} is not a package name of lower-case letters")
     assert not (tmp_path / "d").exists()
 
 
@@ -78,23 +77,22 @@ def test_what_is_no_package_name_is_refused(repro, tmp_path, name):
     ],
 )
 def test_a_name_that_is_taken_is_refused(repro, tmp_path, name, words):
-    said = repro("new", "paper", name, "--dir", tmp_path / "d")
-    assert said.status == 2 and words in said.sentence
+    assert words in repro("new paper", name, "--dir", tmp_path / "d").refusal
 
 
 @pytest.mark.parametrize("there", ["fifth", "tests/test_halves_contrast.py", "pyproject.toml"])
 def test_what_is_there_is_not_overwritten(repro, tmp_path, there):
     (tmp_path / "d" / there).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / "d" / there).write_text("mine")
-    said = repro("new", "paper", "fifth", "--dir", tmp_path / "d")
-    assert said.status == 2 and "exists already" in said.sentence
+    said = repro("new paper fifth --dir", tmp_path / "d")
+    assert "exists already" in said.refusal
     assert [p.read_text() for p in (tmp_path / "d").rglob("*") if p.is_file()] == ["mine"]
 
 
 def test_writing_it_needs_no_torch(repro, tmp_path, monkeypatch):
     for name in ("torch", "transformers", "pandas", "datasets"):
         monkeypatch.setitem(sys.modules, name, None)
-    assert repro("new", "paper", "fifth", "--dir", tmp_path / "d").status == 0
+    assert repro("new paper fifth --dir", tmp_path / "d").status == 0
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -104,7 +102,7 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def begin_paper(repro, checkout: Path, *needed: str) -> None:
-    repro("new", "paper", "fifth")
+    repro("new paper fifth")
     for name in needed:
         shutil.copytree(ROOT / "papers" / name, checkout / "papers" / name)
     (checkout / "papers/__init__.py").write_text("")
@@ -120,7 +118,7 @@ def test_the_page_on_objectives_trains_one_with_the_settings_of_the_study(repro,
     scales.write_text(re.sub(r"^tiny:.*\n", "", scales.read_text(), flags=re.MULTILINE))
     papers_in(checkout / "papers")
     planned = [
-        repro("plan", "fifth", "--table", "2", "--row", row, "--scale", "tiny", "--format", "json").json
+        repro("plan fifth --table 2 --row", row, "--scale", "tiny", "--format", "json").json
         for row in ("bert", "halves")
     ]
     theirs, ours = ([n for n in nodes if n["stage"] == "pretrain"][-1]["params"] for nodes in planned)
@@ -144,6 +142,6 @@ def test_the_worked_diff_of_the_documentation_applies_and_is_planned(repro, chec
     )
     assert trained["options"]["temperature"] == 0.05
     assert (trained["warmup_ratio"], changed["warmup_ratio"]) == (0.1, 0.0)
-    settings = repro("show", "settings", "fifth", "--format", "json")
+    settings = repro("show settings fifth --format json")
     assert "fifth/1/cold" in {item["row"] for item in settings.json}
     assert [item for item in settings.json if item["state"] == "failure"] == []

@@ -1,4 +1,4 @@
-"""``repro run`` where nothing of the selection can run: what it takes, and the commands that help."""
+"""``repro run`` if nothing of the selection can run: requirements and next commands."""
 
 from pathlib import Path
 
@@ -30,16 +30,14 @@ def test_a_table_that_cannot_be_trained_here_is_answered_in_few_lines(repro, fol
     assert "GB of artefacts" in took["disk"]
     out = said.out
     place = folders / "user/repro-bench/collections"
-    assert (
-        f"  repro data fetch --for costa/1          downloads the data into {place}, with your consent\n"
-        in out
-    )
+    consent = f"downloads the data into {place}, with your consent"
+    assert f"  repro data fetch --for costa/1          {consent}\n" in out
     assert "  repro run costa --table 1 --scale tiny  " in out
     assert "  repro plan costa --table 1              " in out
 
 
 def test_the_commands_that_help_are_those_of_the_selection(repro):
-    out = repro("run", CELL, "--reading", "bm25-parameters=anserini-default").out
+    out = repro(f"run {CELL} --reading bm25-parameters=anserini-default").out
     assert f"repro run {CELL} --reading bm25-parameters=anserini-default --scale tiny" in out
     assert "Nothing of costa/1/sparse.bm25 can be measured" in out
 
@@ -57,7 +55,7 @@ def test_a_row_is_told_everything_that_it_lacks(repro):
 
 
 def test_at_another_scale_no_rehearsal_is_advised(repro):
-    out = repro("run", "costa", "--table", "4", "--scale", "small").out
+    out = repro("run costa --table 4 --scale small").out
     assert "--scale tiny" not in out and "  to find  text/wikipedia-sample: take it from" in out
 
 
@@ -76,7 +74,7 @@ def test_beside_what_ran_rows_are_told_everything_that_they_lack_and_the_one_com
 
 
 def test_what_is_not_trained_is_said_to_be_measured(repro, toy):
-    out = repro("run", "toy").out
+    out = repro("run toy").out
     assert out.startswith(
         "Nothing of toy/1/bm25 can be measured on this machine.\nBlocked: 2 published cells"
     )

@@ -1,4 +1,4 @@
-"""Long output of verbs that are read stands in a pager on a terminal, and in none elsewhere."""
+"""Long output is shown in a pager on a terminal only."""
 
 import os
 import pty
@@ -17,7 +17,7 @@ def on_a_terminal(*arguments, **variables) -> str:
     try:
         while part := os.read(reading, 2**16):
             text += part
-    except OSError:  # as a terminal says that whoever wrote is gone
+    except OSError:
         pass
     os.close(reading)
     assert child.wait() == 0

@@ -1,4 +1,4 @@
-"""What the commands of README.md and docs/ run on every push, and that every command shown there exists."""
+"""The commands of README.md and docs/ exist, and those marked run on every push."""
 
 import ast
 import os
@@ -21,7 +21,7 @@ from tests.ci_commands import BLOCK, GENERATED, commands, module, pages
 ROOT = Path(__file__).resolve().parents[2]
 SHELL = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`repro ((?:[a-z]|--)[^`]+)`")
-SHOWN = re.compile(r"(?:^|&& )(?:[A-Z_]+=\S+ )*repro ([^&\n]+)", re.MULTILINE)  # variables may come first
+SHOWN = re.compile(r"(?:^|&& )(?:[A-Z_]+=\S+ )*repro ([^&\n]+)", re.MULTILINE)
 
 
 def test_the_readme_has_at_most_350_words():
@@ -53,11 +53,11 @@ def test_what_the_tutorial_shows_is_printed(repro, monkeypatch, begin):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("REPRO_RESULTS", str(ROOT / "results"))
     text = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8").partition(f"```text\n{begin}")[2]
-    lacking = re.compile(r"^full:.*\n(?: +.*\n)+", re.MULTILINE)  # by what the machine has
+    lacking = re.compile(r"^full:.*\n(?: +.*\n)+", re.MULTILINE)
     excerpt = lacking.sub("", begin + text.partition("```")[0]).replace("…\n", "")
-    counts = re.compile(r"\b\d+ (?=unspecified|statements|fails|untested)")  # which every new one changes
+    counts = re.compile(r"\b\d+ (?=unspecified|statements|fails|untested)")
     shown = [line.rstrip() for line in counts.sub("n ", excerpt).splitlines()]
-    printed = counts.sub("n ", repro(*EXCERPTS[begin].split()).out).splitlines()
+    printed = counts.sub("n ", repro(EXCERPTS[begin]).out).splitlines()
     assert len(shown) > 5 and set(shown) <= {line.rstrip() for line in printed}
 
 
@@ -79,7 +79,7 @@ def shown() -> list[str]:
 @pytest.mark.parametrize("line", shown())
 def test_every_command_that_is_shown_has_its_verb_and_options(line):
     words, command = shlex.split(line, comments=True), cli
-    options = {option for parameter in cli.params for option in parameter.opts}  # which may stand anywhere
+    options = {option for parameter in cli.params for option in parameter.opts}
     while isinstance(command, click.Group):
         if command.name == "audit" and not {*words[:1]} & {*command.names}:
             words = ["papers", *words]
@@ -140,14 +140,14 @@ def test_every_page_is_in_the_navigation():
 def test_every_link_of_a_page_leads_to_a_file_from_where_the_page_is_shown():
     """A page of the site may show another file, whose links are then read from the page's own folder."""
     snippet, link = re.compile(r'^--8<-- "([^":]+).*"$', re.MULTILINE), re.compile(r"\]\(([^)#\s]+)")
-    made = {ROOT / "docs" / name for name in (*GENERATED, "report.html")}  # by the build of the site
+    made = {ROOT / "docs" / name for name in (*GENERATED, "report.html")}
     shown = [*pages(), *ROOT.glob("*.md"), *ROOT.glob("papers/*/README.md"), ROOT / "results/README.md"]
     for page in shown:
         text = snippet.sub(lambda found: (ROOT / found[1]).read_text("utf-8"), page.read_text("utf-8"))
         for target in link.findall(text):
             path = Path(os.path.normpath(page.parent / target))  # a link of the site ends within docs/
             made_here = page.is_relative_to(ROOT / "docs") and made & {path, *path.parents}
-            if ":" not in target and not made_here and not target.startswith("../../actions"):  # the host's
+            if ":" not in target and not made_here and not target.startswith("../../actions"):
                 inside = path.is_relative_to(ROOT / "docs") or not page.is_relative_to(ROOT / "docs")
                 assert path.exists() and inside, f"{page.relative_to(ROOT)}: {target}"
 

@@ -1,4 +1,4 @@
-"""``repro run --rehearse`` on made-up files laid out as the real ones, with the real names and a small checkpoint."""
+"""``repro run --rehearse`` on made-up files with the real names, and a small checkpoint."""
 
 import json
 import shutil
@@ -113,7 +113,7 @@ def in_this_process(monkeypatch):
 def test_every_stage_is_tried_and_the_whole_is_extrapolated(repro, papers_data, in_this_process, monkeypatch):
     monkeypatch.setattr("repro.running.scale._gpus", lambda: None)
     scale = ("--scale", papers_data / "scale.yaml")
-    said = repro("run", "--rehearse", "toy", "--table", "1", *scale, "--format", "json")
+    said = repro("run --rehearse toy --table 1", *scale, "--format", "json")
     assert said.status == 0 and "this machine has no GPU: everything is done at precision fp32" in said.err
     told = said.json
     assert told["not_rehearsed"] == []
@@ -127,7 +127,7 @@ def test_every_stage_is_tried_and_the_whole_is_extrapolated(repro, papers_data, 
     assert all(node["seconds"] >= 0 and node["peak_bytes"] > 0 for node in told["nodes"])
     assert told["disk_bytes"] > sum(node["disk_bytes"] for node in told["nodes"])
     assert told["disk_peak_bytes"] >= told["disk_peak_bytes_without_vectors"] > 0
-    lines = repro("run", "--rehearse", "toy", "--table", "1", *scale)
+    lines = repro("run --rehearse toy --table 1", *scale)
     assert "17 stages took " in lines.err
     uncounted = {node["fingerprint"] for node in told["nodes"] if node["whole_hours"] is None}
     assert set(told["not_in_hours"]) == uncounted and uncounted
@@ -139,38 +139,35 @@ def test_every_stage_is_tried_and_the_whole_is_extrapolated(repro, papers_data, 
 
 
 def test_plans_of_full_take_hours_from_what_was_measured(repro, papers_data, in_this_process):
-    assert "measured in rehearsal" not in repro("plan", "toy", "--all").err
-    repro("run", "--rehearse", "toy", "--all", "--scale", papers_data / "scale.yaml")
+    assert "measured in rehearsal" not in repro("plan toy --all").err
+    repro("run --rehearse toy --all --scale", papers_data / "scale.yaml")
     known = rehearsals(Store(papers_data / "store"))
     assert known
-    planned = repro("plan", "toy", "--all", "--format", "json").json
+    planned = repro("plan toy --all --format json").json
     measured = [node for node in planned if node["hours_rehearsed"]]
     assert {"backbone", "finetune"} <= {node["stage"] for node in measured}
     assert all(node["hours"] is not None for node in measured)
-    assert "measured in rehearsal on this machine: " in repro("plan", "toy", "--all").err
-    assert not any(
-        node["hours_rehearsed"]
-        for node in repro("plan", "toy", "--all", "--gpu", "h100", "--format", "json").json
-    )
+    assert "measured in rehearsal on this machine: " in repro("plan toy --all").err
+    assert not any(node["hours_rehearsed"] for node in repro("plan toy --all --gpu h100 --format json").json)
 
 
 def test_a_record_holds_the_name_of_a_users_scale_and_what_tells_it_from_another(repro, papers_data):
     file = papers_data / "scale.yaml"
-    assert repro("run", "toy", "--all", "--scale", file).status == 0
+    assert repro("run toy --all --scale", file).status == 0
     [line] = (papers_data / "results/records/first-rows/toy.jsonl").read_text().splitlines()
     record = json.loads(line)
     assert record["scale"] == "first-rows" and len(record["scale_facts"]) == 12
     file.write_text(SCALE.replace("steps: 2", "steps: 1"))
-    repro("run", "toy", "--all", "--scale", file)
+    repro("run toy --all --scale", file)
     *_, other = (papers_data / "results/records/first-rows/toy.jsonl").read_text().splitlines()
     assert json.loads(other)["scale_facts"] != record["scale_facts"]
-    compared = repro("compare", "toy", "--all", "--scale", file, "--format", "json").json
+    compared = repro("compare toy --all --scale", file, "--format", "json").json
     assert [cell["verdict"] for cell in compared] == ["scaled"]
 
 
 def test_what_is_missing_is_named_and_holds_back_only_what_needs_it(repro, papers_data, in_this_process):
     (papers_data / "data/msmarco-passage/qidpidtriples.train.full.2.tsv").unlink()
-    said = repro("run", "--rehearse", "toy", "--all", "--scale", papers_data / "scale.yaml")
+    said = repro("run --rehearse toy --all --scale", papers_data / "scale.yaml")
     assert said.status == 4
     assert "not rehearsed: official_negatives on msmarco-passage/train/triples-v2" in said.err
     assert "not counting " in said.err
@@ -179,18 +176,18 @@ def test_what_is_missing_is_named_and_holds_back_only_what_needs_it(repro, paper
 
 
 def test_a_truncated_collection_is_still_refused_at_full(repro, papers_data, in_this_process, monkeypatch):
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=10**15))  # a whole one fits
-    said = repro("run", "toy", "--all")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=10**15))
+    said = repro("run toy --all")
     assert "60 documents, but msmarco-passage has 8,841,823 in the papers" in said.err
 
 
 def test_a_scale_with_data_of_its_own_cannot_be_extrapolated_from(repro, papers_data):
-    said = repro("run", "--rehearse", "toy", "--all", "--scale", "tiny")
+    said = repro("run --rehearse toy --all --scale tiny")
     assert said.status == 2 and "Use a scale like rehearsal" in said.err
 
 
 def test_the_whole_is_no_rehearsal_of_itself(repro, papers_data, folders):
-    said = repro("run", "--rehearse", "toy", "--all", "--scale", "full")
+    said = repro("run --rehearse toy --all --scale full")
     assert said.status == 2 and "scale full reads all rows and would be run as a whole. Remove" in said.err
     assert not list((folders / "store").glob("*/*"))
 

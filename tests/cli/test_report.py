@@ -1,4 +1,4 @@
-"""``repro report`` as a user meets it."""
+"""``repro report``."""
 
 import pytest
 
@@ -9,7 +9,7 @@ README = "# x\n\n<!-- verdicts:begin -->\nold\n<!-- verdicts:end -->\n\nlast\n"
 
 
 def test_the_page_of_one_paper_is_written_without_store_or_results(repro, folders):
-    said = repro("report", "costa", "--scale", "tiny", "-o", folders / "r.html")
+    said = repro("report costa --scale tiny -o", folders / "r.html")
     assert (said.status, said.out) == (0, f"{folders / 'r.html'}\n")
     found = outline((folders / "r.html").read_text(encoding="utf-8"))
     assert {"overview", "costa", "costa/1", "costa/7", "costa/figure-3", "costa/claims"} <= set(found.ids)
@@ -21,7 +21,7 @@ def test_the_page_of_one_paper_is_written_without_store_or_results(repro, folder
 
 def test_the_page_stays_small(repro, folders):
     """What cells share stands once in the page of all papers."""
-    assert repro("report", "--scale", "full", "-o", folders / "r.html").status == 0
+    assert repro("report --scale full -o", folders / "r.html").status == 0
     assert 500_000 < (folders / "r.html").stat().st_size < 2_000_000
 
 
@@ -29,8 +29,8 @@ def test_every_scale_with_a_record_has_a_page_and_the_first_opens_in_the_browser
     repro, measured, monkeypatch
 ):
     seen = []
-    monkeypatch.setattr("webbrowser.open", seen.append)  # as where there is no browser
-    said = repro("report", "costa", "--open", "-o", measured / "r.html")
+    monkeypatch.setattr("webbrowser.open", seen.append)
+    said = repro("report costa --open -o", measured / "r.html")
     paths = measured / "r.html", measured / "r-tiny.html"
     assert (said.status, said.out) == (0, f"{paths[0]}\n{paths[1]}\n")
     assert "no browser could be started. Open" in said.err
@@ -46,7 +46,7 @@ def test_every_scale_with_a_record_has_a_page_and_the_first_opens_in_the_browser
 
 
 def test_the_summary_counts_every_table_and_goes_to_standard_output(repro):
-    said = repro("report", "--format", "markdown", "costa", "--scale", "tiny")
+    said = repro("report --format markdown costa --scale tiny")
     assert said.status == 0
     others = "and 0 of 36 points of figures, 0 of 8 cells of reference rows"
     known = "40 stated by others (exact), 7 stated by others (close), 5 stated by others (loose), 105 nothing known"
@@ -61,13 +61,13 @@ def test_the_summary_counts_every_table_and_goes_to_standard_output(repro):
 def test_a_readme_gets_its_table_and_keeps_the_rest(repro, folders):
     path = folders / "README.md"
     path.write_text(README, encoding="utf-8")
-    assert repro("report", "costa", "--readme", path).out == f"{path} was brought up to date\n"
+    assert repro("report costa --readme", path).out == f"{path} was brought up to date\n"
     text = path.read_text(encoding="utf-8")
     assert "| `costa` | 157 |" in text and "old" not in text
     assert text.startswith("# x\n\n<!-- verdicts:begin -->\n| paper |") and text.endswith(
         ":end -->\n\nlast\n"
     )
-    assert repro("report", "costa", "--readme", path).out == f"{path} is up to date\n"
+    assert repro("report costa --readme", path).out == f"{path} is up to date\n"
     assert path.read_text(encoding="utf-8") == text
 
 
@@ -78,8 +78,8 @@ def test_a_readme_without_one_pair_of_markers_is_left_alone_before_anything_is_j
     monkeypatch.setattr("repro.writers.markdown.judged_cells", None)
     path = folders / "README.md"
     path.write_text(text, encoding="utf-8")
-    said = repro("report", "costa", "--readme", path)
-    assert said.status == 2 and "once each, around the table" in said.sentence
+    said = repro("report costa --readme", path)
+    assert "once each, around the table" in said.refusal
     assert path.read_text(encoding="utf-8") == text
 
 
@@ -102,23 +102,12 @@ def test_mistakes_are_told_in_one_sentence_before_anything_is_judged(
     monkeypatch.chdir(folders)
     monkeypatch.setattr("repro.verdicts.comparison.judged_cells", None)
     monkeypatch.setattr("repro.writers.html.page.page", None)
-    said = repro("report", *arguments)
-    assert said.status == 2 and sentence in said.sentence
+    assert sentence in repro("report", *arguments).refusal
 
 
 def test_latex_goes_where_it_is_asked_to(repro, folders):
-    said = repro(
-        "tables",
-        "costa",
-        "--table",
-        "7",
-        "--scale",
-        "tiny",
-        "--out",
-        folders / "out",
-        "--document",
-        folders / "all.tex",
-    )
+    places = ("--out", folders / "out", "--document", folders / "all.tex")
+    said = repro("tables costa --table 7 --scale tiny", *places)
     assert said.out == f"{folders / 'out' / 'costa-table7.tex'}\n{folders / 'all.tex'}\n"
     table = (folders / "out" / "costa-table7.tex").read_text(encoding="utf-8")
     assert table in (folders / "all.tex").read_text(encoding="utf-8")
@@ -126,12 +115,10 @@ def test_latex_goes_where_it_is_asked_to(repro, folders):
 
 
 def test_pages_of_tables_are_written_with_their_commands(repro, folders, toy):
-    said = repro("report", "site", "toy", "-o", folders / "pages")
+    said = repro("report site toy -o", folders / "pages")
     assert (said.status, said.out) == (0, f"2 pages in {folders / 'pages'}\n")
     text = (folders / "pages/toy-table1.md").read_text(encoding="utf-8")
     assert "repro run toy --table 1 --row bm25 --scale tiny\n" in text
     assert "toy-table1.md" in (folders / "pages/index.md").read_text(encoding="utf-8")
-    full = repro("report", "site", "toy", "-o", folders / "pages", "--scale", "full")
-    assert full.status == 2 and full.sentence.endswith(
-        "--scale full is always included. Name a smaller scale or remove --scale."
-    )
+    full = repro("report site toy -o", folders / "pages", "--scale", "full")
+    assert full.refusal.endswith("--scale full is always included. Name a smaller scale or remove --scale.")

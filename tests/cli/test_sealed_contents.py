@@ -1,4 +1,4 @@
-"""Scores and facts that no stage writes, in artefacts whose checksums are right."""
+"""Impossible scores and facts in artefacts with right checksums."""
 
 import hashlib
 import json
@@ -8,8 +8,8 @@ import pytest
 from repro.store.seal import RECORD, SCORES, _checksum
 from tests.cli.conftest import CELL
 
-SCALE = ("--scale", "tiny")
-TABLE = ("costa", "--table", "1", *SCALE)
+SCALE = "--scale tiny"
+TABLE = f"costa --table 1 {SCALE}"
 BIG = 10**400
 
 
@@ -74,57 +74,56 @@ def _seal(root, name):
 @pytest.mark.parametrize("name", CONTENTS)
 def test_verify_names_contents_that_no_stage_writes_and_removes_them(repro, measured, name):
     folder = _seal(measured, name)
-    said = repro("store", "verify")
+    said = repro("store verify")
     assert said.status == 2 and "6 artefacts read, 1 damaged\n" in said.out
     line = said.out.splitlines()[0]
     assert line.startswith(f"damaged: evaluate/{folder.name[:12]}: ") and CONTENTS[name][1] in line
-    assert repro("store", "verify", "--rebuild").status == 0 and not folder.exists()
+    assert repro("store verify --rebuild").status == 0 and not folder.exists()
 
 
 SHOWING = [  # every outlet of measured numbers, with a word of its number of CELL
-    (("compare", "--all", *SCALE), "0.388"),
-    (("compare", "cpdae", "--format", "csv", *SCALE), "nothing recorded yet"),
-    *((("compare", *TABLE, "--format", form), "0.38") for form in ("csv", "json", "latex", "markdown")),
-    (("tables", *TABLE), "costa-table1.tex"),
-    (("report", "costa", *SCALE, "--format", "markdown"), "| costa | 1 |"),
-    (("report", "costa", *SCALE, "-o", "page.html"), "page.html"),
-    (("report", "site", "costa", "-o", "pages", *SCALE), "pages"),
-    (("plan", *TABLE), "damaged"),
-    (("show", CELL), "0.38"),
-    (("show", "coverage"), "costa"),
-    (("audit", "claims", "costa", *SCALE), ""),
-    (("export", "run", CELL, *SCALE, "-o", "a.trec"), ""),
+    (f"compare --all {SCALE}", "0.388"),
+    (f"compare cpdae --format csv {SCALE}", "nothing recorded yet"),
+    *((f"compare {TABLE} --format {form}", "0.38") for form in ("csv", "json", "latex", "markdown")),
+    (f"tables {TABLE}", "costa-table1.tex"),
+    (f"report costa {SCALE} --format markdown", "| costa | 1 |"),
+    (f"report costa {SCALE} -o page.html", "page.html"),
+    (f"report site costa -o pages {SCALE}", "pages"),
+    (f"plan {TABLE}", "damaged"),
+    (f"show {CELL}", "0.38"),
+    ("show coverage", "costa"),
+    (f"audit claims costa {SCALE}", ""),
+    (f"export run {CELL} {SCALE} -o a.trec", ""),
 ]
 
 
-@pytest.mark.parametrize("line", SHOWING, ids=lambda line: " ".join(map(str, line[0])))
-def test_every_other_number_is_shown_beside_such_contents(repro, measured, monkeypatch, line):
+@pytest.mark.parametrize(("line", "words"), SHOWING)
+def test_every_other_number_is_shown_beside_such_contents(repro, measured, monkeypatch, line, words):
     monkeypatch.chdir(measured)
     folder = _seal(measured, "nan")
-    arguments, words = line
-    said = repro(*arguments)
+    said = repro(line)
     assert said.status == 0 and words in said.out, said.err
-    if arguments[0] in ("compare", "tables") or arguments[:2] == ("report", "costa"):
+    if line.startswith(("compare", "tables", "report costa")):
         assert f"damaged: {folder}: " in said.err and CONTENTS["nan"][1] in said.err
         assert "`repro store verify --rebuild` removes what is damaged" in said.err
 
 
 def test_a_run_records_the_other_cells_and_names_the_contents(repro, measured):
     folder = _seal(measured, "nan")
-    cells = CELL, "costa/1/sparse.bm25/dl19.ndcg10"
-    said = repro("run", *cells, *SCALE, "--format", "json")
+    cells = f"{CELL} costa/1/sparse.bm25/dl19.ndcg10"
+    said = repro(f"run {cells} {SCALE} --format json")
     assert said.status == 3
     assert [cell["verdict"] for cell in said.json] == ["failed", "scaled"]
     assert f"evaluate/{folder.name[:12]} is damaged: scores.json: a score by RR@10 is nan" in said.out
-    assert repro("run", *cells, *SCALE, "--rebuild", "damaged").status == 0
+    assert repro(f"run {cells} {SCALE} --rebuild damaged").status == 0
 
 
 @pytest.mark.parametrize(
-    "line", [("compare", *TABLE), ("tables", *TABLE), ("report", "costa", *SCALE, "--format", "markdown")]
+    "line", [f"compare {TABLE}", f"tables {TABLE}", f"report costa {SCALE} --format markdown"]
 )
 def test_a_torn_last_line_is_told_where_numbers_are_shown(repro, measured, line):
     path = measured / "results/records/tiny/costa.jsonl"
     path.write_bytes(path.read_bytes() + b'{"cell": ')
-    said = repro(*line)
+    said = repro(line)
     assert said.status == 0
     assert said.err.count(f"unfinished: {path}: its last line is cut off and ignored. Restore it") == 1

@@ -1,4 +1,4 @@
-"""``repro doctor smoke``: everything runs from nothing, and what does not is in the exit status."""
+"""``repro doctor smoke``."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def untrained(toy):
 
 
 def test_every_stage_runs_and_nothing_is_kept(repro, untrained, folders):
-    said = repro("doctor", "smoke", "toy", "--row", "random")
+    said = repro("doctor smoke toy --row random")
     assert said.status == 0, said.err
     *_, stages, scored, outcome = said.out.splitlines()
     assert stages.startswith("- stages: 1 corpus, 1 vocabulary, 1 initialise, ") and "1 search" in stages
@@ -28,7 +28,7 @@ def test_every_stage_runs_and_nothing_is_kept(repro, untrained, folders):
 def test_a_stage_that_fails_is_told_by_the_exit_status(repro, untrained):
     recipes = untrained.with_name("recipes.py")
     recipes.write_text(recipes.read_text().replace('"size": 300', '"size": 1'))
-    said = repro("doctor", "smoke", "toy", "--row", "random")
+    said = repro("doctor smoke toy --row random")
     assert said.status == 3 and "NOT everything ran" in said.out and "\n- failed: " in said.out
 
 

@@ -1,4 +1,4 @@
-"""``repro stage``: one artefact by its fingerprint, the unit that engines hand out."""
+"""``repro stage``: one artefact by its fingerprint."""
 
 import json
 import shutil
@@ -80,13 +80,13 @@ def test_a_stage_that_fails_is_status_3_and_names_its_log(repro, measured, monke
     log, victim = measured / f"store/logs/evaluate-{scores.name[:12]}.log", measured / "victim"
     victim.write_text("mine")
     log.parent.mkdir(exist_ok=True)
-    log.symlink_to(victim)  # by somebody else who may write into the store
+    log.symlink_to(victim)
     said = repro("stage", scores.name)
     assert said.status == 3
     assert victim.read_text() == "mine" and not log.is_symlink()
     assert said.sentence == f"stage evaluate/{scores.name[:12]} failed: RuntimeError: no luck (log: {log})"
     assert "Traceback" in log.read_text()
-    failed = repro("run", CELL, "--scale", "tiny")
+    failed = repro(f"run {CELL} --scale tiny")
     assert failed.status == 3 and f"(log: {log})" in failed.err
 
 
@@ -94,7 +94,5 @@ def test_a_fingerprint_that_several_nodes_begin_with_is_refused(repro, measured)
     note = next((measured / "store/nodes").iterdir())
     note.with_name("f" * 64 + ".json").write_text("{}")
     note.with_name("f" * 63 + "e.json").write_text("{}")
-    said = repro("stage", "ffff")
-    assert said.status == 2 and said.sentence.startswith(
-        "several stages planned here have a fingerprint that begins with 'ffff'"
-    )
+    said = repro("stage ffff")
+    assert said.refusal.startswith("several stages planned here have a fingerprint that begins with 'ffff'")

@@ -1,4 +1,4 @@
-"""``repro store verify``: every artefact read; test_bad_store.py has the damaged ones."""
+"""``repro store verify``. test_bad_store.py has the damaged artefacts."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -12,24 +12,24 @@ from tests.vector_store import forge, vector_store
 
 
 def test_a_sound_store_is_read_in_full(repro, measured):
-    assert repro("store", "verify").out == "6 artefacts read, 0 damaged\n1 records read, 0 damaged\n"
+    assert repro("store verify").out == "6 artefacts read, 0 damaged\n1 records read, 0 damaged\n"
 
 
 def test_every_damaged_artefact_is_told_and_only_they_are_removed(repro, measured):
     for stage, file in (("qrels", "qrels.trec"), ("queries", "queries.jsonl")):
         [victim] = (measured / "store" / stage).iterdir()
         (victim / file).unlink()
-    said = repro("store", "verify")
+    said = repro("store verify")
     assert said.status == 2
     assert [line.split("/")[0] for line in said.out.splitlines()[:2]] == [
         "damaged: qrels",
         "damaged: queries",
     ]
     assert said.err.startswith("`repro store verify --rebuild` removes them")
-    said = repro("store", "verify", "--rebuild")
+    said = repro("store verify --rebuild")
     assert said.status == 0
     assert "6 artefacts read, 2 damaged and removed" in said.out.splitlines()
-    assert repro("store", "verify").out.startswith("4 artefacts read, 0 damaged\n")
+    assert repro("store verify").out.startswith("4 artefacts read, 0 damaged\n")
 
 
 def test_a_damaged_artefact_is_made_again_on_request_where_the_scores_are_stored(repro, measured):
@@ -37,11 +37,11 @@ def test_a_damaged_artefact_is_made_again_on_request_where_the_scores_are_stored
     run.write_text(run.read_text() + "x")
     line = ("run", CELL, "--scale", "tiny")
     refused = repro(*line)
-    assert refused.status == 2 and "`repro run --rebuild damaged` builds it again" in refused.sentence
+    assert "`repro run --rebuild damaged` builds it again" in refused.refusal
     assert "2 artefacts would be discarded: damaged" in repro(*line, "--rebuild", "damaged", "--dry-run").err
     said = repro(*line, "--rebuild", "damaged")
     assert said.status == 0 and "Ran 2 of " in said.err
-    assert repro("store", "verify").out.startswith("6 artefacts read, 0 damaged\n")
+    assert repro("store verify").out.startswith("6 artefacts read, 0 damaged\n")
 
 
 def test_an_imported_run_stays_and_what_makes_it_again_is_said(repro, folders):
@@ -51,7 +51,7 @@ def test_an_imported_run_stays_and_what_makes_it_again_is_said(repro, folders):
     store, run = Store(folders / "store"), Node("imported_run", {"source": "x"})
     store.build(run, lambda out: (out / "run.trec").write_text("1 Q0 1 1 1 x") and None)
     (store.path(run) / "run.trec").write_text("")
-    said = repro("store", "verify", "--rebuild")
+    said = repro("store verify --rebuild")
     assert said.status == 2 and store.state(run) == "damaged"
     assert "not removed: `repro import run` with its file makes it again" in said.out
     assert said.out.endswith("1 artefacts read, 1 damaged, 0 removed\n")
@@ -81,13 +81,11 @@ SENTENCE = (
 
 
 def test_what_other_code_made_is_counted_and_on_request_named(repro, other_code):
-    assert (
-        repro("store", "verify").out
-        == f"6 artefacts read, 0 damaged\n1 records read, 0 damaged\n{SENTENCE}\n"
-    )
-    *_, line, _ = repro("store", "verify", "--verbose").out.splitlines()
+    counts = "6 artefacts read, 0 damaged\n1 records read, 0 damaged\n"
+    assert repro("store verify").out == f"{counts}{SENTENCE}\n"
+    *_, line, _ = repro("store verify --verbose").out.splitlines()
     assert line.startswith("other code: evaluate/") and line.endswith(": repro.retrieval.stages.evaluate")
-    said = repro("store", "verify", "--format", "json").json
+    said = repro("store verify --format json").json
     assert (said["artefacts"], said["damaged"], said["unknown_code"]) == (6, {}, 0)
     assert list(said["other_code"].values()) == [["repro.retrieval.stages.evaluate"]]
 
@@ -115,7 +113,7 @@ def test_what_other_code_made_is_made_again_on_request(repro, other_code):
 
 def test_a_sample_is_computed_again_and_compared_on_request(repro, folders):
     vector_store(folders / "store")
-    said = repro("store", "verify", "--deep")
+    said = repro("store verify --deep")
     assert said.status == 0
     *_, line = said.out.splitlines()
     assert line == (
@@ -130,11 +128,11 @@ def test_a_value_that_is_wrong_under_a_valid_seal_is_named(repro, folders):
     name = str(nodes["evaluate"])
     scores = (store.path(nodes["evaluate"]) / "scores.json").read_text()
     forge(store, nodes["evaluate"], "scores.json", scores.replace("0.0", "1.0"))
-    assert repro("store", "verify").status == 0
-    said = repro("store", "verify", "--deep", "1", "--seed", "3")
+    assert repro("store verify").status == 0
+    said = repro("store verify --deep 1 --seed 3")
     assert said.status == 1
     assert any(line.startswith(f"DIFFERS: {name}: scores.json: ") for line in said.out.splitlines())
-    said = repro("store", "verify", "--deep", "--format", "json")
+    said = repro("store verify --deep --format json")
     assert said.status == 1
     again = {one["stage"]: one for one in said.json["recomputed"]["artefacts"]}
     assert {stage: one["agreement"] for stage, one in again.items()} == {
@@ -148,9 +146,9 @@ def test_a_value_that_is_wrong_under_a_valid_seal_is_named(repro, folders):
 def test_nothing_is_computed_from_what_is_damaged(repro, folders):
     store, nodes = vector_store(folders / "store")
     (store.path(nodes["qrels"]) / "qrels.trec").write_text("")
-    said = repro("store", "verify", "--deep")
+    said = repro("store verify --deep")
     assert said.status == 2 and "recomputed" not in said.out
-    said = repro("store", "verify", "--deep", "--rebuild")
+    said = repro("store verify --deep --rebuild")
     assert said.status == 0 and "Left out: 2 encode, 1 mine, 1 evaluate" in said.out
     assert "1 artefacts recomputed: 1 agree to the bit" in said.out
 
@@ -167,7 +165,7 @@ def test_a_stage_that_cannot_compute_again_has_the_status_of_its_reason(
 
     vector_store(folders / "store")
     monkeypatch.setattr(evaluate, "run", fails)
-    said = repro("store", "verify", "--deep")
+    said = repro("store verify --deep")
     reason = "there is no Java; install one" if blocked else "ValueError: no luck"
     assert said.status == status and f": {reason}" in said.out
     assert "2 agree to the bit, 0 to the tolerance, 0 not, 1 without a result." in said.out
@@ -175,21 +173,21 @@ def test_a_stage_that_cannot_compute_again_has_the_status_of_its_reason(
 
 def test_a_last_record_that_was_cut_off_counts_as_nothing_and_is_told(repro, measured):
     path = measured / "results/records/tiny/costa.jsonl"
-    assert repro("store", "verify", "--format", "json").json["unfinished_records"] == []
+    assert repro("store verify --format json").json["unfinished_records"] == []
     path.write_text(path.read_text()[:300])
-    said = repro("store", "verify")
+    said = repro("store verify")
     assert said.status == 0 and f"unfinished: {path}: its last line is incomplete." in said.out
-    assert repro("store", "verify", "--format", "json").json["unfinished_records"] == [str(path)]
+    assert repro("store verify --format json").json["unfinished_records"] == [str(path)]
 
 
 def test_an_altered_record_is_told_and_is_never_shown_as_measured(repro, measured):
     path = measured / "results/records/tiny/costa.jsonl"
     path.write_text(path.read_text().replace('"measured": 0.3', '"measured": 0.9'))
     altered = f"{path}:1: altered: its sha256 is that of another line. Restore it."
-    said = repro("store", "verify")
+    said = repro("store verify")
     assert said.status == 2 and f"damaged: {altered}" in said.out.splitlines()
     assert "1 records read, 1 damaged" in said.out.splitlines()
-    assert repro("store", "verify", "--format", "json").json["damaged_records"] == [altered]
+    assert repro("store verify --format json").json["damaged_records"] == [altered]
     for verb in ("plan", "compare", "run"):
         said = repro(verb, CELL, "--scale", "tiny")
         assert (said.status, said.sentence) == (2, altered)
@@ -203,11 +201,9 @@ def test_a_record_that_a_newer_one_contradicts_is_told(repro, measured):
     results = Results(measured / "results")
     [record] = results.read("tiny", "costa")
     results.append([replace(record, measured=0.1, recorded="2999-01-01T00:00:00+00:00")])
-    said = repro("store", "verify")
+    said = repro("store verify")
     [doubt] = [line for line in said.out.splitlines() if line.startswith("doubtful: ")]
-    assert (
-        f"{results.path('tiny', 'costa')}:2: recorded at 2999-01-01T00:00:00+00:00, which is in the future"
-        in doubt
-    )
+    words = "recorded at 2999-01-01T00:00:00+00:00, which is in the future"
+    assert f"{results.path('tiny', 'costa')}:2: {words}" in doubt
     assert said.status == 0 and "2 records read, 0 damaged, 1 doubtful" in said.out.splitlines()
-    assert len(repro("store", "verify", "--format", "json").json["doubtful_records"]) == 1
+    assert len(repro("store verify --format json").json["doubtful_records"]) == 1

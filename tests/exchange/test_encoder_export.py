@@ -1,4 +1,4 @@
-"""An exported encoder gives the suite's vectors in transformers and in sentence-transformers."""
+"""An exported encoder gives the suite's vectors in other libraries."""
 
 import json
 

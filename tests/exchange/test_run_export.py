@@ -1,4 +1,4 @@
-"""Which record of a cell its exported run is taken from."""
+"""The record of a cell that gives its exported run."""
 
 from dataclasses import replace
 

@@ -13,8 +13,7 @@ from repro.manifest.papers import papers
 
 
 class _Audit(LazyGroup):
-    """The audit views, which plugins add. Without a view, names of papers select ``papers`` and paths
-    ``file``."""
+    """The audit views, which plugins add. Names of papers select ``papers``, and paths ``file``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert the view before names and options."""
@@ -41,7 +40,7 @@ class _Audit(LazyGroup):
 
 
 def _are_paths(named: list[str], paths: list[str]) -> bool:
-    """Return whether the names are paths. Papers take precedence. Raises UsageError."""
+    """Return whether the names are paths. Papers take precedence."""
     both, files = set(paths) & set(named), [path for path in paths if path not in named]
     for word in both:
         say(f"{word} is a paper and a path. ./{word} names the path.")

@@ -11,7 +11,7 @@ from repro.cli import completion
 from repro.cli.groups import views
 from repro.cli.options import json_option
 from repro.cli.printing import emit_json, put, say, table
-from repro.errors import BlockedError, DataError, ReproError, UsageError
+from repro.errors import BlockedError, DataError, UsageError
 from repro.locations import Locations, data_folder
 from repro.manifest.papers import check_on_hub
 from repro.progress import TerminalProgress
@@ -52,10 +52,10 @@ def list_(as_json):
     rows = survey(places.data, places.home)
     if as_json:
         return emit_json([{**asdict(row), "counts": dict(row.counts)} for row in rows])
-    lines = [
-        [r.state, r.id, r.what, _counts(r.counts), describe_size(r.size) if r.size else "", r.licence]
-        for r in rows
-    ]
+    lines = []
+    for r in rows:
+        counts = ", ".join(f"{number:,} {piece}" for piece, number in r.counts.items())
+        lines.append([r.state, r.id, r.what, counts, describe_size(r.size) if r.size else "", r.licence])
     table("datasets", ["", "id", "description", "records", "download", "licence"], lines)
     count = sum(r.state in ("found", "embedded") for r in rows)
     say(f"{count} of {len(rows)} found. Data folder: {places.data or f'{data_folder()}, not created yet'}")
@@ -69,7 +69,6 @@ def check_(ids, as_json):
 
     Rows are counted and compared with known digests, which ignore order and white space.
     """
-    from repro.cli.printing import emit_json
     from repro.retrieval.datasets.catalog import unpublished
     from repro.retrieval.datasets.survey import check, problems_of
 
@@ -185,8 +184,7 @@ def _ask(identifiers, places) -> None:
 
 
 def _load_offers(offers, target) -> int:
-    """Load every offer and return the largest exit status."""
-    errors: list[ReproError] = []
+    status = 0
     for offer in offers.values():
         try:
             with translated_errors(target, "data folder", "REPRO_DATA"):
@@ -196,9 +194,5 @@ def _load_offers(offers, target) -> int:
             if len(offers) == 1:
                 raise
             say(f"repro: {error}")
-            errors.append(error)
-    return max((error.exit_status for error in errors), default=0)
-
-
-def _counts(counts) -> str:
-    return ", ".join(f"{number:,} {piece}" for piece, number in counts.items())
+            status = max(status, error.exit_status)
+    return status

@@ -51,15 +51,13 @@ def command(ctx, yes, output, opened):
 
 
 def _cells():
-    from repro.api.papers import papers
+    from repro.cli.verbs.doctor import bm25_cells
 
-    cells = [cell for paper in papers().values() for cell in paper.cells]
-    bm25_cells = [cell for cell in cells if cell.row.system == "bm25" and cell.recipe]
-    return bm25_cells[0], next(cell for cell in bm25_cells if cell.column.dataset == REAL)
+    cells = bm25_cells()
+    return cells[0], next(cell for cell in cells if cell.column.dataset == REAL)
 
 
 def _measure_tiny(cell, workspace) -> int:
-    """Measure BM25 at scale tiny and print its column."""
     from repro.api import select
     from repro.verdicts.comparison import judged_cells
     from repro.verdicts.summary import doubts_in_brief
@@ -70,22 +68,17 @@ def _measure_tiny(cell, workspace) -> int:
     plan = select(name, scale="tiny", workspace=workspace).plan()
     table_cells = judged_cells(plan, workspace.results, workspace.store).cells
     rows = [c for c in table_cells if c.cell.column.id == cell.column.id and c.measured is not None]
-    lines = [[c.cell.row.label, *_group(c.cell), shown_measurement(c) or ""] for c in rows]
+    groups = {group.id: group.label for group in cell.table.groups}
+    lines = [[c.cell.row.label, groups.get(c.cell.row.group, ""), shown_measurement(c) or ""] for c in rows]
     table(f"{name} at scale tiny", ["system", "", cell.column.measure], lines, right=(2,))
     if doubts := doubts_in_brief(rows):
         put(f"{doubts}.")
-    if len(lines) > 1:
-        print(
-            f"{cell.row.label} was measured now. The other rows are on record, trained in minutes on a CPU."
-        )
-    else:
-        print(f"{cell.row.label} was measured now. The results folder has no record of a trained row.")
+    others = "The other rows are on record, trained in minutes on a CPU."
+    if len(lines) == 1:
+        others = "The results folder has no record of a trained row."
+    print(f"{cell.row.label} was measured now. {others}")
     print("These numbers are for toy data and are not comparable with the paper.")
     return _status(bm25)
-
-
-def _group(cell) -> list[str]:
-    return [next((group.label for group in cell.table.groups if group.id == cell.row.group), "")]
 
 
 def _is_at_hand(yes: bool) -> bool:
@@ -110,8 +103,7 @@ def _measure_scifact(cell, workspace) -> int:
     from repro.api import select
     from repro.writers.grid import shown_measurement
 
-    cells = _measure(select(cell.id, workspace=workspace))
-    [c] = cells
+    [c] = cells = _measure(select(cell.id, workspace=workspace))
     row = [cell.id, cell.column.measure, cell.printed.plain, shown_measurement(c) or "–", c.verdict.name]
     table("published and measured", ["cell", "measure", "published", "measured", "verdict"], [row])
     put(c.verdict.why)
@@ -126,10 +118,10 @@ def _measure(selection):
 
 
 def _status(cells) -> int:
-    for sentence in verdicts.notices(cells.comparison, list(cells)):
-        if sentence.startswith(("failed", "blocked")):
-            say(sentence)
-    return verdicts.status(cells.comparison, strict=False, outcome=cells.outcome)
+    sentences, status = verdicts.problems(cells)
+    for sentence in sentences:
+        say(sentence)
+    return status
 
 
 def _print_next(cell) -> None:

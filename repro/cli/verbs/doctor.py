@@ -14,12 +14,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from repro.api import select
-from repro.cli import completion, verdicts
+from repro.cli import verdicts
 from repro.cli.groups import views
-from repro.cli.options import json_option, table_and_row_options
+from repro.cli.obstacles import row_of
+from repro.cli.options import PAPERS, ROW, TABLE, json_option
 from repro.cli.printing import emit_json, say, table
 from repro.graph import walk
 from repro.locations import Locations, data_folder
@@ -31,7 +30,6 @@ from repro.store.disk import write_whole
 
 if TYPE_CHECKING:
     from repro.manifest.cells import Cell
-    from repro.running.workspace import Workspace
 
 command = views(
     "doctor",
@@ -63,7 +61,7 @@ def machine(as_json):
         rows = [[c.state, c.name, c.detail, c.remedy] for c in components]
         table("this machine", ["", "component", "found", "remedy"], rows)
         summary = f"Missing: {', '.join(missing)}" if missing else _tiny_scale()
-        say(f"{summary}. " + ". ".join(filter(None, [f"Scale full {full_scale.detail}", full_scale.remedy])))
+        say(". ".join(filter(None, [summary, f"Scale full {full_scale.detail}", full_scale.remedy])))
     return 4 if missing else 0
 
 
@@ -73,24 +71,20 @@ def _tiny_scale():
 
 
 def _full_scale(workspace):
-    """Return a component with the missing requirements of all papers at full scale."""
     from repro.retrieval.datasets.fetching import amount
 
     plan = select(workspace=workspace).plan()
     plan.look(workspace.store)
     obstacles = plan.lacking
     parts = [o.short for o in obstacles.of_machine]
-    parts += [amount(obstacles.fetch)] if obstacles.fetch else []
-    parts += [_manual_data(obstacles.otherwise)] if obstacles.otherwise else []
+    if obstacles.fetch:
+        parts.append(amount(obstacles.fetch))
+    if names := sorted(sentence.partition(": ")[0] for sentence in obstacles.otherwise):
+        parts.append(f"{len(names)} manual downloads ({', '.join(names)})")
     if not parts:
         return Component("full scale", "ok", "lacks nothing here")
     remedy = "`repro data fetch --for PAPER/TABLE` downloads data. `repro plan PAPER` lists the remedies."
     return Component("full scale", "note", f"lacks {', '.join(parts)}", remedy)
-
-
-def _manual_data(sentences):
-    names = sorted(sentence.partition(": ")[0] for sentence in sentences)
-    return f"{len(names)} manual downloads ({', '.join(names)})"
 
 
 SCALE = "smoke"
@@ -103,29 +97,28 @@ Examples:
   repro doctor smoke                       one trained row and BM25
   repro doctor smoke PAPER --table 1       every row of a table""",
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
-@table_and_row_options
+@PAPERS
+@TABLE
+@ROW
 def smoke(names, tables, rows):
     """Run two steps of every stage on toy data and print a Markdown summary, e.g. for $GITHUB_STEP_SUMMARY.
 
-    The default is the cheapest trained row and BM25. Nothing is stored. Exit status 3: a stage failed.
-    Exit status 4: a requirement is missing.
+    The default is the cheapest trained row and BM25. Nothing is stored. Exit status 3: a stage failed. 4: a
+    requirement is missing.
     """
     return tell(lambda workspace: run_rows(names, tables, rows, workspace))
 
 
 def tell(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
-    """Run in an empty workspace, print the returned lines, and return the exit status."""
+    """Run in an empty workspace, print the returned lines and return the exit status."""
     import tempfile
     import time
 
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="repro-smoke-") as folder:
         lines, status = run(Workspace.open(f"{folder}/store", f"{folder}/results"))
-    lines.append(
-        f"{'everything ran' if status == 0 else 'NOT everything ran'} in {time.monotonic() - start:.0f} s"
-    )
-    print("\n".join(f"- {line}" for line in lines))
+    outcome = "NOT everything ran" if status else "everything ran"
+    print(*(f"- {line}" for line in (*lines, f"{outcome} in {time.monotonic() - start:.0f} s")), sep="\n")
     return status
 
 
@@ -137,32 +130,29 @@ def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]
     selection = select(*cell_names, tables=tables, rows=rows, scale=SCALE, workspace=workspace)
     cells = measure(selection, progress=TerminalProgress())
     stages = Counter(node.stage for node in cells.outcome.run) if cells.outcome else Counter()
-    row_names = dict.fromkeys(c.cell.id.rpartition("/")[0] for c in cells if c.measured is not None)
+    row_names = dict.fromkeys(row_of(c) for c in cells if c.measured is not None)
     lines = [f"stages: {', '.join(f'{number} {stage}' for stage, number in stages.items())}"]
-    lines += [f"scored: {row}" for row in row_names]
-    notices = verdicts.notices(cells.comparison, list(cells))
-    lines += [notice for notice in notices if notice.startswith(("failed", "blocked"))]
-    return lines, verdicts.status(cells.comparison, strict=False, outcome=cells.outcome)
+    problems, status = verdicts.problems(cells)
+    return [*lines, *(f"scored: {row}" for row in row_names), *problems], status
 
 
 def _cheapest_cells(workspace) -> list[str]:
-    bm25 = bm25_cell()
+    bm25 = bm25_cells()[0]
     table = select(f"{bm25.paper.name}/{bm25.table.id}", scale=SCALE, workspace=workspace)
-    parts: dict[str, list] = {}
+    stages: dict[str, list[str]] = {}
     for m in table.plan().measurements:
         if m.cell.column.dataset == bm25.column.dataset and m.cell.role != "reference":
-            parts.setdefault(m.cell.id, []).extend(m.parts)
-    stages = {cell: [node.stage for node in walk(nodes)] for cell, nodes in parts.items()}
+            stages[m.cell.id] = [node.stage for node in walk(m.parts)]
     training_cells = [cell for cell in stages if "finetune" in stages[cell]]
     return [bm25.id, min(training_cells, key=lambda cell: len(stages[cell]))]
 
 
-def bm25_cell() -> Cell:
-    """Return the first BM25 cell with a recipe."""
+def bm25_cells() -> list[Cell]:
+    """Return the BM25 cells with a recipe."""
     from repro.api.papers import papers
 
     cells = (cell for paper in papers().values() for cell in paper.cells)
-    return next(cell for cell in cells if cell.row.system == "bm25" and cell.recipe)
+    return [cell for cell in cells if cell.row.system == "bm25" and cell.recipe]
 
 
 @command.command("calibrate", epilog="\b\nExamples:\n  repro doctor calibrate")
@@ -180,28 +170,19 @@ def calibrate():
     with translated_errors(artefact_store.root):
         write_whole(path, json.dumps(rates, indent=1) + "\n")
     model, peak = rates["model"], rates["matrix_product_flops_per_second"]
-    print(
-        f"{rates['name']}, {rates['precision']}; BERT of {model['layers']} layers, "
-        f"width {model['hidden_size']}, texts of {model['length']} tokens"
-    )
+    shape = "BERT of {layers} layers, width {hidden_size}, texts of {length} tokens".format(**model)
+    print(f"{rates['name']}, {rates['precision']}; {shape}")
     for kind in ("training", "encoding"):
-        rate = rates[kind]["flops_per_second"]
-        print(
-            f"{kind}: {rates[kind]['tokens_per_second']:,.0f} tokens/s, {rate / 1e9:,.0f} GFLOP/s, "
-            f"{rate / peak:.0%} of the matrix product's"
-        )
+        tokens, rate = rates[kind]["tokens_per_second"], rates[kind]["flops_per_second"]
+        share = f"{rate / peak:.0%} of the matrix product's"
+        print(f"{kind}: {tokens:,.0f} tokens/s, {rate / 1e9:,.0f} GFLOP/s, {share}")
     print(f"matrix product: {peak / 1e9:,.0f} GFLOP/s")
     print(f"saved in {path}")
 
 
 @dataclass(frozen=True)
 class Component:
-    """A part of the machine as shown by ``repro doctor``, e.g. "java".
-
-    Attributes:
-        state: ``ok``, ``missing`` (a requirement) or ``note`` (useful information).
-        remedy: an instruction, e.g. "pip install torch", or "".
-    """
+    """A part of the machine, e.g. "java", with its state (``ok``, ``missing`` or ``note``) and a remedy."""
 
     name: str
     state: str
@@ -217,14 +198,14 @@ def survey(store: Path, data_root: Path | None) -> list[Component]:
         *([] if absent("train") else [torch_info(), _gpu()]),
         *map(_extra, PACKAGES),
         Component("cores", "ok", str(system.cores())),
-        _memory(),
+        Component("memory", "ok", f"{system.memory() / system.GIB:.0f} GiB"),
         _disk(store),
         _data(data_root),
     ]
 
 
 def java() -> Component:
-    """Return the Java of :func:`repro.machine.system.java`, or a remedy if it is missing."""
+    """Return the Java of :func:`repro.machine.system.java`, or a remedy."""
     if missing := system.missing_java():
         return Component("java", "missing", *missing)
     runtime = system.java()
@@ -250,7 +231,7 @@ def _gpu() -> Component:
 
 
 def _extra(extra: str) -> Component:
-    """Return the state of an extra. It counts as partly installed if most of its packages are there."""
+    """Return the state of an extra: "note" if few of its packages are there."""
     names, remedy = absent(extra), INSTALL.format(extra)
     if not names:
         return Component(f"[{extra}]", "ok", "all installed")
@@ -258,10 +239,6 @@ def _extra(extra: str) -> Component:
         return Component(f"[{extra}]", "note", "not installed", remedy)
     verb = "are" if names[1:] else "is"
     return Component(f"[{extra}]", "missing", f"{', '.join(names)} {verb} not installed", remedy)
-
-
-def _memory() -> Component:
-    return Component("memory", "ok", f"{system.memory() / system.GIB:.0f} GiB")
 
 
 def _disk(store: Path) -> Component:
@@ -277,7 +254,6 @@ def _data(root: Path | None) -> Component:
         detail = f"nothing yet in {data_folder()}"
         return Component("data", "note", detail, "run `repro data fetch` or set REPRO_DATA")
     if not root.is_dir():
-        return Component(
-            "data", "note", f"{root} is not a folder", "set REPRO_DATA to a folder of collections"
-        )
+        remedy = "set REPRO_DATA to a folder of collections"
+        return Component("data", "note", f"{root} is not a folder", remedy)
     return Component("data", "ok", str(root))

@@ -27,6 +27,9 @@ Examples:
 )
 
 
+WHAT = click.argument("what", metavar="CELL|FINGERPRINT", shell_complete=completion.cells)
+
+
 @command.command(
     "run",
     epilog="""\b
@@ -34,7 +37,7 @@ Examples:
   repro export run PAPER/1/ROW/dl19.ndcg10 -o run.trec.gz
   repro export run 3f2a… --annotate 0.2 > run.annotated.trec""",
 )
-@click.argument("what", metavar="CELL|FINGERPRINT", shell_complete=completion.cells)
+@WHAT
 @click.option(
     "--annotate",
     "schema",
@@ -48,9 +51,8 @@ Examples:
 def run(what, schema, output, scale_name):
     """Write the TREC run of a measured cell, or of a run or evaluation named by its fingerprint.
 
-    If a cell has several records, one with default readings and the paper's seed is preferred, and runs by
-    others come last. Standard error names the chosen record. pytrec_eval, ir_measures and ranx cannot read
-    annotated files.
+    Of several records, one with default readings and the paper's seed is preferred, and runs by others come
+    last. Standard error names the record. pytrec_eval, ir_measures and ranx cannot read annotated files.
     """
     from repro.exchange.run_export import stored_run
     from repro.verdicts.comparison import doubts_of
@@ -73,12 +75,10 @@ def _write(header: str, run, output) -> None:
 
     with run.open("rb") as source:
         if output is None:
-            sys.stdout.flush()
             sys.stdout.write(header)
             sys.stdout.writelines(line.decode() for line in source)
             return
-        opener = gzip.open if output.suffix == ".gz" else open
-        with opener(output, "wb") as target:
+        with (gzip.open if output.suffix == ".gz" else open)(output, "wb") as target:
             target.write(header.encode())
             shutil.copyfileobj(source, target)
 
@@ -91,7 +91,7 @@ Examples:
   repro export encoder PAPER/1/ROW/COLUMN --scale tiny -o DIR
   repro export encoder 3f2a… -o DIR                     the encoder of a run or score""",
 )
-@click.argument("what", metavar="CELL|FINGERPRINT", shell_complete=completion.cells)
+@WHAT
 @click.option("-o", "--output", required=True, metavar="DIR", help="New or empty folder.")
 @scale_option(help="Scale of the cell's record.")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), metavar="N", help="Seed, by default the paper's.")

@@ -6,7 +6,7 @@ import click
 
 from repro.cli import completion
 from repro.cli.groups import views
-from repro.cli.options import format_option, reading_choices
+from repro.cli.options import format_option, reading_choices, repeatable_option
 from repro.cli.printing import emit_json, say, table
 from repro.errors import UsageError
 from repro.machine.bounded_reading import as_file
@@ -38,12 +38,10 @@ Examples:
 @click.argument("cells", metavar="[CELL]...", nargs=-1, shell_complete=completion.cells)
 @click.option("--source", metavar="TEXT", help="Origin of the file (required), kept with the record.")
 @click.option("--toolkit", metavar="TEXT", help="Software that made the run, kept with the record.")
-@click.option(
-    "--reading",
-    "readings",
-    multiple=True,
-    metavar="ID=CHOICE",
-    help="Value of an unspecified choice in the run, e.g. bm25-parameters=anserini-tuned (repeatable).",
+@repeatable_option(
+    "reading",
+    "ID=CHOICE",
+    "Value of an unspecified choice in the run, e.g. bm25-parameters=anserini-tuned (repeatable).",
 )
 @click.option("--public", metavar="DIR", help="Score the known public runs in DIR instead of FILE.")
 @format_option("json", "markdown")
@@ -51,8 +49,8 @@ def run(file, cells, source, toolkit, readings, public, form):
     """Score a run by others and record it for published cells.
 
     FILE is a TREC run or MS MARCO's qid-pid-rank (plain or gzipped, with or without ir_metadata), or JSON or
-    Parquet by ranx. Contradictions in the file are printed. A cell with a larger cutoff than the depth of
-    the run is refused. A run with another choice than the row gets no verdict.
+    Parquet by ranx. Contradictions in it are printed. A cutoff beyond the depth of the run is refused. A run
+    with another choice than the row gets no verdict.
     """
     from repro.cli.verdicts import show_recurrences
     from repro.exchange.run_import import Importer, Origin, import_public
@@ -60,7 +58,7 @@ def run(file, cells, source, toolkit, readings, public, form):
 
     file = file and str(as_file(file))  # a pipe is read once
     _check_choice(file, cells, public, source, toolkit, *readings)
-    target_cells = [] if public else select((), tables=(), rows=(), cells=cells)
+    target_cells = [] if public else select(cells=cells)
     importer = Importer(Workspace.open(), TerminalProgress())
     make_writable(importer.store.root)
     importer.results.make_writable()
@@ -72,13 +70,12 @@ def run(file, cells, source, toolkit, readings, public, form):
         origin = Origin(source, toolkit, readings=reading_choices(readings))
         imports = importer.add(Path(file), target_cells, origin=origin)
     _print_imports(imports, form)
-    contradictions = [item.added for item in imports if item.added and item.added.contradicted]
-    show_recurrences([Recurrence(a.record, a.contradicted) for a in contradictions])
+    added = [item.added for item in imports if item.added]
+    show_recurrences([Recurrence(a.record, a.contradicted) for a in added if a.contradicted])
 
 
 def _check_choice(file: str | None, cells, public: str | None, source, *origin) -> None:
-    is_whole = (not file and not cells and not any((source, *origin))) if public else (file and cells)
-    if not is_whole:
+    if any((file, cells, source, *origin)) if public else not (file and cells):
         raise UsageError("`repro import run` needs a FILE with its cells, or --public DIR alone")
     if file and not Path(file).is_file():
         raise UsageError(f"{file}: no such file")
@@ -90,15 +87,14 @@ HEAD = ["cell", "run", "published", "scored here", "difference", "verdict"]
 
 
 def _rows(imports: list) -> list[tuple[str, ...]]:
-    """Return the values of the columns ``HEAD``."""
     from repro.writers.grid import rounded
 
     rows: list[tuple[str, ...]] = []
     for item in sorted(imports, key=lambda i: i.cell.id):
-        cell, verdict, file = item.cell, item.verdict, item.record.origin["file"]
+        cell, verdict, record = item.cell, item.verdict, item.record
         difference = "–" if verdict.difference is None else f"{verdict.difference:+.4g}"
-        measured = rounded(item.record.measured, cell)
-        rows.append((cell.id, file, cell.printed.plain, measured, difference, verdict.name))
+        values = (cell.printed.plain, rounded(record.measured, cell), difference, verdict.name)
+        rows.append((cell.id, record.origin["file"], *values))
     return rows
 
 
@@ -110,18 +106,18 @@ def _print_imports(imports: list, form: str) -> None:
     if form == "markdown":
         return print(_page(imports), end="")
     table(f"{len(imports)} cells by imported runs", HEAD, _rows(imports), right=(2, 3, 4))
-    for line in dict.fromkeys(line for item in imports for line in item.described):
+    for line in _file_lines(imports):
         show(line)
     print(f"{sum(item.new for item in imports)} new records, {len(imports)} in all.")
 
 
+def _file_lines(imports: list) -> dict[str, None]:
+    return dict.fromkeys(line for item in imports for line in item.described)
+
+
 def _page(imports: list) -> str:
-    """Return the table and a line per file as Markdown."""
     from repro.writers.markdown import escaped, table
 
     lines = table(HEAD, [[cell, *map(escaped, others)] for cell, *others in _rows(imports)])
-    files = [
-        f"* {escaped(line)}" for line in dict.fromkeys(line for item in imports for line in item.described)
-    ]
-    footer = "Generated by `repro import run`."
-    return "\n".join(["# Cells by imported runs", "", *lines, *files, "", footer, ""])
+    lines += [f"* {escaped(line)}" for line in _file_lines(imports)]
+    return "\n".join(["# Cells by imported runs", "", *lines, "", "Generated by `repro import run`.", ""])

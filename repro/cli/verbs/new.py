@@ -75,32 +75,33 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 def scaffold(
     name: str, directory: Path | None, contents: Mapping[str, str | None] = MappingProxyType({})
 ) -> list[Path]:
-    """Write a paper's folder and its test. Returns the files.
+    """Write a paper's folder and its test, overwriting nothing. Returns the files.
 
     Args:
         directory: folder of a separate distribution, or None for ``papers/`` and ``tests/papers/``.
         contents: file -> text that replaces the template's, or None to omit the file.
 
     Raises:
-        UsageError: an invalid or used name, or an existing file. Nothing is overwritten.
+        UsageError: an invalid or used name, or an existing file.
     """
     check_name(name)
     package = f"papers.{name}" if directory is None else name
     folder, tests = _places(name, directory)
-    folders = {"test_halves_contrast.py": tests}  # of files outside the paper's folder
-    folders |= {"pretraining_cases.py": tests} if directory is None else {"pyproject.toml": directory}
-    omissions = {"pyproject.toml", "pretraining_cases.py"} - folders.keys()
-    omissions |= {file for file, text in contents.items() if text is None}
-    names = [template.name.removesuffix(".txt") for template in sorted(TEMPLATES.glob("*.txt"))]
-    files = {folders.get(n, folder) / n: TEMPLATES / f"{n}.txt" for n in names if n not in omissions}
-    for path in (folder, *files):
+    places = {"test_halves_contrast.py": tests, "pretraining_cases.py": tests, "pyproject.toml": directory}
+    omitted = "pyproject.toml" if directory is None else "pretraining_cases.py"
+    values = {"name": name, "package": package, "row": name, "distribution": name.replace("_", "-")}
+    texts = {}
+    for template in sorted(TEMPLATES.glob("*.txt")):
+        file = template.name.removesuffix(".txt")
+        text = contents.get(file, Template(template.read_text()).substitute(values))
+        if file != omitted and text is not None:
+            texts[(places.get(file) or folder) / file] = text
+    for path in (folder, *texts):
         if path.exists() or path.is_symlink():
             raise UsageError(f"{path} exists already. Choose another name or --dir.")
-    values = {"name": name, "package": package, "row": name, "distribution": name.replace("_", "-")}
-    texts = {path: contents.get(path.name) for path in files}
-    _write({p: texts[p] or Template(t.read_text()).substitute(values) for p, t in files.items()}, folder)
+    _write(texts, folder)
     papers.cache_clear()
-    return list(files)
+    return list(texts)
 
 
 def check_name(name: str) -> None:

@@ -51,46 +51,40 @@ def command(selection, gpu, by, lists_nodes, discard, max_disk, remember, engine
     from repro.running.cost.estimate import throughput
     from repro.running.cost.rehearsals import rehearsals
 
-    _check_options(by, lists_nodes, as_json, remember, engine)
+    _check_options(engine, remember=remember, as_json=as_json)
     plan, store = selection.plan(), selection.workspace.store
     if remember or engine:
         make_writable(store.root)
         plan.scale.pin_kernels(SILENT)  # recorded in the notes
         store.remember(plan.nodes)
         if engine:
-            _write_jobs(plan, store, output, gpu=gpu, shards=shards or 1)
+            _write_jobs(plan, store, Path(output), gpu=gpu, shards=shards or 1)
         return 0  # also with obstacles, as nothing runs here
     rates = throughput(store, gpu)
     plan.look(store)
+    progress = () if as_json else list(progress_lines(plan, selection.workspace))
     options = {"by": "node" if lists_nodes else by or "stage", "discard": discard, "max_disk": max_disk}
-    measured = None if gpu else rehearsals(store)
-    options |= {
-        "rehearsals": measured,
-        "progress": () if as_json else list(progress_lines(plan, selection.workspace)),
-    }
+    options |= {"rehearsals": None if gpu else rehearsals(store), "progress": progress}
     return show_plan(plan, rates, as_json, root=store.root, **options)
 
 
-def _check_options(
-    by: str | None, lists_nodes: bool, as_json: bool, remember: bool, engine: str | None
-) -> None:
-    options = stated_options("by", "lists_nodes", "discard", "max_disk", "form", *() if engine else ("gpu",))
-    if (remember or engine) and options:
-        which = "--to" if engine else "--remember"
-        raise UsageError(f"{which} cannot be combined with {options[0]}")
-    if (engine is None) != (not stated_options("output")) or (stated_options("shards") and not engine):
+def _check_options(engine: str | None, *, remember: bool, as_json: bool) -> None:
+    views = stated_options("by", "lists_nodes")
+    others = [*views, *stated_options("discard", "max_disk", "form", *() if engine else ("gpu",))]
+    if (remember or engine) and others:
+        raise UsageError(f"{'--to' if engine else '--remember'} cannot be combined with {others[0]}")
+    if bool(engine) != bool(stated_options("output") if engine else stated_options("output", "shards")):
         raise UsageError("--to, -o and --shards belong together: `--to snakemake -o DIR [--shards N]`")
-    if (by or lists_nodes) and as_json:
-        raise UsageError(f"--format json cannot be combined with {'--by' if by else '--nodes'}")
-    if by and lists_nodes:
-        raise UsageError("--nodes cannot be combined with --by")
+    views += ["--format json"] if as_json else []
+    if len(views) > 1:
+        raise UsageError(f"{views[-1]} cannot be combined with {views[0]}")
 
 
-def _write_jobs(plan: Plan, store: Store, output: str, *, gpu: str | None, shards: int) -> None:
+def _write_jobs(plan: Plan, store: Store, output: Path, *, gpu: str | None, shards: int) -> None:
     from repro.running.engines.snakemake import command, write
     from repro.running.runner import Options
 
-    folder = Path(output).expanduser().absolute()
+    folder = output.expanduser().absolute()
     plan.look(store)
     nodes = plan.needed()
     jobs = write(nodes, plan, store, folder, Options(gpu=gpu, shards=shards))

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import click
 
-from repro.cli import completion
 from repro.cli.groups import views
-from repro.cli.options import scale_option, selecting_everything
+from repro.cli.options import PAPERS, scale_option, selecting_everything
 from repro.cli.printing import say, say_each
 from repro.errors import UsageError
 from repro.locations import CHECKOUT
@@ -39,7 +38,7 @@ Examples:
 
 
 @command.command("page")
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@PAPERS
 @scale_option("scale_names", multiple=True, metavar="NAME", help="Only this scale, e.g. tiny (repeatable).")
 @click.option("-o", "--output", metavar="FILE", help="File to write, by default report.html for HTML.")
 @click.option("--open", "opened", is_flag=True, help="Show the page in the browser.")
@@ -63,19 +62,21 @@ def page(names, scale_names, output, opened, form, readme):
         raise UsageError("--readme cannot be combined with other options")
     if markdown and any((opened, scale_names[1:])):
         raise UsageError("--format markdown cannot be combined with --open or a second --scale")
-    path = (
-        target(readme or output or "report.html", is_there=bool(readme)) if output or not markdown else None
-    )
-    workspace = Workspace.open()
-    cells = select(names, tables=(), rows=(), cells=())
+    workspace, cells = Workspace.open(), select(names)
     if readme:
-        return _renew(path, workspace, cells)
+        return _renew(target(readme, is_there=True), workspace, cells)
     if markdown:
-        return _emit(_summary(workspace, cells, *(scale_names or ("full",))), path)
+        path = target(output) if output else None
+        text = _summary(workspace, cells, *scale_names)
+        return _write(text, path) if path else print(text, end="")
+    _write_pages(workspace, cells, scale_names, target(output or "report.html"), opened)
+
+
+def _write_pages(workspace, cells, scale_names: Sequence[str], path: Path, opened: bool) -> None:
     for name, text in _pages(workspace, cells, scale_names, path).items():
         _write(text, path.with_name(name))
-    if opened:
-        _open(path)
+    if opened and not webbrowser.open(path.resolve().as_uri()):
+        print(f"no browser could be started. Open {path} yourself.", file=sys.stderr)
 
 
 def target(file: str, *, is_there: bool = False) -> Path:
@@ -87,18 +88,6 @@ def target(file: str, *, is_there: bool = False) -> Path:
     if not required_path.exists():
         raise UsageError(f"{required_path}: No such file or directory. Make it or name another.")
     return path
-
-
-def _open(path: Path) -> None:
-    if not webbrowser.open(path.resolve().as_uri()):
-        print(f"no browser could be started. Open {path} yourself.", file=sys.stderr)
-
-
-def _emit(text: str, path: Path | None) -> None:
-    if path:
-        _write(text, path)
-    else:
-        print(text, end="")
 
 
 def _write(text: str, path: Path) -> None:
@@ -117,7 +106,7 @@ def _renew(readme: Path, workspace, cells) -> None:
     print(f"{readme} {'was brought up to date' if is_changed else 'is up to date'}")
 
 
-def _summary(workspace, cells, name: str) -> str:
+def _summary(workspace, cells, name: str = "full") -> str:
     from repro.verdicts.comparison import judged_cells
     from repro.verdicts.coverage import coverage
     from repro.writers.markdown import summary
@@ -130,7 +119,6 @@ def _summary(workspace, cells, name: str) -> str:
 
 
 def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str, str]:
-    """Return file name -> page. The first scale is written to ``path``."""
     from repro.writers.html.page import page
     from repro.writers.html.sections import gather
 
@@ -181,8 +169,7 @@ def figures(selection):
     folder = results.root / "figures" / selection.scale
     with translated_errors(results.root, "results folder", "--results or REPRO_RESULTS"):
         folder.mkdir(parents=True, exist_ok=True)
-        hours = training_hours(plan, store)
-        curves = draw_curves(cells, folder, hours=hours)
+        curves = draw_curves(cells, folder, hours=training_hours(plan, store))
         paths = [*curves, *draw_exhibits(plan, store, folder)]
     for path in paths:
         print(path)
@@ -197,7 +184,7 @@ Examples:
   repro report site -o docs/tables
   repro report site PAPER --scale smoke -o DIR""",
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@PAPERS
 @click.option("-o", "--out", metavar="DIR", required=True, help="Folder of the pages.")
 @scale_option(default="tiny", help="Second scale of measurements, next to full.")
 def site(names, out, scale_name):
@@ -210,14 +197,9 @@ def site(names, out, scale_name):
 
     if scale_name == "full":
         raise UsageError("--scale full is always included. Name a smaller scale or remove --scale.")
-    workspace = Workspace.open()
-    cells = select(names, tables=(), rows=(), cells=())
-    full, rehearsal = (
-        judged_cells(
-            plan(cells, scale=scale(name), machine=workspace.machine), workspace.results, workspace.store
-        )
-        for name in ("full", scale_name)
-    )
+    workspace, cells = Workspace.open(), select(names)
+    plans = [_plan(workspace, cells, name) for name in ("full", scale_name)]
+    full, rehearsal = (judged_cells(plan, workspace.results, workspace.store) for plan in plans)
     folder = Path(out)
     with translated_errors(folder, "folder", "--out"):
         folder.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ from repro.errors import UsageError
 from repro.running.engines import ENGINES
 from repro.running.runner import Options
 
-# option -> engines
+# option -> engines, if not all
 OWNERS = {
     **dict.fromkeys(("jobs", "gpus_per_stage"), ("local", "snakemake")),
     **dict.fromkeys(("profile", "shards"), ("snakemake",)),
@@ -27,10 +27,8 @@ Examples:
   repro run PAPER --table 1 --rehearse         the first rows and the estimated cost of all
   repro run PAPER --table 1 --seeds 1,2,3      three seeds, for a narrower interval
   repro run PAPER --table 5 --reading ID=CHOICE
-  repro run PAPER --table 1 --engine local --jobs 4
-  repro run PAPER --table 1 --engine local --gpus-per-stage 8
-  repro run PAPER --table 1 --engine snakemake --profile DIR --gpu h100
-  repro run PAPER --table 1 --engine snakemake --profile DIR --shards 8
+  repro run PAPER --table 1 --engine local --jobs 4 --gpus-per-stage 2
+  repro run PAPER --table 1 --engine snakemake --profile DIR --gpu h100 --shards 8
   repro run --all --discard vectors --max-disk 1TB""",
 )
 @selection_options
@@ -80,24 +78,7 @@ Examples:
     help="List the stages as they begin and end, or print only tables and problems.",
 )
 @format_option("csv", "json")
-def command(
-    selection,
-    engine,
-    jobs,
-    gpus_per_stage,
-    profile,
-    shards,
-    budget,
-    gpu,
-    discard,
-    max_disk,
-    rehearses,
-    dry_run,
-    rebuild,
-    strict,
-    verbose,
-    form,
-):
+def command(selection, engine, budget, gpu, rehearses, dry_run, rebuild, strict, verbose, form, **how):
     """Measure the selected cells and compare them with the published numbers.
 
     Stages in the store are not run again, so that the same command continues an interrupted run.
@@ -109,8 +90,7 @@ def command(
 
     if rehearses:
         return _rehearse(selection, as_json=form == "json")
-    own = {"jobs": jobs, "gpus_per_stage": gpus_per_stage, "profile": profile, "shards": shards}
-    options = replace(_options(engine, own), discard=discard, max_disk=max_disk, gpu=gpu)
+    options = _options(engine, {**how, "gpu": gpu})
     progress = SILENT if verbose is False else TerminalProgress(verbose=bool(verbose))
     store = selection.workspace.store
     with progress.task("planning"):
@@ -120,7 +100,8 @@ def command(
     _discard(rebuild, plan, store, dry_run)
     rates = _budget_rates(plan, store, budget, gpu)
     if dry_run:
-        return show_plan(plan, rates, form == "json", root=store.root, discard=discard, max_disk=max_disk)
+        limits = {"discard": options.discard, "max_disk": options.max_disk}
+        return show_plan(plan, rates, form == "json", root=store.root, **limits)
     for note in plan.scale.notes:
         progress.note(note)
     cells = measure(selection, plan=plan, engine=engine, options=options, progress=progress)
@@ -148,25 +129,22 @@ def _show(cells, plan, workspace, form: str, gpu: str | None, *, quiet: bool) ->
         print(f"{stages}. Records: {workspace.results.root}", file=sys.stderr)
 
 
-def _options(engine: str, own: dict[str, Any]) -> Options:
-    """Return the options of an engine. Raises UsageError for those of another engine."""
-    stated = {name: value for name, value in own.items() if value is not None}
+def _options(engine: str, values: dict[str, Any]) -> Options:
+    stated = {name: value for name, value in values.items() if value is not None}
     options = Options(**stated)  # which checks the values
     for name in stated:
-        if engine not in OWNERS[name]:
-            owners = OWNERS[name]
+        if engine not in (owners := OWNERS.get(name, ENGINES)):
             engines = f"engine{'s' * (len(owners) > 1)} {' and '.join(owners)}"
             raise UsageError(f"--{name.replace('_', '-')} needs the {engines}, not {engine}")
     return options
 
 
 def _rehearse(selection, *, as_json: bool) -> int:
-    """Rehearse the selection and return the exit status."""
     from repro.cli.plans import rehearse_selection
 
-    own = ("scale_name", "rehearses", "tables", "rows", "everything", "seeds", "readings", "form")
+    own = {"names", "tables", "rows", "everything", "scale_name", "seeds", "readings", "rehearses", "form"}
     parameters = (option.name for option in click.get_current_context().command.params)
-    if others := stated_options(*(name for name in parameters if name not in (*own, "names"))):
+    if others := stated_options(*(name for name in parameters if name not in own)):
         raise UsageError(f"--rehearse cannot be combined with {others[0]}")
     if not stated_options("scale_name"):
         selection = replace(selection, scale="rehearsal")
@@ -180,17 +158,17 @@ def _discard(rebuild: tuple[str, ...], plan, store, dry_run: bool) -> None:
         "damaged": (damaged, "damaged, or made from damaged artefacts"),
         "other-code": (made_otherwise, "made by other code or libraries, or from such artefacts"),
     }
+    verb = "would be discarded" if dry_run else "discarded"
     for find, reason in (way for name, way in ways.items() if name in rebuild):
         plan.look(store)
         nodes = find(plan, store)
         if not dry_run:
             discard(nodes, store)
-        verb = "would be discarded" if dry_run else "discarded"
         print(f"{len(nodes)} artefacts {verb}: {reason}", file=sys.stderr)
 
 
 def _budget_rates(plan, store, budget: float | None, gpu: str | None):
-    """Return the throughput. Looks up the store and blocks stages beyond the budget."""
+    """Return the throughput, after blocking the stages beyond the budget."""
     from repro.running.cost.estimate import estimate, keep_within, throughput
 
     rates = throughput(store, gpu) if gpu or budget is not None else None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
 
 from repro.cli import completion
 from repro.cli.groups import views
-from repro.cli.options import FIGURE, format_option, json_option, tables_option
+from repro.cli.options import PAPERS, format_option, json_option, split_figures, tables_option
 from repro.cli.printing import emit_csv, emit_json, put, say, show, table
 from repro.errors import UsageError
 from repro.manifest.cells import cell, cells_of, count_in_words, every_cell, figure_of, table_of
@@ -53,15 +54,19 @@ def page(what, tables, verbose, as_json):
     name, _, number = what.partition("/")
     if number and tables:
         raise UsageError(f"{what} is a path and cannot be combined with --table")
-    if "/" in number:
-        return _show_cell(what, as_json, verbose)
-    return _show_paper(name, (number,) if number else tables, as_json)
+    if "/" not in number:
+        return _show_paper(name, (number,) if number else tables, as_json)
+    from repro.cli.cell_page import CellPage
+
+    page = CellPage.of(cell(what), Workspace.open())
+    return emit_json(page.as_json()) if as_json else page.show(verbose=verbose)
 
 
 def _show_paper(name: str, tables: tuple[str, ...], as_json: bool) -> None:
     source = paper(name)
-    shown_tables = [table_of(source, t) for t in tables if not t.startswith(FIGURE)]
-    shown_figures = [figure_of(source, t.removeprefix(FIGURE)) for t in tables if t.startswith(FIGURE)]
+    numbers, figure_numbers = split_figures(tables)
+    shown_tables = [table_of(source, number) for number in numbers]
+    shown_figures = [figure_of(source, number) for number in figure_numbers]
     if not tables:
         shown_tables, shown_figures = [*source.manifest.tables], [*source.manifest.figures]
     if as_json:
@@ -69,14 +74,10 @@ def _show_paper(name: str, tables: tuple[str, ...], as_json: bool) -> None:
     for shown in shown_tables:
         _show_table(source, shown)
     for figure in shown_figures:
-        _show_figure(source.name, figure)
-
-
-def _show_figure(name: str, figure) -> None:
-    put(f"{name} figure {figure.id}: {figure.about}")
-    lines = [("x", figure.x), ("y", figure.y), *(("series", line) for line in figure.series)]
-    for setting, value in (*lines, *figure.settings.items()):
-        put(f"  {setting}: {value}")
+        put(f"{name} figure {figure.id}: {figure.about}")
+        lines = [("x", figure.x), ("y", figure.y), *(("series", line) for line in figure.series)]
+        for setting, value in (*lines, *figure.settings.items()):
+            put(f"  {setting}: {value}")
 
 
 def _show_table(source, table) -> None:
@@ -113,20 +114,10 @@ def _show_examples(name: str, table) -> None:
             put(f"    {ranking.system}: rank {ranking.rank} {relevant}")
 
 
-def _show_cell(identifier: str, as_json: bool, verbose: bool) -> None:
-    from repro.cli.cell_page import CellPage
-
-    page = CellPage.of(cell(identifier), Workspace.open())
-    if as_json:
-        return emit_json(page.as_json())
-    page.show(verbose=verbose)
-
-
 HEAD = ("what", "kind", "cells", "recipe", "about")
 
 
 def _show_papers(*, as_json: bool) -> None:
-    """Print the tables and figures of every paper with their numbers of cells."""
     from repro.api.papers import papers
 
     rows = {source: list(_entries(source)) for source in papers().values()}
@@ -135,7 +126,7 @@ def _show_papers(*, as_json: bool) -> None:
         return emit_json([dict(zip(names, (s.name, *r), strict=True)) for s in rows for r in rows[s]])
     for source, entries in rows.items():
         title = f"{source.name}: {source.title} ({source.source.manifest.venue})"
-        lines = [_line(entry) for entry in entries]
+        lines = [[*(str(v or "") for v in values), about.partition(". ")[0]] for *values, about in entries]
         table(f"{title}, {_count([source])}", ["", *HEAD[1:]], lines)
     say(f"{_count(rows)}.")
 
@@ -144,14 +135,8 @@ def _count(sources: Iterable[PublishedPaper]) -> str:
     return count_in_words(cell for source in sources for cell in every_cell(source.source))
 
 
-def _line(entry: tuple) -> list[str]:
-    """Return the words of an entry with the first sentence of its subject."""
-    *values, about = entry
-    return [*(str(value or "") for value in values), about.partition(". ")[0]]
-
-
 def _entries(source: PublishedPaper) -> Iterator[tuple]:
-    """Yield the values of the columns ``HEAD`` for each table and figure."""
+    """Yield the values of the columns ``HEAD``."""
     for number, item in source.tables.items():
         cells = [c for c in item.cells if c.counted_as == "published"]
         recipes = sum(bool(c.recipe) for c in cells)
@@ -163,7 +148,7 @@ def _entries(source: PublishedPaper) -> Iterator[tuple]:
 @command.command(
     "cells", epilog="\b\nExamples:\n  repro show cells PAPER\n  repro show cells --format csv > cells.csv"
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@PAPERS
 @format_option("csv", "json")
 def cells(names, form):
     """List every numeric result cell of the papers, one a line."""
@@ -171,14 +156,15 @@ def cells(names, form):
 
     cells = [cell for name in names or papers() for cell in paper(name).cells]
     rows = [cell.as_json() for cell in cells]
-    if form == "json":
-        return emit_json(rows)
-    if form == "csv":
-        return emit_csv(rows)
-    keys = ("id", "printed", "dataset", "measure", "role")
-    lines = [[*(r[key] or "" for key in keys), r["recipe"] or "–"] for r in rows]
+    if form != "terminal":
+        return (emit_json if form == "json" else emit_csv)(rows)
     head = ["cell", "published", "dataset", "measure", "role", "recipe"]
-    table(count_in_words(cells), head, lines, right=(1,))
+    table(count_in_words(cells), head, [_cell_line(row) for row in rows], right=(1,))
+
+
+def _cell_line(row: dict) -> list[str]:
+    keys = ("id", "printed", "dataset", "measure", "role")
+    return [*(row[key] or "" for key in keys), row["recipe"] or "–"]
 
 
 @command.command(
@@ -186,31 +172,44 @@ def cells(names, form):
     epilog="\b\nExamples:\n  repro show coverage\n"
     "  repro show coverage PAPER     with the reasons of cells that cannot be measured",
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@PAPERS
 @json_option
 def coverage(names, as_json):
     """Count measured and measurable cells by paper and table.
 
     Each published number counts once, by its strongest way: training recipe, released checkpoint, imported
-    run, computed, not measurable. Numbers after a plus have no published value: points of figures, reference
-    rows, drawings, the suite's own study. The column settings counts those planned as published.
+    run, computed, not measurable. Numbers after a plus have no published value, e.g. points of figures. The
+    column settings counts those planned as published.
     """
-    from repro.verdicts.coverage import refuse_open, still_asked, tallies, total
+    from repro.verdicts.coverage import refuse_open, tallies, total
 
     records = Workspace.open().results
     by_paper = {name: tallies(paper(name), records) for name in names or papers()}
     for name in names:
         refuse_open(paper(name), (item for tally in by_paper[name] for item in tally.cells))
-    grand_total = total((tally for rows in by_paper.values() for tally in rows), what="all")
+    everything = list(chain.from_iterable(by_paper.values()))
+    grand_total = total(everything, what="all")
     if as_json:
-        return emit_json([tally.as_json() for rows in by_paper.values() for tally in rows])
+        return emit_json([tally.as_json() for tally in everything])
     _print_tables(by_paper, grand_total, with_reasons=bool(names))
     for name, rows in by_paper.items():
-        if count := total(rows, what=name).ways["open"]:
-            say(f"{name}: {count} cells are open. `repro show coverage {name}` lists the rows.")
-        if asked := still_asked(paper(name)):
-            say(f"{name}: open questions: {', '.join(asked)}")
+        _say_open(name, total(rows, what=name).ways["open"])
     say(f"{_count_in_words(by_paper, grand_total)}.")
+
+
+def _count_in_words(names, grand_total) -> str:
+    measured = {c.id for c in grand_total.cells if "full" in c.measured}
+    cells = chain.from_iterable(every_cell(paper(name)) for name in names)
+    return count_in_words(cells, measured=measured, scale="full")
+
+
+def _say_open(name: str, count: int) -> None:
+    from repro.verdicts.coverage import still_asked
+
+    if count:
+        say(f"{name}: {count} cells are open. `repro show coverage {name}` lists the rows.")
+    if asked := still_asked(paper(name)):
+        say(f"{name}: open questions: {', '.join(asked)}")
 
 
 def _print_tables(by_paper, grand_total, *, with_reasons: bool) -> None:
@@ -226,12 +225,6 @@ def _print_tables(by_paper, grand_total, *, with_reasons: bool) -> None:
         _print_table("all papers", [*totals, grand_total], scales)
 
 
-def _count_in_words(names, grand_total) -> str:
-    measured = {c.id for c in grand_total.cells if "full" in c.measured}
-    cells = (cell for name in names for cell in every_cell(paper(name)))
-    return count_in_words(cells, measured=measured, scale="full")
-
-
 def _print_table(title, rows, scales) -> None:
     shown = rows[-1].ways_shown
     head = ["", "published cells", *shown, "│", *scales, "│", "settings", "nothing to measure"]
@@ -241,14 +234,10 @@ def _print_table(title, rows, scales) -> None:
         ways = [_number(published.ways[way], apart.ways[way]) for way in shown]
         counts = [_number(published.measured[scale], apart.measured[scale]) for scale in scales]
         cells = _number(len(published.cells), len(apart.cells))
-        idle = _number(tally.idle)
-        lines.append([tally.what, cells, *ways, "│", *counts, "│", _settings_share(tally), idle])
+        number = tally.settings.total()
+        settings = f"{tally.settings['as published']} of {number}" if number else "–"
+        lines.append([tally.what, cells, *ways, "│", *counts, "│", settings, _number(tally.idle)])
     table(title, head, lines, right=range(1, len(head)))
-
-
-def _settings_share(tally) -> str:
-    total = tally.settings.total()
-    return f"{tally.settings['as published']} of {total}" if total else "–"
 
 
 def _number(published: int, apart: int = 0) -> str:
@@ -290,7 +279,4 @@ def readings(names, tables, kind, citations, as_json):
     if as_json:
         return emit_json([item for group in groups for item in group.as_json()])
     for group in groups:
-        if citations:
-            group.show_citations()
-        else:
-            group.show()
+        group.show(citations=citations)

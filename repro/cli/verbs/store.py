@@ -6,9 +6,8 @@ from itertools import product
 
 import click
 
-from repro.cli import completion
 from repro.cli.groups import views
-from repro.cli.options import json_option, scale_option
+from repro.cli.options import PAPERS, json_option, scale_option
 from repro.cli.printing import emit_json, put, say, table
 from repro.errors import UsageError
 from repro.locations import Locations
@@ -62,7 +61,7 @@ def verify(rebuild, sample, seed, verbose, as_json):
     """Read every artefact and record, and name those that are truncated, altered or doubtful.
 
     A record is doubtful if a newer one with its fingerprint differs, or if its date is in the future. Records
-    and imported runs are never removed. --deep recomputes a sample of every stage except trainings.
+    and imported runs are never removed. --deep omits trainings.
 
     Exit status 1: a recomputed artefact differs. 2: an artefact or record is damaged. 3: a stage failed.
     4: a requirement is missing.
@@ -78,11 +77,13 @@ def verify(rebuild, sample, seed, verbose, as_json):
     if click.get_current_context().find_root().params.get("store") and not places.store.is_dir():
         raise UsageError(f"--store {places.store} is not a folder")
     removals = _remove_damaged(artefact_store, damages) if rebuild else []
-    values = {"artefacts": total, "damaged": damages, "removed": removals}
-    values |= {"records": records, "damaged_records": list(map(str, faults))}
-    values |= {"unfinished_records": list(map(str, unfinished))}
-    values |= {"doubtful_records": list(map(str, doubtful))}
-    values |= {"other_code": origins.other, "unknown_code": len(origins.unknown)}
+    values = {
+        **{"artefacts": total, "damaged": damages, "removed": removals, "records": records},
+        "damaged_records": list(map(str, faults)),
+        "unfinished_records": list(map(str, unfinished)),
+        "doubtful_records": list(map(str, doubtful)),
+        **{"other_code": origins.other, "unknown_code": len(origins.unknown)},
+    }
     if not as_json:
         _print_damage(total, damages, removals, rebuild)
         _print_records(records, faults, unfinished, doubtful)
@@ -96,7 +97,6 @@ def verify(rebuild, sample, seed, verbose, as_json):
 
 
 def _recompute_sample(store, places, size: int, seed: int, quiet: bool) -> tuple[int, dict]:
-    """Recompute a sample. Returns the exit status and the JSON object."""
     from repro.running.recomputation import draw, recompute
 
     sample = draw(store, size=size, seed=seed, data=places.data, home=places.home)
@@ -114,11 +114,10 @@ AGREEMENTS = {"bits": "agree to the bit", "tolerance": "agree to the tolerance",
 
 
 def _print_reruns(sample, reruns, seed: int) -> None:
-    """Print one line per stage, one per differing artefact, and the counts."""
-    rows = [
-        [stage, *_stage_cells([item for item in reruns if item.stage == stage], available)]
-        for stage, available in sample.of.items()
-    ]
+    rows = []
+    for stage, available in sample.of.items():
+        of_stage = [item for item in reruns if item.stage == stage]
+        rows.append([stage, f"{len(of_stage)} of {available}", *_stage_cells(of_stage)])
     head = ["stage", "recomputed", *AGREEMENTS.values(), "largest difference", "tolerance"]
     title = f"recomputed from stored inputs (seed {seed}), differences relative to a file's largest magnitude"
     table(title, head, rows, right=range(2, len(head)))
@@ -130,11 +129,10 @@ def _print_reruns(sample, reruns, seed: int) -> None:
     print(f"{len(reruns)} artefacts recomputed: {_counts(reruns)}. Left out: {omissions or 'none'}.")
 
 
-def _stage_cells(reruns, available: int) -> list[str]:
+def _stage_cells(reruns) -> list[str]:
     counts = [str(sum(item.agreement == name for item in reruns) or "") for name in AGREEMENTS]
     largest = max((item.difference or 0.0 for item in reruns), default=0.0)
-    tolerance = f"{reruns[0].tolerance:g}" if reruns[0].tolerance else "every bit"
-    return [f"{len(reruns)} of {available}", *counts, f"{largest:.2g}", tolerance]
+    return [*counts, f"{largest:.2g}", f"{reruns[0].tolerance:g}" if reruns[0].tolerance else "every bit"]
 
 
 def _counts(reruns) -> str:
@@ -151,8 +149,7 @@ def _other_code(item) -> str:
 
 
 def _read_all(store, origins) -> tuple[int, dict[str, list[str]]]:
-    """Return the number of artefacts and the faults of damaged ones. Adds the undamaged ones to
-    ``origins``."""
+    """Return the number of artefacts and the faults of damaged ones."""
     artefacts = sorted(p for p in store.root.glob("*/*") if len(p.name) == 64)
     damages, places = {}, {path.name: path for path in artefacts}
     with TerminalProgress().task("artefacts read", total=len(artefacts)) as advance:
@@ -210,8 +207,7 @@ def _print_origins(origins, verbose: bool) -> None:
 
 
 def _short(name: str) -> str:
-    stage, _, fingerprint = name.partition("/")
-    return f"{stage}/{fingerprint[:12]}"
+    return name[: -64 + 12]  # 12 of the 64 digits of the fingerprint
 
 
 @command.command(
@@ -219,7 +215,7 @@ def _short(name: str) -> str:
     epilog="\b\nExamples:\n  repro store gc\n  repro store gc --yes\n  repro store gc PAPER --scale tiny\n"
     "  repro store gc --finished --yes",
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@PAPERS
 @scale_option(
     "scales_",
     metavar="SCALE",
@@ -238,12 +234,11 @@ def _short(name: str) -> str:
 def gc(names, scales_, keep_days, finished, yes):
     """List unused artefacts, and remove them with --yes.
 
-    The command keeps the artefacts that the cells of the named papers and scales need (default: all) with
-    default readings, the artefacts of their records (other seeds, other choices, significance tests), and
-    artefacts of missing data that a manifest names. It also keeps artefacts requested within --keep-days and
-    those that a running process builds or reads. Name the file of your own scale with --scale: otherwise its
-    artefacts without a record, e.g. trained weights, are removed by age. Interrupted attempts, locks and
-    notes are removed by age.
+    Kept are the artefacts that the cells of the named papers and scales need (default: all) with default
+    readings, those of their records, those of missing data that a manifest names, those requested within
+    --keep-days, and those that a running process builds or reads. Name the file of your own scale with
+    --scale: otherwise its artefacts without a record, e.g. trained weights, are removed by age, as are
+    interrupted attempts, locks and notes.
     """
     from repro.store.leftovers import any_old, leftovers
 
@@ -305,7 +300,7 @@ def _tell_of_trainings(items) -> None:
 
 
 def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
-    """Print the vectors of finished rows. Return those that were removed (if ``yes``) or could be."""
+    """Return the vectors of finished rows that were removed (if ``yes``) or could be."""
     from repro.running.discarding import finished_vectors
     from repro.store.leftovers import Leftover
 
@@ -313,17 +308,14 @@ def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
     for node in finished_vectors(plans, store, keep_days=keep_days):
         path = store.root / node.stage / node.fingerprint
         item = Leftover("vectors", path, node.stage, node.fingerprint, size_on_disk(path))
-        if yes:
-            is_free = underway.let_go(store, node)
-        else:
-            is_free = node.fingerprint not in underway.awaited_inputs(store.root)
+        awaited = () if yes else underway.awaited_inputs(store.root)
+        is_free = underway.let_go(store, node) if yes else node.fingerprint not in awaited
         if _print_item(item, is_free):
             items.append(item)
     return items
 
 
 def _print_item(item, is_gone: bool) -> bool:
-    """Print a line about an item and return ``is_gone``."""
     name = f"{item.path.parent.name}/{item.path.name.replace(item.fingerprint, item.fingerprint[:12])}"
     put(f"{item.kind}: {name}, {item.bytes:,} bytes{'' if is_gone else ' (in use, kept)'}")
     return is_gone

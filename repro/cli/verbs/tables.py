@@ -34,7 +34,7 @@ def command(selection, out, document, two_column, others, form):
     RESULTS/scores/SCALE.
     """
     from repro.verdicts.comparison import judged_cells
-    from repro.writers.table_files import table_texts, write_tables
+    from repro.writers.table_files import table_texts, tables_document, write_tables
 
     for option in stated_options("out", "document") if form else ():
         raise UsageError(f"--format cannot be combined with {option}")
@@ -58,7 +58,10 @@ def command(selection, out, document, two_column, others, form):
     if not files:
         _say("nothing to write: the selection has no table. `repro report figures` draws figures.")
     if document:
-        _write_document(files, Path(document), scale=selection.scale, two_column=two_column)
+        text = tables_document(files, scale=selection.scale, two_column=two_column)
+        Path(document).write_text(text, encoding="utf-8")
+        print(document)
+        _say(f"`pdflatex {document}`, run three times, makes a PDF")
 
 
 def _say(*sentences: str) -> None:
@@ -69,18 +72,9 @@ def _say(*sentences: str) -> None:
 
 
 def _write_scores(comparison, plan, store, results) -> None:
-    """Write the scores behind tables of special kinds."""
     from repro.writers.table_files import writer_of
 
     for (paper, table), cells in comparison.by_table().items():
         writer = writer_of(cells[0].cell.table)
         if writer and (path := writer.keep(plan, store, results, paper=paper, table=table)):
             print(path)
-
-
-def _write_document(files, path: Path, **options) -> None:
-    from repro.writers.table_files import tables_document
-
-    path.write_text(tables_document(files, **options), encoding="utf-8")
-    print(path)
-    _say(f"`pdflatex {path}`, run three times, makes a PDF")

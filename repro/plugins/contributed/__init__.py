@@ -1,7 +1,6 @@
-"""Exports, imports and shows records that other people measured with this suite, with the doubts about each.
+"""Exports, imports and shows records that others measured with this suite. No verdict uses them.
 
-A line is a record as in ``results/records``, with ``origin`` ``{"by": "Jane Doe"}``. Its sha256 covers the
-person and the time. The records are kept in ``results/contributed``. No verdict reads this folder.
+A line is a record as in ``results/records``, with e.g. ``"origin": {"by": "Jane Doe"}``.
 """
 
 from collections import defaultdict
@@ -10,10 +9,11 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import click
 
-from repro.api import select
+from repro.api import Selection, select
 from repro.cli.options import selection_options
 from repro.cli.printing import say, table
 from repro.errors import DataError, ReproError, UsageError, shortened
@@ -30,12 +30,12 @@ from repro.verdicts.decision import Basis, code_counts, doubts
 from repro.verdicts.evidence import Evidence
 from repro.verdicts.verdict import Doubt
 
-FOLDER = "contributed"  # in a results folder
+FOLDER = "contributed"
 PLACE = f"results/{FOLDER}"
 
 
 def read(path: Path) -> list[Record]:
-    """Return the records of a file. Raises DataError, with file and line, for a faulty one."""
+    """Return the records of a file. Raises DataError with file and line."""
     records = []
     for number, line in enumerate(path.read_bytes().removesuffix(b"\n").split(b"\n"), 1):
         try:
@@ -55,13 +55,11 @@ def _checked(record: Record) -> Record:
 
 
 def doubts_about(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
-    """Return the doubts about a record as if it were ours, e.g. of another recipe, library or value."""
+    """Return the doubts about a record as if it were ours."""
     own, seeds = replace(record, origin={}), () if record.seed is None else (record.seed,)
+    options: dict[str, Any] = {"scale": record.scale, "seeds": seeds, "readings": record.readings}
     try:
-        chosen = select(
-            record.cell, scale=record.scale, seeds=seeds, readings=record.readings, workspace=workspace
-        )
-        plan = chosen.plan()
+        plan = select(record.cell, **options, workspace=workspace).plan()
     except ReproError as error:  # e.g. a choice that no longer exists
         return (Doubt("outdated", str(error)), *doubts(Basis([own])))
     plan.look(workspace.store)
@@ -75,14 +73,13 @@ def doubts_about(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
 
 
 def described(record: Record, workspace: Workspace) -> str:
-    """Return the person, the date and every doubt, e.g. "Jane Doe on 2026-11-28, doubtful: …"."""
+    """Return person, date and doubts, e.g. "Jane Doe on 2026-11-28, doubtful: …"."""
     seed = "" if record.seed is None else f", seed {record.seed}"
     reasons = ", ".join(map(str, doubts_about(record, workspace)))
     return f"{record.origin['by']} on {record.recorded[:10]}{seed}" + (reasons and f", doubtful: {reasons}")
 
 
 def records_of(of_cell: Cell, workspace: Workspace) -> Sequence[Record]:
-    """Return the records of a cell at all scales, from the folders of results."""
     paths = [p for f in workspace.results.folders for p in sorted((f / FOLDER).glob("*.jsonl"))]
     return _by_cell(tuple((path, path.stat().st_mtime_ns) for path in paths)).get(of_cell.id, ())
 
@@ -97,7 +94,6 @@ def _by_cell(files: tuple[tuple[Path, int], ...]) -> dict[str, list[Record]]:
 
 
 def notes_on(of_cell: Cell) -> list[CellNote]:
-    """Return the records at scale full, which tables show as reported elsewhere."""
     workspace, notes = Workspace.open(), []
     for r in (r for r in records_of(of_cell, workspace) if r.scale == "full"):
         value, person, words = f"{r.measured:.10f}".rstrip("0"), r.origin["by"], described(r, workspace)
@@ -107,26 +103,22 @@ def notes_on(of_cell: Cell) -> list[CellNote]:
 
 
 class ContributedPart(CellPart):
-    """The records of a cell at all scales, on its page."""
-
     def __init__(self, of_cell: Cell, page: object = None):
         workspace = Workspace.open()
         self._lines = [_line(record, workspace) for record in records_of(of_cell, workspace)]
         self.facts = {"contributed": self._lines} if self._lines else {}
 
     def below_measured(self) -> Iterator[tuple[str, str]]:
-        """Yield a line for each record."""
         yield from (("run by others", line) for line in self._lines)
 
 
 class ContributedCards(PaperPart):
-    """The records of cells at other scales than full, on their cards in the report."""
+    """The records of cells at other scales than full, on cards of the report."""
 
     def __init__(self, sources: object):
         self._workspace = Workspace.open()
 
     def card(self, c, part):
-        """Return a fact for each record at the scale of the card."""
         shown = [r for r in records_of(c.cell, self._workspace) if r.scale == c.scale != "full"]
         return [("run by others", _line(r, self._workspace)) for r in shown]
 
@@ -145,17 +137,22 @@ def export(selection, person, output):
     """Write your own records of the selected cells, as input of `repro import records`."""
     if not person.strip() or person != shortened(person):
         raise UsageError("--by needs a name of one line, at most 80 characters")
-    cells, results = {c.id for c in selection.cells}, Results(selection.workspace.locations.results)
     newest = {
         (r.cell, r.seed, *sorted(r.readings.items())): replace(r, origin={"by": person.strip()})
-        for paper in sorted({c.paper.name for c in selection.cells})
-        for r in results.read(selection.scale, paper)
-        if r.cell in cells and not r.origin and (not selection.seeds or r.seed in selection.seeds)
+        for r in _own_records(selection)
+        if not selection.seeds or r.seed in selection.seeds
     }
     if not newest:
         raise UsageError("the results folder has no own record of these cells at this scale")
     output.write_bytes(b"".join(map(line_of, newest.values())))
     say(f"{len(newest)} records in {output}")
+
+
+def _own_records(selection: Selection) -> Iterator[Record]:
+    cells, results = {c.id for c in selection.cells}, Results(selection.workspace.locations.results)
+    for paper in sorted({c.paper.name for c in selection.cells}):
+        records = results.read(selection.scale, paper)
+        yield from (r for r in records if r.cell in cells and not r.origin)
 
 
 @click.command(

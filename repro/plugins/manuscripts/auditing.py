@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 from repro.errors import unknown
@@ -20,7 +20,7 @@ from repro.plugins.manuscripts.checks import (
     values,
 )
 from repro.plugins.manuscripts.files import Files, decoded
-from repro.plugins.manuscripts.series import Grid, grids
+from repro.plugins.manuscripts.series import Grid, Series, Value, grids
 from repro.plugins.manuscripts.source_tables import Manuscript, Place, SourceTable
 from repro.plugins.manuscripts.text_tables import MARKDOWN, read_tables
 
@@ -29,7 +29,7 @@ _COMMENT = re.compile(r"(%|#|<!--)\s*repro:\s*ignore(?:\[(?P<checks>[^\]\n]*)\])
 
 @dataclass(frozen=True)
 class Ignored:
-    """A comment ``repro: ignore[check, …] reason`` with the lines and checks that it applies to."""
+    """A comment ``repro: ignore[check, …] reason``, with the lines and checks that it applies to."""
 
     place: Place
     lines: tuple[int, ...]
@@ -88,53 +88,39 @@ BY_SYSTEMS = (
     significance.fewer_datasets,
 )
 SENTENCES = (claims.wrong_numbers, claims.wrong_differences, claims.wrong_claims)
-ACROSS = (
-    emphasis.best,
-    emphasis.second_best,
-    emphasis.shaded,
-    across.several_values,
-    across.unpublished,
-)
+ACROSS = (emphasis.best, emphasis.second_best, emphasis.shaded, across.several_values, across.unpublished)
 
 
 def findings(manuscript: Manuscript, readme: Manuscript | None = None) -> list[Finding]:
-    """Return all findings by file and line, including suppressed ones. Those of a README are on numbers that
-    differ from the source."""
+    """Return all findings by file and line, including suppressed ones. A README adds numbers that differ."""
     tables = [_with_definitions(table, manuscript) for table in manuscript.tables]
-    pairs = [grids(table) for table in tables]
-    impossible = [each for by_system, _ in pairs for each in values.mixed_units(by_system)]
-    impossible += [each for by_system, _ in pairs for each in values.out_of_range(by_system)]
+    pairs = list(map(grids, tables))
+    impossible = list(values.impossible(grid for grid, _ in pairs))
     odd = [value.cell for value, _ in impossible]
-    by_systems = [by_system.without(odd) for by_system, _ in pairs]
-    turned = [grid.without(odd) for _, grid in pairs]
-    all_findings = [finding for _, finding in impossible]
+    by_systems, turned = ([pair[way].without(odd) for pair in pairs] for way in (0, 1))
+    found = [finding for _, finding in impossible]
     for check, grid in (*product(BOTH_WAYS, (*by_systems, *turned)), *product(BY_SYSTEMS, by_systems)):
-        all_findings += check(grid)
-    for check_of_all in ACROSS:
-        all_findings += check_of_all(by_systems)
-    all_findings += significance.undefined_marks(by_systems, manuscript.prose)
-    all_findings += significance.untested(manuscript)
-    for place, text in significance.texts(manuscript):
-        for sentence in quotes.END.split(text):
-            all_findings += significance.refuted(place, sentence)
-    all_findings += [*values.lost_parts(manuscript), *values.unread_cells(manuscript.tables)]
+        found += check(grid)
+    found += chain.from_iterable(check(by_systems) for check in ACROSS)
+    found += significance.undefined_marks(by_systems, manuscript.prose)
+    found += significance.of_texts(manuscript)
+    found += [*values.lost_parts(manuscript), *values.unread_cells(manuscript.tables)]
     if readme:
-        all_findings += _of_readme(manuscript, by_systems, readme)
-    return in_order([*all_findings, *of_sentences(manuscript, by_systems)])
+        found += _of_readme(manuscript, by_systems, readme)
+    return in_order([*found, *of_sentences(manuscript, by_systems)])
 
 
 def _of_readme(manuscript: Manuscript, by_systems: Sequence[Grid], readme: Manuscript) -> Iterator[Finding]:
     others = [grids(table)[0] for table in readme.tables]
-    for grid in by_systems:
-        for other in others:
-            yield from across.several_values([grid, other])
+    for pair in product(by_systems, others):
+        yield from across.several_values(pair)
     yield from of_sentences(replace(manuscript, prose=readme.prose), by_systems)
 
 
 def _with_definitions(table: SourceTable, manuscript: Manuscript) -> SourceTable:
-    """Return a table with the sentences of the text that define marks of significance as notes."""
-    split = (sentence for _, text in manuscript.prose for sentence in quotes.END.split(text))
-    marks = [each for each in split if emphasis.DEFINES.search(each) and "signific" in each.lower()]
+    """Add the sentences that define marks of significance to the notes of a table."""
+    sentences = (sentence for _, sentence in quotes.sentences(manuscript))
+    marks = [each for each in sentences if emphasis.DEFINES.search(each) and "signific" in each.lower()]
     return replace(table, legend=(*table.legend, *marks))
 
 
@@ -154,18 +140,13 @@ def audit(manuscript: Manuscript, readme: Manuscript | None = None) -> list[Find
     places = [cell.place for table in manuscript.tables for row in (*table.head, *table.body) for cell in row]
     places += [place for place, _ in manuscript.prose]
     files = dict.fromkeys(place.file for place in places)
-    return without_ignored(findings(manuscript, readme), [file for file in files if file.is_file()])
+    return without_ignored(findings(manuscript, readme), filter(Path.is_file, files))
 
 
 @dataclass(frozen=True)
 class Audited:
-    """A source and its findings, with counts for the summary.
-
-    Attributes:
-        cells: the numbers that were read from the bodies of tables.
-        unread: the cells and parts of tables that were not read.
-        looked_at: name -> the number of averages, differences, sentences etc. that were checked.
-    """
+    """A source and its findings. ``cells`` counts the numbers in tables, ``looked_at`` the checked parts by
+    name."""
 
     manuscript: Manuscript
     findings: list[Finding]
@@ -183,30 +164,23 @@ def audited(path: Path, *, is_known_compared: bool = True) -> Audited:
     if not is_known_compared:
         found = [finding for finding in found if finding.check != "published"]
     by_systems = [grids(table)[0] for table in manuscript.tables]
-    values = [(s, v) for grid in by_systems for s in grid.series for v in s.values.values()]
+    values = [(series, value) for grid in by_systems for series in grid.series for value in series]
     unread = sum(finding.check == "unread" for finding in found)
-    return Audited(manuscript, found, len(values), unread, _looked_at(manuscript, by_systems))
+    return Audited(manuscript, found, len(values), unread, _looked_at(manuscript, values))
 
 
-def _looked_at(manuscript: Manuscript, by_systems: Sequence[Grid]) -> dict[str, int]:
-    series = [each for grid in by_systems for each in grid.series]
-    values = [value for each in series for value in each.values.values()]
-    styled = [
-        any(v.cell.bold or v.cell.underlined or v.cell.shade for v in s.values.values()) for s in series
-    ]
+def _looked_at(manuscript: Manuscript, values: Sequence[tuple[Series, Value]]) -> dict[str, int]:
     sentences = (text for _, text in quotes.sentences(manuscript))
     return {
-        "averages and sums": sum(len(each.values) for each in series if each.total),
-        "differences": sum(len(each.values) for each in series if each.is_difference)
-        + sum(value.delta is not None for value in values),
-        "columns with bold, underlined or shaded numbers": sum(styled),
-        "marked numbers": sum(bool(value.cell.marks) for value in values),
+        "averages and sums": sum(bool(series.total) for series, _ in values),
+        "differences": sum(s.is_difference + (value.delta is not None) for s, value in values),
+        "columns with bold, underlined or shaded numbers": len({s for s, v in values if v.cell.is_styled}),
+        "marked numbers": sum(bool(value.cell.marks) for _, value in values),
         "sentences with numbers": sum(re.search(quotes.NUMBER, text) is not None for text in sentences),
     }
 
 
 def _readme(path: Path, manuscript: Manuscript) -> Manuscript | None:
-    """Return the README.md beside a LaTeX source, or None."""
     file = (path if path.is_dir() else path.parent) / "README.md"
     is_latex = all(table.place.file.suffix not in MARKDOWN for table in manuscript.tables)
     if not is_latex or not file.is_file() or file == path or (path.is_file() and path.suffix != ".tex"):

@@ -2,6 +2,7 @@
 with the remark "todo: dataset? …"."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -58,8 +59,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class TableDraft:
-    """A results table of the draft. ``readings`` maps the id of each reading that the rows' recipes use to
-    the reading and the name of its paper."""
+    """A results table of the draft. ``readings`` maps ids to readings and names of their papers."""
 
     head: Entry
     marks: Mapping[str, Entry]
@@ -126,8 +126,6 @@ def _fault(table: TableDraft) -> str:
 
 @dataclass
 class _Drafting:
-    """The state while one table is drafted."""
-
     name: str
     source: SourceTable
     told: Meaning
@@ -183,7 +181,8 @@ class _Drafting:
         if reason := self._elsewhere(column):
             facts["not_measurable"] = reason
         elif column.mean_of:
-            facts |= self._mean(column)
+            ids = [self.columns[place].facts["id"] for place in column.mean_of]
+            facts |= {"mean_of": ids} | ({"measure": column.measure.value} if column.measure.value else {})
         elif column.is_mean:
             remarks = [_todo(f"mean_of, the ids of columns: {column.dataset.reason}")]
         elif column.dataset.value and column.measure.value:
@@ -194,10 +193,6 @@ class _Drafting:
             questions = map(_question, ("dataset", "measure"), meant)
             remarks = [_todo(", ".join(questions))]
         return Entry(facts, self._place(column), tuple(remarks))
-
-    def _mean(self, column: ColumnMeaning) -> dict[str, Any]:
-        ids = [self.columns[place].facts["id"] for place in column.mean_of]
-        return {"mean_of": ids} | ({"measure": column.measure.value} if column.measure.value else {})
 
     def _unit(self, column: ColumnMeaning) -> dict[str, str]:
         numbers = [self.strings[row, column.place].number for row in self.told.layout.rows]
@@ -272,7 +267,8 @@ class _Drafting:
 def _question(name: str, part) -> str:
     if part.value:
         return f"{name}: {part.value}"
-    return f"{name}: {' or '.join(part.choices)}? {part.reason}" if part.choices else f"{name}? {part.reason}"
+    choices = f": {' or '.join(part.choices)}" if part.choices else ""
+    return f"{name}{choices}? {part.reason}"
 
 
 def _marked(labels: Sequence[SourceCell]) -> dict[str, str]:
@@ -288,8 +284,6 @@ def _described(head, cells: Sequence[SourceCell], places: Sequence[int]) -> dict
 
 def _slug(text: str) -> str:
     """Return an id, e.g. ``mrr10`` for ``MRR@10``."""
-    import unicodedata
-
     plain_text = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9.]+", "-", plain_text.replace("@", "")).strip("-.")
 

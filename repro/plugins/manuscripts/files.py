@@ -136,9 +136,13 @@ def _unpacked(path: Path) -> dict[str, bytes] | None:
         start = stream.read(4)
     try:
         if start == b"PK\x03\x04":
-            return _of_zip(path)
+            with zipfile.ZipFile(path) as archive:
+                infos = ((i.filename, i.file_size, lambda i=i: archive.open(i)) for i in archive.infolist())
+                return _texts(infos, path)
         if tarfile.is_tarfile(path):
-            return _of_tar(path)
+            with tarfile.open(path) as tar:
+                members = ((m.name, m.size, lambda m=m: tar.extractfile(m)) for m in tar if m.isfile())
+                return _texts(members, path)
         if start.startswith(b"\x1f\x8b"):
             return {path.stem: _limited(gzip.open(path), path)}
     except DataError:
@@ -154,18 +158,6 @@ def _limited(stream: gzip.GzipFile | IO[bytes], shown: Path) -> bytes:
     if len(content) > FILE_BYTES:
         raise DataError(f"{shown} is larger than {FILE_BYTES >> 20} MB, the limit for a source.")
     return content
-
-
-def _of_tar(path: Path) -> dict[str, bytes]:
-    with tarfile.open(path) as archive:
-        members = ((m.name, m.size, lambda m=m: archive.extractfile(m)) for m in archive if m.isfile())
-        return _texts(members, path)
-
-
-def _of_zip(path: Path) -> dict[str, bytes]:
-    with zipfile.ZipFile(path) as archive:
-        members = ((m.filename, m.file_size, lambda m=m: archive.open(m)) for m in archive.infolist())
-        return _texts(members, path)
 
 
 def _too_much_text(path: Path) -> DataError:

@@ -1,9 +1,6 @@
-r"""A small macro expander for TeX: it reads input files, expands the paper's macros and decides conditionals.
-
-LaTeX parsers lack this. Only features that tables and prose need are implemented, without scopes: a
-definition is valid to the end of the source. For example, ``\newcommand{\ours}{Ours}`` makes ``\ours`` print
-Ours. Text produced by a macro has the file position of its call.
-"""
+r"""A small macro expander for TeX, which LaTeX parsers lack. It reads input files, expands the paper's macros
+and decides conditionals, without scopes. For example, ``\newcommand{\ours}{Ours}`` makes ``\ours`` print
+Ours. Text of a macro has the file position of its call."""
 
 import re
 from bisect import bisect_right
@@ -37,21 +34,14 @@ class Token(NamedTuple):
     end: int
 
     @property
-    def is_space(self) -> bool:
-        """True for a space, a line end, or two line ends (a paragraph)."""
-        return self.text.isspace()
-
-    @property
     def is_control(self) -> bool:
         r"""True for a control sequence, e.g. ``\bf``."""
         return self.text[:1] == "\\"
 
 
 class Macro(NamedTuple):
-    """The definition of a control sequence. ``default`` belongs to the first of ``number`` arguments.
-
-    ``spec`` lists the arguments of ``\\NewDocumentCommand``, e.g. ``[("s", None), ("m", None)]``.
-    """
+    r"""A definition. ``default`` belongs to the first of ``number`` arguments. ``spec`` lists the arguments
+    of ``\NewDocumentCommand``, e.g. ``[("s", None), ("m", None)]``."""
 
     body: tuple[Token, ...]
     number: int = 0
@@ -60,12 +50,8 @@ class Macro(NamedTuple):
 
 
 class Reader:
-    """A file that is read token by token, because macros can change the meaning of later tokens.
-
-    Attributes:
-        back: tokens to return before the rest of the file, in reverse order.
-        only_defines: True for a package or class, which prints nothing.
-    """
+    """A file that is read token by token, because macros change later tokens. ``back`` holds tokens to return
+    first, in reverse order. A package or class prints nothing (``only_defines``)."""
 
     def __init__(self, text: str, number: int, name: str):
         self.text, self.number, self.name, self.at = text, number, name, 0
@@ -115,8 +101,8 @@ def _blank(text: str, after_comment: bool) -> str:
 
 
 class Expanded:
-    """The flat text of a source, with the position of each character. ``notes`` are on unreadable parts,
-    ``lost`` on parts of tables that are missing from the result."""
+    """The flat text of a source with positions. ``lost`` lists parts of tables that are missing from the
+    result."""
 
     def __init__(self, files: Files):
         self.files, self.text = files, ""
@@ -234,7 +220,7 @@ class Gullet:
     def after_spaces(self) -> Token | None:
         """Return the next token that is not a space."""
         token = self.next()
-        while token is not None and token.is_space:
+        while token is not None and token.text.isspace():
             token = self.next()
         return token
 
@@ -274,7 +260,7 @@ class Gullet:
     def optional(self) -> list[Token] | None:
         """Return the tokens within brackets, or None without brackets."""
         spaces: list[Token] = []
-        while (token := self.next()) is not None and token.is_space:
+        while (token := self.next()) is not None and token.text.isspace():
             spaces.append(token)
         if token is not None and token.text == "[":
             return self.until("]")
@@ -311,7 +297,7 @@ class Gullet:
 
     def open(self, name: str) -> None:
         """Read a file before the rest of the current one. Raises DataError for a cycle."""
-        if any(reader.name == name for reader in self._readers) or len(self._readers) >= DEPTH:
+        if name in self.under_way or len(self._readers) >= DEPTH:
             cycle = " -> ".join([*self.under_way, name][-6:])
             raise DataError(f"{self.files.shown(self.under_way[-1])} includes itself: {cycle}")
         if name not in self.flat.names:
@@ -382,13 +368,11 @@ class Gullet:
     def _arguments(self, macro: Macro, like: Token) -> list[list[Token]]:
         if macro.spec:
             return [self._of_spec(*part, like) for part in macro.spec]
-        arguments: list[list[Token]] = []
-        if macro.number and macro.default is not None:
-            inner = self.optional()
-            arguments.append(list(macro.default) if inner is None else inner)
-        while len(arguments) < macro.number:
-            arguments.append(self.argument())
-        return arguments
+        if not macro.number or macro.default is None:
+            return [self.argument() for _ in range(macro.number)]
+        first = self.optional()
+        others = [self.argument() for _ in range(macro.number - 1)]
+        return [list(macro.default) if first is None else first, *others]
 
 
 def braced(tokens: list[Token], like: Token) -> list[Token]:

@@ -10,6 +10,7 @@ from typing import Literal
 from repro.plugins.manuscripts import layout as layouts
 from repro.plugins.manuscripts import vocabulary
 from repro.plugins.manuscripts.layout import Layout
+from repro.plugins.manuscripts.notation import leading_number
 from repro.plugins.manuscripts.source_tables import SourceTable
 from repro.plugins.manuscripts.vocabulary import (
     NamedMeasure,
@@ -27,20 +28,12 @@ _DEFINED = re.compile(
     r"(?<![\w@])(?P<short>[A-Za-z][\w%-]{0,7})\s*(?:denotes|is|are|means|stands\s+for|refers\s+to|for|=|:)\s*"
     r"(?P<long>[^,.;()]{2,30})"
 )
-_NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)")
 
 
 @dataclass(frozen=True)
 class ColumnMeaning:
-    """The meaning of one column of values.
-
-    Attributes:
-        place: its index in the table, from 0.
-        head: the texts above it, the outermost first.
-        mean_of: indices of the columns that it averages.
-        is_cost: True if its heading names a size, a time or a setting.
-        named: the measure as named.
-    """
+    """The meaning of a column. ``head`` lists the texts above it, the outermost first. ``mean_of`` lists the
+    columns that it averages. A size, a time or a setting ``is_cost``."""
 
     place: int
     head: tuple[str, ...]
@@ -97,8 +90,7 @@ def _named_beside(plan: Layout) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _Shared:
-    """The measures and words of caption and corner, which apply to all columns. Measures of the caption count
-    only if no heading names one."""
+    """The measures and words of caption and corner. A measure counts if no heading names one."""
 
     measures: tuple[NamedMeasure, ...]
     words: frozenset[str]
@@ -110,17 +102,18 @@ class _Shared:
     def of(cls, plan: Layout) -> "_Shared":
         text = " ".join((plan.corner, plan.table.caption))
         heads = [" ".join(plan.head(place)) for place in plan.values]
-        measures = () if any(map(vocabulary.measures, heads)) else tuple(vocabulary.measures(text))
-        ids = [vocabulary.collection(vocabulary.without_measures(head)).value or "" for head in heads]
-        cells = (plan.table.body[row][place].text for row in plan.rows for place in plan.values)
-        is_beir = sum(id.startswith("beir/") for id in ids) >= 3 and not _has_counts(cells)
-        said = tuple(vocabulary.measures(text))
+        in_caption = tuple(vocabulary.measures(text))
+        measures = () if any(map(vocabulary.measures, heads)) else in_caption
         defined = _defined(" ".join((text, *plan.table.legend)))
-        return cls(measures, vocabulary.without_measures(text), is_beir, defined, said)
+        return cls(measures, without_measures(text), _is_of_beir(plan, heads), defined, in_caption)
 
 
-def _has_counts(cells: Iterable[str]) -> bool:
-    return sum((_number(cell) or 0) > 100 for cell in cells) > 1  # one may be a misprint
+def _is_of_beir(plan: Layout, heads: Sequence[str]) -> bool:
+    """Return whether three columns are of BEIR and the values are no counts."""
+    ids = [vocabulary.collection(without_measures(head)).value or "" for head in heads]
+    cells = (plan.table.body[row][place].text for row in plan.rows for place in plan.values)
+    counts = sum((leading_number(cell) or 0) > 100 for cell in cells)
+    return sum(id.startswith("beir/") for id in ids) >= 3 and counts < 2  # one may be a misprint
 
 
 def _defined(text: str) -> dict[str, NamedMeasure]:
@@ -139,40 +132,57 @@ def _column(plan: Layout, place: int, shared: _Shared) -> ColumnMeaning:
     unit = _unit([plan.table.body[row][place].text for row in plan.rows], text)
     if words(text) & set(facts()["costs"]) and not vocabulary.names_something(text):
         return ColumnMeaning(place, head, NOTHING, NOTHING, unit, is_cost=True)
-    named, prior = _named(head, shared)
-    name = named.name if isinstance(named, NamedMeasure) else None
-    plain = vocabulary.without_measures(text)
+    named, reason = _named(head, shared)
+    plain = without_measures(text)
+    dataset, is_mean = _dataset(head, plain, named, shared), _is_mean(head, plain)
+    is_unknown = dataset.sure == "unknown" and not dataset.choices
+    if reason == _BEIR and is_unknown and not is_mean:
+        named, reason = None, f"the heading {text!r} names no measure, and no collection of BEIR"
+    measure = measure_on(named, dataset) if named else Resolution(reason=reason)
+    if reason and measure.value:
+        measure = replace(measure, sure="likely", reason=reason)
+    return ColumnMeaning(place, head, dataset, measure, unit, is_mean=is_mean, named=named)
+
+
+def _dataset(
+    head: Sequence[str], plain: frozenset[str], named: NamedMeasure | None, shared: _Shared
+) -> Resolution:
+    """Return the collection of a column by its whole heading, its last line or the caption."""
+    name = named.name if named else None
     dataset = _of_part(vocabulary.collection(_refined(plain, shared.words), name), plain)
     if dataset.choices:
-        nearest = vocabulary.collection(vocabulary.without_measures(head[-1]), name)
-        dataset = nearest if nearest.value else dataset
-    if dataset.sure == "unknown" and not dataset.choices:
-        dataset = _of_part(_of_caption(shared.words, name), shared.words)
-        if prior == _BEIR and dataset.value is None and not _is_mean(head, plain):
-            named = Resolution(reason=f"the heading {text!r} names no measure, and no collection of BEIR")
-    told = named if isinstance(named, NamedMeasure) else None
-    measure = vocabulary.measure_on(named, dataset) if isinstance(named, NamedMeasure) else named
-    if prior and measure.value:
-        measure = replace(measure, sure="likely", reason=prior)
-    return ColumnMeaning(place, head, dataset, measure, unit, is_mean=_is_mean(head, plain), named=told)
+        nearest = vocabulary.collection(without_measures(head[-1]), name)
+        return nearest if nearest.value else dataset
+    if dataset.sure == "unknown":
+        return _of_part(_of_caption(shared.words, name), shared.words)
+    return dataset
 
 
-def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | Resolution, str]:
+def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | None, str]:
+    """Return the measure of a heading, or None, and the reason for an assumption or for None."""
     if defined := [shared.defined[text] for text in head if text in shared.defined]:
         return defined[-1], ""
-    for first in range(len(head), -1, -1):
-        named = list(vocabulary.measures(" ".join(head[first:])))
-        if len(named) > 1:
-            reason = f"the heading {' '.join(head)!r} names {', '.join(map(str, named))}"
-            return Resolution(reason=reason), ""
-        if named and (named[0].cutoff or first == 0):
-            cut = [each for each in shared.in_caption if each.name == named[0].name and each.cutoff]
-            return (cut[0] if len(cut) == 1 and not named[0].cutoff else named[0]), ""
-    if len(shared.measures) == 1:
-        return shared.measures[0], ""
+    text, named = " ".join(head), _in_heading(head)
+    if len(named) > 1:
+        return None, f"the heading {text!r} names {', '.join(map(str, named))}"
+    if named:
+        cut = [each for each in shared.in_caption if each.name == named[0].name and each.cutoff]
+        return (cut[0] if len(cut) == 1 and not named[0].cutoff else named[0]), ""
     if shared.is_beir and not shared.measures:
         return NamedMeasure("nDCG", 10), _BEIR
-    return Resolution(reason=f"the heading {' '.join(head)!r} names no measure"), ""
+    if len(shared.measures) == 1:
+        return shared.measures[0], ""
+    return None, f"the heading {text!r} names no measure"
+
+
+def _in_heading(head: Sequence[str]) -> list[NamedMeasure]:
+    """Return the measures of the shortest end of a heading with several or a cutoff, or of all."""
+    named: list[NamedMeasure] = []
+    for first in range(len(head) - 1, -1, -1):
+        named = list(vocabulary.measures(" ".join(head[first:])))
+        if len(named) > 1 or any(each.cutoff for each in named):
+            break
+    return named
 
 
 def _refined(plain: frozenset[str], caption: frozenset[str]) -> frozenset[str]:
@@ -207,15 +217,10 @@ def _of_caption(plain: frozenset[str], measure: str | None) -> Resolution:
 
 
 def _unit(texts: Iterable[str], head: str) -> Literal["percent", "fraction"] | None:
-    numbers = [abs(number) for number in map(_number, texts) if number is not None]
+    numbers = [abs(number) for number in map(leading_number, texts) if number is not None]
     if not numbers:
         return None
     return "percent" if max(numbers) > 1 or "%" in head else "fraction"
-
-
-def _number(text: str) -> float | None:
-    match = _NUMBER.match(text.strip())
-    return float(match[0].replace(",", "")) if match else None
 
 
 def _is_mean(head: Sequence[str], plain: frozenset[str]) -> bool:
@@ -238,7 +243,6 @@ def _averaged(plan: Layout, column: ColumnMeaning, columns: Sequence[ColumnMeani
 
 
 def _averageable(column: ColumnMeaning, columns: Sequence[ColumnMeaning]) -> list[list[ColumnMeaning]]:
-    """Return candidates for an average: the columns before it, all, and those of its heading or measure."""
     others = [c for c in columns if not (c.is_mean or c.is_cost)]
     before = [c for c in others if c.place < column.place]
     of_heading = [c for c in others if c.head[:1] == column.head[:1]]
@@ -249,7 +253,7 @@ def _fits(plan: Layout, column: ColumnMeaning, parts: Sequence[ColumnMeaning]) -
     votes = Counter[bool]()
     for cells in (plan.table.body[row] for row in plan.rows):
         text = cells[column.place].text.strip()
-        numbers = [_number(cells[part.place].text) for part in (column, *parts)]
+        numbers = [leading_number(cells[part.place].text) for part in (column, *parts)]
         known = [number for number in numbers if number is not None]
         if len(known) == len(numbers):
             decimals = re.match(r"[-+\d,]*\.?(\d*)", text)
@@ -262,8 +266,7 @@ Collections = Mapping[NamedMeasure, frozenset[str]]
 
 
 def with_neighbours(tables: Sequence[Meaning]) -> list[Meaning]:
-    """Complete columns without a collection. Such a column is assumed to be on the only collection that has
-    its measure elsewhere in the source."""
+    """Complete a column without a collection by the only one that has its measure elsewhere in the source."""
     known = _collections(tables)
     return [_completed(table, known) for table in tables]
 

@@ -2,24 +2,16 @@ r"""The tables of LaTeX: spanning cells, rules, captions and labels. For example
 ``\multicolumn{2}{c}{MRR@10}`` becomes the same cell in two columns."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from repro.plugins.manuscripts.gullet import Expanded
-from repro.plugins.manuscripts.latex_text import (
-    Words,
-    arguments,
-    counts,
-    kind,
-    last,
-    lost,
-    names,
-    raw,
-    within,
-)
+from repro.plugins.manuscripts.latex_text import Words, arguments, counts, kind, last, names, raw, within
 from repro.plugins.manuscripts.layout import head_length, stacked
 from repro.plugins.manuscripts.source_tables import (
+    Place,
     SourceCell,
     SourceTable,
     check_size,
@@ -40,12 +32,8 @@ class Caption:
 
 @dataclass
 class Scope:
-    """A float, a part of one or a minipage, with its content in order.
-
-    Attributes:
-        is_half: True if it has a letter instead of a number, like a subtable.
-        labels: (label, number of preceding captions).
-    """
+    """A float, a part of one or a minipage, with its content in order. A subtable ``is_half``: it has a
+    letter instead of a number. ``labels`` lists (label, number of preceding captions)."""
 
     kind: str
     parent: "Scope | None" = None
@@ -104,7 +92,7 @@ class Scope:
             yield from child.walk()
 
     def upwards(self) -> Iterator["Scope"]:
-        """Yield this scope and its ancestors, up to the one with a numbered caption."""
+        """Yield this scope and its ancestors up to one with a numbered caption."""
         yield self
         if self.parent is not None and (self.is_half or not self.captions):
             yield from self.parent.upwards()
@@ -121,6 +109,11 @@ class Scope:
             for scope in reversed(list(self.upwards()))
             if scope.captions
         ]
+
+    def number_of(self, tabular: int) -> str:
+        """Return the printed number of a tabular (by index) in a table, or ""."""
+        own = self.captions_of(tabular)[-1:]
+        return own[0].number if own and own[0].kind == "Table" else ""
 
     def label_of(self, tabular: int) -> str:
         """Return the label of a tabular (by index), or ""."""
@@ -227,42 +220,50 @@ class Tabular:
         self.node, self.flat, self.offset, self.words = node, flat, offset, words
         self.notes: list[str] = []
 
-    def tables(self, *, caption: str, label: str, number: str, legend: tuple[str, ...]) -> list[SourceTable]:
-        """Return its tables: several if they are stacked, none if the tabular only serves layout."""
+    @property
+    def place(self) -> Place:
+        """The line where it begins."""
+        return self.flat.place(self.offset + self.node.pos)
+
+    def tables(self, legend: tuple[str, ...], **facts: str) -> list[SourceTable]:
+        """Return its tables with a caption, label and number: several if they are stacked, none if the
+        tabular only serves layout."""
         raw = self._raw()
-        self._count(raw)
+        self.flat.lost += [(self.flat.place(at), text) for at, text in self._lost(raw)]
         grid, width = self._grid(raw)
         kept = [i for i, row in enumerate(grid) if any(cell.text or cell.marks for cell in row)]
         if len(kept) < 2 or width < 2:
             return []
         rows = [tuple(grid[i]) for i in kept]
-        rules = [(sum(i < at for i in kept), over in (None, (1, width))) for at, over in raw.rules]
+        rules = [(bisect_left(kept, at), over in (None, (1, width))) for at, over in raw.rules]
         head = head_length(rows, [at for at, is_full in rules if is_full])
-        place = self.flat.place(self.offset + self.node.pos)
         if self.words.unknown:
-            self.notes.append(f"{place}: Unknown macros: {', '.join(sorted(self.words.unknown))}")
+            self.notes.append(f"{self.place}: Unknown macros: {', '.join(sorted(self.words.unknown))}")
         return [
             SourceTable(
-                place=rows[start][0].place if start else place,
+                place=rows[start][0].place if start else self.place,
                 head=tuple(rows[start : start + head]),
                 body=tuple(rows[start + head : end]),
                 rules=frozenset(at - start - head for at, _ in rules if start + head < at < end),
-                caption=caption,
-                label=label,
-                number=number,
                 legend=(*legend, *self.words.footnotes),
                 notes=tuple(self.notes),
+                **facts,
             )
             for start, end in stacked(rows, head)
         ]
 
-    def _count(self, raw: _Raw) -> None:
-        expected = counts(self.flat.text, self.offset + self.node.pos)
-        if sentence := lost(expected, raw.ends, raw.separators):
-            self.flat.lost.append((self.flat.place(self.offset + self.node.pos), sentence))
+    def _lost(self, raw: _Raw) -> Iterator[tuple[int, str]]:
+        start = self.offset + self.node.pos
+        expected = counts(self.flat.text, start)
+        for name, number, read in (
+            ("rows", expected.rows, raw.ends),
+            ("column separators", expected.cells, raw.separators),
+        ):
+            if number > read:
+                yield start, f"{number - read} of {number} {name} of this table are not read"
+                break
         for at in expected.open[:1]:
-            sentence = "An argument that begins here is still open at the end of its table"
-            self.flat.lost.append((self.flat.place(at), sentence))
+            yield at, "An argument that begins here is still open at the end of its table"
 
     def _raw(self) -> _Raw:
         raw, until = _Raw(), 0
@@ -270,13 +271,13 @@ class Tabular:
             if node is None or node.pos + node.len <= until:
                 continue
             name = getattr(node, "macroname", "")
+            if name == "CodeAfter":
+                break
             if name in names("rules"):
                 raw.rules.append((len(raw.rows), None))
             elif name in _ENDS:
                 raw.ends += 1
                 raw.end_row()
-            elif name == "CodeAfter":
-                break
             elif name == "Body":
                 raw = _Raw()
             elif name in _ENDS_OF_PARTS:
@@ -297,7 +298,7 @@ class Tabular:
         return rule.end() - self.offset
 
     def _grid(self, raw: _Raw) -> tuple[list[list[SourceCell]], int]:
-        check_size(sum(map(len, raw.rows)), self.flat.place(self.offset + self.node.pos))
+        check_size(sum(map(len, raw.rows)), self.place)
         grid: list[list[SourceCell]] = []
         spans: list[tuple[int, int, int]] = []  # row, column, number of rows (negative upwards)
         areas: list[tuple[int, int, int, int]] = []  # the same and columns, of cells before blank ones
@@ -312,7 +313,7 @@ class Tabular:
                 spans += [(top, len(grid[-1]) + more, rows) for more in range(cell.columns)]
                 grid[-1] += [cell] * cell.columns
         width = max(map(len, grid), default=0)
-        check_size(width * len(grid), self.flat.place(self.offset + self.node.pos))
+        check_size(width * len(grid), self.place)
         for filled in grid:
             filled += [SourceCell("", filled[-1].place) for _ in range(width - len(filled))]
         for top, column, rows, columns in areas:
@@ -333,8 +334,7 @@ class Tabular:
         return starts
 
     def _cell(self, nodes: list[Any], start: int) -> tuple[SourceCell, int, bool]:
-        """Return a cell, the number of rows that it spans (negative if upwards), and whether blank cells
-        follow it where it spans columns."""
+        """Return a cell, the number of its rows (negative if upwards), and whether it covers blank cells."""
         columns, rows, is_area = _spans(nodes)
         cell = styled(self.words.pieces(nodes), self.flat.place(start), columns=columns)
         named = {getattr(node, "macroname", ""): node for node in _walk(nodes)}
@@ -369,19 +369,18 @@ def is_written(nodes: Iterable[Any]) -> bool:
 def _spans(nodes: Iterable[Any]) -> tuple[int, int, bool]:
     columns, rows, is_area = 1, 1, False
     for node in _walk(nodes):
-        name = getattr(node, "macroname", "")
+        name, text = getattr(node, "macroname", ""), raw(filter(None, arguments(node)[:2]))
         if name == "multicolumn":
             columns = _number(arguments(node)[:1])
         elif name == "multirow":
             rows = _number(arguments(node)[1:2])
-        elif name in ("SetCell", "Block"):
-            text = raw(filter(None, arguments(node)[:2]))
+        elif name == "SetCell":  # [r=2,c=3]
             sizes = dict(re.findall(r"\b([rc])\s*=\s*(\d+)", text))
-            if name == "Block" and (match := re.search(r"\{(\d*)-(\d*)\}", text)):
-                sizes = {"r": match[1] or "1", "c": match[2] or "1"}
-            rows, columns = (min(_SPAN_LIMIT, int(sizes.get(way, 1))) for way in "rc")
-            is_area = rows > 1 or columns > 1
-    return max(1, columns), rows or 1, is_area
+            rows, columns, is_area = int(sizes.get("r", 1)), int(sizes.get("c", 1)), True
+        elif name == "Block" and (match := re.search(r"\{(\d*)-(\d*)\}", text)):
+            rows, columns, is_area = int(match[1] or 1), int(match[2] or 1), True
+    rows, columns = min(_SPAN_LIMIT, rows or 1), min(_SPAN_LIMIT, max(1, columns))
+    return columns, rows, is_area and (rows > 1 or columns > 1)
 
 
 def _walk(nodes: Iterable[Any]) -> Iterator[Any]:

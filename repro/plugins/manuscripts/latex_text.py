@@ -4,6 +4,7 @@ import re
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -119,6 +120,10 @@ def last(node: Any) -> list[Any]:
     return inner((arguments(node) or [None])[-1])
 
 
+def _first(node: Any) -> list[Any]:
+    return inner((arguments(node) or [None])[0])
+
+
 def _is_unknown(name: str) -> bool:
     return name not in _of_tables() and _printer().latex_context.get_macro_spec(name) is None
 
@@ -137,13 +142,8 @@ def _text_of(node: Any) -> str:
 
 @dataclass
 class Words:
-    r"""Converts nodes to text.
-
-    Attributes:
-        numbers: label -> number, for references.
-        unknown: macros without a known definition, printed by name.
-        is_legend: True to skip tabulars and captions, and to begin a line at ``\item``.
-    """
+    r"""Converts nodes to text. ``numbers`` maps labels to numbers, and ``unknown`` collects macros without a
+    definition. ``is_legend`` skips tabulars and captions, and begins a line at ``\item``."""
 
     numbers: Mapping[str, str] = field(default_factory=dict)
     footnotes: list[str] = field(default_factory=list)
@@ -154,17 +154,16 @@ class Words:
         r"""Yield the text of nodes. Declarations such as ``\bf`` apply to the end of ``nodes``."""
         script = ""
         known = [node for node in nodes if node is not None and kind(node) != "comment"]
-        for node, behind in zip(known, [*known[1:], None], strict=False):
+        for node, behind in pairwise([*known, None]):
             if kind(node) == "chars":
                 script = yield from self._chars(node.chars, script, style)
                 continue
-            at = style._replace(script=script) if script else style
-            script = ""
+            at, script = style._replace(script=script or style.script), ""
             name = getattr(node, "macroname", "")
             if name in names("from_here"):
                 style = style._replace(**style_of(name))
             elif name and _is_unknown(name):
-                self.unknown.add("\\" + name)
+                self.unknown.add(f"\\{name}")
                 if behind is None or kind(behind) != "group":
                     yield Piece(f"\\{name}{node.macro_post_space}", at)
             else:
@@ -174,11 +173,11 @@ class Words:
         for part in re.split(r"([\^_])", text):
             if part in ("^", "_"):
                 script = part
-            elif part and script:
-                yield Piece(part.strip()[:1], style._replace(script=script))
-                yield Piece(part.strip()[1:] if part.strip() else "", style)
-                script = "" if part.strip() else script
-            elif part:
+            elif script and part.strip():
+                yield Piece(part.strip()[0], style._replace(script=script))
+                yield Piece(part.strip()[1:], style)
+                script = ""
+            elif not script:
                 yield Piece(part, style)
         return script
 
@@ -188,12 +187,11 @@ class Words:
             yield from self.pieces(node.nodelist, style)
         elif name == "macro":
             yield from self._macro(node, style)
-        elif name == "environment" and self.is_legend and node.environmentname in names("tabulars"):
-            return
-        elif name == "environment" and node.environmentname not in names("not_prose"):
-            yield Piece(" ", style)
-            yield from self.pieces(node.nodelist, style)
-            yield Piece(" ", style)
+        elif name == "environment":
+            if node.environmentname not in names("not_prose", *(["tabulars"] if self.is_legend else [])):
+                yield Piece(" ", style)
+                yield from self.pieces(node.nodelist, style)
+                yield Piece(" ", style)
         elif name == "specials":
             yield Piece(" " if node.specials_chars in "~&" else _printer().node_to_text(node), style)
 
@@ -222,13 +220,13 @@ class Words:
         if node.macroname != "footnotemark":
             self.footnotes.append(plain(self.pieces(last(node))))
             return "footnote"
-        return plain(self.pieces(inner((arguments(node) or [None])[0]))) or "footnote"
+        return plain(self.pieces(_first(node))) or "footnote"
 
     def _of_library(self, node: Any, style: Style) -> Iterator[Piece]:
         name = node.macroname
         if name == "item" and self.is_legend:
             yield Piece("\n\n", style)
-            yield from self.pieces(inner((arguments(node) or [None])[0]), style)
+            yield from self.pieces(_first(node), style)
             yield Piece(" ", style)
         elif name == "ding":
             yield Piece(symbols().get("ding" + plain(self.pieces(last(node))), "•"), style)
@@ -238,13 +236,10 @@ class Words:
             yield Piece(_text_of(node).strip("\n") + (node.macro_post_space and " "), style)
 
     def _reference(self, name: str, node: Any) -> str:
-        label = raw(last(node))
-        numbers = [self.numbers.get(one.strip(), "?") for one in label.split(",")]
-        word = ""
-        if name in ("cref", "Cref", "autoref", "vref", "Vref"):
-            kinds = {one.strip(): self.numbers.get(f"kind of {one.strip()}", "") for one in label.split(",")}
-            word = next(iter(kinds.values())) + " "
-        return (word + ", ".join(numbers)).strip()
+        labels = [label.strip() for label in raw(last(node)).split(",")]
+        numbers = ", ".join(self.numbers.get(label, "?") for label in labels)
+        is_named = name in ("cref", "Cref", "autoref", "vref", "Vref")
+        return f"{self.numbers.get(f'kind of {labels[0]}', '') if is_named else ''} {numbers}".strip()
 
 
 _SIGNS = re.compile(r"\\(?P<edge>begin|end)\s*\{(?P<name>[^{}]*)\}|\\\\|\\[A-Za-z]+|\\.|[{}&]", re.DOTALL)
@@ -252,11 +247,7 @@ _ROW_ENDS = ("\\\\", "\\tabularnewline", "\\cr")
 
 
 class Counts(NamedTuple):
-    """The separators of a tabular outside of braces and inner environments.
-
-    Attributes:
-        open: positions of braces that are open at its end.
-    """
+    """The separators of a tabular outside of braces, and the positions of braces that are open at its end."""
 
     rows: int
     cells: int
@@ -264,35 +255,21 @@ class Counts(NamedTuple):
 
 
 def counts(text: str, start: int) -> Counts:
-    r"""Count the rows and cells of the tabular whose ``\begin`` is at ``start``, independently of the parser.
-
-    For example, an open brace hides all later ``&`` from the parser.
-    """
+    r"""Count the rows and cells of the tabular whose ``\begin`` is at ``start``, independently of the parser,
+    for which e.g. an open brace hides all later ``&``."""
     rows = cells = depth = 0
     braces: list[int] = []
     for sign in _SIGNS.finditer(text, start):
-        if sign["edge"]:
-            depth += 1 if sign["edge"] == "begin" else -1
-            if not depth:
-                break
-        elif sign[0] == "{":
+        depth += {"begin": 1, "end": -1}.get(sign["edge"], 0)
+        if not depth or sign[0] == "\\CodeAfter":
+            break
+        if sign[0] == "{":
             braces.append(sign.start())
         elif sign[0] == "}":
             braces[-1:] = []
-        elif sign[0] == "\\CodeAfter":
-            break
         elif sign[0] == "\\Body":
             rows = cells = 0
         elif depth == 1 and not braces:
             rows += sign[0] in _ROW_ENDS
             cells += sign[0] == "&"
     return Counts(rows, cells, tuple(braces))
-
-
-def lost(expected: Counts, rows: int, cells: int) -> str:
-    """Return a sentence on rows or cells that were not read, or ""."""
-    if expected.rows > rows:
-        return f"{expected.rows - rows} of {expected.rows} rows of this table are not read"
-    if expected.cells > cells:
-        return f"{expected.cells - cells} of {expected.cells} column separators of this table are not read"
-    return ""

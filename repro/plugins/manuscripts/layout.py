@@ -8,19 +8,16 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 
 from repro.manifest.printed import DASHES
+from repro.plugins.manuscripts.notation import NUMBER, VALUE
 from repro.plugins.manuscripts.source_tables import SourceCell, SourceTable
 
-_VALUE = re.compile(
-    r"[~≈<>≤≥]?\s*[-+−±]?\s*(?:\d{1,3}(?:,\d{3})+|\d*)(?P<point>\.\d+)?(?:×10\^[-−]?\d+)?\s*"
-    r"(?P<unit>[%kKMB]|ms|s|GB)?(?:\s*[±(/|→].*)?"
-)
 _DASHES = frozenset({"-", "–", "—", "−", "--", "N/A", "n/a", "NA", "n.a.", "×", "✓", "✗"})
 _Row = Sequence[SourceCell]
 
 
 def is_value(text: str) -> bool:
     """Return whether a cell is a number, optionally with a deviation or difference."""
-    return any(c.isdigit() for c in text) and _VALUE.fullmatch(text) is not None
+    return any(c.isdigit() for c in text) and VALUE.fullmatch(text) is not None
 
 
 def is_group(row: _Row) -> bool:
@@ -38,7 +35,7 @@ def _values(row: _Row) -> list[str]:
 
 def _has_decimal(row: _Row) -> bool:
     """Return whether a value has a decimal point or a percent sign. Counts like ``0.1k`` are ignored."""
-    matches = (_VALUE.fullmatch(text) for text in _values(row))
+    matches = (VALUE.fullmatch(text) for text in _values(row))
     return any(m and (m["unit"] == "%" or (m["point"] and m["unit"] is None)) for m in matches)
 
 
@@ -54,8 +51,7 @@ def _is_of_words(row: _Row) -> bool:
 
 
 def head_length(rows: Sequence[_Row], rules: Sequence[int]) -> int:
-    """Return the number of rows above the values: those above the first of ``rules`` if they contain no
-    decimals, or those above the first value."""
+    """Return the number of rows above the first of ``rules``, or above the first value."""
     if len(rows) < 2:
         return 0
     lines = sorted({rule for rule in rules if 0 < rule < len(rows)})
@@ -93,20 +89,13 @@ def stacked(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
     return list(zip(starts, [*starts[1:], len(rows)], strict=True))
 
 
-_NUMBER = re.compile(r"[<>≤≥~]?\s*[-+−–±]?\s*\.?\d[\d,]*\.?\d*\s*%?(?![A-Za-z\d])")
 Row = tuple[SourceCell, ...]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A table with the positions of its labels and values.
-
-    Attributes:
-        labels: indices of the columns that name a row, the outermost first.
-        values: indices of the columns of numbers.
-        rows: indices of the body rows with values.
-        groups: for each of ``rows`` its group heading, or "".
-    """
+    """A table with the columns of its labels and values. ``rows`` are the body rows with values, and
+    ``groups`` their group headings or ""."""
 
     table: SourceTable
     labels: tuple[int, ...]
@@ -138,22 +127,20 @@ class Layout:
 
 def is_number(cell: SourceCell) -> bool:
     """Return whether a cell begins with a number."""
-    return _NUMBER.match(cell.text.strip()) is not None
+    return NUMBER.match(cell.text.strip()) is not None
 
 
 def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text: False) -> Layout:
     """Return the layout of a table. ``is_heading`` is true for texts that name a measure."""
     table, rows, groups = _grouped(table)
     body = [table.body[number] for number in rows]
-    bare = Layout(table, (), (), rows, groups)
-    first = 0 if is_heading(" ".join(bare.head(0))) else 1
-    values = tuple(p for p in range(first, table.width) if _holds_numbers([row[p] for row in body]))
+    columns = [[row[place] for row in body] for place in range(table.width)]
+    first = 0 if is_heading(" ".join(Layout(table, (), (), rows, groups).head(0))) else 1
+    values = [place for place in range(first, table.width) if _holds_numbers(columns[place])]
     labels = () if 0 in values else _labels(body, values)
-    values = tuple(place for place in values if place not in labels)
-    for place in labels[:-1]:
-        blocks = _blocks([row[place].text.strip() for row in body])
-        groups = tuple(" / ".join(filter(None, pair)) for pair in zip(groups, blocks, strict=True))
-    return Layout(table, labels, values, rows, groups)
+    blocks = [_blocks([cell.text.strip() for cell in columns[place]]) for place in labels[:-1]]
+    groups = tuple(" / ".join(filter(None, names)) for names in zip(groups, *blocks, strict=True))
+    return Layout(table, labels, tuple(place for place in values if place not in labels), rows, groups)
 
 
 def _grouped(table: SourceTable) -> tuple[SourceTable, tuple[int, ...], tuple[str, ...]]:
@@ -177,7 +164,7 @@ def _texts(row: Row) -> tuple[str, ...]:
 def _heading(row: Row) -> str | None:
     texts = {id(cell): cell.text.strip() for cell in row if cell.text.strip()}
     text = next(iter(texts.values()), "")
-    is_value = _NUMBER.fullmatch(text) if row[0] is row[-1] else _NUMBER.match(text)
+    is_value = NUMBER.fullmatch(text) if row[0] is row[-1] else NUMBER.match(text)
     return text if len(texts) < 2 and len(row) > 1 and not is_value else None
 
 
@@ -220,7 +207,7 @@ def _first_label(body: Sequence[Row], values: Sequence[int]) -> int:
 
 
 def _goes_on(cells: Sequence[SourceCell]) -> bool:
-    """Return whether cells of a column apply to several rows, by spanning cells or blanks."""
+    """Return whether spanning cells or blanks of a column apply to several rows."""
     is_shared = any(cell is above and cell.text.strip() for above, cell in pairwise(cells))
     return is_shared or 2 * sum(not cell.text.strip() for cell in cells) >= len(cells)
 

@@ -90,24 +90,30 @@ def file_command(files, strict, no_known, form):
     `% repro: ignore[CHECK] reason` on the line or above it hides a finding (`<!-- ... -->` in Markdown and
     HTML, `#` in CSV).
     """
-    from repro.plugins.manuscripts.reading import NoTableError
-
-    made, notes = list[Audited](), list[str]()
-    for file in files:
-        try:
-            made.append(audited(file, is_known_compared=not no_known))
-        except NoTableError as error:
-            if not files[1:]:
-                raise
-            notes.append(str(error))
+    made, notes = _audited(files, is_known_compared=not no_known)
     found = list(dict.fromkeys(finding for each in made for finding in each.findings))
     write = put if form == "terminal" else say
     for line in summary(made, found):
         write(line)
     WRITERS[form](found)  # a file may also be the input of another
-    for note in dict.fromkeys([*notes, *(note for each in made for note in each.manuscript.notes)]):
+    for note in dict.fromkeys(notes):
         say(note)
     return int(strict and any(finding.severity != "note" for finding in found))
+
+
+def _audited(files: Sequence[Path], *, is_known_compared: bool) -> tuple[list[Audited], list[str]]:
+    """Audit files. Only one of several may lack a table."""
+    from repro.plugins.manuscripts.reading import NoTableError
+
+    made, notes = list[Audited](), list[str]()
+    for file in files:
+        try:
+            made.append(audited(file, is_known_compared=is_known_compared))
+        except NoTableError as error:
+            if len(files) == 1:
+                raise
+            notes.append(str(error))
+    return made, notes + [note for each in made for note in each.manuscript.notes]
 
 
 def summary(made: Sequence[Audited], found: Sequence[Finding]) -> list[str]:

@@ -128,10 +128,8 @@ def _skip(g: Gullet, token: Token, ends: tuple[str, ...]) -> None:
             return
         if depth == 0 and piece.text in ends:
             return
-        if piece.text == "\\fi" or (depth and piece.text == "\\repeat"):
-            depth -= 1
-        elif piece.text[1:] in names("conditionals") or piece.text in g.switches:
-            depth += 1
+        depth -= piece.text == "\\fi" or (depth > 0 and piece.text == "\\repeat")
+        depth += piece.text[1:] in names("conditionals") or piece.text in g.switches
     g.note(token, f"{token.text} has no \\fi. The text after it is not read.")
     g.flat.lost.append(
         (g.flat.place_of(token), f"{token.text} has no \\fi, and the text after it is not read")
@@ -149,7 +147,7 @@ def _input(g: Gullet, token: Token) -> None:
         name = "".join(t.text for t in g.until("}"))
     else:  # \input file, up to a space
         name = piece.text
-        while (piece := g.next()) is not None and not piece.is_space and piece.text not in "{}\\":
+        while (piece := g.next()) is not None and not piece.text.isspace() and piece.text not in "{}\\":
             name += piece.text
     _open(g, token, name.strip().strip('"'))
 

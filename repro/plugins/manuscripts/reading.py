@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -38,8 +39,7 @@ class NoTableError(DataError):
 def read(path: Path) -> Manuscript:
     """Return the tables, prose and labels of a file, folder or archive of LaTeX, Markdown, CSV, TSV or HTML.
 
-    Raises UsageError if ``path`` does not exist or is not a source, and DataError if it cannot be read, e.g.
-    because it is binary, broken or too large, includes itself, has endless macros or contains no table.
+    Raises UsageError if ``path`` is missing or no source, and DataError if it is unreadable or has no table.
     """
     try:
         tables, prose, labels, notes, front, lost = _read(Files(path))
@@ -72,7 +72,7 @@ def _ending(name: str) -> str:
 
 
 def _main_files(files: Files) -> tuple[list[str], list[str]]:
-    """Return the file with a document, or all files that no other includes, and a note on the choice."""
+    """Return the file with a document, or all files that no other includes, and notes on the choice."""
     if files.only:
         return [_source(files)], []
     texts = {name: re.sub(r"(?<!\\)%.*", "", files.text(name)) for name in files if _ending(name) in _LATEX}
@@ -118,8 +118,6 @@ _PARAGRAPH = re.compile(
 
 
 class _Float:
-    """A float, or a tabular outside of floats."""
-
     def __init__(self, flat: Expanded, start: int, end: int, name: str):
         self.flat, self.start, self.text = flat, start, flat.text[start:end]
         check_size(self.text.count("&"), flat.place(start))
@@ -137,13 +135,13 @@ class _Float:
                 tabular = Tabular(node, self.flat, self.start, Words(numbers))
                 tabular.notes += self._notes()
                 tables = tabular.tables(
+                    legend,
                     caption=" ".join(_text_of(caption, numbers) for caption in captions) or _option(node),
                     label=scope.label_of(which),
-                    number="".join(caption.number for caption in captions[-1:] if caption.kind == "Table"),
-                    legend=legend,
+                    number=scope.number_of(which),
                 )
                 made += [(node.pos, table) for table in tables]
-        return [table for _, table in sorted(made, key=lambda pair: pair[0])]
+        return [table for _, table in sorted(made, key=itemgetter(0))]
 
     def _legend(self, numbers: dict[str, str]) -> tuple[str, ...]:
         words = Words(numbers, is_legend=True)
@@ -178,12 +176,13 @@ def read_latex(files: Files, first: list[str]) -> Read:
     flat = expand(files, first)
     floats, outside = _parts(flat)
     numbers = numbered(one.scope for one in floats)
-    made = [(one, one.tables(numbers)) for one in floats]
-    tables = [table for _, own in made for table in own]
+    tables: list[SourceTable] = []
+    for one in floats:
+        tables += (own := one.tables(numbers))
+        if not own and one.scope.kind == "Table" and one.text.count("&") > 2:
+            flat.lost.append((flat.place(one.start), "This table is not read"))
     prose = [said for part in outside for said in _prose(flat, *part, numbers)]
     labels = {label: number for label, number in numbers.items() if not label.startswith("kind of ")}
-    unread = [one for one, own in made if not own and one.scope.kind == "Table" and one.text.count("&") > 2]
-    flat.lost += [(flat.place(one.start), "This table is not read") for one in unread]
     return tables, prose, labels, flat.notes, _front(flat.text), flat.lost
 
 

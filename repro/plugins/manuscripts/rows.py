@@ -15,13 +15,13 @@ from repro.manifest.cells import Cell, cells_of, is_measured
 from repro.manifest.papers import Paper, home, kept_with_papers, load, papers, readings
 from repro.manifest.printed import DASHES, PublishedCell, parse
 from repro.manifest.reading_schema import Reading
+from repro.plugins.manuscripts.notation import PUBLISHED
 from repro.plugins.manuscripts.source_tables import SourceCell
 from repro.plugins.manuscripts.vocabulary import Sure, facts
 from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.recipe.request import Choices, Request
 
 MARKS = "*†‡"  # the superscripts that a published string may have
-_BEGINNING = re.compile(r"([<>≤≥~]?\s*[-+−]?)(\d[\d,]*(?:\.\d+)?|\.\d+)\s*(GB|MB|k|%)?(?!\.?[\dA-Za-z])")
 
 
 @dataclass(frozen=True)
@@ -46,29 +46,26 @@ def transcribe(cell: SourceCell) -> Transcription:
     others = " ".join(mark for mark in cell.marks if mark not in MARKS)
     number, bracket, delta = text.partition(" (")
     whole = parse(f"{number}{marks}{bracket}{delta}")
+    stars = "**" if cell.bold else ""
     if not whole.is_garbled and (whole.value is not None or not marks):
-        return Transcription(_bold(whole.text, cell), others)
-    beginning = _BEGINNING.match(text)
+        return Transcription(f"{stars}{whole.text}{stars}", others)
+    beginning = PUBLISHED.match(text)
     if beginning is None:
         return Transcription("-", _joined(text, *cell.marks))
     sign, digits, unit = beginning.groups(default="")
     plain = digits.replace(",", "")
     plain = f"0{plain}" if plain.startswith(".") else plain
     rest = text[beginning.end() :].strip()
-    return Transcription(_bold(f"{sign}{plain}{unit}{marks}", cell), _joined(rest, others))
+    return Transcription(f"{stars}{sign}{plain}{unit}{marks}{stars}", _joined(rest, others))
 
 
 def _joined(*texts: str) -> str:
     return " ".join(filter(None, texts))
 
 
-def _bold(text: str, cell: SourceCell) -> str:
-    return f"**{text}**" if cell.bold else text
-
-
 def bold_scope(columns: Sequence[Sequence[str]], groups: Sequence[str]) -> str:
-    """Return the scope of bold: ``column``, ``group``, ``none`` or ``unknown``. ``groups`` are the headings
-    of the rows."""
+    """Return the scope of bold: ``column``, ``group``, ``none`` or ``unknown``, given the headings of the
+    rows."""
     whole = [list(map(parse, column)) for column in columns]
     if not any(cell.bold for cell in chain.from_iterable(whole)):
         return "none"
@@ -146,7 +143,7 @@ class KnownRow:
 
 
 class _Readings(dict[str, Reading]):
-    """The readings available to a recipe. Those of another paper are recorded when used."""
+    """The readings of a recipe. Those of another paper are recorded when used."""
 
     def __init__(self, included: Mapping[str, Reading], others: Mapping[str, Reading]):
         super().__init__(included)
@@ -168,7 +165,7 @@ class Match:
 
 
 def match(label: str, values: Values) -> Match:
-    """Return the known row for a label and its numbers. Numbers of shared recipes may differ by a point."""
+    """Return the known row for a label and its numbers. Those of shared recipes may differ by a point."""
     named = known_rows().get(plain(label), [])
     if not named:
         return Match(None, "unknown", "no known system has this name")
@@ -231,8 +228,7 @@ def _is_compared(cell: Cell) -> bool:
 
 
 def _shared(row: KnownRow, values: Values) -> list[tuple[Decimal, Decimal]]:
-    known = row.values
-    return [(known[name], value) for name, value in values.items() if name in known]
+    return [(row.values[name], value) for name, value in values.items() if name in row.values]
 
 
 def _equal(row: KnownRow, values: Values) -> int:

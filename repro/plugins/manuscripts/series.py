@@ -4,24 +4,18 @@ measure ``RR@10``."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 
-from repro.manifest.printed import half_unit, parse
+from repro.manifest.printed import decimals_of, half_unit, parse
 from repro.plugins.manuscripts.headings import ColumnMeaning, meaning
 from repro.plugins.manuscripts.layout import Layout, layout, transposed
-from repro.plugins.manuscripts.source_tables import Place, SourceCell, SourceTable, scaled
+from repro.plugins.manuscripts.notation import DELTA, DOWN, SPREAD, scaled
+from repro.plugins.manuscripts.source_tables import Place, SourceCell, SourceTable
 from repro.plugins.manuscripts.vocabulary import facts, names_something, words
 
-SPREAD = re.compile(
-    r"\s*\(?(±|\+/-|\+-|-\+)\s*(?P<spread>\d*\.?\d+)\s*%?\)?|(?<=\d)\((?P<digits>\d{1,2})\)"
-    r"|(?<=[\d%])\s*[\[(]\s*[-+−]?\d*\.?\d+\s*[,–-]\s*[-+−]?\d*\.?\d+\s*[\])]"  # an interval
-)
-_DELTA = re.compile(
-    r"\s*[(\[]?\s*(?P<sign>[-+−–↑↓▲▼△▽])\s*(?P<digits>\d*\.?\d+)\s*(?P<share>%)?\s*[)\]]?\s*$"
-)
 AVERAGE = re.compile(r"(?i)\b(avg|average)\b|^mean$")
 SUM = re.compile(r"(?i)^(total|sum|all)$")
 DIFFERENCE = re.compile(r"(?i)Δ|∆|\bdelta\b|\bgains?\b|improv|\bimpr\b|\bdiff(erence)?\b")
@@ -53,17 +47,16 @@ class Value:
         """The line of the file."""
         return self.cell.place
 
+    @property
+    def text(self) -> str:
+        """The text of its cell."""
+        return self.cell.text
+
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Numbers under one heading, by line.
-
-    Attributes:
-        heads: the texts above or before it, the outermost first.
-        measure: its name in ir_measures. With several possible ones, it is the usual one.
-        is_score: True if the heading names a measure or a collection.
-        is_certain: True if heading and caption determine measure and collection.
-    """
+    """Numbers under one heading, by line. ``heads`` lists the texts above it, the outermost first. A heading
+    with a measure or collection ``is_score``, and ``is_certain`` if it determines both."""
 
     heads: tuple[str, ...]
     values: Mapping[int, Value]
@@ -71,6 +64,13 @@ class Series:
     dataset: str | None = None
     is_score: bool = False
     is_certain: bool = False
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self.values.values())
+
+    def lead(self, one: Value, other: Value) -> Decimal:
+        """Return the lead of one number over another, negative if it is worse."""
+        return (one.number - other.number) * self.sign
 
     @property
     def name(self) -> str:
@@ -126,6 +126,11 @@ class Grid:
         return tuple(each for each in self.series if each.is_score and each.values)
 
     @property
+    def numbers(self) -> list[tuple[Series, Value]]:
+        """The numbers of the scores, each with its series."""
+        return [(series, value) for series in self.scores for value in series]
+
+    @property
     def remarks(self) -> str:
         """Return the caption and the notes under the table."""
         return " ".join((self.table.caption, *self.table.legend))
@@ -136,37 +141,35 @@ class Grid:
 
     def where(self, series: Series, value: Value) -> str:
         """Return line, heading and text of a number, e.g. "BM25, MRR@10: 18.7"."""
-        return f"{self.lines[value.line].label}, {series.name}: {value.cell.text}"
+        return f"{self.label(value)}, {series.name}: {value.text}"
+
+    def label(self, value: Value) -> str:
+        """Return the label of a number's line."""
+        return self.lines[value.line].label
 
     def without(self, cells: Sequence[SourceCell]) -> Grid:
         """Return the grid without the numbers of these cells."""
         left_out = set(map(id, cells))
-        kept = [{n: v for n, v in each.values.items() if id(v.cell) not in left_out} for each in self.series]
-        pairs = zip(self.series, kept, strict=True)
-        return replace(self, series=tuple(replace(each, values=values) for each, values in pairs))
+        kept = [(s, {v.line: v for v in s if id(v.cell) not in left_out}) for s in self.series]
+        return replace(self, series=tuple(replace(series, values=values) for series, values in kept))
 
 
 def value_of(cell: SourceCell, line: int) -> Value | None:
     """Return the number of a cell, or None for words, dashes, bounds and cells with several numbers."""
     text = SPREAD.sub("", cell.text.strip().replace("\u2009", "").replace("\u2212", "-"))
-    text, delta, delta_decimals, relative = _without_delta(text)
+    if match := DELTA.search(text):
+        text = text[: match.start()]
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
     text = re.sub(r"^([-+]?)\.(?=\d)", r"\g<1>0.", text).removesuffix("%").rstrip()
     printed = parse(text)
     if printed.value is None or printed.bound or not re.fullmatch(r"[-+]?[\d.]+[*†‡]*", text):
         number = scaled(text)
-        digits = -int(number.as_tuple().exponent) if number is not None else 0
-        return None if number is None else Value(cell, number, digits, line)
-    return Value(cell, printed.value, printed.decimals, line, delta, delta_decimals, relative)
-
-
-def _without_delta(text: str) -> tuple[str, Decimal | None, int, bool]:
-    match = _DELTA.search(text)
-    if match is None or not text[: match.start()].strip():
-        return text, None, 0, False
-    delta = Decimal(match["digits"]) * (-1 if match["sign"] in "-–↓▼▽" else 1)
-    decimals = len(match["digits"].partition(".")[2])
-    return text[: match.start()], delta, decimals, match["share"] is not None
+        return None if number is None else Value(cell, number, -int(number.as_tuple().exponent), line)
+    if match is None:
+        return Value(cell, printed.value, printed.decimals, line)
+    delta, is_share = Decimal(match["digits"]), match["share"] is not None
+    change = -delta if match["sign"] in DOWN else delta
+    return Value(cell, printed.value, printed.decimals, line, change, decimals_of(delta), is_share)
 
 
 def grids(table: SourceTable) -> tuple[Grid, Grid]:

@@ -4,13 +4,13 @@ bold cell with text "36.6" and marks ``("†",)``."""
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from repro.errors import DataError
+from repro.plugins.manuscripts.notation import MARKS, NUMERIC, SPACED, count_commas, with_point
 
 MOST_CELLS = 100_000  # per table (the largest of a paper has a tenth of it)
 
@@ -28,14 +28,8 @@ class Place:
 
 @dataclass(frozen=True)
 class SourceCell:
-    """A cell as written in the source.
-
-    Attributes:
-        text: the printed text without styles and marks, e.g. ``36.6``.
-        marks: superscripts, daggers and letters around the text, e.g. ``("†", "*")``.
-        shade: the colour behind it, e.g. ``{green!20}``, or "".
-        columns: the number of spanned columns. Each spanned position has the same cell object.
-    """
+    """A cell, e.g. text ``36.6`` with marks ``("†", "*")`` and shade ``{green!20}``. Each of the ``columns``
+    that it spans has the same cell object."""
 
     text: str
     place: Place
@@ -46,19 +40,16 @@ class SourceCell:
     columns: int = 1
     shade: str = ""
 
+    @property
+    def is_styled(self) -> bool:
+        """True if it is bold, underlined or shaded."""
+        return self.bold or self.underlined or bool(self.shade)
+
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A rectangular table.
-
-    Attributes:
-        head: the rows above the values.
-        body: the rows of values, and group headings.
-        rules: indices of body rows below a horizontal line.
-        number: the printed number, e.g. ``3`` or ``3a``, or "".
-        legend: other texts of the float, e.g. notes under the table and footnotes of cells.
-        notes: a sentence for each unreadable part.
-    """
+    """A rectangular table. ``rules`` are indices of body rows below a line, ``number`` is e.g. ``3a``, and
+    ``legend`` has notes under the table and footnotes of cells."""
 
     place: Place
     head: tuple[tuple[SourceCell, ...], ...]
@@ -78,15 +69,8 @@ class SourceTable:
 
 @dataclass(frozen=True)
 class Manuscript:
-    r"""The tables and texts of a source.
-
-    Attributes:
-        prose: paragraphs outside of tables with their positions.
-        labels: label of a float -> its number in the text, as ``\ref`` prints it.
-        front: ``title``, ``authors`` and ``venue``, if the source has them.
-        notes: a sentence for each unreadable part.
-        lost: parts of tables that are missing, with their positions.
-    """
+    """The tables of a source and the paragraphs around them. ``labels`` maps the label of a float to its
+    number, ``front`` has ``title``, ``authors`` and ``venue``, and ``lost`` lists missing parts of tables."""
 
     path: Path
     tables: tuple[SourceTable, ...]
@@ -132,36 +116,33 @@ def _tidy(text: str) -> str:
     return text.replace(" ,", ",").strip()
 
 
-_SYMBOLS = "†‡§¶*∗⋆★✶♣♠♦♥♢♡△▲▽▼⋄◇◆○•∘⊕"
 _NUMBER_BEFORE = re.compile(r"\d[%)]?\s*$")
 _DIFFERENCE = re.compile(r"\(?[-+−↑↓]\s*\d*\.?\d")
 _BASE_BEFORE = re.compile(r"(?:^|[^\d.])10$|(?:^|[^A-Za-z])[A-Za-z]$")
 
 
 def styled(pieces: Iterable[Piece], place: Place, *, columns: int = 1) -> SourceCell:
-    """Return a cell with its text separate from its marks (raised symbols, letters and numbers). The first
-    letter or digit determines bold etc. Deviations remain in the text."""
-    text, marks, first = "", [], None
-    said = (piece for piece in pieces if piece.text)
+    """Return a cell with its text separate from its marks. The first letter or digit determines bold etc.
+    Deviations remain in the text."""
+    text, marks = "", list[str]()
+    said = [piece for piece in pieces if piece.text]
     groups = [(script, list(group)) for script, group in groupby(said, key=lambda p: p.style.script)]
-    for (script, part), (following, _) in zip(groups, [*groups[1:], ("", [])], strict=False):
+    for (script, part), (following, _) in pairwise([*groups, ("", [])]):
         if script:
             more, raised = _script(script + following, plain(part), text)
-            marks += raised
-            text += more
-            continue
-        for piece in part:
-            if first is None and any(c.isalnum() for c in piece.text):
-                first = piece.style
-            text += piece.text
+            text, marks = text + more, marks + raised
+        else:
+            text += "".join(piece.text for piece in part)
     text = _tidy(text)
-    inner_text = text.strip(_SYMBOLS + " ")
-    if inner_text and len(inner_text) < len(text):
-        before, after = text[: text.index(inner_text)], text[text.index(inner_text) + len(inner_text) :]
-        marks = [*_marks(before), *_marks(after), *marks]
-        text = inner_text
-    bold, underlined, italic, _ = first or Style()
-    return SourceCell(text, place, bold, underlined, italic, tuple(marks), columns)
+    before, inner_text, after = text.partition(text.strip(MARKS + " ") or text or " ")
+    marks = [*_marks(before), *_marks(after), *marks]
+    bold, underlined, italic, _ = next(filter(None, map(_style_of, said)), Style())
+    return SourceCell(inner_text, place, bold, underlined, italic, tuple(marks), columns)
+
+
+def _style_of(piece: Piece) -> Style | None:
+    has_letter = any(map(str.isalnum, piece.text))
+    return piece.style if has_letter and not piece.style.script else None
 
 
 def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
@@ -190,7 +171,7 @@ def _are_marks(content: str, before: str, of_number: bool) -> bool:
         content.isalpha() and content.islower() and (of_number or not before.strip())
     ):
         return True
-    words = [word.strip("()" + _SYMBOLS) for word in re.split(r"[,;\s]+", content)]
+    words = [word.strip("()" + MARKS) for word in re.split(r"[,;\s]+", content)]
     return all(len(word) <= 1 or word.isdigit() for word in words)
 
 
@@ -200,74 +181,21 @@ def _marks(text: str) -> list[str]:
     return re.findall(r"\*+|footnote|\d+|[^\s,;()]", text.replace("∗", "*"))
 
 
-_NUMERIC = re.compile(r"[^\W\d_]?[\d\s.,±+\-−–()\[\]/%|*†‡<>≤≥~≈^×→↑↓]+(?:[kKMBG]|ms|s|h|GB|MB)?")
-_COMMA = re.compile(r"(?<![\d.,])(?P<whole>\d+|\d{1,3}(?:[.\u2009']\d{3})+),(?P<part>\d+)(?![\d,.]*\d)")
-_POINT = re.compile(r"\d\.\d")
-_SPACED = re.compile(r"\d{1,3}(?: \d{3})+(?:[.,]\d+)?")
 Rows = list[list[SourceCell]]
 
 
-def is_decimal(whole: str, part: str) -> bool:
-    """Return whether the comma between two strings of digits cannot part thousands, e.g. "18" and "4"."""
-    return len(part) != 3 or whole.startswith("0") or len(whole) > 3
-
-
 def with_points(rows: Rows) -> Rows:
-    """Return the rows of a table with decimal points. A comma before three digits is decimal if the table has
-    other decimal commas and no decimal points."""
-    rows = _without_blanks(rows)
-    texts = [cell.text for row in rows for cell in row if _NUMERIC.fullmatch(cell.text)]
-    commas = [match for text in texts for match in _COMMA.finditer(text)]
-    sure = [match for match in commas if is_decimal(match["whole"], match["part"])]
-    if not sure:
-        return rows
-    rest = " ".join(_COMMA.sub("", text) for text in texts)
-    return _with_points(rows, is_always=_POINT.search(rest) is None)
-
-
-def _without_blanks(rows: Rows) -> Rows:
-    """Return rows with "532 761" as "532761"."""
-    cells = {id(cell): cell for row in rows for cell in row if _SPACED.fullmatch(cell.text)}
-    made = {key: replace(cell, text=cell.text.replace(" ", "")) for key, cell in cells.items()}
-    return [[made.get(id(cell), cell) for cell in row] for row in rows] if made else rows
-
-
-def _with_points(rows: Rows, *, is_always: bool) -> Rows:
-    def point(match: re.Match[str]) -> str:
-        whole, part = match["whole"], match["part"]
-        if is_always or is_decimal(whole, part):
-            return f"{re.sub(r'[^0-9]', '', whole)}.{part}"
-        return match[0]
-
-    def changed(cell: SourceCell) -> SourceCell:
-        is_number = _NUMERIC.fullmatch(cell.text)
-        text = _COMMA.sub(point, cell.text) if is_number else cell.text
-        return cell if text == cell.text else replace(cell, text=text)
-
-    made = {id(cell): changed(cell) for row in rows for cell in row}
-    return [[made[id(cell)] for cell in row] for row in rows]
+    """Return rows with decimal points and without blanks in numbers. A comma before three digits is decimal
+    if the table has other decimal commas and no points."""
+    numeric = {id(c): c for row in rows for c in row if NUMERIC.fullmatch(c.text)}
+    commas, points = count_commas(cell.text for cell in numeric.values())
+    for key, cell in numeric.items():
+        text = re.sub(r"(?<=\d) (?=\d{3})", "", cell.text) if SPACED.fullmatch(cell.text) else cell.text
+        numeric[key] = replace(cell, text=with_point(text, is_always=not points) if commas else text)
+    return [[numeric.get(id(cell), cell) for cell in row] for row in rows]
 
 
 def prose_with_points(prose: list[tuple[Place, str]]) -> list[tuple[Place, str]]:
     """Return paragraphs with decimal points in numbers such as "18,4", if most of their numbers are such."""
-    text = " ".join(text for _, text in prose)
-    commas = [match for match in _COMMA.finditer(text) if is_decimal(match["whole"], match["part"])]
-    if len(commas) <= len(_POINT.findall(text)):
-        return prose
-
-    def point(match: re.Match[str]) -> str:
-        is_number = is_decimal(match["whole"], match["part"])
-        return f"{match['whole']}.{match['part']}" if is_number else match[0]
-
-    return [(place, _COMMA.sub(point, text)) for place, text in prose]
-
-
-_SCALES = {"k": 3, "K": 3, "M": 6, "B": 9, "G": 9}
-
-
-def scaled(text: str) -> Decimal | None:
-    """Return a number with a unit or exponent, e.g. 8800000 for "8.8M" and 1200 for "1.2e3", or None."""
-    if match := re.fullmatch(r"([-+]?(?:\d+(?:\.\d+)?|\.\d+))(?:[eE×x]\s?(?:10\^?)?([-+−]?\d{1,2}))", text):
-        return Decimal(match[1]).scaleb(int(match[2].replace("−", "-")))
-    match = re.fullmatch(r"([-+]?(?:\d+(?:\.\d+)?|\.\d+))\s?([kKMBG])", text)
-    return Decimal(match[1]).scaleb(_SCALES[match[2]]) if match else None
+    commas, points = count_commas(text for _, text in prose)
+    return [(place, with_point(text)) for place, text in prose] if commas > points else prose

@@ -98,7 +98,7 @@ def _take(made: list[SourceCell], above: dict[int, tuple[SourceCell, int]]) -> N
 
 
 class _Parser(HTMLParser):
-    """Collects tables, and paragraphs outside of them. A table within a cell is a separate table."""
+    """Collects tables and the paragraphs around them. A table within a cell is a separate table."""
 
     def __init__(self, path: Path, first: int):
         super().__init__()
@@ -234,7 +234,7 @@ def _markdown(text: str, files: Files, name: str) -> Read:
         at = Place(path, (token.map or [0])[0] + 1)
         if token.type == "table_open":
             tables += _table_of_tokens(tokens[number:], path, caption)
-            lost += _longer_rows(lines, path, *(token.map or (0, 0)))
+            lost += _longer_rows(_widths(lines, path, *(token.map or (0, 0))))
         elif token.type == "html_block":
             more, around = read_html(token.content, path, first=at.line, caption=caption)
             tables, prose = tables + more, prose + around
@@ -245,14 +245,17 @@ def _markdown(text: str, files: Files, name: str) -> Read:
     return tables, prose, lost
 
 
-_BAR = re.compile(r"(?<!\\)\|")
+def _widths(lines: list[str], path: Path, start: int, end: int) -> list[tuple[Place, int]]:
+    """Return the place and the number of cells of each row."""
+    bars = (re.findall(r"(?<!\\)\|", line.strip().strip("|")) for line in lines[start:end])
+    return [(Place(path, number), len(each) + 1) for number, each in enumerate(bars, start=start + 1)]
 
 
-def _longer_rows(lines: list[str], path: Path, start: int, end: int) -> Iterator[tuple[Place, str]]:
-    widths = [len(_BAR.findall(line.strip().strip("|"))) + 1 for line in lines[start:end]]
-    for number, width in enumerate(widths, start=start + 1):
-        if width > widths[0]:
-            yield Place(path, number), f"This row has {width} cells, and its head has {widths[0]}"
+def _longer_rows(rows: list[tuple[Place, int]]) -> Iterator[tuple[Place, str]]:
+    """Yield a sentence for each row that is longer than the first, given their numbers of cells."""
+    for place, width in rows:
+        if width > rows[0][1] > 1:
+            yield place, f"This row has {width} cells, and its head has {rows[0][1]}"
 
 
 @cache
@@ -309,25 +312,24 @@ def _tag(token) -> tuple[str, bool]:
 
 
 def _separated(text: str, files: Files, name: str) -> Read:
-    text = re.sub(r"\A\s*sep=.\n", "\n", text)  # of Excel
+    text = re.sub(r"\A\s*sep=.\n", "\n", text).replace("\0", "")  # of Excel
     lines = [line for line in text.split("\n") if line.strip() and not line.startswith("#")][:20] or [""]
     mark = "\t" if name.endswith(".tsv") else max("\t;|,", key=lambda sign: _often(sign, lines))
-    reader = csv.reader(io.StringIO(text.replace("\0", "")), delimiter=mark)
-    rows: list[list[SourceCell]] = []
+    rows = list(_rows(csv.reader(io.StringIO(text), delimiter=mark), files.shown(name)))
+    return table_of(rows), [], list(_longer_rows([(row[0].place, len(row)) for row in rows]))
+
+
+def _rows(reader: Any, path: Path) -> Iterator[list[SourceCell]]:
     cells = 0
     try:
         for values in reader:
-            place = Place(files.shown(name), max(1, reader.line_num))
-            if any(value.strip() for value in values):
-                cells += len(values)
-                check_size(cells, place)
-                rows.append([styled(_of_markdown(v.strip()), place) for v in values])
+            place = Place(path, max(1, reader.line_num))
+            cells += len(values)
+            check_size(cells, place)
+            if any(map(str.strip, values)):
+                yield [styled(_of_markdown(value.strip()), place) for value in values]
     except csv.Error as error:
-        raise DataError(f"{files.shown(name)}:{reader.line_num}: This is no table: {error}") from error
-    width = len(rows[0]) if rows else 0
-    longer = [row for row in rows if len(row) > width > 1]
-    lost = [(row[0].place, f"This row has {len(row)} cells, and its head has {width}") for row in longer]
-    return table_of(rows), [], lost
+        raise DataError(f"{path}:{reader.line_num}: This is no table: {error}") from error
 
 
 def _often(mark: str, lines: list[str]) -> int:

@@ -3,7 +3,7 @@
 import functools
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -17,13 +17,10 @@ FILE = Path(__file__).with_suffix(".yaml")
 
 @dataclass(frozen=True)
 class Resolution:
-    """The meaning of a heading.
+    """The meaning of a heading: an id of the catalogue or a measure in ir_measures' notation, or None.
 
-    Attributes:
-        value: an id of the catalogue or a measure in ir_measures' notation, or None if it is unknown.
-        sure: ``certain``, ``likely`` (by convention), ``unknown``, or ``elsewhere`` for a known name that
-            the suite does not have.
-        choices: possible values if ``value`` is None, the usual one first.
+    ``sure`` is ``likely`` by convention, and ``elsewhere`` for a known name that the suite does not have.
+    ``choices`` lists possible values, the usual one first.
     """
 
     value: str | None = None
@@ -45,14 +42,9 @@ class NamedMeasure:
 
 @dataclass(frozen=True)
 class NamedCollection:
-    """An entry of vocabulary.yaml.
-
-    Attributes:
-        names: sets of words, each sufficient.
-        because: the reason why it is only likely, or "".
-        measures: the measures that it is used with. Empty for all.
-        levels: lowest relevant grades, the usual one first.
-    """
+    """An entry of vocabulary.yaml. Each set of ``names`` is sufficient. ``because`` is the reason why it is
+    only likely. ``measures`` are those used with it, empty for all, and ``levels`` its lowest relevant
+    grades."""
 
     id: str
     names: tuple[frozenset[str], ...]
@@ -83,11 +75,7 @@ def measures(text: str) -> dict[NamedMeasure, tuple[int, int]]:
     """Return the measures in a text with their positions. One with a cutoff replaces one without."""
     spans: dict[NamedMeasure, tuple[int, int]] = {}
     for name, pattern in _patterns():
-        for match in pattern.finditer(text):
-            if match[0][:3].lower() == "top":
-                others = words(f"{text[: match.start()]} {text[match.end() :]}")
-                if others and not named_collections(others):
-                    continue
+        for match in filter(_is_measure, pattern.finditer(text)):
             spans.setdefault(NamedMeasure(name, _cutoff(match["a"] or match["b"])), match.span())
     cut = {measure.name for measure in spans if measure.cutoff}
     return {measure: span for measure, span in spans.items() if measure.cutoff or measure.name not in cut}
@@ -95,6 +83,12 @@ def measures(text: str) -> dict[NamedMeasure, tuple[int, int]]:
 
 def _cutoff(text: str | None) -> int | None:
     return int(re.sub(r"[\s,]", "", text.lower()).replace("k", "000")) if text else None
+
+
+def _is_measure(match: re.Match[str]) -> bool:
+    """Return False for "top 20" next to words that name no collection."""
+    others = words(f"{match.string[: match.start()]} {match.string[match.end() :]}")
+    return match[0][:3].lower() != "top" or not others or bool(named_collections(others))
 
 
 def without_measures(text: str) -> frozenset[str]:
@@ -111,12 +105,11 @@ def names_something(text: str) -> bool:
 
 def is_name(text: str) -> bool:
     """Return whether a text only names measures or collections, and no system trained on them."""
-    if measures(text):
-        return True
     plain = words(text)
-    names = [word for each in _collections() for name in each.names if name <= plain for word in name]
-    others = plain - set(names) - {word for line in facts()["refinements"] for word in line}
-    return bool(names) and not any(len(word) > 2 and word.isalpha() for word in others)
+    names = frozenset[str]().union(*(n for each in _collections() for n in each.names if n <= plain))
+    others = plain - names.union(*facts()["refinements"])
+    is_collection = names and not any(len(word) > 2 and word.isalpha() for word in others)
+    return bool(measures(text) or is_collection)
 
 
 def named_collections(plain: frozenset[str], measure: str | None = None) -> list[NamedCollection]:
@@ -194,13 +187,10 @@ def _recall_or_success(measure: NamedMeasure) -> tuple[str, ...]:
 
 @functools.cache
 def _collections() -> tuple[NamedCollection, ...]:
-    def sets(texts: Sequence[str]) -> tuple[frozenset[str], ...]:
-        return tuple(map(words, texts))
-
     entries = [
         NamedCollection(
             entry["id"],
-            sets(entry["words"]),
+            tuple(map(words, entry["words"])),
             entry.get("because", ""),
             tuple(entry.get("measures", ())),
             tuple(entry.get("levels", ())),
@@ -208,7 +198,8 @@ def _collections() -> tuple[NamedCollection, ...]:
         for entry in facts()["collections"]
     ]
     others = facts()["elsewhere"].items()
-    return (*entries, *(NamedCollection(name, sets(texts), is_elsewhere=True) for name, texts in others))
+    elsewhere = (NamedCollection(name, tuple(map(words, texts)), is_elsewhere=True) for name, texts in others)
+    return (*entries, *elsewhere)
 
 
 @functools.cache

@@ -1,8 +1,4 @@
-"""The schema of others.yaml: values of cells as others measured them, with their sources.
-
-A source is e.g. a file of a repository at a commit, a comment in an issue, a table of a paper or a model
-card. No verdict depends on these values.
-"""
+"""The schema of others.yaml: values of cells as others measured them, e.g. on a model card."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -28,32 +24,19 @@ from repro.manifest.yaml_file import Fault, Identified, StrictMapping
 
 FILE = "others.yaml"
 DECIMAL = r"^\d+(\.\d+)?$"
-FAR = 20  # lower values have the wrong unit. The lowest known one is half of the published number
+FAR = 20  # a value this many times lower has the wrong unit
 
 
 class Source(Place):
-    """The place and the author of reports.
-
-    ``who`` is ``authors`` of the system outside the paper, a ``toolkit``, somebody ``independent``, or a
-    ``later-paper`` that ran the system. ``name`` is that of a toolkit, repository or paper, not a person.
-    """
+    """The place and the author of reports. ``name`` is that of a toolkit, repository or paper."""
 
     who: Who
     name: str
 
-    @property
-    def unnamed(self) -> Source:
-        """The source without its name."""
-        return self.model_copy(update={"name": ""})
-
 
 class ReportMethod(StrictMapping):
-    """The making of a reported value. Unstated fields are empty.
-
-    Attributes:
-        start: a key of ``repro.hooks.MAKINGS``, e.g. ``run`` for a released run scored again.
-        differs: known differences from the making of the published number.
-    """
+    """The making of a reported value. ``start`` is a key of ``repro.hooks.MAKINGS``, e.g. ``run`` for a
+    released run scored again."""
 
     start: Literal["checkpoint", "run", "fine-tuned", "trained", "index", "unknown"]
     software: str = ""
@@ -67,11 +50,9 @@ class Report(StrictMapping):
     """A reported value.
 
     Attributes:
-        cells: ids of the reported cells, of any paper.
         unit: ``percent``, ``fraction`` or the unit of the cell.
         measure, dataset: their names in the source.
-        match: ``exact`` if system, measure and set are the cell's, ``close`` if a known difference may
-            matter, ``loose`` if only the name matches.
+        match: ``close`` if a known difference may matter, ``loose`` if only the name matches.
         at: the line, row or comment within the place.
     """
 
@@ -90,22 +71,15 @@ class Report(StrictMapping):
 def _flat(items: object) -> object:
     if not isinstance(items, list):
         return items
-    return [word for item in items for word in (item if isinstance(item, list) else [item])]
+    return list(chain.from_iterable(item if isinstance(item, list) else [item] for item in items))
 
 
 Words = Annotated[tuple[str, ...], BeforeValidator(_flat)]
 
 
 class Search(Identified):
-    """A search for values of the system ``id``.
-
-    Attributes:
-        queries: the search terms.
-        places: the opened repositories, threads, cards and papers.
-        in_vain: those without a value.
-        runs: beginning of a collection's id -> the place of a run outside ``repro import run --public``.
-        date: of the last search.
-    """
+    """A search for values of the system ``id``. ``runs`` maps the beginning of a collection's id to a run's
+    place."""
 
     queries: Words = ()
     places: Words = ()
@@ -115,13 +89,13 @@ class Search(Identified):
     note: str = ""
 
     def run_on(self, collection: str) -> str:
-        """Return the entry of ``runs`` with the longest matching beginning, or ""."""
+        """Return the entry of ``runs`` with the longest matching beginning."""
         beginnings = [beginning for beginning in self.runs if collection.startswith(beginning)]
         return self.runs[max(beginnings, key=len)] if beginnings else ""
 
 
 class Reports(StrictMapping):
-    """An others.yaml: sources by short names, values, and searches. ``shared`` contains YAML anchors."""
+    """The content of an others.yaml. ``shared`` contains YAML anchors."""
 
     shared: tuple[object, ...] = ()
     sources: dict[str, Source] = Field(default_factory=dict)
@@ -131,8 +105,6 @@ class Reports(StrictMapping):
 
 @dataclass(frozen=True)
 class CellReport:
-    """A report on one cell, with its source."""
-
     cell: Cell
     report: Report
     source: Source
@@ -145,24 +117,21 @@ class CellReport:
 
     @property
     def note(self) -> CellNote:
-        """The report as a note for tables."""
         report, source = self.report, self.source
-        place = f"{source.place}{f', {report.at}' if report.at else ''}"
-        differs = [f"differs: {', '.join(report.how.differs)}"] if report.how.differs else []
+        differs = f"differs: {', '.join(report.how.differs)}" if report.how.differs else ""
         return CellNote(
             source.name,
             f"{self.value:f}",
-            place,
+            ", ".join(filter(None, (source.place, report.at))),
             address=source.address,
             who=source.who,
             making=report.how.start,
             match=report.match,
-            details="; ".join([*differs, *filter(None, [report.note])]),
+            details="; ".join(filter(None, (differs, report.note))),
             facts=self.as_json(),
         )
 
     def as_json(self) -> dict:
-        """Return the report in JSON."""
         report, source = self.report, self.source
         return {
             "value": float(self.value),
@@ -183,7 +152,6 @@ class CellReport:
 
     @property
     def difference(self) -> Decimal:
-        """The reported minus the published number, in its unit."""
         return self.value - self.cell.number
 
     @property
@@ -193,18 +161,17 @@ class CellReport:
 
 
 def reports() -> dict[str, tuple[CellReport, ...]]:
-    """Return cell id -> its reports. Raises ManifestError with file and line."""
+    """Return cell id -> its reports. Raises ManifestError."""
     return reports_of(tuple(at_hand.papers().values()))
 
 
 def others_values(cell: Cell) -> tuple[CellReport, ...]:
-    """Return the reports on a cell by kind, each with its median first. Raises ManifestError."""
+    """Return the reports on a cell by kind, each with its median first."""
     groups = groupby(sorted(reports().get(cell.id, ()), key=_kind), key=_kind)
     return tuple(report for _, group in groups for report in _median_first(group))
 
 
 def notes_on(cell: Cell) -> list[CellNote]:
-    """Return others' values of a cell as notes."""
     return [report.note for report in others_values(cell)]
 
 
@@ -214,8 +181,7 @@ def _kind(cell_report: CellReport) -> tuple[int, int]:
 
 
 def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
-    """Return reports of one kind in increasing order, but the median first. Of two middle ones, the one
-    further from the published number is taken, or the smaller one, to not favour the paper."""
+    """Return the median first: of two middle values the one further from the published number."""
     ordered = sorted(group, key=lambda report: report.value)
     middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
     median = max(middle, key=lambda report: abs(report.difference))
@@ -224,40 +190,37 @@ def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
 
 @functools.cache
 def reports_of(sources: tuple[Paper, ...]) -> dict[str, tuple[CellReport, ...]]:
-    """Return cell id -> its reports, for these papers."""
-    cells_by_id = {cell.id: cell for source in sources for cell in cells_of(source)}
-    by_cell: dict[str, list[CellReport]] = {}
+    known, by_cell = _cells_by_id(sources), dict[str, tuple[CellReport, ...]]()
     for folder in folders():
-        content = read_reports(folder, cells_by_id)
+        content = read_reports(folder, known)
         for report in content.values:
             for cell in report.cells:
-                entry = CellReport(cells_by_id[cell], report, content.sources[report.source])
-                by_cell.setdefault(cell, []).append(entry)
-    return {cell: tuple(group) for cell, group in by_cell.items()}
+                entry = CellReport(known[cell], report, content.sources[report.source])
+                by_cell[cell] = (*by_cell.get(cell, ()), entry)
+    return by_cell
 
 
 def known_cells() -> dict[str, Cell]:
-    """Return every cell of the papers by its id."""
-    return {cell.id: cell for source in at_hand.papers().values() for cell in cells_of(source)}
+    return _cells_by_id(at_hand.papers().values())
+
+
+def _cells_by_id(sources: Iterable[Paper]) -> dict[str, Cell]:
+    return {cell.id: cell for source in sources for cell in cells_of(source)}
 
 
 def folders() -> list[Path]:
-    """Return the folders with an others.yaml, e.g. papers/PAPER."""
     return at_hand.folders_with(FILE)
 
 
 def searches() -> dict[str, tuple[Search, ...]]:
-    """Return folder name -> its searches."""
     return {folder.name: yaml_file.read(folder / FILE, Reports).searches for folder in folders()}
 
 
 def read_reports(folder: Path, known: dict[str, Cell]) -> Reports:
-    """Return the others.yaml of a folder. Raises ManifestError with file and line."""
     return yaml_file.read(folder / FILE, Reports, faults=functools.partial(faults, known=known))
 
 
 def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
-    """Yield faults that the schema does not detect. ``known`` are all cells by id."""
     seen: set[tuple] = set()
     for number, report in enumerate(content.values):
         place = ("values", number)
@@ -290,11 +253,11 @@ def _report_faults(report: Report, cells_by_id: dict[str, Cell]) -> Iterator[Fau
 
 
 def _value_fault(entry: CellReport) -> str:
-    end = SHARES.get(entry.cell.unit)
+    cell, end = entry.cell, SHARES.get(entry.cell.unit)
     if end and not 0 < entry.value <= end:
-        return f"is {entry.value:f} in {entry.cell.unit}, above {end}. Check the unit"
-    if end and entry.value * FAR < entry.cell.number:
-        return f"is less than 1/{FAR} of the published {entry.cell.printed.plain}. Check the unit"
+        return f"is {entry.value:f} in {cell.unit}, above {end}. Check the unit"
+    if end and entry.value * FAR < cell.number:
+        return f"is less than 1/{FAR} of the published {cell.printed.plain}. Check the unit"
     if entry.report.how.start == "unknown" and entry.difference == 0:
         return "repeats the published number without a method"
     return ""
@@ -305,15 +268,14 @@ def _source_faults(content: Reports) -> Iterator[Fault]:
         yield ("sources", source_name), "no value is of this source"
     names: dict[Source, str] = {}
     for name, source in content.sources.items():
-        first_name = names.setdefault(source.unnamed, name)
-        if first_name != name:
-            yield ("sources", name), f"has the authors and the place of source {first_name!r}"
+        first = names.setdefault(source.model_copy(update={"name": ""}), name)
+        if first != name:
+            yield ("sources", name), f"has the authors and the place of source {first!r}"
 
 
 def _run_faults(content: Reports, cells_by_id: dict[str, Cell]) -> Iterator[Fault]:
     for number, search in enumerate(content.searches):
-        rows = [c for c in cells_by_id.values() if search.runs and search.id in (c.row.system, c.row.group)]
-        collections = {cell.column.dataset or "" for cell in rows}
         for beginning in search.runs:
-            if not any(collection.startswith(beginning) for collection in collections):
+            rows = (c for c in cells_by_id.values() if search.id in (c.row.system, c.row.group))
+            if not any((cell.column.dataset or "").startswith(beginning) for cell in rows):
                 yield ("searches", number, "runs"), f"no cell of {search.id} is on {beginning!r}"

@@ -1,11 +1,14 @@
-"""The command ``repro show others`` and the values on a cell's page, e.g. ``repro show others PAPER``."""
+"""The command ``repro show others`` and the values on a cell's page."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from itertools import chain
+from operator import attrgetter
 from statistics import median
 from typing import NamedTuple
 
@@ -21,17 +24,12 @@ from repro.manifest.cells import Cell
 from repro.manifest.cells import cell as cell_named
 from repro.manifest.papers import kept_with_papers, papers
 from repro.manifest.printed import half_unit, percent
-from repro.plugins.reports.reports import (
-    CellReport,
-    Search,
-    known_cells,
-    others_values,
-    reports,
-    searches,
-)
+from repro.plugins.reports import reports as file
+from repro.plugins.reports.reports import CellReport, Search
 
 Values = Sequence[CellReport]  # on one cell
 WITHIN = (Decimal("0.1"), Decimal("0.5"))  # of a point
+_EQUAL = Decimal(-1)  # a distance: equal after rounding
 OTHERS = "others than the authors"
 KINDS = {
     "released model or run": ("checkpoint", "run"),
@@ -68,27 +66,19 @@ def command(names, searches, as_json):
         if names:
             raise UsageError("--searches cannot be combined with names")
         return _show_searches(as_json)
-    by_cell = {id: group for id, group in reports().items() if _is_chosen(id, names)}
-    return _print_reports(by_cell, as_json)
-
-
-def _print_reports(by_cell, as_json: bool) -> int:
+    by_cell = {id: group for id, group in file.reports().items() if _is_chosen(id, names)}
     if as_json:
-        emit_json([{"cell": id, **r.as_json()} for id, group in by_cell.items() for r in group])
-        return 0
+        return emit_json([{"cell": id, **r.as_json()} for id, group in by_cell.items() for r in group])
     if not by_cell:
-        say("No values by others are known for these cells. --searches lists the searched places.")
-        return 0
+        return say("No values by others are known for these cells. --searches lists the searched places.")
     _print_cells(by_cell)
     rows = [[line.label, *map(str, line.counts), f"{line.size:.2f}"] for line in nearnesses(by_cell)]
     head = ["made how", *COUNTS, "median difference"]
     title = "distances from the published numbers in percentage points, without loose matches"
     table(title, head, rows, right=range(1, len(head)))
-    return 0
 
 
 def _check_names(names) -> None:
-    """Raise UsageError unless each is a paper or a cell."""
     for name in names:
         if "/" in name:
             cell_named(name)
@@ -114,27 +104,24 @@ def _is_chosen(id: str, names) -> bool:
     return not names or any(id == name or id.startswith(f"{name}/") for name in names)
 
 
-def _show_searches(as_json: bool) -> int:
-    entries = [search for group in searches().values() for search in group]
+def _show_searches(as_json: bool) -> None:
+    entries = [search for group in file.searches().values() for search in group]
     if as_json:
-        emit_json([search.model_dump() for search in entries])
-        return 0
+        return emit_json([search.model_dump() for search in entries])
     counts = _counts({search.id for search in entries})
-    places = run_places(cell for cell in known_cells().values() if cell.counted_as == "published")
+    places = run_places(cell for cell in file.known_cells().values() if cell.counted_as == "published")
     rows = []
-    for s in sorted(entries, key=lambda search: search.id):
+    for s in sorted(entries, key=attrgetter("id")):
         of_runs = in_words([place for place in places if place.search.id == s.id])
         rows.append([s.id, str(counts[s.id]), of_runs, str(len(s.places)), "; ".join(s.in_vain), s.date])
     head = ["system", "values", "cells by where a run is", "places", "in vain", "last look"]
     table("", head, rows, right=(1, 3))
     print(f"runs of others for the {len(places)} cells of these systems: {in_words(places)}")
-    return 0
 
 
 def _counts(systems) -> dict[str, int]:
-    """Return system -> the number of its rows' values, by row or by group."""
     found: dict[str, set[int]] = {system: set() for system in systems}
-    for group in reports().values():
+    for group in file.reports().values():
         row = group[0].cell.row
         system = row.system if row.system in found else row.group
         if system in found:
@@ -143,13 +130,8 @@ def _counts(systems) -> dict[str, int]:
 
 
 class Nearness(NamedTuple):
-    """The distances of one kind of others' values from the published numbers, without loose matches.
-
-    Attributes:
-        label: e.g. "training again", or "– others than the authors" for a part of it.
-        counts: in the order of ``COUNTS``.
-        size: the median over distinct numbers of the absolute median difference, in points.
-    """
+    """The distances of one kind of values from the published numbers. ``counts`` are in the order of
+    ``COUNTS``. ``size`` is the median distance in points."""
 
     label: str
     counts: tuple[int, ...]
@@ -157,18 +139,18 @@ class Nearness(NamedTuple):
 
 
 def nearnesses(by_cell: Mapping[str, Values]) -> list[Nearness]:
-    """Return a line for each kind, then for its makings, then without the authors."""
+    """Return a line for each kind, for its makings, and without the authors."""
     numbers, lines = _distinct_numbers(by_cell), []
     for kind, starts in KINDS.items():
-        parts = [(kind, starts, True)]
-        parts += [(f"– {MAKINGS[start]}", (start,), True) for start in starts if len(starts) > 1]
-        parts += [(f"– {OTHERS}", starts, False)]
-        lines += [_nearness(label, numbers, ways, authors=authors) for label, ways, authors in parts]
+        lines.append(_nearness(kind, numbers, starts))
+        for start in starts if len(starts) > 1 else ():
+            lines.append(_nearness(f"– {MAKINGS[start]}", numbers, (start,)))
+        lines.append(_nearness(f"– {OTHERS}", numbers, starts, but_authors=True))
     return [line for line in lines if line]
 
 
 def _distinct_numbers(by_cell: Mapping[str, Values]) -> list[list[Values]]:
-    """Group the values by published number, as several cells may print the same one."""
+    """Group the values by published number, which several cells may share."""
     parent = {cell: cell for cell in by_cell}
 
     def root(cell: str) -> str:
@@ -187,49 +169,42 @@ def _distinct_numbers(by_cell: Mapping[str, Values]) -> list[list[Values]]:
 
 
 def _nearness(
-    label: str, numbers: Iterable[Iterable[Values]], starts: Sequence[str], *, authors: bool
+    label: str, numbers: Iterable[Iterable[Values]], starts: Sequence[str], *, but_authors: bool = False
 ) -> Nearness | None:
-    """Count the values of these makings. Returns None if there are none."""
-    chosen = [[c for values in cells if (c := _chosen(values, starts, authors))] for cells in numbers]
-    chosen = [cells for cells in chosen if cells]
-    by_cell = [values for cells in chosen for values in cells]
+
+    def is_chosen(value: CellReport) -> bool:
+        is_left_out = value.report.match == "loose" or (but_authors and value.source.who == "authors")
+        return value.report.how.start in starts and not is_left_out
+
+    filtered = ([list(filter(is_chosen, values)) for values in cells] for cells in numbers)
+    chosen = [kept for cells in filtered if (kept := list(filter(None, cells)))]
+    by_cell = list(chain.from_iterable(chosen))
     if not by_cell:
         return None
-    equal = [[value.equals_published for value in values] for values in by_cell]
-    distances = [min(0 if v.equals_published else abs(_points(v)) for v in values) for values in by_cell]
-    sides = [_side(values) for values in by_cell]
+    distances = [min(map(_distance, values)) for values in by_cell]
+    sides = Counter(map(_side, by_cell))
     counts = (
-        len({id(value.report) for values in by_cell for value in values}),
-        *(len(by_cell), len(chosen), sum(len(values) == 1 for values in by_cell)),
-        sum(map(any, equal)),
-        sum(any(value.equals_published for values in cells for value in values) for cells in chosen),
-        sum(map(all, equal)),
+        len({id(value.report) for value in chain.from_iterable(by_cell)}),
+        *(len(by_cell), len(chosen), [*map(len, by_cell)].count(1)),
+        distances.count(_EQUAL),
+        sum(min(map(_distance, chain.from_iterable(cells))) == _EQUAL for cells in chosen),
+        [max(map(_distance, values)) for values in by_cell].count(_EQUAL),
         *(sum(distance <= most for distance in distances) for most in WITHIN),
-        *(sides.count(-1), sides.count(1)),
+        *(sides[-1], sides[1]),
     )
     return Nearness(label, counts, float(median(abs(_typical(cells[0])) for cells in chosen)))
 
 
-def _chosen(values: Values, starts: Sequence[str], authors: bool) -> list[CellReport]:
-    return [
-        value
-        for value in values
-        if value.report.match != "loose"
-        and value.report.how.start in starts
-        and (authors or value.source.who != "authors")
-    ]
-
-
-def _points(value: CellReport) -> Decimal:
-    return percent(value.difference, value.cell.unit)
+def _distance(value: CellReport) -> Decimal:
+    return _EQUAL if value.equals_published else abs(percent(value.difference, value.cell.unit))
 
 
 def _typical(values: Values) -> Decimal:
-    return median(map(_points, values))
+    return median(percent(value.difference, value.cell.unit) for value in values)
 
 
 def _side(values: Values) -> int:
-    """Return -1, 0 or 1 for a median below, at or above the rounded published number."""
+    """Return -1, 0 or 1 for a median below, at or above the rounded number."""
     cell, typical = values[0].cell, _typical(values)
     if abs(typical) <= percent(half_unit(cell.printed.decimals), cell.unit):
         return 0
@@ -237,17 +212,14 @@ def _side(values: Values) -> int:
 
 
 class OthersOfCell(CellPart):
-    """Others' values of a cell, and the source of a released run among them."""
-
     def __init__(self, cell: Cell, page: object = None):
-        values = others_values(cell)
+        values = file.others_values(cell)
         super().__init__([report.note for report in values])
         self.source_of_a_run = next((r.source.place for r in values if r.report.how.start == "run"), "")
         self._places = run_places([cell])
         self.facts = {"run_elsewhere": next((place.elsewhere or None for place in self._places), None)}
 
     def below_measured(self) -> Iterator[tuple[str, str]]:
-        """Yield the places of runs that are not at hand."""
         yield from (("run elsewhere", str(p)) for p in self._places if p.elsewhere or not p.at_hand)
 
 
@@ -274,14 +246,12 @@ class RunPlace:
 
 
 def run_places(cells: Iterable[Cell]) -> list[RunPlace]:
-    """Return one RunPlace per cell that a run could be scored for. Leaves out the cells of systems whose
-    public runs nobody searched for."""
     found = ((cell, _searches().get(cell.row.system)) for cell in only_scorable(cells))
     return [RunPlace(cell, search) for cell, search in found if search]
 
 
 def in_words(places: list[RunPlace]) -> str:
-    """Return the number of cells by place, e.g. "3 at hand, 1 elsewhere, 8 not found"."""
+    """Return the numbers by place, e.g. "3 at hand, 1 elsewhere, 8 not found"."""
     at_hand = sum(place.at_hand for place in places)
     elsewhere = sum(bool(place.elsewhere) and not place.at_hand for place in places)
     missing = len(places) - at_hand - elsewhere
@@ -290,4 +260,4 @@ def in_words(places: list[RunPlace]) -> str:
 
 @kept_with_papers
 def _searches() -> dict[str, Search]:
-    return {search.id: search for group in searches().values() for search in group}
+    return {search.id: search for group in file.searches().values() for search in group}

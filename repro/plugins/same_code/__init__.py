@@ -1,10 +1,7 @@
-"""``repro doctor same-code``: show that edited code computes the recorded outputs to the last bit.
+"""``repro doctor same-code``: shows that edited code computes equal outputs.
 
-It is a tool for maintainers, and writes results/code.yaml. No import here loads numpy.
-
-results/outputs.json records the content at scale smoke of every stage and objective, with each set of
-parameters in the recipes of the suite's papers. For example, ``PAPER/1/ROW pretrain`` is the model after
-two steps of that row's pre-training.
+results/outputs.json records outputs at scale smoke, e.g. ``PAPER/1/ROW pretrain``, that row's model after two
+steps. No import here loads numpy.
 """
 
 from __future__ import annotations
@@ -15,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +39,10 @@ from repro.store import Store
 from repro.store.disk import write_whole
 from repro.store.results import Results
 
-SHOWN = 10  # outputs that are named
+SHOWN = 10
 OUTPUTS = "outputs.json"
-KEPT = 5  # digests of one line, the first and the newest, so that the file does not grow with every edit
-# what does not change the code that runs, so that one node stands for all that differ in these alone
-LEFT_OUT = ("seed", "dataset", "identity", "source")
+KEPT = 5  # digests of a line: the first and the newest
+LEFT_OUT = ("seed", "dataset", "identity", "source")  # without effect on the code that runs
 
 
 @dataclass(frozen=True)
@@ -54,9 +51,7 @@ class Output:
 
     Attributes:
         stage: the stage and the objective or view, e.g. "pretrain papers.PAPER.module:Objective".
-        planned: the node's fingerprint, which changes with its parameters and inputs.
-        code: digest of the code that computed it.
-        content: digest of its rows, numbers and texts. "" for Lucene's index, which differs each time.
+        content: a digest of its rows, numbers and texts. "" for Lucene's index, which differs each time.
     """
 
     stage: str
@@ -70,10 +65,9 @@ class Comparison:
     """The outputs of the present code compared with the recorded ones.
 
     Attributes:
-        now: by name, e.g. "PAPER/1/ROW pretrain".
-        differing: a sentence per output with other content, and per cell with another number.
-        planned_otherwise: a sentence per recorded output that is gone or has other parameters or inputs.
-        cells: number of cells at scale tiny that were measured from scratch and equal their records.
+        differing: sentences on other contents and other numbers of cells.
+        planned_otherwise: sentences on outputs that are gone or have other parameters or inputs.
+        cells: the number of cells measured from scratch at scale tiny.
     """
 
     recorded: Mapping[str, Output]
@@ -84,10 +78,7 @@ class Comparison:
 
 
 class SameCode:
-    """The files and plans of ``repro doctor same-code``.
-
-    Raises UsageError outside a checkout, because only a checkout has the recorded outputs.
-    """
+    """The files and plans of ``repro doctor same-code``. Raises UsageError outside a checkout."""
 
     def __init__(self, store: Store, progress: Progress):
         folder = committed_results()
@@ -99,16 +90,14 @@ class SameCode:
 
     @cached_property
     def recorded(self) -> dict[str, Output]:
-        """The recorded outputs by name."""
         path = self.folder / OUTPUTS
         content = json.loads(path.read_bytes()) if path.is_file() else {}
         return {name: Output(**fields) for name, fields in content.items()}
 
     @cached_property
     def nodes(self) -> dict[str, Node]:
-        """The nodes with recorded outputs by name, one per stage, objective and set of parameters."""
-        plan, seen = _plan("smoke"), set()
-        named: dict[str, Node] = {}
+        """One node for each stage, objective and set of parameters, by name."""
+        plan, seen, named = _plan("smoke"), set(), dict[str, Node]()
         ends = [(m.cell.id.rpartition("/")[0], m.parts) for m in plan.measurements]
         ends += [(item.id, (node,)) for item, node in plan.exhibits.items()]
         for place, parts in ends:
@@ -120,10 +109,7 @@ class SameCode:
         return named
 
     def newest(self) -> list[str]:
-        """Return the outputs of the newest line and their dependencies.
-
-        Of several lines with one date, the one with the most dependencies counts.
-        """
+        """Return the outputs of the newest line with the most dependencies, and these dependencies."""
         lines = provenance.equal_code()
         behind: dict[str, set[str]] = {stage: set() for stage in lines}
         names = {node.fingerprint: name for name, node in self.nodes.items()}
@@ -139,51 +125,41 @@ class SameCode:
         recorded = self.recorded if names is None else {n: self.recorded[n] for n in names}
         self._run(_plan("smoke"), nodes.values())
         now = {name: self._output(node) for name, node in nodes.items()}
-        both = [(name, recorded[name], now[name]) for name in recorded if name in now]
-        otherwise = [f"{name} is no longer planned" for name in recorded.keys() - now.keys()]
-        otherwise += [
-            f"{name} is planned with other parameters or inputs"
-            for name, before, here in both
-            if before.planned != here.planned
-        ]
-        differing = [
-            f"{name} differs"
-            for name, before, here in both
-            if before.planned == here.planned and before.content != here.content
-        ]
-        cells = _cheap_cells() if names is None else None
-        other_cells = list(self._other_cells(cells)) if cells else []
-        count = len(cells.measurements) if cells else 0
-        return Comparison(recorded, now, sorted(differing) + other_cells, sorted(otherwise), count)
+        differing, otherwise = [], []
+        for name, before in sorted(recorded.items()):
+            if name not in now:
+                otherwise.append(f"{name} is no longer planned")
+            elif before.planned != now[name].planned:
+                otherwise.append(f"{name} is planned with other parameters or inputs")
+            elif before.content != now[name].content:
+                differing.append(f"{name} differs")
+        if names is not None or not (cells := _cheap_cells()):
+            return Comparison(recorded, now, differing, otherwise)
+        differing += self._other_cells(cells)
+        return Comparison(recorded, now, differing, otherwise, len(cells.measurements))
 
     def write(self, comparison: Comparison) -> list[str]:
         """Write the lines of equal code and the outputs. Returns the stages with a new line."""
-        today, new_lines = datetime.now(UTC).date().isoformat(), {}
+        today, lines, new = datetime.now(UTC).date().isoformat(), {}, []
         of_digest = {digest: line for line in provenance.equal_code().values() for digest in line["same"]}
         for stage, outputs in _by_stage(comparison).items():
             before, here = outputs[0]
-            line = of_digest.get(here.code) or of_digest.get(before.code if before else "")
-            same = line["same"] if line else []
-            if here.code not in same:
-                same = [*same[:1], *same[1:][2 - KEPT :], here.code] if same else [here.code]
-                count = sum(before is not None for before, _ in outputs)
-                evidence = f"{count} outputs at smoke, {comparison.cells} cells at tiny"
+            line = of_digest.get(here.code) or of_digest.get(before.code if before else "") or {"same": []}
+            if here.code not in line["same"]:
+                same = [*line["same"][:1], *line["same"][1:][2 - KEPT :], here.code]
+                equal = sum(before is not None for before, _ in outputs)
+                evidence = f"{equal} outputs at smoke, {comparison.cells} cells at tiny"
                 line = {"recorded": same[0], "same": same, "date": today, "evidence": evidence}
-                new_lines[stage] = line
-        kept = {s: of_digest[o[0][1].code] for s, o in _by_stage(comparison).items() if s not in new_lines}
-        self._write(provenance.EQUAL_CODE, _yaml(kept | new_lines))
+                new.append(stage)
+            lines[stage] = line
+        write_whole(self.folder / provenance.EQUAL_CODE, _yaml(lines))
         contents = (f"{json.dumps(n)}: {json.dumps(asdict(o))}" for n, o in sorted(comparison.now.items()))
-        self._write(OUTPUTS, "{\n" + ",\n".join(contents) + "\n}\n")
-        return list(new_lines)
-
-    def _write(self, name: str, text: str) -> None:
-        write_whole(self.folder / name, text)
+        write_whole(self.folder / OUTPUTS, "{\n" + ",\n".join(contents) + "\n}\n")
+        return new
 
     def _run(self, plan: Plan, nodes: Iterable[Node]) -> None:
-        """Compute nodes in the store, several at a time. Raises StageError if one fails or is blocked."""
-        plan = replace(
-            plan, measurements=[replace(plan.measurements[0], groups=(tuple(nodes),))], exhibits={}
-        )
+        measurement = replace(plan.measurements[0], groups=(tuple(nodes),))
+        plan = replace(plan, measurements=[measurement], exhibits={})
         plan.scale.pin_kernels(self.progress)
         outcome = ENGINES["auto"](plan, self.store, self.progress, Options())
         for fingerprint, error in outcome.failed.items():
@@ -201,10 +177,9 @@ class SameCode:
     def _other_cells(self, plan: Plan) -> Iterator[str]:
         self._run(plan, plan.ends)
         plan.look(self.store)
-        results = Results(self.folder)
         for record in stored_records(plan, self.store):
-            on_record = results.read(record.scale, record.cell.partition("/")[0])
-            before = {r.key: r for r in on_record}.get(record.key)
+            on_record = Results(self.folder).read(record.scale, record.cell.partition("/")[0])
+            before = next((r for r in on_record if r.key == record.key), None)
             if before is None:
                 yield f"{record.cell} has no record at scale {record.scale}"
             elif before.result != record.result:
@@ -217,20 +192,19 @@ def _plan(scale: str) -> Plan:
 
 
 def _free_name(name: str, taken: Iterable[str]) -> str:
-    numbers = (f"{name} {number}" if number else name for number in (0, *range(2, 10_000)))
-    return next(each for each in numbers if each not in taken)
+    names = chain([name], (f"{name} {number}" for number in count(2)))
+    return next(each for each in names if each not in taken)
 
 
 def _cheap_cells() -> Plan:
     plan = _plan("tiny")
-    chosen: dict[frozenset[str], Measurement] = {}
+    by_stages: dict[frozenset[str], Measurement] = {}
     for m in plan.measurements:
         stages = frozenset(node.stage for node in walk(m.parts))
         if stages.isdisjoint(TRAININGS) and "corpus" in stages:
-            chosen.setdefault(stages, m)
-    return replace(
-        plan, cells=[m.cell for m in chosen.values()], measurements=list(chosen.values()), exhibits={}
-    )
+            by_stages.setdefault(stages, m)
+    chosen = list(by_stages.values())
+    return replace(plan, cells=[m.cell for m in chosen], measurements=chosen, exhibits={})
 
 
 def _by_stage(comparison: Comparison) -> dict[str, list[tuple[Output | None, Output]]]:
@@ -264,10 +238,8 @@ def command(check, renew):
     """Compute the recorded outputs with the code here, and note equal code in results/code.yaml.
 
     The outputs are those of every stage and objective at scale smoke. In addition, a few cells at scale tiny
-    are measured from scratch. If every bit is equal, numbers on record stay without doubt. If a bit differs,
-    the output is named and nothing is written. It takes about two minutes on two cores.
-
-    Exit status 1 means that something differs.
+    are measured from scratch. If a bit differs, the output is named, nothing is written, and the exit status
+    is 1. It takes about two minutes on two cores.
     """
     kernels.pin()  # before numpy loads
     if check and renew:

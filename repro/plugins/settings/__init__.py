@@ -1,1 +1,1 @@
-"""Compare the planned parameters with settings.yaml (``schema``): published and released settings."""
+"""Compare the planned parameters with settings.yaml, i.e. published and released settings."""

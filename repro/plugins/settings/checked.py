@@ -1,5 +1,4 @@
-"""A verdict on every planned parameter and every statement of settings.yaml. For example,
-``options.temperature`` is "as published", and ``options.warmup_ratio`` is "unspecified: warmup"."""
+"""A verdict on every planned parameter and statement of settings.yaml, e.g. "as published"."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -11,18 +10,8 @@ from repro.errors import ReproError
 from repro.graph import Node, canonical
 from repro.manifest.cells import Cell, cell, cells_of
 from repro.manifest.papers import Paper, sources
-from repro.plugins.settings.planned_rows import (
-    ExpectedValue,
-    ExpectedValues,
-    PlannedRow,
-    at_path,
-    begins_path,
-    lies_within,
-    parameters,
-    planned_alike,
-    planned_rows,
-    published_value,
-)
+from repro.plugins.settings import planned_rows as plans
+from repro.plugins.settings.planned_rows import ExpectedValues, PlannedRow, at_path, planned_rows
 from repro.plugins.settings.schema import Setting, SourcedValue, Step, settings_of, steps_of
 from repro.running.requirements import Machine
 from repro.verdicts.summary import first_of
@@ -36,10 +25,8 @@ class CheckedParameter:
 
     Attributes:
         row: ``paper/table/row``, an exhibit, or a step's place. For a statement, its cell or paper.
-        step: the id of the step in settings.yaml, or "".
         parameter: its path, or the subject of a statement. Empty for a whole step or stage.
-        planned: the value in the plan, or a list if the stages of the row have several.
-        reading: the reading that justifies a difference or fills a gap.
+        planned: the value in the plan, or a list if the row's stages have several.
         cell: the cell of a table of settings that publishes the value.
         state: as published, as released, departs, unspecified, no parameter or failure.
         says: the problem and its remedy, or the reason for no parameter.
@@ -70,7 +57,6 @@ class CheckedParameter:
         return f"{self.state}: {self.says}" if self.says else phrases.get(self.state, self.state)
 
     def as_json(self) -> dict:
-        """Return all fields as plain values."""
         return asdict(self)
 
 
@@ -87,7 +73,7 @@ MOST_ROWS = 3
 
 
 def counts(items: Iterable[CheckedParameter]) -> str:
-    """Return the number of parameters in each state, e.g. "36 as released, 18 unspecified"."""
+    """Return the numbers by state, e.g. "36 as released, 18 unspecified"."""
     return ", ".join(f"{number} {state}" for state, number in Counter(item.state for item in items).items())
 
 
@@ -99,7 +85,7 @@ def in_words(value: Any) -> str:
 
 
 def by_step(items: Iterable[CheckedParameter]) -> dict[str, list[CheckedParameter]]:
-    """Return the parameters under the name of their step, or a heading for those without one."""
+    """Group parameters by the name of their step, or a heading without one."""
     steps: dict[str, list[CheckedParameter]] = {}
     for item in items:
         default = f"{item.stage}, not in settings.yaml" if item.stage else "statements without a parameter"
@@ -108,7 +94,7 @@ def by_step(items: Iterable[CheckedParameter]) -> dict[str, list[CheckedParamete
 
 
 def merged_lines(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
-    """Return the fields of ``HEAD``. Rows with equal values share a line."""
+    """Return the fields of ``HEAD``, with rows of equal values in one line."""
     lines: dict[tuple[str, ...], list[str]] = {}
     for item in items:
         values = map(in_words, (item.published, item.released, item.planned))
@@ -117,7 +103,7 @@ def merged_lines(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
 
 
 def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
-    """Return the fields of ``CELL_HEAD`` for each cell of a paper's own tables of settings."""
+    """Return the fields of ``CELL_HEAD`` for each cell."""
     return [
         (place, cell(place).text, item.parameter, in_words(item.planned), item.verdict)
         for place, item in of_cells(items).items()
@@ -125,8 +111,8 @@ def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, .
 
 
 def settings(*names: str) -> Listing[CheckedParameter]:
-    """Return the planned parameters at full scale, compared with the settings of papers (all without
-    ``names``). Raises UsageError for an unknown paper, ManifestError for a broken file.
+    """Compare the planned parameters at full scale with the settings of papers (all without ``names``).
+    Raises UsageError, ManifestError.
 
     Example:
         >>> repro.settings("PAPER").to_frame()
@@ -136,35 +122,32 @@ def settings(*names: str) -> Listing[CheckedParameter]:
 
 
 def checked_parameters(source: Paper, machine: Machine | None = None) -> list[CheckedParameter]:
-    """Return every planned parameter of a paper's rows and every statement. Raises ManifestError."""
-    rows = planned_rows(source, machine=machine)
-    expected_values = ExpectedValues()
-    row_parameters = [
-        item for row in rows for item in _row_parameters(row, steps_of(source), expected_values)
-    ]
+    rows, steps, expected = planned_rows(source, machine=machine), steps_of(source), ExpectedValues()
+    of_rows = [item for row in rows for item in _row_parameters(row, steps, expected)]
     return [
-        *row_parameters,
+        *of_rows,
         *_alike_failures(source, rows),
-        *_idle_failures(steps_of(source), rows),
-        *_unplanned_statements(source, row_parameters),
+        *_idle_failures(steps, rows),
+        *_unplanned_statements(source, of_rows),
     ]
 
 
 def of_tables(source: Paper) -> dict[str, CheckedParameter]:
-    """Return the verdict on each cell of a paper's tables of settings."""
-    published_steps, expected_values = _published_steps(source), ExpectedValues()
-    parameters_of_rows = [
-        _checked_parameter(row, step, path, setting, nodes, expected_values.of(setting, row.id, row.readings))
+    steps, expected = [], ExpectedValues()
+    for step in steps_of(source):
+        if published := {path: setting for path, setting in step.stated.items() if setting.cell}:
+            steps.append(step.model_copy(update={"settings": published}))
+    of_rows = [
+        item
         for row in planned_rows(source)
-        for step, settings in published_steps
-        if (nodes := row.of_step(step))
-        for path, setting in settings.items()
+        for step in steps
+        for item in _step_parameters(row, step, row.of_step(step), expected)
     ]
-    return of_cells([*parameters_of_rows, *_unplanned_statements(source, parameters_of_rows)])
+    return of_cells([*of_rows, *_unplanned_statements(source, of_rows)])
 
 
 def states_of_tables(source: Paper) -> dict[str, Counter[str]]:
-    """Return table -> state -> the number of its cells with that verdict."""
+    """Return table -> state -> the number of its cells."""
     states: dict[str, Counter[str]] = {}
     if any(cell.is_setting for cell in cells_of(source)):
         for place, item in of_tables(source).items():
@@ -172,20 +155,14 @@ def states_of_tables(source: Paper) -> dict[str, Counter[str]]:
     return states
 
 
-def _published_steps(source: Paper) -> list[tuple[Step, dict[str, Setting]]]:
-    steps = [(step, {path: s for path, s in step.stated.items() if s.cell}) for step in steps_of(source)]
-    return [(step, settings) for step, settings in steps if settings]
-
-
 def _alike_failures(source: Paper, rows: list[PlannedRow]) -> Iterator[CheckedParameter]:
-    for one, other in planned_alike(source, rows):
+    for one, other in plans.planned_alike(source, rows):
         says = f"{one} is planned like {other}, which has another published number (correct their options)"
         yield CheckedParameter(one.rpartition("/")[0], "", "evaluate", "", says=says)
 
 
 def of_cell(cell: Cell) -> list[CheckedParameter]:
-    """Return the parameters of a cell's row. For a cell of the paper's own table of settings, return only the
-    parameters that name this cell. Returns [] for a paper without settings.yaml."""
+    """Return the parameters of a cell's row or, in a table of settings, of the cell."""
     if not steps_of(cell.paper):
         return []
     if cell.is_setting:
@@ -197,15 +174,15 @@ def of_cell(cell: Cell) -> list[CheckedParameter]:
 def _unplanned_statements(
     source: Paper, row_parameters: Iterable[CheckedParameter]
 ) -> Iterator[CheckedParameter]:
-    claimed_cells = {item.cell for item in row_parameters}
+    named_cells = {item.cell for item in row_parameters}
     for item in settings_of(source).elsewhere:
-        claimed_cells.add(item.cell)
-        value = published_value(item, source.name)
+        named_cells.add(item.cell)
+        value = plans.published_value(item, source.name)
         yield CheckedParameter(
-            row=item.cell or source.name,
-            step="",
-            stage="",
-            parameter=item.what,
+            item.cell or source.name,
+            "",
+            "",
+            item.what,
             published=cell(item.cell).text if item.cell else value,
             released=item.released,
             where=_places_in_code(item),
@@ -214,52 +191,52 @@ def _unplanned_statements(
             says=item.because,
         )
     for c in cells_of(source):
-        if c.is_setting and c.id not in claimed_cells:
+        if c.is_setting and c.id not in named_cells:
             says = "settings.yaml does not name this cell (add it to a setting, or under elsewhere)"
             yield CheckedParameter(c.id, "", "", c.row.label, published=c.text, cell=c.id, says=says)
 
 
 def _row_parameters(
-    row: PlannedRow, steps: Iterable[Step], expected_values: ExpectedValues
+    row: PlannedRow, steps: Iterable[Step], expected: ExpectedValues
 ) -> Iterator[CheckedParameter]:
-    claims_by_node: dict[str, set[str]] = {}
+    paths_by_node: dict[str, set[str]] = {}
     for step in steps:
         nodes = row.of_step(step)
-        for path, setting in step.stated.items() if nodes else ():
-            yield _checked_parameter(
-                row, step, path, setting, nodes, expected_values.of(setting, row.id, row.readings)
-            )
+        yield from _step_parameters(row, step, nodes, expected)
         for node in nodes:
-            claims = claims_by_node.setdefault(node.fingerprint, set())
-            claims |= {*step.settings, *(step.nodes.with_ if step.nodes else ())}
-            claims |= {"objective.name"} if step.nodes and step.nodes.objective else set()
-    yield from _unclaimed_parameters(row, claims_by_node)
+            paths = paths_by_node.setdefault(node.fingerprint, set())
+            paths |= {*step.settings, *(step.nodes.with_ if step.nodes else ())}
+            paths |= {"objective.name"} if step.nodes and step.nodes.objective else set()
+    yield from _unclaimed_parameters(row, paths_by_node)
 
 
-def _checked_parameter(
-    row: PlannedRow, step: Step, path: str, setting: Setting, nodes: list[Node], expected: ExpectedValue
-) -> CheckedParameter:
-    planned, stage = [at_path(node, path) for node in nodes], step.nodes.stage if step.nodes else ""
-    values = list({canonical(value): value for value in planned}.values())
-    says, state = expected.fault, _state(setting)
-    if not says and not expected.is_met_by(planned):
-        says = f"the plan has {_in_words(values)} instead of {_in_words([expected.value])}"
-        if all(value is None for value in planned):
-            says = f"{stage} has no parameter {path!r} in the plan (correct or remove the path)"
-    return CheckedParameter(
-        row=row.id,
-        step=step.id,
-        stage=stage,
-        parameter=path,
-        published=_published_or_none(setting, row.id),
-        released=setting.released,
-        planned=values[0] if len(values) == 1 else values,
-        reading=setting.reading,
-        where=_places_in_code(setting),
-        cell=setting.cell,
-        state=FAILURE if says else state,
-        says=says,
-    )
+def _step_parameters(
+    row: PlannedRow, step: Step, nodes: list[Node], expected_values: ExpectedValues
+) -> Iterator[CheckedParameter]:
+    for path, setting in step.stated.items() if nodes else ():
+        expected = expected_values.of(setting, row.id, row.readings)
+        planned = [at_path(node, path) for node in nodes]
+        values = list({canonical(value): value for value in planned}.values())
+        says = expected.fault
+        if not says and not expected.is_met_by(planned):
+            found = " and ".join(map(canonical, values))
+            says = f"the plan has {found} instead of {canonical(expected.value)}"
+            if all(value is None for value in planned):
+                says = f"{step.stage} has no parameter {path!r} in the plan (correct or remove the path)"
+        yield CheckedParameter(
+            row.id,
+            step.id,
+            step.stage,
+            path,
+            published=_published_or_none(setting, row.id),
+            released=setting.released,
+            planned=values[0] if len(values) == 1 else values,
+            reading=setting.reading,
+            where=_places_in_code(setting),
+            cell=setting.cell,
+            state=_state(setting, says),
+            says=says,
+        )
 
 
 def _places_in_code(value: SourcedValue) -> str:
@@ -268,12 +245,14 @@ def _places_in_code(value: SourcedValue) -> str:
 
 def _published_or_none(setting: Setting, row: str) -> Any:
     try:
-        return published_value(setting, row)
-    except ReproError:  # the failure contains the reason
+        return plans.published_value(setting, row)
+    except ReproError:
         return None
 
 
-def _state(setting: Setting) -> str:
+def _state(setting: Setting, fault: str) -> str:
+    if fault:
+        return FAILURE
     if setting.departs:
         return "departs"
     if setting.is_published:
@@ -281,36 +260,25 @@ def _state(setting: Setting) -> str:
     return "unspecified" if setting.released is None else "as released"
 
 
-def _unclaimed_parameters(row: PlannedRow, claims_by_node: dict[str, set[str]]) -> Iterator[CheckedParameter]:
+def _unclaimed_parameters(row: PlannedRow, paths_by_node: dict[str, set[str]]) -> Iterator[CheckedParameter]:
     seen = set()
     for node in row.all:
         details = (node.params.get("objective", {}).get("name"), node.params.get("kind"))
         name = " ".join(filter(None, (node.stage, *details)))
-        if node.fingerprint not in claims_by_node:
-            faults = {"": "no step describes this stage of the row (add a step, or the row to one)"}
-        else:
-            says = "it has no source (add its source, or an unspecified choice)"
-            faults = dict.fromkeys(parameters(node), says)
-        for path, says in faults.items():
-            if begins_path(path, claims_by_node.get(node.fingerprint, ())) or (name, path) in seen:
-                continue
-            seen.add((name, path))
-            yield CheckedParameter(
-                row.id, "", name, path, planned=at_path(node, path) if path else None, says=says
-            )
+        claimed, paths = paths_by_node.get(node.fingerprint, ()), list(plans.parameters(node))
+        says = "it has no source (add its source, or an unspecified choice)"
+        if node.fingerprint not in paths_by_node:
+            says, paths = "no step describes this stage of the row (add a step, or the row to one)", [""]
+        for path in paths:
+            if not plans.begins_path(path, claimed) and (name, path) not in seen:
+                seen.add((name, path))
+                yield CheckedParameter(row.id, "", name, path, planned=at_path(node, path), says=says)
 
 
 def _idle_failures(steps: Iterable[Step], rows: list[PlannedRow]) -> Iterator[CheckedParameter]:
     for step in steps:
         for place in step.rows:
             single = step.model_copy(update={"rows": (place,)})
-            candidates = [
-                row for row in rows if lies_within(row.id, (place,)) or lies_within(place, (row.id,))
-            ]
-            if not any(row.of_step(single) for row in candidates):
+            if not any(row.of_step(single) for row in rows):
                 says = "the step describes no planned stage (correct its rows or nodes)"
-                yield CheckedParameter(place, step.id, step.nodes.stage if step.nodes else "", "", says=says)
-
-
-def _in_words(values: list[Any]) -> str:
-    return " and ".join(canonical(value) for value in values)
+                yield CheckedParameter(place, step.id, step.stage, "", says=says)

@@ -1,5 +1,4 @@
-"""The planned stages of a row, and the values that settings.yaml expects. For example, the cell text "5 ×
-10⁻⁶" has the value 5e-06."""
+"""The planned stages of a row, and the values that settings.yaml expects, e.g. 5e-06 for "5 × 10⁻⁶"."""
 
 import functools
 import re
@@ -19,25 +18,24 @@ from repro.running.plan import Plan, plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 
-DATA = ("evaluate", "corpus", "queries", "qrels")  # stages whose parameters name data and measures
+DATA = ("evaluate", "corpus", "queries", "qrels")  # their parameters are no settings
 NO_SETTINGS = (
     *("dataset", "identity", "source", "revision", "kind", "objective.path", "objective.version"),
-    "view",  # the code of a view
-    "options.stop_words",  # a list of words from a file: data, named by a reading
+    "view",
+    "options.stop_words",  # a file of words
 )
-WARMUPS = ("warmup_ratio", "warmup_steps")  # two forms of one setting, of which a 0 is ignored
+WARMUPS = ("warmup_ratio", "warmup_steps")  # two forms of one setting. A 0 is ignored
 
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """A row of a table or figure, or an exhibit, with the planned stages by id of cell or exhibit."""
+    """A row or an exhibit, with the planned stages by id of cell or exhibit."""
 
     id: str
     nodes: Mapping[str, list[Node]]
     readings: dict[str, Reading]
 
     def of_step(self, step: Step) -> list[Node]:
-        """Return the stages that a step describes, each once."""
         return [node for node in self._covered(step.rows) if matches(node, step.nodes)]
 
     def _covered(self, places: tuple[str, ...]) -> list[Node]:
@@ -52,13 +50,11 @@ class PlannedRow:
 
     @cached_property
     def all(self) -> list[Node]:
-        """Return every stage of the row with parameters, each once."""
         return [node for node in _distinct(self.nodes.values()) if parameters(node)]
 
 
 def planned_rows(source: Paper, place: str = "", machine: Machine | None = None) -> list[PlannedRow]:
-    """Return a paper's rows with recipes as planned at full scale, if their ids begin with ``place``. Studies
-    and reference rows are excluded."""
+    """Return a paper's rows as planned at full scale, if their ids begin with ``place``."""
     machine = (machine or Machine()).without_data()
     paper_plan, readings = _plan(source, (place or source.name,), machine), CellReadings(machine)
     items: list[tuple[str, Cell | ShownExhibit, list[Node]]] = [
@@ -74,16 +70,14 @@ def planned_rows(source: Paper, place: str = "", machine: Machine | None = None)
 
 def _plan(source: Paper, places: tuple[str, ...], machine: Machine) -> Plan:
     tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
-    measured_cells = [
-        cell for cell in cells_of(source, tables) if is_measured(cell) and lies_within(cell.id, places)
-    ]
-    cells = [cell for cell in measured_cells if cell.row.role != "reference"]
-    chosen_exhibits = [item for item in exhibits((source.name,), ()) if lies_within(item.id, places)]
-    return plan(cells, scale=scale("full"), machine=machine, exhibits=chosen_exhibits)
+    measured = [c for c in cells_of(source, tables) if is_measured(c) and c.row.role != "reference"]
+    cells = [cell for cell in measured if lies_within(cell.id, places)]
+    drawn = [item for item in exhibits((source.name,), ()) if lies_within(item.id, places)]
+    return plan(cells, scale=scale("full"), machine=machine, exhibits=drawn)
 
 
 def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of cells of a column with the same stages but different published numbers."""
+    """Yield pairs of cells with equal stages but different published numbers."""
     published_cells = {c.id: c for c in cells_of(source) if c.is_numeric and c.role != "cited"}
     seen: dict[tuple, Cell] = {}
     for identifier, nodes in (item for row in rows for item in row.nodes.items()):
@@ -94,12 +88,10 @@ def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[s
 
 
 def lies_within(identifier: str, places: Iterable[str]) -> bool:
-    """Return whether one of the places contains a cell, row or exhibit."""
     return not _beginnings(identifier, "/").isdisjoint(places)
 
 
 def matches(node: Node, description: Nodes | None) -> bool:
-    """Return whether a description applies to a stage."""
     if description is None or node.stage != description.stage:
         return False
     if description.objective and node.params.get("objective", {}).get("name") != description.objective:
@@ -112,14 +104,13 @@ def matches(node: Node, description: Nodes | None) -> bool:
 def _feeds(node: Node, name: str, source: str | Nodes) -> bool:
     inputs = node.inputs.get(name, ())
     description = Nodes(stage=source) if isinstance(source, str) else source
-    return any(
-        matches(parent, description) for parent in (inputs if isinstance(inputs, tuple) else (inputs,))
-    )
+    parents = inputs if isinstance(inputs, tuple) else (inputs,)
+    return any(matches(parent, description) for parent in parents)
 
 
-@once_a_node  # several steps and rows share a node
+@once_a_node
 def parameters(node: Node) -> Mapping[str, Any]:
-    """Return the parameters of a stage that are settings, by their paths. Null values are omitted."""
+    """Return the parameters of a stage that are settings, by their paths."""
     if node.stage in DATA:
         return {}
     leaves = dict(_leaves(node.params, ""))
@@ -128,7 +119,6 @@ def parameters(node: Node) -> Mapping[str, Any]:
 
 
 def begins_path(path: str, beginnings: Iterable[str]) -> bool:
-    """Return whether a path equals one of the beginnings or is below one."""
     return not _beginnings(path, ".").isdisjoint(beginnings)
 
 
@@ -138,9 +128,11 @@ def _beginnings(path: str, sign: str) -> frozenset[str]:
 
 
 def at_path(node: Node, path: str) -> Any:
-    """Return the value of a stage's parameter, or None."""
-    value: Any = node.params
-    for key in path.split("."):
+    return _value_below(node.params, path.split("."))
+
+
+def _value_below(value: Any, keys: Iterable[str]) -> Any:
+    for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
 
@@ -166,26 +158,19 @@ NOT_APPLICABLE = ("n.a.", "-", "–")
 
 @dataclass(frozen=True)
 class ExpectedValue:
-    """The value that the plan should have, or a fault.
-
-    Attributes:
-        value: None if the plan should not have the parameter.
-        set_of: True if ``value`` lists the values over all stages of a row.
-        fault: the reason for no value, or "".
-    """
+    """The value that the plan should have (None: no such parameter), or a ``fault``. ``set_of``: it lists the
+    values of all stages."""
 
     value: Any = None
     set_of: bool = False
     fault: str = ""
 
     def is_met_by(self, planned: list[Any]) -> bool:
-        """Return whether the values of a row's stages are the expected ones."""
         values = self.value if self.set_of else [self.value]
         return {_comparison_key(value) for value in values} == {_comparison_key(value) for value in planned}
 
 
 def published_value(stated: SourcedValue, row: str) -> Any:
-    """Return the published value for a row, or None for no value or "not applicable"."""
     value = stated.published
     if value is None and stated.cell:
         value = cell_value(cell(stated.cell).text)
@@ -202,7 +187,7 @@ def _is_by_row(value: Any) -> bool:
 
 
 def cell_value(text: str) -> Any:
-    """Return the value of a cell of a table of settings, e.g. 30000 for "30k", None for "not applicable"."""
+    """Return the value of a cell of settings, e.g. 30000 for "30k", None for "n.a."."""
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
         return None if text.strip() in NOT_APPLICABLE else text.strip()
@@ -212,7 +197,7 @@ def cell_value(text: str) -> Any:
 
 
 def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-    """Return the value that a row's stages should have, given the row's readings."""
+    """Return the value that a row's stages should have, given its readings."""
     try:
         published = published_value(setting, row)
         default, choices = _reading_values(setting.reading, readings) if setting.reading else (None, [])
@@ -232,17 +217,16 @@ def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> Exp
 
 
 class ExpectedValues:
-    """The expected values of settings, cached for rows with the same published value and reading."""
+    """The expected values of settings, cached."""
 
     def __init__(self) -> None:
         self._known: dict[tuple, tuple] = {}
 
     def of(self, setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-        """Return the value that a row's stages should have."""
         row_key = row if _is_by_row(setting.published) else ""
         reading = readings.get(_identifier(setting.reading, readings))
         key = id(setting), row_key, id(reading)
-        if key not in self._known:  # with its objects, so that their ids are not reused
+        if key not in self._known:  # keeps the objects, so that ids stay unique
             self._known[key] = expected(setting, row, readings), setting, reading
         return self._known[key][0]
 
@@ -269,7 +253,6 @@ def _disagrees(setting: Setting, published: Any) -> bool:
 
 
 def _reading_values(name: str, readings: Mapping[str, Reading]) -> tuple[Any, list[Any]]:
-    """Return the values (or their parts under a key) of the default and of all choices. Raises UsageError."""
     identifier = _identifier(name, readings)
     if not identifier:
         raise UsageError(f"the row uses no unspecified choice {name!r} (see `repro show readings`)")
@@ -286,12 +269,6 @@ def _identifier(name: str, readings: Mapping[str, Reading]) -> str:
     parts = name.split(".")
     places = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
     return next((place for place in places if place in readings), "")
-
-
-def _value_below(value: Any, keys: list[str]) -> Any:
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
 
 
 def _is_set(value: Any) -> bool:
@@ -312,7 +289,7 @@ def _scalar_key(value: str | int | float | None) -> str:
 
 
 def _normalise(value: Any) -> Any:
-    """Return the value with whole floats as integers, so that 1.0 equals 1 and neither equals true."""
+    """Return whole floats as integers, so that 1.0 equals 1 and neither equals true."""
     if isinstance(value, Mapping):
         return {key: _normalise(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,9 +1,9 @@
-"""The settings in reports and in ``repro show CELL``, and the command, e.g. ``repro show settings PAPER``."""
+"""The settings in reports and in ``repro show CELL``, and ``repro show settings``."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -16,20 +16,8 @@ from repro.errors import UsageError, check_known
 from repro.hooks import CellPart, PaperPart, Section
 from repro.manifest.cells import Cell, cells_of, select
 from repro.manifest.papers import paper
-from repro.plugins.settings.checked import (
-    CELL_HEAD,
-    HEAD,
-    CheckedParameter,
-    by_step,
-    checked_parameters,
-    counts,
-    in_words,
-    merged_lines,
-    of_cell,
-    of_cells_of_settings,
-    of_tables,
-    settings,
-)
+from repro.plugins.settings import checked
+from repro.plugins.settings.checked import CELL_HEAD, HEAD, CheckedParameter, counts, in_words
 from repro.plugins.settings.schema import steps_of
 
 if TYPE_CHECKING:
@@ -38,37 +26,14 @@ if TYPE_CHECKING:
     from repro.writers.html.sections import Part, Sources
 
 
-def planned_for(item: CheckedParameter) -> str:
-    """Return the planned value of a parameter, its step, and the verdict."""
-    place = " of ".join(filter(None, (item.parameter, item.step)))
-    return f"{in_words(item.planned) or 'nothing'} ({place}), {item.verdict}"
-
-
-def print_steps(items: Iterable[CheckedParameter]) -> None:
-    """Print a table for every step of a paper."""
-    from repro.cli.printing import table
-
-    for heading, parameters in by_step(items).items():
-        paper = parameters[0].row.partition("/")[0]
-        table(f"{paper}: {heading}", HEAD, merged_lines(parameters))
-
-
-def print_cells(items: Iterable[CheckedParameter]) -> None:
-    """Print a table of the cells of the papers' own tables of settings."""
-    from repro.cli.printing import table
-
-    if lines := of_cells_of_settings(items):
-        table("cells of tables of settings", CELL_HEAD, lines)
-
-
 def row_lines(items: Sequence[CheckedParameter], *, verbose: bool) -> Iterator[tuple[str, str]]:
-    """Yield labelled lines on a row: counts by state, then the differing settings (all if ``verbose``)."""
+    """Yield lines on a row: counts by state, then the departures or all settings."""
     if not items:
         return
     paper, table, row = items[0].row.split("/")
     command = f"`repro show settings {paper} --table {table} --row {row}`"
     yield "settings", f"of the row at scale full: {counts(items)} ({command})"
-    steps = by_step(item for item in items if verbose or item.fails or item.state == "departs")
+    steps = checked.by_step(item for item in items if verbose or item.fails or item.state == "departs")
     lines = {heading: "; ".join(dict.fromkeys(map(_short_line, group))) for heading, group in steps.items()}
     if verbose:
         yield from ((f"  {heading}", line) for heading, line in lines.items())
@@ -83,32 +48,30 @@ def _short_line(item: CheckedParameter) -> str:
 
 
 def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
-    """Yield a sentence on the tables of settings of each paper that ``cells`` contain completely."""
     numbers = Counter(cell.paper.name for cell in cells)
     for name, number in numbers.items():
         source = paper(name)
         if any(c.is_setting for c in cells_of(source)) and number == len(
             select((name,), tables=(), rows=(), cells=())
         ):
-            of_paper = of_tables(source).values()
+            of_paper = checked.of_tables(source).values()
             total = f"{len(of_paper)} settings in tables: {counts(of_paper)}"
             yield f"{name} publishes {total} (`repro show settings {name}`)"
 
 
 class SettingsOfCell(CellPart):
-    """The lines on the settings of a cell or its row."""
-
     def __init__(self, cell: Cell, page: object = None):
-        self._cell, self._settings = cell, of_cell(cell)
+        self._cell, self._settings = cell, checked.of_cell(cell)
         self.facts = {"settings": [item.as_json() for item in self._settings]}
 
     def below_published(self) -> Iterator[tuple[str, str]]:
-        """Yield the planned value if the cell publishes a setting."""
-        planned = (planned_for(item) for item in self._settings if item.cell == self._cell.id)
-        yield from (("planned", line) for line in dict.fromkeys(planned))
+        lines: dict[str, None] = {}
+        for item in (item for item in self._settings if item.cell == self._cell.id):
+            place = " of ".join(filter(None, (item.parameter, item.step)))
+            lines[f"{in_words(item.planned) or 'nothing'} ({place}), {item.verdict}"] = None
+        yield from (("planned", line) for line in lines)
 
     def at_end(self, *, verbose: bool) -> Iterator[tuple[str, str]]:
-        """Yield the settings of the row."""
         items = [] if self._cell.is_setting else self._settings
         for name, value in row_lines(items, verbose=verbose):
             yield (f"{name}:" if name == "settings" else name), value
@@ -146,7 +109,7 @@ def command(names, tables, rows, failing, strict, as_json):
 
 
 def _selected_parameters(names, tables, rows) -> list:
-    parameters = list(settings(*names))
+    parameters = list(checked.settings(*names))
     if not parameters:
         raise UsageError(f"{', '.join(names)}: there is no settings.yaml to compare the plan with")
     _check_places(parameters, tables, rows)
@@ -158,16 +121,19 @@ def _check_places(parameters, tables, rows) -> None:
     exhibits = [table for table, _ in map(_parts, places) if table]
     numbers = (table.removeprefix("figure-") for table in exhibits)
     check_known("table or figure with settings", *tables, valid=dict.fromkeys(chain(exhibits, numbers)))
-    ids = [
-        row for table, row in map(_parts, filter(partial(_lies_in, tables=tables, rows=()), places)) if row
-    ]
+    ids = [_parts(place)[1] for place in places if _lies_in(place, tables, ())]
     systems = (row.rpartition(".")[2] for row in ids)
-    check_known("row with settings", *rows, valid=dict.fromkeys(chain(ids, systems)))
+    check_known("row with settings", *rows, valid=dict.fromkeys(filter(None, chain(ids, systems))))
 
 
 def _print_tables(parameters, is_selected) -> None:
-    print_steps(item for item in parameters if item.row != item.cell and is_selected(item.row))
-    print_cells(item for item in parameters if is_selected(item.cell))
+    from repro.cli.printing import table
+
+    of_rows = (item for item in parameters if item.row != item.cell and is_selected(item.row))
+    for heading, items in checked.by_step(of_rows).items():
+        table(f"{items[0].row.partition('/')[0]}: {heading}", HEAD, checked.merged_lines(items))
+    if lines := checked.of_cells_of_settings(item for item in parameters if is_selected(item.cell)):
+        table("cells of tables of settings", CELL_HEAD, lines)
 
 
 def _parts(place: str) -> tuple[str, str]:
@@ -183,11 +149,9 @@ def _lies_in(place: str, tables, rows) -> bool:
 
 
 class SettingsPart(PaperPart):
-    """The planned and the stated settings, for a whole report."""
-
     def __init__(self, sources: Sources):
         self._settings = {
-            name: checked_parameters(source, sources.machine) if steps_of(source) else []
+            name: checked.checked_parameters(source, sources.machine) if steps_of(source) else []
             for name, source in sources.papers.items()
         }
         self._by_row: dict[str, list[CheckedParameter]] = {}
@@ -195,13 +159,11 @@ class SettingsPart(PaperPart):
             self._by_row.setdefault(item.row, []).append(item)
 
     def sections(self, part: Part) -> Iterator[Section]:
-        """Yield the section on the settings of a paper."""
         name = part.paper.name
         if items := self._settings[name]:
             yield Section("Settings", "settings", 4, settings_section(name, items))
 
     def card(self, c: ComparedCell, part: Part) -> Iterator[tuple[str, Content]]:
-        """Yield the number of the row's settings by state."""
         from repro.writers.html.elements import el, identifier
 
         name = part.paper.name
@@ -210,25 +172,21 @@ class SettingsPart(PaperPart):
 
 
 def settings_section(paper: str, items: Sequence[CheckedParameter]) -> Markup:
-    """Return the section on settings: counts, differences and failures, and cells of tables of settings."""
     from repro.writers.html.elements import el, identifier, plain_table, section
     from repro.writers.html.tables import scrolling
 
-    departures = [item for item in items if item.fails or item.state == "departs"]
-    groups = by_step(departures)
-    cell_rows = of_cells_of_settings(items)
+    tables = []
+    departures = (item for item in items if item.fails or item.state == "departs")
+    for step, group in checked.by_step(departures).items():
+        lines = plain_table(HEAD, checked.merged_lines(group))
+        tables.append((el("p", step), scrolling(lines, f"settings: {step}, departures")))
+    cell_rows = checked.of_cells_of_settings(items)
     cells = scrolling(plain_table(CELL_HEAD, cell_rows), "cells of tables of settings") if cell_rows else None
     return section(
         "Settings",
         el("p", f"Settings of text and released scripts, compared with the plan at full: {counts(items)}."),
         el("p", "Departures only (all: ", el("code", f"repro show settings {paper}"), ")."),
-        [
-            (
-                el("p", step),
-                scrolling(plain_table(HEAD, merged_lines(of_step)), f"settings: {step}, departures"),
-            )
-            for step, of_step in groups.items()
-        ],
+        tables,
         cells,
         place=identifier(paper, "settings"),
     )

@@ -1,22 +1,20 @@
-"""Differences between papers in values, bold numbers and marks. For example, two papers print .187 and .184
-for the same BM25 run on one set."""
+"""Differences between papers in values, bold numbers and marks, e.g. .187 and .184 for the same run."""
 
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from itertools import combinations, product, starmap
+from itertools import chain, combinations, product, starmap
 
 from repro.manifest.cells import Cell, numeric_cells
 from repro.manifest.papers import Paper
 from repro.manifest.printed import are_apart, half_unit, percent
-from repro.plugins.statements.findings import Finding, Notes
+from repro.plugins.statements.findings import Finding, Notes, printed
 
 Scored = tuple[str, str]  # data set, measure
-_SUCCESS = "Success@"  # printed as recall, and equal to it on nearly all queries of these sets
+_SUCCESS = "Success@"  # printed as recall and nearly equal to it on these sets
 
 
 def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a finding for every configuration with incompatible published values of one measure. It is an
-    error if it contradicts the makers of the system."""
+    """Yield a finding for every configuration with incompatible values of one measure."""
     configurations: dict[str, dict[Scored, list[Cell]]] = {}
     for source in sources:
         for cell in numeric_cells(source):
@@ -34,60 +32,62 @@ def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
 
 
 def dataset_and_measure(cell: Cell) -> Scored:
-    """Return the data set and measure of a cell. Success counts as recall, as published."""
+    """Return the data set and measure of a cell. Success counts as recall."""
     return cell.column.dataset or "", (cell.column.measure or "").replace(_SUCCESS, "R@")
 
 
 def numbers_differ(a: Cell, b: Cell) -> bool:
     """Return whether two published numbers cannot be equal before rounding."""
-    (one, half), (other, other_half) = (
+    one, other = (
         (percent(cell.number, cell.unit), percent(half_unit(cell.printed.decimals), cell.unit))
         for cell in (a, b)
     )
-    return are_apart(one, half, other, other_half)
+    return are_apart(*one, *other)
 
 
 def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) -> Finding:
-    all_cells = [cell for cells in contradictions.values() for cell in cells]
-    makers = [c for c in all_cells if c.role == "ours"]
-    subject = next((c for c in all_cells if _is_misquoted(c, makers)), all_cells[0])
-    has_several_papers = len({c.paper.name for c in all_cells}) > 1
-    measures = " and ".join(f"{measure} on {dataset}" for dataset, measure in contradictions)
+    """Return an error if a system's makers or only one paper are involved, otherwise a doubt."""
+    cells = list(chain.from_iterable(contradictions.values()))
+    subject = next((c for c in cells if _is_misquoted(c, cells)), cells[0])
+    has_several_papers, roles = len({c.paper.name for c in cells}) > 1, {c.role for c in cells}
+    may_differ = has_several_papers or {"cited", "rerun"} <= roles
+    places, values = zip(*printed(cells), strict=True)
     return Finding(
-        "error" if makers or not (has_several_papers or _is_run_again(all_cells)) else "doubt",
+        "doubt" if may_differ and "ours" not in roles else "error",
         "values",
         "another paper" if has_several_papers else "paper",
         subject.paper.name,
         f"values/{configuration}",
-        tuple(c.id for c in all_cells),
-        tuple(c.printed.plain for c in all_cells),
-        f"{configuration} has several values of {measures}",
+        places,
+        values,
+        f"{configuration} has several values of {_measures(contradictions)}",
         "; ".join(_definitions(contradictions)),
     )
 
 
-def _is_misquoted(cell: Cell, makers: list[Cell]) -> bool:
-    return any(
-        dataset_and_measure(cell) == dataset_and_measure(m) and numbers_differ(cell, m) for m in makers
-    )
+def _is_misquoted(cell: Cell, cells: list[Cell]) -> bool:
+    makers = (c for c in cells if c.role == "ours" and dataset_and_measure(c) == dataset_and_measure(cell))
+    return any(numbers_differ(cell, maker) for maker in makers)
 
 
-def _is_run_again(cells: list[Cell]) -> bool:
-    return {"cited", "rerun"} <= {c.role for c in cells}
+def _measures(by_measure: Iterable[Scored]) -> str:
+    return " and ".join(f"{measure} on {dataset}" for dataset, measure in by_measure)
 
 
 def _definitions(contradictions: dict[Scored, list[Cell]]) -> list[str]:
-    names = (
-        (name, sorted({c.column.measure or "" for c in cells})) for (_, name), cells in contradictions.items()
+    names = {
+        name: sorted({c.column.measure or "" for c in cells}) for (_, name), cells in contradictions.items()
+    }
+    return sorted(
+        f"{name} is defined as {' and '.join(each)}" for name, each in names.items() if len(each) > 1
     )
-    return sorted({f"{name} is defined as {' and '.join(each)}" for name, each in names if len(each) > 1})
 
 
 Spellings = dict[Scored, dict[str, list[Cell]]]  # by data set and measure, then by paper
 
 
 def namesakes(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a note for every system that papers name alike without any common value."""
+    """Yield a note for every system name in several papers that have no common value of it."""
     by_system: dict[str, Spellings] = {}
     for cell in _cells_of_others(sources):
         cells_by_paper = by_system.setdefault(cell.row.system, {}).setdefault(dataset_and_measure(cell), {})
@@ -109,7 +109,7 @@ def _retrieval_cells(sources: list[Paper]) -> Iterator[Cell]:
 
 
 def scored_cells(cells: Iterable[Cell]) -> Iterator[Cell]:
-    """Yield the numbers with a data set and a measure whose column has no setting of its own."""
+    """Yield the numbers with a data set and a measure, except in columns with settings."""
     for cell in cells:
         column = cell.column
         if cell.is_numeric and column.dataset and column.measure and not column.with_:
@@ -130,25 +130,18 @@ def _unequal_cells(by_paper: dict[str, list[Cell]], notes: Notes) -> list[Cell]:
 
 
 def _namesake_finding(system: str, differences: dict[Scored, list[Cell]]) -> Finding:
-    cells = [c for measure_cells in differences.values() for c in measure_cells]
+    cells = list(chain.from_iterable(differences.values()))
     papers = sorted({c.paper.name for c in cells})
-    measures = " and ".join(f"{measure} on {dataset}" for dataset, measure in differences)
-    says = f"{', '.join(papers)} have no common value of {system} for {measures}"
-    places, printed_values = tuple(c.id for c in cells), tuple(c.printed.plain for c in cells)
-    return Finding(
-        "note", "values", "another paper", papers[0], f"names/{system}", places, printed_values, says
-    )
+    says = f"{', '.join(papers)} have no common value of {system} for {_measures(differences)}"
+    places, values = zip(*printed(cells), strict=True)
+    return Finding("note", "values", "another paper", papers[0], f"names/{system}", places, values, says)
 
 
 Quotation = tuple[Cell, list[Cell]]  # and the cells of its makers
 
 
 def quotations(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a finding for every paper whose values of a system are in none of the tables of its makers.
-
-    It is a doubt about cited values, and a note about values that the paper measured again. Values of one of
-    the ``configurations`` are left to ``disagreements``.
-    """
+    """Yield findings on values unlike those of a system's makers: doubts if cited, notes if remeasured."""
     quoted: dict[tuple[str, str, str], list[Quotation]] = {}
     for cell, makers in _quotations(sources, notes):
         how = "cited" if cell.role == "cited" else "measured again"
@@ -177,11 +170,10 @@ def _quotation_finding(paper: str, system: str, how: str, pairs: list[Quotation]
     owners = " and ".join(sorted({m.paper.name for _, makers in pairs for m in makers}))
     verb = "differs" if len(pairs) == 1 else "differ"
     says = f"{len(pairs)} of {total} values of {system}, {how} by {paper}, {verb} from all those of {owners}"
-    places, values = tuple(cells), tuple(c.printed.plain for c in cells.values())
-    identifier = f"{paper}/quoted/{system}" + "/again" * (how != "cited")
-    severity = "doubt" if how == "cited" else "note"
     says += f", by up to {max(gaps).normalize():f} points"
-    return Finding(severity, "values", "another paper", paper, identifier, places, values, says)
+    severity, end = ("doubt", "") if how == "cited" else ("note", "/again")
+    fields = f"{paper}/quoted/{system}{end}", tuple(cells), tuple(c.printed.plain for c in cells.values())
+    return Finding(severity, "values", "another paper", paper, *fields, says)
 
 
 def _percent(cell: Cell) -> Decimal:
@@ -189,18 +181,15 @@ def _percent(cell: Cell) -> Decimal:
 
 
 def conventions(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield findings on equal numbers of mostly the same authors with different bold or marks."""
+    """Yield findings on equal numbers with different bold or marks in papers of mostly the same authors."""
     for one, other in combinations(sources, 2):
-        if _mostly_the_same(one.manifest.authors, other.manifest.authors):
+        authors = set(one.manifest.authors), set(other.manifest.authors)
+        if 2 * len(set.intersection(*authors)) > max(map(len, authors)):
             pairs = list(_equal_cells(one, other, notes))
             bold = [pair for pair in pairs if _bold_differs(*pair)]
             marks = [pair for pair in pairs if _marks_differ(*pair)]
             yield from _findings("note", "bold", bold, "the same number is bold in only one paper")
             yield from _findings("doubt", "mark", marks, "the same number has marks with different meanings")
-
-
-def _mostly_the_same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    return 2 * len(set(one) & set(other)) > max(len(one), len(other))
 
 
 def _equal_cells(one: Paper, other: Paper, notes: Notes) -> Iterator[tuple[Cell, Cell]]:

@@ -14,9 +14,8 @@ from repro.running.workspace import Workspace
 
 
 def claims(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[JudgedStatement]:
-    """Return sentences, marks and bold numbers of papers, judged as published, as measured and as others
-    report. Without ``names``, all papers are judged. The measurements are those at ``scale``. Raises
-    UsageError for an unknown name, ManifestError for a broken file.
+    """Judge sentences, marks and bold numbers of papers (all without ``names``) as published, as measured at
+    ``scale`` and as others report. Raises UsageError, ManifestError.
 
     Example:
         >>> repro.claims("PAPER", scale="tiny").to_frame()
@@ -26,8 +25,8 @@ def claims(*names: str, scale: str = "full", workspace: Workspace | None = None)
 
 
 def audit(*names: str, workspace: Workspace | None = None) -> Listing[Finding]:
-    """Return the inconsistencies in papers (all without ``names``), one finding per fact. Raises UsageError
-    for an unknown paper, ManifestError for a broken file.
+    """Return the inconsistencies in papers (all without ``names``), one finding per fact. Raises UsageError,
+    ManifestError.
 
     Example:
         >>> repro.audit("PAPER").to_frame()
@@ -38,8 +37,8 @@ def audit(*names: str, workspace: Workspace | None = None) -> Listing[Finding]:
 
 
 def references(*names: str) -> Listing[Reference]:
-    """Return the references of papers (all without ``names``) to tables, equations, sections and works, with
-    verdicts. Raises UsageError, ManifestError.
+    """Return the papers' references to tables, equations, sections and works, with verdicts. Raises
+    UsageError, ManifestError.
 
     Example:
         >>> repro.references("PAPER").to_frame()
@@ -49,11 +48,7 @@ def references(*names: str) -> Listing[Reference]:
 
 
 def _statement_values(statement: JudgedStatement) -> dict:
-    values = statement.as_json()
-    states = {
-        "published": statement.published.state,
-        "measured": statement.ours.state,
-        "others": statement.others.state,
-        "doubts": "; ".join(statement.doubts) or None,
-    }
-    return {key: value for key, value in values.items() if not isinstance(value, dict)} | states
+    values = {key: value for key, value in statement.as_json().items() if not isinstance(value, dict)}
+    states = {"published": statement.published.state, "measured": statement.ours.state}
+    doubts = "; ".join(statement.doubts) or None
+    return values | states | {"others": statement.others.state, "doubts": doubts}

@@ -1,5 +1,4 @@
-"""The commands ``repro audit papers`` and ``repro audit claims``, e.g. ``repro audit claims PAPER
---failing``."""
+"""The commands ``repro audit papers`` and ``repro audit claims``."""
 
 from collections import Counter
 from dataclasses import asdict
@@ -59,23 +58,25 @@ def _print_statements(statements, scale_name: str, answers, *, failing: bool) ->
 
 
 def _print_table(name: str, statements, scale_name: str) -> None:
-    marks = [j for j in statements if j.statement.kind == "mark" and j.published.state != "fails"]
-    others = [j for j in statements if j not in marks]
-    singles = [j for j in others if j.statement.kind == "claim" or j.published.state == "fails"]
+    parts: dict[str, list] = {"claim": [], "bold": [], "mark": []}
+    for j in statements:
+        parts["claim" if j.published.state == "fails" else j.statement.kind].append(j)
     rows = []
-    for j in singles:
+    for j in parts["claim"]:
         place = [j.statement.id.removeprefix(f"{name}/"), j.statement.where]
         rows.append([*place, _text(j), _judgement(j.published), _ours(j), _others(j.others)])
-    rows += _grouped_rows([j for j in others if j not in singles])
     ours = "ours" if scale_name == "full" else f"ours, {scale_name}"
     head = ["claim", "where", "statement", "paper", ours, "others"]
-    table(f"{name}: {_count_statements(statements, scale_name)}", head, rows, multiline=True)
-    if marks:
-        verdicts = Counter(_verdict_of_mark(j) for j in marks)
-        counts = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common())
+    title = f"{name}: {_count_statements(statements, scale_name)}"
+    table(title, head, rows + _grouped_rows(parts["bold"]), multiline=True)
+    if marks := parts["mark"]:
         head = ["mark", "over", "lead at most", "sd needed", "sd known", "by these", ours, "others"]
-        title = f"{name}: {len(marks)} marks of significance ({counts})"
+        title = f"{name}: {len(marks)} marks of significance ({_in_words(map(_verdict_of_mark, marks))})"
         table(title, head, [_mark_row(j) for j in marks], multiline=True)
+
+
+def _in_words(states) -> str:
+    return ", ".join(f"{number} {state}" for state, number in Counter(states).most_common())
 
 
 def _mark_row(item) -> list[str]:
@@ -97,11 +98,10 @@ def _grouped_rows(statements) -> list[list[str]]:
     for j in statements:
         others_state = j.others.state if j.others.speaks else ""
         ours = f"{j.ours.state}{' (in doubt)' * bool(j.doubts)}"
-        key = j.statement.kind, j.statement.where, j.published.state, ours, others_state
-        groups.setdefault(key, []).append(j)
+        groups.setdefault((j.statement.where, j.published.state, ours, others_state), []).append(j)
     return [
-        [f"{group[0].statement.tables[0]}/{kind}/…", where, _bold_numbers(group), *states]
-        for (kind, where, *states), group in groups.items()
+        [f"{group[0].statement.tables[0]}/bold/…", where, _bold_numbers(group), *states]
+        for (where, *states), group in groups.items()
     ]
 
 
@@ -150,11 +150,8 @@ def _count_statements(items, scale_name: str) -> str:
 
 def _counts(states) -> str:
     counts = Counter(states)
-    return ", ".join(
-        f"{counts[s]} {s}"
-        for s in ("holds", "fails", "not told apart", "not judgeable", "untested")
-        if counts[s]
-    )
+    order = ("holds", "fails", "not told apart", "not judgeable", "untested")
+    return ", ".join(f"{counts[state]} {state}" for state in order if counts[state])
 
 
 @click.command(
@@ -220,12 +217,10 @@ def _verdict(reference) -> str:
 
 
 def _verdict_counts(references) -> str:
-    counts = []
-    for kind, is_entry in (("pointers", False), ("entries of reference lists", True)):
-        verdicts = Counter(r.verdict for r in references if (r.at == "references") == is_entry)
-        parts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common())
-        counts.append(f"{verdicts.total()} {kind} ({parts})")
-    return ", ".join(counts)
+    entries = [r.verdict for r in references if r.at == "references"]
+    pointers = [r.verdict for r in references if r.at != "references"]
+    counts = f"{len(pointers)} pointers ({_in_words(pointers)})"
+    return f"{counts}, {len(entries)} entries of reference lists ({_in_words(entries)})"
 
 
 def _count_findings(findings) -> str:
@@ -235,12 +230,11 @@ def _count_findings(findings) -> str:
 
 
 def _places(finding) -> str:
+    pairs = list(zip(finding.places, finding.values, strict=True))
     if finding.kind in ("misprint", "conflict", "reference"):
-        pairs = [(finding.places[0], ""), *zip(finding.places[1:], finding.values[1:], strict=True)]
+        pairs[0] = (finding.places[0], "")
     elif finding.kind in ("claim", "bold", "mark") and finding.places[0].count("/") != 3:
         pairs = [(finding.places[0], "")]
-    else:
-        pairs = list(zip(finding.places, finding.values, strict=True))
     return "\n".join(f"{place} {value}".rstrip() for place, value in pairs)
 
 

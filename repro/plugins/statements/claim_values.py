@@ -1,5 +1,4 @@
-"""The numbers that judge a claim: published ones, others' values, or our measurements. For example,
-``PublishedValues().number(cell)`` is ``Decimal("0.187")`` and ``MeasuredValues`` has 0.18741."""
+"""The numbers that judge a claim, e.g. the published ``Decimal("0.187")`` and ours, 0.18741."""
 
 import json
 import random
@@ -19,12 +18,7 @@ from repro.verdicts.compared import ComparedCell, Comparison
 
 
 class PublishedValues:
-    """The numbers that the paper published.
-
-    Attributes:
-        is_published: True for the paper's numbers. Their marks of significance replace tests.
-        is_stated: True for rounded decimals from a publication.
-    """
+    """The paper's numbers, with marks instead of tests. ``is_stated``: rounded decimals."""
 
     is_published = is_stated = True
 
@@ -36,37 +30,27 @@ class PublishedValues:
         return cell.printed.value
 
     def told(self, cell: Cell) -> str:
-        """Return the number as printed."""
         return cell.printed.plain
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise MissingNumber if the order of two numbers cannot be determined, which it always can."""
+        """Raise MissingNumber if the order is undecided. It never is."""
 
     def p(self, one: Cell, other: Cell) -> None:
-        """Return p of the test between two rows, which nobody publishes."""
         return None
 
     def why_untested(self, cell: Cell) -> str:
-        """Return the reason: papers publish no scores by query."""
         return f"{cell.paper.name} publishes no scores by query"
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """Raise MissingNumber."""
         raise MissingNumber(f"{cell.id} is a single number without a deviation")
 
     def drawn(self, shown: str, fact: str) -> float:
-        """Raise MissingNumber."""
         raise MissingNumber(f"{shown} is drawn without numbers")
 
 
 @dataclass(frozen=True)
 class MeasuredValues:
-    """Our measurements at one scale. Outdated records and runs by others are not used.
-
-    Attributes:
-        exhibits: exhibit -> the facts of its stored artefact.
-        doubted: kinds of doubts about the numbers used. Callers may clear it.
-    """
+    """Our current measurements at one scale. ``doubted`` collects the kinds of doubts about them."""
 
     comparison: Comparison
     exhibits: Mapping[str, Mapping] = field(default_factory=dict)
@@ -86,21 +70,18 @@ class MeasuredValues:
         return known.measured
 
     def told(self, cell: Cell) -> str:
-        """Return the mean with at most four decimals, in brackets if it is doubtful, e.g. "(0.187)"."""
+        """Return the mean, in brackets if it is doubtful, e.g. "(0.187)"."""
         value = format_value(self.number(cell))
         return f"({value})" if self._known[cell.id].doubts else value
 
     def check_order(self, one: Cell, other: Cell) -> None:
         """Raise NotToldApart if the stored interval of the difference includes both orders."""
-        if (interval := self._between(one, other, "interval")) is None:
-            return
-        low, high = interval
+        low, high = self._between(one, other, "interval") or (0, 0)
         if low <= 0 <= high and low < high:
             difference = f"{one.table.id}/{one.row.id} minus {other.row.id} in {one.column.id}"
             raise NotToldApart(f"{difference} is between {low:+.4f} and {high:+.4f}")
 
     def p(self, one: Cell, other: Cell) -> float | None:
-        """Return p of the stored paired t-test over the queries, if there is one."""
         return self._between(one, other, "p")
 
     def _between(self, one: Cell, other: Cell, name: str) -> Any:
@@ -108,40 +89,36 @@ class MeasuredValues:
             return None
         key = one.paper.name, one.table.id, one.column.dataset or ""
         test = self.comparison.tests.get(key, {}).get("measures", {}).get(one.column.measure)
-        if not test or not {one.row.id, other.row.id} <= set(test["names"]):
+        names = test["names"] if test and name in test else []
+        if not {one.row.id, other.row.id} <= set(names):
             return None
-        if name not in test:
-            return None
-        return test[name][test["names"].index(one.row.id)][test["names"].index(other.row.id)]
+        return test[name][names.index(one.row.id)][names.index(other.row.id)]
 
     def why_untested(self, cell: Cell) -> str:
-        """Return the command that computes the tests between rows."""
         return f"no test between its rows is stored (run `repro compare {cell.paper.name}`)"
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """Return the measured values, one per seed. Raises MissingNumber for fewer than two."""
+        """Return a value per seed. Raises MissingNumber for fewer than two."""
         records = self._known[cell.id].records if cell.id in self._known else ()
         if len(records) < 2:
             raise MissingNumber(f"{cell.id} needs two seeds (run `repro run {cell.id} --seeds 1,2,3`)")
         return [record.measured for record in records]
 
     def drawn(self, shown: str, fact: str) -> float:
-        """Return a number stored with a figure (exhibit ``shown``). Raises MissingNumber."""
         value = self.exhibits.get(shown, {}).get(fact)
         if value is None:
             raise MissingNumber(f"{shown} has no {fact} yet")
         return float(value)
 
     def is_incomparable(self, cell: Cell) -> bool:
-        """Return whether the number was measured with a substitute for the original data."""
+        """Return whether substituted data were measured."""
         return cell.id in self._known and self._known[cell.id].verdict.name == "not comparable"
 
 
-Values = PublishedValues | MeasuredValues  # numbers that judge statements
+Values = PublishedValues | MeasuredValues
 
 
 def facts_of_exhibits(plan: Plan, store: Store) -> dict[str, Mapping]:
-    """Return exhibit -> the facts of its stored artefact."""
     return {
         exhibit.id: store.record(node)["facts"] | _relevant_passages(store.path(node) / "exhibit.json")
         for exhibit, node in plan.exhibits.items()
@@ -150,7 +127,6 @@ def facts_of_exhibits(plan: Plan, store: Store) -> dict[str, Mapping]:
 
 
 def _relevant_passages(path: Path) -> dict[str, int]:
-    """Count queries whose first passage is relevant by the qrels. Empty unless all are there."""
     shown = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if shown.get("kind") != "passages" or not all(query["found"] for query in shown["queries"]):
         return {}
@@ -169,26 +145,21 @@ class ChangedValues(PublishedValues):
         self.changes = changes
 
     def number(self, cell: Cell) -> Decimal:
-        """Return the changed or printed number. Raises MissingNumber for a dash or words."""
         return self.changes[cell.id] if cell.id in self.changes else super().number(cell)
 
     def told(self, cell: Cell) -> str:
-        """Return the number in words."""
         return str(self.changes.get(cell.id, cell.printed.plain))
 
 
 def can_fail(state_of: Callable[[PublishedValues], str], cells: tuple[Cell, ...]) -> bool:
-    """Return whether a statement that holds loses that state by any change of these cells' numbers.
-
-    For example, ``relevant("9", "bert") == 0`` counts the ticks of a table of examples, the paper's own
-    judgements. No change of a number can refute it.
-    """
+    """Return whether other numbers in these cells can refute a statement. For example, none can refute
+    ``relevant("9", "bert") == 0``, which counts ticks."""
     numbers = {cell.id: cell.number for cell in cells if cell.is_numeric}
     return any(_is_refuted(state_of, changes) for changes in changed(numbers))
 
 
 def changed(numbers: Mapping[str, Decimal]) -> Iterator[dict[str, Decimal]]:
-    """Yield changes of the numbers: one, all, in rising and falling order, and exchanged."""
+    """Yield changes: one number, all, in rising and falling order, and exchanged."""
     for factor in FACTORS:
         yield {name: factor * number for name, number in numbers.items()}
         yield from ({name: factor * number + factor} for name, number in numbers.items())
@@ -203,5 +174,5 @@ def changed(numbers: Mapping[str, Decimal]) -> Iterator[dict[str, Decimal]]:
 def _is_refuted(state_of: Callable[[PublishedValues], str], changes: Mapping[str, Decimal]) -> bool:
     try:
         return state_of(ChangedValues(changes)) != HOLDS
-    except ManifestError:  # not computable with these numbers, e.g. a division by 0
+    except ManifestError:  # e.g. a division by 0
         return False

@@ -1,9 +1,7 @@
-"""The schema of claims.yaml, and its expressions: their language and evaluation by measure.
+"""The schema of claims.yaml, and its expressions, e.g. ``above("1/ours", "1/bm25", "rr10")``.
 
-Expressions are a subset of Python, parsed and never executed: numbers, strings, lists, + - * /, comparisons
-and their chains, and/or/not, and calls. For example, ``above("1/ours", "1/bm25", "rr10") and
-gain("1/ours/rr10", "1/bm25/rr10") > 0.1``. A missing number leaves the whole undecided, unless the other
-parts decide it: ``False and missing`` is False.
+They are a subset of Python, parsed and never executed. A missing number leaves the whole undecided, unless
+the other parts decide it: ``False and missing`` is False.
 """
 
 import ast
@@ -42,7 +40,7 @@ _WORST_FIRST = (FAILS, UNTESTED, NOT_TOLD_APART, HOLDS)
 
 
 class MissingNumber(Exception):
-    """A number is missing, so the statement cannot be judged."""
+    """A missing number leaves a statement undecided."""
 
     state = UNTESTED
 
@@ -54,7 +52,7 @@ class NotToldApart(MissingNumber):
 
 
 def fault(text: str) -> str | None:
-    """Return the reason why a text is not an expression of the language, or None."""
+    """Return the reason why a text is no valid expression, or None."""
     try:
         tree = _tree(text)
     except (SyntaxError, ValueError) as error:
@@ -83,7 +81,7 @@ def conjuncts(text: str) -> tuple[str, ...]:
 
 
 def is_relation_of_rows(text: str) -> bool:
-    """Return whether an expression is a single relation between rows, e.g. ``above(...)``."""
+    """Return whether an expression is one relation, e.g. ``above(...)``."""
     match _tree(text).body:
         case ast.Call(func=ast.Name(id=name)):
             return name in RELATIONS_OF_ROWS
@@ -91,26 +89,24 @@ def is_relation_of_rows(text: str) -> bool:
 
 
 def parts_of(text: str) -> Iterator[ast.AST]:
-    """Yield every node of an expression, if any."""
     return ast.walk(_tree(text)) if text else iter(())
 
 
 @functools.cache
 def _tree(text: str) -> ast.Expression:
-    return ast.parse(" ".join(text.split()), mode="eval")  # on one line, because YAML keeps line breaks
+    return ast.parse(" ".join(text.split()), mode="eval")  # YAML keeps line breaks
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Computes the value of an expression. ``number`` converts written numbers to Decimal or float, and
-    ``say`` receives a text for every comparison that fails."""
+    """Computes expressions. ``say`` receives failing comparisons."""
 
     functions: Mapping[str, Callable]
     number: Callable[[str], Decimal | float]
     say: Callable[[str], None]
 
     def of(self, text: str):
-        """Return the value of a valid expression. Raises exceptions of its functions, e.g. MissingNumber."""
+        """Return the value of a valid expression. Raises MissingNumber."""
         return self._value(_tree(text).body)
 
     def _value(self, node: ast.expr):
@@ -159,33 +155,29 @@ class Evaluation:
 
 
 def format_value(value) -> str:
-    """Return a value as text, with at most four decimals."""
     return f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, Decimal | float) else str(value)
 
 
 @dataclass
 class Outcomes:
-    """The states of compared pairs by cell of the column, and the cells used."""
+    """The states of compared pairs, each with a cell of its column, and the cells used."""
 
     pairs: list[tuple[Cell, str]] = field(default_factory=list)
     used: list[Cell] = field(default_factory=list)
 
 
 def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
-    """Return (table/column, worst state) for each column, if there are several."""
+    """Return the worst state of each ``table/column`` if there are several."""
     columns: dict[str, list[str]] = {}
     for cell, state in states:
         columns.setdefault(f"{cell.table.id}/{cell.column.id}", []).append(state)
-    if len(columns) < 2:
-        return ()
-    return tuple(
-        (name, min(column_states, key=_WORST_FIRST.index)) for name, column_states in columns.items()
-    )
+    worst = tuple((name, min(found, key=_WORST_FIRST.index)) for name, found in columns.items())
+    return worst if len(worst) > 1 else ()
 
 
 def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
-    """Return whether every part that ``and`` joins holds. ``seen.pairs`` receives a state for each compared
-    pair, or part on a single column. Raises MissingNumber if the missing number could decide."""
+    """Return whether all conjuncts hold, adding their states to ``seen``. Raises MissingNumber if
+    undecided."""
     missing, holds, pairs = None, True, []
     for part in conjuncts(expect):
         seen.pairs.clear()
@@ -219,14 +211,11 @@ class Claim(Identified):
     """A sentence of the text, restated, with a condition on its cells.
 
     Attributes:
-        about: the tables with the cells concerned.
-        expect: an expression of the language, or "" if no cell can confirm the sentence.
+        expect: an expression, or "" if no cell can confirm the sentence.
         beyond: the missing knowledge of a sentence without ``expect``.
-        assumed: parts of the expression that the text does not state, e.g. a margin for a vague word. The
-            failure of such a claim is a doubt, not an error.
+        assumed: parts of ``expect`` that the text does not state, e.g. a margin for a vague word.
         note: the reason why the paper's own numbers contradict it.
-        calls_significant: True for a statement about significance that no mark supports.
-        study: pointers to comparisons of a study.
+        calls_significant: whether it states significance that no mark supports.
     """
 
     where: str
@@ -257,12 +246,10 @@ class _Claims(StrictMapping):
 
 
 def claims_of(source: Paper) -> dict[str, Claim]:
-    """Return the claims of a paper by id. Raises ManifestError with file and line."""
     return source.once(claims, lambda: claims(source.folder / "claims.yaml"))
 
 
 def claims(path: Path) -> dict[str, Claim]:
-    """Return the claims of a claims.yaml by id. Raises ManifestError with file and line."""
     if not path.exists():
         return {}
     return {claim.id: claim for claim in yaml_file.read(path, _Claims, faults=_faults).claims}

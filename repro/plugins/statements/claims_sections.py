@@ -1,4 +1,4 @@
-"""A paper's claims and audit as sections of a report, e.g. "Audit of the paper"."""
+"""A paper's claims and audit as sections of a report."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,8 +25,6 @@ SEVERITIES = {"error": ("fail", "✕"), "doubt": ("open", "?"), "note": ("none",
 
 
 class StatementsPart(PaperPart):
-    """The claims at each scale and the audit of each paper, for a whole report."""
-
     def __init__(self, sources: Sources):
         self._published = {name: published_judgements(source) for name, source in sources.papers.items()}
         self._findings = audit(list(sources.papers.values()))
@@ -35,7 +33,6 @@ class StatementsPart(PaperPart):
         self._ours: dict[int, MeasuredValues] = {}
 
     def sections(self, part: Part) -> Iterator[Section]:
-        """Yield the sections on claims at one scale and on the audit."""
         name, comparison = part.paper.name, part.view.comparison
         ours = self._ours.setdefault(id(comparison), MeasuredValues(comparison))
         if statements := [j.judged(ours, part.scale) for j in self._published[name]]:
@@ -46,7 +43,7 @@ class StatementsPart(PaperPart):
 
 
 def claims(paper: str, statements: Sequence[JudgedStatement], scale: str, answers: Answers) -> Markup:
-    """Return every statement, starting with failures at full scale. Marks and bold numbers are folded."""
+    """Return every statement, failures at full scale first, with folded marks and bold numbers."""
     ordered = sorted(
         statements, key=lambda j: FAILS not in (j.published.state, scale == "full" and j.ours.state)
     )
@@ -65,16 +62,11 @@ def claims(paper: str, statements: Sequence[JudgedStatement], scale: str, answer
 def _count_sentence(scale: str, statements: Sequence[JudgedStatement]) -> Markup:
     in_paper = sum(j.published.state == HOLDS for j in statements)
     in_ours = sum(j.ours.state == HOLDS for j in statements)
-    counts = f"{in_paper} hold in the paper's own numbers, {in_ours} in ours"
     note = "." if scale == "full" else f" (scale {scale} does not judge the paper)."
-    return el("p", f"Of {len(statements)} statements {counts}", note, _others_sentence(statements))
-
-
-def _others_sentence(statements: Sequence[JudgedStatement]) -> str:
-    counts = Counter(j.others.state for j in statements if j.others.speaks)
-    if not counts:
-        return ""
-    return f" Others' numbers confirm {counts[HOLDS]} and contradict {counts[FAILS]} of them."
+    if counts := Counter(j.others.state for j in statements if j.others.speaks):
+        note += f" Others' numbers confirm {counts[HOLDS]} and contradict {counts[FAILS]} of them."
+    judged = f"{in_paper} hold in the paper's own numbers, {in_ours} in ours"
+    return el("p", f"Of {len(statements)} statements {judged}", note)
 
 
 def _list(scale: str, statements: Sequence[JudgedStatement], answers: Answers = NO_ANSWERS) -> Markup:
@@ -120,13 +112,16 @@ def _cut(reasons: str, limit: int = 3) -> str:
 
 
 def _state(judge: str, state: str, *, kind: str = "") -> Markup:
-    usual_kind, mark = STATES[state]
-    sign = el("span", mark, class_="sign", aria_hidden="true")
-    return el("span", sign, f" {judge}: {state}", class_=f"badge v-{kind or usual_kind}")
+    usual_kind, sign = STATES[state]
+    return _badge(kind or usual_kind, sign, f"{judge}: {state}")
+
+
+def _badge(kind: str, sign: str, text: str) -> Markup:
+    mark = el("span", sign, class_="sign", aria_hidden="true")
+    return el("span", mark, f" {text}", class_=f"badge v-{kind}")
 
 
 def audit_section(source: Paper, findings: Sequence[Finding]) -> Markup:
-    """Return the findings, errors first, and a count of the references."""
     ordered = sorted(findings, key=lambda finding: list(SEVERITIES).index(finding.severity))
     listing = el("ul", map(_finding, ordered), class_="statements")
     return section("Audit of the paper", _references(source), listing, place=identifier(source.name, "audit"))
@@ -142,9 +137,7 @@ def _references(source: Paper) -> Markup | None:
 
 
 def _finding(finding: Finding) -> Markup:
-    kind, sign = SEVERITIES[finding.severity]
-    mark = el("span", sign, class_="sign", aria_hidden="true")
-    badge = el("span", mark, f" {finding.severity}", class_=f"badge v-{kind}")
+    badge = _badge(*SEVERITIES[finding.severity], finding.severity)
     pairs = zip(finding.places, finding.values, strict=True)
     values = [f"{place}: {value}" if value else place for place, value in pairs]
     basis = el("span", f" evidence: {HELD_AGAINST[finding.against]}", class_="fine")
@@ -154,7 +147,6 @@ def _finding(finding: Finding) -> Markup:
 
 
 def used_reports(judged: OthersJudgement) -> Markup:
-    """Return a folded list of the reports used for a statement."""
     items = [
         el("li", el("code", cell.id), f" {shown_note(note, cell)} ({note.making}, {note.label})")
         for cell, note in judged.used

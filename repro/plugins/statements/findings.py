@@ -1,11 +1,10 @@
-"""The findings of the audit, and the audit.yaml that explains them, e.g. ``explanations: [{at: [PAPER/1/ROW],
-why: "printed from another run"}]``."""
+"""The findings of the audit, and their explanations in audit.yaml, e.g. ``why: printed from another run``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -18,7 +17,6 @@ from repro.manifest.yaml_file import Identified, StrictMapping
 from repro.retrieval.datasets.catalog import catalog
 
 SEVERITIES = ("error", "doubt", "note")
-HeldAgainst = Literal[Against, "record"]
 HELD_AGAINST = {
     "paper": "the paper alone",
     "code": "its released code",
@@ -33,16 +31,12 @@ class Finding:
     """An inconsistency in a paper.
 
     Attributes:
-        severity: error (a contradiction within a paper or with a source that it quotes), doubt (one of
-            two numbers must be wrong, or it depends on our reading) or note (no mistake).
-        kind: average, delta, bold, tie, claim, lead, mark, values, domain, misprint, conflict, index,
-            reference, wording, scope, equal, order or record.
+        severity: error (contradicts the paper or a source that it quotes), doubt (one of two numbers is
+            wrong, or it depends on our reading) or note (no mistake).
+        kind: e.g. average, bold, claim, mark, misprint, reference or record.
         against: the evidence, a key of ``HELD_AGAINST``.
         paper: the paper to correct.
-        id: stays the same while the fact holds, e.g. ``paper/reading/id``.
-        places: cells, claims or sections.
-        values: the printed numbers or words at these places.
-        explanation: the known cause, or "".
+        values: the printed numbers or words at ``places`` (cells, claims or sections).
     """
 
     severity: str
@@ -55,64 +49,77 @@ class Finding:
     says: str
     explanation: str = ""
 
-    def __post_init__(self):
-        assert self.severity in SEVERITIES, self.severity
-        assert self.against in get_args(HeldAgainst), self.against
-        assert len(self.places) == len(self.values), self
+    @classmethod
+    def of(
+        cls,
+        source: Paper,
+        severity: str,
+        kind: str,
+        id: str,
+        placed: Iterable[tuple[str, str]],
+        says: str,
+        explanation: str = "",
+        *,
+        against: str = "paper",
+    ) -> Finding:
+        """Return a finding on one paper. ``placed`` has places and printed values."""
+        places, values = zip(*placed, strict=True)
+        return cls(
+            severity, kind, against, source.name, f"{source.name}/{id}", places, values, says, explanation
+        )
 
     def explained(self, why: str) -> Finding:
-        """Return the finding with an additional explanation."""
         explanations = [*self.explanation.split("; "), *why.split("; ")]
         return replace(self, explanation="; ".join(dict.fromkeys(filter(None, explanations))))
 
     def with_other(self, other: Finding) -> Finding:
-        """Return this finding joined with another of the same fact: the graver severity and all places."""
-        places = dict(zip(self.places, self.values, strict=True))
+        """Join two findings, keeping the graver severity and all places."""
+        placed = dict(zip(self.places, self.values, strict=True))
         for place, value in zip(other.places, other.values, strict=True):
-            places.setdefault(place, "" if value in other.says else value)  # no sentence twice
+            placed.setdefault(place, "" if value in other.says else value)  # no sentence twice
         severity = min(self.severity, other.severity, key=SEVERITIES.index)
-        joined_finding = replace(self, severity=severity, places=tuple(places), values=tuple(places.values()))
-        return joined_finding.explained(other.says).explained(other.explanation)
+        joined = replace(self, severity=severity, places=tuple(placed), values=tuple(placed.values()))
+        return joined.explained(other.says).explained(other.explanation)
 
     def as_json(self) -> dict:
-        """Return the object that ``repro audit --format json`` prints."""
         return asdict(self) | {"places": list(self.places), "values": list(self.values)}
 
 
+def printed(cells: Iterable[Cell]) -> list[tuple[str, str]]:
+    return [(cell.id, cell.printed.plain) for cell in cells]
+
+
 def sort_findings(findings: list[Finding]) -> list[Finding]:
-    """Return the findings by paper, severity, kind and place."""
     return sorted(findings, key=lambda f: (f.paper, SEVERITIES.index(f.severity), f.kind, f.places, f.says))
 
 
 def told_once(findings: list[Finding], facts: tuple[tuple[str, ...], ...]) -> list[Finding]:
-    """Return the findings, joining those of one fact. ``facts`` are groups of ids."""
+    """Join the findings of one fact."""
     by_id = {finding.id: finding for finding in findings}
-    merged_by_id, joined_ids = dict(by_id), set()
+    joined, absorbed = dict(by_id), set()
     for fact in facts:
-        first, *other_ids = [identifier for identifier in fact if identifier in by_id] or [""]
-        for identifier in other_ids:
-            merged_by_id[first] = merged_by_id[first].with_other(by_id[identifier])
-        joined_ids.update(other_ids)
-    return [finding for identifier, finding in merged_by_id.items() if identifier not in joined_ids]
+        first, *others = [identifier for identifier in fact if identifier in by_id] or [""]
+        for identifier in others:
+            joined[first] = joined[first].with_other(by_id[identifier])
+        absorbed.update(others)
+    return [finding for identifier, finding in joined.items() if identifier not in absorbed]
 
 
 FILE = "audit.yaml"
 
 
 class Explanation(StrictMapping):
-    """An explanation. Each of ``at`` must be the beginning of one of the finding's places."""
+    """The cause of the findings with a place below each of ``at``."""
 
     at: tuple[str, ...]
     why: str
 
     def is_of(self, places: tuple[str, ...]) -> bool:
-        """Return whether it explains a finding at these places."""
         return all(any(f"{place}/".startswith(f"{beginning}/") for place in places) for beginning in self.at)
 
 
 class Wording(Identified):
-    """A word with two meanings or a wrong one, or two words with one meaning. The severity is error if it
-    makes the sentence wrong. The kind ``scope`` is of *only* or *all* against another section."""
+    """An ambiguous or wrong word. Kind ``scope``: *only* or *all* contradicts another section."""
 
     where: str
     says: str
@@ -125,13 +132,8 @@ Bound = Annotated[str, Field(pattern=r"^([A-Z]?[+-]\d+|[A-Z]|\d+)$", coerce_numb
 
 
 class Index(Identified):
-    """A sequence that an equation iterates over, and the entry that each term uses.
-
-    Attributes:
-        sequence: its first and last entry, e.g. ``[0, N+1]``.
-        runs: the first and last value of the index i, e.g. ``[1, N]``.
-        uses: the entry that a term uses, e.g. ``i+1``.
-    """
+    """A ``sequence`` in an equation, e.g. ``[0, N+1]``. Its index ``runs`` over e.g. ``[1, N]``, and a term
+    ``uses`` e.g. entry ``i+1``."""
 
     where: str
     says: str
@@ -145,8 +147,8 @@ class Notes(StrictMapping):
 
     Attributes:
         configurations: name -> its rows or cells.
-        facts: groups of ids of findings on the same fact. The first id remains.
-        out_of_domain: tables that claim that no system was trained on their sets.
+        facts: groups of ids of findings on the same fact.
+        out_of_domain: tables on sets that no system was trained on, as they claim.
         trained_on: system -> its training sets, by ir_datasets' names.
     """
 
@@ -159,50 +161,39 @@ class Notes(StrictMapping):
     indices: tuple[Index, ...] = ()
 
     def configuration(self, cell: Cell) -> str:
-        """Return the name of the measured configuration: the name in ``configurations``, the system of a
-        cited row, or the cell's id."""
+        """Return the name in ``configurations``, the system if cited, or the cell's id."""
         by_path = {path: name for name, paths in self.configurations.items() for path in paths}
-        row = cell.id.rpartition("/")[0]
         default = cell.row.system if cell.role == "cited" else cell.id
-        return by_path.get(cell.id) or by_path.get(row) or default
+        return by_path.get(cell.id) or by_path.get(cell.id.rpartition("/")[0]) or default
 
     def explanation(self, places: tuple[str, ...]) -> str:
-        """Return the explanations of a finding at these places."""
         return "; ".join(e.why for e in self.explanations if e.is_of(places))
 
 
 def notes() -> Notes:
-    """Return the joined notes of all papers. Raises ManifestError, e.g. for a path that is no row or cell."""
+    """Return the joined notes of all papers. Raises ManifestError."""
+    contents = [notes_of(source) for source in papers().values()]
     configurations: dict[str, tuple[str, ...]] = {}
-    explanations: list[Explanation] = []
-    facts: list[tuple[str, ...]] = []
-    for source in papers().values():
-        paper_notes = notes_of(source)
-        for name, paths in paper_notes.configurations.items():
-            configurations[name] = (*configurations.get(name, ()), *paths)
-        explanations += paper_notes.explanations
-        facts += paper_notes.facts
-    return Notes(configurations=configurations, explanations=tuple(explanations), facts=tuple(facts))
+    for name, paths in (item for content in contents for item in content.configurations.items()):
+        configurations[name] = (*configurations.get(name, ()), *paths)
+    explanations = tuple(each for content in contents for each in content.explanations)
+    facts = tuple(fact for content in contents for fact in content.facts)
+    return Notes(configurations=configurations, explanations=explanations, facts=facts)
 
 
 def check_use(source: Paper, places: Mapping[str, tuple[str, ...]]) -> None:
-    """Raise ManifestError if a paper's audit.yaml refers to a missing finding. ``places`` are by id of
-    finding."""
-    content, own = notes_of(source), f"{source.name}/"
-    for location, reason in (*_idle_facts(content, own, places), *_idle_explanations(content, own, places)):
+    """Raise ManifestError if audit.yaml names a missing finding. ``places`` are by id."""
+    for location, reason in _idle_entries(notes_of(source), f"{source.name}/", places):
         raise yaml_file.fault_at(source.folder / FILE, location, reason)
 
 
-def _idle_facts(content: Notes, own: str, places: Mapping[str, tuple[str, ...]]) -> Iterator[yaml_file.Fault]:
+def _idle_entries(
+    content: Notes, own: str, places: Mapping[str, tuple[str, ...]]
+) -> Iterator[yaml_file.Fault]:
     for number, fact in enumerate(content.facts):
         for place, identifier in enumerate(fact):
             if identifier.startswith(own) and identifier not in places:
                 yield ("facts", number, place), str(unknown("finding", identifier, places))
-
-
-def _idle_explanations(
-    content: Notes, own: str, places: Mapping[str, tuple[str, ...]]
-) -> Iterator[yaml_file.Fault]:
     for number, explanation in enumerate(content.explanations):
         is_own = all(f"{place}/".startswith(own) for place in explanation.at)
         if is_own and not any(explanation.is_of(found) for found in places.values()):
@@ -211,7 +202,6 @@ def _idle_explanations(
 
 
 def notes_of(source: Paper) -> Notes:
-    """Return the notes of one paper. Raises ManifestError with file and line."""
     path = source.folder / FILE
     if not path.exists():
         return Notes()

@@ -1,9 +1,9 @@
-"""Statements judged by the paper's own numbers, by ours and by others' values, e.g.
-``judged_at([paper("PAPER")], scale("tiny"), workspace)``."""
+"""Statements judged by the paper's own numbers, by ours and by others' values."""
 
 import re
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
@@ -22,7 +22,7 @@ from repro.running.workspace import Workspace
 from repro.verdicts.comparison import judged_cells
 from repro.verdicts.decision import KINDS
 
-# The first ways of making use the system that the authors trained. The second ones train it again.
+# By the system that the authors trained, and by training it again.
 OF_ONE_SYSTEM, TRAINED_AGAIN = ("run", "checkpoint", "index"), ("trained", "fine-tuned")
 SAID = {UNTESTED: "undecided"}
 ALIKE = {"released": OF_ONE_SYSTEM, "trained again": TRAINED_AGAIN}
@@ -30,14 +30,13 @@ ALIKE = {"released": OF_ONE_SYSTEM, "trained again": TRAINED_AGAIN}
 
 @dataclass(frozen=True)
 class ClosestReports(PublishedValues):
-    """The closest report on each cell, unless it matches by name only. ``starts`` are the accepted ways of
-    making, e.g. ``("trained", "fine-tuned")``, all if empty."""
+    """The closest report on each cell, unless only the name matches. ``starts`` limits their making, e.g. to
+    ``("trained", "fine-tuned")``."""
 
     starts: tuple[str, ...] = ()
     is_published, is_stated = False, True
 
     def of(self, cell: Cell) -> CellNote:
-        """Return the report used for a cell. Raises MissingNumber without one."""
         counting = [note for note in notes(cell) if not self.starts or note.making in self.starts]
         if not counting:
             raise MissingNumber(f"no value of {cell.id} is reported elsewhere")
@@ -46,16 +45,14 @@ class ClosestReports(PublishedValues):
         return counting[0]
 
     def number(self, cell: Cell) -> Decimal:
-        """Return the reported value in the cell's unit. Raises MissingNumber."""
         return self.of(cell).value
 
     def told(self, cell: Cell) -> str:
-        """Return the value and its making, e.g. "0.187 (index)". Raises MissingNumber."""
         note = self.of(cell)
         return f"{format_value(note.value)} ({note.making})"
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise MissingNumber if two values with different decimals are equal at the coarser rounding."""
+        """Raise MissingNumber if two values are equal at the coarser rounding."""
         values = [(self.number(cell), 2 if cell.unit == "fraction" else 0) for cell in (one, other)]
         first, second = (value.scaleb(digits) for value, digits in values)
         decimals = [decimals_of(value) - digits for value, digits in values]
@@ -63,26 +60,19 @@ class ClosestReports(PublishedValues):
             raise MissingNumber(f"others' values of {one.id} and {other.id} are equal after rounding")
 
     def why_untested(self, cell: Cell) -> str:
-        """Return the reason for the missing test."""
         return "values reported elsewhere have no significance test"
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """Raise MissingNumber."""
         raise MissingNumber(f"no seeds of {cell.id} are reported elsewhere")
 
     def drawn(self, shown: str, fact: str) -> float:
-        """Raise MissingNumber."""
         raise MissingNumber(f"no value of {shown} is reported elsewhere")
 
 
 @dataclass(frozen=True)
 class OthersJudgement:
-    """The judgement of a statement by reports.
-
-    Attributes:
-        cells: the number of cells with a published number concerned.
-        alike: the states by reports of released systems alone and of retrained ones alone, if both exist.
-    """
+    """The judgement of a statement by reports on some of its ``cells``. ``alike`` has the states by released
+    systems and by retrained ones, if reports of both exist."""
 
     judgement: Judgement = field(default_factory=partial(Judgement, UNTESTED))
     used: tuple[tuple[Cell, CellNote], ...] = ()
@@ -91,17 +81,14 @@ class OthersJudgement:
 
     @property
     def state(self) -> str:
-        """``holds``, ``fails`` or ``untested``."""
         return self.judgement.state
 
     @property
     def speaks(self) -> bool:
-        """True if the reports decide the statement."""
         return self.state != UNTESTED
 
     @property
     def kinds(self) -> dict[str, int]:
-        """The number of used reports by way of making."""
         counts = Counter(note.making for _, note in self.used)
         return {making: counts[making] for making in MAKINGS if counts[making]}
 
@@ -119,12 +106,10 @@ class OthersJudgement:
 
     @property
     def like_beside_like(self) -> str:
-        """The states by reports of one kind of making, or ""."""
         states = ", ".join(f"{name}: {SAID.get(state, state)}" for name, state in self.alike.items())
         return f"by kind of making ({states})" if states else ""
 
     def as_json(self) -> dict:
-        """Return the judgement as plain values."""
         return {
             "state": self.state,
             "why": self.judgement.why,
@@ -138,14 +123,11 @@ class OthersJudgement:
 
 def by_others(statement: Statement, places: Places, *, published: Judgement) -> OthersJudgement:
     """Judge a statement by the closest report of each cell of its ``published`` judgement."""
-    values = ClosestReports()
+    values, used = ClosestReports(), []
     numeric_cells = [cell for cell in published.cells if cell.is_numeric]
-    used = []
     for cell in numeric_cells:
-        try:
+        with suppress(MissingNumber):
             used.append((cell, values.of(cell)))
-        except MissingNumber:
-            continue
     if not used:
         return OthersJudgement(cells=len(numeric_cells))
     judgement, starts = (statement.judge(values, places), {note.making for _, note in used})
@@ -157,7 +139,7 @@ def by_others(statement: Statement, places: Places, *, published: Judgement) -> 
 
 @dataclass(frozen=True)
 class JudgedStatement:
-    """A statement judged by three sources of numbers. ``doubts`` are kinds of doubts about our numbers."""
+    """A statement judged by three sources of numbers, with doubts about ours."""
 
     statement: Statement
     published: Judgement
@@ -168,11 +150,9 @@ class JudgedStatement:
 
     @property
     def fails(self) -> bool:
-        """True if any source of numbers contradicts it."""
         return FAILS in (self.published.state, self.ours.state, self.others.state)
 
     def as_json(self) -> dict:
-        """Return the object that ``repro audit claims --format json`` prints."""
         s = self.statement
         return {
             "id": s.id,
@@ -205,15 +185,12 @@ class JudgedStatement:
 
 @dataclass(frozen=True)
 class PublishedJudgement:
-    """A statement judged by published numbers and others' values, which do not depend on measurements."""
-
     statement: Statement
     places: Places
     published: Judgement
     others: OthersJudgement
 
     def judged(self, ours: MeasuredValues, scale: str) -> JudgedStatement:
-        """Return the statement judged by our numbers as well."""
         ours.doubted.clear()
         judgement = self.statement.judge(ours, self.places)
         doubts = tuple(kind for kind in KINDS if kind in ours.doubted)
@@ -221,26 +198,23 @@ class PublishedJudgement:
 
 
 def published_judgements(source: Paper) -> list[PublishedJudgement]:
-    """Return every statement of a paper, judged by its own numbers and by others' values."""
+    """Judge every statement of a paper without our numbers."""
     places, judgements = Places(source), []
     for statement in statements(source):
         published = statement.judge(PublishedValues(), places)
-        reported = by_others(statement, places, published=published)
-        judgements.append(PublishedJudgement(statement, places, published, reported))
+        others = by_others(statement, places, published=published)
+        judgements.append(PublishedJudgement(statement, places, published, others))
     return judgements
 
 
 def judged(sources: list[Paper], ours: MeasuredValues, *, scale: str) -> list[JudgedStatement]:
-    """Return every statement of the papers, judged by all numbers."""
     return [judgement.judged(ours, scale) for source in sources for judgement in published_judgements(source)]
 
 
 def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[JudgedStatement]:
-    """Return every statement of the papers, judged with the measurements at a scale. Runs nothing."""
-    mentions = set().union(
-        *(named_papers(c.expect) for source in sources for c in claims_of(source).values())
-    )
-    names = tuple(sorted({source.name for source in sources} | mentions))
+    """Judge all statements of papers with the measurements at a scale."""
+    mentions = [named_papers(c.expect) for source in sources for c in claims_of(source).values()]
+    names = tuple(sorted({source.name for source in sources}.union(*mentions)))
     cells, drawings = select(names, tables=(), rows=(), cells=()), exhibits(names, ())
     joint_plan = plan(cells, scale=scale, machine=workspace.machine, exhibits=drawings)
     comparison = judged_cells(joint_plan, workspace.results, workspace.store)
@@ -249,5 +223,5 @@ def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[
 
 
 def named_papers(expect: str) -> set[str]:
-    """Return the papers that an expression names, e.g. PAPER in ``above("1/ours/rr", "PAPER:1/ours/rr")``."""
+    """Return the papers in an expression, e.g. PAPER in ``v("PAPER:1/ours/rr")``."""
     return set(re.findall(r"[\"']([\w-]+):", expect)) & set(papers())

@@ -1,5 +1,5 @@
-"""The functions of ``expect``, e.g. ``above("1/ours", "1/bm25", "rr10")``. Paths are ``table/row/column`` of
-the claim's own paper, or ``PAPER:table/row/column``."""
+"""The functions of ``expect``, e.g. ``above("1/ours", "1/bm25", "rr10")``. Paths in another paper begin with
+``PAPER:``."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -10,21 +10,14 @@ from repro.errors import UsageError, unknown
 from repro.manifest.cells import Cell, cell_of, cells_of, table_of
 from repro.manifest.papers import Paper, paper
 from repro.manifest.printed import decimals_of, rounded
-from repro.manifest.schema import Row, Table
+from repro.manifest.schema import Table
 from repro.plugins.statements.claim_values import Values
-from repro.plugins.statements.claims import (
-    FAILS,
-    FUNCTIONS,
-    HOLDS,
-    MissingNumber,
-    Outcomes,
-    format_value,
-)
+from repro.plugins.statements.claims import FAILS, FUNCTIONS, HOLDS, MissingNumber, Outcomes, format_value
 from repro.retrieval.evaluation.p_values import unpaired_t_test
 
 
 class Places:
-    """Finds cells, rows and columns by the paths in the claims of one paper."""
+    """Finds cells, rows and columns by the paths in a paper's claims."""
 
     def __init__(self, source: Paper):
         self.paper = source
@@ -43,8 +36,7 @@ class Places:
     def rows(
         self, path: str, role: str | None = None, group: str | None = None, except_: Collection[str] = ()
     ) -> list[str]:
-        """Return row paths of a table, without ``except_`` (paths, ids or systems). Reference rows are
-        included only by ``role``."""
+        """Return row paths without ``except_`` (paths, ids, systems). Reference rows need their ``role``."""
         _, table, _ = self._table(path)
         rows_by_names = {(r.id, r.system, f"{path}/{r.id}"): r for r in table.rows}
         _check("row", except_, set(chain.from_iterable(rows_by_names)), path)
@@ -53,18 +45,19 @@ class Places:
         return [
             f"{path}/{row.id}"
             for names, row in rows_by_names.items()
-            if not set(names) & set(except_) and _has_role(row, role) and group in (None, row.group)
+            if not set(names) & set(except_)
+            and (row.role == role if role else row.role != "reference")
+            and group in (None, row.group)
         ]
 
     def columns(self, path: str, except_: Collection[str] = ()) -> list[str]:
-        """Return the column ids of a table, averages included."""
         _, table, _ = self._table(path)
         ids = [column.id for column in table.columns]
         _check("column", except_, ids, path)
         return [identifier for identifier in ids if identifier not in except_]
 
     def examples(self, path: str, system: str) -> list[bool]:
-        """Return whether each passage that a table of examples lists under a system is relevant."""
+        """Return whether each passage of a system in a table of examples is relevant."""
         _, table, _ = self._table(path)
         ranks = [rank for example in table.entries for rank in example.shown]
         _check("system", [system], sorted({rank.system for rank in ranks}), path)
@@ -79,10 +72,6 @@ class Places:
         return source, table_of(source, table), path_in_table
 
 
-def _has_role(row: Row, role: str | None) -> bool:
-    return row.role == role if role else row.role != "reference"
-
-
 def _check(kind: str, names, valid, path: str) -> None:
     for name in names:
         if name not in valid:
@@ -92,15 +81,15 @@ def _check(kind: str, names, valid, path: str) -> None:
 RELATIONS = {"above": lambda order: order > 0, "not_below": lambda order: order >= 0}
 Pair = tuple[Cell, Cell]
 Listed = list[str] | str
+LEVEL = 0.05  # for captions without a level
 
 
 @dataclass
-class Orders:
-    """Comparisons made for one statement.
+class Language:
+    """The functions for one statement.
 
     Attributes:
         against: contradicting cells, and numbers that do not fit.
-        seen: numbers and counts computed.
         tests: p for every compared pair of cells, None without a test.
     """
 
@@ -110,6 +99,13 @@ class Orders:
     seen: list[str] = field(default_factory=list)
     tests: list[float | None] = field(default_factory=list)
     outcomes: Outcomes = field(default_factory=Outcomes)
+
+    def functions(self) -> dict[str, Callable]:
+        of_places = {name: getattr(self.places, name) for name in ("rows", "columns")}
+        return of_places | {name: getattr(self, name) for name in FUNCTIONS - of_places.keys()}
+
+    def number(self, text: str) -> Decimal | float:
+        return Decimal(text) if self.values.is_stated else float(text)
 
     def _value(self, cell: Cell):
         self.outcomes.used.append(cell)
@@ -126,11 +122,10 @@ class Orders:
         return [(mine, theirs) for mine, theirs in pairs if has_number(theirs)]
 
     def holds(self, pairs: list[Pair], relation: str) -> bool:
-        """Return whether the relation holds for all pairs."""
         return self.all_fit(pairs, lambda mine, theirs: RELATIONS[relation](self.order(mine, theirs)))
 
     def all_fit(self, pairs: list[Pair], fits: Callable[[Cell, Cell], bool]) -> bool:
-        """Return whether all pairs fit. A single contradicting pair decides. Raises MissingNumber."""
+        """Return whether all pairs fit. One contradicting pair decides. Raises MissingNumber."""
         if not pairs:
             raise MissingNumber("there are no rows to compare with")
         missing, states = None, []
@@ -158,55 +153,37 @@ class Orders:
     def _shown(self, cell: Cell) -> str:
         return f"{cell.table.id}/{cell.row.id}/{cell.column.id} {self.values.told(cell)}"
 
-
-def has_number(cell: Cell) -> bool:
-    """Return whether the cell has a published number, or belongs to a figure or study that may get one."""
-    return cell.is_numeric or cell.is_unpublished
-
-
-def as_columns(columns: Listed) -> list[str]:
-    """Return the columns as a list."""
-    return [columns] if isinstance(columns, str) else columns
-
-
-LEVEL = 0.05  # for captions without a level
-
-
-@dataclass
-class Relations(Orders):
-    """The functions of the language that are relations between rows or cells."""
-
     def above(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Return whether a is better than b, in one cell or in every listed column."""
+        """Return whether a is better in one cell or in all columns."""
         return self.holds(self._pairs(a, b, columns), "above")
 
     def not_below(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Return whether a is at least as good as b, in one cell or in every listed column."""
+        """Return whether a is at least as good in one cell or in all columns."""
         return self.holds(self._pairs(a, b, columns), "not_below")
 
     def every(self, rows: list[str], relation: str, other: str, columns: Listed) -> bool:
-        """Return whether the relation to another row holds for each listed row. Dashes are skipped."""
+        """Return whether each row has the relation to another one, skipping dashes."""
         if relation not in RELATIONS:
             raise unknown("relation", relation, RELATIONS)
         pairs = [p for row in rows for p in self._pairs(row, other, columns) if has_number(p[0])]
         return self.holds(pairs, relation)
 
     def same_order(self, rows: list[str], others: list[str], columns: Listed) -> bool:
-        """Return whether no two rows are in the opposite order of their counterparts in ``others``."""
+        """Return whether no two rows are in another order than in ``others``."""
         fours = [(a, b, c, d) for (a, c), (b, d) in combinations(zip(rows, others, strict=True), 2)]
         reversals = [self._is_turned(*four, c) for c in as_columns(columns) for four in fours]
         return not any(reversals)
 
     def significantly_above(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Return whether ``a`` is above ``b`` by a mark of the paper or a test between our rows."""
+        """Return whether a is above b by a mark or a test between our rows."""
         return self.all_fit(self._pairs(a, b, columns), self._is_significant)
 
     def best(self, row: str, columns: Listed, among: list[str] | None = None) -> bool:
-        """Return whether a row is strictly the best of its table, or of the listed rows, in every column."""
+        """Return whether a row is strictly the best in every column."""
         return self.holds(self._rivals(row, columns, among), "above")
 
     def best_or_tied(self, row: str, columns: Listed, among: list[str] | None = None) -> bool:
-        """Return whether no row is better, in every column."""
+        """Return whether no row is better in any column."""
         return self.holds(self._rivals(row, columns, among), "not_below")
 
     def _is_turned(self, a: str, b: str, c: str, d: str, column: str) -> bool:
@@ -227,48 +204,17 @@ class Relations(Orders):
             raise MissingNumber(self.values.why_untested(mine))
         return p <= ((mine.table.test and mine.table.test.level) or LEVEL)
 
-
-def is_marked_over(mine: Cell, theirs: Cell) -> bool:
-    """Return whether a cell is marked as significantly better. Raises MissingNumber if no mark applies."""
-    marks = {m: meaning.over for m, meaning in mine.table.marks.items() if meaning.means == "significant"}
-    candidates = {mark for mark, over in marks.items() if theirs.row.system in over}
-    if not candidates:
-        raise MissingNumber(f"no mark of table {mine.table.id} is over {theirs.row.label}")
-    return bool(candidates & set(mine.printed.marks))
-
-
-@dataclass
-class Language(Relations):
-    """The functions for one statement, with records of their use."""
-
-    def functions(self) -> dict[str, Callable]:
-        """Return the functions by name, e.g. ``"gain"``."""
-        methods = FUNCTIONS - {"rows", "columns"}
-        return {name: getattr(self, name) for name in methods} | {
-            "rows": self.places.rows,
-            "columns": self.places.columns,
-        }
-
-    def number(self, text: str) -> Decimal | float:
-        """Return a written number as Decimal or float."""
-        return Decimal(text) if self.values.is_stated else float(text)
-
-    # numbers
-
     def v(self, path: str):
-        """Return the value of a cell."""
         return self._value(self.places.cell(path))
 
     def gain(self, a: str, b: str):
-        """Return v(a) - v(b)."""
         return self._tell(self.v(a) - self.v(b))
 
     def percent(self, a: str, b: str):
-        """Return the lead of a over b in per cent of b."""
         return self._tell(100 * (self.v(a) - self.v(b)) / self.v(b))
 
     def student(self, rows: list[str], others: list[str], column: str) -> float:
-        """Return p of Student's t-test between two groups of rows, e.g. runs with several seeds each."""
+        """Return p of Student's t-test between two groups of rows."""
         groups = [[float(self.v(f"{row}/{column}")) for row in group] for group in (rows, others)]
         test = unpaired_t_test(*groups)
         if test is None:
@@ -285,10 +231,7 @@ class Language(Relations):
         return self._tell(100 * (max(values) - min(values)) * len(values) / sum(values))
 
     def relevant(self, table: str, system: str) -> int:
-        """Return the number of a table's examples with a relevant passage of a system.
-
-        In the paper the ticks of the table count. Ours is judged by the qrels of the first passages.
-        """
+        """Count a system's relevant passages, by ticks or by our qrels."""
         marks = self.places.examples(table, system)
         if not self.values.is_published:
             return int(self.drawn(f"{table}/{system}", "relevant"))
@@ -300,7 +243,7 @@ class Language(Relations):
         return self._tell(self.values.drawn(f"{self.places.paper.name}/{exhibit}", fact))
 
     def rounds(self, x, text: str) -> bool:
-        """Return whether x rounds to the text. A measured x may differ by half a unit of its last decimal."""
+        """Return whether x rounds to the text, or is measured within half a unit of its last decimal."""
         target = Decimal(text)
         decimals = decimals_of(target)
         if self.values.is_stated:
@@ -310,14 +253,10 @@ class Language(Relations):
         return self._fits(holds, f"{format_value(x)} does not round to {text}")
 
     def about(self, x, text: str, by) -> bool:
-        """Return whether x is within ``by`` of the text's number."""
         reason = f"{format_value(x)} is not within {format_value(by)} of {text}"
         return self._fits(abs(x - self.number(text)) <= by, reason)
 
-    # ranks and trends
-
     def best_count(self, row: str, columns: Listed, among: list[str] | None = None) -> int:
-        """Count the columns with a row as the strict best."""
         best_columns, tied_columns = [], []
         for column in as_columns(columns):
             pairs = self._rivals(row, column, among)
@@ -334,7 +273,6 @@ class Language(Relations):
         return len(best_columns)
 
     def increasing(self, paths: list[str]) -> bool:
-        """Return whether each value is larger than its predecessor."""
         cells = [self.places.cell(path) for path in paths]
         values = [self._value(c) for c in cells]
         faults = [i for i in range(1, len(cells)) if values[i] <= values[i - 1]]
@@ -349,3 +287,21 @@ class Language(Relations):
         if not holds:
             self.against.append(reason)
         return holds
+
+
+def has_number(cell: Cell) -> bool:
+    """Return whether a cell has a published number, or may get one as a figure or study."""
+    return cell.is_numeric or cell.is_unpublished
+
+
+def as_columns(columns: Listed) -> list[str]:
+    return [columns] if isinstance(columns, str) else columns
+
+
+def is_marked_over(mine: Cell, theirs: Cell) -> bool:
+    """Return whether a cell is marked as significantly better. Raises MissingNumber."""
+    marks = {m: meaning.over for m, meaning in mine.table.marks.items() if meaning.means == "significant"}
+    candidates = {mark for mark, over in marks.items() if theirs.row.system in over}
+    if not candidates:
+        raise MissingNumber(f"no mark of table {mine.table.id} is over {theirs.row.label}")
+    return bool(candidates & set(mine.printed.marks))

@@ -1,5 +1,4 @@
-"""Findings on bold numbers and marks of significance. For example, a mark over a cited row is doubtful,
-because no scores by query exist for that row."""
+"""Findings on bold numbers and marks of significance, e.g. a mark over a cited row."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -9,12 +8,12 @@ from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.plugins.statements.claim_values import PublishedValues
 from repro.plugins.statements.claims import UNTESTED, claims_of
-from repro.plugins.statements.deviations import Need, need
+from repro.plugins.statements.deviations import need
 from repro.plugins.statements.findings import Finding
 from repro.plugins.statements.language import Places
 from repro.plugins.statements.statements import bolds, marks, rows_over, significance, statements
 
-Marked = tuple[str, Cell, list[Cell]]  # the mark, its cell, the cells that it is over
+Marked = tuple[str, Cell, list[Cell]]  # mark, cell, rivals
 
 
 def of_marks(source: Paper) -> Iterator[Finding]:
@@ -31,22 +30,18 @@ def of_marks(source: Paper) -> Iterator[Finding]:
 
 
 class MarksOfCell(CellPart):
-    """The lines about the implausible marks of a cell."""
-
     def __init__(self, cell: Cell):
         needs = {mark: need(one, rivals) for mark, one, _, rivals in marks(cell.paper) if one.id == cell.id}
         self._needs = {mark: wanted for mark, wanted in needs.items() if wanted and wanted.is_implausible}
         self.facts = {"implausible_marks": {mark: wanted.as_json() for mark, wanted in self._needs.items()}}
 
     def below_published(self) -> Iterator[tuple[str, str]]:
-        """Yield the deviation that each implausible mark needs."""
         for mark, wanted in self._needs.items():
             yield f"mark {mark}", f"implausible over {wanted.over.row.label}: {wanted.in_words}"
 
 
 def of_words(source: Paper) -> Iterator[Finding]:
-    """Yield sentences that state a difference to be significant, or not to be, without a test. The severity
-    is doubt if another table of the paper names a test, and note otherwise."""
+    """Yield claims of significance without a test: doubts if another table names one, otherwise notes."""
     tested, finder = {table.id for table in source.manifest.tables if table.test}, Places(source)
     severity = "doubt" if tested else "note"
     by_id = {statement.id: statement for statement in statements(source) if statement.kind == "claim"}
@@ -60,8 +55,8 @@ def of_words(source: Paper) -> Iterator[Finding]:
             reason = judgement.why if judgement.state == UNTESTED else ""
         if reason:
             says = f"{claim.where}: the text calls a difference significant, or not, but {reason}"
-            fields = source.name, f"{place}/significance", (place,), (claim.says,)
-            yield Finding(severity, "claim", "paper", *fields, says, claim.note)
+            identifier, placed = f"claim/{claim.id}/significance", [(place, claim.says)]
+            yield Finding.of(source, severity, "claim", identifier, placed, says, claim.note)
 
 
 def _table_name(table: str) -> str:
@@ -72,10 +67,13 @@ def _ties(source: Paper) -> Iterator[Finding]:
     for cell, rivals in bolds(source):
         equals = [o for o in rivals if o.printed.value == cell.printed.value and not o.printed.bold]
         if equals:
-            places, values = zip(*((c.id, c.text) for c in (cell, *equals)), strict=True)
-            says = "the same number is bold in one place only"
-            place = f"{source.name}/{cell.table.id}/tie/{cell.row.id}/{cell.column.id}"
-            yield Finding("note", "tie", "paper", source.name, place, places, values, says)
+            placed, says = _texts(cell, *equals), "the same number is bold in one place only"
+            identifier = f"{cell.table.id}/tie/{cell.row.id}/{cell.column.id}"
+            yield Finding.of(source, "note", "tie", identifier, placed.items(), says)
+
+
+def _texts(*cells: Cell) -> dict[str, str]:
+    return {cell.id: cell.text for cell in cells}
 
 
 def _unsupported_marks(source: Paper) -> Iterator[Finding]:
@@ -92,8 +90,8 @@ def _unsupported_marks(source: Paper) -> Iterator[Finding]:
         reasons += [f"{o.row.label} {cited}" for o in rivals if o.role == "cited"]
         if reasons:
             says = f"{mark}: {', '.join(reasons)}"
-            place = f"{source.name}/{cell.table.id}/test/{cell.row.id}/{cell.column.id}/{mark}"
-            yield Finding("doubt", "mark", "paper", source.name, place, (cell.id,), (cell.text,), says)
+            identifier = f"{cell.table.id}/test/{cell.row.id}/{cell.column.id}/{mark}"
+            yield Finding.of(source, "doubt", "mark", identifier, [(cell.id, cell.text)], says)
 
 
 def _implausible_marks(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
@@ -103,28 +101,25 @@ def _implausible_marks(source: Paper, marked: list[Marked]) -> Iterator[Finding]
         return
     _, first, wanted = implausible[0]
     known = wanted.known
-    assert known is not None  # because it is implausible
-    leads = ", ".join(_need_in_words(*each) for each in implausible)
+    assert known is not None
+    leads = ", ".join(
+        f"{need.sd:.3f} ({mark} of {cell.row.label}, {cell.number} over {need.over.number})"
+        for mark, cell, need in implausible
+    )
     says = (
         f"p <= {wanted.level:g} on {wanted.queries} queries needs a standard deviation of differences of at "
         f"most {leads}. This is less than half of {known.sd:.3f}, the smallest one known for two systems "
         f"({' and '.join(known.runs)}, which differ by {known.lead:.3f} on {known.dataset})"
     )
     why = "; ".join(filter(None, ["an unpaired t-test needs even less", wanted.instead]))
-    cells = {cell.id: cell.text for _, cell, _ in implausible}
-    place = f"{source.name}/{first.table.id}/deviation/{first.column.id}"
-    severity, values = "note" if wanted.instead else "doubt", tuple(cells.values())
-    yield Finding(severity, "mark", "third party", source.name, place, tuple(cells), values, says, why)
-
-
-def _need_in_words(mark: str, cell: Cell, wanted: Need) -> str:
-    numbers = f"{cell.printed.number} over {wanted.over.printed.number}"
-    return f"{wanted.sd:.3f} ({mark} of {cell.row.label}, {numbers})"
+    placed = _texts(*(cell for _, cell, _ in implausible)).items()
+    identifier = f"{first.table.id}/deviation/{first.column.id}"
+    severity = "note" if wanted.instead else "doubt"
+    yield Finding.of(source, severity, "mark", identifier, placed, says, why, against="third party")
 
 
 def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """Yield a finding for unmarked leads that are at least as large as a marked lead over the same row."""
-    leads, cells = list[str](), dict[str, str]()
+    leads, placed = list[str](), dict[str, str]()
     for key in dict.fromkeys(map(_scope, marked)):
         mark, cell, rivals = min((m for m in marked if _scope(m) == key), key=lambda m: m[1].number)
         least, over = need(cell, rivals), [rival.row.id for rival in rivals]
@@ -136,32 +131,29 @@ def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
                 f"{cell.column.label}: {lead} over {least.over.row.label} with {mark}, which needs a "
                 f"deviation of at most {least.sd:.3f}, and {' and '.join(others)} without"
             )
-            cells |= {c.id: c.text for c in (cell, *larger)}
+            placed |= _texts(cell, *larger)
     if leads:
         says = f"leads as large as marked ones over the same row have no mark: {', '.join(leads)}"
         why = "the tested rows are not named, and the differences of other systems may vary more"
-        place, values = f"{source.name}/{marked[0][1].table.id}/leads", tuple(cells.values())
-        yield Finding("note", "mark", "paper", source.name, place, tuple(cells), values, says, why)
+        identifier = f"{marked[0][1].table.id}/leads"
+        yield Finding.of(source, "note", "mark", identifier, placed.items(), says, why)
 
 
 def _certain_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """Yield a finding for unmarked leads that are significant for any two systems with these means. Rows
-    without marks are skipped."""
     table = marked[0][1].table
     tested, cells = {cell.row.id for _, cell, _ in marked}, list(cells_of(source, (table,)))
-    texts, leads = dict[str, str](), list[str]()
+    placed, leads = dict[str, str](), list[str]()
     for cell, mark in product(cells, significance(table)):
         if cell.row.id in tested and mark not in cell.printed.marks:
             wanted = need(cell, rows_over(mark, cell, cells))
             if wanted and wanted.is_certain:
-                texts[cell.id] = cell.text
+                placed |= _texts(cell)
                 numbers = f"{cell.row.label} {cell.number} over {wanted.over.number}"
                 leads.append(f"{cell.column.label}, {numbers} ({wanted.over.row.label}) without {mark}")
     if leads:
         says = f"no two systems with these means can have p above the level: {', '.join(leads)}"
         why = "p above the level needs a larger deviation than such scores can have"
-        place, values = f"{source.name}/{table.id}/unmarked", tuple(texts.values())
-        yield Finding("doubt", "mark", "paper", source.name, place, tuple(texts), values, says, why)
+        yield Finding.of(source, "doubt", "mark", f"{table.id}/unmarked", placed.items(), says, why)
 
 
 def _scope(marked: Marked) -> tuple[str, str, str | None]:
@@ -169,6 +161,5 @@ def _scope(marked: Marked) -> tuple[str, str, str | None]:
 
 
 def _lacks(cell: Cell, mark: str, over: list[str]) -> bool:
-    """Return whether a cell could have a mark but does not. Cited rows have no scores and thus no test."""
     is_other = cell.row.id not in over and cell.role not in ("cited", "reference")
     return is_other and cell.is_numeric and mark not in cell.printed.marks

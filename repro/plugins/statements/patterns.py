@@ -1,5 +1,4 @@
-"""Findings on numbers that are remarkable beside others of their paper. For example, a part of a new system
-alone has exactly the scores of the earlier system, so that the gain comes from the other part."""
+"""Findings on unusual numbers, e.g. a part of a new system that scores exactly like an earlier system."""
 
 import re
 from collections.abc import Iterator
@@ -9,15 +8,14 @@ from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
 from repro.plugins.statements.across_papers import Scored, dataset_and_measure, scored_cells
-from repro.plugins.statements.findings import Finding
+from repro.plugins.statements.findings import Finding, printed
 
-EQUAL, TURNED = 2, 3  # equal measures, and rows that change their order at a single cutoff
+EQUAL, TURNED = 2, 3  # the fewest equal measures, and rows in another order
 _CUTOFF = re.compile(r"(\w+)@(\d+)")
 Scores = dict[Scored, Cell]
 
 
 def of_patterns(source: Paper) -> Iterator[Finding]:
-    """Yield notes on equal scores of a part and an earlier system, values out of line, and missing bold."""
     tables = [table for table in source.manifest.tables if table.kind == "results"]
     yield from _equal_parts(source, tables)
     for table in tables:
@@ -25,41 +23,38 @@ def of_patterns(source: Paper) -> Iterator[Finding]:
         cells = cells_of(source, (table,))
         if table.promises_bold and not any(cell.printed.bold for cell in cells):
             says = "the caption promises bold for the best, but the texts at hand have no bold number"
-            place = f"{source.name}/{table.id}"
-            yield Finding("note", "bold", "paper", source.name, f"{place}/no-bold", (place,), ("",), says)
+            placed = [(f"{source.name}/{table.id}", "")]
+            yield Finding.of(source, "note", "bold", f"{table.id}/no-bold", placed, says)
 
 
 def _equal_parts(source: Paper, tables: list[Table]) -> Iterator[Finding]:
     rows: dict[str, Scores] = {}
     for cell in scored_cells(cells_of(source, tuple(tables))):
         rows.setdefault(cell.id.rpartition("/")[0], {})[dataset_and_measure(cell)] = cell
-    parts = filter(_is_part, rows.values())
-    earlier = [row for row in rows.values() if next(iter(row.values())).role != "ours"]
-    for part, system in product(parts, earlier):
+    for part, system in product(filter(_is_part, rows.values()), filter(_is_earlier, rows.values())):
         common = [key for key in part if key in system]
         equal = [key for key in common if part[key].number == system[key].number]
         if len(equal) >= EQUAL:
-            yield _equal_finding(source, equal, part, system, len(common))
+            cells = [scores[key] for key in equal for scores in (part, system)]
+            one, other = cells[:2]
+            says = (
+                f"{one.row.label} of Table {one.table.id} has the numbers of {other.row.label} in "
+                f"{len(equal)} of {len(common)} measures: there the gain comes from the other parts alone"
+            )
+            identifier = f"equal/{one.table.id}/{one.row.id}/{other.row.id}"
+            yield Finding.of(source, "note", "equal", identifier, printed(cells), says)
 
 
 def _is_part(row: Scores) -> bool:
     return any(cell.role == "ours" and cell.printed.delta is not None for cell in row.values())
 
 
-def _equal_finding(source: Paper, equal: list[Scored], part: Scores, system: Scores, common: int) -> Finding:
-    cells = [scores[key] for key in equal for scores in (part, system)]
-    one, other = cells[:2]
-    says = (
-        f"{one.row.label} of Table {one.table.id} has the numbers of {other.row.label} in {len(equal)} of "
-        f"{common} measures: there the gain comes from the other parts alone"
-    )
-    identifier = f"{source.name}/equal/{one.table.id}/{one.row.id}/{other.row.id}"
-    places, values = tuple(c.id for c in cells), tuple(c.printed.plain for c in cells)
-    return Finding("note", "equal", "paper", source.name, identifier, places, values, says)
+def _is_earlier(row: Scores) -> bool:
+    return next(iter(row.values())).role != "ours"
 
 
 def _out_of_line(source: Paper, table: Table) -> Iterator[Finding]:
-    """Yield values whose order beside several rows differs from that at both neighbouring cutoffs."""
+    """Yield values with another order of rows than at both neighbouring cutoffs."""
     families: dict[tuple, dict[int, dict[str, Cell]]] = {}
     for cell in cells_of(source, (table,)):
         if cell.is_numeric and (match := _CUTOFF.fullmatch(cell.column.measure or "")):
@@ -87,13 +82,11 @@ def _is_turned(row: str, other: str, *columns: dict[str, Cell]) -> bool:
 
 def _order_finding(source: Paper, cells: list[Cell], before: Cell, after: Cell) -> Finding:
     cell, *others = cells
-    side = "below" if cell.number < others[0].number else "above"
-    opposite = "above" if side == "below" else "below"
+    side, opposite = ("below", "above") if cell.number < others[0].number else ("above", "below")
     names = ", ".join(c.row.label for c in others)
     says = (
         f"{cell.column.label} of {cell.row.label} is {side} {names}, but {opposite} them in the neighbouring "
         f"columns {before.column.label} and {after.column.label}"
     )
-    identifier = f"{source.name}/order/{cell.table.id}/{cell.row.id}/{cell.column.id}"
-    places, values = tuple(c.id for c in cells), tuple(c.printed.plain for c in cells)
-    return Finding("note", "order", "paper", source.name, identifier, places, values, says)
+    identifier = f"order/{cell.table.id}/{cell.row.id}/{cell.column.id}"
+    return Finding.of(source, "note", "order", identifier, printed(cells), says)

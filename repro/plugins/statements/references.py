@@ -1,5 +1,4 @@
-"""The references.yaml of each paper: its references and whether each target is right. For example, a sentence
-of §4.2 refers to Table 3 for results of Table 4: ``at: §4.2``, ``to: [Table 3]``, ``verdict: wrong``."""
+"""The references of each paper with verdicts (references.yaml), e.g. ``at: §4.2``, ``to: [Table 3]``."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,14 +16,6 @@ Outcome = Literal["right", "absent", "wrong", "partly"]
 
 
 class Faulty(StrictMapping):
-    """The verdict on a pointer or on an entry of the reference list.
-
-    Attributes:
-        verdict: right, absent (the target does not exist), wrong or partly.
-        why: the reason, required unless the verdict is right.
-        against: the evidence, e.g. "paper".
-    """
-
     verdict: Outcome = "right"
     why: str = ""
     against: Against = "paper"
@@ -42,7 +33,6 @@ class Pointer(Faulty):
     """A sentence that refers to one target, or to several that are equally right or wrong.
 
     Attributes:
-        at: the section or table of the sentence, e.g. "§4.2".
         as_: the expected content of the target, or the name of a work.
         to: keys of the reference list, tables, figures, equations or sections, e.g. "Table 3" or 12.
         reading: the reading of the same fault, which then makes the finding.
@@ -55,19 +45,16 @@ class Pointer(Faulty):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The targets as text."""
         return tuple(map(str, self.to))
 
 
 class References(StrictMapping):
-    """The content of references.yaml, with works by their keys in the paper's list."""
-
     works: dict[str, Work] = Field(default_factory=dict)
     pointers: tuple[Pointer, ...] = ()
 
 
 def references_of(source: Paper) -> References:
-    """Return the references of a paper, if any. Raises ManifestError with file and line."""
+    """Return the references of a paper, if any. Raises ManifestError."""
     path = source.folder / "references.yaml"
     if not path.exists():
         return References()
@@ -94,13 +81,7 @@ def _is_part(target: str) -> bool:
 
 @dataclass(frozen=True)
 class Reference:
-    """One target of a pointer, or one entry of the reference list, with its verdict.
-
-    Attributes:
-        at: the place of the sentence, or ``references`` for an entry.
-        means: the expected content of the target, or the work of an entry.
-        to: the target, or the key of an entry.
-    """
+    """A target of a pointer, or an entry of the reference list. ``means`` is its expected content or work."""
 
     paper: str
     at: str
@@ -131,51 +112,46 @@ def of_references(source: Paper) -> Iterator[Finding]:
     references = references_of(source)
     for pointer in references.pointers:
         if pointer.verdict != "right" and not pointer.reading:
-            yield _pointer_finding(source, pointer)
+            targets = ", ".join(pointer.targets)
+            identifier = f"reference/{pointer.at}/{targets}/{pointer.as_}"
+            placed = [(f"{source.name}/{pointer.at}", targets)]
+            says = f"{pointer.at} refers to {targets} for {pointer.as_}: {pointer.why}"
+            fields = _SEVERITIES[pointer.verdict], "reference", identifier, placed, says
+            yield Finding.of(source, *fields, against=pointer.against)
     for key, work in references.works.items():
         if work.verdict != "right":
-            yield _entry_finding(source, key, work.verdict, work.why, work.against)
+            severity = "note" if work.verdict == "partly" else "error"
+            yield _entry_finding(
+                source, severity, f"work/{key}", key, f"reference {key}: {work.why}", work.against
+            )
     yield from _shared_numbers(source, references)
     cited = {target for pointer in references.pointers for target in pointer.targets}
     for key in references.works.keys() - cited:
-        why = f"the text never cites {key} ({references.works[key].work})"
-        yield _entry_finding(source, key, "partly", why, "paper")
+        says = f"reference {key}: the text never cites {key} ({references.works[key].work})"
+        yield _entry_finding(source, "note", f"work/{key}", key, says)
 
 
-def _pointer_finding(source: Paper, pointer: Pointer) -> Finding:
-    targets = ", ".join(pointer.targets)
-    identifier = f"{source.name}/reference/{pointer.at}/{targets}/{pointer.as_}"
-    places = (f"{source.name}/{pointer.at}",)
-    says = f"{pointer.at} refers to {targets} for {pointer.as_}: {pointer.why}"
-    severity = _SEVERITIES[pointer.verdict]
-    return Finding(severity, "reference", pointer.against, source.name, identifier, places, (targets,), says)
-
-
-def _entry_finding(source: Paper, key: str, verdict: Outcome, why: str, against: str) -> Finding:
-    identifier, place = f"{source.name}/work/{key}", f"{source.name}/references"
-    severity = "note" if verdict == "partly" else "error"
-    says = f"reference {key}: {why}"
-    return Finding(severity, "reference", against, source.name, identifier, (place,), (key,), says)
+def _entry_finding(
+    source: Paper, severity: str, identifier: str, keys: str, says: str, against: str = "paper"
+) -> Finding:
+    placed = [(f"{source.name}/references", keys)]
+    return Finding.of(source, severity, "reference", identifier, placed, says, against=against)
 
 
 def _shared_numbers(source: Paper, references: References) -> Iterator[Finding]:
-    """Yield a finding for different works under one arXiv number, unless one is already called faulty."""
-    by_number: dict[str, list[str]] = {}
+    by_number: dict[str, dict[str, Work]] = {}
     for key, work in references.works.items():
         if work.arxiv:
-            by_number.setdefault(work.arxiv, []).append(key)
-    for number, keys in by_number.items():
-        works = [references.works[key] for key in keys]
-        if len({w.work for w in works}) > 1 and all(w.verdict == "right" for w in works):
-            names = " and ".join(f"{key} ({references.works[key].work})" for key in keys)
-            identifier = f"{source.name}/work/arXiv:{number}"
+            by_number.setdefault(work.arxiv, {})[key] = work
+    for number, works in by_number.items():
+        if len({w.work for w in works.values()}) > 1 and all(w.verdict == "right" for w in works.values()):
+            names = " and ".join(f"{key} ({work.work})" for key, work in works.items())
             says = f"{names} have the same number, arXiv:{number}"
-            fields = source.name, identifier, (f"{source.name}/references",), (", ".join(keys),)
-            yield Finding("error", "reference", "paper", *fields, says)
+            yield _entry_finding(source, "error", f"work/arXiv:{number}", ", ".join(works), says)
 
 
 def other_numbers(sources: list[Paper]) -> Iterator[Finding]:
-    """Yield a finding for each work that is listed under several arXiv numbers."""
+    """Yield a finding for each work with several arXiv numbers."""
     numbers: dict[str, dict[str, list[tuple[str, str]]]] = {}
     for source in sources:
         for key, work in references_of(source).works.items():

@@ -1,5 +1,4 @@
-"""Statements that cells can confirm: sentences, marks of significance and bold numbers. For example, the mark
-† in column MRR@10 of Table 1 has the id ``PAPER/1/mark/ROW/COLUMN/†``."""
+"""Statements that cells can confirm: sentences, marks and bold numbers."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -35,9 +34,7 @@ class Judgement:
 
     Attributes:
         state: holds, fails, untested, ``not told apart`` or ``not judgeable``.
-        why: the deciding cells or numbers. Empty if every comparison holds.
-        test: the tests between our rows, e.g. "p 0.01, not corrected", or the deviation that a published
-            mark or bold number needs.
+        test: the tests between our rows, e.g. "p 0.01, not corrected", or the deviation that a mark needs.
         measures: (table/column, state) of each measure, if there are several.
     """
 
@@ -49,7 +46,7 @@ class Judgement:
 
     @property
     def differs_by_measure(self) -> str:
-        """The measures that fail and those that hold, if the statement has both."""
+        """The failing and the holding measures of a statement with both."""
         by_state = {state: [name for name, s in self.measures if s == state] for _, state in self.measures}
         if self.state != FAILS or len(by_state) < 2:
             return ""
@@ -61,11 +58,9 @@ class Statement:
     """A sentence of the text, a mark or a bold number.
 
     Attributes:
-        id: ``paper/claim/id``, ``paper/table/mark/row/column/mark`` or ``paper/table/bold/row/column``.
-        kind: claim, mark or bold.
+        id: e.g. ``paper/claim/id`` or ``paper/table/bold/row/column``.
         decide: returns whether the statement holds. Raises MissingNumber.
         cells: the cells of a mark or bold number, its own first.
-        need: the deviation that the lead of a mark or bold number needs.
     """
 
     id: str
@@ -83,10 +78,7 @@ class Statement:
     need: Need | None = None
 
     def judge(self, values: Values, places: Places | None = None) -> Judgement:
-        """Judge the statement on these values. Raises ManifestError if its expression cannot be computed.
-
-        A statement that holds whatever the published numbers are is not judgeable.
-        """
+        """Judge the statement on these values. Raises ManifestError for an invalid expression."""
         places = places or Places(self.paper)
         found = self._judged(values, places)
         if not values.is_published or found.state != HOLDS:
@@ -115,7 +107,6 @@ def _why(language: Language, state: str) -> str:
 
 
 def statements(source: Paper) -> list[Statement]:
-    """Return the sentences of claims.yaml, then marks, then bold numbers."""
     return [*_sentences(source), *_marks(source), *_bolds(source)]
 
 
@@ -180,35 +171,30 @@ def _test(language: Language, values: Values) -> str:
 
 
 def marks(source: Paper) -> Iterator[tuple[str, Cell, str, list[Cell]]]:
-    """Yield every mark of significance with its cell, its meaning, and the cells that it claims to beat."""
-    for c, column in _marked_cells(source):
+    """Yield each mark of significance, its cell, its meaning and the claimed rivals."""
+    cells = [c for c in cells_of(source) if c.table.kind == "results"]
+    for c in cells:
         for mark in dict.fromkeys(c.printed.marks):
             if over := significance(c.table).get(mark):
-                yield mark, c, f"significantly better than {', '.join(over)}", rows_over(mark, c, column)
+                in_table = [o for o in cells if o.table.id == c.table.id]
+                yield mark, c, f"significantly better than {', '.join(over)}", rows_over(mark, c, in_table)
 
 
 def significance(table: Table) -> dict[str, tuple[str, ...]]:
-    """Return the systems that each mark of significance is over, e.g. ``{"†": ("bm25",)}``."""
+    """Return the systems that each mark is over, e.g. ``{"†": ("bm25",)}``."""
     return {mark: meaning.over for mark, meaning in table.marks.items() if meaning.means == "significant"}
 
 
 def rows_over(mark: str, cell: Cell, cells: list[Cell]) -> list[Cell]:
-    """Return the cells that a mark claims to beat, in the same column and group."""
+    """Return the cells that a mark claims to beat."""
     place, over = (cell.column.id, cell.row.group), significance(cell.table)[mark]
     if cell.row.system in over:
         return []
     return [o for o in cells if (o.column.id, o.row.group) == place and o.row.system in over]
 
 
-def _marked_cells(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
-    cells = [c for c in cells_of(source) if c.table.kind == "results"]
-    for c in cells:
-        if c.printed.marks:
-            yield c, [o for o in cells if o.table.id == c.table.id and o.column.id == c.column.id]
-
-
 def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
-    """Yield every bold number and the other published numbers of its scope."""
+    """Yield every bold number with the other published numbers of its scope."""
     for table in source.manifest.tables:
         if table.kind == "results" and table.bold not in ("unknown", "none"):
             cells = [c for c in cells_of(source, (table,)) if c.is_numeric]
@@ -218,8 +204,7 @@ def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
 
 
 def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
-    """Return whether a number is above all cells that it is marked over, and our tests confirm it. Raises
-    MissingNumber."""
+    """Return whether a number is above all cells ``over``, by our tests too. Raises MissingNumber."""
     if not over:
         raise MissingNumber("the paper has no such row in its group")
     if not language.holds([*product([cell], over)], "above"):
@@ -235,13 +220,14 @@ def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
 
 
 def arithmetic_faults(source: Paper) -> Iterator[tuple[str, str]]:
-    """Yield (id, fault) for cells that do not follow from the rest of their table."""
+    """Yield (id, fault) for averages, differences and bold numbers that are wrong."""
     for table in source.manifest.tables:
         if table.kind == "results":
             cells = {(c.row.id, c.column.id): c for c in cells_of(source, (table,))}
             yield from _averages(table, cells)
             yield from _deltas(table, cells)
-            yield from _bold_faults(table, cells)
+            if table.bold not in ("unknown", "none"):
+                yield from _bold_faults(table, cells.values())
 
 
 def _averages(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:
@@ -249,7 +235,7 @@ def _averages(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tupl
         parts = [cells[cell.row.id, column] for column in cell.column.mean_of]
         if not parts or not all(part.is_numeric for part in (cell, *parts)):
             continue
-        mean = sum((part.printed.number for part in parts), Decimal()) / len(parts)
+        mean = sum((part.number for part in parts), Decimal()) / len(parts)
         if cell.printed.value not in rounded(mean, cell.printed.decimals):
             statement = f"{mean:.4f}, but the paper says {cell.printed.plain}"
             yield cell.id, f"the mean of its {len(parts)} cells is {statement}"
@@ -257,35 +243,26 @@ def _averages(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tupl
 
 def _deltas(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:
     for cell in cells.values():
-        if cell.printed.delta is None or table.delta_from is None:
-            continue
-        base = cells[table.delta_from, cell.column.id].printed.number
-        if cell.printed.number - base != cell.printed.delta:
-            yield cell.id, f"{cell.printed.plain} - {base} is not {cell.printed.delta}"
+        if cell.printed.delta is not None and table.delta_from is not None:
+            base = cells[table.delta_from, cell.column.id].number
+            if cell.number - base != cell.printed.delta:
+                yield cell.id, f"{cell.printed.plain} - {base} is not {cell.printed.delta}"
 
 
-def _bold_scopes(cells: Iterable[Cell]) -> Iterable[list[Cell]]:
+def _bold_faults(table: Table, cells: Iterable[Cell]) -> Iterator[tuple[str, str]]:
     scopes: dict[tuple, list[Cell]] = {}
     for cell in cells:
         if cell.is_numeric:
             scopes.setdefault(bold_scope(cell), []).append(cell)
-    return scopes.values()
-
-
-def _bold_faults(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:
-    if table.bold in ("unknown", "none"):
-        return
-    for members in _bold_scopes(cells.values()):
-        if not any(cell.printed.bold for cell in members):
-            continue
-        best = max(cell.printed.number for cell in members)
+    for members in scopes.values():
+        best, has_bold = max(c.number for c in members), any(c.printed.bold for c in members)
         for cell in members:
-            if cell.printed.bold != (cell.printed.number == best):
+            if has_bold and cell.printed.bold != (cell.number == best):
                 state = f"bold, but {best} is" if cell.printed.bold else "not bold, but it is"
                 yield cell.id, f"{cell.printed.plain} is {state} the best of its {table.bold}"
 
 
 def bold_scope(cell: Cell) -> tuple:
-    """Return a key of the cells that a bold number of their table is the best of."""
+    """Return a key of the cells that compete for bold in a table."""
     scopes = {"group": (cell.column.id, cell.row.group), "column": (cell.column.id,), "row": (cell.row.id,)}
     return scopes.get(cell.table.bold, ())

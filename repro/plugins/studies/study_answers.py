@@ -1,11 +1,8 @@
-"""Answers of a study to readings and claims: the difference of two rows in points of the primary column.
-
-Published differences are in published.yaml: a table, two rows, and e.g. ``cells: [PAPER/1/ROW/COLUMN, …]``.
-"""
+"""Answers of a study to readings and claims: the difference of two rows in the primary column. Published
+differences are in published.yaml, e.g. ``cells: [PAPER/1/ROW/COLUMN, …]``."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from itertools import groupby
 from statistics import fmean
 
 from repro.errors import UsageError, check_known
@@ -34,15 +31,14 @@ _ORDERS = ("above", "below")
 
 @dataclass(frozen=True)
 class Answer:
-    """The difference between the two rows of a pointer at one scale, in the primary column.
+    """The difference between the two rows of a pointer at one scale, in points.
 
     Attributes:
-        difference: of the means over queries and common seeds, in points, as are the next values.
+        difference: of the means over queries and common seeds.
         low, high: its 95 % interval. None with a single seed, or without scores of queries.
         verdict: by the study's analysis, or "" without an interval.
         smallest_seen: the true difference with a power of 80 %.
         as_stated: whether the order is that of the text. None if no order is found or stated.
-        doubts: kinds of doubts about the numbers.
     """
 
     scale: str
@@ -69,7 +65,6 @@ class Answer:
 
     @property
     def beside_published(self) -> str:
-        """A clause on the published difference, or "" if it or the interval is missing."""
         x, side = self.published, self.verdict.removeprefix("slightly ")
         if x is None or self.low is None or self.high is None:
             return ""
@@ -81,12 +76,10 @@ class Answer:
 
     @property
     def counted(self) -> str:
-        """The number of seeds in words, e.g. "3 seeds"."""
         return f"{self.seeds} seed{'' if self.seeds == 1 else 's'}"
 
     @property
     def untested(self) -> str:
-        """The reason for no verdict."""
         return "not tested" if self.seeds == 1 else "not tested without the scores of queries"
 
 
@@ -100,18 +93,16 @@ class StudyRecords:
 
 
 def answers(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, list[Answer]]:
-    """Return pointer -> an answer for every scale with both rows, except on embedded collections.
-
-    Raises UsageError for an unknown row.
-    """
+    """Return pointer -> an answer for every scale with both rows. Raises UsageError for an unknown row."""
     by_pointer: dict[str, list[Answer]] = {text: [] for text in pointers}
-    parsed_pointers = {text: study_pointer(text) for text in by_pointer}
-    for pointer in parsed_pointers.values():
+    by_table: dict[tuple[str, str], dict[str, StudyPointer]] = {}
+    for text in by_pointer:
+        pointer = study_pointer(text)
         check_pointer(pointer)
-    sorted_items = sorted(parsed_pointers.items(), key=lambda item: (item[1].study, item[1].table))
-    for (study, table), group in groupby(sorted_items, key=lambda item: (item[1].study, item[1].table)):
+        by_table.setdefault((pointer.study, pointer.table), {})[text] = pointer
+    for (study, table), group in by_table.items():
         source = paper(study)
-        for text, answer in _table_answers(source, table_of(source, table), dict(group), evidence):
+        for text, answer in _table_answers(source, table_of(source, table), group, evidence):
             by_pointer[text].append(answer)
     return by_pointer
 
@@ -119,12 +110,12 @@ def answers(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, list[A
 def check_pointer(pointer: StudyPointer) -> None:
     """Raise UsageError unless both rows are in the table of a study."""
     table = table_of(paper(pointer.study), pointer.table)
-    rows = [row.id for row in table.rows if table.kind == "study"]
+    rows = [row.id for row in table.rows] if table.kind == "study" else []
     check_known(f"row of the study {pointer.study}/{table.id}", pointer.row, pointer.other, valid=rows)
 
 
 def tested_answer(study: Study, pointer: StudyPointer, column: Column, *, scale: str) -> Answer | None:
-    """Return the answer with its interval and verdict, or None if the study does not test it."""
+    """Return the answer with its interval and verdict, or None without a test."""
     contrast = study.contrast(pointer.row, pointer.other, column.id)
     if contrast is None or contrast.difference is None:
         return None
@@ -157,7 +148,7 @@ def of_means(
     unit: str,
     scale: str,
 ) -> Answer | None:
-    """Return the answer by the means of common seeds, without an interval, or None without such seeds."""
+    """Return the answer by the means of common seeds, or None."""
     if not (common_seeds := ours.keys() & theirs.keys()):
         return None
     points = 1 if unit == "percent" else 100
@@ -166,13 +157,11 @@ def of_means(
 
 
 def primary_column(source: Paper, table: Table) -> Column:
-    """Return the primary column of the analysis, or the first column."""
     primary = analysis_of(source).of(table).primary
     return next((c for c in table.columns if c.id == primary), table.columns[0])
 
 
 def answers_by_pointer(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, StudyAnswer]:
-    """Return pointer -> its answers in words and as objects."""
     return {
         text: StudyAnswer("\n".join(map(str, made)) or UNMEASURED, [asdict(answer) for answer in made])
         for text, made in answers(pointers, evidence).items()
@@ -184,16 +173,15 @@ def _table_answers(
 ) -> Iterator[tuple[str, Answer]]:
     column = primary_column(source, table)
     for name in sorted(evidence.results.scales("records") & known_scales().keys()):
-        scale = known_scales()[name]
+        scale, prefix = known_scales()[name], f"{source.name}/{table.id}/"
         if dataset(scale.dataset(column.dataset or "")).source == "embedded":
             continue
-        prefix, suffix = f"{source.name}/{table.id}/", f"/{column.id}"
         records = [r for r in evidence.results.read(name, source.name) if r.cell.startswith(prefix)]
-        rows = {r.cell.removeprefix(prefix).removesuffix(suffix) for r in records if r.cell.endswith(suffix)}
-        measured_pointers = {text: p for text, p in pointers.items() if p.row in rows}
-        if measured_pointers:
+        cells = {r.cell for r in records}
+        measured = {text: p for text, p in pointers.items() if f"{prefix}{p.row}/{column.id}" in cells}
+        if measured:
             seeds = tuple(sorted({r.seed for r in records if r.seed is not None}))
-            yield from _scale_answers(scale, seeds, cells_of(source, (table,)), measured_pointers, evidence)
+            yield from _scale_answers(scale, seeds, cells_of(source, (table,)), measured, evidence)
 
 
 def _scale_answers(
@@ -203,37 +191,36 @@ def _scale_answers(
     pointers: Mapping[str, StudyPointer],
     evidence: StudyRecords,
 ) -> Iterator[tuple[str, Answer]]:
-    """Yield each pointer with its answer at one scale, tested if possible, or computed from means."""
     source, table = cells[0].paper, cells[0].table
     column = primary_column(source, table)
-    cells = [cell for cell in cells if cell.column.id == column.id]  # each column is tested separately
+    cells = [cell for cell in cells if cell.column.id == column.id]  # columns are tested separately
     study_plan = plan(cells, scale=scale, machine=evidence.machine, seeds=seeds)
     study_plan.look(evidence.store)
     compared_cells = compare(study_plan, evidence.results, store=evidence.store).cells
     files = scores_paths(evidence.results, scale.name, source.name, table.id)
     study = judged(table, analysis_of(source), known_scores(study_plan, StudyEvidence(evidence.store, files)))
-    in_column = [c for c in compared_cells if not c.outdated]
-    by_row = {c.cell.row.id: _values_by_seed(c) for c in in_column}
-    doubts_by_row = {c.cell.row.id: [doubt.kind for doubt in c.doubts] for c in in_column}
+    by_row = {c.cell.row.id: c for c in compared_cells if not c.outdated}
     for text, pointer in pointers.items():
-        ours, theirs = by_row.get(pointer.row, {}), by_row.get(pointer.other, {})
-        means = of_means(ours, theirs, column, unit=table.unit, scale=scale.name)
-        if means is not None:
-            answer = tested_answer(study, pointer, column, scale=scale.name) or means
-            doubts = dict.fromkeys(k for row in (pointer.row, pointer.other) for k in doubts_by_row[row])
-            yield text, replace(answer, doubts=tuple(doubts))
+        if pointer.row in by_row and pointer.other in by_row:
+            pair = by_row[pointer.row], by_row[pointer.other]
+            if answer := _of_pair(pair, study, pointer, column, scale.name):
+                yield text, answer
 
 
-def _values_by_seed(c: ComparedCell) -> dict[int | None, float]:
-    return {record.seed: record.measured for record in c.records}
+def _of_pair(
+    pair: tuple[ComparedCell, ComparedCell], study: Study, pointer: StudyPointer, column: Column, scale: str
+) -> Answer | None:
+    ours, theirs = ({record.seed: record.measured for record in c.records} for c in pair)
+    means = of_means(ours, theirs, column, unit=study.table.unit, scale=scale)
+    answer = means and (tested_answer(study, pointer, column, scale=scale) or means)
+    doubts = dict.fromkeys(doubt.kind for c in pair for doubt in c.doubts)
+    return answer and replace(answer, doubts=tuple(doubts))
 
 
 FILE = "published.yaml"
 
 
 class PublishedPair(StrictMapping):
-    """Two rows of a table, and the paths of their published cells."""
-
     table: str
     row: str
     other: str
@@ -241,13 +228,12 @@ class PublishedPair(StrictMapping):
 
     @property
     def difference(self) -> float:
-        """The first cell minus the second in points. Raises UsageError for an unknown cell."""
         ours, theirs = (percent(c.number, c.unit) for c in map(cell, self.cells))
         return float(ours - theirs)
 
 
 def published_effects(source: Paper) -> dict[tuple[str, str, str], float]:
-    """Return (table, row, other row) -> the published difference, both ways. Raises ManifestError."""
+    """Return (table, row, other row) -> the published difference, both ways."""
     return source.once(published_effects, lambda: _read(source))
 
 

@@ -29,32 +29,31 @@ COST = (
 
 
 def label(study: Study, row: str) -> str:
-    """Return the label of a row, e.g. "BM25", as ``label_in_full`` does."""
     return next(label_in_full(study.table, r) for r in study.table.rows if r.id == row)
 
 
 def mark(verdict: str) -> str:
-    """Return the sign of a verdict, e.g. "▲" for "above", or "" for an inconclusive one."""
+    """Return the sign of a verdict, e.g. "▲", or "" for an inconclusive one."""
     return MARKS.get(verdict, "")
 
 
 def caption(study: Study) -> str:
-    """Return the explanation of intervals, signs, untrained rows, rows at the floor and costs."""
-    sentences = [METHOD, *_signs(study), *_few_seeds(study), *_untrained_rows(study), *_floor(study), COST]
+    sentences = [METHOD, *_signs(study), *_few_seeds(study)]
+    if study.untrained:
+        sentences.append(f"Not trained: {join([label(study, row) for row in study.untrained])}.")
+    sentences += [*_floor(study), COST]
     return " ".join([*preliminary_note(study), *doubts_note(study), *sentences])
 
 
 def doubts_note(study: Study) -> list[str]:
-    """Return a sentence on the doubts about the numbers, if any."""
     return [f"{capitalised(study.doubts)}."] if study.doubts else []
 
 
 def shortened_note(text: str, study: Study, *, explained: str) -> str:
     """Return the text of a table without the sentences below Table ``explained``."""
     explanation = " ".join([METHOD, *_signs(study)])
-    text = text.replace(explanation, f"Intervals, signs and costs as under Table {explained}.").replace(
-        f" {COST}", ""
-    )
+    text = text.replace(explanation, f"Intervals, signs and costs as under Table {explained}.")
+    text = text.replace(f" {COST}", "")
     return text.replace(_verdict_explanation(study), f" Verdicts as under Table {explained}.")
 
 
@@ -68,12 +67,10 @@ def _signs(study: Study) -> list[str]:
 
 
 def preliminary_note(study: Study) -> list[str]:
-    """Return a sentence on missing planned seeds, if any. Every text on verdicts begins with it."""
     return [f"{study.preliminary.capitalize()}."] if study.preliminary else []
 
 
 def verdicts_note(study: Study) -> str:
-    """Return the explanation of comparisons and verdicts."""
     return " ".join([*preliminary_note(study), _claim(study)]) + _verdict_explanation(study)
 
 
@@ -103,32 +100,27 @@ def _claim(study: Study) -> str:
 
 
 def order(study: Study, column: Column) -> str:
-    """Return the name of a column and its findings, e.g. "RR@10. Above BM25: BERT."."""
+    """Return a column with its findings, e.g. "RR@10. Above BM25: BERT."."""
     primary = " (primary)" if column.id == study.analysis.primary else ""
     return " ".join(f"{capitalised(part)}." for part in [column.label + primary, *_findings(study, column)])
 
 
 def _findings(study: Study, column: Column) -> list[str]:
-    """Return the findings of a column. More than ``MANY`` pairs of one verdict are only counted."""
-    contrasts = _distinct_contrasts(c for c in study.contrasts if c.column == column.id)
-    points = study.analysis.matters.get(column.id)
-    phrases = {
-        f"within ±{points or 0:g} points of each other": [c for c in contrasts if c.verdict == WITHIN],
-        UNDECIDED: [c for c in contrasts if c.verdict == UNDECIDED],
-        "not tested": [c for c in contrasts if c.verdict == "not tested"],
-        "at the floor": [c for c in contrasts if c.at_floor],
-    }
+    contrasts = _distinct_contrasts(study, column.id)
+    within = f"within ±{study.analysis.matters.get(column.id, 0):g} points of each other"
+    phrases = {WITHIN: within, UNDECIDED: UNDECIDED, "not tested": "not tested"}
+    found = {phrase: [c for c in contrasts if c.verdict == verdict] for verdict, phrase in phrases.items()}
+    found["at the floor"] = [c for c in contrasts if c.at_floor]
     parts = [
         *_rows_above(study, column.id, contrasts, "above"),
         *_rows_above(study, column.id, contrasts, "slightly above"),
-        *(f"{phrase}: {_pairs(study, found, contrasts)}" for phrase, found in phrases.items() if found),
+        *(f"{phrase}: {_pairs(study, pairs, contrasts)}" for phrase, pairs in found.items() if pairs),
         *_standing(study, column),
     ]
     return parts or ["nothing is compared"]
 
 
 def _rows_above(study: Study, column: str, contrasts: Sequence[Contrast], verdict: str) -> list[str]:
-    """Name the rows (slightly) above each row, best first."""
     rows: dict[str, list[str]] = {}
     for c in contrasts:
         if c.verdict in (verdict, verdict.replace("above", "below")):
@@ -150,31 +142,23 @@ def _pairs(study: Study, found: Sequence[Contrast], contrasts: Sequence[Contrast
     return "; ".join(f"{label(study, c.row)} and {label(study, c.against)}" for c in found)
 
 
-def _distinct_contrasts(contrasts: Iterable[Contrast]) -> list[Contrast]:
+def _distinct_contrasts(study: Study, column: str) -> list[Contrast]:
     by_pair: dict[frozenset[str], Contrast] = {}
-    for c in contrasts:
+    for c in (c for c in study.contrasts if c.column == column):
         by_pair.setdefault(frozenset((c.row, c.against)), c)
     return list(by_pair.values())
 
 
 def join(names: Sequence[str]) -> str:
-    """Return names as "A, B and C"."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _few_seeds(study: Study) -> list[str]:
     counts = {row: count for row, count in study.seeds_of_rows.items() if row not in study.untrained}
-    maximum = max(counts.values(), default=0)
-    numbers = [f"{label(study, row)}: {count}" for row, count in counts.items() if count < maximum]
-    if not numbers:
-        return []
-    own = "Means use all seeds of a row, differences the common seeds of two rows."
-    return [f"Seeds of rows with fewer than {maximum} – {'; '.join(numbers)}. {own}"]
-
-
-def _untrained_rows(study: Study) -> list[str]:
-    names = [label(study, row) for row in study.untrained]
-    return [f"Not trained: {join(names)}."] if names else []
+    most = max(counts.values(), default=0)
+    fewer = [f"{label(study, row)} ({count})" for row, count in counts.items() if count < most]
+    means = "A mean is over all seeds of its row, and a difference over the seeds that both rows have."
+    return [f"Fewer than {most} seeds: {join(fewer)}. {means}"] if fewer else []
 
 
 def _floor(study: Study) -> list[str]:
@@ -182,19 +166,17 @@ def _floor(study: Study) -> list[str]:
     if floor is None or not any(study.standing.values()):
         return []
     findings = [
-        f"{column.label}: {'; '.join(parts)}"
+        f"{column.label}: {'; '.join(parts)}."
         for column in study.table.columns
         if (parts := list(_standing(study, column)))
     ]
-    if not findings:
-        return [f"All compared rows are above {label(study, floor)}."]
-    return [f"{'. '.join(findings)}."]
+    return findings or [f"All compared rows are above {label(study, floor)}."]
 
 
 def _standing(study: Study, column: Column) -> Iterator[str]:
     if study.analysis.floor is None:
         return
-    for standing, phrase in (*((s, s) for s in ("below", "not above")), ("not tested", "not tested against")):
-        names = [label(study, row) for row in study.to_floor(column.id, standing)]
-        if names:
+    for phrase in ("below", "not above", "not tested against"):
+        standing = phrase.removesuffix(" against")
+        if names := [label(study, row) for row in study.to_floor(column.id, standing)]:
             yield f"{phrase} {label(study, study.analysis.floor)}: {join(names)}"

@@ -7,18 +7,10 @@ from pathlib import Path
 
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
+from repro.plugins.studies import words
 from repro.plugins.studies.contrasts import WITHIN, Contrast, Family
 from repro.plugins.studies.studies import Entry, Study, study_of, write_scores
-from repro.plugins.studies.words import (
-    capitalised,
-    caption,
-    doubts_note,
-    label,
-    mark,
-    order,
-    preliminary_note,
-    verdicts_note,
-)
+from repro.plugins.studies.words import caption, label, mark, preliminary_note, verdicts_note
 from repro.retrieval.evaluation.crossed import Estimate, equivalent_at_zero
 from repro.running.plan import Plan
 from repro.running.records import PER_UNIT
@@ -26,7 +18,7 @@ from repro.store import Store
 from repro.store.results import Results
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.training_costs import Cost
-from repro.writers.grid import column_heads, probability
+from repro.writers.grid import capitalised, column_heads, probability
 from repro.writers.html.elements import Content, Markup, el
 from repro.writers.html.tables import head, scrolling
 from repro.writers.latex_text import environment, escape, table_row
@@ -35,15 +27,8 @@ from repro.writers.markdown import escaped, sentence
 
 COMPARED = ("", "column", "seeds", "difference", "95 % interval", "p", "p (Holm)", "verdict")
 POWER = (
-    "",
-    "column",
-    "sd of queries",
-    "sd of seeds",
-    "residual sd",
-    "power 80 % at",
-    "margin",
-    "seeds needed",
-    "within at 0",
+    *("", "column", "sd of queries", "sd of seeds", "residual sd"),
+    *("power 80 % at", "margin", "seeds needed", "within at 0"),
 )
 POWER_NOTE = (
     "For each difference above, in points: standard deviations between queries, between seeds and of the "
@@ -66,7 +51,7 @@ def markdown(study: Study, *, title: str, command: str) -> str:
     lines += [sentence(caption(study)), ""]
     if study.contrasts:
         lines += ["## Findings", "", *(f"{note}\n" for note in preliminary_note(study))]
-        lines += [*(f"- {sentence(order(study, c))}" for c in table.columns), ""]
+        lines += [*(f"- {sentence(words.order(study, c))}" for c in table.columns), ""]
         lines += ["## Comparisons", "", sentence(verdicts_note(study)), ""]
         lines += [line for family in study.analysis.families for line in _family(study, family)]
         lines += ["## Variances and power", "", POWER_NOTE, ""]
@@ -76,7 +61,6 @@ def markdown(study: Study, *, title: str, command: str) -> str:
 
 
 def rows(study: Study) -> Iterator[list[str]]:
-    """Yield label, means, cost and hours of each row."""
     for row in study.table.rows:
         means = [shown(study, row.id, c.id) for c in study.table.columns]
         hours = f"{study.hours[row.id]:.2f}" if row.id in study.hours else "–"
@@ -90,22 +74,18 @@ def shown(study: Study, row: str, column: str) -> str:
 
 
 def sign(study: Study, row: str, column: str) -> str:
-    """Return the sign of the verdict against the row's base, e.g. " ▲" or, at the floor, " ▲f"."""
-    base = study.base(row)
-    c = study.contrast(row, base, column) if base else None
-    if base is None or c is None:
-        return ""
+    """Return the sign of the verdict against the row's base, e.g. " ▲f" at the floor."""
+    base = study.base(row) or ""
+    c = study.contrast(row, base, column)
     found = mark(study.verdict(row, base, column))
-    return "" if found in ("", "–") else f" {found}{'f' if c.at_floor else ''}"
+    return "" if c is None or found in ("", "–") else f" {found}{'f' if c.at_floor else ''}"
 
 
 def half_width(entry: Entry) -> str:
-    """Return half of the interval in per cent, e.g. " ± 1.4", or ""."""
     return "" if entry.half_width is None else f" ± {100 * entry.half_width:.1f}"
 
 
 def format_cost(cost: Cost | None) -> tuple[str, str]:
-    """Return FLOPs and seconds, or dashes."""
     if cost is None:
         return "–", "–"
     flops = "–" if cost.flops is None else f"{cost.flops:.2e}"
@@ -127,10 +107,10 @@ def _family(study: Study, family: Family) -> Iterator[str]:
 def _comparison(study: Study, c: Contrast) -> list[str]:
     if c.difference is None:
         return [*_names(study, c), *"–––––", c.verdict]
-    low, high = (f"{100 * x:+.2f}" for x in c.difference.interval())
-    fields = str(c.difference.seeds), f"{100 * c.difference.mean:+.2f}", f"{low} to {high}"
+    mean, low, high = (f"{100 * x:+.2f}" for x in (c.difference.mean, *c.difference.interval()))
     p_values = map(probability, (c.difference.p, c.holm))
-    return [*_names(study, c), *fields, *p_values, c.verdict_in_words]
+    fields = str(c.difference.seeds), mean, f"{low} to {high}", *p_values, c.verdict_in_words
+    return [*_names(study, c), *fields]
 
 
 def _power(study: Study, c: Contrast, d: Estimate) -> list[str]:
@@ -156,7 +136,6 @@ def _origin(study: Study) -> str:
 
 
 def _table(heads, lines, *, texts: int) -> list[str]:
-    """Return the lines of a Markdown table. The first ``texts`` columns are text."""
     rule = ["---"] * texts + ["---:"] * (len(heads) - texts)
     return [f"| {' | '.join(line)} |" for line in (heads, rule, *lines)] + [""]
 
@@ -249,7 +228,6 @@ class StudyTables:
         store: Store,
         results: Results,
     ) -> Markup | None:
-        """Return the table for a report, or None without measurements."""
         study = study_of(plan, store, source=source, table=table, cells=cells, results=results)
         return shown_study(f"Table {table.id} of {source.name}", table, study) if study.entries else None
 
@@ -262,18 +240,18 @@ class StudyTables:
         study = study_of(plan, store, source=source, table=table, results=results)
         for c in study.contrasts:
             facts = by_cell.setdefault(f"{source.name}/{table.id}/{c.row}/{c.column}", {"contrasts": []})
-            facts["contrasts"].append(contrast_as_json(c, times=times) | _standing(study, c))
+            confirmatory = study.is_confirmatory(c.family, c.column)
+            of_claim = {"confirmatory": confirmatory, "preliminary": study.preliminary or None}
+            facts["contrasts"].append(contrast_as_json(c, times=times) | of_claim)
         return by_cell
 
     def keep(self, plan: Plan, store: Store, results: Results, *, paper: str, table: str) -> Path | None:
-        """Keep the scores of a table's queries, and return their file."""
         return write_scores(plan, store, results, paper=paper, table=table)
 
 
 def shown_study(title: str, table: Table, study: Study) -> Markup:
-    """Return means in per cent with intervals, differences from the base row, and costs."""
-    labels = {row.id: row.label for row in table.rows}
-    reference = labels.get(table.delta_from or "", "its row of reference")
+    """Return means with intervals, differences from the base row, and costs."""
+    base = next((row.label for row in table.rows if row.id == table.delta_from), "its row of reference")
     rows = [
         el(
             "tr",
@@ -286,9 +264,9 @@ def shown_study(title: str, table: Table, study: Study) -> Markup:
     caption = f"{table.about} (percent ± half of the 95 % interval over queries and seeds)"
     heads = el("thead", head(column_heads(table.columns), ("FLOPs", "seconds")))
     body = el("table", heads, el("tbody", rows), class_="printed", style="--marks:0")
-    marks = f"▲ above, ▼ below, △ ▽ slightly, = {WITHIN}, compared with {reference}."
+    marks = f"▲ above, ▼ below, △ ▽ slightly, = {WITHIN}, compared with {base}."
     differences = "Differences have a 95 % interval and Holm's p."
-    note = " ".join([*preliminary_note(study), *doubts_note(study), marks, differences])
+    note = " ".join([*preliminary_note(study), *words.doubts_note(study), marks, differences])
     return el("div", el("p", caption, class_="caption"), scrolling(body, title), el("p", note, class_="fine"))
 
 
@@ -302,8 +280,7 @@ def _shown_entry(study: Study, row: str, column: str) -> Content:
 
 
 def _test(study: Study, row: str, column: str) -> str:
-    base = study.base(row)
-    c = study.contrast(row, base, column) if base else None
+    c = study.contrast(row, study.base(row) or "", column)
     if c is None or c.difference is None or c.holm is None:
         return ""
     turn = 100 if c.row == row else -100
@@ -311,19 +288,13 @@ def _test(study: Study, row: str, column: str) -> str:
     return f"{turn * c.difference.mean:+.1f} ({low:+.1f} to {high:+.1f}), p {c.holm:.3g}"
 
 
-def _standing(study: Study, c: Contrast) -> dict:
-    confirmatory = study.is_confirmatory(c.family, c.column)
-    return {"confirmatory": confirmatory, "preliminary": study.preliminary or None}
-
-
 def contrast_as_json(c: Contrast, *, times: float) -> dict:
-    """Return a comparison as a JSON object. ``times`` is 100 for per cent, 1 for fractions."""
+    """Return a comparison in JSON. ``times`` is 100 for per cent."""
 
     def scaled(fraction: float | None) -> float | None:
         return None if fraction is None else times * fraction
 
-    pair: dict[str, str | bool] = {"family": c.family, "row": c.row, "against": c.against}
-    pair |= {"verdict": c.verdict, "at_floor": c.at_floor}
+    pair = {name: getattr(c, name) for name in ("family", "row", "against", "verdict", "at_floor")}
     matters = {"matters": scaled(c.matters), "seeds_needed": c.seeds_needed}
     d = c.difference
     if d is None:

@@ -1,4 +1,4 @@
-"""``repro compare`` with the user's runs and encoders as rows, ``repro doctor smoke`` with an encoder."""
+"""``repro compare`` with the user's rows, and ``repro doctor smoke`` with an encoder."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ import click
 
 from repro.cli import completion
 from repro.cli.options import (
+    ROW,
+    TABLE,
     format_option,
     selecting_names,
     selection_of_options,
     stated_options,
-    table_and_row_options,
 )
 from repro.cli.printing import emit_csv, emit_json, say, show, table
 from repro.cli.verbs.compare import command as plain_compare
 from repro.cli.verbs.compare import show_verdicts, verdict_options
-from repro.cli.verbs.doctor import SCALE, bm25_cell, run_rows, tell
+from repro.cli.verbs.doctor import SCALE, bm25_cells, run_rows, tell
 from repro.cli.verbs.doctor import smoke as plain_smoke
 from repro.errors import UsageError, check_known, unknown
 from repro.manifest.papers import papers
@@ -30,7 +31,7 @@ from repro.running.scale import scale
 from repro.running.workspace import Workspace
 from repro.store import make_writable
 
-if TYPE_CHECKING:  # they need the extra "score", and a comparison of records does not
+if TYPE_CHECKING:  # they need the extra "score"
     from repro.exchange.run_import import Importer
     from repro.manifest.cells import Cell
     from repro.plugins.yours.compared_with_yours import ComparedWithYours
@@ -44,7 +45,7 @@ MARCO, ranx or BEIR, plain or gzipped. An encoder is a folder, a name on the hub
 `model` and its settings. Without a paper, they are scored on a dataset, and runs also by your own
 judgements. A run may come from a pipe, e.g. `-`.
 """
-LEFT = ("column", "row", "against", "by")  # left-aligned columns of tests
+LEFT = ("column", "row", "against", "by")  # left-aligned
 ALIKE = {"RMSE": "rmse", "tau": "kendall_union", "RBO": "rank_biased_overlap"}  # for a single rival
 TESTS = "Paired tests per query. Difference = yours − theirs (Holm-corrected per row and column)"
 
@@ -86,8 +87,7 @@ def command(names, strict, failing, measured, form, record, per_query, dataset, 
             raise UsageError(f"{name} needs a run or an encoder of yours, e.g. my.run. Name one.")
         selection = selection_of_options(of_papers, by_default_all=True, **choices)
         return show_verdicts(selection, form, strict=strict, failing=failing, measured=measured)
-    for option in stated_options("strict", "failing", "measured"):
-        raise UsageError(f"{option} is for verdicts, which your rows do not have. Remove {option}.")
+    _refuse("is for verdicts, which your rows do not have", "strict", "failing", "measured")
     compared = _compare_yours(yours, of_papers, choices, options)
     if record:
         from repro.exchange.run_import import Importer
@@ -100,11 +100,7 @@ def command(names, strict, failing, measured, form, record, per_query, dataset, 
 
 
 def _parted(names, dataset: str | None) -> tuple[tuple[str, ...], list[str]]:
-    of_papers = tuple(
-        name
-        for name in names
-        if name.partition("/")[0] in papers() and not ("/" in name and Path(name).is_file())
-    )
+    of_papers = tuple(filter(_is_of_paper, names))
     others = [name for name in names if name not in of_papers]
     absent = [name for name in others if name != "-" and not Path(name).exists()]
     check_known("paper", *(name for name in absent if not {"/", "."} & set(name)), valid=papers())
@@ -112,6 +108,11 @@ def _parted(names, dataset: str | None) -> tuple[tuple[str, ...], list[str]]:
         remedy = "An encoder needs a table or a dataset, e.g. --dataset beir/scifact/test."
         raise unknown("paper", absent[0].partition("/")[0], papers(), hint=remedy)
     return of_papers, others
+
+
+def _is_of_paper(name: str) -> bool:
+    paper, _, table = name.partition("/")
+    return paper in papers() and not (table and Path(name).is_file())
 
 
 def _is_encoder(name: str) -> bool:
@@ -122,17 +123,20 @@ def _is_encoder(name: str) -> bool:
 
 def _compare_yours(yours: list[str], of_papers, choices: dict, options: dict):
     progress = TerminalProgress()
-    scale(choices["scale_name"]).pin_kernels(progress)  # before numpy is loaded
+    scale(choices["scale_name"]).pin_kernels(progress)  # before numpy loads
     from repro.plugins.yours.compared_with_yours import compare, compare_with_yours
 
     if not (of_papers or choices["everything"] or choices["tables"] or choices["rows"]):
-        for option in stated_options("scale_name", "seeds", "readings"):
-            raise UsageError(f"{option} needs a paper's table. Name one, or remove {option}.")
+        _refuse("needs a paper's table", "scale_name", "seeds", "readings")
         return compare(yours=yours, progress=progress, **options)
-    for option in stated_options("qrels", "measures"):
-        raise UsageError(f"{option} cannot be combined with a paper's table. Remove {option}.")
+    _refuse("cannot be combined with a paper's table", "qrels", "measures")
     selection = selection_of_options(of_papers, by_default_all=False, **choices)
     return compare_with_yours(selection, yours, options["dataset"], progress)
+
+
+def _refuse(why: str, *names: str) -> None:
+    for option in stated_options(*names):
+        raise UsageError(f"{option} {why}. Remove {option}.")
 
 
 @click.command(
@@ -142,7 +146,8 @@ def _compare_yours(yours: list[str], of_papers, choices: dict, options: dict):
   repro doctor smoke DIR                   encode, search and score with your encoder""",
 )
 @click.argument("names", metavar="[PAPER|ENCODER]...", nargs=-1, shell_complete=completion.paper_names)
-@table_and_row_options
+@TABLE
+@ROW
 def smoke(names, tables, rows):
     """Run rows from the start, or score your encoder."""
     encoder, others = _encoder_among(names, tables, rows)
@@ -152,7 +157,6 @@ def smoke(names, tables, rows):
 
 
 def _encoder_among(names, tables, rows) -> tuple[str, list[str]]:
-    """Return the encoder among names, or "", and the other names. Raises UsageError for a wrong mixture."""
     encoders = [name for name in names if name.partition("/")[0] not in papers() and _is_encoder(name)]
     others = [name for name in names if name not in encoders]
     if encoders and (rows or encoders[1:] or (len(others), len(tables)) not in ((0, 0), (1, 1))):
@@ -161,30 +165,24 @@ def _encoder_among(names, tables, rows) -> tuple[str, list[str]]:
 
 
 def _score_encoder(model, names, tables, workspace) -> list[str]:
-    """Score an encoder in the columns of a table, by default the first one."""
+    from repro.plugins.yours.compared_with_yours import compare
     from repro.writers.grid import rounded
 
-    table = f"{names[0]}/{tables[0]}" if names and tables else bm25_cell().id.rsplit("/", 2)[0]
-    from repro.plugins.yours.compared_with_yours import compare
-
+    table = f"{names[0]}/{tables[0]}" if names and tables else bm25_cells()[0].id.rsplit("/", 2)[0]
     compared = compare(table, yours=model, scale=SCALE, workspace=workspace, progress=TerminalProgress())
-    cells = [c for own in compared.yours for row in own.rows for c in row.cells]
-    return [
-        f"scored: {c.cell.id}, {c.records[0].measure} {rounded(c.records[0].measured, c.cell)}" for c in cells
-    ]
+    cells = [(c, c.records[0]) for own in compared.yours for row in own.rows for c in row.cells]
+    return [f"scored: {c.cell.id}, {r.measure} {rounded(r.measured, c.cell)}" for c, r in cells]
 
 
 def show_yours(compared: ComparedWithYours, form: str, *, per_query: bool) -> None:
-    """Print tables with the user's rows, or the scores ``per_query``, e.g. as "csv"."""
+    """Print tables with the user's rows, or the scores ``per_query``."""
     from repro.plugins.yours.table import as_json, lines
 
+    emit = emit_json if form == "json" else emit_csv
     if per_query:
-        scores = list(compared.scores_by_query())
-        (emit_json if form == "json" else emit_csv)(scores)
-    elif form == "json":
-        emit_json([line for own in compared.yours for line in as_json(own)])
-    elif form == "csv":
-        emit_csv([line for own in compared.yours for line in lines(own)])
+        emit(list(compared.scores_by_query()))
+    elif form in ("json", "csv"):
+        emit(list(chain.from_iterable(map(as_json if form == "json" else lines, compared.yours))))
     elif form == "latex":
         print(compared.to_latex())
     else:
@@ -217,14 +215,11 @@ def _show_table(own: OwnTable) -> None:
 
     show(compared_table(own.comparison, own.comparison.cells))
     if tests := [line for row in own.rows for line in _tests(row, own)]:
-        head = list(tests[0])
-        right = [place for place, name in enumerate(head) if name not in LEFT]
-        rows = [list(test.values()) for test in tests]
-        table(TESTS, head, rows, right=right)
+        right = [place for place, name in enumerate(tests[0]) if name not in LEFT]
+        table(TESTS, list(tests[0]), [list(test.values()) for test in tests], right=right)
 
 
 def _tests(row: OwnRow, own: OwnTable) -> Iterator[dict[str, str]]:
-    """Yield the tests of a row as lines of a table."""
     from repro.writers.grid import compared_grid, rounded
 
     letters = compared_grid(own.comparison.cells).letters
@@ -260,8 +255,8 @@ def _sentences(row: OwnRow) -> list[str]:
 
 
 def record_runs(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tuple[str, int, int]]:
-    """Record each run for its cells, and yield its label and the numbers of new and of all records. Raises
-    UsageError unless there is one row, at scale full."""
+    """Record each run. Yield its label and the numbers of new and of all records. Raises UsageError without
+    exactly one row at scale full."""
     from repro.exchange.run_import import Origin
 
     cells = [c for own in tables for c in own.of_paper]
@@ -270,17 +265,15 @@ def record_runs(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tupl
     make_writable(importer.store.root)
     importer.results.make_writable()
     for row in chain.from_iterable(own.rows for own in tables):
-        new: list[bool] = []
-        for run, covered in _cells_by_run(row, cells).items():
-            new += [item.new for item in importer.add(run, covered, origin=Origin())]
-        yield row.row.label, sum(new), len(new)
+        runs = _cells_by_run(row, cells).items()
+        added = [item for run, covered in runs for item in importer.add(run, covered, origin=Origin())]
+        yield row.row.label, sum(item.new for item in added), len(added)
 
 
 def _cells_by_run(row: OwnRow, cells: Sequence[ComparedCell]) -> dict[Path, list[Cell]]:
-    """Return run -> the cells that it covers, to the depth of their measures."""
-    covered: dict[Path, list[Cell]] = {}
+    by_run: dict[Path, list[Cell]] = {}
     for c in cells:
         scored = row.scored.get(c.cell.column.id)
         if scored and scored.run and not scored.cut_at:
-            covered.setdefault(scored.run, []).append(c.cell)
-    return covered
+            by_run.setdefault(scored.run, []).append(c.cell)
+    return by_run

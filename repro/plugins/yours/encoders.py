@@ -23,7 +23,7 @@ from repro.running.requirements import Machine, checkpoint
 from repro.stage_table import MODULES, PRECISIONS
 from repro.store import Store, check_where_stored
 
-NO_TITLES = "none"  # as a separator
+NO_TITLES = "none"  # a separator
 SIMILARITIES = ("dot", "cosine", "euclidean")
 FACTS: dict[str, tuple | type] = {  # setting -> its values or type
     "query_model": str,
@@ -40,26 +40,21 @@ FACTS: dict[str, tuple | type] = {  # setting -> its values or type
 }
 SIDES = {"passages": "passage", "queries": "query"}  # kind of texts -> prefix of its settings
 LEAST = {"truncate_dim": 1, "query_length": 3, "passage_length": 3}  # includes [CLS] and [SEP]
-OURS = ("projector.safetensors", "views.json")  # files of models that the suite trained
+OURS = ("projector.safetensors", "views.json")  # of models that the suite trained
 LIBRARY = "config_sentence_transformers.json"
 KINDS = {"SentenceTransformer": "dense", "SparseEncoder": "sparse"}
-UNLIMITED = 1_000_000  # tokens. Tokenizers without a limit have a larger number
+UNLIMITED = 1_000_000  # tokens. Unlimited tokenizers have more
 TRIAL = "The river below the stone bridge rises after every storm. "
-LEAST_COSINE = 0.999  # of a text alone and in a batch. Below, scores depend on the batches visibly
-FEW = 500  # texts, which are encoded without notice
-SAMPLE = 64  # texts whose encoding is timed
+LEAST_COSINE = 0.999  # of a text alone and in a batch
+FEW = 500  # texts to encode without notice
+SAMPLE = 64  # timed texts
 UNITS = (("hour", 3600), ("minute", 60), ("second", 1))
 
 
 @dataclass(frozen=True)
 class UserEncoder:
-    """One or two encoders of a user.
-
-    Attributes:
-        described: a sentence on its text settings and their sources.
-        passages, queries: parameters of the encoding stages.
-        faults: sentences on vectors that depend on the batch.
-    """
+    """One or two encoders of a user, with parameters of their stages. ``described`` and ``faults`` are
+    sentences on text settings and on vectors that depend on the batch."""
 
     label: str
     described: str
@@ -69,19 +64,17 @@ class UserEncoder:
 
     @property
     def source(self) -> str:
-        """The label, as a run has a path and a file name."""
         return self.label
 
     name = source
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The description and the faults, printed with the scores."""
         return (self.described, *self.faults)
 
     @classmethod
     def find(cls, name: str, data: Path | None, facts: Mapping[str, Any]) -> UserEncoder:
-        """Find and load an encoder by folder or name. ``facts`` are the user's settings, see ``FACTS``.
+        """Load an encoder by folder or name. ``facts`` are settings, see ``FACTS``.
 
         Raises UsageError for a wrong setting, DataError or StoreError for damage, BlockedError if absent.
         """
@@ -98,7 +91,7 @@ class UserEncoder:
         return cls(label, described, passages.params | similarity, queries.params | similarity, faults)
 
     def ranking(self, passages: Node, topics: Node, *, depth: int, cap: int | None) -> Node:
-        """Return the stage of this encoder's run. Texts are cut to ``cap`` tokens."""
+        """Return the stage of this encoder's run, with texts cut to ``cap`` tokens."""
         sides = ((self.passages, passages), (self.queries, topics))
         nodes = [Node("encode_by_library", {**p, "cap": cap}, {"texts": texts}) for p, texts in sides]
         if self.passages["kind_of_encoder"] == "dense":
@@ -108,12 +101,12 @@ class UserEncoder:
 
 @dataclass(frozen=True)
 class _Side:
-    """The loaded encoder of passages or of queries, with the settings ``said`` by its export and user."""
+    """The encoder of passages or queries, with the settings ``said`` by its export and user."""
 
     folder: Path
     model: Any
     said: Mapping[str, Any]
-    params: dict[str, Any]  # of the stage, without the similarity
+    params: dict[str, Any]
     numbers: int  # in a vector
     fault: str = ""
 
@@ -129,7 +122,7 @@ def _look(
     facts: Mapping[str, Any],
     other: _Side | None = None,
 ) -> _Side:
-    """Load an encoder and try it on a text. The model of the side ``other`` is reused if equal."""
+    """Load an encoder, unless ``other`` has it, and try it on a text."""
     folder, name, source = place
     said = {**_exported(folder), **{key: value for key, value in facts.items() if value is not None}}
     loading = {key: said.get(key) for key in ("pooling", "truncate_dim", "precision")}
@@ -150,7 +143,7 @@ def _look(
 
 
 def _located(name: str, data: Path | None) -> tuple[Path, str, dict[str, str]]:
-    """Return the folder of an encoder, its name on the hub or ``local``, and the stage's source."""
+    """Return an encoder's folder, its name on the hub or ``local``, and the stage's source."""
     folder = Path(name).expanduser()
     if _has_one_of(SETTINGS, folder):
         check_where_stored(folder)
@@ -160,15 +153,15 @@ def _located(name: str, data: Path | None) -> tuple[Path, str, dict[str, str]]:
         return folder.resolve(), "local", {"kind": "folder", "path": str(folder.resolve())}
     if name and folder.exists():
         raise UsageError(f"{name} is not a model directory: it has none of {', '.join(SETTINGS)}")
-    place, source = None, None
+    source = None
     with contextlib.suppress(ValueError):  # not a valid name on the hub
         source = None if folder.is_absolute() else checkpoint(name, "main", data)
     if source:
         place = Path(source["path"]) if "path" in source else cached_folder(name, source["commit"])
-    if not (place and source):
-        remedy = f"name a model directory, or run `repro data fetch model:{name}`"
-        raise BlockedError(f"the encoder {name!r} is neither a directory nor on this machine", remedy)
-    return place, name, source
+        if place:
+            return place, name, source
+    remedy = f"name a model directory, or run `repro data fetch model:{name}`"
+    raise BlockedError(f"the encoder {name!r} is neither a directory nor on this machine", remedy)
 
 
 def _has_one_of(files: Sequence[str], folder: Path) -> bool:
@@ -176,7 +169,6 @@ def _has_one_of(files: Sequence[str], folder: Path) -> bool:
 
 
 def _source(folder: Path, source: dict[str, str]) -> dict[str, Any]:
-    """Return the parameters on the places of an encoder and of an adapter's model. Raises BlockedError."""
     files = sorted(folder.rglob("adapter_config.json"))
     if not files:
         return {"source": source}
@@ -184,8 +176,7 @@ def _source(folder: Path, source: dict[str, str]) -> dict[str, Any]:
         problem = f"{folder} is an adapter, which sentence-transformers reads with peft"
         raise BlockedError(problem, "install it with `pip install 'repro-bench[adapters]'`")
     base = str(_read(files[0]).get("base_model_name_or_path"))
-    identity = base_identity(base)
-    if identity is None:
+    if (identity := base_identity(base)) is None:
         problem = f"{folder} is an adapter of {base}, which is not on this machine"
         raise BlockedError(problem, f"copy it there, or run `hf download {base}`")
     return {"source": {**source, "base": base}, "base": identity}
@@ -216,7 +207,7 @@ def _width(model: Any, folder: Path, params: dict[str, Any]) -> int:
     texts, prompt = joined([("A title", 60 * TRIAL)], params)
     try:
         vectors = library_encoder.encode(model, texts, kind=params["kind"], prompt=prompt)
-    except Exception as error:  # the library raises many kinds for files that do not match
+    except Exception as error:  # the library raises many kinds
         problem = f"{folder}: cannot encode a text ({reason(error)})"
         raise BlockedError(problem, remedy(folder, problem)) from error
     if not vectors.to_dense().isfinite().all():
@@ -225,7 +216,7 @@ def _width(model: Any, folder: Path, params: dict[str, Any]) -> int:
 
 
 def _fault(model: Any, folder: Path, params: dict[str, Any]) -> str:
-    """Return a sentence on vectors that differ with the batch, or "". Raises BlockedError if by much."""
+    """Return a sentence on vectors that differ with the batch, or ""."""
     from repro.retrieval.nn import library_encoder
     from repro.retrieval.stages.encode_by_library import joined
 
@@ -251,7 +242,6 @@ def _similarity(name: str, passages: _Side) -> str:
 
 
 def _check(facts: Mapping[str, Any]) -> None:
-    """Raise UsageError for an unknown setting or a wrong value."""
     check_known("key of an encoder", *facts, valid=FACTS)
     for name, value in facts.items():
         valid = FACTS[name]
@@ -277,7 +267,6 @@ def _exported(folder: Path) -> dict[str, Any]:
 
 
 def _kind(folder: Path, said: str | None) -> str:
-    """Return the kind of encoder, e.g. "dense". Raises UsageError unless it is ``said``, BlockedError."""
     if not (folder / "modules.json").exists():
         return said or "dense"
     family = _read(folder / LIBRARY).get("model_type") or "SentenceTransformer"
@@ -300,25 +289,30 @@ def _read(path: Path) -> dict:
 
 
 def _description(passages: _Side, queries: _Side, facts: Mapping[str, Any]) -> str:
-    """Return a sentence on an encoder's settings and their sources."""
     from repro.retrieval.nn import library_encoder
 
     is_one = queries.folder == passages.folder
-    parts = [_modules(passages), _reading(passages)]
-    parts += [] if is_one else [f"queries by another encoder, {_modules(queries)}"]
-    parts += [_reading(queries), _titles(passages.params)]
     own, other = (side.model.similarity_fn_name for side in (passages, queries))
     differs = "" if own == other else f" of the passages' encoder (queries': {other})"
-    similarity = passages.said.get("similarity") or own + differs
-    parts += [f"similarity {similarity}", f"{passages.form} numbers a vector"]
-    for whose, stated in ((f"its {EXPORTED}", _exported(passages.folder)), ("its user", facts)):
-        said = ", ".join(f"{name} {value!r}" for name, value in stated.items() if value is not None)
-        parts.append(said and f"{said} (by {whose})")
+    parts = [
+        *(_modules(passages), _reading(passages)),
+        "" if is_one else f"queries by another encoder, {_modules(queries)}",
+        *(_reading(queries), _titles(passages.params)),
+        f"similarity {passages.said.get('similarity') or own + differs}",
+        f"{passages.form} numbers a vector",
+        _stated(_exported(passages.folder), f"its {EXPORTED}"),
+        _stated(facts, "its user"),
+    ]
     unused = library_encoder.unused_prompts(passages.model) if is_one else ()
     parts += [f"its prompt {name!r} is unused" for name in unused]
-    parts += dict.fromkeys(_own_code(side.folder) for side in (passages, queries))
+    parts += dict.fromkeys(map(_own_code, (passages.folder, queries.folder)))
     words = "; ".join(filter(None, parts))
     return f"read by sentence-transformers {version('sentence-transformers')}: {words}"
+
+
+def _stated(facts: Mapping[str, Any], whose: str) -> str:
+    said = ", ".join(f"{name} {value!r}" for name, value in facts.items() if value is not None)
+    return said and f"{said} (by {whose})"
 
 
 def _modules(side: _Side) -> str:
@@ -350,7 +344,7 @@ def _titles(params: Mapping[str, Any]) -> str:
 
 
 def _own_code(folder: Path) -> str:
-    """Return a sentence on code in a model's folder, which is never run, or ""."""
+    """Return a sentence on code in a model's folder, which is never run."""
     files = [path for path in sorted(folder.rglob("*config.json")) if _read(path).get("auto_map")]
     names = ", ".join(path.relative_to(folder).as_posix() for path in files)
     return f"its own code, named in {names}, is not run" if files else ""
@@ -359,7 +353,7 @@ def _own_code(folder: Path) -> str:
 def announce_duration(
     label: str, rankings: Sequence[Node], store: Store, progress: Progress, *, machine: Machine
 ) -> None:
-    """Print the expected duration of the encodings that the store lacks, from a sample of their passages."""
+    """Print the expected duration of missing encodings, timed on a sample."""
     lacking = [n for n in {r.input("passages") for r in rankings} if store.state(n) != "stored"]
     texts = [node.input("texts") for node in lacking]
     ensure(dict.fromkeys(texts), store, progress, machine=machine, quiet=True).raise_first()
@@ -372,7 +366,6 @@ def announce_duration(
 
 
 def _seconds(node: Node, count: int, sample: int, store: Store) -> float:
-    """Return the expected seconds of one encoding. Texts of all parts of the collection are tried."""
     from repro.retrieval.nn import library_encoder
     from repro.retrieval.nn.precision import threads_for
     from repro.retrieval.stages.encode import Texts

@@ -22,17 +22,14 @@ TAKEN = (
 
 
 def refused(given: object) -> UsageError:
-    """Return the error for anything that is neither a run nor an encoder."""
     return UsageError(f"a run or an encoder of type {type(given).__name__} cannot be used. {TAKEN}")
 
 
 def is_frame(given: object) -> bool:
-    """Return whether this is a DataFrame of pandas or polars."""
     return type(given).__name__ == "DataFrame" and hasattr(given, "columns")
 
 
 def is_encoder_object(given: object) -> bool:
-    """Return whether this is an encoder of sentence-transformers."""
     return not ENCODERS.isdisjoint(kind.__name__ for kind in type(given).__mro__)
 
 
@@ -44,7 +41,7 @@ def is_run(given: object) -> bool:
 
 
 def run_in_memory(given: Any) -> RunFile:
-    """Return the run in a dict or a DataFrame. Raises DataError for a repeated id or a score that is none."""
+    """Return the run in a dict or a DataFrame. Raises DataError."""
     scores = _by_query(given, "score")
     run = run_of_scores(scores, type(given).__name__)
     if not run.rankings:
@@ -53,7 +50,7 @@ def run_in_memory(given: Any) -> RunFile:
 
 
 def judgements_in_memory(given: Any) -> Qrels:
-    """Return the judgements in a dict or a DataFrame. Raises UsageError for another type, DataError."""
+    """Return the judgements in a dict or a DataFrame. Raises UsageError, DataError."""
     is_given = isinstance(given, Mapping) and all(isinstance(value, Mapping) for value in given.values())
     if not (is_given or is_frame(given)):
         taken = (
@@ -75,7 +72,6 @@ def _grade(value: Any, query: str) -> int:
 
 
 def _by_query(given: Any, kind: str) -> dict[str, dict[str, Any]]:
-    """Return query -> document -> value, with ids as text. Raises DataError for an id given twice."""
     found: dict[str, dict[str, Any]] = {}
     for query, document, value in _lines(given, kind):
         values = found.setdefault(str(query), {})
@@ -103,7 +99,7 @@ def _column(frame: Any, names: tuple[str, ...]) -> str:
 
 
 def saved_encoder(model: Any) -> tuple[Path, dict[str, Any]]:
-    """Save an encoder of sentence-transformers. Return its folder and the settings that are not in it."""
+    """Save an encoder. Return its folder and the settings that are not in it."""
     from repro.retrieval.nn.checkpoint import quiet
 
     folder = temporary_folder() / "encoder"

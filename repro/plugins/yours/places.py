@@ -1,7 +1,4 @@
-"""The columns that a user's run or encoder is scored in, its scores, and its rivals in tests.
-
-For example, a run for ``"beir/scifact/test"`` is scored in the columns of that dataset.
-"""
+"""The columns to score a user's run or encoder in, its scores, and its rivals in tests."""
 
 import functools
 from collections import Counter
@@ -37,12 +34,12 @@ SEARCHES = ("search", "search_views")
 PRIORITY = ("ours", "rerun", "cited", "reference")
 MEASURED = "measured"
 LIKENESS = ("rmse", "kendall_union", "rank_biased_overlap")
-RUNS = "runs"  # the folder of public runs within the data folder
+RUNS = "runs"  # within the data folder
 
 
 @dataclass(frozen=True)
 class Place:
-    """A column that a run can be scored in.
+    """A column to score a run in.
 
     Attributes:
         measure: the column's measure, or that of an unspecified choice.
@@ -58,18 +55,17 @@ class Place:
 
     @property
     def parts(self) -> tuple[Node, ...]:
-        """The evaluations of the first measured row, one per averaged collection."""
         return _evaluations(self.measured[0])
 
     @property
     def dataset(self) -> str:
-        """The dataset of the judgements: the first measured row's, or the column's own."""
+        """The dataset of the judgements, by the first measured row or the column."""
         is_one = self.measured and len(self.parts) == 1
         return self.parts[0].input("qrels").params["dataset"] if is_one else self.original
 
     @property
     def rule(self) -> bool | None:
-        """Whether the query's own id is dropped, or None without a measured row."""
+        """Whether the query's own id is dropped. None without a measured row."""
         return self.parts[0].params.get("ignore_identical_ids") if self.measured else None
 
 
@@ -79,7 +75,7 @@ def _evaluations(measurement: Measurement) -> tuple[Node, ...]:
 
 @dataclass(frozen=True)
 class Target:
-    """A table's cells and scorable columns, and the context. ``dataset`` limits the scoring of runs to it."""
+    """A table's cells and scorable columns. Runs are only scored on ``dataset``, if given."""
 
     cells: Sequence[ComparedCell]
     places: Mapping[str, Place]
@@ -110,7 +106,6 @@ def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str
 
 
 def _place(cells: Mapping[str, Cell], plan: Plan) -> Place | str:
-    """Return the place of a column's cells, or the reason for its absence."""
     first = next(iter(cells.values()))
     column, unit = first.column, first.unit
     if column.kind in COMPUTED or unit not in UNITS or column.dataset is None or column.measure is None:
@@ -124,7 +119,7 @@ def _place(cells: Mapping[str, Cell], plan: Plan) -> Place | str:
 
 
 def scores_of_source(source: OwnRun | UserEncoder, target: Target) -> tuple[dict[str, Scored], list[str]]:
-    """Return the scores of a run or an encoder by column, and a sentence on each column without one."""
+    """Return a source's scores by column, and a sentence on each other column."""
     if isinstance(source, OwnRun):
         return _scores_of_run(source, target)
     return _scores_of_encoder(source, target)
@@ -142,21 +137,18 @@ def _scores_of_run(run: OwnRun, target: Target) -> tuple[dict[str, Scored], list
             reasons[name] = error
     if not judged:
         raise next(iter(reasons.values()))
-    covered = run.covered(judged)
-    scored: dict[str, Scored] = {}
-    notices = []
+    covered, notices, scored = run.covered(judged), [], dict[str, Scored]()
     for name, places in by_dataset.items():
         if name in covered:
             by_measure = run.scores(judged[name], list(dict.fromkeys(p.measure for p in places.values())))
             scored |= {column: by_measure[place.measure] for column, place in places.items()}
         else:
-            other_topics = f"{run.label} has other topics than {name}"
-            notices.append(_left_out(places, str(reasons.get(name, other_topics))))
+            reason = reasons.get(name, f"{run.label} has other topics than {name}")
+            notices.append(_left_out(places, str(reason)))
     return {column: scored[column] for column in target.places if column in scored}, notices
 
 
 def _by_dataset(places: Mapping[str, Place], dataset: str | None) -> dict[str, dict[str, Place]]:
-    """Return dataset -> its places, or only for ``dataset``. Raises UsageError if there is none."""
     by_dataset: dict[str, dict[str, Place]] = {}
     for name, place in places.items():
         if dataset in (None, place.dataset, place.original):
@@ -173,7 +165,6 @@ def _left_out(columns: Iterable[str], reason: str) -> str:
 
 
 def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, Scored], list[str]]:
-    """Score an encoder with the texts, depth and measure of a retriever of the table."""
     evaluations, notices = _evaluations_of_encoder(encoder, target)
     store, machine = target.workspace.store, target.workspace.machine
     make_writable(store.root)
@@ -197,7 +188,6 @@ def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, 
 
 
 def _evaluations_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, list[Node]], list[str]]:
-    """Return column -> its evaluations, and a sentence on each other column. Raises an error without any."""
     plan, workspace, first = target.plan, target.workspace, target.cells[0].cell
     evaluations: dict[str, list[Node]] = {}
     notices = []
@@ -216,14 +206,13 @@ def _evaluations_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[
         except BlockedError as error:
             notices.append(_left_out([name], f"{error.cause}. To do: {error.remedy}"))
             del evaluations[name]
-            blocked = error
-    if not evaluations:
-        raise blocked
+            if not evaluations:
+                raise
     return evaluations, notices
 
 
 def check_sources(node: Node, store: Store, machine: Machine) -> None:
-    """Raise BlockedError for the first obstacle of a node or its inputs, without those that are stored."""
+    """Raise BlockedError for the first obstacle of a stage or its inputs, unless it is stored."""
     if store.state(node) == "stored":
         return
     if obstacle := machine.obstacles.get(node.fingerprint):
@@ -240,7 +229,6 @@ def _stored_scores(parts: Sequence[Node], measure: str, store: Store) -> Scored:
 
 
 def _run_file(parts: Sequence[Node], store: Store) -> Path | None:
-    """Return the stored run of a single evaluation, or None."""
     run = parts[0].input("run")
     return store.path(run) / "run.trec" if len(parts) == 1 and store.state(run) == "stored" else None
 
@@ -270,10 +258,7 @@ def _with_encoder(part: Node, encoder: UserEncoder, plan: Plan) -> Node:
 
 @dataclass(frozen=True)
 class Rival:
-    """A row's scores for tests, by ``measured`` (with kinds of ``doubts``) or e.g. ``run by Anserini``.
-
-    ``public``: the public run, if it is one.
-    """
+    """A row's scores for tests. ``by`` is ``measured`` or e.g. ``run by Anserini``."""
 
     by: str
     parts: Parts
@@ -285,28 +270,22 @@ class Rival:
 def rivals(
     cells: Sequence[ComparedCell], places: Mapping[str, Place], plan: Plan, workspace: Workspace
 ) -> dict[str, dict[str, Rival]]:
-    """Return column -> row -> its run for tests: the suite's own or, at full scale, a public one.
-
-    Public runs of a row are by one toolkit if one has runs for all of its columns.
-    """
+    """Return column -> row -> its run: the suite's or, at full scale, a public one. A row has one toolkit if
+    possible."""
     by_column: dict[str, list[ComparedCell]] = {name: [] for name in places}
     for c in cells:
         by_column.get(c.cell.column.id, []).append(c)
-    data = workspace.data if plan.scale.compares_with_paper else None
     public: dict[str, dict[str, dict[str, PublicRun]]] = {}
-    for name, place in places.items():
-        for c in by_column[name]:
-            found = _public(c.cell, place.measure, data) if data else {}
-            public.setdefault(c.cell.row.id, {})[name] = found
+    if (data := workspace.data) and plan.scale.compares_with_paper:
+        for name, place in places.items():
+            for c in by_column[name]:
+                public.setdefault(c.cell.row.id, {})[name] = _public(c.cell, place.measure, data)
     chosen = {row: _of_one_toolkit(columns) for row, columns in public.items()}
-    return {
-        name: _rivals(by_column[name], place.measure, plan, workspace, chosen)
-        for name, place in places.items()
-    }
+    measures = {name: place.measure for name, place in places.items()}
+    return {name: _rivals(by_column[name], m, plan, workspace, chosen) for name, m in measures.items()}
 
 
 def _of_one_toolkit(columns: Mapping[str, Mapping[str, PublicRun]]) -> dict[str, PublicRun]:
-    """Return column -> its run, of the toolkit that has the most, or else of the first one in the column."""
     counts = Counter(toolkit for runs in columns.values() for toolkit in runs)
     best = next((toolkit for toolkit, count in counts.items() if count == max(counts.values())), "")
     return {name: runs.get(best) or next(iter(runs.values())) for name, runs in columns.items() if runs}
@@ -328,10 +307,8 @@ def _rivals(
     for c in cells:
         rival = _measured(c, stored.get(c.cell.row.id, ()), measure, store)
         run = public.get(c.cell.row.id, {}).get(c.cell.column.id)
-        if rival is None and run and workspace.data:
-            path = workspace.data / RUNS / run.file
-            if scored := _scores(path, run.sha256, run.dataset, measure, workspace.data):
-                rival = Rival(f"run by {run.toolkit}", scored.parts, scored.run, public=run)
+        if rival is None and run and workspace.data and (scored := _scores(run, measure, workspace.data)):
+            rival = Rival(f"run by {run.toolkit}", scored.parts, scored.run, public=run)
         if rival:
             by_row[c.cell.row.id] = rival
     return by_row
@@ -340,7 +317,7 @@ def _rivals(
 def likeness(
     run: Path | None, values: Sequence[float], rival: Rival, measure: str
 ) -> dict[str, float | None]:
-    """Return RMSE over queries, Kendall's tau on the union and rank-biased overlap, as in repro_eval."""
+    """Return RMSE, Kendall's tau on the union and rank-biased overlap, as in repro_eval."""
     error = agreement.root_mean_square_error(values, all_scores(rival.parts, measure))
     alike = dict.fromkeys(LIKENESS) | {"rmse": error}
     if run is None or rival.run is None:
@@ -353,7 +330,6 @@ def likeness(
 
 
 def _measured(c: ComparedCell, evaluations: Sequence[Node], measure: str, store: Store) -> Rival | None:
-    """Return the suite's run of a cell by its current recipe, or None. Raises StoreError."""
     for part in evaluations:
         store.checked(part)
     parts = [scores_of(part, store) for part in evaluations]
@@ -363,20 +339,22 @@ def _measured(c: ComparedCell, evaluations: Sequence[Node], measure: str, store:
 
 
 def _public(cell: Cell, measure: str, data: Path) -> dict[str, PublicRun]:
-    """Return toolkit -> its public run for a cell, of several its last one. The last toolkit is first."""
     runs: dict[str, PublicRun] = {}
     for run in reversed(public_runs()):
         is_of_cell = (run.system, run.dataset) == (cell.row.system, cell.column.dataset)
-        path = data / RUNS / run.file
-        is_usable = is_of_cell and not looks_deeper(measure, run.depth) and path.is_file()
-        if is_usable and run.toolkit not in runs and _scores(path, run.sha256, run.dataset, measure, data):
+        is_usable = is_of_cell and not looks_deeper(measure, run.depth) and (data / RUNS / run.file).is_file()
+        if is_usable and run.toolkit not in runs and _scores(run, measure, data):
             runs[run.toolkit] = run
     return runs
 
 
+def _scores(run: PublicRun, measure: str, data: Path) -> Scored | None:
+    return _scores_of_file(data / RUNS / run.file, run.sha256, run.dataset, measure, data)
+
+
 @functools.cache
-def _scores(path: Path, digest: str, dataset: str, measure: str, data: Path) -> Scored | None:
-    """Score a public run. Returns None if the file has other bytes."""
+def _scores_of_file(path: Path, digest: str, dataset: str, measure: str, data: Path) -> Scored | None:
+    """Score a public run, or return None if the file has other bytes."""
     if sha256(path) != digest:
         return None
     return OwnRun(path).scores(Judged.of(dataset, data), [measure])[measure]

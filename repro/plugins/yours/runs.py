@@ -1,4 +1,4 @@
-"""Reads runs and encoders that users name, e.g. a file or a folder, and scores runs as the suite does."""
+"""Reads runs and encoders of users, e.g. a file or a folder, and scores runs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,8 @@ from repro.errors import DataError, UsageError, visible
 from repro.machine.bounded_reading import as_file, lines
 from repro.manifest.cells import numeric_cells
 from repro.manifest.papers import papers
-from repro.plugins.yours.in_memory import (
-    is_encoder_object,
-    is_run,
-    judgements_in_memory,
-    run_in_memory,
-    saved_encoder,
-)
+from repro.plugins.yours import in_memory
+from repro.plugins.yours.in_memory import is_run
 from repro.retrieval.datasets import reading, record_files
 from repro.retrieval.datasets.catalog import Dataset, Judgement, catalog, dataset, differing, key
 from repro.retrieval.datasets.digests import ContentDigest
@@ -34,19 +29,17 @@ BY_CHANCE = 10
 _FORMS = "Judgements have TREC's form (qid 0 docid grade), BEIR's (qid docid grade, separated by tabs)"
 _FORMS += " or are JSON {qid: {docid: grade}}."
 
-# one entry per averaged collection: its ``queries``, and their scores by measure (``measures``)
+# per averaged collection its ``queries``, and their scores by measure (``measures``)
 Parts = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Judgements and the rule for scoring runs with them.
+    """Judgements of a dataset, e.g. ``"beir/scifact/test"``, or of a file.
 
     Attributes:
-        name: a dataset, e.g. ``"beir/scifact/test"``, or the name of a file.
-        grades: query -> document -> grade.
         ignore_identical_ids: drop a document named like its query, as BEIR does.
-        differing: sentences on differences from the published judgements, which make scores incomparable.
+        differing: sentences on differences from the published judgements.
     """
 
     name: str
@@ -58,32 +51,27 @@ class Judged:
     def of(
         cls, identifier: str, data: Path | None, *, home: Path | None = None, ignore: bool | None = None
     ) -> Judged:
-        """Return the judgements of a dataset, e.g. ``"beir/scifact/test"``. Raises UsageError, BlockedError.
-
-        ``ignore`` overrides the dataset's rule.
-        """
+        """Return a dataset's judgements. ``ignore`` overrides its rule. Raises UsageError, BlockedError."""
         rule = judged_by_documents(identifier).ignore_identical_ids if ignore is None else ignore
         grades = judgements(identifier, data, home)
         return cls(identifier, grades, rule, tuple(unlike_published(grades, identifier)))
 
 
 def judged_by(dataset: str | None, qrels: Any, data: Path | None, home: Path | None = None) -> list[Judged]:
-    """Return the judgements of a dataset or its members, or of a file, a dict or a DataFrame by its rule.
-
-    Raises UsageError, DataError, BlockedError.
-    """
+    """Return the judgements of a dataset's members, or ``qrels``. Raises UsageError, DataError,
+    BlockedError."""
     if qrels is None:
         members = catalog()[dataset].members if dataset in catalog() else ()
         return [Judged.of(name, data, home=home) for name in members or (dataset or "",)]
     rule = judged_by_documents(dataset).ignore_identical_ids if dataset else False
     if not isinstance(qrels, str | Path):
-        return [Judged("qrels", _useful(judgements_in_memory(qrels), "qrels"), rule)]
+        return [Judged("qrels", _useful(in_memory.judgements_in_memory(qrels), "qrels"), rule)]
     path = as_file(qrels)
     return [Judged(path.name, read_given_qrels(path), rule)]
 
 
 def judged_by_documents(identifier: str) -> Dataset:
-    """Return the catalogue's entry. Raises UsageError if it has no judgements of documents."""
+    """Return a catalogue entry. Raises UsageError without judgements of documents."""
     entry = dataset(identifier)
     if entry.members:
         problem = f"{identifier} is the mean of {len(entry.members)} collections"
@@ -97,7 +85,7 @@ def judged_by_documents(identifier: str) -> Dataset:
 
 
 def usual_measures(identifier: str) -> list[str]:
-    """Return a dataset's measures from measures_per_dataset.yaml or published tables. Raises UsageError."""
+    """Return a dataset's listed or published measures. Raises UsageError without any."""
     if names := measurement.listed_measures(identifier):
         return list(names)
     columns = [c.column for source in papers().values() for c in numeric_cells(source)]
@@ -108,7 +96,7 @@ def usual_measures(identifier: str) -> list[str]:
 
 
 def judgements(identifier: str, data: Path | None = None, home: Path | None = None) -> Qrels:
-    """Return the grades of a dataset from the data folder or ir_datasets' home. Raises BlockedError."""
+    """Return the grades of a dataset. Raises BlockedError."""
     source = locate(identifier, "qrels", data, home=home)
     if isinstance(source, MissingPiece):
         raise source.error()
@@ -123,7 +111,6 @@ def _by_query(found: Iterable[Judgement]) -> Qrels:
 
 
 def unlike_published(qrels: Qrels, identifier: str) -> list[str]:
-    """Return a sentence if the judgements differ from the published ones."""
     content = ContentDigest()
     for query, grades in qrels.items():
         for document, grade in grades.items():
@@ -132,7 +119,7 @@ def unlike_published(qrels: Qrels, identifier: str) -> list[str]:
 
 
 def read_given_qrels(path: Path) -> Qrels:
-    """Read judgements as ``{qid: {docid: grade}}``, plain or gzipped. Raises DataError with file and line."""
+    """Read judgements in a form of ``_FORMS``. Raises DataError with file and line."""
     if first_bytes(path).startswith(b"{"):
         return _useful(read_json(path, "grade", _grade), path)
     number, first_line = next(lines(path))
@@ -163,7 +150,6 @@ def mean_score(parts: Parts, measure: str) -> float:
 
 
 def all_scores(parts: Parts, measure: str) -> list[float]:
-    """Return the scores of all queries, collection by collection."""
     return [value for part in parts for value in part["measures"][measure]]
 
 
@@ -172,10 +158,8 @@ class Scored:
     """Scores per query for one measure.
 
     Attributes:
-        parts: the scores per collection.
         depth: the largest number of documents for a judged query.
-        missing: the number of judged queries without an answer, which count as 0.
-        run: the run's file, if there is one.
+        missing: the number of unanswered queries, which count as 0.
         collections: the datasets of the judgements, if the column does not name them.
     """
 
@@ -189,26 +173,21 @@ class Scored:
 
     @property
     def values(self) -> list[float]:
-        """The scores of all queries."""
         return all_scores(self.parts, self.measure)
 
     @property
     def mean(self) -> float:
-        """The mean, as by ``mean_score``."""
         return mean_score(self.parts, self.measure)
 
     @property
     def cut_at(self) -> int | None:
-        """The depth of the run if the measure's cutoff is deeper, which may lower the score."""
+        """The depth of the run if the measure's cutoff is deeper."""
         return self.depth if looks_deeper(self.measure, self.depth) else None
 
 
 class OwnRun:
-    """A run file, plain or gzipped, in a format of ``read_run_file``.
-
-    ``source`` is the path as given, ``name`` e.g. ``my.run.gz`` and ``label`` ``my``. Raises UsageError if
-    the file is missing, StoreError for a damaged file of a store.
-    """
+    """A run file, e.g. ``my.run.gz`` with the label ``my``. Raises UsageError if it is missing, StoreError if
+    damaged in a store."""
 
     def __init__(self, path: str | Path):
         self.path, self.source = as_file(path), str(path)
@@ -222,7 +201,6 @@ class OwnRun:
 
     @classmethod
     def in_memory(cls, run: RunFile, label: str = "yours") -> OwnRun:
-        """Return a run without a file."""
         own = cls.__new__(cls)
         own.path = Path(label)
         own.source = own.name = own.label = label
@@ -231,19 +209,17 @@ class OwnRun:
 
     @property
     def folder(self) -> str:
-        """The name of the file's folder, or "" for a run in memory."""
         return self.path.resolve().parent.name if self.path.is_file() else ""
 
     @property
     def file(self) -> Path | None:
-        """The file, or None for a run in memory."""
         return self.path if self.path.is_file() else None
 
     def covered(self, judged: Mapping[str, Judged]) -> list[str]:
-        """Return the names of the judgement sets that the run answers. Raises DataError if there is none.
+        """Return the names of the judgement sets that the run answers. Raises DataError without any.
 
-        The share of queries with a judged document must be at least a tenth of the best set's, as several
-        collections have whole numbers as ids.
+        As several sets have whole numbers as ids, the share of queries with a judged document must be at
+        least a tenth of the best set's.
         """
         errors: dict[str, DataError] = {}
         shares: dict[str, float] = {}
@@ -272,7 +248,7 @@ class OwnRun:
         return read_run_file(self.path, strict=False)
 
     def scores(self, judged: Judged, measures: Sequence[str]) -> dict[str, Scored]:
-        """Score the run. Raises UsageError for an unknown measure, DataError for useless judgements."""
+        """Score the run. Raises UsageError for an unknown measure, DataError."""
         given = self._read(judged.name, judged)
         queries = sorted(judged.grades)
         try:
@@ -288,7 +264,7 @@ class OwnRun:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on the form of the file, its answers and its inconsistencies."""
+        """Sentences on the run's form, answers and inconsistencies."""
         notes: dict[str, None] = {}
         for name, given in self._given.items():
             answered = f"{len(given.rankings)} of {len(given.rankings) + len(given.missing)} judged queries"
@@ -298,7 +274,6 @@ class OwnRun:
 
 
 def _why_none(errors: Mapping[str, DataError]) -> DataError:
-    """Return the error of a run that answers no set, preferably one on documents."""
     faults = [error for error in errors.values() if not isinstance(error, OtherQueriesError)]
     if faults:
         return faults[0]
@@ -310,13 +285,13 @@ def _why_none(errors: Mapping[str, DataError]) -> DataError:
 if TYPE_CHECKING:
     from repro.plugins.yours.encoders import UserEncoder
 
-DESCRIPTIONS = (".yaml", ".yml")  # suffixes of encoders' settings, and of runs
+DESCRIPTIONS = (".yaml", ".yml")  # of encoders' settings
 SUFFIXES = (".gz", ".trec", ".run", ".res", ".txt", ".tsv", ".json", ".parquet")
 Yours = Any  # a path, a name, or an object of in_memory.TAKEN
 
 
 def is_encoder(source: Yours) -> bool:
-    """Return whether the source is an encoder: a folder, a YAML file, a model on the hub, or in memory."""
+    """Return whether this is a folder, a YAML file, a name on the hub or an encoder object."""
     if not isinstance(source, str | Path):
         return not is_run(source)
     path = Path(source).expanduser()
@@ -325,20 +300,20 @@ def is_encoder(source: Yours) -> bool:
 
 
 def sources(given: Sequence[Yours], data: Path | None) -> list[OwnRun | UserEncoder]:
-    """Return the runs and encoders. Raises UsageError, and BlockedError for a missing encoder."""
+    """Return the runs and encoders. Raises UsageError, BlockedError for a missing encoder."""
     return [_encoder(source, data) if is_encoder(source) else _run(source) for source in given]
 
 
 def _run(source: Yours) -> OwnRun:
-    return OwnRun.in_memory(run_in_memory(source)) if is_run(source) else OwnRun(source)
+    return OwnRun.in_memory(in_memory.run_in_memory(source)) if is_run(source) else OwnRun(source)
 
 
 def _encoder(source: Yours, data: Path | None) -> UserEncoder:
     from repro.manifest.yaml_file import read
     from repro.plugins.yours.encoders import UserEncoder
 
-    if is_encoder_object(source):
-        folder, facts = saved_encoder(source)
+    if in_memory.is_encoder_object(source):
+        folder, facts = in_memory.saved_encoder(source)
         return UserEncoder.find(str(folder), data, facts)
     if isinstance(source, Mapping):
         facts = dict(source)

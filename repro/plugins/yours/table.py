@@ -1,7 +1,8 @@
-"""Score and test the user's rows, e.g. ``yours`` and ``yours-2``, in a table or by judgements alone."""
+"""Scores and tests the user's rows, e.g. ``yours`` and ``yours-2``, in a table or by judgements alone."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from statistics import stdev
 from typing import Any
 
@@ -45,7 +46,6 @@ class OwnRow:
 
     Attributes:
         source: the file or the encoder.
-        name: the file's name or the encoder's.
         scored: column -> its scores per query.
         tests: column -> its tests against every row with a run.
         notes: sentences on the file or the encoder's settings.
@@ -73,7 +73,7 @@ class OwnTable:
         rivals: column -> row -> its run in tests.
         left_out: sentences on columns without a score, and on runs that answer no query.
         notes: sentences on columns with too few queries for a test.
-        statuses: label -> exit status of the error of an encoder without a score.
+        statuses: label -> exit status of an encoder without a score.
     """
 
     comparison: Comparison
@@ -115,32 +115,34 @@ def own_table(
     dataset: str | None = None,
     progress: Progress = SILENT,
 ) -> OwnTable:
-    """Add the user's runs and encoders as rows below those of one table, and test them against these.
+    """Add the user's rows to a table and test them. Runs are only scored on ``dataset``, if given.
 
-    Runs are scored on ``dataset`` alone if given. Only stages of encoders are stored. Raises UsageError if
-    no column can be scored, DataError for a malformed run, BlockedError for missing data, StageError.
+    Raises UsageError if no column can be scored, DataError, BlockedError, StageError.
     """
     cells = list(compared)
     places, not_scored = scorable_places(cells, plan)
-    rows = [
-        row_of(f"{NAME}-{number}" if number > 1 else NAME, label)
-        for number, label in enumerate(labels(sources), 1)
-    ]
+    ids = [NAME, *(f"{NAME}-{number}" for number in range(2, len(sources) + 1))]
+    rows = list(map(row_of, ids, labels(sources)))
     table = cells[0].cell.table
     extended = table.model_copy(update={"rows": (*table.rows, *rows)})
     target = Target(cells, places, plan, workspace, progress, dataset)
-    own_rows, reasons, statuses = _own_rows(sources, rows, extended, target)
+    own_rows, errors = rows_with_scores(sources, rows, partial(_own_row, table=extended, target=target))
+    statuses = {row.label: e.exit_status for row, source, e in errors if isinstance(source, UserEncoder)}
+    reasons = [f"{row.label if row.label in statuses else 'left out'}: {error}" for row, _, error in errors]
     columns = set().union(*(row.scored for row in own_rows))
-    covered = {name: place for name, place in places.items() if name in columns}
+    covered = {name: places[name] for name in places if name in columns}
     of_rivals = rivals(cells, covered, plan, workspace)
     shown = [
         _with_tested_run(replace(c, cell=replace(c.cell, table=extended)), of_rivals, covered, plan.machine)
         for c in cells
     ]
-    shown += [c for row in own_rows for c in row.cells]
-    comparison = Comparison(shown, own_rows=tuple(row.row.id for row in own_rows))
-    table_with_rows = tested(comparison, own_rows, covered, of_rivals)
+    table_with_rows = tested(compared_with_rows(shown, own_rows), own_rows, covered, of_rivals)
     return replace(table_with_rows, left_out=(*not_scored, *reasons), statuses=statuses)
+
+
+def compared_with_rows(cells: Sequence[ComparedCell], rows: Sequence[OwnRow]) -> Comparison:
+    of_rows = [c for row in rows for c in row.cells]
+    return Comparison([*cells, *of_rows], own_rows=tuple(row.row.id for row in rows))
 
 
 def _with_tested_run(
@@ -149,20 +151,16 @@ def _with_tested_run(
     places: Mapping[str, Place],
     machine: Machine,
 ) -> ComparedCell:
-    """Return the cell with the tested run by others as the printed one, which is the last of its runs."""
     rival = of_rivals.get(c.cell.column.id, {}).get(c.cell.row.id)
     if rival is None or rival.public is None:
         return c
     run = rival.public
-    tested_runs = [r for r in c.imported if r.record.origin["sha256"] == run.sha256]
-    return replace(
-        c,
-        imported=tuple(tested_runs) or (_as_imported(c.cell, rival, run, places[c.cell.column.id], machine),),
-    )
+    recorded = [r for r in c.imported if r.record.origin["sha256"] == run.sha256]
+    imported = recorded or [_as_imported(c.cell, rival, run, places[c.cell.column.id], machine)]
+    return replace(c, imported=tuple(imported))
 
 
 def _as_imported(cell: Cell, rival: Rival, run: PublicRun, place: Place, machine: Machine) -> ImportedRun:
-    """Return a public run that no record in this workspace is about."""
     of_cell = CellReadings(machine)
     choices = {name: choice for name, choice in run.readings.items() if name in of_cell.of(cell)}
     origin = {"file": run.file, "sha256": run.sha256, "toolkit": run.toolkit, "settings": run.settings}
@@ -184,49 +182,41 @@ def _as_imported(cell: Cell, rival: Rival, run: PublicRun, place: Place, machine
 
 
 def row_of(identifier: str, label: str) -> Row:
-    """Return the row of a source without numbers."""
     return Row(id=identifier, label=label, role="reference")
-
-
-def _own_rows(
-    sources: Sequence[OwnRun | UserEncoder], rows: Sequence[Row], table: Table, target: Target
-) -> tuple[list[OwnRow], list[str], dict[str, int]]:
-    """Return the rows with a number, the reasons for missing ones, and encoders' exit statuses.
-
-    Raises the first error if all fail.
-    """
-    own_rows: list[OwnRow] = []
-    errors: list[ReproError] = []
-    reasons: list[str] = []
-    statuses: dict[str, int] = {}
-    for row, source, name in zip(rows, sources, labels(sources, "name"), strict=True):
-        try:
-            own_rows.append(_own_row(source, row, name, table, target))
-        except (UsageError, DataError, BlockedError) as error:
-            errors.append(error)
-            reasons.append(f"left out: {error}" if isinstance(source, OwnRun) else f"{row.label}: {error}")
-            if not isinstance(source, OwnRun):
-                statuses[row.label] = error.exit_status
-    if not own_rows:
-        raise errors[0]
-    return own_rows, reasons, statuses
 
 
 def _own_row(source: OwnRun | UserEncoder, row: Row, name: str, table: Table, target: Target) -> OwnRow:
     scored, notices = scores_of_source(source, target)
     paper, scale = target.cells[0].cell.paper, target.plan.scale
     numbers = own_cells(paper, table, row, target.places, scored, scale.name)
-    kept = tuple(notices), differing_of(scored)
-    return OwnRow(row, source.source, name, numbers, scored, source.notes, *kept)
+    fields = numbers, scored, source.notes, tuple(notices), differing_of(scored)
+    return OwnRow(row, source.source, name, *fields)
+
+
+def rows_with_scores(
+    sources: Sequence[OwnRun | UserEncoder],
+    rows: Sequence[Row],
+    own_row: Callable[[OwnRun | UserEncoder, Row, str], OwnRow],
+) -> tuple[list[OwnRow], list[tuple[Row, OwnRun | UserEncoder, ReproError]]]:
+    """Return the rows made by ``own_row``, and the errors. Raises the first error if all fail."""
+    own_rows: list[OwnRow] = []
+    errors: list[tuple[Row, OwnRun | UserEncoder, ReproError]] = []
+    for row, source, name in zip(rows, sources, labels(sources, "name"), strict=True):
+        try:
+            own_rows.append(own_row(source, row, name))
+        except (UsageError, DataError, BlockedError) as error:
+            errors.append((row, source, error))
+    if not own_rows:
+        raise errors[0][2]
+    return own_rows, errors
 
 
 def differing_of(scored: Mapping[str, Scored]) -> tuple[str, ...]:
-    """Return the sentences on differences from the published judgements, each once."""
     return tuple(dict.fromkeys(text for each in scored.values() for text in each.differing))
 
 
 def labels(sources: Sequence[OwnRun | UserEncoder], attribute: str = "label") -> list[str]:
-    """Return the label or name of each source. Equal ones get the folder or a number, e.g. ``my (march)``."""
+    """Return the labels or names. Equal ones have the folder or a number, e.g. ``my (march)``."""
     names = [getattr(source, attribute) for source in sources]
     if len(set(names)) < len(names):
         places = [s.folder if isinstance(s, OwnRun) else "" for s in sources]
@@ -264,7 +254,6 @@ def own_cells(
 
 
 def _record(cell: Cell, place: Place, scored: Scored, scale: str) -> Record:
-    """Return the score as a record, which is not stored."""
     unit, values = float(UNITS[place.unit]), scored.values
     return Record(
         cell=cell.id,
@@ -300,7 +289,7 @@ def tested(
     places: Mapping[str, Place],
     of_rivals: Mapping[str, Mapping[str, Rival]],
 ) -> OwnTable:
-    """Return a table with the tests between all rows. ``of_rivals`` is column -> row -> its run."""
+    """Return a table with the tests between all rows."""
     cell = comparison.cells[0].cell
     notes = []
     for name, place in places.items():
@@ -320,7 +309,6 @@ def tested(
 
 
 def _tests(by_row: Mapping[str, Parts], measure: str) -> dict:
-    """Test all rows. Raises DataError if they were scored on different queries."""
     queries = joint_queries(list(by_row.values()))
     scores = [{measure: weighted_scores(parts, measure)} for parts in by_row.values()]
     return compare_scores(scores, list(by_row), queries, [measure], max_p=MAX_P)["measures"][measure]
@@ -351,7 +339,7 @@ def _own_test(pair: Mapping[str, Any], row: OwnRow, c: ComparedCell, table: OwnT
 
 
 def lines(table: OwnTable) -> Iterator[dict]:
-    """Yield a line per number of the user's rows and tested row, as in CSV."""
+    """Yield a line for CSV per number of the user's rows and tested row."""
     for row in table.rows:
         for c in row.cells:
             for test in row.tests.get(c.cell.column.id) or [{}]:
@@ -363,7 +351,7 @@ def lines(table: OwnTable) -> Iterator[dict]:
 
 
 def as_json(table: OwnTable) -> list[dict]:
-    """Return an object per number of the user's rows, as in JSON."""
+    """Return an object per number of the user's rows."""
     return [
         _facts(row, c)
         | {"interval": [c.interval.low, c.interval.high] if c.interval else None}

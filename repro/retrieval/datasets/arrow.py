@@ -19,9 +19,9 @@ ALL = "all.json"  # written after the last block
 
 
 def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], folder: Path) -> int:
-    """Write ``rows`` to ``folder``, replacing it, and return their number.
+    """Write ``rows`` to ``folder``, replacing it, and return their number. Without rows no dataset is left.
 
-    ``columns`` maps names to "string" or ["string"]. Without rows, or after an exception, no dataset is left.
+    ``columns`` maps names to "string" or ["string"].
     """
     rows_folder = folder.with_name(f"{folder.name}.rows")
     shutil.rmtree(folder, ignore_errors=True)
@@ -49,23 +49,19 @@ def read_rows(artefact: Path):
     return load_from_disk(str(artefact / "arrow"))
 
 
-# a training set whose passages carry scores, as columns of ``write_rows``
-SCORED_EXAMPLES = {
-    "query": "string",
-    "positives": ["string"],
-    "negatives": ["string"],
-    "positive_scores": ["float32"],
-    "negative_scores": ["float32"],
-}
+def read_queries(artefact: Path) -> list[dict[str, Any]]:
+    """Return the records of an artefact's queries, e.g. {"id": "1", "text": "moss"}."""
+    with open(artefact / "queries.jsonl", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+# columns of training sets
+EXAMPLES = {"query": "string", "positives": ["string"], "negatives": ["string"]}
+SCORED_EXAMPLES = EXAMPLES | {"positive_scores": ["float32"], "negative_scores": ["float32"]}
 
 
 class Lists:
-    """Many lists concatenated in one array, e.g. 100 million entries without a Python object each.
-
-    Args:
-        values: (N,).
-        offsets: (L + 1,). List i is ``values[offsets[i]:offsets[i + 1]]``.
-    """
+    """Many lists concatenated in one array. List i is ``values[offsets[i]:offsets[i + 1]]``."""
 
     def __init__(self, values: np.ndarray, offsets: np.ndarray):
         self.values, self.offsets = values, offsets
@@ -82,10 +78,10 @@ class Lists:
 
 
 class ColumnTexts:
-    """The strings of an Arrow column, each read from its memory-mapped file on access."""
+    """The strings of a dataset's column, e.g. ``id``, each read from its memory-mapped file on access."""
 
-    def __init__(self, column):
-        self._column = column
+    def __init__(self, dataset, column: str):
+        self._column = dataset.data.column(column)
 
     def __len__(self) -> int:
         return len(self._column)
@@ -93,28 +89,10 @@ class ColumnTexts:
     def __getitem__(self, index: int) -> str:
         return self._column[index].as_py()
 
-
-class IdColumn(ColumnTexts):
-    """The column ``id`` of a dataset, read from disk."""
-
-    def __init__(self, dataset):
-        super().__init__(dataset.data.column("id"))
-
     def __iter__(self) -> Iterator[str]:
         for chunk in self._column.chunks:
             for first in range(0, len(chunk), BATCH):
                 yield from chunk[first : first + BATCH].to_pylist()
-
-
-class ColumnLists:
-    """The integer lists of an Arrow column, each read on access."""
-
-    def __init__(self, column):
-        self._column = column
-
-    def __getitem__(self, index: int) -> np.ndarray:
-        """Return list ``index``, (n,) int64, which the caller may change."""
-        return self._column[index].values.to_numpy().astype(np.int64)
 
 
 def list_offsets(column) -> np.ndarray:
@@ -125,8 +103,7 @@ def list_offsets(column) -> np.ndarray:
 
 
 def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
-    """Return the corpus row of each of N document ids, (N,) integers. Raises DataError, with ``source``, for
-    an unknown id."""
+    """Return the corpus row of each of N document ids, (N,) integers. Raises DataError, with ``source``."""
     import pyarrow.compute as pc
 
     ids = read_rows(corpus).data.column("id").combine_chunks()
@@ -137,8 +114,7 @@ def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
 
 
 def rows_of_few(documents: Sequence[str], corpus: Path, *, source: Path) -> np.ndarray:
-    """Return the same rows as ``document_rows``. For few ids in a large corpus, with 4 bytes of memory per
-    corpus row."""
+    """Return the same as ``document_rows``, with less memory for few ids in a large corpus."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -158,9 +134,8 @@ def _absent(document: str, count: int, source: Path) -> DataError:
 
 
 def query_texts(queries: Path, wanted: Sequence[str], *, source: Path) -> list[str]:
-    """Return the text of each wanted query. Raises DataError for an unknown query."""
-    with open(queries / "queries.jsonl", encoding="utf-8") as file:
-        texts = {record["id"]: record["text"] for record in map(json.loads, file)}
+    """Return the text of each wanted query. Raises DataError, with ``source``."""
+    texts = {record["id"]: record["text"] for record in read_queries(queries)}
     missing = next((query for query in wanted if query not in texts), None)
     if missing is not None:
         raise DataError(f"{source}: query {missing!r} is not among the queries")
@@ -171,23 +146,18 @@ def features_of(columns: Mapping[str, Any]):
     """Return the `datasets` features for columns, e.g. {"query": "string", "negatives": ["string"]}."""
     import datasets
 
-    features = datasets.Features()
-    for name, type in columns.items():
-        is_list = isinstance(type, list)
-        features[name] = datasets.List(datasets.Value(type[0])) if is_list else datasets.Value(type)
-    return features
+    def feature(type: str | list[str]):
+        return datasets.List(feature(type[0])) if isinstance(type, list) else datasets.Value(type)
+
+    return datasets.Features({name: feature(type) for name, type in columns.items()})
 
 
 class RowBlocks:
     """The blocks of one dataset in a folder, each an Arrow file with a note of its digest.
 
-    ``join`` moves them into a folder for ``datasets.load_from_disk``, e.g. as ``data-00002-of-00442.arrow``.
-    After an interruption every unchanged block is kept. Several processes may write different blocks.
-
-    Args:
-        columns: column name -> feature type: "string", or ["string"] for lists.
-        origin: stamps of files outside the store, as JSON. Blocks of other ones are not kept.
-        batch: the maximum number of rows in a record batch.
+    After an interruption unchanged blocks of the same ``origin`` (JSON) are kept. Several processes may write
+    different blocks. ``columns`` are those of ``write_rows``, ``batch`` is the number of rows in a record
+    batch.
     """
 
     def __init__(self, folder: Path, columns: Mapping[str, Any], *, origin: Any = None, batch: int = 1000):
@@ -201,8 +171,8 @@ class RowBlocks:
         return note["facts"] if note else None
 
     def write(self, first: int, batches: Iterable[Any], facts: Mapping[str, Any]) -> None:
-        """Write a block of batches (lists by column name, or pyarrow tables). ``facts`` may change until the
-        last batch is written."""
+        """Write a block of batches (lists by column name, or pyarrow tables). ``facts`` are read after the
+        last batch."""
         from datasets.arrow_writer import ArrowWriter
 
         path = self._path(first)
@@ -214,8 +184,7 @@ class RowBlocks:
         write_note(note, [path], origin=self.origin, rows=rows, facts=dict(facts))
 
     def tables(self, first: int) -> Iterator[Any]:
-        """Yield a block's record batches. They are read instead of memory-mapped, because mapped pages stay
-        in memory."""
+        """Yield a block's record batches. They are not memory-mapped, as mapped pages stay in memory."""
         import pyarrow as pa
 
         with pa.OSFile(str(self._path(first))) as file:
@@ -247,8 +216,8 @@ class RowBlocks:
             return pa.Table.from_batches([batch])
 
     def complete(self, blocks: Iterable[int], facts: Mapping[str, Any]) -> int:
-        """Record that ``blocks`` are all blocks, in order, and the ``facts`` of the dataset. Returns its
-        number of rows."""
+        """Record that ``blocks`` are all blocks, in order, and the dataset's ``facts``. Returns its number of
+        rows."""
         notes = {first: self._read(f"{first}.json") or {} for first in blocks}
         with_rows = [first for first, note in notes.items() if note["rows"]]
         digests = "".join(digest for first in with_rows for digest in notes[first]["sha256"].values())
@@ -257,8 +226,8 @@ class RowBlocks:
         return sum(note["rows"] for note in notes.values())
 
     def completed(self, target: Path) -> dict | None:
-        """Return the facts of a complete earlier attempt, or None. Moves its files back from ``target``
-        first."""
+        """Return the facts of a complete earlier attempt, or None. First moves its files back from
+        ``target``."""
         if (layout := self._read(ALL)) is None:
             return None
         for name, first in _file_names(layout["blocks"]).items():
@@ -268,7 +237,10 @@ class RowBlocks:
         return layout["facts"] if is_intact else None
 
     def join(self, target: Path, *, fingerprint: str = "") -> None:
-        """Move all blocks into the dataset ``target``, named ``fingerprint`` in the caches of `datasets`."""
+        """Move all blocks into the dataset ``target``, e.g. as ``data-00002-of-00442.arrow``.
+
+        ``fingerprint`` names it in the caches of `datasets`.
+        """
         import datasets
 
         layout = self._read(ALL) or {}
@@ -295,5 +267,4 @@ class RowBlocks:
 
 
 def _file_names(blocks: list[int]) -> dict[str, int]:
-    """Return each block's file name in a dataset, e.g. ``data-00000-of-00002.arrow``."""
     return {f"data-{n:05d}-of-{len(blocks):05d}.arrow": first for n, first in enumerate(blocks)}

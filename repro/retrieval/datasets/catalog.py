@@ -1,10 +1,5 @@
-"""Read the catalogue of collections (catalog.yaml) and define their records.
-
-An entry has an id, e.g. ``beir/scifact/test``, with its pieces, counts, licence and stand-ins.
-``published_rows.yaml`` has the published rows of each piece, e.g. of ``beir/scifact`` ``documents``, as the
-``survey.summary`` in the JSON of `repro data check`. A piece published in several spellings has several
-digests.
-"""
+"""Read the catalogue of collections, catalog.yaml, e.g. ``beir/scifact/test``, and the digests of published
+rows."""
 
 import functools
 import zlib
@@ -21,7 +16,7 @@ EVERY = 11  # one in 11 queries is held out
 
 
 class Document(NamedTuple):
-    """A passage or document. ``url`` is empty for collections without addresses."""
+    """A passage or document."""
 
     id: str
     title: str
@@ -38,7 +33,7 @@ class Query(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """One line of relevance judgements. Grades may be negative (worse than irrelevant)."""
+    """One line of relevance judgements. Grades may be negative."""
 
     query: str
     document: str
@@ -46,7 +41,7 @@ class Judgement(NamedTuple):
 
 
 def in_fold(query: str, fold: str | None) -> bool:
-    """Return whether a query id is in a fold, "fitting" or "validation". None contains every query."""
+    """Return whether a query id is in a fold, "fitting" or "validation", or True without a fold."""
     if fold is None:
         return True
     return (zlib.crc32(query.encode()) % EVERY == 0) == (fold == VALIDATION)
@@ -65,17 +60,16 @@ class Dataset:
     """One id of the catalogue: a corpus, topics over a corpus, or both (as in ir_datasets).
 
     Attributes:
-        id: the id of ir_datasets if it has the collection, e.g. "msmarco-passage/dev/small".
-        corpus_id: the id of the collection with its documents. For a corpus, its own id.
+        corpus_id: the id of the collection with its documents.
         pieces: those of ``PIECES`` that the entry itself has, e.g. "documents".
-        counts: records of each piece that the papers used (qrels: rows), if known.
-        split: its qrels file in a BEIR folder, e.g. "test". None without queries.
-        fold: the part of that split's queries, "fitting" or "validation". None for all.
-        judgements: "qrels", or "answers" if strings found in passages decide. None without queries.
+        counts: records of each piece that the papers used, if known.
+        split: its qrels file in a BEIR folder, e.g. "test".
+        fold: the part of that split's queries, "fitting" or "validation".
+        judgements: "qrels", or "answers" if strings found in passages decide.
         answers: whether its queries come with answer strings.
-        source: "ir_datasets", "datasets", "web" (one file at ``address`` with this ``md5``), "embedded" or
-            "none" (with instructions in ``how``).
-        size: bytes to download. None if unknown.
+        source: "ir_datasets", "datasets", "web" (one file at ``address``), "embedded" or "none" (see
+            ``how``).
+        size: bytes to download.
         file: path of documents, triples or negatives below the data folder, without suffix.
         topics, qrels: stems of TREC-style files (``topics/topics.<stem>.txt``), the preferred one first.
         addresses: whether its documents have a URL.
@@ -119,7 +113,7 @@ class Dataset:
 
     @property
     def only_negatives(self) -> bool:
-        """Whether the entry is only a file of negatives: triples, or negatives listed by retriever."""
+        """Whether the entry is only a file of triples, or of negatives listed by retriever."""
         return not {"triples", "negatives"}.isdisjoint(self.pieces)
 
     @property
@@ -138,8 +132,8 @@ ENTRY_KEYS = (*PIECES, "piece", "short", *(f.name for f in fields(Dataset) if f.
 
 @functools.cache
 def catalog() -> dict[str, Dataset]:
-    """Return all collections in the order of catalog.yaml, each corpus before its splits or members. Raises
-    UsageError for a duplicate id."""
+    """Return all collections, each corpus before its splits or members. Raises UsageError for a duplicate
+    id."""
     datasets: dict[str, Dataset] = {}
     for dataset in (each for entry in read_facts(FILE)["collections"] for each in _collections(entry)):
         if dataset.id in datasets:
@@ -203,8 +197,7 @@ def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]
 
 
 def _with_substitutes(collection: Dataset, datasets: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """Return the members of ``collection`` by id, each with a member of the collection's substitute as its
-    own substitute."""
+    """Return the members of ``collection``, each with a member of its substitute as substitute."""
     check_known(f"stand-in of {collection.id} in {FILE}", *collection.at.values(), valid=datasets)
     substitutes = {scale: datasets[id].members or (id,) for scale, id in collection.at.items()}
     return {
@@ -219,7 +212,7 @@ def key(dataset: str, piece: str) -> str:
 
 
 def key_of(entry: Dataset, piece: str) -> str:
-    """Return the name of a dataset's piece in records. Documents are named by the id of the corpus."""
+    """Return the name of a dataset's piece in records, e.g. "beir/scifact documents" for a split of it."""
     return key(entry.corpus_id if piece == "documents" else entry.id, piece)
 
 
@@ -233,11 +226,10 @@ def published() -> dict[str, dict[str, Any]]:
 def differing(rows: Mapping[str, str]) -> list[str]:
     """Return a sentence for each piece that differs from the published rows. ``rows`` maps ``key`` to a
     digest."""
-    others = (name for name, digest in rows.items() if digest and name in published())
     return [
         f"the {in_words(name)} differ from the published ones (see `repro data check {name.split()[0]}`)"
-        for name in others
-        if rows[name] not in published()[name]["digests"]
+        for name, digest in rows.items()
+        if digest and name in published() and digest not in published()[name]["digests"]
     ]
 
 
@@ -257,7 +249,7 @@ def highest_grade(dataset: str) -> int | None:
 
 def in_words(name: str) -> str:
     """Return a key in words, e.g. "judgements of beir/scifact/test"."""
-    dataset, _, piece = name.partition(" ")  # of a record, in which anything may stand
+    dataset, _, piece = name.partition(" ")  # records may have other names
     return f"{WORDS.get(piece, piece)} of {dataset}"
 
 

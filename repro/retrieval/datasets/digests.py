@@ -1,7 +1,5 @@
-"""Identify files and rows by sha256, e.g. "sha256:0a1b…" for the files of a collection.
-
-A plan may use cached digests. A stage always reads the files.
-"""
+"""Identify files and rows by sha256, e.g. "sha256:0a1b…". Plans may use cached digests, stages read the
+files."""
 
 import contextlib
 import hashlib
@@ -20,7 +18,7 @@ SHORT = 16  # bytes kept of a row's digest: those of 21 million passages take 33
 
 
 class RowDigest:
-    """sha256 over rows in order, each a line of JSON. Equal data has equal digests, from any file."""
+    """sha256 over rows in order, each a line of JSON."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
@@ -39,8 +37,7 @@ class RowDigest:
 class ContentDigest:
     """sha256 over the sorted digests of rows, with each run of white space as one blank.
 
-    It recognises a collection in any file format, e.g. with other line breaks. The digests are sorted instead
-    of added, because a sum is easy to forge.
+    It is the same for a collection in any file format. A sum of digests would be easy to forge.
     """
 
     def __init__(self) -> None:
@@ -73,31 +70,25 @@ SETTLED = 2_000_000_000  # ns in which two changes may have the same time
 
 
 def identity(source: Source, *, cache: Path | None = None) -> str:
-    """Return the identity of a source's data, e.g. "sha256:…", equal for equal files. ``cache`` as in
-    ``digest``."""
+    """Return the identity of a source's data, e.g. "sha256:…". ``cache`` as in ``digest``."""
     if source.kind == "parts":
         return f"sha256:{_join_digests(identity(part, cache=cache) for part in source.parts)}"
     if source.kind in ("folder", "home"):
         return f"sha256:{digest(source.files, cache=cache)}"
     if source.kind == "embedded":
-        return f"rows:{_generated(source)}"
+        from repro.retrieval.datasets import reading
+
+        rows = RowDigest()
+        for row in reading.rows(source):
+            rows.add(row)
+        return f"rows:{rows.hexdigest()}"
     return source.stated_identity
-
-
-def _generated(source: Source) -> str:
-    """Return the digest of an embedded piece's rows."""
-    from repro.retrieval.datasets import reading
-
-    rows = RowDigest()
-    for row in reading.rows(source):
-        rows.add(row)
-    return rows.hexdigest()
 
 
 def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
     """Return sha256 over names and contents of ``files``. Raises DataError for an unreadable file.
 
-    The JSON file ``cache`` keeps digests of files older than two seconds by path, size, inode and times.
+    The JSON file ``cache`` keeps digests of files older than two seconds.
     """
     entries = _read_cache(cache)
     old_entries = dict(entries)
@@ -115,7 +106,7 @@ def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
 def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
     """Yield the source of a stage's parameters, then check that it is still the planned one.
 
-    Raises BlockedError if it was not downloaded when planned, DataError for a changed file.
+    Raises BlockedError if it is not downloaded, DataError for a changed file.
     """
     source = Source.from_json(params["source"])
     if source.kind == "library":
@@ -127,11 +118,8 @@ def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
 
 @contextlib.contextmanager
 def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) -> Iterator[None]:
-    """Let a stage read ``files`` in this context, then check that they did not change and that ``identity()``
-    equals ``planned``.
-
-    ``identity`` must read the bytes, without a cache. Raises DataError for another file.
-    """
+    """Let a stage read ``files``, then check that they are unchanged and that ``identity()``, which reads
+    them, equals ``planned``. Raises DataError."""
     containers = list(dict.fromkeys(map(container, files)))
     old_stamps = [_stamp(path) for path in containers]
     yield
@@ -146,7 +134,7 @@ def stamps(files: Iterable[Path]) -> list[list]:
 
 
 def _file_digest(path: Path, entries: dict[str, list]) -> str:
-    """Return a file's digest, and add it to ``entries`` unless the file changed in the last two seconds."""
+    """Return a file's digest, and add it to ``entries`` unless the file is new."""
     key, stamp = str(path.resolve()), _stamp(path)
     entry = entries.get(key)
     if isinstance(entry, list) and len(entry) == len(stamp) + 1 and entry[:-1] == stamp:
@@ -158,8 +146,7 @@ def _file_digest(path: Path, entries: dict[str, list]) -> str:
 
 
 def _stamp(path: Path) -> list[int]:
-    """Return size, inode and change times in ns, but not the device number, which differs between
-    machines."""
+    """Return size, inode and times in ns. The device number differs between machines."""
     try:
         stat = path.stat()
     except OSError as error:

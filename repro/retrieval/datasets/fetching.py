@@ -1,7 +1,5 @@
-"""Fetch collections and checkpoints into the data folder, in the layout that ``sources`` expects.
-
-Some files are converted, e.g. topics to ``topics/topics.<short>.txt``.
-"""
+"""Fetch collections and checkpoints into the data folder, e.g. to ``beir/scifact``, as ``sources``
+expects."""
 
 import contextlib
 import json
@@ -11,8 +9,8 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 from repro.errors import BlockedError, DataError, UsageError, check_known
 from repro.machine.bounded_reading import lines, malformed
@@ -39,23 +37,31 @@ class Offer:
 
 
 def offer(id: str, *, library: str = "") -> Offer:
-    """Return the download of a collection, e.g. ``beir/scifact``, or of ``model:NAME``.
+    """Return the download of a collection, e.g. ``beir/scifact`` (through ``library`` "beir"), or of
+    ``model:NAME``.
 
-    Args:
-        library: "beir" to fetch through beir.
-
-    Raises:
-        UsageError: an invalid name, or an id that needs no download.
-        BlockedError: a collection that nobody distributes. ``load`` raises BlockedError without a network,
-            and DataError for wrong counts.
+    Raises UsageError for an id without a download, BlockedError for a collection that nobody distributes.
+    ``load`` raises BlockedError without a network, DataError for wrong counts.
     """
     if id.startswith(MODEL):
         return _model_offer(id.removeprefix(MODEL))
-    return _collection_offer(id, library=library)
+    entry = dataset(id)
+    parts = [dataset(part) for part in entry.components or [fetched_with(entry)]]
+    _check(entry, parts, library)
+    size = max((part.size for part in parts if part.size), default=None)  # forums come in one archive
+    description = f"{entry.title}: {describe_size(size)} to download, {entry.licence}"
+
+    def load(data_root: Path, progress: Progress) -> list[Path]:
+        if entry.source == "datasets":
+            return [_fetch_text(entry, data_root, progress)]
+        libraries.quiet_ir_datasets()
+        with resumable_downloads(progress):
+            return [path for part in parts for path in _load(part, data_root, progress, library)]
+
+    return Offer(description, load, size, entry.licence)
 
 
 def _model_offer(name: str) -> Offer:
-    """Return the download of the hub's model ``name`` to ``models/<name>``."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot be a model of the hub: those are named NAME or OWNER/NAME")
 
@@ -105,26 +111,6 @@ def _size(collections: list[str]) -> str:
     return f"{known}, and {unknown_count} of unknown size" if known_sizes and unknown_count else known
 
 
-def _collection_offer(id: str, *, library: str = "") -> Offer:
-    """Return the download of ``id``, through ``library`` "beir" if given. Raises UsageError for an id that
-    needs none, BlockedError for one that nobody distributes. ``load`` raises BlockedError without a network,
-    DataError for wrong counts."""
-    entry = dataset(id)
-    parts = [dataset(part) for part in entry.components or [fetched_with(entry)]]
-    _check(entry, parts, library)
-    size = max((part.size for part in parts if part.size), default=None)  # forums come in one archive
-    description = f"{entry.title}: {describe_size(size)} to download, {entry.licence}"
-
-    def load(data_root: Path, progress: Progress) -> list[Path]:
-        if entry.source == "datasets":
-            return [_fetch_text(entry, data_root, progress)]
-        libraries.quiet_ir_datasets()
-        with resumable_downloads(progress):
-            return [path for part in parts for path in _load(part, data_root, progress, library)]
-
-    return Offer(description, load, size, entry.licence)
-
-
 def _check(entry: Dataset, parts: list[Dataset], library: str) -> None:
     if entry.source == "embedded":
         raise UsageError(f"{entry.id} is embedded and needs no fetching")
@@ -144,13 +130,13 @@ def _load(entry: Dataset, root: Path, progress: Progress, library: str) -> list[
     paths = []
     if "documents" in entry.pieces:
         documents = reading.documents(_library_source(entry, "documents"))
-        paths.append(write_documents(documents, entry, root, progress))
+        paths.append(_write_documents(documents, entry, root, progress))
     if entry.topics:
         paths += _write_topics(entry, root)
     elif splits := _splits(entry):
-        paths.append(write_queries(libraries.queries(entry.id), entry, root))
+        paths.append(_write_queries(libraries.queries(entry.id), entry, root))
         for split in splits:
-            paths.append(write_qrels(reading.judgement_rows(_library_source(split, "qrels")), split, root))
+            paths.append(_write_qrels(reading.judgement_rows(_library_source(split, "qrels")), split, root))
     return paths
 
 
@@ -166,9 +152,9 @@ def _load_through_beir(entry: Dataset, root: Path) -> list[Path]:
             list(reading.counted(queries, _library_source(split, "queries")))
             texts.update((query.id, query) for query in queries)
             rows = list(reading.counted(judgements, _library_source(split, "qrels")))
-            paths.append(write_qrels(rows, split, root))
-        paths.append(write_queries(texts.values(), entry, root))
-        return [*paths, write_documents(documents, entry, root, Progress())]
+            paths.append(_write_qrels(rows, split, root))
+        paths.append(_write_queries(texts.values(), entry, root))
+        return [*paths, _write_documents(documents, entry, root, Progress())]
 
 
 def _splits(entry: Dataset) -> list[Dataset]:
@@ -205,14 +191,12 @@ def _fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
     folder, files = place.with_name(f"{place.name}.files"), list[Path]()
     try:
         commit, names = _parquet_files(entry)
+        options: dict[str, Any] = {"repo_type": "dataset", "revision": commit, "local_dir": folder}
         with progress.task(f"fetching {entry.id}, files", len(names)) as advance:
-            fetch = partial(
-                hf_hub_download, entry.hub, repo_type="dataset", revision=commit, local_dir=folder
-            )
             for name in names:
-                files.append(Path(fetch(name)))
+                files.append(Path(hf_hub_download(entry.hub, name, **options)))
                 advance()
-        write(place, (json_document(document) for file in files for document in _parquet_documents(file)))
+        write(place, (_json_document(document) for file in files for document in _parquet_documents(file)))
     except Exception as error:  # the hub's errors share no class with its network library's
         reason = getattr(error, "strerror", None) or type(error).__name__
         remedy = "check the network and the free disk space, and run the command again to continue"
@@ -240,33 +224,29 @@ def _parquet_documents(file: Path) -> Iterator[Document]:
             yield Document(str(row["id"]), row["title"], row["text"], row.get("url") or "")
 
 
-def write_documents(documents: Iterable[Document], entry: Dataset, root: Path, progress: Progress) -> Path:
-    """Write the documents of a collection as JSON lines."""
+def _write_documents(documents: Iterable[Document], entry: Dataset, root: Path, progress: Progress) -> Path:
     with progress.task(f"fetching {entry.id}", entry.counts.get("documents")) as advance:
 
         def rows() -> Iterable[str]:
             for document in documents:
                 advance()
-                yield json_document(document)
+                yield _json_document(document)
 
         return write(root / f"{entry.file}.jsonl", rows())
 
 
-def write_queries(queries: Iterable[Query], entry: Dataset, root: Path) -> Path:
-    """Write queries as JSON lines into the folder of their corpus."""
+def _write_queries(queries: Iterable[Query], entry: Dataset, root: Path) -> Path:
     rows = (_json({"_id": query.id, "text": query.text}) for query in queries)
     return write(root / entry.corpus_id / "queries.jsonl", rows)
 
 
-def write_qrels(judgements: Iterable[Judgement], entry: Dataset, root: Path) -> Path:
-    """Write a split's judgements in three columns into the folder of its corpus."""
+def _write_qrels(judgements: Iterable[Judgement], entry: Dataset, root: Path) -> Path:
     rows = (f"{row.query}\t{row.document}\t{row.grade}\n" for row in judgements)
     path = root / entry.corpus_id / "qrels" / f"{entry.split}.tsv"
     return write(path, ("query-id\tcorpus-id\tscore\n", *rows))
 
 
-def json_document(document: Document) -> str:
-    """Return a document as a line of JSON."""
+def _json_document(document: Document) -> str:
     row = {"_id": document.id, "title": document.title, "text": document.text}
     return _json({**row, "url": document.url} if document.url else row)
 
@@ -316,15 +296,12 @@ def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) 
         raise UsageError(f"{TITLED} needs two files, para.txt and para.title.txt, not {len(files)}")
     entry = dataset(TITLED)
     source = Source(entry.id, "documents", "folder", "jsonl", (files[0],), version=entry.version)
-    return write_documents(reading.counted(documents(*files), source), entry, data_root, progress)
+    return _write_documents(reading.counted(documents(*files), source), entry, data_root, progress)
 
 
 def documents(texts: Path, titles: Path) -> Iterator[Document]:
-    """Yield each text of para.txt with its title in para.title.txt, or "". 8.8 million titles take about 1
-    GB.
-
-    Raises DataError for a malformed line, or if the numbers are not ascending.
-    """
+    """Yield each text of para.txt with its title in para.title.txt, or "". Raises DataError for a malformed
+    line."""
     titles_by_number = {number: title for _, number, title in _rows(titles)}
     previous_number = -1
     for line, number, text in _rows(texts):

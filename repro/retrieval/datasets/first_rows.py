@@ -1,26 +1,20 @@
 """Replace the ids in judgements and negatives by ids of rows that a rehearsal has read.
 
-In a rehearsal a stage reads only the first rows of a source, e.g. 20,000 documents. An id that was not read
-is replaced by that of the row numbered by its CRC-32, modulo the number of rows. Scores therefore have no
-meaning.
+A rehearsal reads only the first rows of a source, e.g. 20,000 documents. Another id is replaced by that of
+the row numbered by its CRC-32, modulo the number of rows. Scores therefore have no meaning.
 """
 
-import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from repro.retrieval.datasets.arrow import IdColumn, read_rows
+from repro.retrieval.datasets.arrow import ColumnTexts, read_queries, read_rows
 from repro.retrieval.datasets.catalog import Judgement
 from repro.retrieval.datasets.negative_files import Item, ListedQuery, Triple
 
 
 class FirstRows:
-    """The ids of queries and documents available in a rehearsal.
-
-    Args:
-        queries, documents: ids of the rows that were read. None if all were read, so that no id is replaced.
-    """
+    """The ids of queries and documents available in a rehearsal. None if all were read: no id is replaced."""
 
     def __init__(self, queries: Sequence[str] | None, documents: Sequence[str] | None):
         self._queries, self._documents = _Names(queries), _Names(documents)
@@ -30,13 +24,16 @@ class FirstRows:
         """Return the rows of a stage's inputs ``queries`` and ``corpus``. None if it has neither."""
         if inputs.keys().isdisjoint(("queries", "corpus")):
             return None
-        queries = _query_ids(inputs["queries"]) if "queries" in inputs else None
-        documents = list(IdColumn(read_rows(inputs["corpus"]))) if "corpus" in inputs else None
+        queries, documents = None, None
+        if "queries" in inputs:
+            queries = [record["id"] for record in read_queries(inputs["queries"])]
+        if "corpus" in inputs:
+            documents = list(ColumnTexts(read_rows(inputs["corpus"]), "id"))
         return cls(queries, documents)
 
     def judgements(self, judgements: Iterable[Judgement]) -> list[Judgement]:
-        """Return the judgements of the available queries with replaced document ids. A pair that then occurs
-        twice keeps its highest grade."""
+        """Return the judgements of the available queries. A pair that then occurs twice keeps its highest
+        grade."""
         highest_grades: dict[tuple[str, str], int] = {}
         for query, document, grade in judgements:
             if query in self._queries:
@@ -64,8 +61,6 @@ class FirstRows:
 
 
 class _Names:
-    """The ids that were read. None means all."""
-
     def __init__(self, ids: Sequence[str] | None):
         self._ids, self._known = ids, frozenset(ids or ())
 
@@ -77,8 +72,3 @@ class _Names:
         if self._ids is None or name in self._known:
             return name
         return self._ids[zlib.crc32(name.encode()) % len(self._ids)]
-
-
-def _query_ids(queries: Path) -> list[str]:
-    with (queries / "queries.jsonl").open(encoding="utf-8") as file:
-        return [json.loads(line)["id"] for line in file]

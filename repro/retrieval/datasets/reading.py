@@ -1,6 +1,6 @@
 """Read the records of a located piece, e.g. of ``beir/scifact``, and check their number.
 
-With ``first`` only that many records are read. With ``first`` or ``whole=False`` the number is not checked.
+With ``first`` only that many records are read, and the number is not checked.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,10 +19,9 @@ T = TypeVar("T")
 
 
 def documents(source: Source, *, first: int | None = None, known: Sequence[str] = ()) -> Iterator[Document]:
-    """Yield documents in the source's order. ``known`` are the ids of the first documents, which are skipped.
+    """Yield documents in the source's order, after those with the ``known`` ids. Raises DataError.
 
-    Ids of a concatenated collection begin with the part's number, e.g. "1:4711". Raises DataError for a
-    malformed file or another number of documents than in the catalogue.
+    Ids of a concatenated collection begin with the part's number, e.g. "1:4711".
     """
     if source.kind == "parts":
         for number, part in enumerate(source.parts, 1):
@@ -31,10 +30,9 @@ def documents(source: Source, *, first: int | None = None, known: Sequence[str] 
             for document in documents(part, first=first, known=part_ids):
                 yield document._replace(id=f"{prefix}{document.id}")
         return
-    read = record_files.HOME_DOCUMENTS.get(source.format)
-    passes_over = source.kind == "folder" and read is None
-    records = _records(source, "documents", read or partial(record_files.documents, known=known))
-    records = records if passes_over else islice(records, len(known), None)
+    read = record_files.HOME_DOCUMENTS.get(source.format, partial(record_files.documents, known=known))
+    skipped = 0 if source.format == "jsonl" else len(known)
+    records: Iterable[Document] = islice(_records(source, "documents", read), skipped, None)
     if first is None and not known:
         records = _some(records, lambda document: document.text.strip(), source, "has a text")
     yield from counted(records, source, first=first, count=len(known))
@@ -53,7 +51,7 @@ def judgements(source: Source) -> list[Judgement]:
 
 
 def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]:
-    """Yield judgements row by row. Duplicates are included, because the makers' counts include them."""
+    """Yield judgements row by row, with duplicates, which the makers' counts include."""
     if source.kind == "absent":
         return counted((), source)
     of_file = partial(record_files.judgements, format=source.format)
@@ -95,8 +93,7 @@ def triples(source: Source, *, first: int | None = None) -> Iterator[tuple[str, 
 
 def negatives(source: Source, *, scored: bool = False, first: int | None = None) -> Iterator[ListedQuery]:
     """Return negatives by query. With ``scored`` every passage must have a score. Raises DataError."""
-    file = libraries.linked_file(source.dataset) if source.kind == "library" else source.files[0]
-    return counted(read_listed_queries(file, scored=scored), source, first=first)
+    return counted(read_listed_queries(source.files[0], scored=scored), source, first=first)
 
 
 def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:
@@ -106,19 +103,19 @@ def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:
         rows = use(chunk)
         count += rows
         yield rows
-    check_count(count, source)
+    _check_count(count, source)
 
 
 def counted(records: Iterable[T], source: Source, *, first: int | None = None, count: int = 0) -> Iterator[T]:
-    """Yield ``records`` and count them, beginning with ``count``. Raises DataError if the catalogue has
-    another number."""
+    """Yield ``records`` and count them from ``count``. Raises DataError if the catalogue has another
+    number."""
     if first is not None:
         yield from islice(records, first - count)
         return
     for record in records:
         count += 1
         yield record
-    check_count(count, source)
+    _check_count(count, source)
 
 
 def _some(records: Iterable[T], test: Callable[[T], object], source: Source, claim: str) -> Iterator[T]:
@@ -132,8 +129,7 @@ def _some(records: Iterable[T], test: Callable[[T], object], source: Source, cla
         raise DataError(f"{source.place}none of the {counts} {claim}")
 
 
-def check_count(count: int, source: Source) -> None:
-    """Raise DataError if the catalogue has another number of records."""
+def _check_count(count: int, source: Source) -> None:
     expected_count = dataset(source.dataset).counts.get(source.piece)
     if expected_count is not None and count != expected_count:
         expected = f"{source.dataset} has {expected_count:,} in the papers"

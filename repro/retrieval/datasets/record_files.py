@@ -1,7 +1,5 @@
-"""Read documents, queries and judgements in the formats of BEIR, TREC or the dataset's creators.
-
-The creators' files are those in the home of ir_datasets, e.g. ``collection.tsv``. Nothing is unpacked.
-"""
+"""Read the formats of BEIR, TREC and, e.g. ``collection.tsv``, the dataset's creators (from ir_datasets'
+home)."""
 
 import ast
 import contextlib
@@ -26,10 +24,9 @@ def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
     """Yield the documents of a JSON-lines file after the ``known`` ones: _id, title, text and url (or
     metadata.url).
 
-    Raises DataError for an object with other fields. Raises it for a duplicate id too, perhaps only 20,000
-    lines later.
+    Raises DataError for other fields, and, perhaps only 20,000 lines later, for a duplicate id.
     """
-    seen = SeenIds(path)
+    seen = _SeenIds(path)
     for place, id in enumerate(known):
         seen.add(id, place)
     for number, row in json_rows(path, after=len(known)):
@@ -37,15 +34,14 @@ def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
         seen.add(id, number)
         metadata = row.get("metadata")
         url = row.get("url") or (metadata.get("url") if isinstance(metadata, dict) else None)
-        title = checked_text(row, "title", path, number, needed=False)
-        text = checked_text(row, "text", path, number, needed=True)
+        title = _checked_text(row, "title", path, number, needed=False)
+        text = _checked_text(row, "text", path, number, needed=True)
         yield Document(id, title, text, url if isinstance(url, str) else "")
     seen.check()
 
 
-class SeenIds:
-    """Finds duplicate ids with 8 bytes of memory per id, a hash. If two hashes are equal, the file is read
-    again to compare the ids."""
+class _SeenIds:
+    """Finds duplicate ids with 8 bytes of memory per id, a hash. For equal hashes the file is read again."""
 
     def __init__(self, path: Path):
         self._path = path
@@ -87,8 +83,8 @@ class SeenIds:
 
 
 def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line number and object of each line after the first ``after`` lines. Raises DataError for a line
-    that is not a JSON object, or that has a duplicate key."""
+    """Yield number and object of each line after the first ``after`` lines. Raises DataError for a line that
+    is no JSON object or has a duplicate key."""
     for number, line in itertools.islice(lines(path), after, None):
         try:
             row = _DECODER.decode(line)
@@ -101,7 +97,6 @@ def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, An
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return pairs as a dictionary. Raises ValueError for a duplicate key."""
     row = dict(pairs)
     if len(row) != len(pairs):
         [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
@@ -112,9 +107,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
-def checked_text(row: Mapping[str, Any], name: str, path: Path, number: int, *, needed: bool) -> str:
-    """Return the field ``name``, or "" if it is missing and not ``needed``. Raises DataError unless it is
-    text."""
+def _checked_text(row: Mapping[str, Any], name: str, path: Path, number: int, *, needed: bool) -> str:
+    """Return the field ``name``, or "" if it is missing and not ``needed``. Raises DataError."""
     value = row.get(name)
     if value is None and not needed:
         return ""
@@ -131,8 +125,8 @@ def queries(path: Path, format: str) -> Iterator[Query]:
     """Yield the queries of a file. Raises DataError for a malformed line, a query without text or a duplicate
     id.
 
-    ``format`` is "beir" (JSON lines), "trec" (id, tab, text) or "answers" (question, tab, Python list, with
-    ids counted from 0).
+    ``format`` is "beir" (JSON lines), "trec" (id, tab, text), "answers" (question, tab, Python list) or
+    "parquet".
     """
     seen: set[str] = set()
     for number, query in _QUERY_READERS[format](path):
@@ -157,7 +151,7 @@ def split_of(every: Iterator[Query], wanted: set[str], queries_file: Path, qrels
 def _beir_queries(path: Path) -> Iterator[tuple[int, Query]]:
     for number, row in json_rows(path):
         id = checked_id(row.get("_id"), "_id", path, number)
-        yield number, Query(id, checked_text(row, "text", path, number, needed=True).strip())
+        yield number, Query(id, _checked_text(row, "text", path, number, needed=True).strip())
 
 
 def _trec_queries(path: Path) -> Iterator[tuple[int, Query]]:
@@ -174,9 +168,8 @@ def _answer_queries(path: Path) -> Iterator[tuple[int, Query]]:
 
 def _columns(fields: list[str], count: int, path: Path, number: int, *, separator: str = "tabs") -> list[str]:
     if len(fields) != count:
-        raise malformed(
-            path, number, f"has {len(fields)} columns instead of {count} separated by {separator}"
-        )
+        reason = f"has {len(fields)} columns instead of {count} separated by {separator}"
+        raise malformed(path, number, reason)
     return fields
 
 
@@ -203,8 +196,7 @@ HEADER = ("query-id", "corpus-id", "score")
 
 
 def judgements(path: Path, format: str) -> Iterator[Judgement]:
-    """Yield one judgement per row. Raises DataError for a malformed row, or for a pair with two different
-    grades.
+    """Yield one judgement per row. Raises DataError for a malformed row, or a pair with two different grades.
 
     ``format`` is "beir" (tabs, optional header), "trec" (white space, four columns) or "parquet".
     """
@@ -227,11 +219,10 @@ def judgements(path: Path, format: str) -> Iterator[Judgement]:
 
 
 def _judgement(line: str, format: str, path: Path, number: int) -> Judgement:
-    fields = line.split("\t") if format == "beir" else line.split()
     if format == "beir":
-        _columns(fields, 3, path, number)
+        fields = _columns(line.split("\t"), 3, path, number)
     else:
-        _columns(fields, 4, path, number, separator="white space")
+        fields = _columns(line.split(), 4, path, number, separator="white space")
     query = checked_id(fields[0].strip(), "query id", path, number)
     document = checked_id(fields[-2].strip(), "document id", path, number)
     grade = fields[-1].strip()
@@ -241,8 +232,7 @@ def _judgement(line: str, format: str, path: Path, number: int) -> Judgement:
 
 
 class _File:
-    """A file for readers of ir_datasets. Its ``path`` is hidden from them, because they would look for caches
-    next to it."""
+    """A file for readers of ir_datasets, which would look for caches next to its path."""
 
     def __init__(self, path: Path):
         self._path = path
@@ -256,7 +246,7 @@ class _File:
         return "/dev/null"
 
 
-def collection(path: Path) -> Iterator[Document]:
+def _collection(path: Path) -> Iterator[Document]:
     """Yield MS MARCO's passages from lines of number, tab, text. ir_datasets repairs their encoding."""
     quiet_ir_datasets()
     from ir_datasets.datasets.msmarco_passage import FixEncoding
@@ -268,8 +258,8 @@ def collection(path: Path) -> Iterator[Document]:
         yield Document(id, "", text)
 
 
-def trec_documents(path: Path) -> Iterator[Document]:
-    """Yield MS MARCO's documents in TREC's form, with address and title in the first two lines of a text."""
+def _trec_documents(path: Path) -> Iterator[Document]:
+    """Yield MS MARCO's documents in TREC's form: address, title, then the text."""
     quiet_ir_datasets()
     from ir_datasets.datasets.msmarco_document import MsMarcoTrecDocs
 
@@ -277,7 +267,7 @@ def trec_documents(path: Path) -> Iterator[Document]:
         yield Document(row.doc_id, row.title, row.body, row.url)
 
 
-def psgs(path: Path) -> Iterator[Document]:
+def _psgs(path: Path) -> Iterator[Document]:
     """Yield DPR's passages: number, text and title separated by tabs, after a header line."""
     rows = lines(path)
     next(rows)
@@ -302,7 +292,6 @@ def contexts(path: Path) -> Iterator[Judgement]:
 
 @contextlib.contextmanager
 def _dpr_readers(path: Path) -> Iterator[tuple]:
-    """Yield ir_datasets' readers of questions and passages."""
     quiet_ir_datasets()
     from ir_datasets.datasets.dpr_w100 import QREL_DEFS, DprW100Manager, DprW100Queries
     from ir_datasets.formats import TrecQrels
@@ -312,8 +301,8 @@ def _dpr_readers(path: Path) -> Iterator[tuple]:
         yield DprW100Queries(tables.file_ref("queries.tsv")), TrecQrels(tables.file_ref("qrels"), QREL_DEFS)
 
 
-def parquet_documents(path: Path) -> Iterator[Document]:
-    """Yield the documents of NanoBEIR, which have no titles. Raises DataError."""
+def _parquet_documents(path: Path) -> Iterator[Document]:
+    """Yield the documents of NanoBEIR, which have no titles."""
     for number, row in _parquet_rows(path, "_id", "text"):
         yield Document(checked_id(row["_id"], "_id", path, number), "", row["text"] or "")
 
@@ -324,7 +313,7 @@ def _parquet_queries(path: Path) -> Iterator[tuple[int, Query]]:
 
 
 def _parquet_judgements(path: Path) -> Iterator[Judgement]:
-    """Yield the relevant documents of NanoBEIR. All have grade 1."""
+    """Yield the relevant documents of NanoBEIR, with grade 1."""
     for number, row in _parquet_rows(path, "query-id", "corpus-id"):
         query, document = (checked_id(row[name], name, path, number) for name in ("query-id", "corpus-id"))
         yield Judgement(query, document, 1)
@@ -347,8 +336,8 @@ def _parquet_rows(path: Path, *columns: str) -> Iterator[tuple[int, dict[str, An
 
 _QUERY_READERS["parquet"] = _parquet_queries
 HOME_DOCUMENTS = {
-    "parquet": parquet_documents,
-    "collection": collection,
-    "trec-documents": trec_documents,
-    "psgs": psgs,
+    "parquet": _parquet_documents,
+    "collection": _collection,
+    "trec-documents": _trec_documents,
+    "psgs": _psgs,
 }

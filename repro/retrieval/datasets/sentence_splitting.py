@@ -1,27 +1,21 @@
 """Split English text into sentences, e.g. by ``nltk``, and pack sentences into spans."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from repro.errors import BlockedError, DataError, check_known
 from repro.locations import data_folder
 from repro.retrieval.datasets.digests import digest
 
-if TYPE_CHECKING:
-    import numpy as np
-
 SPLITTERS = ("nltk", "rules")
 PUNKT = Path("nltk_data", "tokenizers", "punkt_tab", "english")  # below the folder of REPRO_DATA
 
-# A run of marks with closing quotes and brackets, a blank, and the start of a sentence. The lookbehind
-# tries a long run of marks once, not from each of its marks.
+# marks with closing quotes and brackets, a blank, and the start of a sentence (the lookbehind saves time)
 _END = r"""(?<![.!?])([.!?]++)["'”’)\]]*+(\s++)(?=[\p{Lu}\p{Nd}"'“‘])"""
 _OPENING = "\"'“‘(["
 # words whose full stop does not end a sentence, in lower case without the last full stop
@@ -38,13 +32,8 @@ _LONGEST = max(map(len, ABBREVIATIONS)) + len(_OPENING)
 
 @dataclass(frozen=True)
 class SentenceSplitter:
-    """A sentence splitter.
-
-    Attributes:
-        split: returns the stripped sentences of a text in order.
-        identity: name, version and model digest for the record, e.g. "rules 1".
-        model: the digest of its model's files. None without a model.
-    """
+    """A sentence splitter, e.g. with ``identity`` "rules 1". ``model`` is the digest of its model's files, if
+    any."""
 
     split: Callable[[str], list[str]]
     identity: str
@@ -72,10 +61,11 @@ def check_splitter(name: str, data: Path | None) -> Path | None:
 
 
 def sentence_splitter(name: str, data: Path | None) -> SentenceSplitter:
-    """Return the splitter of a name.
+    """Return the splitter of a name. Raises as ``check_splitter``, and DataError if the model is not
+    readable.
 
     ``nltk`` is its English ``sent_tokenize`` (Punkt, Kiss and Strunk 2006), ``rules`` is
-    ``sentences_by_rules``. Raises as ``check_splitter``, and DataError if the model is not readable.
+    ``sentences_by_rules``.
     """
     model = check_splitter(name, data)
     return _punkt_splitter(model) if model else SentenceSplitter(sentences_by_rules, "rules 1")
@@ -84,18 +74,16 @@ def sentence_splitter(name: str, data: Path | None) -> SentenceSplitter:
 def sentences_by_rules(text: str) -> list[str]:
     """Return sentences by our own rule, for use without nltk's model.
 
-    A sentence ends after one or more of ``.``, ``!`` or ``?`` and any closing quotes or brackets, if a blank
-    and then an upper-case letter, a digit or a quote follow. A single full stop does not end it after one of
+    A sentence ends after ``.``, ``!`` or ``?`` and any closing quotes or brackets, if a blank and then an
+    upper-case letter, a digit or a quote follow. A single full stop does not end it after one of
     ``ABBREVIATIONS``, e.g. "Dr.", or after a single upper-case letter other than I.
     """
     parts, start = [], 0
     for match in _end_pattern().finditer(text):
-        if match[1] == "." and _ends_in_abbreviation(
-            text[max(start, match.start() - _LONGEST) : match.start()]
-        ):
-            continue
-        parts.append(text[start : match.start(2)])
-        start = match.end()
+        last_word = text[max(start, match.start() - _LONGEST) : match.start()]
+        if match[1] != "." or not _ends_in_abbreviation(last_word):
+            parts.append(text[start : match.start(2)])
+            start = match.end()
     return [sentence for part in (*parts, text[start:]) if (sentence := part.strip())]
 
 
@@ -144,22 +132,16 @@ def packed(
     target: int,
     overshoot: bool,
     short_probability: float,
-    generator: np.random.Generator,
+    generator: Any,
 ) -> list[int]:
-    """Pack consecutive sentences of one document into spans, without losing, splitting or moving a sentence.
-
-    Each span's target is ``target``, or with ``short_probability`` a random number in 2..``target``. The last
-    span has the rest.
+    """Pack consecutive sentences of one document into spans, and return the number of sentences in each.
 
     Args:
         lengths: (S,), tokens of each sentence, all at least 1.
-        target: in tokens, at least 2.
-        overshoot: whether the sentence that exceeds the target still belongs to the span. Otherwise it opens
-            the next span, so only a span of one sentence can be longer than its target.
-        short_probability: in 0..1.
-
-    Returns:
-        the number of sentences in each span.
+        target: tokens of a span, at least 2.
+        overshoot: whether the sentence that exceeds the target still belongs to the span, or opens the next
+            one.
+        short_probability: with which a span's target is a random number in 2..``target``.
     """
 
     def draw_target() -> int:

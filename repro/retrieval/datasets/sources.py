@@ -2,15 +2,14 @@
 
 A data folder (REPRO_DATA) has a folder per corpus id in BEIR format, e.g. ``beir/scifact/corpus.jsonl``,
 ``queries.jsonl`` and ``qrels/test.tsv``. Judgements and topics without their corpus are
-``qrels/qrels.<short>.txt`` and ``topics/topics.<short>.txt``. Any file may be packed as .gz or .xz. The home
-of ir_datasets is searched next. Its downloads are checked by md5 before use.
+``qrels/qrels.<short>.txt`` and ``topics/topics.<short>.txt``. Files may be packed as .gz or .xz.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,15 +26,13 @@ class Source:
 
     Attributes:
         dataset: id in the catalogue. Documents have that of the corpus.
-        piece: "documents", "queries", "qrels", "triples" or "negatives" (listed by retriever).
+        piece: one of ``PIECES``.
         kind: "embedded" (generated), "folder" (``files`` under the data folder), "home" (``files`` in the
             home of ir_datasets, perhaps in archives), "library" (to be downloaded), "parts" (concatenated
             sources) or "absent" (a set judged by answers has no qrels).
         format: "jsonl", "beir", "trec", "answers", "triples", "negatives" or a form of homes.yaml. For kind
             "library" the library.
-        files: the files to read. For queries, a second file contains the qrels that select the queries of the
-            split.
-        version: the collection's version in the catalogue.
+        files: the files to read. A second file of queries has the qrels that select those of the split.
     """
 
     dataset: str
@@ -64,9 +61,8 @@ class Source:
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Source:
         """Return the Source that ``to_json`` wrote."""
-        files = tuple(Path(path) for path in raw["files"])
-        parts = tuple(cls.from_json(part) for part in raw["parts"])
-        return cls(raw["dataset"], raw["piece"], raw["kind"], raw["format"], files, parts, raw["version"])
+        files, parts = tuple(map(Path, raw["files"])), tuple(map(cls.from_json, raw["parts"]))
+        return cls(**{**raw, "files": files, "parts": parts})
 
 
 @dataclass(frozen=True)
@@ -74,9 +70,9 @@ class MissingPiece:
     """A piece that was not found.
 
     Attributes:
-        cause, remedy: clauses for an error message. The remedy begins with an imperative, e.g. "run …".
+        cause, remedy: clauses for an error message, e.g. "run …".
         fetch: ids for `repro data fetch` that provide all or a part of the piece, e.g. ("beir/scifact",).
-        otherwise: the remedy for the part that these ids do not provide.
+        otherwise: the remedy for the rest.
     """
 
     dataset: str
@@ -99,18 +95,16 @@ def locate(
     id: str, piece: str, data_root: Path | None, *, home: Path | None = None, allow_download: bool = False
 ) -> Source | MissingPiece:
     """Find a ``piece`` of a collection: embedded, in the data folder, in ir_datasets' ``home`` or, with
-    ``allow_download``, a library. Raises UsageError for an unknown id or piece."""
+    ``allow_download``, a library. Raises UsageError."""
     entry = _entry(id, piece)
     if piece not in entry.pieces:
         return Source(entry.id, piece, "absent", version=entry.version)
     if entry.parts:
-        find = functools.partial(locate, home=home, allow_download=allow_download)
-        return _join_parts(entry, piece, [find(part, piece, data_root) for part in entry.parts])
+        places: dict[str, Any] = {"data_root": data_root, "home": home, "allow_download": allow_download}
+        return _join_parts(entry, piece, [locate(part, piece, **places) for part in entry.parts])
     if entry.source == "embedded":
         return Source(entry.id, piece, "embedded")
-    source = _folder_source(entry, piece, data_root) if data_root is not None else None
-    if source is None and home is not None:
-        source = in_home(entry, piece, home)
+    source = _folder_source(entry, piece, data_root) or in_home(entry, piece, home)
     if source is None and allow_download and entry.source in LIBRARIES:
         return Source(entry.id, piece, "library", entry.source, version=entry.version)
     return source or _missing_piece(entry, piece, data_root)
@@ -150,36 +144,33 @@ def _join_parts(entry: Dataset, piece: str, sources: list[Source | MissingPiece]
     return MissingPiece(entry.id, piece, f"{entry.id}: {cause}", remedy, fetch, otherwise)
 
 
-def _folder_source(entry: Dataset, piece: str, root: Path) -> Source | None:
-    for format, files in _candidates(entry, piece, root):
+def _folder_source(entry: Dataset, piece: str, root: Path | None) -> Source | None:
+    for format, files in () if root is None else _candidates(entry, piece, root):
         paths = [path for path in map(existing, files) if path is not None]
         if len(paths) == len(files):
             return Source(entry.id, piece, "folder", format, tuple(paths), version=entry.version)
     return None
 
 
-def _candidates(entry: Dataset, piece: str, root: Path) -> Iterable[tuple[str, list[Path]]]:
+def _candidates(entry: Dataset, piece: str, root: Path) -> list[tuple[str, list[Path]]]:
     if piece == "documents":
-        yield "jsonl", [root / f"{entry.file}.jsonl"]
-    elif piece in ("triples", "negatives"):
-        yield piece, [root / entry.file]
-    else:
-        yield from _topic_candidates(entry, piece, root)
+        return [("jsonl", [root / f"{entry.file}.jsonl"])]
+    if piece in ("triples", "negatives"):
+        return [(piece, [root / entry.file])]
+    return _topic_candidates(entry, piece, root)
 
 
-def _topic_candidates(entry: Dataset, piece: str, root: Path) -> Iterable[tuple[str, list[Path]]]:
+def _topic_candidates(entry: Dataset, piece: str, root: Path) -> list[tuple[str, list[Path]]]:
     folder = root / entry.corpus_id
     topics = [root / "topics" / f"topics.{name}.txt" for name in entry.topics]
     qrels = [root / "qrels" / f"qrels.{name}.txt" for name in entry.qrels]
     beir = folder / "qrels" / f"{entry.split}.tsv"
     if piece == "qrels":
-        yield "beir", [beir]
-        yield from (("trec", [path]) for path in qrels)
-    elif entry.judgements == "answers":
-        yield from (("answers", [path]) for path in topics)
-    else:
-        yield "beir", [folder / "queries.jsonl", beir]
-        yield from (("answers" if entry.answers else "trec", [path, *qrels]) for path in topics)
+        return [("beir", [beir]), *(("trec", [path]) for path in qrels)]
+    if entry.judgements == "answers":
+        return [("answers", [path]) for path in topics]
+    format = "answers" if entry.answers else "trec"
+    return [("beir", [folder / "queries.jsonl", beir]), *((format, [path, *qrels]) for path in topics)]
 
 
 def existing(path: Path) -> Path | None:
@@ -223,10 +214,10 @@ def home_layout() -> Mapping[str, Any]:
     return read_facts(FILE)
 
 
-def in_home(entry: Dataset, piece: str, home: Path) -> Source | None:
+def in_home(entry: Dataset, piece: str, home: Path | None) -> Source | None:
     """Return the piece in the home of ir_datasets. None if a file is missing."""
     places = home_layout()["pieces"].get(entry.id, _beir_places(entry))
-    if piece not in places:
+    if home is None or piece not in places:
         return None
     files = tuple(home / file for file in places[piece]["files"])
     if not all(container(file).is_file() for file in files):
@@ -246,11 +237,8 @@ def check_home(source: Source) -> None:
 
 def _beir_places(entry: Dataset) -> dict[str, dict[str, Any]]:
     if entry.id.startswith("nano-beir/"):
-        files = {"documents": "corpus", "queries": "queries", "qrels": "qrels"}
-        return {
-            piece: {"form": "parquet", "files": [f"{entry.id}/{stem}.parquet"]}
-            for piece, stem in files.items()
-        }
+        stems = {"documents": "corpus", "queries": "queries", "qrels": "qrels"}.items()
+        return {piece: {"form": "parquet", "files": [f"{entry.id}/{stem}.parquet"]} for piece, stem in stems}
     if not entry.id.startswith("beir/"):
         return {}
     name = entry.corpus_id.removeprefix("beir/")

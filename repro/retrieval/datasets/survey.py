@@ -18,8 +18,10 @@ NAMES = {"documents": "ids", "queries": "ids", "qrels": "pairs of a query and a 
 
 @dataclass(frozen=True)
 class Row:
-    """One collection in the table of `repro data list`. ``state`` is "embedded", "found", "partly" or
-    "missing", ``where`` its files."""
+    """One collection in the table of `repro data list`.
+
+    ``state`` is "embedded", "found", "partly" or "missing", ``where`` its files.
+    """
 
     id: str
     title: str
@@ -38,12 +40,8 @@ def survey(data_root: Path | None, home: Path | None = None) -> list[Row]:
 
 @dataclass(frozen=True)
 class Piece:
-    """One piece of a collection after reading it in full.
-
-    Attributes:
-        facts: the result of ``summary``. Empty for triples, negatives and unreadable files.
-        problems: an error for each fault.
-    """
+    """One piece of a collection after reading it in full, with the facts of ``summary`` and an error per
+    fault."""
 
     dataset: str
     piece: str
@@ -124,8 +122,7 @@ def _sum_problems(source: Source, root: Path) -> Iterator[str]:
 
 
 def summary(source: Source) -> dict[str, Any]:
-    """Read documents, queries or judgements in full, and return digests of rows and ids, and counts. Raises
-    DataError."""
+    """Return digests and counts of documents, queries or judgements, read in full. Raises DataError."""
     content, names, titled, grades = ContentDigest(), ContentDigest(), 0, Counter[int]()
     for row in reading.rows(source):
         content.add(row)

@@ -2,8 +2,7 @@
 
 A recipe is a function ``recipe(request, *, option=…) -> Node`` in a paper's ``recipes.py``, e.g. one that
 ends in ``return recipe.search(passages, topics, depth=1000)``. It returns a run over ``request.dataset``, or
-several as ``Runs``. Values that a paper leaves open come from ``request.reading(id)``. Hyper-parameters have
-no defaults here, and scales are applied later.
+several as ``Runs``. Values that a paper leaves open come from ``request.reading(id)``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,12 +36,7 @@ from repro.retrieval.recipe.training import (
 from repro.retrieval.training.declaration import Objective, Optimisation
 from repro.stage_table import KINDS_OF_TEXTS
 
-SPLADE_VIEW = {  # the whole sparse vector
-    "views": ["sparse"],
-    "top_k": None,
-    "positions": {"cls": True, "sep": True},
-    "head": "splade",
-}
+SPLADE_VIEW = {"views": ["sparse"], "top_k": None, "positions": {"cls": True, "sep": True}}
 
 
 def encode(
@@ -53,8 +47,7 @@ def encode(
     precision: str | Mapping[str, str],
     numbers: str = "float32",
 ) -> tuple[Node, Node]:
-    """Return the nodes of one vector per passage and per query. ``numbers`` is the type of passages, float32
-    or float16."""
+    """Return the nodes of one vector per passage and per query. ``numbers`` is the type of passages."""
     precisions = precision if isinstance(precision, Mapping) else dict.fromkeys(KINDS_OF_TEXTS, precision)
     pooling = {"pooling": texts.pooling, "normalize": normalize}
     params = {kind: {**pooling, "precision": precisions[kind]} for kind in KINDS_OF_TEXTS}
@@ -64,8 +57,7 @@ def encode(
 
 
 def search(passages: Node, topics: Node, *, depth: int) -> Node:
-    """Return the run of the ``depth`` passages with the greatest inner product for each query, by exact
-    search."""
+    """Return the run of each query's ``depth`` passages with the greatest inner products."""
     return Node("search", {"depth": depth}, {"passages": passages, "queries": topics})
 
 
@@ -166,8 +158,8 @@ def score_pairs(
 def rerank(
     model: Node, run: Node, *, texts: Texts, depth: int, keep: int, decimals: int | None, precision: str
 ) -> Node:
-    """Return a run with its first ``depth`` passages reordered by a cross-encoder. The passages from there to
-    rank ``keep`` follow in their old order."""
+    """Return a run with its first ``depth`` passages reordered by a cross-encoder, and the old ones up to
+    rank ``keep``."""
     params = {"depth": depth, "keep": keep, **_scoring_params(texts, decimals, precision)}
     inputs = {"run": run, "model": model, **texts.as_inputs()}
     return Node("rerank", params, inputs)
@@ -197,7 +189,7 @@ def mine_answers(
     score_decimals: Sequence[int] = (),
     tokenless_answers: bool = False,
 ) -> Node:
-    """Return top passages of a run without an answer as hard negatives. Scores are rounded to each of
+    """Return top passages of a run without an answer as hard negatives, with scores rounded to each of
     ``score_decimals`` in turn."""
     params: dict[str, Any] = {"depth": depth, "per_query": per_query, "seed": seed}
     params["extra_positives"] = extra_positives
@@ -259,13 +251,12 @@ class Conventions:
 
     Attributes:
         kind: ``dense``, ``splade`` (max of log(1 + ReLU) of the masked-language head over all positions) or
-            ``splade-sum`` (their sum, the first version).
+            ``splade-sum`` (their sum).
         pooling: ``cls``, ``mean``, or ``sentence-transformers``, which uses modules.json.
         similarity: ``dot`` or ``cosine``.
         query_length, passage_length: tokens with [CLS] and [SEP].
         separator: between title and text. ``pair`` makes two segments, None drops the title.
         query_prefix, passage_prefix: text before a query, or before a passage with its title, e.g. "query: ".
-        precision: the precision of encoding, e.g. "fp16".
     """
 
     kind: str = "dense"
@@ -288,8 +279,7 @@ def released_encoder(
     source: dict | None = None,
     stand_in: Node | None = None,
 ) -> Node:
-    """Return a released encoder by its hub name or ``source`` folder. Below full scale, ``stand_in`` replaces
-    it."""
+    """Return an encoder by its hub name or ``source`` folder. Below full scale, ``stand_in`` replaces it."""
     params = {"name": name, "revision": revision, "kind": kind, "pooling": pooling}
     inputs = {"stand_in": stand_in} if stand_in else {}
     return Node("released", params | ({"source": source} if source else {}), inputs)
@@ -305,10 +295,8 @@ def released_reranker_or(own: Node, checkpoint: str | None) -> Node:
 def released_ranking(
     passages: Node, topics: Node, *, models: tuple[Node, Node], conventions: Conventions, depth: int
 ) -> Node:
-    """Rank passages for queries by the vectors of released encoders.
-
-    ``models`` are the encoders of passages and of queries, which may be the same.
-    """
+    """Rank passages for queries by the vectors of released encoders, ``models`` of passages and of
+    queries."""
     is_splade = conventions.kind.startswith("splade")
     stage = "encode_views" if is_splade else "encode"
     vectors = SPLADE_VIEW | {"head": conventions.kind} if is_splade else {"pooling": conventions.pooling}

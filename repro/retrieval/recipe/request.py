@@ -37,7 +37,6 @@ class Choices:
     """The readings available to a recipe, and a record of those it used.
 
     Attributes:
-        readings: reading id -> reading.
         overrides: the user's choices by reading id, e.g. {"recall-definition": "success"}.
         data: the user's data folder with original files.
         used: reading id -> choice, filled while the recipe runs.
@@ -67,15 +66,11 @@ class Choices:
         return reading.choices[choice]
 
     def original(self, identifier: str, file: str, *, otherwise: str, known_as: str = "") -> Path | None:
-        """Return a reading's original data file. None if it is missing, with the substitute recorded.
+        """Return a reading's original ``file`` below REPRO_DATA. None if it is missing or has wrong words:
+        ``otherwise`` is the choice without it.
 
-        A list with wrong words counts as missing. With ``originals_only`` the expected path of a missing file
-        is returned for the plan to report.
-
-        Args:
-            file: path below REPRO_DATA, without .gz or .xz.
-            otherwise: the choice to use without the file.
-            known_as: its name in the graph, e.g. a collection, or by default ``file``.
+        With ``originals_only`` the expected path of a missing file is returned for the plan to report.
+        ``known_as`` is its name in the graph, by default ``file``.
         """
         fault = word_lists.fault(self.data, file)
         path = None if self.data is None else self.data / file
@@ -89,8 +84,7 @@ class Choices:
         return None
 
     def departures(self) -> dict[str, str]:
-        """Return reading id -> used choice, for choices that are not the default. They make a measurement not
-        comparable."""
+        """Return reading id -> used choice, for other choices than the default. They prevent a comparison."""
         return {i: c for i, c in self.used.items() if c != self._reading(i).default}
 
     def in_full_precision(self) -> dict[str, str]:
@@ -119,13 +113,8 @@ def _full_precision(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Request:
-    """The dataset, readings and seed for which a recipe builds a run.
-
-    Attributes:
-        dataset: id of the topics and judgements, e.g. "beir/scifact/test".
-        choices: the readings.
-        seed: the user's seed. None means the paper's.
-    """
+    """The dataset, e.g. "beir/scifact/test", readings and seed (None: the paper's) for which a recipe builds
+    a run."""
 
     dataset: str
     choices: Choices
@@ -160,11 +149,8 @@ class Request:
 
 @dataclass(frozen=True)
 class Runs:
-    """Several runs behind one cell. Its value is the largest of the groups' means.
-
-    Attributes:
-        groups: groups of equally many runs. With one group the value is the mean of all runs.
-    """
+    """Several runs behind one cell. Its value is the largest of the means of ``groups``, equally many runs
+    each."""
 
     groups: tuple[tuple[Node, ...], ...]
 

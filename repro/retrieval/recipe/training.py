@@ -17,11 +17,10 @@ class Texts:
     """Passages and queries, and how a model reads them.
 
     Attributes:
-        documents, topics: the corpus and the queries.
-        query_length, passage_length: tokens, special ones included. A cross-encoder has no ``query_length``:
-            it reads query and passage together in ``passage_length`` tokens.
+        query_length, passage_length: tokens, special ones included. A cross-encoder reads query and passage
+            together in ``passage_length`` tokens.
         separator: between title and text, e.g. " ".
-        pooling: reduces an encoder's token vectors to one, e.g. "cls". A cross-encoder has none.
+        pooling: reduces an encoder's token vectors to one, e.g. "cls".
     """
 
     documents: Node
@@ -68,8 +67,11 @@ def official_negatives(identifier: str, *, per_query: int, seed: int, judgements
 def listed_negatives(
     identifier: str, *, margin: float | None, per_system: int | None = None, systems: list[str] | None = None
 ) -> Node:
-    """Return a training set from a public file with cross-encoder scores. Negatives score ``margin`` below
-    every positive, at most ``per_system`` from each of ``systems``, e.g. ["bm25"]. None means no limit."""
+    """Return a training set from a public file with cross-encoder scores.
+
+    Negatives score ``margin`` below every positive, at most ``per_system`` from each of ``systems``, e.g.
+    ["bm25"]. None means no limit.
+    """
     params = {"dataset": identifier, "margin": margin, "per_system": per_system, "systems": systems}
     return Node("listed_negatives", params)
 
@@ -83,8 +85,8 @@ def sample(
     queries: int | None = None,
     share: float | None = None,
 ) -> Node:
-    """Return a sample of a training set: a number of ``queries``, or a ``share`` of it. ``method`` is
-    "random" or "block", ``sample`` the sample's number."""
+    """Return a sample of a training set, a number of ``queries`` or a ``share``. ``method`` is "random" or
+    "block"."""
     params: dict[str, Any] = {"queries": queries} if share is None else {"share": share}
     params |= {"sample": sample, "method": method, "seed": seed}
     return Node("sample", params, {"training_set": training_set})
@@ -128,8 +130,7 @@ def term_statistics(tokens: Node, *, model: Node) -> Node:
 
 
 def backbone(name: str, *, revision: str, stand_in: Node | None = None) -> Node:
-    """Return a released checkpoint. Below full scale, the trained model ``stand_in`` replaces the
-    download."""
+    """Return a released checkpoint. Below full scale, the trained model ``stand_in`` replaces it."""
     inputs = {"stand_in": stand_in} if stand_in else {}
     return Node("backbone", {"name": name, "revision": revision}, inputs)
 
@@ -206,10 +207,8 @@ def finetune(
 ) -> Node:
     """Return an encoder or a cross-encoder trained on judged queries with negatives.
 
-    Args:
-        texts: the passages, the training queries, and how the model reads them.
-        passages_per_query: one positive and its negatives. A batch has ``optimisation.batch_size`` queries.
-        negative_choice, positive_choice: a query's passages used in an epoch, see the stage.
+    Each of a batch's queries has ``passages_per_query`` passages: one positive and its negatives, used by
+    ``negative_choice`` and ``positive_choice`` as in the stage.
     """
     batch = {"queries_per_batch": optimisation.batch_size, "passages_per_query": passages_per_query}
     params = _params(objective, options, optimisation, batch=batch, texts=texts.as_params())

@@ -2,23 +2,18 @@
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from repro.errors import BlockedError
 from repro.progress import Progress
 from repro.retrieval.datasets.hub_models import model_type, planned_checkpoint
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """Write ``model/``: the checkpoint ``name`` in safetensors and float32, with its tokenizer.
 
     ``source`` is ``{"kind": "folder", "path": …}`` or ``{"kind": "hub", …}``, and ``identity`` the digest of
-    the folder's files, or the commit. A missing masked-language head is left out. SEED's weights are
-    converted to the equivalent architecture. With ``weights`` ``"random"``, weights are drawn with ``seed``,
-    for ``layers`` layers if given. Code of a checkpoint is never run, and nothing is downloaded.
+    the folder's files, or the commit. SEED's weights are converted. With ``weights`` ``"random"``, weights
+    are drawn with ``seed``, for ``layers`` layers if given. Code of a checkpoint is never run.
     """
     from repro.retrieval.nn.checkpoint import reason, save_model
 
@@ -38,7 +33,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     }
 
 
-def _read(params: dict, folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
+def _read(params: dict, folder: Path) -> tuple:
     from transformers import AutoTokenizer
 
     from repro.retrieval.nn import seed_encoder
@@ -54,7 +49,7 @@ def _read(params: dict, folder: Path) -> tuple["PreTrainedModel", "PreTrainedTok
     return model, tokenizer, {"masked_language_head": has_head}
 
 
-def _load_weights(folder: Path) -> tuple["PreTrainedModel", bool]:
+def _load_weights(folder: Path) -> tuple:
     from transformers import AutoModel, AutoModelForMaskedLM
 
     from repro.retrieval.nn.checkpoint import check_missing, pretrained
@@ -68,7 +63,7 @@ def _load_weights(folder: Path) -> tuple["PreTrainedModel", bool]:
     return model, False
 
 
-def _random_model(params: dict, folder: Path) -> tuple["PreTrainedModel", bool]:
+def _random_model(params: dict, folder: Path) -> tuple:
     from transformers import AutoConfig, AutoModelForMaskedLM, set_seed
 
     from repro.retrieval.nn.checkpoint import pretrained

@@ -12,8 +12,8 @@ from repro.retrieval.stages.lucene_index import FIELDS
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write the run of BM25(``k1``, ``b``), e.g. BM25(0.9, 0.4), with ``depth`` documents per query. Queries
-    without hits are left out.
+    """Write the run of BM25(``k1``, ``b``), e.g. BM25(0.9, 0.4), with ``depth`` documents per query with
+    hits.
 
     score(q, d) = sum over terms t of q of  idf(t) tf / (tf + k1 (1 - b + b |d| / avgdl)), idf(t) = ln(1 + (N
     - df + 0.5) / (df + 0.5)), with |d| stored in one byte (exact up to 40 terms), as in Lucene 9. With

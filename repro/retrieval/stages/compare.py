@@ -53,16 +53,13 @@ def _by_scores(params: dict, directories: list[Path], out: Path) -> dict:
     queries = joint_queries(systems)
     scores = [{m: weighted_scores(parts, m) for m in measures} for parts in systems]
     _write(out, significance.compare_scores(scores, names, queries, measures, max_p=MAX_P))
-    return {
-        "queries": len(queries),
-        "runs": len(names),
-        "missing": [sum(len(part["missing"]) for part in parts) for parts in systems],
-    }
+    missing = [sum(len(part["missing"]) for part in parts) for parts in systems]
+    return {"queries": len(queries), "runs": len(names), "missing": missing}
 
 
 def joint_queries(systems: list[list[dict]]) -> list[str]:
-    """Return the members' query ids, prefixed by the member's number, e.g. ``"0:q1"``. Raises DataError if
-    the systems were scored on different queries."""
+    """Return the members' query ids after the member's number, e.g. ``"0:q1"``. Raises DataError if the
+    systems were scored on different queries."""
     ids = [[f"{n}:{q}" for n, part in enumerate(parts) for q in part["queries"]] for parts in systems]
     if any(queries != ids[0] for queries in ids):
         raise DataError("the systems were scored on different queries and cannot be compared by query")

@@ -1,18 +1,17 @@
 """Stage ``encode``: one vector for every passage or query."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from repro.errors import DataError
 from repro.machine.shard import blocks, shard, share
 from repro.progress import Progress
-from repro.retrieval.datasets.arrow import IdColumn, read_rows
+from repro.retrieval.datasets.arrow import ColumnTexts, read_queries, read_rows
 from repro.retrieval.stages.vectors import write_ids
 from repro.retrieval.stages.vectors.encoded_blocks import (
     Arrays,
@@ -25,17 +24,11 @@ from repro.retrieval.training.process_group import everybody_waits, launched_tog
 from repro.stage_table import MODULES, check_choices
 from repro.store.disk import BLOCKS
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from repro.retrieval.nn.encoder import Encoder
-    from repro.retrieval.nn.library_encoder import ReleasedEncoder
-
 BLOCK = 20_000  # texts sorted by length together
 AHEAD = 2  # groups of texts that are tokenised in advance
 Titled = tuple[str, str]
 TitledRows = Callable[[int, int], list[Titled]]  # of a range of rows
-Batches = list[tuple[list[int], dict[str, "Tensor"]]]  # texts' places in a group, and their inputs
+Batches = list[tuple[list[int], dict[str, Any]]]  # texts' places in a group, and their input tensors
 Prepare = Callable[[list[Titled]], Batches]
 Records = Callable[[], list[Arrays]]  # waits for them
 Encode = Callable[[Batches], Records]
@@ -44,14 +37,11 @@ Encode = Callable[[Batches], Records]
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``vectors.npy``, (N, H) in the order of ``ids.txt``, which is the source's order.
 
-    Vectors are float32, or rounded to float16 at the end if ``numbers`` is ``float16``. On a CPU a large
-    model built like BERT reads texts end to end, without padding. A GPU does so in half precision unless
-    REPRO_PADDING_FREE is 0, and the record then contains ``padding_free``.
-
-    Title and text are joined by ``separator``, or are two segments if it is ``pair``. If it is null, titles
-    are left out. Inputs are cut to ``length`` tokens and pooled by ``pooling``, or for a released encoder by
-    its own modules (``sentence-transformers``). A fine-tuned projector is applied. With ``normalize``,
-    vectors have length 1. An optional ``prefix``, e.g. ``"query: "``, precedes every text.
+    ``numbers`` is ``float32`` or ``float16``. Title and text are joined by ``separator``, or are two segments
+    if it is ``pair``. If it is null, titles are left out. Inputs are cut to ``length`` tokens and pooled by
+    ``pooling``, for a released encoder by its own modules (``sentence-transformers``). With ``normalize``,
+    vectors have length 1. An optional ``prefix``, e.g. ``"query: "``, precedes every text. Texts are read
+    without padding if the model allows it (on a GPU unless REPRO_PADDING_FREE is 0).
     """
     from repro.retrieval.nn.batches import HalvingEncoder
     from repro.retrieval.nn.checkpoint import check_fits, load_tokenizer
@@ -76,20 +66,16 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 @dataclass(frozen=True)
 class Texts:
-    """Passages or queries to encode.
-
-    Attributes:
-        titled: maps a range of rows to their titles, empty for queries, and texts.
-    """
+    """Passages or queries. ``titled`` maps a range of rows to titles, empty for queries, and texts."""
 
     folder: Path
-    ids: Sequence[str] | IdColumn
+    ids: Sequence[str] | ColumnTexts
     titled: TitledRows
 
     @classmethod
     def read(cls, folder: Path, params: dict) -> "Texts":
-        """Open the texts of the ``kind`` in ``params``, each after its ``prefix``, if any. If ``separator``
-        is None, titles are left out."""
+        """Open the texts of the ``kind`` in ``params``, each after its ``prefix``. If ``separator`` is None,
+        titles are left out."""
         ids, titled = (_queries if params["kind"] == "queries" else _passages)(folder, params)
         if not ids:
             raise DataError(f"{folder}: there is no text to encode")
@@ -97,13 +83,12 @@ class Texts:
 
 
 def _queries(folder: Path, params: dict) -> tuple[list[str], TitledRows]:
-    with open(folder / "queries.jsonl", encoding="utf-8") as file:
-        queries = [json.loads(line) for line in file]
+    queries = read_queries(folder)
     texts = [("", params.get("prefix", "") + query["text"]) for query in queries]
     return [query["id"] for query in queries], lambda first, end: texts[first:end]
 
 
-def _passages(folder: Path, params: dict) -> tuple[IdColumn, TitledRows]:
+def _passages(folder: Path, params: dict) -> tuple[ColumnTexts, TitledRows]:
     corpus, prefix = read_rows(folder), params.get("prefix", "")
 
     def texts(first: int, end: int) -> list[Titled]:
@@ -113,10 +98,10 @@ def _passages(folder: Path, params: dict) -> tuple[IdColumn, TitledRows]:
         pairs = zip(rows["title"], rows["text"], strict=True)
         return [(prefix + title, text) if title else ("", prefix + text) for title, text in pairs]
 
-    return IdColumn(corpus), texts
+    return ColumnTexts(corpus, "id"), texts
 
 
-def _encoder(folder: Path, pooling: str) -> "Encoder | ReleasedEncoder":
+def _encoder(folder: Path, pooling: str):
     if pooling == MODULES:
         from repro.retrieval.nn.library_encoder import ReleasedEncoder
 
@@ -181,12 +166,9 @@ def write_encoded(
 ) -> dict[str, int]:
     """Write ``ids.txt`` and the arrays of encoded texts, in blocks of ``size`` texts.
 
-    Each block is a file in ``blocks/``. The first process appends it to the arrays and removes it. Under
-    torchrun with n processes, each encodes every n-th block. A shard does not join its blocks. ``vocabulary``
-    is passed to ``join_blocks``.
-
-    Returns ``texts``, the facts of ``join_blocks``, and for a resumed attempt ``resumed_at``, the first row
-    that it encoded.
+    Under torchrun with n processes, each encodes every n-th block, and the first joins them. A shard does
+    not. ``vocabulary`` is that of ``join_blocks``. Returns ``texts``, the facts of ``join_blocks``, and for a
+    resumed attempt ``resumed_at``, the first row that it encoded.
     """
     count, folder = len(texts.ids), out / BLOCKS
     firsts = range(0, count, size)
@@ -200,7 +182,7 @@ def write_encoded(
         bar = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
         own = blocks(count, size, rank=rank, ranks=ranks)
         ranges = [(first, min(first + size, count)) for first in own]
-        prepare = partial(prepared_batches, tokenizer, params=params)
+        prepare = partial(_prepared_batches, tokenizer, params=params)
         with bar.task(f"encoding {params['kind']}", total=share(count, size, ranks=ranks)) as advance:
             done = write_blocks(folder, ranges, texts.titled, prepare, encode, advance)
         everybody_waits()
@@ -235,7 +217,7 @@ def write_blocks(
 
 
 @dataclass(frozen=True)
-class TextGroup:
+class _TextGroup:
     """Some texts, at ``places`` in the block of ``size`` texts from row ``first`` on.
 
     ``batches`` is None for a block from an earlier attempt.
@@ -249,19 +231,19 @@ class TextGroup:
 
 def _groups(
     folder: Path, ranges: Iterable[tuple[int, int]], texts: TitledRows, prepare: Prepare
-) -> Iterator[TextGroup]:
+) -> Iterator[_TextGroup]:
     from repro.retrieval.nn.batches import tokenised_together
 
     for first, end in ranges:
         if block_is_kept(folder, first, end - first):
-            yield TextGroup(first, end - first, range(end - first), None)
+            yield _TextGroup(first, end - first, range(end - first), None)
             continue
         block = texts(first, end)
         for places in tokenised_together(block):
-            yield TextGroup(first, end - first, places, prepare([block[place] for place in places]))
+            yield _TextGroup(first, end - first, places, prepare([block[place] for place in places]))
 
 
-def _in_turn(groups: Iterable[TextGroup], encode: Encode) -> Iterator[tuple[TextGroup, Records | None]]:
+def _in_turn(groups: Iterable[_TextGroup], encode: Encode) -> Iterator[tuple[_TextGroup, Records | None]]:
     """Yield each group with its encoded records after the next group has been started."""
     previous = None
     for group in groups:
@@ -273,7 +255,7 @@ def _in_turn(groups: Iterable[TextGroup], encode: Encode) -> Iterator[tuple[Text
         yield previous
 
 
-def prepared_batches(tokenizer: Any, texts: Sequence[Titled], params: dict) -> Batches:
+def _prepared_batches(tokenizer: Any, texts: Sequence[Titled], params: dict) -> Batches:
     """Return the indices and inputs of each batch of texts, ready to be sent to a GPU."""
     from repro.retrieval.nn.batches import token_batches
     from repro.retrieval.nn.precision import ready_for_device

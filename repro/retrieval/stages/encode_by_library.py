@@ -23,9 +23,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     ``source`` is the location of the encoder, and ``identity`` its digest or commit. ``kind_of_encoder``,
     ``pooling``, ``length``, ``truncate_dim`` and ``precision`` are settings of ``library_encoder.load``.
-    ``prompt`` replaces the encoder's own, and null keeps it. It may contain the title's position, e.g.
-    ``"title: {title} | text: "``. ``separator`` joins title and text, ``pair`` makes two segments, and null
-    leaves titles out. With the ``similarity`` cosine, vectors have length 1. With euclidean they have an
+    ``prompt`` replaces the encoder's own unless it is null, e.g. ``"title: {title} | text: "``. ``separator``
+    is that of ``encode``. With the ``similarity`` cosine, vectors have length 1. With euclidean they have an
     extra number, so that the greatest inner product is the least distance.
     """
     from repro.retrieval.nn import library_encoder
@@ -103,9 +102,7 @@ def _sparse_rows(vectors, *, normalizes: bool) -> list[dict[str, np.ndarray]]:
     rows.eliminate_zeros()
     records = []
     for first, end in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
-        values = rows.data[first:end]
+        indices, values = rows.indices[first:end].astype(np.int32), rows.data[first:end]
         length = np.linalg.norm(values.astype(np.float64)) if normalizes else 1.0
-        records.append(
-            {"indices": rows.indices[first:end].astype(np.int32), "values": values / (length or 1.0)}
-        )
+        records.append({"indices": indices, "values": values / (length or 1.0)})
     return records

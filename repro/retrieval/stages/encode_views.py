@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,10 +9,6 @@ from repro.progress import Progress
 from repro.retrieval.stages.encode import Batches, Encode, Records, Texts, outputs, write_encoded
 from repro.retrieval.stages.vectors.encoded_blocks import Arrays
 from repro.stage_table import check_choices
-
-if TYPE_CHECKING:
-    from repro.retrieval.nn.library_encoder import SpladeEncoder
-    from repro.retrieval.nn.view_encoder import ViewEncoder
 
 BLOCK = 10_000  # texts sorted by length together
 
@@ -23,12 +18,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     ``dense`` is ``vectors.npy``, (N, H) float32. ``sparse`` is in CSR format without zeros: ``indptr.npy``
     int64, ``indices.npy`` int32 and ``values.npy`` float32, the ``top_k`` highest values of a text unless
-    that is null. ``views.json`` contains the widths.
-
-    Texts are read as in ``encode``. ``positions`` and ``head`` are sparse_positions and vocabulary_head of
-    ``ViewEncoder``. The head ``splade`` is a released masked language model of any architecture, and
-    ``splade-sum`` sums its positions instead of taking the maximum. With ``normalize`` each vector has length
-    1, a sparse one after truncation.
+    that is null. ``views.json`` contains the widths. Texts are read as in ``encode``. ``positions`` and
+    ``head`` are sparse_positions and vocabulary_head of ``ViewEncoder``, or ``splade`` or ``splade-sum`` for
+    a released model. With ``normalize`` each vector has length 1, a sparse one after truncation.
     """
     from repro.retrieval.nn.batches import HalvingEncoder
     from repro.retrieval.nn.checkpoint import check_fits
@@ -52,7 +44,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     return facts | halving_encoder.facts() | ({"padding_free": 1} if packing.used else {})
 
 
-def _encoder(folder: Path, params: dict) -> "SpladeEncoder | ViewEncoder":
+def _encoder(folder: Path, params: dict):
     if params["head"].startswith("splade"):
         from repro.retrieval.nn.checkpoint import load_masked_lm, load_tokenizer
         from repro.retrieval.nn.library_encoder import SPARSE, SpladeEncoder

@@ -33,12 +33,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         raise UsageError(f"judgements is {params['judgements']!r}, and has to be qrels or answers")
     text = json.dumps(asdict(scores), ensure_ascii=False, allow_nan=False)
     (out / "scores.json").write_text(text, encoding="utf-8")
-    return {
-        "queries": len(scores.queries),
-        "missing": len(scores.missing),
-        "ignored": scores.ignored,
-        "means": scores.means,
-    }
+    counts = {"queries": len(scores.queries), "missing": len(scores.missing), "ignored": scores.ignored}
+    return counts | {"means": scores.means}
 
 
 def _by_answers(params: dict, ranking: Run, inputs: Mapping[str, Path], progress: Progress) -> Scores:

@@ -24,12 +24,9 @@ SCORES = ("positive_scores", "negative_scores")
 class Groups:
     """Queries of a training set, each with one positive and some negatives, chosen again every epoch.
 
-    Args:
-        negative_choice: ``window`` or ``slice``, the rules ``next_window`` and ``next_slice``.
-        positive_choice: ``all`` positives in turn, or only ``confident`` ones by the training set's scores.
-
-    Attributes:
-        left_out: number of rows without a positive or, if negatives are needed, without a negative.
+    ``negative_choice`` is ``window`` or ``slice``, the rules ``next_window`` and ``next_slice``.
+    ``positive_choice`` is ``all`` in turn, or only ``confident`` ones. ``left_out`` is the number of rows
+    without a positive or a needed negative.
     """
 
     def __init__(
@@ -44,8 +41,8 @@ class Groups:
         positive_choice: str = "all",
     ):
         rows = read_rows(training_set).data
-        texts = read_rows(corpus).data
-        self.titles, self.texts = (ColumnTexts(texts.column(name)) for name in ("title", "text"))
+        texts = read_rows(corpus)
+        self.titles, self.texts = (ColumnTexts(texts, name) for name in ("title", "text"))
         self.positives = _as_rows(rows.column("positives"), corpus, training_set)
         self.negatives = _as_rows(rows.column("negatives"), corpus, training_set)
         self.scores = _scores(rows, training_set)
@@ -64,8 +61,8 @@ class Groups:
         return len(self.kept)
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
-        """Return ``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}``, with the positive
-        first, and ``"scores"``, one per passage, if the training set has them."""
+        """Return ``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}``, the positive
+        first, with ``"scores"`` of the passages if the training set has them."""
         examples = []
         for epoch, place in places:
             index = int(self.kept[place])
@@ -114,8 +111,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Train ``params["objective"]`` on groups of passages and save it in ``model/``.
 
     A batch is ``queries_per_batch`` queries with ``passages_per_query`` passages each, over all devices, e.g.
-    64 with 8. The objective may take any of these parameters, and ``start``, the directory of the starting
-    model. Its ``warmup_steps`` are the actual number for this training.
+    64 with 8. The objective may take any of these parameters, ``start``, the directory of the starting model,
+    and ``warmup_steps``, their actual number.
     """
     from transformers import set_seed
 
@@ -125,14 +122,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     check_choices("finetune", params)
     optimisation = Optimisation.of(params, batch_size=params["queries_per_batch"])
+    choices = {name: params[name] for name in ("negative_choice", "positive_choice") if name in params}
     groups = Groups(
-        inputs["training_set"],
-        inputs["corpus"],
-        inputs["queries"],
+        *(inputs[name] for name in ("training_set", "corpus", "queries")),
         passages=params["passages_per_query"],
         seed=params["seed"],
-        negative_choice=params.get("negative_choice", "window"),
-        positive_choice=params.get("positive_choice", "all"),
+        **choices,
     )
     if len(groups) == 0:
         raise DataError(f"{inputs['training_set']}: no query has both a positive and a negative")
@@ -155,8 +150,8 @@ def next_window(
     As in Tevatron's training set (tevatron/data.py), the negatives of a query are shuffled once, and a window
     of ``passages`` - 1 moves by its own length every epoch and wraps around. The positive moves by one from a
     random start. A query with too few negatives draws them with replacement. Instead of Python's ``hash`` of
-    the tokens, (seed, index) seeds the shuffle, and (seed, index, epoch) drawing with replacement. ``index``
-    is the query's row.
+    the tokens, the seeds are (seed, index) and for draws (seed, index, epoch), where ``index`` is the query's
+    row.
     """
     count, available = passages - 1, len(negatives)
     generator = np.random.default_rng((seed, index))

@@ -5,15 +5,13 @@ from pathlib import Path
 from repro.errors import UsageError
 from repro.progress import Progress
 
-DEVIATION = 0.02  # BERT's
-
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``model/``: a BertForMaskedLM of the given size over a tokenizer's vocabulary, and that
     tokenizer.
 
-    Weights are drawn from N(0, ``deviation``) by torch's generator with ``seed``. BERT's deviation is 0.02
-    for 768 dimensions. A narrow model with it starts with a [CLS] that hardly depends on the text.
+    Weights are drawn from N(0, ``deviation``) by torch's generator with ``seed``, by default 0.02 as in BERT.
+    A narrow model with 0.02 starts with a [CLS] that hardly depends on the text.
     """
     from transformers import BertConfig, BertForMaskedLM, set_seed
 
@@ -31,7 +29,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         max_position_embeddings=params["max_positions"],
         hidden_dropout_prob=params["dropout"],
         attention_probs_dropout_prob=params["dropout"],
-        initializer_range=params.get("deviation", DEVIATION),
+        initializer_range=params.get("deviation", 0.02),
         pad_token_id=tokenizer.pad_token_id,
     )
     set_seed(params["seed"])

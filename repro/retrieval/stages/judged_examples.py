@@ -16,8 +16,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     negatives those of grade ``negative_grade``, e.g. 0. Equal grades are in the order of the file.
 
     DPR's questions have grade 2 for the annotated passage, 1 for BM25's passages with the answer, 0 for hard
-    negatives and -1 for others. The annotated passage scores 1,000 and all others 0, so that only the first
-    positive is ``confident``.
+    negatives and -1 for others. The first positive scores 1,000 and all others 0, so that only it is
+    ``confident``.
     """
     omitted_queries = 0
 

@@ -6,21 +6,19 @@ from pathlib import Path
 from repro.errors import DataError, check_known
 from repro.progress import Progress
 from repro.retrieval.datasets import reading
-from repro.retrieval.datasets.arrow import write_rows
+from repro.retrieval.datasets.arrow import EXAMPLES, write_rows
 from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.datasets.digests import RowDigest, planned_source
 from repro.retrieval.datasets.first_rows import FirstRows
 
 STEP = 1000  # queries per step of the bar
-COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``arrow/`` with columns query, positives and negatives (ids), in the file's order.
 
-    ``params`` contain the rules of ``ListedQuery.negatives``: margin (of the scores, or None), per_system
-    (None for all) and systems (names, e.g. ``["bm25"]``, or None for all). A query without a positive or a
-    negative is left out.
+    ``params`` contain the rules of ``ListedQuery.negatives``: margin, per_system and systems, e.g.
+    ``["bm25"]``. None means no limit. A query without a positive or a negative is left out.
     """
     entry, first_rows = dataset(params["dataset"]), FirstRows.of(inputs)
     margin, systems = params["margin"], params["systems"]
@@ -50,7 +48,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     task = progress.task(f"reading {entry.id}", params.get("first") or entry.counts.get("negatives"))
     with planned_source(params) as source, task as advance:
-        count = write_rows(examples(), COLUMNS, out / "arrow")
+        count = write_rows(examples(), EXAMPLES, out / "arrow")
     check_known("system", *(systems or ()), valid=names)
     if not count:
         raise DataError(f"{entry.id}: the file leaves no query with a negative")

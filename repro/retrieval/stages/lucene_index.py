@@ -14,8 +14,8 @@ COMMIT = 1_000_000  # documents
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``lucene/`` and, for searches, ``fields.json``, e.g. ``{"multifield": false}``: whether titles
-    are a separate field.
+    """Write ``lucene/`` and ``fields.json``, e.g. ``{"multifield": false}``: whether titles are a separate
+    field.
 
     Scores are the same for any number of threads and commits. The bytes of the index are not.
     """

@@ -11,7 +11,7 @@ import numpy as np
 from repro.errors import DataError, UsageError
 from repro.machine.shard import own_blocks, shard
 from repro.progress import Progress
-from repro.retrieval.datasets.arrow import IdColumn, RowBlocks, in_batches, read_rows
+from repro.retrieval.datasets.arrow import EXAMPLES, ColumnTexts, RowBlocks, in_batches, read_rows
 from repro.retrieval.evaluation.run_writer import parts, rankings, scattered_query_error
 from repro.retrieval.evaluation.text_lines import read_qrels, relevant_documents
 from repro.store.disk import BLOCKS
@@ -19,7 +19,6 @@ from repro.store.disk import BLOCKS
 Result = tuple[str, list[str], list[float]]  # query, documents and scores
 Rows = Callable[[Iterator[Result], dict[str, int]], Iterable[dict]]
 BLOCK = 1 << 26  # bytes of the run per block of queries
-COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
 COUNTS = ("queries", "queries_with_fewer_negatives", "queries_not_in_run", "queries_without_positive")
 
 
@@ -29,15 +28,14 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     Positives (grade 1 and above) are removed from the ranking. Its first ``depth`` entries are shuffled, by
     the seed and the query's id only, and the first ``per_query`` become negatives, e.g. 7 of the top 200.
-    Rows are in the run's order of queries. With ``random_added``, passages drawn from the input ``corpus``
-    fill the negatives up to ``per_query`` + ``random_added``, and they are shuffled again. Memory contains
-    about 1 kB per judged query and the rows of one batch.
+    With ``random_added``, passages drawn from the input ``corpus`` fill them up to ``per_query`` +
+    ``random_added``, and they are shuffled again.
     """
     positives = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec"))
     if (is_random := params.get("random_added")) and "corpus" not in inputs:
         raise UsageError("random negatives need a corpus")
-    ids = IdColumn(read_rows(inputs["corpus"])) if is_random else None
-    blocks = RowBlocks(out / BLOCKS, COLUMNS)
+    ids = ColumnTexts(read_rows(inputs["corpus"]), "id") if is_random else None
+    blocks = RowBlocks(out / BLOCKS, EXAMPLES)
     facts = blocks.completed(out / "arrow")
     if facts is None:
         rows = partial(_rows, params=params, positives=positives, ids=ids)
@@ -87,7 +85,7 @@ def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[
 
 
 def with_random(
-    query: str, chosen: list[str], known: set[str], ids: list[str] | IdColumn, *, count: int, seed: int
+    query: str, chosen: list[str], known: set[str], ids: list[str] | ColumnTexts, *, count: int, seed: int
 ) -> list[str]:
     """Fill ``chosen`` up to ``count`` with random documents that are not ``known``, if there are any."""
     generator = np.random.default_rng((seed, zlib.crc32(query.encode()), 1))
@@ -110,10 +108,11 @@ def fill_blocks(
     counts: Sequence[str],
     advance: Callable[[int], None],
 ) -> tuple[range, dict[str, int]]:
-    """Write the missing blocks of this process's shard, each for ``size`` bytes of the run.
+    """Write the missing blocks of this shard, each for ``size`` bytes of the run. Returns all blocks, and the
+    counts of this shard.
 
     ``rows`` makes rows from queries with their documents and scores, and updates the counts in its second
-    argument, e.g. ``queries_left_out``. Returns all blocks, and the counts of this shard.
+    argument.
     """
     firsts = parts(run, size)
     totals = Counter(dict.fromkeys(counts, 0))

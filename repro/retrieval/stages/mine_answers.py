@@ -24,12 +24,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     negatives (the mining script released with Wang et al. 2023, readings ``nq-training-data`` and
     ``nq-mined-score-decimals``).
 
-    The first positive is the passage judged best (grade 1 and above, the first of these in the file), with
-    score 1,000. With ``extra_positives``, passages of the first ``depth`` with an answer follow by rank, with
-    the run's scores. Otherwise the first of them is the positive if no passage is judged. Negatives are
-    ``per_query`` of those without an answer, shuffled. Titles are not searched. A question without positive
-    or negative is left out. The run's scores are rounded to each of ``score_decimals`` in turn, e.g. ``[4,
-    2]``. ``tokenless_answers`` is ``tokenless`` of ``contains_answer``, False by default.
+    The first positive is the passage judged best, with score 1,000. With ``extra_positives``, passages of the
+    first ``depth`` with an answer follow by rank, with the run's scores. Otherwise the first of them is the
+    positive if no passage is judged. Negatives are ``per_query`` of those without an answer, shuffled. Titles
+    are not searched. A question without positive or negative is left out. Scores are rounded to each of
+    ``score_decimals`` in turn, e.g. ``[4, 2]``. ``tokenless_answers`` is ``tokenless`` of
+    ``contains_answer``.
     """
     answers = read_answers(inputs["queries"] / "queries.jsonl")
     judgements = read_qrels(inputs["qrels"] / "qrels.trec")
@@ -95,10 +95,8 @@ def example(
 ) -> dict | None:
     """Return a row of the training set, or None if it has no positive or no negative.
 
-    Args:
-        documents, scores: the ranking.
-        hits: whether each document has an answer.
-        best: the annotated passage.
+    ``documents`` and ``scores`` are the ranking, ``hits`` say which have an answer, ``best`` is the annotated
+    passage.
     """
     score = dict(zip(documents, scores, strict=True))
     is_hit = dict(zip(documents, hits, strict=True))

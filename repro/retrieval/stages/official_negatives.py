@@ -13,7 +13,7 @@ import numpy as np
 from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.datasets import reading
-from repro.retrieval.datasets.arrow import RowBlocks
+from repro.retrieval.datasets.arrow import EXAMPLES, RowBlocks
 from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.datasets.digests import RowDigest, planned_source, stamps
 from repro.retrieval.datasets.first_rows import FirstRows
@@ -22,7 +22,6 @@ from repro.retrieval.datasets.sources import Source
 from repro.retrieval.evaluation.text_lines import read_qrels, relevant_documents
 from repro.store.disk import BLOCKS
 
-COLUMNS = {"query": "string", "positives": ["string"], "negatives": ["string"]}
 GROUP = 4096  # queries per group of sorted triples
 ROWS = 1000  # per returned table
 HASHED = 50_000  # rows with their strings in memory at once
@@ -33,12 +32,12 @@ _SORTED = {"query": "uint16", "rank": "uint64", "negative": "string"}  # a query
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``arrow/`` with columns query, positives and negatives (ids), in the triples' order of queries.
 
-    ``per_query`` negatives are kept of a query, e.g. 30. With the input ``qrels``, all relevant documents are
-    positives. Without it, positives come from the triples, and a negative that another row calls relevant is
-    removed. A query without a positive or a negative is left out.
+    ``per_query`` negatives are kept of a query, e.g. 30. Positives are the relevant documents of the input
+    ``qrels`` or, without it, those of the triples, and a negative that another row calls relevant is removed.
+    A query without a positive or a negative is left out.
     """
     relevant = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec")) if "qrels" in inputs else None
-    blocks = RowBlocks(out / BLOCKS, COLUMNS, origin=stamps(Source.from_json(params["source"]).files))
+    blocks = RowBlocks(out / BLOCKS, EXAMPLES, origin=stamps(Source.from_json(params["source"]).files))
     facts = blocks.completed(out / "arrow")
     if facts is None:
         facts = _fill(blocks, params, relevant, FirstRows.of(inputs), progress)
@@ -57,9 +56,8 @@ def _fill(
     with planned_source(params) as source, task as advance:
         if first or first_rows:
             triples = reading.triples(source, first=first)
-            row_counts: Iterator[int] = map(
-                samples.add, pieces(first_rows.triples(triples) if first_rows else triples)
-            )
+            triples = first_rows.triples(triples) if first_rows else triples
+            row_counts: Iterator[int] = map(samples.add, pieces(triples))
         else:
             row_counts = reading.triple_chunks(source, samples.add)
         for rows in row_counts:
@@ -86,12 +84,10 @@ class TripleSamples:
     """Keeps ``per_query`` negatives of each query, with queries in order of appearance.
 
     These have the largest keyed hash of query and document: a uniform sample without replacement, independent
-    of the rows' order and repetitions. ``add`` sorts a chunk's rows into groups of 4,096 queries on disk, 21
-    bytes per row for MS MARCO. ``rows`` reads one group from all chunks. Memory contains the names of the
-    queries and their relevant documents, one chunk and one group: less than 1 GB for the 398 million triples
-    of MS MARCO.
-
-    ``positives`` is whether to collect the triples' relevant documents and exclude them from negatives.
+    of the rows' order and repetitions. ``add`` sorts a chunk's rows into groups of 4,096 queries on disk, and
+    ``rows`` reads one group from all chunks. Memory contains the names of the queries and their relevant
+    documents, one chunk and one group: less than 1 GB for the 398 million triples of MS MARCO. With
+    ``positives``, the triples' relevant documents are collected and excluded from negatives.
     """
 
     def __init__(self, folder: Path, *, per_query: int, seed: int, positives: bool, origin: Any = None):
@@ -148,10 +144,8 @@ class TripleSamples:
         new_queries = [name for name in names if name not in self._codes]
         pairs = []
         if self._wants_positives:
-            all_pairs = (
-                pc.binary_join_element_wise(table["query"], table["positive"], "\t").unique().to_pylist()
-            )
-            pairs = [pair for pair in all_pairs if pair not in self._pairs]
+            all_pairs = pc.binary_join_element_wise(table["query"], table["positive"], "\t").unique()
+            pairs = [pair for pair in all_pairs.to_pylist() if pair not in self._pairs]
         self._learn(new_queries, pairs)
         facts |= {"rows": len(table), "queries": new_queries, "pairs": pairs}
         codes = np.array([self._codes[name] for name in names], np.int64)[queries.indices.to_numpy()]

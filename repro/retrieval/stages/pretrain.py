@@ -7,7 +7,7 @@ import numpy as np
 
 from repro.errors import DataError, UsageError
 from repro.progress import Progress
-from repro.retrieval.datasets.arrow import ColumnLists, read_rows
+from repro.retrieval.datasets.arrow import list_offsets, read_rows
 from repro.stage_table import check_choices
 
 TOKEN_COLUMNS = ("input_ids", "sentences", "spans")
@@ -20,35 +20,33 @@ class TokenRows:
         tokens = read_rows(folder)
         names = [name for name in TOKEN_COLUMNS if name in tokens.column_names]
         self.table = tokens.data
-        self.columns = {name: ColumnLists(self.table.column(name)) for name in names}
+        self.columns = {name: self.table.column(name) for name in names}
 
     def __len__(self) -> int:
         return len(self.table)
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
-        """Return ``{"input_ids": (n,) int64, "epoch", "index"}`` for (epoch, index). Policy ``spans`` adds
-        counts ``sentences`` and ``spans``."""
+        """Return ``{"input_ids": (n,) int64, "epoch", "index"}`` for (epoch, index), and for policy ``spans``
+        also the counts ``sentences`` and ``spans``. The caller may change the arrays."""
         return [
-            {name: lists[index] for name, lists in self.columns.items()} | {"epoch": epoch, "index": index}
+            {name: lists[index].values.to_numpy().astype(np.int64) for name, lists in self.columns.items()}
+            | {"epoch": epoch, "index": index}
             for epoch, index in places
         ]
 
 
 class SpanRows:
-    """The spans of all rows of a tokens artefact of policy ``spans``, read like ``TokenRows``.
+    """The spans of all rows of a tokens artefact of policy ``spans``. Raises UsageError for others.
 
     An example is the row, with ``index``, the span's number among all spans, and ``anchor``, its number in
-    the row. Raises UsageError for tokens without spans.
+    the row.
     """
 
     def __init__(self, folder: Path):
-        from pyarrow.compute import list_value_length
-
         self.rows = TokenRows(folder)
         if "spans" not in self.rows.columns:
             raise UsageError(f"{folder}: the tokens have no spans. Tokenise the corpus with policy 'spans'")
-        counts = list_value_length(self.rows.table.column("spans")).to_numpy()
-        self.begins = np.concatenate(([0], np.cumsum(counts)))
+        self.begins = list_offsets(self.rows.columns["spans"])
 
     def __len__(self) -> int:
         return int(self.begins[-1])
@@ -71,9 +69,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Train ``params["objective"]`` on a tokens artefact and save it in ``model/``.
 
     An example is a row of the tokens or, if ``examples`` is ``spans``, each span of a row. The objective may
-    take any of these parameters, e.g. ``length`` and ``seed``. It must take the folders of the optional
-    inputs: ``statistics``, counts over the corpus, and ``generator``, another model. New weights are drawn
-    from torch's generator with the same seed.
+    take any of these parameters, e.g. ``length``, and must take the folders of the optional inputs
+    ``statistics``, counts over the corpus, and ``generator``, another model.
     """
     from transformers import set_seed
 
@@ -102,8 +99,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def trained(objective, examples, optimisation, params: dict, out: Path, progress: Progress) -> dict:
-    """Train an objective with the options in the environment, e.g. REPRO_MICRO_BATCH, and save its model.
-    Returns the facts of the training."""
+    """Train an objective with the options in the environment, e.g. REPRO_MICRO_BATCH, and save its model."""
     from repro.retrieval.training.declaration import Execution, step_memory
     from repro.retrieval.training.loop import save_model, train
 

@@ -19,9 +19,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     e.g. 100.
 
     If ``query`` is None it is the run's first. Points come from scikit-learn's t-SNE, started from the
-    principal components, with a perplexity of at most a third of the points. The exhibit also contains the
-    mean inner products of the query with relevant (``grade`` and above) and other candidates, and the AUC,
-    the probability that a relevant one is more similar than another one.
+    principal components, with a perplexity of at most a third of the points. The exhibit also contains
+    ``measured``: a document is relevant from ``grade`` on.
     """
     check_choices("project", params)
     query, candidates = _candidates(params, inputs["run"])
@@ -49,11 +48,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def measured(scores: np.ndarray, relevant: np.ndarray) -> dict[str, float | None]:
-    """Return means over relevant and other candidates and the AUC (ties count half), None if undefined.
+    """Return mean similarities of relevant and other candidates, and the AUC: the probability that a relevant
+    one is more similar (ties count half). None if undefined.
 
-    Args:
-        scores: (C,) inner products with the query.
-        relevant: (C,) bool.
+    ``scores`` are the inner products with the query, (C,), ``relevant`` is (C,) bool.
     """
     hits, misses = scores[relevant], scores[~relevant]
     auc = None

@@ -17,8 +17,8 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     and, if ``pooling`` is ``sentence-transformers``, the modules after the transformer.
 
     The ``kind`` ``splade`` or ``splade-sum`` keeps the masked-language head, ``cross-encoder`` the head that
-    scores a pair, and ``term-weights`` the one that scores a token. Code of a checkpoint is never run, and
-    nothing is downloaded. Raises BlockedError if it cannot be read or a weight is missing or unused.
+    scores a pair, and ``term-weights`` the one that scores a token. Code of a checkpoint is never run. Raises
+    BlockedError if it cannot be read or a weight is missing or unused.
     """
     from repro.retrieval.nn.checkpoint import reason, remedy, save_model
 

@@ -16,7 +16,7 @@ Ranking = tuple[str, list[str], list[float]]
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``run.trec`` and ``raw.npy``: each query's first ``depth`` passages, e.g. 100, sorted by a
+    """Write ``run.trec`` and ``raw.npy``: each query's first ``depth`` passages, e.g. 100, by a
     cross-encoder's logits.
 
     The run's passages from ``depth`` + 1 to ``keep`` follow in their order, each one point below the one
@@ -38,9 +38,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     rows = document_rows(documents, inputs["corpus"], source=source)
     pairs = PairTexts(texts, inputs["corpus"], query=np.repeat(np.arange(len(texts)), sizes), row=rows)
     with progress.task("re-ranking", total=len(pairs)) as advance:
-        scores = score_pairs(
-            pairs, scorer, decimals=params["decimals"], scratch=out / BLOCKS, advance=advance
-        )
+        settings = {"decimals": params["decimals"], "scratch": out / BLOCKS}
+        scores = score_pairs(pairs, scorer, advance=advance, **settings)
     if not shard().whole:
         return {}
     logits = np.split(scores, np.cumsum(sizes)[:-1])

@@ -16,8 +16,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     rows.
 
     ``random`` draws them without replacement. ``block`` takes consecutive rows from a random start, for
-    sample 0 as in the first version of one paper's released scripts. The draw depends on ``seed`` and
-    ``sample``, the sample's number.
+    sample 0 as in the first version of one paper's released scripts. Draws depend on ``seed`` and the
+    sample's number ``sample``.
     """
     check_choices("sample", params)
     if "share" in params and not 0 < params["share"] <= 1:

@@ -25,8 +25,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     All positives of a query and its first ``per_query`` negatives are kept. Query and passage are read
     together, cut to ``length`` tokens, with title and text joined by ``separator``. Scores are rounded to
-    ``decimals``, e.g. 4, unless that is None. A GPU in half precision reads pairs end to end unless
-    REPRO_PADDING_FREE is 0.
+    ``decimals``, e.g. 4, unless that is None.
     """
     import pyarrow.compute as pc
 
@@ -37,9 +36,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         raise DataError(f"{inputs['training_set']}: there is no query to score passages for")
     options = {name: params[name] for name in ("length", "separator", "precision")}
     scorer = PairScorer(inputs["model"] / "model", say=progress.note, **options)
-    queries = query_texts(
-        inputs["queries"], rows.data.column("query").to_pylist(), source=inputs["training_set"]
-    )
+    names = rows.data.column("query").to_pylist()
+    queries = query_texts(inputs["queries"], names, source=inputs["training_set"])
     scores = {}
     for side, depth in (("positives", None), ("negatives", params["per_query"])):
         lists = rows.data.column(side)

@@ -11,15 +11,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``run.trec`` and ``raw.npy``: the ``depth`` best passages of every query by the sum of the inner
     products of the views in ``terms``, e.g. ``["dense", "sparse"]``. A view listed twice counts twice.
 
-    Products in float32 only find candidates: 100 more than the depth. They are scored again in a fixed way
+    Products in float32 only find candidates, 100 more than the depth. They are scored again in a fixed way
     (``ViewScorer``), so that the run has the same bytes on a GPU and a CPU, for any number of threads and any
     memory. If more than those 100 may be as good as the last one within the error bound, the query is
-    compared with all passages, in float64 if float32 leaves too many undecided or the device computes below
-    it.
-
-    Within ``search_memory`` (on a GPU also its free memory) rankings take 40 bytes per rank. Half of the rest
-    is for queries and candidates, half, at most 1 GiB, for a block of passages. In addition every passage
-    takes 32 bytes and its id.
+    compared with all passages. ``search_memory`` limits the memory, and in addition every passage takes 32
+    bytes and its id.
 
     Among equal scores the greater id comes first. ``mode`` ``exact`` ranks all passages. ``union`` ranks only
     those among the ``list_depth`` best by a single view.
@@ -30,13 +26,5 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     is_union = params["mode"] == "union"
     if is_union and not params.get("list_depth"):
         raise UsageError("a union of lists needs their list_depth")
-    list_depth = params["list_depth"] if is_union else None
-    return search(
-        inputs,
-        out,
-        progress,
-        terms=params["terms"],
-        depth=params["depth"],
-        list_depth=list_depth,
-        tag="views",
-    )
+    depths = {"depth": params["depth"], "list_depth": params["list_depth"] if is_union else None}
+    return search(inputs, out, progress, terms=params["terms"], tag="views", **depths)

@@ -16,7 +16,7 @@ BATCH = 1000  # texts at a time, in a table of V columns
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``collection_frequency.npy`` and ``document_frequency.npy``, (V,) int64 for V entries of the
     model's tokenizer, and ``counts.json``, e.g. ``{"texts": 10, "tokens": 640}``. A text is a row of the
-    tokens artefact, which may be a chunk of a document."""
+    tokens artefact."""
     from repro.retrieval.nn.checkpoint import load_tokenizer
 
     size = len(load_tokenizer(inputs["model"] / "model"))
@@ -24,10 +24,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     if len(tokens) == 0:
         raise DataError(f"{inputs['tokens']}: no texts to count")
     with progress.task("counting tokens", total=len(tokens)) as advance:
-        try:
-            collection, documents = frequencies(_batches(tokens, advance), vocabulary_size=size)
-        except DataError as error:
-            raise DataError(f"{inputs['tokens']}: {error}") from error
+        batches = _batches(tokens, advance, vocabulary_size=size, source=inputs["tokens"])
+        collection, documents = frequencies(batches, vocabulary_size=size)
     np.save(out / "collection_frequency.npy", collection)
     np.save(out / "document_frequency.npy", documents)
     counts = {"texts": len(tokens), "tokens": int(collection.sum())}
@@ -40,18 +38,12 @@ def frequencies(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return occurrences of each id, and texts with at least one occurrence, both (V,) int64.
 
-    Args:
-        batches: up to ``BATCH`` texts each: their concatenated ids, and their lengths.
-
-    Raises DataError if an id is not in 0..V-1.
+    ``batches`` have up to ``BATCH`` texts each: their concatenated ids, and their lengths.
     """
     collection = np.zeros(vocabulary_size, dtype=np.int64)
     documents = np.zeros(vocabulary_size, dtype=np.int64)
     seen = np.zeros((BATCH, vocabulary_size), dtype=bool)
     for ids, lengths in batches:
-        if len(ids) and not 0 <= ids.min() <= ids.max() < vocabulary_size:
-            wrong = int(ids[(ids < 0) | (ids >= vocabulary_size)][0])
-            raise DataError(f"token {wrong} is not in the model's vocabulary of {vocabulary_size} entries")
         seen[:] = False
         seen[np.repeat(np.arange(len(lengths)), lengths), ids] = True
         collection += np.bincount(ids, minlength=vocabulary_size)
@@ -59,11 +51,18 @@ def frequencies(
     return collection, documents
 
 
-def _batches(tokens, advance) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _batches(
+    tokens, advance, *, vocabulary_size: int, source: Path
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     import pyarrow.compute as pc
 
     for table in tokens.with_format("arrow").iter(batch_size=BATCH):
         column = table["input_ids"].combine_chunks()
         lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
-        yield column.flatten().to_numpy(zero_copy_only=False), lengths
+        ids = column.flatten().to_numpy(zero_copy_only=False)
+        wrong = ids[(ids < 0) | (ids >= vocabulary_size)]
+        if len(wrong):
+            problem = f"token {wrong[0]} is not in the model's vocabulary of {vocabulary_size} entries"
+            raise DataError(f"{source}: {problem}")
+        yield ids, lengths
         advance(len(lengths))

@@ -31,8 +31,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     ``spans`` keeps a document in one row, with tokens per sentence in ``sentences`` and sentences per span in
     ``spans``. The document is its ``fields``, e.g. ``["title", "body"]``, joined by blanks and split by
     ``splitter``. Sentences are packed by ``span_packing`` {overshoot, short_probability, minimum_spans},
-    towards ``length`` tokens if a span may overshoot and otherwise ``length`` - 2. Target lengths depend on
-    (``seed``, row of the corpus). A document with fewer than ``minimum_spans`` gives no row.
+    towards ``length`` tokens if a span may overshoot and otherwise ``length`` - 2. A document with fewer than
+    ``minimum_spans`` gives no row.
     """
     from repro.retrieval.nn.checkpoint import load_tokenizer
 
@@ -42,22 +42,25 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     splitter = _splitter(params) if params["policy"] == "spans" else None
     corpus = read_rows(inputs["corpus"])
     tokenizer = load_tokenizer(inputs["model"] / "model")
-    lists = ("input_ids",) if splitter is None else SPAN_LISTS
-    columns = {"document": "string", "chunk": "int32", **{name: ["int32"] for name in lists}}
+    lists = {name: ["int32"] for name in (SPAN_LISTS if splitter else SPAN_LISTS[:1])}
+    columns = {"document": "string", "chunk": "int32", **lists}
     blocks = RowBlocks(out / BLOCKS, columns)
     facts = blocks.completed(out / "arrow")
     if facts is None:
         with progress.task("tokenising", total=len(corpus)) as advance:
-            arguments = (params, advance)
-            rows = _packer(tokenizer, splitter, *arguments) if splitter else _chunker(tokenizer, *arguments)
+            if splitter:
+                rows = _packer(tokenizer, splitter, params, advance)
+            else:
+                rows = _chunker(tokenizer, params, advance)
             facts = _fill(blocks, corpus, rows, advance)
     if not facts["chunks"]:
         requirement = f"{params['span_packing']['minimum_spans']} spans" if splitter else "any token"
         raise DataError(f"{inputs['corpus']}: no document has {requirement}")
     blocks.join(out / "arrow", fingerprint="tokens")
-    fact = "documents_of_too_few_spans" if splitter else "documents_without_tokens"
-    facts |= {fact: len(corpus) - facts["documents"]}
-    return facts | ({"splitter": splitter.identity} if splitter else {})
+    others = len(corpus) - facts["documents"]
+    if splitter:
+        return facts | {"documents_of_too_few_spans": others, "splitter": splitter.identity}
+    return facts | {"documents_without_tokens": others}
 
 
 def _fill(blocks: RowBlocks, corpus, rows: Callable[..., dict], advance: Callable[[int], None]) -> dict:
@@ -120,8 +123,8 @@ def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callabl
 def _packer(
     tokenizer, splitter: SentenceSplitter, params: dict, advance: Callable[[int], None]
 ) -> Callable[..., dict]:
-    """Return a function that maps documents and their corpus rows to columns. The rows seed the lengths of
-    spans."""
+    """Return a function that maps documents and their corpus rows, which seed the lengths of spans, to
+    columns."""
     packing, columns = params["span_packing"], [FIELDS[field] for field in params["fields"]]
     target = params["length"] if packing["overshoot"] else params["length"] - 2
     options = {"target": target, **{name: packing[name] for name in ("overshoot", "short_probability")}}
@@ -151,13 +154,8 @@ def _packer(
 def _token_ids(tokenizer, texts: list[str]) -> list[list[int]]:
     if not texts:
         return []
-    return tokenizer(
-        texts,
-        add_special_tokens=False,
-        return_token_type_ids=False,
-        return_attention_mask=False,
-        verbose=False,
-    )["input_ids"]
+    options = ("add_special_tokens", "return_token_type_ids", "return_attention_mask", "verbose")
+    return tokenizer(texts, **dict.fromkeys(options, False))["input_ids"]
 
 
 def _splitter(params: dict) -> SentenceSplitter:

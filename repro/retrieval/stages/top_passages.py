@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from repro.errors import DataError, UsageError
+from repro.errors import DataError
 from repro.progress import Progress
-from repro.retrieval.datasets.arrow import document_rows, read_rows
+from repro.retrieval.datasets.arrow import document_rows, read_queries, read_rows
 from repro.retrieval.evaluation.runs import read_run
 from repro.retrieval.evaluation.text_lines import read_qrels
 
@@ -17,12 +17,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``exhibit.json``: the first ``depth`` passages for each of ``queries``, e.g. 5.
 
     Queries are matched by their text, ignoring case and whitespace. A missing query is replaced by the first
-    unused query of the collection, whatever the run, with ``found`` false. A grade is null if the document is
-    not judged.
+    unused query of the collection, with ``found`` false. A grade is null if the document is not judged.
     """
-    if params["depth"] < 1:
-        raise UsageError(f"depth is {params['depth']}, and has to be at least 1")
-    selection = chosen_queries(params["queries"], _queries(inputs["queries"]), source=inputs["queries"])
+    records = read_queries(inputs["queries"])
+    queries = [{"id": record["id"], "text": record["text"]} for record in records]
+    selection = chosen_queries(params["queries"], queries, source=inputs["queries"])
     source = inputs["run"] / "run.trec"
     ranking = read_run(source)
     judgements = read_qrels(inputs["qrels"] / "qrels.trec") if "qrels" in inputs else {}
@@ -31,11 +30,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     entries = []
     for request, (query, is_wanted) in zip(params["queries"], selection, strict=True):
         grades = judgements.get(query["id"], {})
-        records = [
+        passages_of_query = [
             {"rank": rank, "id": document, "score": score, "grade": grades.get(document)} | passages[document]
             for rank, (document, score) in enumerate(hits[query["id"]], start=1)
         ]
-        entries.append({"wanted": request, **query, "found": is_wanted, "passages": records})
+        entries.append({"wanted": request, **query, "found": is_wanted, "passages": passages_of_query})
     exhibit = {"kind": "passages", "queries": entries}
     text = json.dumps(exhibit, ensure_ascii=False, sort_keys=True, allow_nan=False)
     (out / "exhibit.json").write_text(text, encoding="utf-8")
@@ -49,8 +48,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def chosen_queries(
     wanted: Sequence[str], queries: Sequence[Query], *, source: Path
 ) -> list[tuple[Query, bool]]:
-    """Return a query for each wanted text, and whether the query has this text. Of several equal queries the
-    first is chosen."""
+    """Return a query for each wanted text, the first of equal ones, and whether the query has this text."""
     by_text: dict[str, Query] = {}
     for query in queries:
         by_text.setdefault(_words(query["text"]), query)
@@ -69,12 +67,6 @@ def chosen_queries(
 
 def _words(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-def _queries(folder: Path) -> list[Query]:
-    with open(folder / "queries.jsonl", encoding="utf-8") as file:
-        records = [json.loads(line) for line in file]
-    return [{"id": record["id"], "text": record["text"]} for record in records]
 
 
 def _passages(ids: list[str], corpus: Path, source: Path) -> dict[str, dict[str, str]]:

@@ -15,8 +15,8 @@ _INSIDE = 0xF0000  # offset of characters inside a word: Unicode's private plane
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``model/``: an uncased BERT tokenizer of at most ``size`` entries, e.g. 8,000, including five
-    special ones."""
+    """Write ``model/``: an uncased BERT tokenizer of at most ``size`` entries, e.g. 8,000, with five special
+    ones."""
     from transformers import BertTokenizer
 
     if params["size"] < 2 * len(SPECIAL):
@@ -47,9 +47,9 @@ def counted_words(texts: Iterable[str]) -> Counter[str]:
 def word_pieces(words: Counter[str], *, size: int) -> list[str]:
     """Return at most ``size`` pieces: characters, then merges of the most frequent pairs, as in HF's trainer.
 
-    HF's WordPiece trainer numbers continuing pieces in the order of a hash map, so two runs give two
-    vocabularies (huggingface/tokenizers issue 1794). Here characters inside a word are moved to a private
-    plane of Unicode and plain BPE is trained, which always gives the same merges.
+    HF's WordPiece trainer depends on the order of a hash map (huggingface/tokenizers issue 1794). Here
+    characters inside a word are moved to a private plane of Unicode and plain BPE is trained, which always
+    gives the same merges.
     """
     from tokenizers import Tokenizer
     from tokenizers.models import BPE
@@ -58,9 +58,7 @@ def word_pieces(words: Counter[str], *, size: int) -> list[str]:
 
     moved_words = Counter({word[0] + _move_inside(word[1:]): count for word, count in words.items()})
     alphabet = _alphabet(moved_words, size=min(ALPHABET, size // 2))
-    rare_characters = {
-        ord(character): None for word in moved_words for character in word if character not in alphabet
-    }
+    rare_characters = dict.fromkeys(map(ord, set("".join(moved_words)) - alphabet))
     tokenizer = Tokenizer(BPE())
     tokenizer.pre_tokenizer = WhitespaceSplit()
     trainer = BpeTrainer(vocab_size=size, show_progress=False, initial_alphabet=sorted(alphabet))
@@ -81,9 +79,8 @@ def _move_inside(tail: str) -> str:
 
 
 def _as_word_piece(piece: str) -> str:
-    tail = "".join(
-        chr(ord(character) - _INSIDE) if ord(character) >= _INSIDE else character for character in piece
-    )
+    codes = (ord(character) for character in piece)
+    tail = "".join(chr(code - _INSIDE if code >= _INSIDE else code) for code in codes)
     return f"##{tail}" if ord(piece[0]) >= _INSIDE else tail
 
 

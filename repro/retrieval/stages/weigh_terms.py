@@ -13,9 +13,9 @@ AHEAD = 2  # such parts that are tokenised in advance
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``arrow/`` with the columns id, title, empty, and text: DeepCT's frequencies as repeated words.
 
-    The model weighs each token of a text, cut to ``length`` tokens. A word's frequency is the weight of its
-    first piece times ``scale``, rounded, e.g. 0.27 x 10 gives 3. The highest of several occurrences counts,
-    and words below 1 are left out (Dai and Callan 2019, DeepCT-Index).
+    A word's frequency is the model's weight of its first piece times ``scale``, rounded, e.g. 0.27 x 10 gives
+    3. The highest of several occurrences in the first ``length`` tokens counts, and words below 1 are left
+    out (Dai and Callan 2019, DeepCT-Index).
     """
     from transformers import AutoModelForTokenClassification
 

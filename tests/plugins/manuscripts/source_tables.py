@@ -9,10 +9,7 @@ FILE = Path("paper.tex")
 
 
 def table(head: str, body: str, caption: str = "", *, label: str = "", first: int = 1) -> SourceTable:
-    """Return a table: rows are lines, cells are parted by bars, and ``<`` goes on with the cell before.
-
-    A line of dashes in the body is a rule; the first line stands on line ``first`` of the file.
-    """
+    """Return a table: cells are separated by bars, ``<`` repeats a cell, and a line of dashes is a rule."""
     lines = [line.strip() for line in head.strip().splitlines()]
     head_rows = tuple(_cells(line, number) for number, line in enumerate(lines, start=first))
     body_lines = [line.strip() for line in body.strip().splitlines()]

@@ -9,7 +9,6 @@ PREAMBLE = r"\documentclass{article}" + "\n" + r"\begin{document}" + "\n"
 
 
 def written(folder: Path, text: str, name: str = "main.tex") -> Path:
-    """Write a file of a source and return its path."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
@@ -17,7 +16,6 @@ def written(folder: Path, text: str, name: str = "main.tex") -> Path:
 
 
 def manuscript(folder: Path, body: str, preamble: str = "") -> Manuscript:
-    """Return what is read of a document with this body."""
     text = PREAMBLE.replace("\\begin", preamble + "\n\\begin") + body + "\n\\end{document}\n"
     return read(written(folder, text))
 
@@ -31,10 +29,8 @@ def seen(cell: SourceCell) -> str:
 
 
 def rows(table: SourceTable) -> list[list[str]]:
-    """Return the body of a table as a test writes it down."""
     return [[seen(cell) for cell in row] for row in table.body]
 
 
 def heads(table: SourceTable) -> list[list[str]]:
-    """Return the head of a table as a test writes it down."""
     return [[seen(cell) for cell in row] for row in table.head]

@@ -15,7 +15,7 @@ NQ = "dpr-w100/natural-questions/test"
 
 
 def column(head: str, *, value: str = "36.6", caption: str = ""):
-    """Return what the last column of a table with one row means; a line of ``head`` is a row of it."""
+    """Return the meaning of the last column of a table with one row. A slash separates rows of its head."""
     lines = "\n".join(f"Model|{text}" for text in head.split("/"))
     return meaning(table(lines, f"BM25|{value}", caption)).columns[-1]
 
@@ -132,9 +132,8 @@ def test_collections_as_rows_are_read_as_columns():
 
 
 def test_a_table_of_settings_is_none_of_results():
-    assert not meaning(
-        table("|Pre-training|Fine-tuning", "batch size|2048|64\nlearning rate|3|2")
-    ).is_of_results
+    made = table("|Pre-training|Fine-tuning", "batch size|2048|64\nlearning rate|3|2")
+    assert not meaning(made).is_of_results
 
 
 @pytest.mark.parametrize("write", [written_tables.latex, written_tables.markdown])
@@ -157,6 +156,4 @@ def test_of_the_papers_at_hand_no_column_is_resolved_otherwise_than_it_was_trans
                     assert resolved.value in (wanted, None), f"{source.name}/{made.id}/{own.id}: {resolved}"
                     count[resolved.sure] += 1
     assert shares["dataset"]["unknown"] < 10 and shares["dataset"]["certain"] > 50
-    assert (
-        shares["measure"]["unknown"] < 0.4 * shares["measure"].total()
-    )  # which recall, and from which grade
+    assert shares["measure"]["unknown"] < 0.4 * shares["measure"].total()  # which recall or grade

@@ -67,6 +67,7 @@ def test_prose_has_places_and_numbers_of_floats(tmp_path):
 
 
 ROWS = r"Model & MRR \\ \hline BM25 & 18.7 \\ Heron & 39.9 \\"
+HALF = rf"\begin{{tabular}}{{lc}}{ROWS}\end{{tabular}}"
 TABULARS = [
     r"\begin{tabular}[t]{lc}%s\end{tabular}",
     r"\begin{tabular*}{\textwidth}{@{\extracolsep{\fill}}lc}%s\end{tabular*}",
@@ -104,12 +105,8 @@ def test_an_array_of_an_equation_is_no_table(tmp_path):
 
 @pytest.mark.parametrize("name", ["verbatim", "lstlisting", "comment", "filecontents"])
 def test_what_is_shown_as_it_is_written_is_no_table(tmp_path, name):
-    shown = (
-        rf"\begin{{{name}}}\begin{{tabular}}{{lc}}{ROWS.replace('18.7', '99.9')}\end{{tabular}}\end{{{name}}}"
-    )
-    (table,) = manuscript(
-        tmp_path, rf"{shown}\begin{{tabular}}{{lS}}{ROWS.replace('MRR', '{MRR}')}\end{{tabular}}"
-    ).tables
+    shown = rf"\begin{{{name}}}{HALF.replace('18.7', '99.9')}\end{{{name}}}"
+    (table,) = manuscript(tmp_path, shown + HALF.replace("MRR", "{MRR}").replace("lc", "lS")).tables
     assert (heads(table), rows(table)[0]) == ([["Model", "MRR"]], ["BM25", "18.7"])
 
 
@@ -127,7 +124,6 @@ def test_a_long_table_has_its_head_once_and_no_foot(tmp_path):
     assert (table.caption, table.number, table.label) == ("All of them.", "1", "tab:long")
 
 
-HALF = rf"\begin{{tabular}}{{lc}}{ROWS}\end{{tabular}}"
 HALVES = {
     rf"\begin{{table}}\caption{{Both.}}\label{{t}}{HALF}\hfill{HALF}\end{{table}}": [("1", "Both.", "t")] * 2,
     rf"""\begin{{table}}\begin{{minipage}}{{.5\textwidth}}\caption{{One.}}\label{{a}}{HALF}\end{{minipage}}\hfill
@@ -237,10 +233,8 @@ def test_the_head_ends_where_values_begin(tmp_path, source):
 def test_tables_above_each_other_in_one_are_two(tmp_path):
     part = r"\multicolumn{2}{c}{%s}\\ \midrule Model & MRR\\ \midrule BM25 & 18.7\\ \hline Heron & 39.9\\"
     source = part % "Dev" + part % "Test"
-    tables = manuscript(
-        tmp_path,
-        rf"\begin{{figure}}\begin{{tabular}}{{lc}}{source}\end{{tabular}}\caption{{F}}\end{{figure}}",
-    ).tables
+    tabular = rf"\begin{{tabular}}{{lc}}{source}\end{{tabular}}"
+    tables = manuscript(tmp_path, rf"\begin{{figure}}{tabular}\caption{{F}}\end{{figure}}").tables
     assert [heads(table)[0] for table in tables] == [["Dev", "Dev"], ["Test", "Test"]]
     assert all(rows(table) == [["BM25", "18.7"], ["Heron", "39.9"]] for table in tables)
     assert [(table.rules, table.number) for table in tables] == [({1}, "")] * 2
@@ -249,10 +243,8 @@ def test_tables_above_each_other_in_one_are_two(tmp_path):
 def test_lines_are_those_of_the_file_a_cell_is_written_in(tmp_path):
     written(tmp_path, "\n\nBM25 & 18.7 \\\\\n% a comment\nHeron & \\heron \\\\\n", "parts/rows.tex")
     written(tmp_path, "% macros\n\\newcommand{\\heron}{39.9}\n", "macros.sty")
-    body = (
-        "\\begin{tabular}{lc}\nModel & MRR \\\\ \\hline\n\\input{parts/rows}\n\\end{tabular}\n\\end{document}"
-    )
-    written(tmp_path, "\\usepackage{graphicx,macros}\n" + PREAMBLE + body)
+    body = "\\begin{tabular}{lc}\nModel & MRR \\\\ \\hline\n\\input{parts/rows}\n\\end{tabular}\n"
+    written(tmp_path, "\\usepackage{graphicx,macros}\n" + PREAMBLE + body + "\\end{document}")
     (table,) = read(tmp_path).tables
     assert [str(row[1].place) for row in (*table.head, *table.body)] == [
         f"{tmp_path}/main.tex:5",

@@ -21,7 +21,6 @@ BODY = [["BM25", "18.7"], ["Heron", "39.9"]]
 
 
 def packed(path, members):
-    """Write an archive of the kind that the name of ``path`` says."""
     if path.suffix == ".zip":
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, text in members.items():
@@ -52,9 +51,8 @@ def test_one_compressed_file_is_a_paper(tmp_path):
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "utf-16"])
 def test_encodings_are_told_apart(tmp_path, encoding):
-    (tmp_path / "a.tex").write_bytes(
-        TABLE.replace("Heron", "Zoé").replace(" \\\\", " \\\\\r\n").encode(encoding)
-    )
+    text = TABLE.replace("Heron", "Zoé").replace(" \\\\", " \\\\\r\n")
+    (tmp_path / "a.tex").write_bytes(text.encode(encoding))
     assert rows(read(tmp_path / "a.tex").tables[0])[1] == ["Zoé", "39.9"]
 
 
@@ -122,15 +120,13 @@ def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
         read(packed(tmp_path / "b.tar.gz", {"main.tex": TABLE, "figure.png": "x" * 2**23}))
 
 
-def _odd_zip(*places, value):
-    """Return a zip in which 16-bit fields, at these distances from the headers' signatures, say otherwise."""
+def _encrypted_zip():
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         archive.writestr("main.tex", TABLE)
     raw = bytearray(content.getvalue())
-    for signature, place in zip((b"PK\3\4", b"PK\1\2"), places, strict=True):
-        start = raw.index(signature) + place
-        raw[start : start + 2] = value.to_bytes(2, "little")
+    for flag in (raw.index(b"PK\3\4") + 6, raw.index(b"PK\1\2") + 8):
+        raw[flag] = 1
     return bytes(raw)
 
 
@@ -151,9 +147,7 @@ XZ[len(XZ) // 2] ^= 0xFF
     "content",
     [
         pytest.param(bytes(XZ), id="flipped byte of xz"),
-        pytest.param(_odd_zip(6, 8, value=1), id="encrypted zip"),
-        pytest.param(_odd_zip(8, 10, value=77), id="zip of an unknown method"),
-        pytest.param(_odd_zip(4, 6, value=99), id="zip of an unknown version"),
+        pytest.param(_encrypted_zip(), id="encrypted zip"),
         pytest.param(_odd_tar("w", **{"GNU.sparse.map": "a,b,c"}), id="sparse map of words"),
     ],
 )
@@ -204,10 +198,7 @@ def test_title_authors_and_venue_are_those_of_the_source(tmp_path):
     \author{Ann Oak\textsuperscript{1} \and Bo Elm\\ A University}\author{Cy Ash}
     \acmConference[X]{Pond Days}{May}{}
     """
-    made = read(written(tmp_path, front + TABLE))
-    assert made.front == {
-        "title": "Herons in Ponds",
-        "authors": "Ann Oak, Bo Elm, Cy Ash",
-        "venue": "Pond Days",
-    }
+    made = read(written(tmp_path, front + TABLE)).front
+    authors = "Ann Oak, Bo Elm, Cy Ash"
+    assert made == {"title": "Herons in Ponds", "authors": authors, "venue": "Pond Days"}
     assert read(written(tmp_path, TABLE)).front == {}

@@ -68,10 +68,8 @@ def found(label: str, **numbers: str):
 def test_a_system_with_its_published_number_is_certain(label, rr10, recipe, options):
     told = found(label, rr10=rr10)
     assert told.sure == "certain" and told.row
-    assert (told.row.recipe, {k: v for k, v in told.row.options.items() if k == "system"}) == (
-        recipe,
-        options,
-    )
+    assert told.row.recipe == recipe
+    assert {k: v for k, v in told.row.options.items() if k == "system"} == options
 
 
 def test_without_an_equal_number_the_name_alone_is_likely():

@@ -58,13 +58,8 @@ def test_a_table_of_html_also_within_markdown(tmp_path, name):
 
 @pytest.mark.parametrize(("name", "mark"), [("a.csv", ","), ("a.csv", ";"), ("a.tsv", "\t")])
 def test_values_with_separators(tmp_path, name, mark):
-    lines = [
-        ["Model", "Dev", "Dev"],
-        ["", "MRR@10", "R@1k"],
-        ["BM25", "18.7", '"85.7"'],
-        ["Heron", "**39.9***"],
-    ]
-    (table,) = read(written(tmp_path, "\n".join(mark.join(line) for line in lines), name)).tables
+    text = 'Model,Dev,Dev\n,MRR@10,R@1k\nBM25,18.7,"85.7"\nHeron,**39.9***'
+    (table,) = read(written(tmp_path, text.replace(",", mark), name)).tables
     assert len(table.head) == 2
     assert rows(table) == [["BM25", "18.7", "85.7"], ["Heron", "**39.9**^*", ""]]
     assert table.body[1][0].place.line == 4

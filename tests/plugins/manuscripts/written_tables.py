@@ -37,11 +37,8 @@ def _latex(table) -> str:
         lines.append(_latex_row(row))
     begin = rf"\begin{{table}}\caption{{{_escaped(table.about)}}}\label{{t:{table.id}}}"
     columns = "l" * len(grid[0])
-    return (
-        f"{begin}\\begin{{tabular}}{{{columns}}}\\toprule\n"
-        + "\n".join(lines)
-        + "\n\\bottomrule\\end{tabular}\\end{table}"
-    )
+    first, last = rf"{begin}\begin{{tabular}}{{{columns}}}\toprule", r"\bottomrule\end{tabular}\end{table}"
+    return "\n".join([first, *lines, last])
 
 
 def _latex_row(row, *, is_head: bool = False) -> str:

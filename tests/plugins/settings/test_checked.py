@@ -212,8 +212,10 @@ def test_cells_of_settings_are_judged_without_what_no_cell_publishes(monkeypatch
     source = papers()["simlm"]
     whole, judged = of_cells(checked_parameters(source)), []
     monkeypatch.setattr(checked, "_unclaimed_parameters", None)
-    judge = checked._checked_parameter
-    monkeypatch.setattr(checked, "_checked_parameter", lambda *given: judged.append(1) or judge(*given))
+    judge = checked._step_parameters
+    monkeypatch.setattr(
+        checked, "_step_parameters", lambda *given: [judged.append(1) or item for item in judge(*given)]
+    )
     assert of_tables(source) == whole and len(whole) > 50
     assert len(judged) < 1000  # of more than 3,000
 
@@ -226,7 +228,7 @@ def test_cells_of_settings_are_judged_alone_as_with_all_that_is_planned(source):
 def test_rows_that_are_planned_alike_say_nothing_of_cells_of_settings(monkeypatch):
     source = papers()["cotmae_v2"]
     alike = "cotmae_v2/1/bert/dev.rr10", "cotmae_v2/1/cotmae/dev.rr10"
-    monkeypatch.setattr(checked, "planned_alike", lambda *given: [alike])
+    monkeypatch.setattr(checked.plans, "planned_alike", lambda *given: [alike])
     whole = checked_parameters(source)
     assert [item.row for item in whole if "is planned like" in item.says] == ["cotmae_v2/1/bert"]
     assert of_tables(source) == of_cells(whole) != {}

@@ -135,9 +135,9 @@ def test_every_text_on_verdicts_says_first_that_planned_seeds_are_missing():
     said = "Preliminary: 1 of 3 planned seeds, more of some rows. "
     assert caption(study).startswith(said) and verdicts_note(study).startswith(said)
     assert markdown(study, title="T", command="").count(said.strip()) == 3  # caption, verdicts, comparisons
-    assert "Seeds of rows with fewer than 2 – X: 1." in caption(study)
+    assert "Fewer than 2 seeds: X (1). A mean is over all seeds of its row" in caption(study)
     whole = replace(study, entries=seeds | {("zero", "c"): Entry({1: 0.1, 2: 0.1, 3: 0.1})})  # is not trained
-    assert "fewer than 2 – X: 1." in caption(whole) and whole.seeds == [1, 2]
+    assert "Fewer than 2 seeds: X (1)." in caption(whole) and whole.seeds == [1, 2]
     assert said not in "\n".join(_lines())
 
 

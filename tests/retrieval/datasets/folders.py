@@ -1,6 +1,7 @@
 """Small data folders for the tests: a collection of the catalogue's shape but not of its size."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,12 +16,17 @@ def write(path: Path, content: str) -> Path:
     return path
 
 
+def write_lines(path: Path, records: Iterable[dict]) -> Path:
+    """Records as JSON lines."""
+    return write(path, "".join(json.dumps(record) + "\n" for record in records))
+
+
 def beir_folder(folder: Path) -> Path:
     """Three documents, four queries, splits train (queries 1 and 2) and test (query 3)."""
     documents = [{"_id": f"d{n}", "title": f"T{n}", "text": f"text {n}", "metadata": {}} for n in range(3)]
     queries = [{"_id": str(n), "text": f"query {n}", "metadata": {}} for n in (4, 3, 2, 1)]
-    write(folder / "corpus.jsonl", "".join(json.dumps(row) + "\n" for row in documents))
-    write(folder / "queries.jsonl", "".join(json.dumps(row) + "\n" for row in queries))
+    write_lines(folder / "corpus.jsonl", documents)
+    write_lines(folder / "queries.jsonl", queries)
     write(folder / "qrels/train.tsv", "query-id\tcorpus-id\tscore\n1\td1\t1\n2\td2\t1\n1\td1\t1\n")
     write(folder / "qrels/test.tsv", "query-id\tcorpus-id\tscore\n3\td0\t2\n3\td1\t0\n")
     return folder

@@ -1,7 +1,5 @@
 """Datasets held against rows, and against each other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any

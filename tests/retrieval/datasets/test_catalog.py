@@ -1,5 +1,8 @@
 """The catalogue of collections, and the folds of what is trained on."""
 
+import json
+from importlib.resources import files
+
 import pytest
 
 from repro.errors import UsageError
@@ -37,8 +40,7 @@ def test_what_takes_the_place_of_topics_lies_over_what_takes_the_place_of_their_
 def test_every_collection_of_the_papers_has_a_substitute_at_tiny_scale():
     ours = ("tiny/", "text/", "cranfield", "msmarco-passage/train-pool-12k")
     without = [entry.id for entry in ENTRIES if "tiny" not in entry.at and not entry.id.startswith(ours)]
-    substitutes = ["beir/nfcorpus/train"]
-    assert without == substitutes
+    assert without == ["beir/nfcorpus/train"]
 
 
 @pytest.mark.parametrize(
@@ -46,20 +48,12 @@ def test_every_collection_of_the_papers_has_a_substitute_at_tiny_scale():
     [
         ("fold: validation", "fold: validaton", r"not a known fold\. .*Known: fitting, validation\.$"),
         (
-            "  documents: 8841823",
-            "  docments: 8841823",
+            "  documents: 8",
+            "  docments: 8",
             r"not a known key of msmarco-passage in .*Did you mean documents",
         ),
-        (
-            "at: {tiny: tiny/passage,",
-            "at: {tiny: tiny/pasage,",
-            r"'tiny/pasage' is not a known stand-in of msmarco-passage in",
-        ),
-        (
-            "- id: msmarco-document\n",
-            "- id: msmarco-passage\n",
-            r"catalog.yaml: 'msmarco-passage' occurs twice",
-        ),
+        ("tiny/passage,", "tiny/pasage,", "'tiny/pasage' is not a known stand-in of msmarco-passage in"),
+        ("msmarco-document\n", "msmarco-passage\n", "catalog.yaml: 'msmarco-passage' occurs twice"),
     ],
 )
 def test_what_an_entry_has_wrong_is_refused_when_the_catalogue_is_read(monkeypatch, tmp_path, old, new, told):
@@ -72,16 +66,12 @@ def test_what_an_entry_has_wrong_is_refused_when_the_catalogue_is_read(monkeypat
 
 
 def test_only_beir_and_its_likeness_ignore_identical_ids():
-    ignoring = {entry.id for entry in ENTRIES if entry.ignore_identical_ids}
-    assert ignoring == {
-        entry.id for entry in ENTRIES if entry.id.startswith(("beir/", "tiny/beir", "tiny/cqadupstack"))
-    }
+    for entry in ENTRIES:
+        ours = entry.id.startswith(("beir/", "tiny/beir", "tiny/cqadupstack"))
+        assert entry.ignore_identical_ids == ours
 
 
 def test_counts_and_sizes_are_those_of_ir_datasets():
-    import json
-    from importlib.resources import files
-
     metadata = json.loads((files("ir_datasets") / "etc/metadata.json").read_text())
     names = {"documents": "docs", "queries": "queries", "qrels": "qrels", "triples": "docpairs"}
     for entry in ENTRIES:
@@ -96,9 +86,6 @@ def test_counts_and_sizes_are_those_of_ir_datasets():
 
 
 def test_sizes_of_beir_are_those_of_its_archives():
-    import json
-    from importlib.resources import files
-
     downloads = json.loads((files("ir_datasets") / "etc/downloads.json").read_text())["beir"]
     for entry in ENTRIES:
         if entry.id.startswith("beir/") and "documents" in entry.pieces:

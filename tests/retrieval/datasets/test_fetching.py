@@ -132,12 +132,10 @@ def shard(*numbers) -> bytes:
     import pyarrow
     import pyarrow.parquet
 
-    rows = [
-        {"id": str(n), "url": f"https://en.example/{n}", "title": f"T{n}", "text": f"text {n} é"}
-        for n in numbers
-    ]
+    columns = {"id": "{}", "url": "https://en.example/{}", "title": "T{}", "text": "text {} é"}
+    rows = {name: [form.format(n) for n in numbers] for name, form in columns.items()}
     packed = io.BytesIO()
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), packed)
+    pyarrow.parquet.write_table(pyarrow.table(rows), packed)
     return packed.getvalue()
 
 
@@ -145,14 +143,10 @@ SHARDS = {f"20231101.en/train-0000{n}-of-00003.parquet": shard(2 * n, 2 * n + 1)
 
 
 def test_a_checkpoint_comes_with_what_is_needed_of_it(hub, tmp_path):
-    files = {
-        "config.json": b"{}",
-        "model.safetensors": b"weights",
-        "tf_model.h5": b"not wanted",
-        "vocab.txt": b"a\n",
-    }
+    files = {"config.json": b"{}", "model.safetensors": b"1", "tf_model.h5": b"unwanted", "vocab.txt": b"a\n"}
     publish(hub, "models", "some/model", files)
     [folder] = fetching.offer("model:some/model").load(tmp_path, Progress())
+    assert folder == tmp_path / "models/some/model"
     there = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     assert there == {name: content for name, content in files.items() if name != "tf_model.h5"}
 
@@ -192,11 +186,8 @@ def test_texts_and_titles_are_joined_by_number(published, tmp_path, monkeypatch)
     path = make(TITLED, published, tmp_path / "data", Progress())
     source = locate(TITLED, "documents", tmp_path / "data")
     assert source.files == (path,)
-    assert list(reading.documents(source)) == [
-        Document("0", "A title", "first passage"),
-        Document("1", "", "second"),
-        Document("10", "C", "third"),
-    ]
+    expected = [("0", "A title", "first passage"), ("1", "", "second"), ("10", "C", "third")]
+    assert list(reading.documents(source)) == [Document(*row) for row in expected]
 
 
 def test_fewer_passages_than_the_papers_had_replace_nothing(published, tmp_path):

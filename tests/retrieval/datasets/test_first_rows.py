@@ -1,6 +1,5 @@
 """Names that were not read in a rehearsal are stood for by names that were, always by the same."""
 
-import json
 import zlib
 
 import pytest
@@ -9,6 +8,7 @@ from repro.retrieval.datasets.arrow import write_rows
 from repro.retrieval.datasets.catalog import Judgement
 from repro.retrieval.datasets.first_rows import FirstRows
 from repro.retrieval.datasets.negative_files import ListedQuery
+from tests.retrieval.datasets.folders import write_lines
 
 QUERIES, DOCUMENTS = ["q0", "q1", "q2"], ["a", "b", "c", "d"]
 
@@ -21,11 +21,8 @@ def rows():
 def test_what_was_read_keeps_its_name_and_what_was_not_is_stood_for_by_its_checksum(rows):
     [known, unknown] = rows.triples([("q1", "b", "d"), ("9", "77", "78")])
     assert known == ("q1", "b", "d")
-    assert unknown == (
-        QUERIES[zlib.crc32(b"9") % 3],
-        DOCUMENTS[zlib.crc32(b"77") % 4],
-        DOCUMENTS[zlib.crc32(b"78") % 4],
-    )
+    documents = [DOCUMENTS[zlib.crc32(name) % 4] for name in (b"77", b"78")]
+    assert unknown == (QUERIES[zlib.crc32(b"9") % 3], *documents)
 
 
 def test_judgements_are_of_the_first_queries_and_the_highest_grade_of_a_pair_stays(rows):
@@ -52,9 +49,7 @@ def test_where_all_queries_or_documents_are_read_their_names_stay():
 def test_the_names_are_those_of_a_stages_inputs(tmp_path):
     documents = [{"id": name, "title": "", "text": ""} for name in DOCUMENTS]
     write_rows(documents, dict.fromkeys(documents[0], "string"), tmp_path / "corpus/arrow")
-    (tmp_path / "queries").mkdir()
-    lines = [json.dumps({"id": name, "text": "t"}) for name in QUERIES]
-    (tmp_path / "queries/queries.jsonl").write_text("\n".join(lines) + "\n")
+    write_lines(tmp_path / "queries/queries.jsonl", ({"id": name, "text": "t"} for name in QUERIES))
     inputs = {"corpus": tmp_path / "corpus", "queries": tmp_path / "queries", "qrels": tmp_path}
     given = [("9", "77", "78")]
     assert list(FirstRows.of(inputs).triples(given)) == list(FirstRows(QUERIES, DOCUMENTS).triples(given))

@@ -1,7 +1,5 @@
 """What is fetched of a model of the hub."""
 
-from __future__ import annotations
-
 import pytest
 
 from repro.errors import BlockedError, UsageError
@@ -13,18 +11,6 @@ OLD = ["README.md", "config.json", "pytorch_model.bin", "tf_model.h5", "vocab.tx
 NEW = [*OLD, "model.safetensors", "onnx/model.onnx"]
 
 
-@pytest.fixture
-def hub(monkeypatch):
-    import huggingface_hub
-
-    asked = {}
-    monkeypatch.setattr(huggingface_hub.HfApi, "list_repo_files", lambda self, name, revision: asked["files"])
-    monkeypatch.setattr(
-        huggingface_hub, "snapshot_download", lambda name, **how: asked.update(how, name=name)
-    )
-    return asked
-
-
 def test_pickled_weights_are_fetched_only_where_there_are_no_others():
     assert wanted(OLD) == ["config.json", "pytorch_model.bin", "vocab.txt"]
     assert wanted(NEW) == ["config.json", "model.safetensors", "vocab.txt"]
@@ -32,25 +18,7 @@ def test_pickled_weights_are_fetched_only_where_there_are_no_others():
 
 def test_a_modules_weights_are_its_own():
     files = [*NEW, "2_Dense/config.json", "2_Dense/pytorch_model.bin", "1_Pooling/config.json"]
-    assert wanted(files) == [
-        "1_Pooling/config.json",
-        "2_Dense/config.json",
-        "2_Dense/pytorch_model.bin",
-        "config.json",
-        "model.safetensors",
-        "vocab.txt",
-    ]
-
-
-def test_a_model_goes_below_the_data_folder_at_its_revision(tmp_path, hub):
-    hub["files"] = OLD
-    assert offer("model:some/bert").load(tmp_path, Progress()) == [tmp_path / "models/some/bert"]
-    assert hub["allow_patterns"] == wanted(OLD)
-    assert (hub["name"], hub["revision"], hub["local_dir"]) == (
-        "some/bert",
-        "main",
-        tmp_path / "models/some/bert",
-    )
+    assert wanted(files) == [*sorted(files[-3:]), *wanted(NEW)]
 
 
 def test_a_hub_that_does_not_answer_leaves_a_remedy(tmp_path, monkeypatch):

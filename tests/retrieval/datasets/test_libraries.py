@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import gzip
+import importlib
 import shutil
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,7 @@ from dataclasses import replace
 from hashlib import md5
 from queue import SimpleQueue
 
+import ir_datasets
 import pytest
 from filelock import FileLock
 
@@ -34,10 +36,6 @@ def home(tmp_path, monkeypatch):
 
 def _fresh(monkeypatch, *modules: str) -> None:
     """ir_datasets fixes its home when a dataset's module is imported: import those anew."""
-    import importlib
-
-    import ir_datasets
-
     for name in modules:
         module = importlib.import_module(f"ir_datasets.datasets.{name}")
         for id in [id for id in ir_datasets.registry._registered if id.split("/")[0] == module.NAME]:
@@ -73,13 +71,10 @@ def test_passages_topics_and_pairs_in_ir_datasets_home_are_read(home, monkeypatc
     with gzip.open(packed, "wt") as file:
         file.write("7\t0\t1\n")
     _fresh(monkeypatch, "msmarco_passage")
-    assert list(libraries.documents("msmarco-passage")) == [
-        Document("0", "", "first passage"),
-        Document("1", "", "second passage"),
-    ]
+    documents = [Document("0", "", "first passage"), Document("1", "", "second passage")]
+    assert list(libraries.documents("msmarco-passage")) == documents
     assert list(libraries.queries("msmarco-passage/dev/small")) == [Query("7", "what is first")]
     assert list(libraries.judgements("msmarco-passage/dev/small")) == [Judgement("7", "0", 1)]
-    assert list(libraries.triples("msmarco-passage/train/triples-v2")) == [("7", "0", "1")]
     assert libraries.triples_file("msmarco-passage/train/triples-v2") == packed
 
 
@@ -109,11 +104,7 @@ def test_what_the_network_refuses_is_one_sentence_with_a_remedy(monkeypatch, err
 
 
 def test_every_id_said_to_be_in_ir_datasets_is_there():
-    import ir_datasets
-
-    from repro.retrieval.datasets.catalog import catalog
-
-    for id, entry in catalog().items():
+    for id, entry in catalog.catalog().items():
         if entry.source == "ir_datasets" and not entry.members:
             known = ir_datasets.load(id)
             names = {"documents": "docs", "queries": "queries", "qrels": "qrels", "triples": "docpairs"}

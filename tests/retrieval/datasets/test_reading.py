@@ -26,6 +26,12 @@ def test_a_split_has_its_own_queries_and_each_judged_pair_once(folder):
     assert len(list(reading.judgement_rows(source))) == 3
 
 
+@pytest.mark.parametrize("kind", ["folder", "home"])
+def test_documents_that_are_known_are_passed_over_once(folder, kind):
+    source = Source("beir/scifact", "documents", kind, "jsonl", (folder / "beir/scifact/corpus.jsonl",))
+    assert [document.id for document in reading.documents(source, known=["d0"])] == ["d1", "d2"]
+
+
 @pytest.mark.parametrize(
     ("id", "piece", "counts"),
     [

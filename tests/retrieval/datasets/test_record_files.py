@@ -50,9 +50,8 @@ def test_an_id_that_comes_twice_is_found_however_far_apart(tmp_path, monkeypatch
     rows = [{"_id": f"d{n}", "text": ""} for n in range(40)]
     for place in (1, 2, 17, 39, 40):
         path = _write_rows(tmp_path / "corpus.jsonl", *rows[:place], rows[place // 3], *rows[place:])
-        with pytest.raises(
-            DataError, match=rf"corpus\.jsonl:{place + 1}: the _id 'd{place // 3}' repeats an earlier"
-        ):
+        reason = rf"corpus\.jsonl:{place + 1}: the _id 'd{place // 3}' repeats an earlier"
+        with pytest.raises(DataError, match=reason):
             list(documents(path))
     assert len(list(documents(_write_rows(path, *rows)))) == 40
 

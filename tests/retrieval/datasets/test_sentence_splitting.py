@@ -1,7 +1,5 @@
 """Sentences, and the spans that they are packed into."""
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 import sys
@@ -129,7 +127,7 @@ def test_a_folder_that_is_no_model_is_a_data_error(data, tmp_path):
 TARGET = 40
 
 
-def documents(count=3000):
+def documents(count=1000):
     draw = np.random.default_rng(3)
     for seed in range(count):
         yield seed, draw.integers(1, draw.choice([6, 30, 90]), draw.integers(0, 40)).tolist()

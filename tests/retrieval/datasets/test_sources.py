@@ -30,9 +30,7 @@ def test_a_beir_folder_serves_the_corpus_and_every_split(tmp_path):
 
 def test_topics_and_qrels_may_lie_apart_from_their_corpus(tmp_path):
     topics = write(tmp_path / "topics/topics.dl20.txt", "1\ta\n")
-    assert isinstance(
-        locate(DL20, "queries", tmp_path), MissingPiece
-    )  # which topics are judged is not known yet
+    assert isinstance(locate(DL20, "queries", tmp_path), MissingPiece)  # which are judged is not known yet
     qrels = write(tmp_path / "qrels/qrels.dl20-passage.txt", "1 0 d 1\n")
     assert locate(DL20, "queries", tmp_path).files == (topics, qrels)
     assert locate(DL20, "qrels", tmp_path).format == "trec"
@@ -194,10 +192,8 @@ def test_the_digests_are_those_of_ir_datasets_own_list():
         for one in DownloadConfig.contents()[collection].values()
         if "cache_path" in one and "expected_md5" in one
     }
-    assert (
-        sources.home_layout()["md5"].items() <= stated.items()
-        and len(sources.home_layout()["md5"]) == 33 + 39
-    )
+    ours = sources.home_layout()["md5"]
+    assert ours.items() <= stated.items() and len(ours) == 33 + 39
 
 
 def test_a_plan_takes_the_home_and_knows_it_by_its_bytes(standins, tmp_path, believed):

@@ -1,7 +1,5 @@
 """Negatives sampled from triples the plain way: a heap for every query, all in memory."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -24,11 +22,7 @@ class Negatives:
 
 
 def sampled(rows: Iterable[Triple], *, per_query: int, seed: int) -> dict[str, Negatives]:
-    """Sample ``per_query`` negatives for each query, in the order in which queries appear.
-
-    Kept are those with the largest keyed hash of query and document: a uniform sample without replacement
-    that depends neither on the order of the rows nor on repeated ones, and remembers ``per_query`` ids only.
-    """
+    """Sample ``per_query`` negatives for each query: those with the largest keyed hash of both."""
     samples: dict[str, Negatives] = {}
     key = f"{seed}".encode()
     for query, positive, negative in rows:

@@ -6,19 +6,11 @@ import pytest
 
 from repro.errors import UsageError
 from repro.retrieval import recipe
-from repro.retrieval.recipe import Objective, Optimisation, Texts
+from repro.retrieval.recipe import Objective, Texts
+from tests.stage_inputs import optimisation
 
 OBJECTIVE = Objective("toy", 1, "toy:Toy")
-OPTIMISATION = Optimisation(
-    batch_size=8,
-    epochs=1,
-    learning_rate=1e-5,
-    schedule="linear",
-    weight_decay=0.0,
-    max_grad_norm=1.0,
-    precision="fp32",
-    seed=3,
-)
+OPTIMISATION = optimisation(batch_size=8, epochs=1, max_steps=None, warmup_ratio=0.0, seed=3)
 MODEL = recipe.backbone("some/bert", revision="main")
 PAIRS = Texts(
     documents=recipe.corpus("msmarco-passage"),

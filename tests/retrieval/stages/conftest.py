@@ -1,11 +1,10 @@
-from __future__ import annotations
-
 import json
 
 import numpy as np
 import pytest
 
 from repro.progress import Progress
+from tests.retrieval.datasets.folders import write_lines
 from tests.tiny_models import save_tiny_model, tiny_text
 
 DOCUMENTS, QUERIES = 40, 12
@@ -37,9 +36,31 @@ def queries(tmp_path_factory):
     """12 queries q0…q11."""
     generator = np.random.default_rng(12)
     folder = tmp_path_factory.mktemp("queries")
-    records = [{"id": f"q{number}", "text": tiny_text(generator, 4)} for number in range(QUERIES)]
-    (folder / "queries.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    records = ({"id": f"q{number}", "text": tiny_text(generator, 4)} for number in range(QUERIES))
+    write_lines(folder / "queries.jsonl", records)
     return folder
+
+
+def folders(root, *names):
+    """New folders below ``root``."""
+    for name in names:
+        (root / name).mkdir()
+    return [root / name for name in names]
+
+
+def texts_of(queries) -> list[str]:
+    return [json.loads(line)["text"] for line in (queries / "queries.jsonl").read_text().splitlines()]
+
+
+def logged(folder, name: str) -> list[float]:
+    """The values of a loss in the log of a training."""
+    return [json.loads(line)[name] for line in (folder / "train_log.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture
+def judged_training(model, training_set, corpus, queries):
+    """The inputs of the stage ``finetune``."""
+    return {"model": model, "training_set": training_set, "corpus": corpus, "queries": queries}
 
 
 def save_training_set(folder, rows: list[tuple[str, list[str], list[str]]]):

@@ -1,7 +1,5 @@
 """A stage that is killed between its blocks and continued, beside the same stage undisturbed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +9,7 @@ from repro.progress import Progress
 from repro.retrieval.datasets.arrow import RowBlocks
 from repro.store.disk import BLOCKS
 from tests.retrieval.datasets.rows_at_once import check_equal_files
+from tests.retrieval.stages.conftest import folders
 
 
 def check_killed_between_blocks(
@@ -21,9 +20,7 @@ def check_killed_between_blocks(
     It dies in each of ``places``, counted among the writes of one attempt, half of the file being there, and
     no attempt writes again what one before it had finished.
     """
-    straight, killed = folder / "straight", folder / "killed"
-    straight.mkdir()
-    killed.mkdir()
+    straight, killed = folders(folder, "straight", "killed")
     facts = stage.run(params, inputs, straight, Progress())
     written: list[tuple] = []
     for place in places:

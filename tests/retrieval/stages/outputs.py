@@ -1,15 +1,11 @@
 """Every stage on small inputs, and its output reduced to what is the same on every machine.
 
-Inputs are the embedded collection or made up, never what another stage has made: models are drawn by torch,
-and the products of the vectors that are searched are exact in float32. So all but numbers with a fraction
-is compared by digest. These numbers are, too, but of stages that add up floats in an order which a
-processor chooses (AMD's and Intel's differ in the last bits): there the mean, the mean magnitude and a
-projection are compared to a share of the mean magnitude. Of a training the losses of every step are compared,
-in which all updates before can be seen; its weights are not, since Adam makes whole steps of a gradient
-that is zero but for rounding. Of a t-SNE only what is measured beside it is.
+Inputs are the embedded collection or made up, never what another stage has made. All but numbers with a
+fraction is compared by digest. So are these, but for stages that add up floats in an order which a processor
+chooses: there the mean, the mean magnitude and a projection are compared to a share of the mean magnitude. Of
+a training the losses of every step are compared, not its weights, since Adam makes whole steps of a gradient
+that is zero but for rounding. Of a t-SNE only ``measured`` is.
 """
-
-from __future__ import annotations
 
 import hashlib
 import importlib
@@ -25,7 +21,8 @@ from repro.running.recomputation import content
 from repro.stage_table import STAGES
 from repro.store.disk import BLOCKS, sha256
 from tests.recorded import Recorded, close
-from tests.retrieval.datasets.folders import planned, write
+from tests.retrieval.datasets.folders import planned, write, write_lines
+from tests.retrieval.stages.conftest import texts_of
 from tests.retrieval.stages.views_made_up import save_views
 from tests.stage_inputs import fine_tuning, pretraining, texts_and_model
 
@@ -129,10 +126,7 @@ class Outputs:
         self.run("official_negatives", planned("official_negatives", self.root, **how))
         negatives = {"bm25": [{"pid": str(n), "ce-score": n - 9.5} for n in range(12)]}
         listed = [{"qid": q, "pos": [{"pid": "99", "ce-score": 4.0}], "neg": negatives} for q in ("30", "4")]
-        write(
-            self.root / "msmarco-passage/msmarco-hard-negatives.jsonl",
-            "".join(json.dumps(row) + "\n" for row in listed),
-        )
+        write_lines(self.root / "msmarco-passage/msmarco-hard-negatives.jsonl", listed)
         how = {"dataset": LISTED, "margin": 3.0, "per_system": 5, "systems": None}
         self.run("listed_negatives", planned("listed_negatives", self.root, **how))
         theirs = write(self.root / "theirs", "q Q0 a 0 1 t\nq Q0 c 1 1 t\nq Q0 b 2 2 t\n")
@@ -141,19 +135,15 @@ class Outputs:
 
     def models(self, model: Path, corpus: Path, weigher: Path) -> None:
         """The stages that make, take or count for a model, and its inspection."""
-        source = {
-            "source": {"kind": "folder", "path": str(model / "model")},
-            "name": "a/b",
-            "revision": "main",
-        }
+        source = {"source": {"kind": "folder", "path": str(model / "model")}}
+        source |= {"name": "a/b", "revision": "main"}
         self.run("backbone", planned("backbone", **source))
         self.run("released", planned("released", **source, kind="splade", pooling="cls"))
         how = {"kind": "passages", "kind_of_encoder": "dense", "similarity": "cosine", "separator": " "}
         how |= dict.fromkeys(("prompt", "pooling", "length", "truncate_dim", "precision"))
         self.run("encode_by_library", planned("encode_by_library", **source, **how, cap=32), texts=corpus)
-        self.run(
-            "weigh_terms", {"length": 24, "scale": 100, "precision": "fp32"}, model=weigher, corpus=corpus
-        )
+        how = {"length": 24, "scale": 100, "precision": "fp32"}
+        self.run("weigh_terms", how, model=weigher, corpus=corpus)
         self.run("vocabulary", {"size": 120}, corpus=corpus)
         size = {"hidden_size": 16, "layers": 1, "heads": 2, "intermediate_size": 32, "max_positions": 64}
         self.run("initialise", size | {"dropout": 0, "seed": 42}, tokenizer=model)
@@ -177,9 +167,8 @@ class Outputs:
         self.run("pretrain", pretraining("mlm", path, options, max_steps=4), **given)
         options = {"temperature": 1.0, "similarity": "dot", "negatives": "in-batch"}
         options |= {"projector": "none", "projector_start": "new"}
-        how = fine_tuning(
-            "contrastive", "repro.retrieval.nn.bi_encoder:BiEncoderContrastive", options, max_steps=4
-        )
+        path = "repro.retrieval.nn.bi_encoder:BiEncoderContrastive"
+        how = fine_tuning("contrastive", path, options, max_steps=4)
         pairs = {"corpus": corpus, "queries": queries, "training_set": training_set}
         self.run("finetune", how, model=given["model"], **pairs)
 
@@ -204,9 +193,8 @@ class Outputs:
         sides = {}
         for name, prefix, count in (("passages", "d", 40), ("queries", "q", 12)):
             dense, sparse = (generator.integers(-64, 65, (count, 8)) / 64 for _ in range(2))
-            sides[name] = save_views(
-                self.root / f"sides/{name}", prefix, dense=dense, sparse=np.maximum(sparse, 0)
-            )
+            views = {"dense": dense, "sparse": np.maximum(sparse, 0)}
+            sides[name] = save_views(self.root / f"sides/{name}", prefix, **views)
         run = self.run("search", {"depth": 20}, **sides)
         how = {"depth": 20, "terms": ["dense", "sparse"], "mode": "exact", "list_depth": None}
         self.run("search_views", how, **sides)
@@ -217,9 +205,8 @@ class Outputs:
         judged = {"run": run, "qrels": qrels}
         measures = {"measures": ["RR@10", "nDCG@10", "R@20"], "ignore_identical_ids": False}
         self.run("evaluate", measures | {"judgements": "qrels"}, **judged)
-        self.run(
-            "mine", {"depth": 15, "per_query": 6, "seed": 42, "random_added": 2}, **judged, corpus=corpus
-        )
+        how = {"depth": 15, "per_query": 6, "seed": 42, "random_added": 2}
+        self.run("mine", how, **judged, corpus=corpus)
         self.run("judged_examples", {"negative_grade": 0}, qrels=qrels)
         self.run("union", {}, training_sets=[training_set, training_set])
         how = {"queries": 4, "sample": 1, "method": "random", "seed": 3}
@@ -227,13 +214,13 @@ class Outputs:
         how = {"query": "q3", "candidates": 15, "grade": 1, "perplexity": 5.0, "seed": 42, "method": "t-sne"}
         self.run("project", how, **judged, **sides)
         texts = {"queries": queries, "corpus": corpus}
-        asked = [json.loads(line)["text"] for line in (queries / "queries.jsonl").read_text().splitlines()]
-        self.run("top_passages", {"queries": asked[:2], "depth": 2}, **judged, **texts)
+        how = {"queries": texts_of(queries)[:2], "depth": 2}
+        self.run("top_passages", how, **judged, **texts)
         self._answers(judged, corpus)
 
     def _answers(self, judged: dict[str, Path], corpus: Path) -> None:
         questions = self.folder("questions")
-        lines = [{"id": f"q{n}", "text": "?", "answers": ["river", "queen"][: 1 + n % 2]} for n in range(12)]
-        write(questions / "queries.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+        lines = ({"id": f"q{n}", "text": "?", "answers": ["river", "queen"][: 1 + n % 2]} for n in range(12))
+        write_lines(questions / "queries.jsonl", lines)
         how = {"depth": 20, "per_query": 8, "seed": 1, "extra_positives": True}
         self.run("mine_answers", how, **judged, corpus=corpus, queries=questions)

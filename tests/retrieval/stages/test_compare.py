@@ -22,11 +22,8 @@ def inputs(tmp_path):
         folder = tmp_path / f"run{system}"
         folder.mkdir()
         place = {q: (i * (system + 2)) % 7 for i, q in enumerate(QRELS) if (i, system) != (3, 1)}
-        write_run(
-            folder,
-            {q: [(QRELS[q] if i == at else f"n{i}", 9.0 - i) for i in range(8)] for q, at in place.items()},
-            "tag",
-        )
+        run = {q: [(QRELS[q] if i == at else f"n{i}", 9.0 - i) for i in range(8)] for q, at in place.items()}
+        write_run(folder, run, "tag")
         runs.append(folder)
     return {"runs": runs, "qrels": qrels}
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import importlib
 import json
 import shutil
@@ -21,19 +19,13 @@ from repro.retrieval.nn.text import passage_text, tokenised
 from repro.retrieval.stages import encode, encode_views, search
 from repro.store import Store
 from tests.floats import close
+from tests.retrieval.stages.conftest import folders, texts_of
 from tests.tiny_models import save_tiny_model, tiny_tokenizer
 
 
 def params(**changes):
-    given = {
-        "kind": "passages",
-        "length": 32,
-        "separator": "[SEP]",
-        "pooling": "cls",
-        "normalize": False,
-        "precision": "fp32",
-    }
-    return given | changes
+    given = {"kind": "passages", "length": 32, "separator": "[SEP]", "pooling": "cls"}
+    return given | {"normalize": False, "precision": "fp32"} | changes
 
 
 def naive(model, texts, *, length=32, pooling="cls", normalize=False):
@@ -67,30 +59,24 @@ def test_vectors_are_those_of_encoding_one_text_after_another(
 def test_vectors_may_be_rounded_to_half_the_disk_and_are_searched_as_others(
     model, corpus, queries, tmp_path, progress
 ):
-    folders = {name: tmp_path / name for name in ("float32", "float16", "queries", "run")}
-    for folder in folders.values():
-        folder.mkdir()
-    encode.run(params(kind="queries"), {"model": model, "texts": queries}, folders["queries"], progress)
-    for numbers in ("float32", "float16"):
-        encode.run(params(numbers=numbers), {"model": model, "texts": corpus}, folders[numbers], progress)
-    whole, half = (np.load(folders[numbers] / "vectors.npy") for numbers in ("float32", "float16"))
+    *kinds, topics, run = folders(tmp_path, "float32", "float16", "queries", "run")
+    encode.run(params(kind="queries"), {"model": model, "texts": queries}, topics, progress)
+    for folder in kinds:
+        encode.run(params(numbers=folder.name), {"model": model, "texts": corpus}, folder, progress)
+    whole, half = (np.load(folder / "vectors.npy") for folder in kinds)
     assert half.dtype == np.float16 and half.nbytes == whole.nbytes / 2
     np.testing.assert_array_equal(half, whole.astype(np.float16))
-    inputs = {"passages": folders["float16"], "queries": folders["queries"]}
-    search.run({"depth": 5}, inputs, folders["run"], progress)
-    asked = np.load(folders["queries"] / "vectors.npy")
+    search.run({"depth": 5}, {"passages": kinds[1], "queries": topics}, run, progress)
+    asked = np.load(topics / "vectors.npy")
     best = np.sort(asked.astype(np.float64) @ half.astype(np.float64).T)[:, ::-1][:, :5]
-    scores = [float(line.split()[4]) for line in (folders["run"] / "run.trec").read_text().splitlines()]
+    scores = [float(line.split()[4]) for line in (run / "run.trec").read_text().splitlines()]
     close(np.reshape(scores, best.shape), best, dtype="float32")
     assert not np.isfinite(encode.rounded(np.full((1, 2), 1e6, np.float32), "float16")).any()
-    with pytest.raises(UsageError, match="'int8' is not a known value of numbers"):
-        encode.run(params(numbers="int8"), {"model": model, "texts": corpus}, tmp_path, progress)
 
 
 def test_queries_are_encoded_from_their_own_file(model, queries, tmp_path, progress):
     encode.run(params(kind="queries"), {"model": model, "texts": queries}, tmp_path, progress)
-    texts = [json.loads(line)["text"] for line in (queries / "queries.jsonl").read_text().splitlines()]
-    close(np.load(tmp_path / "vectors.npy"), naive(model, texts))
+    close(np.load(tmp_path / "vectors.npy"), naive(model, texts_of(queries)))
 
 
 @pytest.mark.parametrize(("large", "reads"), [(False, "padded"), (True, "packed")])
@@ -103,12 +89,8 @@ def test_a_large_model_reads_texts_end_to_end_and_a_small_one_as_the_library_has
         return lambda *given, **named: seen.add(name) or forward(*given, **named)
 
     monkeypatch.setattr(precision, "SMALL", 0 if large else precision.SMALL)
-    monkeypatch.setattr(
-        packed_texts.PackedTexts, "forward", noted("packed", packed_texts.PackedTexts.forward)
-    )
-    monkeypatch.setattr(
-        encoder_of_texts.Encoder, "forward", noted("padded", encoder_of_texts.Encoder.forward)
-    )
+    for name, reader in (("packed", packed_texts.PackedTexts), ("padded", encoder_of_texts.Encoder)):
+        monkeypatch.setattr(reader, "forward", noted(name, reader.forward))
     encode.run(params(), {"model": model, "texts": corpus}, tmp_path, progress)
     assert seen == {reads}
 
@@ -173,12 +155,14 @@ def test_a_tokenizer_that_pads_at_the_left_gives_the_same_vectors(model, corpus,
 
 def test_wrong_parameters_and_empty_inputs_are_refused(model, corpus, tmp_path, progress):
     inputs = {"model": model, "texts": corpus}
-    with pytest.raises(UsageError, match="'documents' is not a known value of kind"):
-        encode.run(params(kind="documents"), inputs, tmp_path, progress)
-    with pytest.raises(UsageError, match="'max' is not a known value of pooling"):
-        encode.run(params(pooling="max"), inputs, tmp_path, progress)
-    with pytest.raises(UsageError, match="65 tokens is more than the model's 64 positions"):
-        encode.run(params(length=65), inputs, tmp_path, progress)
+    for changes, words in [
+        ({"kind": "documents"}, "'documents' is not a known value of kind"),
+        ({"pooling": "max"}, "'max' is not a known value of pooling"),
+        ({"numbers": "int8"}, "'int8' is not a known value of numbers"),
+        ({"length": 65}, "65 tokens is more than the model's 64 positions"),
+    ]:
+        with pytest.raises(UsageError, match=words):
+            encode.run(params(**changes), inputs, tmp_path, progress)
     with pytest.raises(BlockedError):
         encode.run(params(precision="fp16"), inputs, tmp_path, progress)
     (tmp_path / "queries.jsonl").write_text("")
@@ -189,10 +173,9 @@ def test_wrong_parameters_and_empty_inputs_are_refused(model, corpus, tmp_path, 
 def test_title_and_text_as_a_pair_are_two_segments(model, corpus, tmp_path, progress):
     encode.run(params(separator="pair"), {"model": model, "texts": corpus}, tmp_path, progress)
     encoder = load_text_encoder(model / "model", pooling="cls").eval()
+    rows, vectors = load_from_disk(str(corpus / "arrow")), np.load(tmp_path / "vectors.npy")
     with torch.inference_mode():
-        for row, vector in zip(
-            load_from_disk(str(corpus / "arrow")), np.load(tmp_path / "vectors.npy"), strict=True
-        ):
+        for row, vector in zip(rows, vectors, strict=True):
             texts = (row["title"], row["text"]) if row["title"] else (row["text"],)
             batch = tiny_tokenizer()(*texts, truncation=True, max_length=32, return_tensors="pt")
             close(vector, encoder(batch)[0])
@@ -226,10 +209,9 @@ def test_two_processes_write_the_bytes_of_one(
     monkeypatch.setattr(encode, "BLOCK", 8)
     monkeypatch.setattr(encode_views, "BLOCK", 8)
     inputs = {"model": model, "texts": corpus}
-    for name in ("alone", "together", "views alone", "views together"):
-        (tmp_path / name).mkdir()
-    for name, folder in inputs.items():
-        (tmp_path / {"model": "model", "texts": "corpus"}[name]).symlink_to(folder)
+    folders(tmp_path, "alone", "together", "views alone", "views together")
+    (tmp_path / "model").symlink_to(model)
+    (tmp_path / "corpus").symlink_to(corpus)
     encode.run(params(), inputs, tmp_path / "alone", progress)
     encode_views.run(view_params(), inputs, tmp_path / "views alone", progress)
     in_two_processes(_not_yet_connected, tmp_path, connected=False)

@@ -1,7 +1,5 @@
 """Encoders in every form of folder that sentence-transformers writes have here the vectors of there."""
 
-from __future__ import annotations
-
 import json
 from importlib.util import find_spec
 
@@ -19,6 +17,7 @@ from repro.retrieval.stages import encode_by_library
 from repro.retrieval.stages.vectors import Views
 from repro.running.requirements import Machine
 from tests.floats import close
+from tests.retrieval.stages.conftest import texts_of
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -31,107 +30,100 @@ def plain(folder, model=None, tokenizer=None):
     return folder
 
 
-def transformer(folder, **settings):
-    from sentence_transformers.sentence_transformer.modules import Transformer
+def dense_module(name, *arguments, **settings):
+    from sentence_transformers.sentence_transformer import modules
 
-    return Transformer(str(plain(folder / "plain")), **settings)
+    return getattr(modules, name)(*arguments, **settings)
+
+
+def transformer(folder, **settings):
+    return dense_module("Transformer", str(plain(folder / "plain")), **settings)
+
+
+def save(folder, *modules, kind="SentenceTransformer", **settings):
+    import sentence_transformers
+
+    model = getattr(sentence_transformers, kind)(modules=list(modules), **settings)
+    model.save(str(folder / "it"), create_model_card=False)
 
 
 def dense(*heads, pooling="mean", include_prompt=True, max_seq_length=24, **settings):
     """A writer of a folder with a transformer, a pooling, and modules behind it."""
 
     def write(folder):
-        from sentence_transformers import SentenceTransformer
-        from sentence_transformers.sentence_transformer import modules
-
         first = transformer(folder, max_seq_length=max_seq_length)
-        pooled = modules.Pooling(32, pooling_mode=pooling, include_prompt=include_prompt)
+        pooled = dense_module("Pooling", 32, pooling_mode=pooling, include_prompt=include_prompt)
         torch.manual_seed(3)
-        built = [getattr(modules, name)(*sizes) for name, *sizes in heads]
-        SentenceTransformer(modules=[first, pooled, *built], **settings).save(
-            str(folder / "it"), create_model_card=False
-        )
+        save(folder, first, pooled, *(dense_module(*head) for head in heads), **settings)
 
     return write
 
 
 def lower_casing(folder):
     tokenizer = tiny_tokenizer().__class__(vocab=tiny_tokenizer().get_vocab(), do_lower_case=False)
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
-
     plain(folder / "plain", tokenizer=tokenizer)
-    model = SentenceTransformer(modules=[Transformer(str(folder / "plain"), max_seq_length=24), Pooling(32)])
-    model.save(str(folder / "it"), create_model_card=False)
+    save(folder, dense_module("Transformer", str(folder / "plain")), dense_module("Pooling", 32))
     (folder / "it/sentence_bert_config.json").write_text('{"max_seq_length": 24, "do_lower_case": true}')
 
 
 def t5(folder):
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
     from transformers import T5Config, T5EncoderModel
 
     sizes = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 1, "num_heads": 2}
     torch.manual_seed(4)
     plain(folder / "plain", T5EncoderModel(T5Config(vocab_size=len(tiny_tokenizer()), **sizes)))
-    parts = [Transformer(str(folder / "plain"), max_seq_length=24), Pooling(32), Dense(32, 16), Normalize()]
-    SentenceTransformer(modules=parts).save(str(folder / "it"), create_model_card=False)
+    first = dense_module("Transformer", str(folder / "plain"), max_seq_length=24)
+    others = [("Pooling", 32), ("Dense", 32, 16), ("Normalize",)]
+    save(folder, first, *(dense_module(*other) for other in others))
 
 
 def routed(folder):
-    from sentence_transformers import SentenceTransformer
     from sentence_transformers.base.modules import Router
-    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
 
     plain(folder / "a")
     plain(folder / "b", tiny_masked_lm(seed=7))
-    sides = [
-        [Transformer(str(folder / name), max_seq_length=length), Pooling(32, pooling_mode=mode)]
+    queries, documents = (
+        [
+            dense_module("Transformer", str(folder / name), max_seq_length=length),
+            dense_module("Pooling", 32, pooling_mode=mode),
+        ]
         for name, length, mode in (("a", 8, "cls"), ("b", 24, "mean"))
-    ]
-    router = Router.for_query_document(query_modules=sides[0], document_modules=sides[1])
-    SentenceTransformer(modules=[router, Normalize()]).save(str(folder / "it"), create_model_card=False)
+    )
+    router = Router.for_query_document(query_modules=queries, document_modules=documents)
+    save(folder, router, dense_module("Normalize"))
 
 
 def static(folder):
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
-
     torch.manual_seed(5)
-    table = StaticEmbedding(tiny_tokenizer(), embedding_dim=16)
-    SentenceTransformer(modules=[table]).save(str(folder / "it"), create_model_card=False)
+    save(folder, dense_module("StaticEmbedding", tiny_tokenizer(), embedding_dim=16))
 
 
-def splade(folder, **settings):
-    from sentence_transformers import SparseEncoder
+def splade_modules(folder):
     from sentence_transformers.sparse_encoder.modules import SpladePooling, Transformer
 
     first = Transformer(str(plain(folder / "plain")), transformer_task="fill-mask", max_seq_length=24)
-    SparseEncoder(modules=[first, SpladePooling("max")], **settings).save(
-        str(folder / "it"), create_model_card=False
-    )
+    return [first, SpladePooling("max")]
+
+
+def splade(folder, **settings):
+    save(folder, *splade_modules(folder), kind="SparseEncoder", **settings)
 
 
 def inference_free(folder):
-    from sentence_transformers import SparseEncoder
     from sentence_transformers.base.modules import Router
-    from sentence_transformers.sparse_encoder.modules import SparseStaticEmbedding, SpladePooling, Transformer
+    from sentence_transformers.sparse_encoder.modules import SparseStaticEmbedding
 
-    first = Transformer(str(plain(folder / "plain")), transformer_task="fill-mask", max_seq_length=24)
     weights = torch.rand(len(tiny_tokenizer()), generator=torch.Generator().manual_seed(6))
-    queries = SparseStaticEmbedding(tokenizer=tiny_tokenizer(), weight=weights)
-    router = Router.for_query_document(
-        query_modules=[queries], document_modules=[first, SpladePooling("max")]
-    )
-    SparseEncoder(modules=[router]).save(str(folder / "it"), create_model_card=False)
+    queries = [SparseStaticEmbedding(tokenizer=tiny_tokenizer(), weight=weights)]
+    router = Router.for_query_document(query_modules=queries, document_modules=splade_modules(folder))
+    save(folder, router, kind="SparseEncoder")
 
 
 def adapter(folder):
     from peft import LoraConfig
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
-    model = SentenceTransformer(modules=[Transformer(str(plain(folder / "plain"))), Pooling(32)])
+    model = SentenceTransformer(modules=[transformer(folder), dense_module("Pooling", 32)])
     torch.manual_seed(9)
     model.add_adapter(LoraConfig(r=2, target_modules=["query", "value"], init_lora_weights=False))
     model.save(str(folder / "it"), create_model_card=False)
@@ -184,10 +176,9 @@ def expected(folder, kind, corpus, queries):
     is_sparse = settings.exists() and json.loads(settings.read_text()).get("model_type") == "SparseEncoder"
     with quiet():
         model = (SparseEncoder if is_sparse else SentenceTransformer)(str(folder))
-    texts = [json.loads(line)["text"] for line in (queries / "queries.jsonl").read_text().splitlines()]
+    texts = texts_of(queries)
     if kind == "passages":
-        rows = read_rows(corpus)[:]
-        texts = [f"{t} {text}" if t else text for t, text in zip(rows["title"], rows["text"], strict=True)]
+        texts = titled(corpus, lambda title, text: f"{title} {text}".strip())
     method = model.encode_query if kind == "queries" else model.encode_document
     vectors = method(texts, convert_to_tensor=True)
     vectors = (vectors.to_dense() if vectors.is_sparse else vectors).float()
@@ -210,9 +201,8 @@ def test_queries_by_an_encoder_of_their_own_are_read_as_its_folder_says(tmp_path
     dense(similarity_fn_name="dot")(tmp_path / "a")
     dense(pooling="cls", prompts=PROMPTS)(tmp_path / "b")
     other = str(tmp_path / "b/it")
-    ours = given(
-        tmp_path / "a/it", "queries", queries, tmp_path / "out", query_model=other, similarity="cosine"
-    )
+    how = {"query_model": other, "similarity": "cosine"}
+    ours = given(tmp_path / "a/it", "queries", queries, tmp_path / "out", **how)
     close(ours, expected(tmp_path / "b/it", "queries", corpus, queries))
     described = UserEncoder.find(str(tmp_path / "a/it"), None, {"query_model": other}).described
     assert "queries with the prompt 'who '" in described
@@ -222,9 +212,9 @@ def test_queries_by_an_encoder_of_their_own_are_read_as_its_folder_says(tmp_path
 def by_hand(folder, texts, *, pooling="mean", length=24):
     """Vectors of texts by the library's own modules, put together here."""
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
-    parts = [Transformer(str(folder), max_seq_length=length), Pooling(32, pooling_mode=pooling)]
+    first = dense_module("Transformer", str(folder), max_seq_length=length)
+    parts = [first, dense_module("Pooling", 32, pooling_mode=pooling)]
     return SentenceTransformer(modules=parts).encode(texts)
 
 
@@ -270,9 +260,8 @@ def test_a_masked_language_model_is_splade_where_its_user_says_so(tmp_path, quer
     plain(tmp_path / "it")
     first = Transformer(str(tmp_path / "it"), transformer_task="fill-mask")
     model = SparseEncoder(modules=[first, SpladePooling(over_positions)])
-    texts = [json.loads(line)["text"] for line in (queries / "queries.jsonl").read_text().splitlines()]
     ours = given(tmp_path / "it", "queries", queries, tmp_path / "out", kind=kind)
-    close(ours, model.encode_query(texts).to_dense().cpu().numpy())
+    close(ours, model.encode_query(texts_of(queries)).to_dense().cpu().numpy())
 
 
 def test_a_scale_cuts_each_side_at_its_tokens_and_no_side_reads_more_for_it(tmp_path):
@@ -295,8 +284,7 @@ def test_lengths_in_all_their_places_are_cut_and_said(tmp_path, corpus, queries)
         close(ours, expected(tmp_path / "it", "queries", corpus, queries))
         how = {"query_length": 5, "similarity": "dot"}
         short = given(tmp_path / "it", "queries", queries, tmp_path / f"short {number}", **how)
-        texts = [json.loads(line)["text"] for line in (queries / "queries.jsonl").read_text().splitlines()]
-        close(short, by_hand(tmp_path / "plain", texts, length=5))
+        close(short, by_hand(tmp_path / "plain", texts_of(queries), length=5))
 
 
 def test_memory_that_runs_out_makes_batches_smaller(tmp_path, corpus, queries, monkeypatch):
@@ -325,10 +313,11 @@ def test_blocks_that_are_there_are_not_encoded_again(tmp_path, corpus, queries, 
     vectors = given(tmp_path / "it", "passages", corpus, tmp_path / "out")
     close(vectors, expected(tmp_path / "it", "passages", corpus, queries))
     whole, sizes = library_encoder.encode, []
-    monkeypatch.setattr(
-        library_encoder,
-        "encode",
-        lambda model, texts, **how: sizes.append(len(texts)) or whole(model, texts, **how),
-    )
+
+    def noted(model, texts, **how):
+        sizes.append(len(texts))
+        return whole(model, texts, **how)
+
+    monkeypatch.setattr(library_encoder, "encode", noted)
     again = given(tmp_path / "it", "passages", corpus, tmp_path / "out")
     assert (again == vectors).all() and set(sizes) == {1, 2}  # to look, for the width, and beside a long text

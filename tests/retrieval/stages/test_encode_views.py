@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -16,6 +14,7 @@ from repro.retrieval.stages import encode, encode_views, finetune, index_size, s
 from tests.floats import close
 from tests.killed import check_killed_and_continued
 from tests.retrieval.nn.test_multi_view_bi_encoder import OPTIONS, POSITIONS, strong_model
+from tests.retrieval.stages.conftest import folders, logged, texts_of
 from tests.stage_inputs import fine_tuning
 from tests.tiny_models import tiny_tokenizer
 
@@ -34,18 +33,9 @@ def model(tmp_path_factory):
 
 
 def params(**changes):
-    given = {
-        "kind": "passages",
-        "views": ["dense", "sparse"],
-        "length": 32,
-        "separator": "[SEP]",
-        "normalize": False,
-        "top_k": 12,
-        "positions": POSITIONS,
-        "head": "transform",
-        "precision": "fp32",
-    }
-    return given | changes
+    given = {"kind": "passages", "views": ["dense", "sparse"], "length": 32, "separator": "[SEP]"}
+    given |= {"normalize": False, "top_k": 12, "positions": POSITIONS, "head": "transform"}
+    return given | {"precision": "fp32"} | changes
 
 
 def sparse_matrix(folder):
@@ -108,8 +98,7 @@ def test_views_are_those_of_encoding_one_text_after_another(
 def test_one_view_writes_its_own_files_only(model, queries, tmp_path, progress, view):
     given = params(kind="queries", views=[view])
     encode_views.run(given, {"model": model, "texts": queries}, tmp_path, progress)
-    texts = [json.loads(line)["text"] for line in (queries / "queries.jsonl").read_text().splitlines()]
-    expected = naive(model, texts)[view]
+    expected = naive(model, texts_of(queries))[view]
     found = np.load(tmp_path / "vectors.npy") if view == "dense" else sparse_matrix(tmp_path)
     close(found, expected)
     assert {path.name for path in tmp_path.glob("*.*")} == FILES[view] | FILES[""]
@@ -123,8 +112,7 @@ def test_an_interrupted_encoding_takes_over_the_blocks_that_are_whole(
     monkeypatch.setattr(stage, "BLOCK", 8)
     how = params() | ({"pooling": "cls"} if stage is encode else {})
     inputs = {"model": model, "texts": corpus}
-    (tmp_path / "straight").mkdir()
-    (tmp_path / "killed").mkdir()
+    folders(tmp_path, "straight", "killed")
     stage.run(how, inputs, tmp_path / "straight", progress)
     done, encoding = [], stage._batch_encoder
 
@@ -195,8 +183,7 @@ def test_texts_without_any_sparse_value_are_empty_rows(corpus, tmp_path, progres
 
 
 def test_the_size_of_views_counts_values(model, corpus, tmp_path, progress):
-    (tmp_path / "views").mkdir()
-    (tmp_path / "size").mkdir()
+    folders(tmp_path, "views", "size")
     encode_views.run(params(), {"model": model, "texts": corpus}, tmp_path / "views", progress)
     values = len(np.load(tmp_path / "views/values.npy"))
     how = {"bytes_per_number": 4, "bytes_per_gb": 1000}
@@ -224,18 +211,11 @@ def tuning(**changes):
     return fine_tuning(**OBJECTIVE, options=options | changes, **given)
 
 
-def logged(folder, name):
-    return [json.loads(line)[name] for line in (folder / "train_log.jsonl").read_text().splitlines()]
-
-
 @pytest.mark.parametrize("views", [["dense", "sparse"], ["sparse"]])
-def test_a_model_is_trained_encoded_and_searched(
-    model, training_set, corpus, queries, tmp_path, progress, views
-):
-    for name in ("trained", "passages", "queries", "run"):
-        (tmp_path / name).mkdir()
-    data = {"model": model, "training_set": training_set, "corpus": corpus, "queries": queries}
-    finetune.run(tuning(views=views, hybrid_similarity=views), data, tmp_path / "trained", progress)
+def test_a_model_is_trained_encoded_and_searched(judged_training, corpus, queries, tmp_path, progress, views):
+    folders(tmp_path, "trained", "passages", "queries", "run")
+    how = tuning(views=views, hybrid_similarity=views)
+    finetune.run(how, judged_training, tmp_path / "trained", progress)
     losses = logged(tmp_path / "trained", "contrastive")
     assert np.mean(losses[-5:]) < 0.7 * np.mean(losses[:5])
     inputs = {}
@@ -261,19 +241,16 @@ def sum_of_views(folder, views):
 
 
 @pytest.mark.nightly
-def test_a_training_killed_at_step_7_ends_with_the_same_bytes(model, training_set, corpus, queries, tmp_path):
-    data = {"model": model, "training_set": training_set, "corpus": corpus, "queries": queries}
-    check_killed_and_continued(finetune, tuning() | {"epochs": 5}, data, tmp_path)  # and its ramp
+def test_a_training_killed_at_step_7_ends_with_the_same_bytes(judged_training, tmp_path):
+    check_killed_and_continued(finetune, tuning() | {"epochs": 5}, judged_training, tmp_path)  # and its ramp
 
 
 def test_a_trained_dense_view_is_what_the_plain_encoder_makes_of_the_model(
-    model, training_set, corpus, queries, tmp_path, progress
+    judged_training, corpus, tmp_path, progress
 ):
-    for name in ("trained", "views", "plain"):
-        (tmp_path / name).mkdir()
-    data = {"model": model, "training_set": training_set, "corpus": corpus, "queries": queries}
+    folders(tmp_path, "trained", "views", "plain")
     alone = {"views": ["dense"], "hybrid_similarity": ["dense"], "dense_reduction": None}
-    finetune.run(tuning(**alone) | {"max_steps": 3}, data, tmp_path / "trained", progress)
+    finetune.run(tuning(**alone) | {"max_steps": 3}, judged_training, tmp_path / "trained", progress)
     inputs = {"model": tmp_path / "trained", "texts": corpus}
     encode_views.run(params(views=["dense"]), inputs, tmp_path / "views", progress)
     given = params(pooling="cls")

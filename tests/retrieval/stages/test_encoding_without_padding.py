@@ -1,7 +1,5 @@
 """Stages that encode as on a GPU where REPRO_PADDING_FREE asks for it, by a kernel of a CPU."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -76,9 +74,9 @@ def test_a_re_rankers_scores_are_those_of_padded_pairs(run_inputs, tmp_path, pro
 
 
 def test_scores_of_a_training_set_are_those_of_padded_pairs(
-    reranker, corpus, queries, training_set, tmp_path, progress, spared
+    judged_training, reranker, tmp_path, progress, spared
 ):
-    given = {"model": reranker, "training_set": training_set, "corpus": corpus, "queries": queries}
+    given = judged_training | {"model": reranker}
     facts = both(score_pairs, test_score_pairs.PARAMS, given, tmp_path, progress, spared)
     assert facts["packed"] == facts["padded"] | {"padding_free": 1}
     padded, packed = (load_from_disk(str(tmp_path / name / "arrow")) for name in ("padded", "packed"))

@@ -6,6 +6,8 @@ from repro.errors import DataError, UsageError
 from repro.progress import Progress
 from repro.retrieval.evaluation.run_writer import write_run
 from repro.retrieval.stages import evaluate
+from tests.retrieval.datasets.folders import write_lines
+from tests.retrieval.stages.conftest import folders
 
 RUN = {"q1": [("d2", 3.0), ("d1", 2.0)], "q3": [("d3", 5.0), ("q3", 9.0)], "stray": [("d1", 1.0)]}
 
@@ -15,22 +17,20 @@ def inputs(tmp_path):
     """Artefacts: a run over q1 and q3, judgements for q1 to q3, questions with answers, three passages."""
     from datasets import Dataset
 
-    folders = {name: tmp_path / name for name in ("run", "qrels", "queries", "corpus", "out")}
-    for folder in folders.values():
-        folder.mkdir()
-    write_run(folders["run"], RUN, "tag")
-    (folders["qrels"] / "qrels.trec").write_text("q1 0 d1 2\nq1 0 d9 1\nq2 0 d1 1\nq3 0 d3 1\n")
+    names = ("run", "qrels", "queries", "corpus", "out")
+    inputs = dict(zip(names, folders(tmp_path, *names), strict=True))
+    write_run(inputs["run"], RUN, "tag")
+    (inputs["qrels"] / "qrels.trec").write_text("q1 0 d1 2\nq1 0 d9 1\nq2 0 d1 1\nq3 0 d3 1\n")
     questions = [("q1", ["Paris"]), ("q2", ["Rome"]), ("q3", ["title only"])]
-    (folders["queries"] / "queries.jsonl").write_text(
-        "".join(json.dumps({"id": i, "text": "where", "answers": a}) + "\n" for i, a in questions)
-    )
+    records = ({"id": name, "text": "where", "answers": answers} for name, answers in questions)
+    write_lines(inputs["queries"] / "queries.jsonl", records)
     passages = {
         "id": ["d1", "d2", "d3", "q3"],
         "title": ["", "", "title only", ""],
         "text": ["It was in Paris.", "Elsewhere.", "Nowhere.", "Here."],
     }
-    Dataset.from_dict(passages).save_to_disk(str(folders["corpus"] / "arrow"))
-    return folders
+    Dataset.from_dict(passages).save_to_disk(str(inputs["corpus"] / "arrow"))
+    return inputs
 
 
 def evaluated(inputs, **params):

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-import json
-
 import numpy as np
 import pytest
 
@@ -10,24 +6,13 @@ from repro.retrieval.nn.checkpoint import load_encoder
 from repro.retrieval.nn.encoder import Projector, saved_projector
 from repro.retrieval.stages import finetune
 from repro.retrieval.stages.finetune import Groups, next_window
-from tests.retrieval.stages.conftest import save_training_set
+from tests.retrieval.stages.conftest import logged, save_training_set, texts_of
 from tests.stage_inputs import fine_tuning
 from tests.tiny_models import save_tiny_model, tiny_tokenizer
 
-CONTRASTIVE = {
-    "name": "contrastive",
-    "version": 1,
-    "path": "repro.retrieval.nn.bi_encoder:BiEncoderContrastive",
-}
-
-
-OPTIONS = {
-    "temperature": 1.0,
-    "similarity": "dot",
-    "negatives": "in-batch",
-    "projector": "none",
-    "projector_start": "pre-trained",
-}
+CONTRASTIVE = {"name": "contrastive", "path": "repro.retrieval.nn.bi_encoder:BiEncoderContrastive"}
+OPTIONS = {"temperature": 1.0, "similarity": "dot", "negatives": "in-batch"}
+OPTIONS |= {"projector": "none", "projector_start": "pre-trained"}
 
 
 def params(*, options=OPTIONS, **changes):
@@ -35,8 +20,8 @@ def params(*, options=OPTIONS, **changes):
 
 
 @pytest.fixture
-def inputs(model, training_set, corpus, queries):
-    return {"model": model, "training_set": training_set, "corpus": corpus, "queries": queries}
+def inputs(judged_training):
+    return judged_training
 
 
 def groups(inputs, **changes):
@@ -61,9 +46,7 @@ def test_the_loss_falls(inputs, tmp_path, progress):
     options = params()["options"] | {"similarity": "cosine", "temperature": 0.1}
     given = params(epochs=20, learning_rate=0.005, pooling="mean", options=options)
     finetune.run(given, inputs, tmp_path, progress)
-    losses = [
-        json.loads(line)["contrastive"] for line in (tmp_path / "train_log.jsonl").read_text().splitlines()
-    ]
+    losses = logged(tmp_path, "contrastive")
     assert np.mean(losses[-10:]) < np.mean(losses[:10]) - 0.3
     assert load_encoder(tmp_path / "model").config.hidden_size == 32
 
@@ -75,9 +58,7 @@ def test_a_group_is_the_querys_text_with_the_passages_that_negatives_chooses(inp
         row["id"]: {"title": row["title"], "text": row["text"]}
         for row in load_from_disk(str(inputs["corpus"] / "arrow"))
     }
-    texts = [
-        json.loads(line)["text"] for line in (inputs["queries"] / "queries.jsonl").read_text().splitlines()
-    ]
+    texts = texts_of(inputs["queries"])
     found = groups(inputs).__getitems__([(0, 3), (2, 7)])
     for example, (epoch, index) in zip(found, [(0, 3), (2, 7)], strict=True):
         assert (example["epoch"], example["index"], example["query"]) == (epoch, index, texts[index])
@@ -88,12 +69,8 @@ def test_a_group_is_the_querys_text_with_the_passages_that_negatives_chooses(inp
 
 
 def test_queries_without_a_negative_or_positive_are_left_out_and_counted(inputs, tmp_path, progress):
-    rows = [
-        ("q0", ["d0"], []),
-        ("q1", ["d1"], ["d2"]),
-        ("q2", [], ["d3"]),
-        ("q3", ["d3", "d4"], ["d5", "d6"]),
-    ]
+    rows = [("q0", ["d0"], []), ("q1", ["d1"], ["d2"]), ("q2", [], ["d3"])]
+    rows += [("q3", ["d3", "d4"], ["d5", "d6"])]
     inputs = inputs | {"training_set": save_training_set(tmp_path / "set", rows)}
     found = groups(inputs)
     assert len(found) == 2 and found.left_out == 2

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-import json
-
 import numpy as np
 import pytest
 from datasets import load_from_disk
@@ -12,19 +8,14 @@ from repro.retrieval.datasets.arrow import SCORED_EXAMPLES, write_rows
 from repro.retrieval.stages import finetune, score_pairs
 from repro.retrieval.stages.finetune import Groups
 from tests.killed import check_killed_and_continued
-from tests.retrieval.stages.conftest import save_training_set
+from tests.retrieval.stages.conftest import logged, save_training_set
 from tests.stage_inputs import fine_tuning
 
 COSINE = {"name": "cosine-contrastive", "version": 1, "path": "repro.retrieval.nn.bi_encoder:CosineBiEncoder"}
 DISTIL = {"name": "distillation", "version": 1, "path": "repro.retrieval.nn.bi_encoder:DistilledBiEncoder"}
 CROSS = {"name": "cross-encoder", "version": 2, "path": "repro.retrieval.nn.cross_encoder:CrossEncoder"}
-RETRIEVER = {
-    "temperature": 0.02,
-    "temperature_warmup": True,
-    "terms": "four-blocks",
-    "shares": 1,
-    "weight": 0.2,
-}
+RETRIEVER = {"temperature": 0.02, "temperature_warmup": True, "terms": "four-blocks"}
+RETRIEVER |= {"shares": 1, "weight": 0.2}
 OPTIONS = {
     "cosine-contrastive": RETRIEVER,
     "distillation": RETRIEVER | {"teacher_temperature": 1.0, "student_temperature": 0.02},
@@ -51,12 +42,8 @@ def scored_set(tmp_path_factory, reranker, training_set, corpus, queries):
 
 
 @pytest.fixture
-def inputs(model, scored_set, corpus, queries):
-    return {"model": model, "training_set": scored_set, "corpus": corpus, "queries": queries}
-
-
-def losses(folder, name):
-    return [json.loads(line)[name] for line in (folder / "train_log.jsonl").read_text().splitlines()]
+def inputs(judged_training, scored_set):
+    return judged_training | {"training_set": scored_set}
 
 
 @pytest.mark.nightly
@@ -74,15 +61,10 @@ def test_a_training_killed_at_step_7_ends_with_the_same_bytes(inputs, tmp_path, 
     ],
 )
 def test_the_loss_falls(inputs, tmp_path, progress, objective, loss, options):
-    given = params(
-        objective,
-        epochs=40,
-        learning_rate=0.005,
-        options=OPTIONS[objective["name"]] | options,
-        **({} if objective is CROSS else {"pooling": "mean"}),
-    )
+    how = {"epochs": 40, "learning_rate": 0.005, "options": OPTIONS[objective["name"]] | options}
+    given = params(objective, **how, **({} if objective is CROSS else {"pooling": "mean"}))
     finetune.run(given, inputs, tmp_path, progress)
-    found = losses(tmp_path, loss)
+    found = logged(tmp_path, loss)
     assert np.mean(found[-15:]) < 0.8 * np.mean(found[:10])
 
 

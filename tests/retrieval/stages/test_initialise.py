@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from repro.errors import UsageError
@@ -7,15 +5,8 @@ from repro.retrieval.nn.checkpoint import load_masked_lm, load_tokenizer, save_m
 from repro.retrieval.stages import initialise
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
-PARAMS = {
-    "hidden_size": 32,
-    "layers": 2,
-    "heads": 4,
-    "intermediate_size": 48,
-    "max_positions": 40,
-    "dropout": 0.1,
-    "seed": 1,
-}
+PARAMS = {"hidden_size": 32, "layers": 2, "heads": 4, "intermediate_size": 48, "max_positions": 40}
+PARAMS |= {"dropout": 0.1, "seed": 1}
 
 
 @pytest.fixture
@@ -36,9 +27,8 @@ def test_a_model_has_the_asked_size_over_the_tokenizers_vocabulary(tokenizer, tm
     assert (config.intermediate_size, config.max_position_embeddings) == (48, 40)
     assert config.vocab_size == len(tiny_tokenizer()) == facts["vocabulary"]
     assert facts["parameters"] == model.num_parameters()
-    assert model.bert.encoder.layer[0].attention.self.query.weight.std().item() == pytest.approx(
-        0.02, rel=0.1
-    )
+    query = model.bert.encoder.layer[0].attention.self.query
+    assert query.weight.std().item() == pytest.approx(0.02, rel=0.1)
     assert load_tokenizer(tmp_path / "model").get_vocab() == tiny_tokenizer().get_vocab()
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from datasets import load_from_disk
 
@@ -8,22 +6,21 @@ from repro.retrieval.stages import judged_examples
 from repro.retrieval.stages.finetune import confident
 from tests.noted import Noted
 
-LINES = [
-    ("q1", "n0", 0),
-    ("q1", "p1", 1),
-    ("q1", "p2", 2),
-    ("q1", "n1", -1),
-    ("q1", "n2", 0),
-    ("q1", "p3", 1),
-    ("q2", "p1", 2),
-    ("q3", "n1", 0),
-    ("q4", "p9", 1),
-    ("q4", "n9", 0),
-]
+QRELS = """q1 0 n0 0
+q1 0 p1 1
+q1 0 p2 2
+q1 0 n1 -1
+q1 0 n2 0
+q1 0 p3 1
+q2 0 p1 2
+q3 0 n1 0
+q4 0 p9 1
+q4 0 n9 0
+"""
 
 
-def examples(tmp_path, progress, *, lines=LINES, grade=0):
-    (tmp_path / "qrels.trec").write_text("".join(f"{query} 0 {doc} {grade}\n" for query, doc, grade in lines))
+def examples(tmp_path, progress, *, qrels=QRELS, grade=0):
+    (tmp_path / "qrels.trec").write_text(qrels)
     facts = judged_examples.run({"negative_grade": grade}, {"qrels": tmp_path}, tmp_path, progress)
     return list(load_from_disk(str(tmp_path / "arrow"))), facts
 
@@ -55,4 +52,4 @@ def test_other_negatives_have_another_grade(tmp_path, progress):
 
 def test_judgements_without_negatives_are_a_data_error(tmp_path, progress):
     with pytest.raises(DataError, match="both a positive and a negative of grade 0"):
-        examples(tmp_path, progress, lines=[("q2", "p1", 2)])
+        examples(tmp_path, progress, qrels="q2 0 p1 2\n")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 import os
 
@@ -12,6 +10,7 @@ from repro.retrieval.training.loop import ObjectiveTrainer
 from repro.retrieval.training.objective import import_declared
 from tests.killed import KILLS, MODEL, bytes_of
 from tests.retrieval.stages import test_finetune, test_pretrain
+from tests.retrieval.stages.conftest import folders
 
 STEPS, SAVED = 10, 3
 SEED = int(os.environ.get("REPRO_TEST_SEED", 2022))  # give another to try other steps
@@ -19,13 +18,12 @@ CONTRAST = {"objective": test_pretrain.CONTRAST, "options": test_pretrain.OPTION
 
 
 @pytest.fixture
-def trainings(model, tokens, training_set, corpus, queries):
-    text, ranked = {"max_steps": STEPS}, {"max_steps": STEPS, "epochs": None}
-    judged = {"model": model, "training_set": training_set, "corpus": corpus, "queries": queries}
+def trainings(model, tokens, judged_training):
+    texts = {"model": model, "tokens": tokens}
     return {
-        "mlm": (pretrain, test_pretrain.params(**text), {"model": model, "tokens": tokens}),
-        "contrast": (pretrain, test_pretrain.params(**text | CONTRAST), {"model": model, "tokens": tokens}),
-        "finetune": (finetune, test_finetune.params(**ranked), judged),
+        "mlm": (pretrain, test_pretrain.params(max_steps=STEPS), texts),
+        "contrast": (pretrain, test_pretrain.params(max_steps=STEPS, **CONTRAST), texts),
+        "finetune": (finetune, test_finetune.params(max_steps=STEPS, epochs=None), judged_training),
     }
 
 
@@ -67,9 +65,7 @@ def test_a_training_killed_at_random_steps_ends_with_the_same_bytes(
     stage, params, inputs = trainings[name]
     monkeypatch.setenv("REPRO_SAVE_STEPS", str(SAVED))
     monkeypatch.setenv("REPRO_PADDING_FREE", str(packed))
-    straight, killed = tmp_path / "straight", tmp_path / "killed"
-    straight.mkdir()
-    killed.mkdir()
+    straight, killed = folders(tmp_path, "straight", "killed")
     facts = stage.run(params, inputs, straight, progress)
     generator = np.random.default_rng(SEED)
     steps = sorted(generator.choice(np.arange(1, STEPS + 1), KILLS, replace=False).tolist())
@@ -98,9 +94,7 @@ def test_a_model_that_could_not_be_saved_is_saved_without_another_step(
 ):
     stage, params, inputs = trainings[name]
     monkeypatch.setenv("REPRO_PADDING_FREE", "1")
-    straight, failed = tmp_path / "straight", tmp_path / "failed"
-    straight.mkdir()
-    failed.mkdir()
+    straight, failed = folders(tmp_path, "straight", "failed")
     facts = stage.run(params, inputs, straight, progress)
     assert "resumed_at" not in facts
     with monkeypatch.context() as patch, pytest.raises(OSError, match="No space left"):
@@ -108,9 +102,7 @@ def test_a_model_that_could_not_be_saved_is_saved_without_another_step(
         stage.run(params, inputs, failed, progress)
     again = stage.run(params, inputs, failed, progress)
     assert again["resumed_at"] == STEPS
-    assert {key: again[key] for key in ("losses", "flops", "padding_free")} == {
-        key: facts[key] for key in ("losses", "flops", "padding_free")
-    }
+    assert all(again[key] == facts[key] for key in ("losses", "flops", "padding_free"))
     assert bytes_of(failed / "model") == bytes_of(straight / "model")
     assert stage.run(params, inputs, failed, progress)["resumed_at"] == STEPS  # as if killed while sealed
     assert bytes_of(failed / "model") == bytes_of(straight / "model")

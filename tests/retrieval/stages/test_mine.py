@@ -1,15 +1,14 @@
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest
 from datasets import Dataset, load_from_disk
 
 from repro.errors import DataError, UsageError
+from repro.retrieval.datasets.arrow import EXAMPLES
 from repro.retrieval.evaluation.run_writer import rankings
 from repro.retrieval.evaluation.text_lines import read_qrels, relevant_documents
 from repro.retrieval.stages import mine
-from repro.retrieval.stages.mine import COLUMNS, negatives, with_random
+from repro.retrieval.stages.mine import negatives, with_random
 from tests.bounded_memory import peak_growth
 from tests.retrieval.datasets.rows_at_once import check_rows
 from tests.retrieval.stages.killed_between_blocks import check_killed_between_blocks
@@ -168,7 +167,7 @@ def test_blocks_of_queries_have_the_rows_of_all_in_memory(inputs, tmp_path, prog
     passages = [f"d{number}" for number in range(200)]
     inputs |= {"corpus": save_corpus(tmp_path / "corpus", passages)} if added else {}
     _, facts = mined(inputs, tmp_path, progress, random_added=added)
-    assert check_rows(tmp_path / "arrow", plainly(inputs, passages, added), COLUMNS) > 1
+    assert check_rows(tmp_path / "arrow", plainly(inputs, passages, added), EXAMPLES) > 1
     assert facts["queries"] == 360 and facts["queries_without_positive"] == 40
     assert len(list((tmp_path / "blocks").glob("*0.json"))) > 10
 

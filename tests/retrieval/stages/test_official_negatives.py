@@ -4,10 +4,10 @@ import pytest
 
 from repro.errors import DataError
 from repro.retrieval.datasets import negative_files
+from repro.retrieval.datasets.arrow import EXAMPLES, write_rows
 from repro.retrieval.datasets.first_rows import FirstRows
 from repro.retrieval.stages import official_negatives
-from repro.retrieval.stages.official_negatives import COLUMNS
-from tests.retrieval.datasets.folders import planned, without_counts, write
+from tests.retrieval.datasets.folders import planned, without_counts, write, write_lines
 from tests.retrieval.datasets.rows_at_once import check_rows
 from tests.retrieval.datasets.triples_at_once import sampled
 from tests.retrieval.stages.killed_between_blocks import check_killed_between_blocks
@@ -100,7 +100,7 @@ def test_pieces_of_the_triples_have_the_rows_of_all_in_memory(many, tmp_path, pr
     for query, entry in sampled(rows, per_query=3, seed=1).items():
         if negatives := entry.sample(without_positives=True):
             expected.append({"query": query, "positives": list(entry.positives), "negatives": negatives})
-    assert check_rows(tmp_path / "out/arrow", expected, COLUMNS) > 1
+    assert check_rows(tmp_path / "out/arrow", expected, EXAMPLES) > 1
     assert 1000 < facts["queries"] == len(expected) < 2100
 
 
@@ -120,13 +120,10 @@ def test_a_file_that_changed_between_two_attempts_is_read_anew(many, tmp_path, p
 
 
 def test_the_first_rows_alone_are_read_and_named_by_what_was_read(many, tmp_path, progress, monkeypatch):
-    from repro.retrieval.datasets.arrow import write_rows
-
     monkeypatch.setattr(negative_files, "PIECE", 30)
     root, rows = many
     params = planned("official_negatives", root, dataset=ID, per_query=3, seed=1) | {"first": 100}
-    (tmp_path / "queries").mkdir()
-    (tmp_path / "queries/queries.jsonl").write_text('{"id": "1"}\n{"id": "2"}\n')
+    write_lines(tmp_path / "queries/queries.jsonl", [{"id": "1"}, {"id": "2"}])
     write_rows([{"id": f"d{n}"} for n in range(9)], {"id": "string"}, tmp_path / "corpus/arrow")
     inputs = {"queries": tmp_path / "queries", "corpus": tmp_path / "corpus"}
     (tmp_path / "out").mkdir()

@@ -3,8 +3,6 @@
 ``outputs.json`` has every stage's (``outputs.py`` says what of it, ``tests/recorded.py`` how it is renewed).
 """
 
-from __future__ import annotations
-
 import pytest
 
 from repro.stage_table import STAGES

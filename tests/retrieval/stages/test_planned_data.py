@@ -1,7 +1,5 @@
 """Every stage that reads data or a checkpoint refuses what changed between the plan and its run."""
 
-from __future__ import annotations
-
 import importlib
 import os
 
@@ -9,21 +7,24 @@ import pytest
 
 from repro.errors import DataError
 from repro.stage_table import STAGES
-from tests.retrieval.datasets.folders import beir_folder, planned, without_counts, write
+from tests.retrieval.datasets.folders import beir_folder, planned, without_counts, write, write_lines
 from tests.tiny_models import save_tiny_model
 
 TRIPLES, LISTED = "msmarco-passage/train/triples-v2", "msmarco-passage/train/hard-negatives"
 TRIPLES_FILE = "msmarco-passage/qidpidtriples.train.full.2.tsv"
 LISTED_FILE = "msmarco-passage/msmarco-hard-negatives.jsonl"
-LISTED_ROW = (
-    '{"qid": "1", "pos": [{"pid": "2", "ce-score": 9}], "neg": {"bm25": [{"pid": "3", "ce-score": 1}]}}'
-)
+LISTED_ROW = {
+    "qid": "1",
+    "pos": [{"pid": "2", "ce-score": 9}],
+    "neg": {"bm25": [{"pid": "3", "ce-score": 1}]},
+}
 NEGATIVES = {"margin": None, "per_system": None, "systems": None}
 
 ENCODER = {"name": "some/bert", "revision": "main"}
 ENCODED = {"kind": "queries", "kind_of_encoder": "dense", "similarity": "dot", "separator": " "}
 ENCODED |= dict.fromkeys(("prompt", "precision"))
 
+EDIT = ("models/some/bert/config.json", '"gelu"', '"relu"')
 # parameters, the file that is edited below the data folder, and the edit
 CASES = {
     "corpus": ({"dataset": "beir/scifact"}, "beir/scifact/corpus.jsonl", "text 1", "text 7"),
@@ -31,14 +32,9 @@ CASES = {
     "qrels": ({"dataset": "beir/scifact/test"}, "beir/scifact/qrels/test.tsv", "d0\t2", "d0\t1"),
     "official_negatives": ({"dataset": TRIPLES, "per_query": 1, "seed": 1}, TRIPLES_FILE, "3", "4"),
     "listed_negatives": ({"dataset": LISTED, **NEGATIVES}, LISTED_FILE, '"3"', '"4"'),
-    "backbone": (ENCODER, "models/some/bert/config.json", '"gelu"', '"relu"'),
-    "released": (
-        {**ENCODER, "kind": "dense", "pooling": "cls"},
-        "models/some/bert/config.json",
-        '"gelu"',
-        '"relu"',
-    ),
-    "encode_by_library": ({**ENCODER, **ENCODED}, "models/some/bert/config.json", '"gelu"', '"relu"'),
+    "backbone": (ENCODER, *EDIT),
+    "released": (ENCODER | {"kind": "dense", "pooling": "cls"}, *EDIT),
+    "encode_by_library": (ENCODER | ENCODED, *EDIT),
 }
 
 
@@ -48,7 +44,7 @@ def root(tmp_path, monkeypatch):
     without_counts(monkeypatch, "beir/scifact", "beir/scifact/test", TRIPLES, LISTED)
     beir_folder(tmp_path / "data/beir/scifact")
     write(tmp_path / "data" / TRIPLES_FILE, "1\t2\t3\n")
-    write(tmp_path / "data" / LISTED_FILE, LISTED_ROW)
+    write_lines(tmp_path / "data" / LISTED_FILE, [LISTED_ROW])
     save_tiny_model(tmp_path / "data/models/some")
     (tmp_path / "data/models/some/model").rename(tmp_path / "data/models/some/bert")
     return tmp_path / "data"

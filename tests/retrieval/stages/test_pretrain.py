@@ -1,6 +1,3 @@
-from __future__ import annotations
-
-import json
 import time
 
 import numpy as np
@@ -13,6 +10,7 @@ from repro.retrieval.nn.encoder import saved_projector
 from repro.retrieval.stages import pretrain
 from repro.retrieval.stages.pretrain import SpanRows, TokenRows
 from tests.retrieval.nn import text_contrast
+from tests.retrieval.stages.conftest import logged
 from tests.stage_inputs import pretraining
 from tests.tiny_models import tiny_tokenizer
 
@@ -37,7 +35,7 @@ def test_the_loss_falls_and_the_model_loads_with_its_head(model, tokens, tmp_pat
         params(max_steps=60, learning_rate=0.01), {"model": model, "tokens": tokens}, tmp_path, progress
     )
     assert 0 < facts["seconds"] <= time.monotonic() - begun + 0.1  # it is rounded
-    losses = [json.loads(line)["mlm"] for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
+    losses = logged(tmp_path, "mlm")
     assert len(losses) == 60 and np.mean(losses[-10:]) < np.mean(losses[:10]) - 0.1
     assert facts["steps"] == 60 and facts["examples"] == len(TokenRows(tokens))
     assert load_masked_lm(tmp_path / "model").config.vocab_size == len(tiny_tokenizer())

@@ -11,7 +11,7 @@ from repro.retrieval.nn.encoder import load_text_encoder
 from repro.retrieval.nn.text import tokenised
 from repro.retrieval.stages import encode, encode_views, released
 from tests.floats import close
-from tests.retrieval.datasets.folders import planned
+from tests.retrieval.datasets.folders import planned, write_lines
 from tests.retrieval.nn.test_library_encoder import TEXTS, distilbert, library_model
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
@@ -23,23 +23,14 @@ def params(folder, *, kind="dense", pooling="cls"):
 
 
 def encoding(**changes):
-    given = {
-        "kind": "queries",
-        "length": 24,
-        "separator": "",
-        "pooling": "cls",
-        "normalize": False,
-        "precision": "fp32",
-    }
-    return given | changes
+    given = {"kind": "queries", "length": 24, "separator": "", "pooling": "cls"}
+    return given | {"normalize": False, "precision": "fp32"} | changes
 
 
 @pytest.fixture
 def three_queries(tmp_path):
-    records = [{"id": str(n), "text": text} for n, text in enumerate(TEXTS)]
-    (tmp_path / "queries").mkdir()
-    (tmp_path / "queries/queries.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
-    return tmp_path / "queries"
+    records = ({"id": str(n), "text": text} for n, text in enumerate(TEXTS))
+    return write_lines(tmp_path / "queries/queries.jsonl", records).parent
 
 
 def out(folder):
@@ -48,8 +39,8 @@ def out(folder):
 
 
 def saved(model, folder):
-    model.save_pretrained(folder)
-    tiny_tokenizer().save_pretrained(folder)
+    for part in (model, tiny_tokenizer()):
+        part.save_pretrained(folder)
     return folder
 
 
@@ -105,12 +96,9 @@ def test_a_head_that_would_be_lost_is_refused(tmp_path, progress):
     from safetensors.torch import load_file, save_file
 
     source = saved(tiny_masked_lm(), tmp_path / "source")
-    weights = load_file(source / "model.safetensors")
-    save_file(
-        weights | {"embeddingHead.weight": torch.zeros(32, 32)},
-        source / "model.safetensors",
-        metadata={"format": "pt"},
-    )
+    file = source / "model.safetensors"
+    weights = load_file(file) | {"embeddingHead.weight": torch.zeros(32, 32)}
+    save_file(weights, file, metadata={"format": "pt"})
     with pytest.raises(BlockedError, match=r"embeddingHead\.weight belongs to a head"):
         released.run(params(source), {}, out(tmp_path / "model"), progress)
 
@@ -152,7 +140,6 @@ def test_a_cross_encoder_keeps_the_head_that_scores_and_one_without_it_is_refuse
     released.run(params(source, **how), {}, out(tmp_path / "model"), progress)
     again = load_cross_encoder(tmp_path / "model/model").state_dict()
     assert (again["classifier.weight"] == reranker.state_dict()["classifier.weight"]).all()
+    headless = params(saved(tiny_masked_lm(), tmp_path / "mlm"), **how)
     with pytest.raises(BlockedError, match="do not fit"):
-        released.run(
-            params(saved(tiny_masked_lm(), tmp_path / "mlm"), **how), {}, out(tmp_path / "b"), progress
-        )
+        released.run(headless, {}, out(tmp_path / "b"), progress)

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-import json
-
 import numpy as np
 import pytest
 from datasets import load_from_disk
@@ -12,6 +8,7 @@ from repro.retrieval.evaluation.runs import read_run
 from repro.retrieval.nn.cross_encoder import PairScorer
 from repro.retrieval.stages import rerank
 from tests.floats import close
+from tests.retrieval.stages.conftest import texts_of
 
 PARAMS = {"depth": 8, "keep": 12, "length": 32, "separator": ": ", "decimals": 5, "precision": "fp32"}
 
@@ -36,8 +33,7 @@ def test_the_top_is_in_the_re_rankers_order_and_the_rest_follows_in_its_own(inpu
     found, facts = reranked(inputs, tmp_path, progress)
     before = read_run(inputs["run"] / "run.trec")
     scorer = PairScorer(inputs["model"] / "model", length=32, separator=": ", precision="fp32")
-    texts = [json.loads(line) for line in (inputs["queries"] / "queries.jsonl").read_text().splitlines()]
-    texts = {record["id"]: record["text"] for record in texts}
+    texts = {f"q{n}": text for n, text in enumerate(texts_of(inputs["queries"]))}
     corpus = load_from_disk(str(inputs["corpus"] / "arrow"))
     assert list(found) == list(before) and facts["pairs"] == 42 and facts["lines"] == 62
     for query, ranking in found.items():

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-import json
-
 import numpy as np
 import pytest
 from datasets import Value, load_from_disk
@@ -10,22 +6,21 @@ from repro.errors import DataError
 from repro.retrieval.nn import cross_encoder
 from repro.retrieval.nn.cross_encoder import PairScorer
 from repro.retrieval.stages import score_pairs
-from tests.retrieval.stages.conftest import save_training_set
+from tests.retrieval.stages.conftest import folders, save_training_set, texts_of
 
 PARAMS = {"per_query": 4, "length": 32, "separator": ": ", "decimals": 5, "precision": "fp32"}
 
 
 @pytest.fixture
-def inputs(reranker, corpus, queries, training_set):
-    return {"model": reranker, "training_set": training_set, "corpus": corpus, "queries": queries}
+def inputs(judged_training, reranker):
+    return judged_training | {"model": reranker}
 
 
 def score_of(inputs, query, document):
-    lines = (inputs["queries"] / "queries.jsonl").read_text().splitlines()
-    texts = {record["id"]: record["text"] for record in map(json.loads, lines)}
+    text = texts_of(inputs["queries"])[int(query[1:])]
     row = load_from_disk(str(inputs["corpus"] / "arrow"))[int(document[1:])]
     scorer = PairScorer(inputs["model"] / "model", length=32, separator=": ", precision="fp32")
-    [(_, batches)] = scorer.prepared([texts[query]], [row])
+    [(_, batches)] = scorer.prepared([text], [row])
     return scorer.score(batches).item()
 
 
@@ -59,12 +54,11 @@ def test_what_an_interrupted_attempt_scored_stays(inputs, tmp_path, progress, mo
         return score(self, batches)
 
     monkeypatch.setattr(PairScorer, "score", killed)
-    (tmp_path / "killed").mkdir()
+    folders(tmp_path, "killed", "straight")
     with pytest.raises(KeyboardInterrupt):
         score_pairs.run(PARAMS, inputs, tmp_path / "killed", progress)
     score_pairs.run(PARAMS, inputs, tmp_path / "killed", progress)
     assert calls == [10, 15, 15, 15, 10]  # the positives and the first 15 negatives are not scored again
-    (tmp_path / "straight").mkdir()
     score_pairs.run(PARAMS, inputs, tmp_path / "straight", progress)
     one, other = (load_from_disk(str(tmp_path / name / "arrow"))[:] for name in ("killed", "straight"))
     assert one == other

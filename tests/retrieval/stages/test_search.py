@@ -1,7 +1,5 @@
 """The search by dense vectors alone; for what it shares with that of views see ``test_search_views.py``."""
 
-from __future__ import annotations
-
 import faiss
 import numpy as np
 import pytest

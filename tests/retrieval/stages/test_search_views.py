@@ -1,7 +1,5 @@
 """The search by views; of ``vectors/exact_search.py``, with ``products.py`` and ``search_memory.py``."""
 
-from __future__ import annotations
-
 import functools
 import os
 
@@ -18,6 +16,7 @@ from repro.retrieval.stages.vectors import Views, exact_search, products, search
 from repro.retrieval.stages.vectors.products import Tile, ViewScorer
 from tests.bounded_memory import in_fresh_process, peak_growth
 from tests.floats import close
+from tests.retrieval.stages.conftest import folders
 from tests.retrieval.stages.views_made_up import save_views
 
 BOTH = ["dense", "sparse"]
@@ -135,14 +134,16 @@ def test_a_view_that_only_one_side_lacks_or_of_another_width_is_refused(tmp_path
 
 def test_what_is_not_known_or_not_finite_is_refused(tmp_path, progress):
     made = sides(np.random.default_rng(5), whole=True)
-    with pytest.raises(UsageError, match="'fast' is not a known value of mode"):
-        found(tmp_path / "a", progress, made, mode="fast")
-    with pytest.raises(UsageError, match="'colour' is not a known view"):
-        found(tmp_path / "b", progress, made, terms=["colour"])
-    with pytest.raises(UsageError, match="no view is given"):
-        found(tmp_path / "c", progress, made, terms=[])
-    with pytest.raises(UsageError, match="needs their list_depth"):
-        found(tmp_path / "d", progress, made, mode="union")
+    for number, (changes, words) in enumerate(
+        [
+            ({"mode": "fast"}, "'fast' is not a known value of mode"),
+            ({"terms": ["colour"]}, "'colour' is not a known view"),
+            ({"terms": []}, "no view is given"),
+            ({"mode": "union"}, "needs their list_depth"),
+        ]
+    ):
+        with pytest.raises(UsageError, match=words):
+            found(tmp_path / str(number), progress, made, **changes)
     made["passages"]["dense"][3] = np.inf
     with pytest.raises(StageError, match="not finite"):
         found(tmp_path / "e", progress, made)
@@ -340,15 +341,11 @@ def test_products_are_not_left_to_tf32_and_the_setting_comes_back(
 @pytest.mark.parametrize("damaged", [None, "changed", "cut", "without a digest"])
 def test_an_interrupted_search_takes_over_the_queries_that_are_done(tmp_path, progress, monkeypatch, damaged):
     monkeypatch.setattr(exact_search, "BLOCK", 4)
-    made, done, block = (
-        sides(np.random.default_rng(0), whole=False, queries=15),
-        [],
-        exact_search.ViewSearch.block,
-    )
+    made, done = sides(np.random.default_rng(0), whole=False, queries=15), []
+    block = exact_search.ViewSearch.block
     inputs = {name: save_views(tmp_path / name, name[0], **made[name]) for name in made}
     how = {"depth": 20, "terms": BOTH, "mode": "exact", "list_depth": None}
-    (tmp_path / "straight").mkdir()
-    (out := tmp_path / "killed").mkdir()
+    _, out = folders(tmp_path, "straight", "killed")
     facts = search_views.run(how, inputs, tmp_path / "straight", progress)
     assert "resumed_at" not in facts
 

@@ -1,7 +1,5 @@
 """Shards of every stage that has them: each fills its own blocks, and the whole puts them together."""
 
-from __future__ import annotations
-
 import importlib
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -80,8 +78,5 @@ def test_no_rows_and_no_model_are_data_errors(tokens, model, tmp_path, progress)
 def test_an_interrupted_attempt_is_overwritten(tokens, model, tmp_path, progress):
     (tmp_path / "document_frequency.npy").write_bytes(b"half")
     assert counted(tokens, model, tmp_path, progress)[1].sum() > 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "collection_frequency.npy",
-        "counts.json",
-        "document_frequency.npy",
-    ]
+    names = ["collection_frequency.npy", "counts.json", "document_frequency.npy"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -41,10 +39,12 @@ def test_chunks_put_together_are_the_document(corpus, model, tmp_path, progress)
     assert facts == {"chunks": len(tokens), "documents": 40, "documents_without_tokens": 0}
 
 
-def test_truncation_keeps_the_first_chunk_only(corpus, model, tmp_path, progress):
-    tokens, _ = tokenised(corpus, model, tmp_path, progress, policy="truncate", separator="[SEP]")
+@pytest.mark.parametrize(("titles", "changes"), [(True, {}), (False, {"title": ""})])
+def test_truncation_keeps_the_first_chunk_only(corpus, model, tmp_path, progress, titles, changes):
+    how = {"policy": "truncate", "separator": "[SEP]", "titles": titles}
+    tokens, _ = tokenised(corpus, model, tmp_path, progress, **how)
     documents = list(load_from_disk(str(corpus / "arrow")))
-    assert [row["input_ids"] for row in tokens] == [whole(row, "[SEP]")[:22] for row in documents]
+    assert [row["input_ids"] for row in tokens] == [whole(row | changes, "[SEP]")[:22] for row in documents]
     assert {row["chunk"] for row in tokens} == {0}
 
 
@@ -75,12 +75,6 @@ def test_a_shorter_last_chunk_is_dropped_unless_it_is_the_only_one(corpus, model
     assert any(len(chunk) < 22 for chunk in expected)
 
 
-def test_titles_may_be_left_out(corpus, model, tmp_path, progress):
-    tokens, _ = tokenised(corpus, model, tmp_path, progress, titles=False, policy="truncate")
-    documents = list(load_from_disk(str(corpus / "arrow")))
-    assert list(tokens["input_ids"]) == [whole(row | {"title": ""})[:22] for row in documents]
-
-
 @pytest.mark.parametrize("policy", ["chunk", "truncate"])
 def test_a_document_without_tokens_gives_no_row(policy, model, tmp_path, progress):
     rows = {"id": ["a", "b", "c"], "title": ["", "", ""], "text": ["king", "  ", "queen"]}
@@ -107,18 +101,12 @@ def test_documents_of_fewer_tokens_than_asked_for_are_left_out(corpus, model, tm
 
 
 PACKING = {"overshoot": True, "short_probability": 0.15, "minimum_spans": 2}
+SPANS = {"length": 24, "policy": "spans", "splitter": "rules", "span_packing": PACKING, "seed": 42}
+SPANS |= {"fields": ["title", "body"]}
 
 
 def in_spans(corpus, model, out, progress, **changes):
-    params = {
-        "length": 24,
-        "policy": "spans",
-        "splitter": "rules",
-        "span_packing": PACKING,
-        "fields": ["title", "body"],
-        "seed": 42,
-    }
-    facts = tokenize.run(params | changes, {"corpus": corpus, "model": model}, out, progress)
+    facts = tokenize.run(SPANS | changes, {"corpus": corpus, "model": model}, out, progress)
     return load_from_disk(str(out / "arrow")), facts
 
 
@@ -163,12 +151,8 @@ def test_a_document_in_spans_is_one_row_of_all_its_sentences(prose, model, tmp_p
         assert len(row["spans"]) >= 2 and sum(row["spans"]) == len(sentences)
     kept = tokens["document"][:]
     assert kept == [name for name in documents if name in kept] and 0 < len(kept) < 60
-    assert facts == {
-        "chunks": len(kept),
-        "documents": len(kept),
-        "documents_of_too_few_spans": 60 - len(kept),
-        "splitter": "rules 1",
-    }
+    counts = {"chunks": len(kept), "documents": len(kept), "documents_of_too_few_spans": 60 - len(kept)}
+    assert facts == counts | {"splitter": "rules 1"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["arrow", "blocks"]
 
 
@@ -227,8 +211,6 @@ def test_a_splitter_whose_model_changed_since_the_plan_is_refused(
 
 
 CHUNKS = {"length": 12, "policy": "chunk", "titles": True, "separator": " "}
-SPANS = {"length": 24, "policy": "spans", "splitter": "rules", "span_packing": PACKING, "seed": 42}
-SPANS |= {"fields": ["title", "body"]}
 
 
 @pytest.fixture

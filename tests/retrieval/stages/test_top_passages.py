@@ -1,12 +1,12 @@
-from __future__ import annotations
-
 import json
 
 import pytest
 
-from repro.errors import DataError, UsageError
+from repro.errors import DataError
 from repro.retrieval.stages import top_passages
 from repro.retrieval.stages.top_passages import chosen_queries
+from tests.retrieval.datasets.folders import write_lines
+from tests.retrieval.stages.conftest import folders
 
 
 @pytest.fixture
@@ -14,9 +14,8 @@ def inputs(corpus, tmp_path):
     """Three queries, of which q3 finds nothing; only d5 and d7 are judged, for q1."""
     texts = {"q1": "Who wrote  Ninjago", "q2": "what is green soap", "q3": "was Winnie a boy"}
     records = [{"id": name, "text": text, "answers": []} for name, text in texts.items()]
-    for name in ("queries", "run", "qrels"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "queries/queries.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+    folders(tmp_path, "run", "qrels")
+    write_lines(tmp_path / "queries/queries.jsonl", records)
     found = [("q1", "d7", 9.5), ("q1", "d5", 9.0), ("q1", "d1", 2.0), ("q2", "d4", 1.5)]
     lines = [f"{query} Q0 {document} 1 {score} x\n" for query, document, score in found]
     (tmp_path / "run/run.trec").write_text("".join(lines))
@@ -83,8 +82,3 @@ def test_a_passage_that_the_corpus_lacks_is_named(inputs, tmp_path, progress):
     (inputs["run"] / "run.trec").write_text("q2 Q0 elsewhere 1 1.0 x\n")
     with pytest.raises(DataError, match="'elsewhere' is not in the corpus"):
         _run(inputs, tmp_path / "out", progress, "what is green soap")
-
-
-def test_a_depth_below_one_is_refused(inputs, tmp_path, progress):
-    with pytest.raises(UsageError, match="depth is 0"):
-        _run(inputs, tmp_path / "out", progress, "what is green soap", depth=0)

@@ -1,7 +1,5 @@
 """A stage started by torchrun, as the engine for clusters does, beside the same stage in one process."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import hashlib
 import itertools
 import subprocess
@@ -58,9 +56,8 @@ def test_merges_are_those_of_hfs_own_trainer_where_counts_decide():
     words = Counter(abc=100, ab=37, bc=11, de=61, ed=7)
     reference = Tokenizer(WordPiece(unk_token="[UNK]"))
     reference.pre_tokenizer = WhitespaceSplit()
-    trainer = WordPieceTrainer(
-        vocab_size=9 + 4, special_tokens=[], show_progress=False
-    )  # a…e, ##b…##e, 4 merges
+    how = {"special_tokens": [], "show_progress": False}
+    trainer = WordPieceTrainer(vocab_size=9 + 4, **how)  # a…e, ##b…##e, 4 merges
     reference.train_from_iterator([" ".join([word] * count) for word, count in words.items()], trainer)
     theirs = {piece for piece in reference.get_vocab() if len(piece.removeprefix("##")) > 1}
     pieces = word_pieces(words, size=8 + 4)  # a, b, d, e, ##b…##e, 4 merges

@@ -1,7 +1,5 @@
 """Artefacts of views with numbers of a test's own."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

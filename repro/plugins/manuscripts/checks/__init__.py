@@ -36,12 +36,8 @@ CHECKS = {
 class Finding:
     """An inconsistency, e.g. ``Finding("error", "sum", place, "12 is not the sum of …", "It is 13")``.
 
-    Attributes:
-        severity: error (arithmetically impossible), doubt (one of two must be wrong, or a rule of the
-            table is broken) or note (useful, often no mistake).
-        check: a key of ``CHECKS``.
-        place: the line to look at first.
-        says, why: the inconsistency and the evidence, each a sentence without its full stop.
+    ``severity`` is error (arithmetically impossible), doubt (one of two is wrong, or a rule of the table is
+    broken) or note (often no mistake). ``says`` and ``why`` are sentences without a full stop.
     """
 
     severity: str

@@ -55,7 +55,7 @@ class Printed:
     @property
     def stated(self) -> Stated:
         """Return the number in per cent. A series without numbers above 1 contains fractions."""
-        largest = max(value.number for value in self.series.values.values())
+        largest = max(value.number for value in self.series)
         unit, value = "percent" if largest > 1 else "fraction", self.value
         return Stated.of(value.number, value.decimals, unit, str(value.place))
 
@@ -71,14 +71,12 @@ def without_remarks(label: str) -> str:
 
 
 def several_values(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find systems with different values of one measure and collection in two tables. These are doubts if
-    most of the system's values agree, and notes if the values are close."""
+    """Find systems with other values in two tables: doubts if most values agree, notes if these are close."""
     for one, other in combinations(grids, 2):
         if swapped := list(_swapped_systems(one, other)):
             yield from swapped
             continue
-        theirs = _unique_lines(other)
-        shared = [(line, theirs[name]) for name, line in _unique_lines(one).items() if name in theirs]
+        shared = _shared_lines(one, other)
         found = [finding for line, their in shared for finding in _of_lines(one, line, other, their)]
         numbers = sum(len(_shared_values(one, line, other, their)) for line, their in shared)
         if 3 * len(found) <= max(6, numbers):  # else the tables have other settings
@@ -91,14 +89,23 @@ def _unique_lines(grid: Grid) -> dict[str, int]:
     return {name: number for name, number in names if name and often[name] == 1}
 
 
-def _shared_values(one: Grid, line: int, other: Grid, other_line: int) -> list[tuple[Printed, Printed]]:
+def _shared_lines(one: Grid, other: Grid) -> list[tuple[int, int]]:
+    theirs = _unique_lines(other)
+    return [(line, theirs[name]) for name, line in _unique_lines(one).items() if name in theirs]
+
+
+def _shared_values(one: Grid, line: int, other: Grid, other_line: int) -> dict[Key, tuple[Printed, Printed]]:
     here, there = _keyed(one, line), _keyed(other, other_line)
-    return [(here[key], there[key]) for key in here if key in there]
+    return {key: (here[key], there[key]) for key in here if key in there}
+
+
+def _unequal(pairs: Iterable[tuple[Printed, Printed]]) -> list[tuple[Printed, Printed]]:
+    return [(a, b) for a, b in pairs if a.stated.differs_from(b.stated)]
 
 
 def _of_lines(one: Grid, line: int, other: Grid, other_line: int) -> Iterator[Finding]:
-    pairs = _shared_values(one, line, other, other_line)
-    unequal = [(a, b) for a, b in pairs if a.stated.differs_from(b.stated)]
+    pairs = _shared_values(one, line, other, other_line).values()
+    unequal = _unequal(pairs)
     if swapped := list(_swapped(unequal)):
         yield from swapped
         return
@@ -106,40 +113,35 @@ def _of_lines(one: Grid, line: int, other: Grid, other_line: int) -> Iterator[Fi
     is_doubt = same >= max(2, 2 * len(unequal))
     part = 10 if same else 50  # the same system where another value agrees
     label, severity = one.lines[line].label, "doubt" if is_doubt else "note"
-    for mine, theirs in (
-        unequal if is_doubt or all(a.stated.is_near(b.stated, part) for a, b in unequal) else ()
-    ):
-        place = mine.value.place
-        values = f"{theirs.value.cell.text} here and {mine.value.cell.text} at {place}"
+    is_reported = is_doubt or all(a.stated.is_near(b.stated, part) for a, b in unequal)
+    for mine, theirs in unequal if is_reported else ():
+        values = f"{theirs.value.text} here and {mine.value.text} at {mine.value.place}"
         says = f"{label}, {mine.series.name}: {values}"
         why = f"Both tables agree in {same} of {len(pairs)} values of {label}"
         yield Finding(severity, "two-values", theirs.value.place, says, why)
 
 
 def _swapped(unequal: Sequence[tuple[Printed, Printed]]) -> Iterator[Finding]:
-    """Find two values that another table has in the other order."""
     if len(unequal) == 2:
         (a, b), (c, d) = unequal
         if not (a.stated.differs_from(d.stated) or c.stated.differs_from(b.stated)):
-            says = f"{b.value.cell.text} and {d.value.cell.text} have changed places"
-            why = f"{a.value.place} has {a.value.cell.text} and {c.value.cell.text} in this order"
+            says = f"{b.value.text} and {d.value.text} have changed places"
+            why = f"{a.value.place} has {a.value.text} and {c.value.text} in this order"
             yield Finding("doubt", "two-values", b.value.place, says, why)
 
 
 def _swapped_systems(one: Grid, other: Grid) -> Iterator[Finding]:
     """Find two systems with each other's value in a table that repeats a column of another table."""
-    mine, theirs = _unique_lines(one), _unique_lines(other)
     columns: dict[Key, list[tuple[Printed, Printed]]] = {}
-    for name in (name for name in mine if name in theirs):
-        here, there = _keyed(one, mine[name]), _keyed(other, theirs[name])
-        for key in (key for key in here if key in there):
-            columns.setdefault(key, []).append((here[key], there[key]))
+    for line, other_line in _shared_lines(one, other):
+        for key, pair in _shared_values(one, line, other, other_line).items():
+            columns.setdefault(key, []).append(pair)
     for pairs in columns.values():
-        yield from _swapped([(a, b) for a, b in pairs if a.stated.differs_from(b.stated)])
+        yield from _swapped(_unequal(pairs))
 
 
 def _keyed(grid: Grid, line: int) -> dict[Key, Printed]:
-    """Return the values of a line by collection and measure, if both are known and occur once."""
+    """Return the values of a line whose collection and measure are known and occur once."""
     known = [(key, family(s.measure), s) for s in grid.scores if s.measure and (key := _collection(s))]
     often = Counter((dataset, measure) for dataset, measure, _ in known)
     return {
@@ -185,13 +187,12 @@ def _of_system(grid: Grid, line: int, name: str) -> Iterator[Finding]:
 def _of_other_run(
     grid: Grid, line: int, told: Mapping[Printed, list[Cell]], wrong: Mapping[Printed, list[Cell]]
 ) -> Iterator[Finding]:
-    """Find a line whose values mostly differ from the known ones, as one finding."""
     cited = {p: cells for p, cells in wrong.items() if any(cell.row.role == "cited" for cell in cells)}
     near = {p: _nearest(p.stated, _known(cells)) for p, cells in cited.items()}
     near = {p: known for p, known in near.items() if 10 * abs(p.stated.number - known.number) < known.number}
     if near:
         parts = [
-            f"{p.series.name} {p.value.cell.text} (known: {k.number:f} %, {k.where})" for p, k in near.items()
+            f"{p.series.name} {p.value.text} (known: {k.number:f} %, {k.where})" for p, k in near.items()
         ]
         says = f"{grid.lines[line].label}: {len(near)} of {len(told)} values are no known ones"
         more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""

@@ -1,8 +1,8 @@
-"""Checks of averages, sums and differences. The best fit determines the numbers that they cover. For example,
-an "Avg." column fits the five columns before it on most lines and fails on one."""
+"""Checks of averages, sums and differences, e.g. an "Avg." column that fits the five columns before it on
+most lines and fails on one."""
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -26,48 +26,40 @@ class Parts:
 
     @cached_property
     def lines(self) -> dict[int, bool]:
-        """Return line -> True if the total fits, for lines with all numbers."""
+        """Line -> True if the total fits, for lines with all numbers."""
         whole = [n for n in self.total.values if all(n in part.values for part in self.series)]
         return {line: self._fits(line) for line in whole}
 
     @property
     def right(self) -> int:
-        """Return the number of fitting lines."""
+        """The number of fitting lines."""
         return sum(self.lines.values())
-
-    @property
-    def lead(self) -> int:
-        """Return the number of fitting lines minus the number of others."""
-        return 2 * self.right - len(self.lines)
 
     def explains(self, least: int) -> bool:
         """Return whether the total fits at least ``least`` lines, and twice as many as it does not fit."""
         return self.right >= max(least, 2 * (len(self.lines) - self.right))
 
-    def cells(self, line: int) -> list[Value]:
-        """Return the numbers of a line that the total covers."""
-        return [part.values[line] for part in self.series]
-
     @cached_property
     def weights(self) -> list[int]:
-        """Return the weight of each number, e.g. 12 and 3 for "A (12)" and "B (3)" in "Avg. (15)", or 1."""
-        sizes = [int(match[1]) if (match := SIZE.search(part.name)) else 0 for part in self.series]
-        match = SIZE.search(self.total.name) if self.check == "average" else None
-        return sizes if match and int(match[1]) == sum(sizes) and all(sizes) else [1] * len(sizes)
+        """The weight of each number, e.g. 12 and 3 for "A (12)" and "B (3)" in "Avg. (15)", or 1."""
+        *sizes, total = (
+            int(match[1]) if (match := SIZE.search(part.name)) else 0 for part in (*self.series, self.total)
+        )
+        is_weighted = self.check == "average" and all(sizes) and total == sum(sizes)
+        return sizes if is_weighted else [1] * len(sizes)
 
     def exact(self, line: int) -> Decimal:
         """Return the total of the printed numbers."""
-        return self._total([cell.number for cell in self.cells(line)])
+        return self._total(part.values[line].number for part in self.series)
 
-    def _total(self, numbers: Sequence[Decimal]) -> Decimal:
+    def _total(self, numbers: Iterable[Decimal]) -> Decimal:
         number = sum((n * times for n, times in zip(numbers, self.weights, strict=True)), Decimal())
         return number / sum(self.weights) if self.check == "average" else number
 
     def _fits(self, line: int) -> bool:
-        cells, total = self.cells(line), self.total.values[line]
-        if self.check == "sum" and not any(cell.decimals for cell in cells):
-            return total.number == self.exact(line)
-        slack = self._total([cell.half for cell in cells]) + total.half
+        cells, total = [part.values[line] for part in self.series], self.total.values[line]
+        is_exact = self.check == "sum" and not any(cell.decimals for cell in cells)
+        slack = Decimal() if is_exact else self._total(cell.half for cell in cells) + total.half
         return abs(total.number - self.exact(line)) <= slack
 
     def without_one(self) -> Iterator["Parts"]:
@@ -78,24 +70,23 @@ class Parts:
 
 def totals(grid: Grid) -> Iterator[Finding]:
     """Find averages and sums that their cells cannot give."""
-    for series in filter(lambda each: each.total, grid.series):
-        plausible = [Parts(series.total, series, parts) for parts in _plausible(grid, series)]
+    for series in filter(attrgetter("total"), grid.series):
+        plausible = _plausible(grid, series)
         parts = _explanation(plausible)
-        if parts:
-            yield from (_finding(grid, parts, line) for line in _wrong_lines(parts, plausible))
-        elif thin := _thin_explanation(plausible):
-            yield from (_finding(grid, thin, line, is_thin=True) for line in _wrong_lines(thin, plausible))
+        if best := parts or _thin_explanation(plausible):
+            for line in _wrong_lines(best, plausible):
+                yield _finding(grid, best, line, is_thin=parts is None)
 
 
 def explanation(grid: Grid, series: Series) -> Parts | None:
     """Return the columns that a total covers, if they explain most of its lines."""
-    return _explanation([Parts(series.total, series, parts) for parts in _plausible(grid, series)])
+    return _explanation(_plausible(grid, series))
 
 
 def _thin_explanation(plausible: Sequence[Parts]) -> Parts | None:
-    """Return the parts of a total with two lines, if one is right and the other is near."""
-    best = max(plausible, key=lambda parts: parts.right, default=None)
-    if best is None or len(best.lines) != 2 or best.right != 1:
+    """Return the parts of a total with one right line and one near line."""
+    best = max(plausible, key=attrgetter("right"), default=None)
+    if best is None or sorted(best.lines.values()) != [False, True]:
         return None
     [wrong] = (line for line, fits in best.lines.items() if not fits)
     exact = best.exact(wrong)
@@ -104,18 +95,18 @@ def _thin_explanation(plausible: Sequence[Parts]) -> Parts | None:
 
 def _wrong_lines(parts: Parts, plausible: Sequence[Parts]) -> list[int]:
     wrong = [n for n in parts.lines if not any(each.lines.get(n) for each in (parts, *plausible))]
-    return [n for n in wrong if parts.check == "average" or "%" not in parts.total.values[n].cell.text]
+    return [n for n in wrong if parts.check == "average" or "%" not in parts.total.values[n].text]
 
 
 def _explanation(plausible: Sequence[Parts]) -> Parts | None:
     for candidates, least in ((plausible, 2), ([p for parts in plausible for p in parts.without_one()], 3)):
-        best = max(candidates, key=lambda parts: (parts.lead, parts.right), default=None)
+        best = max(candidates, key=lambda p: (2 * p.right - len(p.lines), p.right), default=None)
         if best and best.explains(least):
             return best
     return None
 
 
-def _plausible(grid: Grid, total: Series) -> list[tuple[Series, ...]]:
+def _plausible(grid: Grid, total: Series) -> list[Parts]:
     place = grid.series.index(total)
     around = (grid.series[:place][::-1], grid.series[place + 1 :], grid.series)
     parts = [list(filterfalse(attrgetter("total"), part)) for part in around]
@@ -123,25 +114,21 @@ def _plausible(grid: Grid, total: Series) -> list[tuple[Series, ...]]:
     sets += [list(filter(attrgetter("is_score"), part)) for part in parts]
     sets += [[series for series in parts[2] if head in series.heads] for head in total.heads]
     unique = dict.fromkeys(tuple(sorted(part, key=grid.series.index)) for part in sets)
-    return [part for part in unique if len(part) > 1]
+    return [Parts(total.total, total, part) for part in unique if len(part) > 1]
 
 
-def _finding(grid: Grid, parts: Parts, line: int, *, is_thin: bool = False) -> Finding:
+def _finding(grid: Grid, parts: Parts, line: int, *, is_thin: bool) -> Finding:
     value, word = parts.total.values[line], "mean" if parts.check == "average" else "sum"
-    fitting = [less for less in parts.without_one() if less.lines.get(line)]
     names = f"{parts.series[0].name or 'the first'} to {parts.series[-1].name or 'the last'}"
     says = f"{grid.where(parts.total, value)} is not the {word} of its {len(parts.series)} cells"
-    exact = f"{parts.exact(line):.{value.decimals + 1}f}"
-    why = f"The {word} of {names} is {exact}, and {_lines_right(parts.right)}"
+    others = "one other line is right" if parts.right == 1 else f"{parts.right} other lines are right"
+    why = f"The {word} of {names} is {parts.exact(line):.{value.decimals + 1}f}, and {others}"
+    fitting = next((less for less in parts.without_one() if less.lines.get(line)), None)
     if fitting:
-        [left_out] = set(parts.series) - set(fitting[0].series)
+        [left_out] = set(parts.series) - set(fitting.series)
         why += f". It fits without {left_out.name}"
     severity = "note" if is_thin else "doubt" if fitting else "error"
     return Finding(severity, parts.check, value.place, says, why)
-
-
-def _lines_right(number: int) -> str:
-    return "one other line is right" if number == 1 else f"{number} other lines are right"
 
 
 LEAST = 4  # fitting differences that are required before others count as wrong
@@ -158,22 +145,21 @@ FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
 def behind_values(grid: Grid) -> Iterator[Finding]:
     """Find differences printed after a number that differ from the base used by most others. Bases are any
     line, the first line of a group or block, the line above, or a column."""
-    printed = [(s, v) for s in grid.series for v in s.values.values() if v.delta is not None]
+    printed = [(s, v) for s in grid.series for v in s if v.delta is not None]
     bases = _bases(grid) if len(printed) >= THIN else ()
     found = [(name, _fitting_to(base, printed, sign)) for name, base in bases for sign in (1, -1)]
     name, best = max(found, key=lambda pair: sum(pair[1].values()), default=("", {}))
     right = sum(best.values())
-    wrong = filterfalse(best.get, best)
     severity = _severity(right, len(best) - right)
-    for series, value, base in wrong if severity else ():
-        says = f"{grid.where(series, value)} does not differ by this from {base.cell.text}"
+    for series, value, base in filterfalse(best.get, best) if severity else ():
+        says = f"{grid.where(series, value)} does not differ by this from {base.text}"
         exact = value.number - base.number
         why = f"The difference from {name} is {exact:+f}. {right} of {len(best)} are from it"
         yield Finding(severity, "delta", value.place, says, why)
 
 
 def _severity(right: int, wrong: int) -> str:
-    """Return the severity of differences that do not fit: a note for one of three, "" without evidence."""
+    """Return error, note (one of three is wrong) or "" (too few are right)."""
     if right >= max(LEAST, 3 * wrong):
         return "error"
     return "note" if wrong == 1 and right + wrong >= THIN else ""
@@ -182,15 +168,16 @@ def _severity(right: int, wrong: int) -> str:
 def _fitting_to(
     bases: Bases, printed: list[tuple[Series, Value]], sign: int
 ) -> dict[tuple[Series, Value, Value], bool]:
+    """Return (series, value, base) -> True if the difference printed after the value fits."""
     pairs = [(series, value, bases.get((series, value.line), value)) for series, value in printed]
     return {pair: _is_printed(*pair[1:], sign) for pair in pairs if pair[1] is not pair[2]}
 
 
 def _is_printed(value: Value, base: Value, sign: int) -> bool:
     assert value.delta is not None
-    shares = (True, False) if value.relative else (False,)
-    printed = sign * value.delta, value.delta_decimals
-    return any(_agrees(value, base, *printed, share, signs=(1,)) for share in shares)
+    delta = (sign * value.delta,)
+    is_share = value.relative and _agrees(value, base, delta, value.delta_decimals, is_share=True)
+    return is_share or _agrees(value, base, delta, value.delta_decimals)
 
 
 def _bases(grid: Grid) -> Iterator[tuple[str, Bases]]:
@@ -199,9 +186,8 @@ def _bases(grid: Grid) -> Iterator[tuple[str, Bases]]:
         yield line.label, _from_lines(grid, dict.fromkeys(lines, number))
     for words, key in FIRST_OF:
         first: dict[Hashable, int] = {}
-        for number in lines:
-            first.setdefault(key(grid.lines[number]), number)
-        yield f"the first of {words}", _from_lines(grid, {n: first[key(grid.lines[n])] for n in lines})
+        bases = {n: first.setdefault(key(line), n) for n, line in grid.lines.items()}
+        yield f"the first of {words}", _from_lines(grid, bases)
     yield "the line above", _from_lines(grid, dict(zip(lines[1:], lines, strict=False)))
     for other in grid.series:
         yield other.name, {(s, line): value for s in grid.series for line, value in other.values.items()}
@@ -215,106 +201,110 @@ def _from_lines(grid: Grid, bases: dict[int, int]) -> Bases:
 class Explained:
     """Two series with another as their difference, and the lines where this is right or wrong."""
 
+    series: Series
     one: Series
     other: Series
-    is_share: bool
-    right: tuple[int, ...]
-    wrong: tuple[int, ...]
+    is_share: bool = False
+
+    @cached_property
+    def fits(self) -> dict[int, bool]:
+        """Line -> True if the difference is right."""
+        one, other, series = self.one.values, self.other.values, self.series
+        shared = [value for value in series if value.line in one.keys() & other.keys()]
+        checked = [v for v in shared if one[v.line].decimals or not v.decimals]  # others fit by chance
+        is_signed = any(re.match(r"[-+−–]", value.text) for value in series)
+        deltas = {v: (v.number,) if is_signed else (v.number, -v.number) for v in checked}
+        return {
+            v.line: _agrees(one[v.line], other[v.line], deltas[v], v.decimals, is_share=self.is_share)
+            for v in checked
+        }
+
+    @property
+    def right(self) -> int:
+        """The number of right lines."""
+        return sum(self.fits.values())
+
+    @property
+    def wrong(self) -> list[int]:
+        """The wrong lines."""
+        return list(filterfalse(self.fits.get, self.fits))
+
+    def findings(self, grid: Grid, severity: str, right: int) -> Iterator[Finding]:
+        """Yield a finding for each wrong line, given the number of right differences."""
+        for line in self.wrong if severity else ():
+            value, one, other = (each.values[line] for each in (self.series, self.one, self.other))
+            exact = one.number - other.number
+            exact = 100 * exact / other.number if self.is_share and other.number else exact
+            says = f"{grid.where(self.series, value)} is not the difference of {one.text} and {other.text}"
+            difference = f"{exact:+.3f}{' %' * self.is_share}"
+            why = f"{self.one.name} minus {self.other.name} is {difference}, and {right} others fit"
+            yield Finding(severity, "delta", value.place, says, why)
 
 
 def in_series(grid: Grid) -> Iterator[Finding]:
     """Find numbers in a series of differences that do not fit the two series with the best fit."""
-    others = [series for series in grid.series if not series.is_difference]
-    places = {series: place for place, series in enumerate(grid.series)}
+    others = list(filterfalse(attrgetter("is_difference"), grid.series))
     if 1 < len(others) <= MOST_SERIES:
-        pairs = [pair for pair in product(others, others, (False, True)) if pair[0] is not pair[1]]
-        for series in filter(lambda each: each.is_difference, grid.series):
-            best = max((_explained(series, *pair) for pair in pairs), key=lambda each: len(each.right))
-            if severity := _severity(len(best.right), len(best.wrong)):
-                is_near = abs(places[best.one] - places[best.other]) <= 2 and not best.is_share
-                wrong = best.wrong if severity == "error" or is_near else ()
-                for line in wrong:
-                    yield _of_difference(grid, series, best, line, len(best.right), severity)
+        for series in filter(attrgetter("is_difference"), grid.series):
+            best = max(_with_pairs(series, others), key=attrgetter("right"))
+            severity = _severity(best.right, len(best.wrong))
+            is_near = abs(grid.series.index(best.one) - grid.series.index(best.other)) <= 2
+            if severity == "error" or (is_near and not best.is_share):
+                yield from best.findings(grid, severity, best.right)
+
+
+def _with_pairs(series: Series, others: Sequence[Series]) -> Iterator[Explained]:
+    pairs = product(others, others, (False, True))
+    yield from (Explained(series, *pair) for pair in pairs if pair[0] is not pair[1])
 
 
 def from_line(grid: Grid) -> Iterator[Finding]:
     """Find wrong differences between a series beside them and one of its lines, e.g. the first of an
     ablation."""
-    places = {series: place for place, series in enumerate(grid.series)}
-    for series in (each for each in grid.series if each.is_difference and len(each.values) >= THIN):
-        others = [o for o in grid.series if not o.is_difference and 0 < places[series] - places[o] <= 2]
-        found = [
-            (_explained(series, *pair, is_share), line)
-            for other in others
-            for line in other.values
-            for pair in _with_line(grid, other, line)
-            for is_share in (False, True)
-        ]
-        best, _ = max(found, key=lambda each: len(each[0].right), default=(None, 0))
-        severity = _severity(len(best.right), len(best.wrong)) if best else ""
-        if best and severity and (severity == "error" or not best.is_share):
-            for wrong in best.wrong:
-                yield _of_difference(grid, series, best, wrong, len(best.right), severity)
+    for place, series in enumerate(grid.series):
+        if not series.is_difference or len(series.values) < THIN:
+            continue
+        others = filterfalse(attrgetter("is_difference"), grid.series[max(0, place - 2) : place])
+        candidates = [each for other in others for each in _with_lines(grid, series, other)]
+        best = max(candidates, key=attrgetter("right"), default=None)
+        severity = _severity(best.right, len(best.wrong)) if best else ""
+        if best and (severity == "error" or not best.is_share):
+            yield from best.findings(grid, severity, best.right)
 
 
-def _with_line(grid: Grid, other: Series, line: int) -> list[tuple[Series, Series]]:
-    base = Series((grid.lines[line].label,), {n: other.values[line] for n in other.values if n != line})
-    return [(other, base), (base, other)]
+def _with_lines(grid: Grid, series: Series, other: Series) -> Iterator[Explained]:
+    for base in other:
+        line = Series((grid.label(base),), {n: base for n in other.values if n != base.line})
+        for pair in ((other, line), (line, other)):
+            yield from (Explained(series, *pair, is_share) for is_share in (False, True))
 
 
 def in_groups(grid: Grid) -> Iterator[Finding]:
-    """Find wrong differences of two series that occur in several groups, if one group has too few numbers."""
-    pooled: dict[tuple[str, ...], dict[Hashable, list[tuple[Series, Explained]]]] = {}
-    for series, pair in _within_groups(grid):
+    """Find wrong differences in groups of columns, each with too few numbers, e.g. per collection."""
+    pooled: dict[tuple[str, ...], dict[Hashable, list[Explained]]] = {}
+    for pair in _within_groups(grid):
         key = (pair.one.heads[-1:], pair.other.heads[-1:], pair.is_share)
-        pooled.setdefault(series.heads[-1:], {}).setdefault(key, []).append((series, pair))
+        pooled.setdefault(pair.series.heads[-1:], {}).setdefault(key, []).append(pair)
     for pairs in pooled.values():
-        best = max(pairs.values(), key=_fitting)
-        if _fitting(best) >= max(LEAST, 3 * sum(len(pair.wrong) for _, pair in best)):
-            wrong = [(series, pair, line) for series, pair in best for line in pair.wrong]
-            yield from (_of_difference(grid, *each, _fitting(best)) for each in wrong)
+        best = max(pairs.values(), key=_right)
+        if _right(best) >= max(LEAST, 3 * sum(len(pair.wrong) for pair in best)):
+            for pair in best:
+                yield from pair.findings(grid, "error", _right(best))
 
 
-def _within_groups(grid: Grid) -> Iterator[tuple[Series, Explained]]:
+def _right(pairs: Sequence[Explained]) -> int:
+    return sum(pair.right for pair in pairs)
+
+
+def _within_groups(grid: Grid) -> Iterator[Explained]:
     for series in (each for each in grid.series if each.is_difference and 0 < len(each.values) < LEAST):
-        others = _absolute_beside(grid, series)
-        pairs = product(others, others, (False, True)) if len(others) <= MOST_IN_GROUP else ()
-        yield from ((series, _explained(series, *pair)) for pair in pairs if pair[0] is not pair[1])
-
-
-def _absolute_beside(grid: Grid, series: Series) -> list[Series]:
-    return [o for o in grid.series if o.heads[:-1] == series.heads[:-1] and not o.is_difference]
-
-
-def _fitting(explained: Sequence[tuple[Series, Explained]]) -> int:
-    return sum(len(pair.right) for _, pair in explained)
-
-
-def _explained(series: Series, one: Series, other: Series, is_share: bool) -> Explained:
-    shared = [n for n in series.values if n in one.values and n in other.values]
-    lines = [n for n in shared if one.values[n].decimals or not series.values[n].decimals]  # else by chance
-    printed = {n: (series.values[n].number, series.values[n].decimals) for n in lines}
-    is_signed = any(re.match(r"[-+−–]", value.cell.text) for value in series.values.values())
-    signs = (1,) if is_signed else (1, -1)
-    fits = {n: _agrees(one.values[n], other.values[n], *printed[n], is_share, signs=signs) for n in lines}
-    right, wrong = (tuple(n for n in lines if fits[n] is is_right) for is_right in (True, False))
-    return Explained(one, other, is_share, right, wrong)
-
-
-def _of_difference(
-    grid: Grid, series: Series, pair: Explained, line: int, right: int, severity: str = "error"
-) -> Finding:
-    value, one, other = series.values[line], pair.one.values[line], pair.other.values[line]
-    exact = one.number - other.number
-    exact = 100 * exact / other.number if pair.is_share and other.number else exact
-    says = f"{grid.where(series, value)} is not the difference of {one.cell.text} and {other.cell.text}"
-    difference = f"{exact:+.3f}{' %' * pair.is_share}"
-    why = f"{pair.one.name} minus {pair.other.name} is {difference}, and {right} others fit"
-    return Finding(severity, "delta", value.place, says, why)
+        heads = series.heads[:-1]
+        others = [each for each in grid.series if each.heads[:-1] == heads and not each.is_difference]
+        yield from _with_pairs(series, others) if len(others) <= MOST_IN_GROUP else ()
 
 
 def _agrees(
-    one: Value, base: Value, delta: Decimal, decimals: int, is_share: bool, *, signs: tuple[int, ...]
+    one: Value, base: Value, deltas: Iterable[Decimal], decimals: int, *, is_share: bool = False
 ) -> bool:
     low = one.number - one.half - base.number - base.half
     high = one.number + one.half - base.number + base.half
@@ -324,4 +314,4 @@ def _agrees(
         low = 100 * ((one.number - one.half) / (base.number + base.half) - 1)
         high = 100 * ((one.number + one.half) / (base.number - base.half) - 1)
     half = half_unit(decimals)
-    return any(low - half <= sign * delta <= high + half for sign in signs)
+    return any(low - half <= delta <= high + half for delta in deltas)

@@ -1,7 +1,7 @@
 """Checks of sentences on results, e.g. "We reach 41.2 MRR@10 on MS MARCO" or "best of all on FiQA"."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -14,7 +14,6 @@ from repro.plugins.manuscripts.checks.quotes import (
     Systems,
     differs_by,
     differs_by_share,
-    is_in,
     is_same,
     plain,
 )
@@ -58,33 +57,28 @@ def wrong_numbers(place: Place, sentence: str, systems: Systems) -> Iterator[Fin
 
 
 def _scores(sentence: str) -> Iterator[str]:
-    """Yield the numbers directly before or after a measure that are no differences."""
+    """Yield the numbers next to a measure that are no differences."""
     text = plain(sentence)
     spans = sorted(measures(text).values())
     for match in re.finditer(NUMBER, text):
         first, last = match.span()
         gaps = [text[last:start] if start > last else text[end:first] for start, end in spans]
         near = [gap for gap in gaps if len(gap) <= _MEASURED and not re.search(r"\d|\band\b", gap)]
-        is_difference = _COMPARED.match(text[last : last + 30]) or _BY.search(text[:first])
-        if near and not is_difference:
+        if near and not (_COMPARED.match(text[last : last + 30]) or _BY.search(text[:first])):
             yield match["number"]
 
 
 def _of_number(place: Place, sentence: str, text: str, systems: Systems) -> Iterator[Finding]:
     cited = systems.cited(sentence)
     known = [value for table in cited for value in systems.values(table, sentence)]
-    column = [v for t in cited for s in systems.scores(t, sentence) for v in s.values.values()]
-    if any(is_same(text, value) for value in known) or not column:
+    scores = [value for table in cited for series in systems.scores(table, sentence) for value in series]
+    if not scores or any(is_same(text, value) for value in known):
         return
-    near = [value for value in known if _is_near(text, value)]
-    if near:
-        names = ", ".join(f"{value.cell.text} at {value.place}" for value in near[:3])
+    if near := [value for value in known if _is_near(text, value)]:
+        names = ", ".join(f"{value.text} at {value.place}" for value in near[:3])
         says = f"The text gives {text}: {_short(sentence)}"
         yield Finding("doubt", "prose", place, says, f"The table has {names}")
-        return
-    if any(is_in(text, table) for table in systems.tables) and not known:
-        return
-    if known or WE.search(sentence):
+    elif known or (WE.search(sentence) and not systems.have(text)):
         why = "No table has this number for the named system and measure"
         yield Finding("note", "prose", place, f"{text} is not in any matching cell: {_short(sentence)}", why)
 
@@ -102,55 +96,52 @@ def _is_near(text: str, value: Value) -> bool:
 
 def wrong_differences(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
     """Find differences that the two named systems never have, e.g. "2.1 points above BM25"."""
-    found = [match for match in _DIFFERENCE.finditer(plain(sentence)) if _is_difference(match)]
-    if len(found) != 1 or NO_QUOTE.search(sentence) or _OTHERS.search(sentence):
-        return
-    [match] = found
-    tables = systems.cited(sentence)
-    pairs = [(one, other) for table in tables for _, one, other in _pairs(table, sentence, systems)]
+    found = [match for match in _DIFFERENCE.finditer(plain(sentence)) if match["by"] or _compares(match)]
+    is_unclear = NO_QUOTE.search(sentence) or _OTHERS.search(sentence)
+    for match in found if len(found) == 1 and not is_unclear else ():
+        yield from _of_difference(place, sentence, match, systems)
+
+
+def _of_difference(place: Place, sentence: str, match: re.Match[str], systems: Systems) -> Iterator[Finding]:
+    pairs = [(one, other) for _, one, other in _pairs(sentence, systems)]
     fitting = [pair for pair in pairs if _differ_by(*pair, match)]
     if pairs and not fitting:
-        one, other = pairs[0]
         says = f"The two systems never differ by {_stated(match)}: {_short(sentence)}"
-        why = f"Their numbers include {one.cell.text} and {other.cell.text} at {one.place}"
-        yield Finding("doubt", "prose", place, says, why)
-    elif (
-        fitting
-        and (way := _way(match))
-        and all((one.number - other.number) * way < 0 for one, other in fitting)
-    ):
-        one, other = fitting[0]
+        yield Finding("doubt", "prose", place, says, f"Their numbers include {_both(*pairs[0])}")
+    elif fitting and all((one.number - other.number) * _way(match) < 0 for one, other in fitting):
         says = f"The difference has the other sign: {_short(sentence)}"
-        yield Finding("doubt", "prose", place, says, f"{one.cell.text} and {other.cell.text} at {one.place}")
+        yield Finding("doubt", "prose", place, says, _both(*fitting[0]))
 
 
-def _is_difference(match: re.Match[str]) -> bool:
-    words = f"{match['words']} {match['way'] or ''}".split()
-    return bool(match["by"] or (words and words != ["than"] and words != ["over"]))
+def _both(one: Value, other: Value) -> str:
+    return f"{one.text} and {other.text} at {one.place}"
+
+
+def _words(match: re.Match[str]) -> list[str]:
+    return f"{match['words']} {match['way'] or ''}".split()
+
+
+def _compares(match: re.Match[str]) -> bool:
+    return _words(match) not in ([], ["than"], ["over"])
 
 
 def _way(match: re.Match[str]) -> int:
-    words = f"{match['words']} {match['way'] or ''}".split()
-    up = {"above", "higher", "better", "more", "ahead"} & set(words)
-    down = {"below", "behind", "lower", "worse", "less", "under"} & set(words)
+    """Return 1 for words such as "higher", -1 for words such as "below", or 0."""
+    up = {"above", "higher", "better", "more", "ahead"}.intersection(_words(match))
+    down = {"below", "behind", "lower", "worse", "less", "under"}.intersection(_words(match))
     return bool(up) - bool(down)
 
 
-def _pairs(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series, Value, Value]]:
-    if (lines := systems.pair(table, sentence)) is None:
-        return
-    for series in systems.scores(table, sentence):
-        one, other = (series.values.get(line) for line in lines)
-        if one and other:
-            yield series, one, other
+def _pairs(sentence: str, systems: Systems) -> Iterator[tuple[Series, Value, Value]]:
+    for table in systems.cited(sentence):
+        yield from systems.pairs(table, sentence)
 
 
 def _differ_by(one: Value, other: Value, match: re.Match[str]) -> bool:
     text, words = _stated(match), f"{match['share'] or ''}{match['words']} {match['way'] or ''}"
     if "relative" in words:
         return differs_by_share(one, other, text)
-    is_share = "point" not in words and "absolute" not in words
-    return differs_by(one, other, text, is_share)
+    return differs_by(one, other, text, is_share="point" not in words and "absolute" not in words)
 
 
 def _stated(match: re.Match[str]) -> str:
@@ -194,66 +185,55 @@ def _count(sentence: str) -> tuple[int | None, int | None] | None:
     for match in _COUNT.finditer(sentence):
         wins, whole = (numeral(match[name]) for name in ("wins", "all"))
         if whole is not None or (match["wins"].lower() == "all" and match["what"]):
-            return (None if match["wins"].lower() == "all" else wins), whole
+            return wins, whole
     return None
 
 
 def _of_count(
     place: Place, sentence: str, systems: Systems, wins: int | None, whole: int | None
 ) -> Iterator[Finding]:
-    seen = []
+    counted = []
     for table in systems.cited(sentence):
-        pairs = list(_pairs_by_series(table, sentence, systems))
-        if (whole is not None and len(pairs) != whole) or len(pairs) < 3:
+        pairs = _of_scores(systems.pairs(table, sentence))
+        if len(pairs) < 3 or whole not in (None, len(pairs)):
             continue
-        ahead = sum((one.number - other.number) * series.sign > 0 for series, one, other in pairs)
+        ahead = sum(series.lead(one, other) > 0 for series, one, other in pairs)
         ties = sum(one.number == other.number for _, one, other in pairs)
-        stated = len(pairs) if wins is None else wins
-        if ahead <= stated <= ahead + ties:
+        if ahead <= (len(pairs) if wins is None else wins) <= ahead + ties:
             return
-        seen.append((ahead, len(pairs), pairs[0][1].place))
-    if seen:
-        ahead, number, at = seen[0]
+        counted.append((ahead, len(pairs), pairs[0][1].place))
+    for ahead, number, at in counted[:1]:
         says = f"The first system is ahead on {ahead} of {number}: {_short(sentence)}"
         yield Finding("doubt", "claim", place, says, f"Counted in the table at {at}")
 
 
-def _pairs_by_series(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series, Value, Value]]:
-    pairs = _pairs(table, sentence, systems)
-    yield from (pair for pair in pairs if not pair[0].total and not pair[0].is_difference)
+def _of_scores(pairs: Iterable[tuple[Series, Value, Value]]) -> list[tuple[Series, Value, Value]]:
+    return [pair for pair in pairs if not pair[0].total and not pair[0].is_difference]
 
 
 def _of_best(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
     ahead = [found for table in systems.cited(sentence) for found in _ahead(table, sentence, systems)]
-    names_one = len({(series.dataset, series.measure) for series, *_ in ahead}) == 1
-    if not names_one or any(value is None for _, value, _ in ahead):
-        return
-    [(series, value, label), *_] = ahead
-    says = f"Not the best: {_short(sentence)}"
-    why = f"{label}, {series.name}: {value.cell.text} at {value.place}"
-    yield Finding("doubt", "claim", place, says, why)
+    if len({(s.dataset, s.measure) for s, *_ in ahead}) == 1 and all(value for _, value, _ in ahead):
+        [(series, value, label), *_] = ahead
+        why = f"{label}, {series.name}: {value.text} at {value.place}"
+        yield Finding("doubt", "claim", place, f"Not the best: {_short(sentence)}", why)
 
 
 def _ahead(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series, Any, str]]:
     """Yield each score of a sentence with a better number of the same group, or None, and its label."""
-    lines, grid = systems.subjects(table, sentence), systems.tables[table].grid
-    groups = {grid.lines[line].group for line in lines}
-    for series in (each for each in systems.scores(table, sentence) if each.sign and not each.is_difference):
-        mine = [series.values[line].number * series.sign for line in lines if line in series.values]
-        if mine and len(series.values) > 1:
-            rivals = (v for v in series.values.values() if grid.lines[v.line].group in groups)
-            better = next((v for v in rivals if v.number * series.sign > max(mine)), None)
-            yield series, better, grid.lines[better.line].label if better else ""
+    subjects, grid = systems.subjects(table, sentence), systems.tables[table].grid
+    groups = {grid.lines[line].group for line in subjects}
+    for series in systems.scores(table, sentence):
+        ours = [value for value in series if value.line in subjects]
+        if ours and series.sign and not series.is_difference and len(series.values) > 1:
+            ahead = (value for value in series if all(series.lead(value, our) > 0 for our in ours))
+            better = next((value for value in ahead if grid.lines[value.line].group in groups), None)
+            yield series, better, grid.label(better) if better else ""
 
 
 def _of_order(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
-    pairs = [p for t in systems.cited(sentence) for p in _pairs_by_series(t, sentence, systems)]
-    verb = _BEATS.search(sentence)
-    if not pairs or verb is None or re.search(NUMBER, sentence):
-        return
-    behind = [(s, one, other) for s, one, other in pairs if (one.number - other.number) * s.sign < 0]
-    if len(behind) == len(pairs):
-        series, one, other = behind[0]
+    pairs = _of_scores(_pairs(sentence, systems))
+    if pairs and not re.search(NUMBER, sentence) and all(s.lead(*numbers) < 0 for s, *numbers in pairs):
+        series, one, other = pairs[0]
         says = f"The first system is behind: {_short(sentence)}"
-        why = f"{series.name}: {one.cell.text} and {other.cell.text} at {one.place}"
-        yield Finding("doubt", "claim", place, says, why)
+        yield Finding("doubt", "claim", place, says, f"{series.name}: {_both(one, other)}")

@@ -5,9 +5,10 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import filterfalse
+from operator import attrgetter
 
 from repro.plugins.manuscripts.checks import Finding
+from repro.plugins.manuscripts.notation import MARKS
 from repro.plugins.manuscripts.series import Grid, Line, Series, Value
 
 OTHER_MEANING = re.compile(r"(?i)\bbold(face|ed)?\b[^.;]*signific|signific[^.;]*\bbold|\bours?\b[^.;]*\bbold")
@@ -53,24 +54,24 @@ class Scope:
         numbers = sorted({value.number for value in self.members}, reverse=self.series.sign > 0)
         return [value for value in self.members if [value.number] == numbers[rank : rank + 1]]
 
-    @property
+    @cached_property
     def target(self) -> list[Value]:
-        """Return the members that should have the style."""
+        """The members that should have the style."""
         return self.ranked(self.style.rank)
 
-    @property
+    @cached_property
     def styled(self) -> list[Value]:
-        """Return the members that have the style."""
+        """The members that have the style."""
         return list(filter(self.style.has, self.members))
 
-    @cached_property
+    @property
     def is_right(self) -> bool:
-        """Return whether the right members have the style."""
+        """True if the right members have the style."""
         return self.styled == self.target
 
     @property
-    def is_told(self) -> bool:
-        """Return whether a fault can be reported. A second best needs a known best."""
+    def is_reported(self) -> bool:
+        """True if a fault can be reported. A second best needs a known best."""
         return not self.is_right and (not self.style.rank or all(map(BOLD.has, self.ranked(0))))
 
 
@@ -82,42 +83,40 @@ class Habit:
     scope: str
     scopes: tuple[Scope, ...]
 
-    @property
+    @cached_property
     def right(self) -> int:
-        """Return the number of scopes with the style on the right members only."""
+        """The number of scopes with the style on the right members only."""
         return sum(scope.is_right for scope in self.scopes)
 
     @property
     def wrong(self) -> int:
-        """Return the number of the other scopes."""
+        """The number of the other scopes."""
         return len(self.scopes) - self.right
 
     @property
     def outside(self) -> set[int]:
-        """Return the lines that beat the styled numbers always, or at least twice and in over a third of the
+        """The lines that beat the styled numbers always, or at least twice and in over a third of the
         scopes."""
         ahead, numbers = Counter[int](), Counter[int]()
         for scope in self.scopes:
-            marked = max(value.number * scope.series.sign for value in scope.styled)
             for value in scope.members:
                 numbers[value.line] += 1
-                ahead[value.line] += value.number * scope.series.sign > marked
+                ahead[value.line] += all(scope.series.lead(value, one) > 0 for one in scope.styled)
         always = {line for line, often in ahead.items() if often == numbers[line]}
         return always | {line for line, often in ahead.items() if often > 1 and 3 * often > numbers[line]}
 
 
 def best(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find bold numbers that are not the best of their column or group, and equal ones that are not bold. The
-    scope is the one that fits most of a table."""
+    """Find bold numbers that are not the best of their column, group or block, and equal ones that are not
+    bold."""
     yield from _of_style([grid for grid in grids if not OTHER_MEANING.search(grid.remarks)], BOLD)
 
 
 def shaded(grids: Sequence[Grid]) -> Iterator[Finding]:
     """Find shaded numbers that are not the best, for a colour that marks the best of most columns."""
-    values = (value for grid in grids for series in grid.series for value in series.values.values())
-    for colour in dict.fromkeys(value.cell.shade for value in values):
-        if colour:
-            yield from _of_style(grids, Style("shade", "shaded", 0, "best", colour))
+    colours = (value.cell.shade for grid in grids for series in grid.series for value in series)
+    for colour in filter(None, dict.fromkeys(colours)):
+        yield from _of_style(grids, Style("shade", "shaded", 0, "best", colour))
 
 
 def second_best(grids: Sequence[Grid]) -> Iterator[Finding]:
@@ -127,37 +126,36 @@ def second_best(grids: Sequence[Grid]) -> Iterator[Finding]:
 
 def _of_style(grids: Sequence[Grid], style: Style) -> Iterator[Finding]:
     habits = [_habit(grid, style) for grid in grids]
-    right, wrong = sum(habit.right for habit in habits), sum(habit.wrong for habit in habits)
-    is_thin = right < LEAST * max(1, wrong)
-    for habit in habits if not is_thin or right >= max(1, wrong) else ():
-        if is_thin and habit.wrong > 1:
-            continue
-        if habit.wrong <= habit.right > _right_along_lines(habit.grid, style) - is_thin:
-            outside = habit.outside if style.colour else _habit(habit.grid, BOLD).outside
-            for scope in filter(lambda each: each.is_told, habit.scopes):
-                found = _of_scope(habit, scope, outside)
-                yield from (replace(each, severity="note") for each in found) if is_thin else found
-            if not style.rank:
-                yield from _bare(habit, style, outside)
+    right, wrong = sum(map(attrgetter("right"), habits)), max(1, sum(map(attrgetter("wrong"), habits)))
+    if right >= LEAST * wrong:
+        yield from (found for habit in habits for found in _of_habit(habit, style))
+    elif right >= wrong:
+        thin = (found for habit in habits if habit.wrong < 2 for found in _of_habit(habit, style, 1))
+        yield from (replace(found, severity="note") for found in thin)
+
+
+def _of_habit(habit: Habit, style: Style, tolerance: int = 0) -> Iterator[Finding]:
+    if habit.wrong <= habit.right > _right_along_lines(habit.grid, style) - tolerance:
+        outside = habit.outside if style.colour else _habit(habit.grid, BOLD).outside
+        for scope in habit.scopes:
+            yield from _of_scope(habit, scope, outside) if scope.is_reported else ()
+        yield from _bare(habit, style, outside) if not style.rank else ()
 
 
 def _bare(habit: Habit, style: Style, outside: set[int]) -> Iterator[Finding]:
-    bare = [each for each in habit.grid.scores if each.sign and not any(map(style.has, each.values.values()))]
-    if habit.scope != "column" or len(bare) != 1 or habit.wrong or habit.right < 2:
-        return
-    members = tuple(value for value in bare[0].values.values() if value.line not in outside)
-    for value in Scope(bare[0], members, style).target[: max(1, len(members) // 3)]:
-        says = f"{habit.grid.where(bare[0], value)} is the best but not {style.adjective}"
-        why = f"The best is {style.adjective} in the {habit.right} other columns"
-        yield Finding("note", style.check, value.place, says, why)
+    bare = [each for each in habit.grid.scores if each.sign and not any(map(style.has, each))]
+    if (habit.scope, len(bare), habit.wrong) == ("column", 1, 0) and habit.right > 1:
+        members = tuple(value for value in bare[0] if value.line not in outside)
+        for value in Scope(bare[0], members, style).target[: max(1, len(members) // 3)]:
+            says = f"{habit.grid.where(bare[0], value)} is the best but not {style.adjective}"
+            why = f"The best is {style.adjective} in the {habit.right} other columns"
+            yield Finding("note", style.check, value.place, says, why)
 
 
 def _right_along_lines(grid: Grid, style: Style) -> int:
-    lines: dict[int, list[Value]] = {}
     series = [each for each in grid.series if each.sign]
-    for value in (value for each in series for value in each.values.values()):
-        lines.setdefault(value.line, []).append(value)
-    scopes = [Scope(series[0], tuple(members), style) for members in lines.values()]
+    lines = ([each.values[line] for each in series if line in each.values] for line in grid.lines)
+    scopes = [Scope(series[0], tuple(members), style) for members in lines if members]
     return sum(scope.is_right for scope in scopes if 0 < len(scope.styled) < len(scope.members))
 
 
@@ -167,45 +165,45 @@ def _habit(grid: Grid, style: Style) -> Habit:
 
 
 def _scopes(grid: Grid, key: Callable[[Line], Hashable], style: Style) -> Iterator[Scope]:
-    for series in grid.series if any(each.sign for each in grid.series) else ():
+    least = 2 if len(grid.lines) == 2 else 3
+    for series in (each for each in grid.series if each.sign):
         groups: dict[Hashable, list[Value]] = {}
-        for value in series.values.values() if series.sign else ():
+        for value in series:
             groups.setdefault(key(grid.lines[value.line]), []).append(value)
         scopes = (Scope(series, tuple(members), style) for members in groups.values())
-        least = 2 if len(grid.lines) == 2 else 3
         yield from (s for s in scopes if 0 < len(s.styled) < len(s.members) >= least)
 
 
 def _of_scope(habit: Habit, whole: Scope, outside: set[int]) -> Iterator[Finding]:
-    style, lines = whole.style, habit.grid.lines
+    style, grid = whole.style, habit.grid
     members = tuple(v for v in whole.members if v.line not in outside or style.has(v))
     scope = Scope(whole.series, members, style)
-    numbers = {value.number for value in scope.target}
-    if not numbers:
+    if not scope.target:
         return
-    labels = ", ".join(lines[value.line].label for value in scope.target)
-    why = f"The {style.target} of its {habit.scope} is {scope.target[0].cell.text} ({labels})"
+    labels = ", ".join(map(grid.label, scope.target))
+    why = f"The {style.target} of its {habit.scope} is {scope.target[0].text} ({labels})"
     evidence = f"{why}. This table is right in {habit.right} of {len(habit.scopes)} cases"
-    for value in filterfalse(lambda each: each.number in numbers, scope.styled):
-        says = f"{habit.grid.where(scope.series, value)} is {style.adjective} but not the {style.target}"
-        yield Finding("doubt", style.check, value.place, says, evidence)
-    for value in filterfalse(style.has, scope.target if any(map(style.has, scope.target)) else ()):
-        says = f"{habit.grid.where(scope.series, value)} is not {style.adjective} but equals one that is"
-        yield Finding("note", style.check, value.place, says, why)
+    for value in scope.styled:
+        if value not in scope.target:
+            says = f"{grid.where(scope.series, value)} is {style.adjective} but not the {style.target}"
+            yield Finding("doubt", style.check, value.place, says, evidence)
+    for value in scope.target if any(map(style.has, scope.target)) else ():
+        if not style.has(value):
+            says = f"{grid.where(scope.series, value)} is not {style.adjective} but equals one that is"
+            yield Finding("note", style.check, value.place, says, why)
 
 
 _OVER = r"(?:improve\w*|better|gains?|outperform\w*|higher|superior\w*|increase\w*)"
 SIGNIFICANT = re.compile(rf"(?i)signific\w*[^.;]*{_OVER}|{_OVER}[^.;]*signific")
-SIGNS = "†‡§¶⋆★*♠♣♦♥△▲◦∗"
-DEFINES = re.compile(rf"[{SIGNS.replace('*', '')}]|(?<!\w)\*(?!\w)")
+DEFINES = re.compile(rf"[{MARKS.replace('*', '')}]|(?<!\w)\*(?!\w)")
 MARK_OVER = re.compile(
-    rf"(?P<mark>[{SIGNS}]+)[^{SIGNS}.;]*?\b(?:over|than|outperform\w*|against|compared (?:to|with))\s+"
-    rf"(?P<over>[^.;,({SIGNS}]+)"
+    rf"(?P<mark>[{MARKS}]+)[^{MARKS}.;]*?\b(?:over|than|outperform\w*|against|compared (?:to|with))\s+"
+    rf"(?P<over>[^.;,({MARKS}]+)"
 )
 OVER_MARK = re.compile(
-    rf"\b(?:over|than|against|to)\s+(?P<over>[^.;,({SIGNS}]+?)\s*(?:\([^)]*\)\s*)?(?:is|are)?\s*"
+    rf"\b(?:over|than|against|to)\s+(?P<over>[^.;,({MARKS}]+?)\s*(?:\([^)]*\)\s*)?(?:is|are)?\s*"
     rf"(?:marked|denoted|indicated|shown|flagged)\s+(?:by|with|as)\s+(?:an?\s+|the\s+)?(?:[a-z]+\s+)?"
-    rf"(?P<mark>[{SIGNS}]+)"
+    rf"(?P<mark>[{MARKS}]+)"
 )
 _AROUND = re.compile(r"^the\s+|\s+(?:baselines?\b.*|(?:at|with|by|in|on|using|under|according)\b.*)$")
 OVER_BASELINES = re.compile(r"(?i)\b(over|than|to|against|outperform\w*)\s+([\w-]+\s+){0,3}baselines?\b")
@@ -213,52 +211,43 @@ LETTERED = re.compile(r"^[(\[]?(?P<letter>[a-z0-9])[)\].:]\s*(?P<label>\S.*)$")
 
 
 def impossible(grid: Grid) -> Iterator[Finding]:
-    """Find marks of significance on numbers that are not better than the row, or baselines, named by the
-    caption."""
+    """Find marks of significance on numbers that are not better than the named row or the baselines."""
     if SIGNIFICANT.search(grid.remarks):
         rivals = _named_rivals(grid) or _lettered(grid)
-        for series in grid.scores:
-            for value in series.values.values():
-                yield from _of_value(grid, series, value, rivals)
+        for series, value in grid.numbers:
+            yield from _of_value(grid, series, value, rivals)
         if not rivals and OVER_BASELINES.search(grid.remarks):
             yield from _over_baselines(grid)
 
 
 def _over_baselines(grid: Grid) -> Iterator[Finding]:
-    scores = [(series, value) for series in grid.scores for value in series.values.values()]
-    marked = [(series, value) for series, value in scores if value.cell.marks]
+    marked = [(series, value) for series, value in grid.numbers if value.cell.marks]
     ours = {value.line for _, value in marked}
     behind = [(s, v, best) for s, v in marked if (best := _not_behind(s, v, ours))]
     for series, value, best in behind if 4 * len(behind) <= len(marked) else ():
         says = f"{grid.where(series, value)} has the mark {value.cell.marks[0]}"
-        label = grid.lines[best.line].label
-        why = f"The mark means significantly better than baselines, but {label} has {best.cell.text}"
+        why = f"The mark means significantly better than baselines, but {grid.label(best)} has {best.text}"
         yield Finding("doubt", "mark", value.place, says, why)
 
 
 def _not_behind(series: Series, value: Value, ours: set[int]) -> Value | None:
-    others = (other for other in series.values.values() if other.line not in ours)
-    best = max(others, key=lambda other: other.number * series.sign, default=value)
-    return best if best is not value and (best.number - value.number) * series.sign >= 0 else None
+    others = (other for other in series if other.line not in ours)
+    best = max(others, key=lambda other: series.lead(other, value), default=None)
+    return best if best and series.lead(best, value) >= 0 else None
 
 
 def _of_value(grid: Grid, series: Series, value: Value, rivals: dict[str, int]) -> Iterator[Finding]:
     for mark in value.cell.marks:
-        rival = series.values.get(rivals.get(mark, value.line))
-        if rival is None or rival is value:
-            continue
-        lead = (value.number - rival.number) * series.sign
-        if lead <= 0:
+        rival = series.values.get(rivals.get(mark, value.line), value)
+        if rival is not value and (lead := series.lead(value, rival)) <= 0:
             says = f"{grid.where(series, value)} has the mark {mark}"
-            over = f"{grid.lines[rival.line].label}, which has {rival.cell.text}"
-            why = f"The mark means significantly better than {over}"
+            why = f"The mark means significantly better than {grid.label(rival)}, which has {rival.text}"
             yield Finding("error" if lead < 0 else "doubt", "mark", value.place, says, why)
 
 
 def _named_rivals(grid: Grid) -> dict[str, int]:
     rivals = {}
-    matches = [*OVER_MARK.finditer(grid.remarks), *MARK_OVER.finditer(grid.remarks)]
-    for match in matches:
+    for match in (*OVER_MARK.finditer(grid.remarks), *MARK_OVER.finditer(grid.remarks)):
         words = match["over"].strip().lower()
         names = {words, _AROUND.sub("", words).strip()}
         lines = [n for n, line in grid.lines.items() if line.label.lower() in names]

@@ -40,7 +40,7 @@ class Numbered:
     @property
     def values(self) -> list[Value]:
         """Return its numbers."""
-        return [value for series in self.grid.series for value in series.values.values()]
+        return [value for series in self.grid.series for value in series]
 
 
 def numbered(manuscript: Manuscript, grids: Sequence[Grid]) -> list[Numbered]:
@@ -69,20 +69,18 @@ def _in_table(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> It
         table, text = tables.get(match["table"]), match["number"]
         if table and table.values and not is_in(text, table) and (near := nearest(text, table)):
             says = f"The text quotes {text} from Table {table.number}"
-            why = f"The table lacks this number. The nearest one is {near.cell.text} at {near.place}"
+            why = f"The table lacks this number. The nearest one is {near.text} at {near.place}"
             yield Finding("doubt", "prose", place, says, why)
 
 
 def _from_to(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
-    pointers = {m["table"] for m in re.finditer(TABLE, sentence)}
+    if (table := _only_table(sentence, tables)) is None:
+        return
     for match in FROM_TO.finditer(sentence):
-        table = tables.get(next(iter(pointers))) if len(pointers) == 1 else None
-        if table is None:
-            continue
         lacking = [text for text in (match["low"], match["high"]) if not is_in(text, table)]
         if len(lacking) == 1 and (near := nearest(lacking[0], table)):
             says = f"{match[0]}: Table {table.number} lacks {lacking[0]}"
-            why = f"It has the other number. The nearest one is {near.cell.text} at {near.place}"
+            why = f"It has the other number. The nearest one is {near.text} at {near.place}"
             yield Finding("doubt", "prose", place, says, why)
 
 
@@ -95,34 +93,32 @@ def _by(place: Place, sentence: str, tables: Sequence[Numbered]) -> Iterator[Fin
     if pairs and not any(differs_by(one, other, text, is_share) for one, other in pairs):
         one, other = pairs[0]
         says = f"{matches[0][0]}: the two systems never differ by this"
-        why = f"Their numbers include {one.cell.text} and {other.cell.text} at {one.place}"
+        why = f"Their numbers include {one.text} and {other.text} at {one.place}"
         yield Finding("doubt", "prose", place, says, why)
 
 
 def _of_one(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
-    if (found := _only_number(sentence, tables)) is None:
+    table, numbers = _only_table(sentence, tables), re.findall(NUMBER, sentence)
+    lines = labels_in(sentence, table) if table else []
+    if table is None or not len(numbers) == len(lines) == len(measures(plain(sentence))) == 1:
         return
-    table, text = found
-    lines = labels_in(sentence, table)
-    if len(lines) != 1 or nearest(text, table) is None:
+    [text], [line] = numbers, lines
+    if NO_QUOTE.search(sentence) or RELATION.search(sentence) or nearest(text, table) is None:
         return
-    cells = [each.values[lines[0]] for each in series_in(sentence, table) if lines[0] in each.values]
+    cells = [each.values[line] for each in series_in(sentence, table) if line in each.values]
     if cells and not any(is_same(text, value) for value in cells):
-        label = table.grid.lines[lines[0]].label
-        says = f"The text gives {text} for {label} in Table {table.number}"
-        numbers = ", ".join(f"{value.cell.text} at {value.place}" for value in cells[:3])
-        yield Finding("doubt", "prose", place, says, f"The table has {numbers}")
+        says = f"The text gives {text} for {table.grid.lines[line].label} in Table {table.number}"
+        names = ", ".join(f"{value.text} at {value.place}" for value in cells[:3])
+        yield Finding("doubt", "prose", place, says, f"The table has {names}")
 
 
-def _only_number(sentence: str, tables: Mapping[str, Numbered]) -> tuple[Numbered, str] | None:
-    pointers = {match["table"] for match in re.finditer(TABLE, sentence)}
-    numbers = re.findall(NUMBER, sentence)
-    if len(pointers) != 1 or len(numbers) != 1 or len(set(map(str, measures(plain(sentence))))) != 1:
-        return None
-    table = tables.get(pointers.pop())
-    if table is None or NO_QUOTE.search(sentence) or RELATION.search(sentence):
-        return None
-    return table, numbers[0]
+def _pointers(sentence: str) -> set[str]:
+    return {match["table"] for match in re.finditer(TABLE, sentence)}
+
+
+def _only_table(sentence: str, tables: Mapping[str, Numbered]) -> Numbered | None:
+    pointers = _pointers(sentence)
+    return tables.get(pointers.pop()) if len(pointers) == 1 else None
 
 
 def plain(sentence: str) -> str:
@@ -133,18 +129,20 @@ def plain(sentence: str) -> str:
 def _pairs_in(sentence: str, table: Numbered) -> Iterator[tuple[Value, Value]]:
     lines = labels_in(sentence, table)
     for series in series_in(sentence, table) if len(lines) == 2 else ():
-        one, other = (series.values.get(line) for line in lines)
-        if one and other:
-            yield one, other
+        if series.values.keys() >= set(lines):
+            yield series.values[lines[0]], series.values[lines[1]]
+
+
+def find(name: str, sentence: str) -> re.Match[str] | None:
+    """Return the first occurrence of a name as whole words."""
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", sentence)
 
 
 def labels_in(sentence: str, table: Numbered) -> list[int]:
     """Return the lines whose label a sentence contains, the longest labels first."""
     names = [(without_remarks(line.label), n) for n, line in table.grid.lines.items()]
     lines = [(name, n) for name, n in names if len(name) > 2]
-    named = [
-        (label, n) for label, n in lines if re.search(rf"(?<![\w-]){re.escape(label)}(?![\w-])", sentence)
-    ]
+    named = [(label, n) for label, n in lines if find(label, sentence)]
     return [n for label, n in named if not any(label != other and label in other for other, _ in named)]
 
 
@@ -184,7 +182,7 @@ def is_in(text: str, table: Numbered) -> bool:
     half = half_unit(decimals_of(stated))
     if any(is_same(text, value) for value in table.values):
         return True
-    pairs = (pair for s in table.grid.series for pair in combinations_with_replacement(s.values.values(), 2))
+    pairs = (pair for series in table.grid.series for pair in combinations_with_replacement(series, 2))
     differences = (abs(one.number - other.number) for one, other in pairs)
     return any(abs(shift_point(d, digits) - stated) <= half for d in differences for digits in (0, 2))
 
@@ -244,9 +242,12 @@ class Systems:
 
     def cited(self, sentence: str) -> list[int]:
         """Return the indices of the tables that a sentence cites, or of all if it cites none."""
-        pointers = {match["table"] for match in re.finditer(TABLE, sentence)}
-        found = [n for n, table in enumerate(self.tables) if table.number in pointers]
-        return found if pointers else list(range(len(self.tables)))
+        pointers = _pointers(sentence)
+        return [n for n, each in enumerate(self.tables) if not pointers or each.number in pointers]
+
+    def have(self, text: str) -> bool:
+        """Return whether a number is that of any table, or a difference in one."""
+        return any(is_in(text, table) for table in self.tables)
 
     def subjects(self, table: int, sentence: str) -> list[int]:
         """Return the lines of a table that a sentence names, or means by "we"."""
@@ -254,17 +255,18 @@ class Systems:
         means_ours = WE.search(sentence) is not None and not set(named) & set(self.ours[table])
         return [*named, *(self.ours[table] if means_ours else ())]
 
-    def pair(self, table: int, sentence: str) -> tuple[int, int] | None:
-        """Return two compared lines in the order of the sentence, with the paper's own for "we"."""
+    def pairs(self, table: int, sentence: str) -> Iterator[tuple[Series, Value, Value]]:
+        """Yield the scores of two compared systems, in the order of the sentence, with their series."""
         lines, at = self.subjects(table, sentence), dict[int, int]()
         for line in lines:
-            label = re.escape(without_remarks(self.tables[table].grid.lines[line].label))
-            named = re.search(rf"(?<![\w-]){label}(?![\w-])", sentence) or WE.search(sentence)
+            label = without_remarks(self.tables[table].grid.lines[line].label)
+            named = find(label, sentence) or WE.search(sentence)
             at[line] = named.start() if named else 0
-        if len(lines) != 2 or at[lines[0]] == at[lines[1]]:
-            return None
-        first, second = sorted(lines, key=at.__getitem__)
-        return first, second
+        if len(lines) == 2 and at[lines[0]] != at[lines[1]]:
+            first, second = sorted(lines, key=at.__getitem__)
+            for series in self.scores(table, sentence):
+                if first in series.values and second in series.values:
+                    yield series, series.values[first], series.values[second]
 
     def scores(self, table: int, sentence: str) -> list[Series]:
         """Return the scores of a table that a sentence is about, without averages unless it names them."""
@@ -288,4 +290,4 @@ class Systems:
 
 def _is_headed(series: Series, sentence: str) -> bool:
     names = [head for head in series.heads if len(head) > 2 and not head.isdigit()]
-    return any(re.search(rf"(?<![\w-]){re.escape(head)}(?![\w-])", sentence) for head in names)
+    return any(find(head, sentence) for head in names)

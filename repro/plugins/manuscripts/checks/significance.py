@@ -6,7 +6,9 @@ from decimal import Decimal
 
 from repro.plugins.manuscripts.checks import NUMERALS, Finding, numeral
 from repro.plugins.manuscripts.checks.arithmetic import explanation
-from repro.plugins.manuscripts.series import SPREAD, Grid
+from repro.plugins.manuscripts.checks.quotes import END
+from repro.plugins.manuscripts.notation import SPREAD
+from repro.plugins.manuscripts.series import Grid
 from repro.plugins.manuscripts.source_tables import Manuscript, Place
 
 TEST = re.compile(
@@ -25,30 +27,24 @@ _NEGATED = re.compile(
     r"(?i)\b(not|no|non|n't|never|neither|without|insignificant|los[et]\w*|fail\w*|lack\w*|vanish\w*|marginal\w*)\b|\bin-?significant"
 )
 _FEW = re.compile(rf"(?i)\b(?P<n>[2-5]|{NUMERALS})\s+(?:\w+\s+)?(?:queries|topics|questions)\b")
-_SYMBOLS = "†‡§¶*"
 _WORDS = {"†": "dagger", "‡": "double dagger", "*": "asterisk", "§": "section sign", "¶": "pilcrow"}
 
 
-def texts(manuscript: Manuscript) -> Iterator[tuple[Place, str]]:
-    """Yield the paragraphs, captions and notes of a source with their positions."""
-    yield from manuscript.prose
+def of_texts(manuscript: Manuscript) -> Iterator[Finding]:
+    """Find claims of significance without a test, or against their p-value."""
+    texts = [*manuscript.prose]
     for table in manuscript.tables:
-        yield from ((table.place, text) for text in (table.caption, *table.legend))
-
-
-def untested(manuscript: Manuscript) -> Iterator[Finding]:
-    """Find the first claim of significance in a source that names no test and no p-value."""
-    all_texts = list(texts(manuscript))
-    if any(TEST.search(text) for _, text in all_texts):
-        return
-    claims = [(place, match[0]) for place, text in all_texts if (match := CLAIM.search(text))]
-    for place, words in claims[:1]:
+        texts += [(table.place, text) for text in (table.caption, *table.legend)]
+    claims = [(place, match[0]) for place, text in texts if (match := CLAIM.search(text))]
+    for place, words in claims[:1] if not any(TEST.search(text) for _, text in texts) else ():
         why = "The source names no test and no p-value"
         yield Finding("note", "significance", place, f"{words!r} claims significance", why)
+    for place, text in texts:
+        for sentence in END.split(text):
+            yield from _refuted(place, sentence)
 
 
-def refuted(place: Place, sentence: str) -> Iterator[Finding]:
-    """Find a claim of significance against its p-value or on fewer than six queries."""
+def _refuted(place: Place, sentence: str) -> Iterator[Finding]:
     if not re.search("(?i)signific", sentence) or _NEGATED.search(sentence):
         return
     level = min((Decimal(match["level"]) for match in _LEVEL.finditer(sentence)), default=Decimal("0.05"))
@@ -58,8 +54,8 @@ def refuted(place: Place, sentence: str) -> Iterator[Finding]:
             yield Finding("doubt", "significance", place, says, f"The p-value is not below {level}")
     few = _FEW.search(sentence)
     if few and (number := numeral(few["n"])) and 1 < number < 6:
-        least = Decimal(2) ** (1 - number)
         says = f"The text claims significance on {few[0]}"
+        least = Decimal(2) ** (1 - number)
         why = f"A sign or randomization test on {number} queries has a p-value of at least {least}"
         yield Finding("doubt", "significance", place, says, why)
 
@@ -67,26 +63,24 @@ def refuted(place: Place, sentence: str) -> Iterator[Finding]:
 def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -> Iterator[Finding]:
     """Find marks on numbers that neither a caption nor the text defines."""
     said = " ".join(text for _, text in prose)
-    defined = {mark for grid in grids for mark in _SYMBOLS if mark in grid.remarks}
+    undefined = _WORDS.keys() - set("".join((said, *(grid.remarks for grid in grids))))
     for grid in grids:
-        used = {mark: (s, v) for s in grid.scores for v in s.values.values() for mark in v.cell.marks}
-        remarks = f"{grid.remarks} {said}".lower()
-        for mark, (series, value) in used.items():
-            is_told = mark in remarks or mark in defined or _WORDS.get(mark, mark) in remarks
-            if mark in _SYMBOLS and not is_told:
-                says = f"{grid.where(series, value)} has the mark {mark}, which is defined nowhere"
-                yield Finding("note", "mark", value.place, says, "Neither a caption nor the text contains it")
+        used = {mark: (series, value) for series, value in grid.numbers for mark in value.cell.marks}
+        for mark in undefined.intersection(used):
+            if _WORDS[mark] not in f"{grid.remarks} {said}".lower():
+                says = f"{grid.where(*used[mark])} has the mark {mark}, which is defined nowhere"
+                why = "Neither a caption nor the text contains it"
+                yield Finding("note", "mark", used[mark][1].place, says, why)
 
 
 def large_spreads(grid: Grid) -> Iterator[Finding]:
     """Find standard deviations above their mean, e.g. 12.3 ± 15.1."""
-    for series in grid.scores:
-        for value in series.values.values():
-            match = SPREAD.search(value.cell.text)
-            if match and match["spread"] and Decimal(match["spread"]) > value.number > 0:
-                says = f"{grid.where(series, value)}: The deviation is larger than the mean"
-                why = "Scores between 0 and 1, or 0 and 100 %, hardly vary so much"
-                yield Finding("doubt", "spread", value.place, says, why)
+    for series, value in grid.numbers:
+        match = SPREAD.search(value.text)
+        if match and match["spread"] and Decimal(match["spread"]) > value.number > 0:
+            says = f"{grid.where(series, value)}: The deviation is larger than the mean"
+            why = "Scores between 0 and 1, or 0 and 100 %, hardly vary so much"
+            yield Finding("doubt", "spread", value.place, says, why)
 
 
 _OVER = re.compile(
@@ -98,13 +92,11 @@ _OVER = re.compile(
 def fewer_datasets(grid: Grid) -> Iterator[Finding]:
     """Find averages over another number of columns than the caption or heading says."""
     for series in (each for each in grid.series if each.total == "average"):
-        stated = [match["n"] for match in _OVER.finditer(f"{series.name}. {grid.remarks}")]
-        parts = explanation(grid, series) if len(set(stated)) == 1 else None
-        number = numeral(stated[0]) if parts else None
-        if parts and number and number != len(parts.series) and parts.right > 1:
-            value = next(iter(series.values.values()))
+        stated = {match["n"] for match in _OVER.finditer(f"{series.name}. {grid.remarks}")}
+        parts = explanation(grid, series) if len(stated) == 1 else None
+        if parts and parts.right > 1 and numeral(*stated) not in (None, 0, len(parts.series)):
+            number = numeral(*stated)
             says = f"{series.name} covers {len(parts.series)} columns, and the caption says {number}"
-            why = (
-                f"It is the mean of {parts.series[0].name} to {parts.series[-1].name} on {parts.right} lines"
-            )
-            yield Finding("doubt", "average", value.place, says, why)
+            names = f"{parts.series[0].name} to {parts.series[-1].name}"
+            why = f"It is the mean of {names} on {parts.right} lines"
+            yield Finding("doubt", "average", next(iter(series)).place, says, why)

@@ -1,17 +1,18 @@
-"""Checks of single numbers against the limits of their measure and collection, and the format of their
-column. For example, R@1000 cannot be below R@100 in the same row."""
+"""Checks of numbers against their measure, collection and column, e.g. R@1000 cannot be below R@100."""
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from itertools import combinations
+from itertools import combinations, product
 from math import ceil, floor, lcm
+from operator import itemgetter
 
 from repro.errors import UsageError
 from repro.manifest.printed import DASHES
 from repro.plugins.manuscripts.checks import Finding, numeral
 from repro.plugins.manuscripts.headings import meaning
+from repro.plugins.manuscripts.notation import KNOWN
 from repro.plugins.manuscripts.series import Grid, Series, Value, value_of
 from repro.plugins.manuscripts.source_tables import Manuscript, SourceCell, SourceTable
 from repro.plugins.manuscripts.vocabulary import without_measures
@@ -23,10 +24,17 @@ CAPPED = re.compile(r"(?i)capp?ed|\bcap\b")  # recall over at most as many as ra
 SEVERAL_RUNS = re.compile(r"(?i)\b(seeds?|runs|trials|averaged? (over|of)|standard deviation|std)\b|±")
 
 
+def impossible(grids: Iterable[Grid]) -> Iterator[tuple[Value, Finding]]:
+    """Find values of another unit or out of range, which other checks leave out."""
+    for grid in grids:
+        yield from mixed_units(grid)
+        yield from out_of_range(grid)
+
+
 def out_of_range(grid: Grid) -> Iterator[tuple[Value, Finding]]:
     """Find scores above 100 or below 0, in columns with few of them."""
     for series in filter(_is_share, grid.scores):
-        wrong = [v for v in series.values.values() if not 0 <= v.number <= 100]
+        wrong = [v for v in series if not 0 <= v.number <= 100]
         for value in wrong if 4 * len(wrong) <= len(series.values) else ():
             says = f"{grid.where(series, value)} is no possible value of {series.measure}"
             why = "Its values are between 0 and 1, or 0 and 100 %"
@@ -34,8 +42,8 @@ def out_of_range(grid: Grid) -> Iterator[tuple[Value, Finding]]:
 
 
 def _is_share(series: Series) -> bool:
-    signed = any(v.cell.text.startswith("+") for v in series.values.values())
-    return series.measure is not None and not series.is_difference and not signed
+    is_signed = any(value.text.startswith("+") for value in series)
+    return series.measure is not None and not series.is_difference and not is_signed
 
 
 Odd = tuple[Series, list[Value], str]  # unusual values of a series, described in words
@@ -71,7 +79,7 @@ def _of_other_unit(series: Series) -> Iterator[Odd]:
 
 
 def _within(series: Series, low: Decimal, high: int) -> list[Value]:
-    return [value for value in series.values.values() if low < value.number <= high]
+    return [value for value in series if low < value.number <= high]
 
 
 def decimals(grid: Grid) -> Iterator[Finding]:
@@ -85,19 +93,22 @@ def decimals(grid: Grid) -> Iterator[Finding]:
 
 
 def _of_odd_table(grid: Grid) -> Iterator[Finding]:
-    """Find the one number with other decimals in a small table."""
     numbers = [(s, v) for s in grid.scores if len(s.values) < 3 for v in _within(s, Decimal(), 100)]
-    [(usual, often)] = Counter(v.decimals for _, v in numbers).most_common(1) or [(0, 0)]
-    odd = [(s, v) for s, v in numbers if v.decimals != usual]
-    if len(odd) == 1 and often >= 5:
-        [(series, value)] = odd
+    usual, often = _usual_decimals(value for _, value in numbers)
+    odd = [(series, value) for series, value in numbers if value.decimals != usual]
+    for series, value in odd if len(odd) == 1 and often >= 5 else ():
         words = f"{often} numbers of the table have {usual} decimals"
         yield Finding("note", "decimals", value.place, grid.where(series, value), words)
 
 
+def _usual_decimals(values: Iterable[Value]) -> tuple[int, int]:
+    """Return the most frequent number of decimals and its frequency."""
+    return next(iter(Counter(value.decimals for value in values).most_common(1)), (0, 0))
+
+
 def _of_other_digits(series: Series) -> Odd | None:
     numbers = _within(series, Decimal(), 100)
-    usual, often = next(iter(Counter(value.decimals for value in numbers).most_common(1)), (0, 0))
+    usual, often = _usual_decimals(numbers)
     same = {_digits(value) for value in numbers if value.decimals == usual}  # e.g. 8.211, 10.01
     odd = [value for value in numbers if value.decimals != usual and {_digits(value)} != same]
     words = f"{often} numbers of the column have {usual} decimals"
@@ -116,36 +127,33 @@ DOWNSTREAM = re.compile(
 
 def falling(grid: Grid) -> Iterator[Finding]:
     """Find R@100 above R@1000 in one row on one collection, and the same for success and reciprocal ranks."""
-    alike: dict[Hashable, list[tuple[Measure, Series]]] = {}
-    for series in grid.scores if not DOWNSTREAM.search(grid.remarks) else ():
-        measure = _measure(series)
-        if measure and families()[measure.name].monotone and not CAPPED.search(series.name):
+    alike: dict[tuple, list[tuple[int, Series]]] = {}
+    for measure, series in _measured(grid) if not DOWNSTREAM.search(grid.remarks) else ():
+        if families()[measure.name].monotone and not CAPPED.search(series.name):
             words = frozenset(word for head in series.heads for word in without_measures(head))
-            ranking = (series.dataset, words, measure.name, measure.rel)
-            alike.setdefault(ranking, []).append((measure, series))
-    for group in alike.values():
-        for (first, few), (last, many) in combinations(sorted(group, key=lambda cut: cut[0].cutoff), 2):
-            if first.cutoff < last.cutoff:
-                why = f"{first.name} cannot decrease from {first.cutoff} to {last.cutoff} ranks"
+            key = (series.dataset, words, measure.name, measure.rel)
+            alike.setdefault(key, []).append((measure.cutoff, series))
+    for (_, _, name, _), group in alike.items():
+        for (first, few), (last, many) in combinations(sorted(group, key=itemgetter(0)), 2):
+            if first < last:
+                why = f"{name} cannot decrease from {first} to {last} ranks"
                 yield from _of_cuts(grid, few, many, why)
 
 
 def below_first(grid: Grid) -> Iterator[Finding]:
     """Find a reciprocal rank below the share of queries with a relevant first document, e.g. P@1."""
-    known = [(measure, series) for series in grid.scores if (measure := _measure(series))]
-    for first, one in known:
-        for ranks, other in known if first.name in ("P", "Success") and first.cutoff == 1 else ():
-            alike = without_measures(one.name) == without_measures(other.name)
-            alike |= one.heads[:-1] == other.heads[:-1]
-            if ranks.name == "RR" and alike and one.dataset == other.dataset:
+    for (first, one), (ranks, other) in product(_measured(grid), repeat=2):
+        if first.name in ("P", "Success") and first.cutoff == 1 and ranks.name == "RR":
+            is_alike = without_measures(one.name) == without_measures(other.name)
+            if one.dataset == other.dataset and (is_alike or one.heads[:-1] == other.heads[:-1]):
                 yield from _of_cuts(grid, one, other, f"{ranks} counts 1 for each query of {first}, or more")
 
 
 def _of_cuts(grid: Grid, few: Series, many: Series, why: str) -> Iterator[Finding]:
-    pairs = [(value, many.values[n]) for n, value in few.values.items() if n in many.values]
+    pairs = [(value, many.values[value.line]) for value in few if value.line in many.values]
     wrong = [(one, other) for one, other in pairs if one.number - one.half > other.number + other.half]
     for one, other in wrong if 2 * len(wrong) <= max(2, len(pairs)) else ():  # else the headings are misread
-        says = f"{grid.where(few, one)} is above {other.cell.text} of {many.name}"
+        says = f"{grid.where(few, one)} is above {other.text} of {many.name}"
         yield Finding("error", "cut-off", one.place, says, why)
 
 
@@ -163,8 +171,8 @@ def impossible_means(grid: Grid) -> Iterator[Finding]:
 
 
 def _impossible(series: Series, multiples: int) -> tuple[list[Value], list[Value]]:
-    unit = Decimal("0.01") if max(v.number for v in series.values.values()) > 1 else Decimal(1)
-    told = [v for v in series.values.values() if unit * 2 * v.half * multiples < 1]
+    unit = Decimal("0.01") if max(v.number for v in series) > 1 else Decimal(1)
+    told = [v for v in series if unit * 2 * v.half * multiples < 1]
     return [v for v in told if not _is_possible(v, unit * multiples)], told
 
 
@@ -180,7 +188,7 @@ def _queries(grid: Grid, series: Series) -> int:
 
 
 def _steps(series: Series) -> int:
-    if any("±" in value.cell.text for value in series.values.values()):
+    if any("±" in value.text for value in series):
         return 0
     measure = _measure(series) or Measure("", 0)
     return {"Success": 1, "RR": lcm(*range(1, measure.cutoff + 1))}.get(measure.name, 0)
@@ -192,13 +200,17 @@ def _is_possible(value: Value, multiples: Decimal) -> bool:
 
 def undefined_depths(grid: Grid) -> Iterator[Finding]:
     """Find reciprocal ranks with another cutoff than the collection's own."""
-    for series in filter(lambda each: each.is_certain, grid.scores):
-        listed = map(parse_measure, listed_measures(series.dataset or ""))
-        depths, measure = [each.cutoff for each in listed if each.name == "RR"], _measure(series)
-        if measure and measure.name == "RR" and depths and measure.cutoff not in depths:
+    for measure, series in _measured(grid):
+        listed = map(parse_measure, listed_measures(series.dataset or "")) if series.is_certain else ()
+        depths = [each.cutoff for each in listed if each.name == "RR"]
+        if measure.name == "RR" and depths and measure.cutoff not in depths:
             says = f"{series.name}: the usual measure of {series.dataset} is RR@{depths[0]}"
             why = "Published numbers at that cutoff are not comparable"
-            yield Finding("note", "depth", next(iter(series.values.values())).place, says, why)
+            yield Finding("note", "depth", next(iter(series)).place, says, why)
+
+
+def _measured(grid: Grid) -> list[tuple[Measure, Series]]:
+    return [(measure, series) for series in grid.scores if (measure := _measure(series))]
 
 
 def _measure(series: Series) -> Measure | None:
@@ -206,16 +218,6 @@ def _measure(series: Series) -> Measure | None:
         return parse_measure(series.measure) if series.measure else None
     except UsageError:
         return None
-
-
-# numbers with a unit, bounds, ranges and counts such as 3/5
-_KNOWN = re.compile(
-    r"""[<>≤≥~≈×x]?\s*[-+−±]?\s*\.?\d[\d.,]*\s*
-        (?:%|[kKMBGT]B?|[mµn]?s|sec|min|hrs?|h|hours?|days?|d|[x×]|GB|MB|KB|pp|pts?|points?|dim|epochs?|steps?)?
-        (?:\s[a-z](?:,?\s?[a-z])*)?  # letters of other rows
-        (?:\s*[-–—/+:→]\s*.*|\s*\(.*\))?""",
-    re.VERBOSE,
-)
 
 
 def lost_parts(manuscript: Manuscript) -> Iterator[Finding]:
@@ -246,4 +248,4 @@ def unread(table: SourceTable) -> list[SourceCell]:
 def _is_unread(cell: SourceCell) -> bool:
     text = cell.text.strip()
     is_empty = text in DASHES or not any(map(str.isdigit, text))
-    return not is_empty and value_of(cell, 0) is None and _KNOWN.fullmatch(text) is None
+    return not is_empty and value_of(cell, 0) is None and KNOWN.fullmatch(text) is None

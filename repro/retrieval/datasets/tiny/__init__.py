@@ -1,8 +1,7 @@
 """Generate the embedded collections, e.g. ``tiny/passage``, small enough for a CPU to train and test in
 minutes.
 
-Texts describe the deeds of invented people, and questions use other words. BM25 is therefore clearly
-imperfect, while a model can learn the synonyms from the training questions and the answers.
+Texts describe the deeds of invented people. Questions use synonyms, which a model can learn and BM25 cannot.
 """
 
 import functools
@@ -26,6 +25,7 @@ from repro.retrieval.datasets.tiny.world import (
     ask,
     ask_for,
     deeds,
+    deeds_by_key,
     fill,
     people,
     question,
@@ -60,16 +60,14 @@ def wiki() -> Collection:
         for n, (_, _, text, answers) in enumerate(SENTENCES["hard"])
     )
     dev = _topics(draw.sample(document_deeds[180:270], 60), world, draw)
-    return Collection(
-        in_id_order(documents + hard_documents),
-        {"train": train, "dev": dev, "test": Topics(test)},
-    )
+    topics = {"train": train, "dev": dev, "test": Topics(test)}
+    return Collection(in_id_order(documents + hard_documents), topics)
 
 
 def _topics(targets: Sequence[tuple[Document, Deed]], world: Sequence[Deed], draw: Draw) -> Topics:
-    queries, judgements = [], []
+    queries, judgements, index = [], [], deeds_by_key(world)
     for number, (document, deed) in enumerate(targets):
-        concepts = question(draw, deed, world, sizes=SIZES)
+        concepts = question(draw, deed, index, sizes=SIZES)
         text, answer = _question_and_answer(document, deed, concepts, draw)
         queries.append(Query(str(number), text, (answer,)))
         judgements.append(Judgement(str(number), document.id, 1))
@@ -87,7 +85,7 @@ def _question_and_answer(
 
 
 def beir() -> Collection:
-    """Return 285 titled documents, 45 graded questions (0-2), and 15 with the ids of documents to ignore in
+    """Return 285 titled documents, 45 graded questions (0-2), and 15 with ids of documents to ignore in
     runs."""
     draw = Draw("tiny/beir")
     world = deeds(draw, people(draw, 90), each=3)
@@ -97,9 +95,9 @@ def beir() -> Collection:
         id: Document(id, fill(draw.pick(SENTENCES["titles"]), deed, draw), tell(deed, draw, asides=0.2))
         for id, deed in deeds_by_id.items()
     }
-    queries, judgements = [], []
+    queries, judgements, index = [], [], deeds_by_key(world)
     for number, deed in enumerate(draw.sample(world[15:], 45), 5001):
-        concepts = question(draw, deed, world, sizes=(3, 4))
+        concepts = question(draw, deed, index, sizes=(3, 4))
         queries.append(Query(str(number), ask(concepts, draw, keywords=0.2)))
         lives = {id: (d,) for id, d in deeds_by_id.items()}
         judgements += graded_judgements(str(number), concepts, lives, draw, top=2, others=6)
@@ -117,11 +115,7 @@ def forum(name: str) -> Collection:
     ids = shuffled_ids(draw, 120, first=1)
     posts = list(zip(ids, world + world[:24], strict=True))
     documents = [
-        Document(
-            id,
-            fill(draw.pick(SENTENCES["headline"]), deed, draw),
-            fill(draw.pick(SENTENCES["post"]), deed, draw),
-        )
+        Document(id, *(fill(draw.pick(SENTENCES[part]), deed, draw) for part in ("headline", "post")))
         for id, deed in posts
     ]
     queries, judgements = [], []

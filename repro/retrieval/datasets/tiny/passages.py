@@ -1,11 +1,12 @@
 """Generate tiny/passage and tiny/document, web passages and documents in miniature.
 
-Train and evaluation questions share vocabulary and people, but no deed. With other people, a model could
-learn who is never relevant in training, and rank all relevant passages last in evaluation.
+Train and evaluation questions share people, but no deed. With other people, a model could learn who is never
+relevant.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from repro.retrieval.datasets.catalog import Document, Judgement, Query
 from repro.retrieval.datasets.tiny.world import (
@@ -16,6 +17,7 @@ from repro.retrieval.datasets.tiny.world import (
     agreement,
     ask,
     deeds,
+    deeds_by_key,
     people,
     question,
     tell,
@@ -58,8 +60,8 @@ def graded_judgements(
     top: int,
     others: int,
 ) -> list[Judgement]:
-    """Return judgements graded by meaning: ``top`` for a document with all ``concepts``, one less for each
-    that its best deed lacks. Of grades 1 and 0 there are at most ``others`` each."""
+    """Return judgements of ``top`` for a document with all ``concepts``, one less for each that its best deed
+    lacks. Of grades 1 and 0 there are at most ``others`` each."""
     grades: dict[int, list[str]] = {}
     for document, life in world.items():
         best = max(agreement(concepts, deed) for deed in life)
@@ -81,35 +83,27 @@ SECTIONS = ("Early years", "On the road", "At home again", "Later days")
 
 
 def passages() -> Collection:
-    """Return 900 passages about 300 people: per person two deeds for train, one for 150 dev and 80 graded
-    questions."""
+    """Return 900 passages about 300 people: per person two deeds for train, one for evaluation."""
     draw = Draw("tiny/passage")
     world = deeds(draw, people(draw, 300), each=3, of=SHORT_DEED)
     documents, ids = _tales(world, draw)
     lives = {id: (deed,) for id, deed in zip(ids, world, strict=True)}
-    targets = tuple(zip(ids, world, strict=True))
+    targets = list(zip(ids, world, strict=True))
     training_targets = [target for place, target in enumerate(targets) if place % 3 != 2]
     evaluation_targets = targets[2::3]
-    return Collection(
-        documents,
-        {
-            "train": _binary_topics(
-                [training_targets[i % 600] for i in range(2000)], world, draw, first=10_000
-            ),
-            "dev": _binary_topics(evaluation_targets[:150], world, draw, first=20_000),
-            "dl19": _graded_topics(
-                draw.sample(evaluation_targets[150:225], 40), world, lives, draw, first=30_000
-            ),
-            "dl20": _graded_topics(
-                draw.sample(evaluation_targets[225:], 40), world, lives, draw, first=40_000
-            ),
-        },
-    )
+    topics = partial(_topics, world=world, draw=draw)
+    graded = partial(topics, lives=lives, sizes=GRADED_SIZES)
+    splits = {
+        "train": topics([training_targets[i % 600] for i in range(2000)], first=10_000),
+        "dev": topics(evaluation_targets[:150], first=20_000),
+        "dl19": graded(draw.sample(evaluation_targets[150:225], 40), first=30_000),
+        "dl20": graded(draw.sample(evaluation_targets[225:], 40), first=40_000),
+    }
+    return Collection(documents, splits)
 
 
 def many_passages() -> Collection:
-    """Return 2,400 passages about some 800 people and 16,000 training questions, which cross-encoders
-    need."""
+    """Return 2,400 passages about some 800 people and 16,000 training questions, for cross-encoders."""
     draw = Draw("tiny/passage-many")
     deeds_by_keys = {deed.keys: deed for deed in deeds(draw, people(draw, 805), each=3, of=SHORT_DEED)}
     world = list(deeds_by_keys.values())[:2400]  # each with a question of its own
@@ -117,19 +111,15 @@ def many_passages() -> Collection:
     lives = {id: (deed,) for id, deed in zip(ids, world, strict=True)}
     targets = draw.sample(list(zip(ids, world, strict=True)), len(world))
     evaluation_targets, training_targets = targets[:225], targets[225:]
-    return Collection(
-        documents,
-        {
-            "train": _binary_topics(
-                [training_targets[i % len(training_targets)] for i in range(MANY)], world, draw, first=100_000
-            ),
-            "dev": _binary_topics(evaluation_targets[:150], world, draw, first=20_000),
-            "dl19": _graded_topics(
-                evaluation_targets[150:185], world, lives, draw, first=30_000, sizes=SIZES
-            ),
-            "dl20": _graded_topics(evaluation_targets[185:], world, lives, draw, first=40_000, sizes=SIZES),
-        },
-    )
+    topics = partial(_topics, world=world, draw=draw)
+    repeated_targets = [training_targets[i % len(training_targets)] for i in range(MANY)]
+    splits = {
+        "train": topics(repeated_targets, first=100_000),
+        "dev": topics(evaluation_targets[:150], first=20_000),
+        "dl19": topics(evaluation_targets[150:185], first=30_000, lives=lives),
+        "dl20": topics(evaluation_targets[185:], first=40_000, lives=lives),
+    }
+    return Collection(documents, splits)
 
 
 def documents() -> Collection:
@@ -142,19 +132,16 @@ def documents() -> Collection:
     training_targets, evaluation_targets = (
         [(id, deed) for id, life in lives.items() for deed in life[half]] for half in (slice(2), slice(2, 4))
     )
-    return Collection(
-        in_id_order([_life(id, life, draw) for id, life in lives.items()]),
-        {
-            "train": _binary_topics(draw.sample(training_targets, 200), world, draw, first=50_000),
-            "dev": _binary_topics(draw.sample(evaluation_targets[:160], 80), world, draw, first=60_000),
-            "dl19": _graded_topics(
-                draw.sample(evaluation_targets[160:232], 20), world, lives, draw, first=70_000
-            ),
-            "dl20": _graded_topics(
-                draw.sample(evaluation_targets[232:], 20), world, lives, draw, first=80_000
-            ),
-        },
-    )
+    documents = in_id_order([_life(id, life, draw) for id, life in lives.items()])
+    topics = partial(_topics, world=world, draw=draw)
+    graded = partial(topics, lives=lives, sizes=GRADED_SIZES)
+    splits = {
+        "train": topics(draw.sample(training_targets, 200), first=50_000),
+        "dev": topics(draw.sample(evaluation_targets[:160], 80), first=60_000),
+        "dl19": graded(draw.sample(evaluation_targets[160:232], 20), first=70_000),
+        "dl20": graded(draw.sample(evaluation_targets[232:], 20), first=80_000),
+    }
+    return Collection(documents, splits)
 
 
 def _tales(world: Sequence[Deed], draw: Draw) -> tuple[tuple[Document, ...], list[str]]:
@@ -175,29 +162,22 @@ def _life(id: str, life: Sequence[Deed], draw: Draw) -> Document:
     return Document(id, f"{person.name} of {person.town}", "\n".join(sections), address)
 
 
-def _binary_topics(
-    targets: Sequence[tuple[str, Deed]], world: Sequence[Deed], draw: Draw, *, first: int
-) -> Topics:
-    queries, judgements = [], []
-    for number, (document, deed) in enumerate(targets, first):
-        text = ask(question(draw, deed, world, sizes=SIZES), draw, keywords=KEYWORDS)
-        queries.append(Query(str(number), text))
-        judgements.append(Judgement(str(number), document, 1))
-    return Topics(tuple(queries), tuple(judgements))
-
-
-def _graded_topics(
+def _topics(
     targets: Sequence[tuple[str, Deed]],
-    world: Sequence[Deed],
-    lives: Mapping[str, Sequence[Deed]],
-    draw: Draw,
     *,
+    world: Sequence[Deed],
+    draw: Draw,
     first: int,
-    sizes: Sequence[int] = GRADED_SIZES,
+    sizes: Sequence[int] = SIZES,
+    lives: Mapping[str, Sequence[Deed]] | None = None,
 ) -> Topics:
-    queries, judgements = [], []
-    for number, (_, deed) in enumerate(targets, first):
-        concepts = question(draw, deed, world, sizes=sizes)
+    """Return a question for each deed, with its document as relevant one or graded documents of ``lives``."""
+    queries, judgements, index = [], [], deeds_by_key(world)
+    for number, (document, deed) in enumerate(targets, first):
+        concepts = question(draw, deed, index, sizes=sizes)
         queries.append(Query(str(number), ask(concepts, draw, keywords=KEYWORDS)))
-        judgements += graded_judgements(str(number), concepts, lives, draw, top=3, others=8)
+        if lives is None:
+            judgements.append(Judgement(str(number), document, 1))
+        else:
+            judgements += graded_judgements(str(number), concepts, lives, draw, top=3, others=8)
     return Topics(tuple(queries), tuple(judgements))

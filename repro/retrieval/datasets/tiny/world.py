@@ -7,8 +7,6 @@ import functools
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress
-from operator import attrgetter
 from pathlib import Path
 from typing import TypeVar
 
@@ -156,17 +154,28 @@ def agreement(concepts: Mapping[str, Concept], deed: Deed) -> int:
     return sum(concept.key in deed.keys for concept in concepts.values())
 
 
-def question(draw: Draw, deed: Deed, world: Sequence[Deed], *, sizes: Sequence[int]) -> dict[str, Concept]:
-    """Draw concepts of ``deed`` that no other deed has together, including its act or object. Their number is
-    one of ``sizes``, e.g. (4, 5, 6)."""
+def deeds_by_key(world: Sequence[Deed]) -> dict[str, set[int]]:
+    """Return the identities of the deeds with each concept, for ``question``."""
+    identities: dict[str, set[int]] = {}
+    for deed in world:
+        for key in deed.keys:
+            identities.setdefault(key, set()).add(id(deed))
+    return identities
+
+
+def question(
+    draw: Draw, deed: Deed, world: Mapping[str, set[int]], *, sizes: Sequence[int]
+) -> dict[str, Concept]:
+    """Draw concepts of ``deed`` that no other deed of ``world`` has together, including its act or object.
+
+    Their number is one of ``sizes``, e.g. (4, 5, 6). ``world`` is the result of ``deeds_by_key``.
+    """
     while True:
         chosen_slots = set(draw.sample(list(deed.concepts), draw.pick(sizes)))
         if not chosen_slots & {"act", "object"}:
             continue
         concepts = {slot: concept for slot, concept in deed.concepts.items() if slot in chosen_slots}
-        keys = {concept.key for concept in concepts.values()}
-        matches = compress(world, map(keys.issubset, map(attrgetter("keys"), world)))
-        if all(candidate is deed for candidate in matches):
+        if set.intersection(*(world[concept.key] for concept in concepts.values())) == {id(deed)}:
             return concepts
 
 

@@ -1,12 +1,13 @@
-"""BM25 indexing and search with Lucene through pyserini, in a child process.
+"""BM25 indexing and search with Lucene through pyserini, in a child process (``__main__``).
 
-A Java virtual machine that fails while booting ends its process without an exception. The child,
-``__main__``, stays alive for a while, e.g. for the searches after an index, as starting Java takes seconds.
+A Java virtual machine that fails while booting ends its process without an exception. The child stays alive
+for a while, e.g. for the searches after an index, as starting Java takes seconds.
 """
 
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -28,8 +29,8 @@ def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, p
     """Let a child process execute ``action`` (``index`` or ``search``), and return the facts that it reports.
 
     ``__main__`` documents the ``arguments``. Java's output goes to ``folder/lucene.log``. ``task`` and
-    ``total`` (documents or queries) are for a progress bar. Raises BlockedError without Java 21, StageError
-    with the most informative line of the log if the child failed.
+    ``total`` are for a progress bar. Raises BlockedError without Java 21, StageError with a line of the log
+    if the child failed.
     """
     missing = system.missing_java()
     if missing is not None:
@@ -121,9 +122,9 @@ def _reason(log: Path, status: int) -> str:
     if status < 0:
         name = signal.Signals(-status).name
         return f"killed by {name}" + (", often a sign of too little memory" if name == "SIGKILL" else "")
-    lines = log.read_text(errors="replace").splitlines()[-400:]
-    lines = [line.strip() for line in lines if line[:1].strip() and " INFO " not in line]  # no stack traces
-    if any("No space left on device" in line for line in lines):  # whatever else that led to
+    text = log.read_text(errors="replace")
+    if "No space left on device" in text:  # the cause of later errors
         return f"no space is left on the file system of {log.parent}"
-    errors = [line for line in lines if "rror" in line or "xception" in line]
-    return (errors or lines or [""])[-1] or f"it ended with status {status} without a message"
+    lines = re.findall(r"^(?!.* INFO )\S.*", text, re.MULTILINE)  # no stack traces
+    errors = [line for line in lines if re.search("rror|xception", line)]
+    return (errors or lines or [f"it ended with status {status} without a message"])[-1].strip()

@@ -1,9 +1,9 @@
 """The child process with Java: ``python -m repro.retrieval.stages.lucene SECONDS``.
 
 Each line of standard input is an order, a JSON object with ``action`` (``index`` or ``search``), its
-``arguments`` and the file ``log``. Standard output has JSON lines, e.g. ``2000``: integers (documents or
-queries done since the last one), then one object of facts. All other output goes to the log. The process ends
-with the first order that fails, after SECONDS without an order, and as soon as its standard input closes.
+``arguments`` and the file ``log`` for all other output. Standard output has JSON lines, e.g. ``2000``:
+integers (documents or queries done since the last one), then one object of facts. The process ends with the
+first order that fails, after SECONDS without an order, and when its standard input closes.
 """
 
 import contextlib
@@ -103,9 +103,8 @@ def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> Non
 def json_document(row: dict, *, multifield: bool) -> dict:
     """Return a document in the format of Anserini's JsonCollection.
 
-    Flat contents are url, if any, title and text, joined by line ends (Anserini's BeirFlatCollection, and its
-    preparation of MS MARCO documents). With ``multifield`` the title is a separate field
-    (BeirMultifieldCollection).
+    Contents are url, if any, title and text, joined by line ends (Anserini's BeirFlatCollection). With
+    ``multifield`` the title is a separate field (BeirMultifieldCollection).
     """
     parts = [row.get("url"), None if multifield else row["title"], row["text"]]
     document = {"id": row["id"], "contents": "\n".join(part for part in parts if part)}
@@ -116,7 +115,7 @@ def search(arguments: dict, report: Report) -> dict:
     """Answer queries with BM25 and write a JSON line [query, [documents], [scores]] for each, in order.
 
     Arguments: ``index``, ``queries`` (JSON lines of id and text), ``output``, ``k1``, ``b``, ``depth``,
-    ``multifield`` (sum of the title's and contents' scores, equal weights), ``threads``.
+    ``multifield`` (sum of both fields' scores), ``threads``.
     """
     from jnius import autoclass
     from pyserini.search.lucene import LuceneSearcher

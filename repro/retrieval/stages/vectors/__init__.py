@@ -28,10 +28,10 @@ Advance = Callable[[int], object]  # called with the number of finished queries
 
 
 class VectorFile:
-    """``vectors.npy`` of an embeddings folder, read block by block.
+    """``vectors.npy`` of an embeddings folder, mapped anew for each read, because mapped pages stay in
+    memory.
 
-    It is mapped anew for each read, as a lasting mapping would count every page read as resident. Raises
-    DataError if the folder has no such array.
+    Raises DataError if the folder has no such array.
     """
 
     def __init__(self, folder: Path):
@@ -63,9 +63,7 @@ class VectorFile:
 class SparseFile:
     """``indptr.npy``, ``indices.npy`` and ``values.npy`` of a folder of views, mapped as in ``VectorFile``.
 
-    Attributes:
-        bounds: (N + 1,) int64, the start of each row's values.
-        width: V, the size of the vocabulary.
+    ``bounds`` are the starts of the rows' values, (N + 1,) int64. ``width`` is V, the size of the vocabulary.
     """
 
     def __init__(self, folder: Path, width: int):
@@ -144,8 +142,7 @@ class IdFile:
 class Views:
     """The vectors of some texts: an artefact of ``encode`` or ``encode_views``.
 
-    Attributes:
-        files: the files of the views ``dense`` and ``sparse``, as far as present.
+    ``files`` are those of the views ``dense`` and ``sparse``, as far as present.
     """
 
     folder: Path
@@ -181,8 +178,7 @@ class Views:
 
 
 def in_shares(advance: Advance, queries: int, passages: int) -> Callable[[int], None]:
-    """Return a progress function that takes numbers of searched passages and advances by the same share of
-    the queries."""
+    """Return a function of the number of searched passages that advances by the same share of the queries."""
     total = 0
 
     def report(end: int) -> None:
@@ -195,12 +191,8 @@ def in_shares(advance: Advance, queries: int, passages: int) -> Callable[[int], 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Scored pairs of queries and passages, unordered.
-
-    Attributes:
-        queries, rows: (P,) int64.
-        scores: (P,) float32.
-    """
+    """Scored pairs of queries and passages, unordered: ``queries`` and ``rows``, (P,) int64, ``scores``, (P,)
+    float32."""
 
     queries: np.ndarray
     rows: np.ndarray
@@ -233,8 +225,7 @@ class Pairs:
         return edges
 
     def _ascending(self, places: np.ndarray | int = 0) -> np.ndarray:
-        """Return the indices that sort pairs by query, score and place. Sorting integers of the same order is
-        fastest."""
+        """Return the indices that sort pairs by query, score and place. Integers sort fastest."""
         bits = (self.scores + np.float32(0)).view(np.uint32)  # 0 and -0 are equal
         scores = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31)).astype(np.uint64)
         order = np.argsort(scores << np.uint64(32) | np.asarray(places).astype(np.uint64))

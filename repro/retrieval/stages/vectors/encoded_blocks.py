@@ -1,7 +1,5 @@
 """Save blocks of encoded texts, and append them to the artefact's arrays in order."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -21,13 +19,8 @@ TYPES = {"vectors": "float32", "indptr": "int64", "indices": "int32", "values": 
 
 @dataclass(frozen=True)
 class Joined:
-    """The note of a joined block, e.g. ``blocks/20000.json``.
-
-    Attributes:
-        rows, values: the block's end in the arrays.
-        size: dimensions of a dense vector. 0 without dense vectors.
-        numbers: their type, float32 or float16.
-    """
+    """The note of a joined block, e.g. ``blocks/20000.json``: its end in the arrays (``rows`` and
+    ``values``), and of dense vectors the dimensions (``size``) and the type (``numbers``)."""
 
     rows: int = 0
     values: int = 0
@@ -37,22 +30,20 @@ class Joined:
 
 
 def save_block(folder: Path, first: int, rows: list[Arrays]) -> None:
-    """Write the vectors of a block of texts, beginning with row ``first``, as one file, which appears only
-    when complete.
+    """Write the vectors of a block of texts, beginning with row ``first``, as one file with a note.
 
     A record has ``vectors``, (H,) float32 or float16, or the non-zero ``values`` and their ``indices``, or
     both. Raises StageError if a number is not finite.
     """
-    names: list[str] = [name for name in ("vectors", "values") if name in rows[0]]
-    arrays = {name: np.concatenate([row[name] for row in rows]) for name in names}
+    arrays = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
     if not all(np.isfinite(array).all() for array in arrays.values()):
         raise StageError(f"the vector of a text among rows {first} to {first + len(rows)} is not finite")
     if "vectors" in arrays:
         arrays["vectors"] = arrays["vectors"].reshape(len(rows), -1)
     if "values" in arrays:
         arrays["counts"] = np.array([len(row["values"]) for row in rows], dtype=np.int64)
-        arrays["indices"] = np.concatenate([row["indices"] for row in rows]).astype(np.int32, copy=False)
-        arrays["values"] = arrays["values"].astype(np.float32, copy=False)
+        for name in ("indices", "values"):
+            arrays[name] = arrays[name].astype(TYPES[name], copy=False)
     np.savez(_path(folder, first), **arrays)  # type: ignore[arg-type]
     write_note(_saved(folder, first), [_path(folder, first)], rows=len(rows))
 
@@ -91,10 +82,8 @@ def _read(note: Path) -> Joined | None:
 def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | None) -> dict[str, int]:
     """Append the blocks to the artefact's arrays in order, and remove each afterwards.
 
-    After an interruption it continues after the last block with a note, and overwrites all data after that.
-    ``firsts`` are the blocks' first rows, with the number of texts as their end. ``vocabulary`` is V, for the
-    widths in ``views.json``, or None without this file.
-
+    It continues after the last block with a note. ``firsts`` are the blocks' first rows, with the number of
+    texts as their end. ``vocabulary`` is V, for the widths in ``views.json``, or None without this file.
     Returns ``size`` of dense vectors and ``values`` of sparse ones, as far as present.
     """
     last = Joined()

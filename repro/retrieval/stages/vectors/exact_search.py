@@ -48,8 +48,8 @@ def search(
 ) -> dict[str, int]:
     """Write the run of all queries, as described in the stage ``search_views``.
 
-    Returns the counts of ``write_run``, and the first query searched as ``resumed_at`` if an earlier attempt
-    finished others. Empty for a shard.
+    Returns the counts of ``write_run``, and for a resumed attempt ``resumed_at``, the first query that it
+    searched. Empty for a shard.
     """
     passages, queries = Views.read(inputs["passages"]), Views.read(inputs["queries"])
     _check(terms, passages, queries)
@@ -93,10 +93,9 @@ def _check(terms: Sequence[str], passages: Views, queries: Views) -> None:
 
 @dataclass
 class ViewSearch:
-    """A search of all passages.
+    """A search of all passages by the sum of the views ``terms``.
 
     Attributes:
-        terms: the views that are added.
         lists: list name -> passages to find. A list is named after its view, or "" for the sum.
         places: (N,), each passage's place among the ids in ascending order.
         longest: greatest vector length of a passage by view, filled by the first pass.
@@ -144,40 +143,33 @@ class ViewSearch:
 
     def _candidates(self, scorer: ViewScorer, advance: Advance) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Return each list's candidates: scores, (Q, K) float32 in descending order, and rows."""
-        wide = {name: min(depth + SPARE, len(self.passages)) for name, depth in self.lists.items()}
+        best = {
+            name: BestScores(len(scorer), min(depth + SPARE, len(self.passages)), self.device)
+            for name, depth in self.lists.items()
+        }
         frequent = frequent_words(scorer.vectors, self.device)
-        tiles = [tile for _, tile in self._tiles(scorer, list(self.lists), frequent)]
-        best = [{name: BestScores(len(tile), wide[name], self.device) for name in wide} for tile in tiles]
-        longest, is_known = dict.fromkeys(self.terms, 0.0), bool(self.longest)
+        tiles = list(self._tiles(scorer, list(best), frequent))
         report = in_shares(advance, len(scorer), len(self.passages))
-        is_dense = list(wide) == [""] and list(self.terms) == ["dense"]
-        nearest = _faiss(self.device, wide[""]) if is_dense else None
+        nearest, longest = _faiss(self.device, self.terms, best), dict.fromkeys(self.terms, 0.0)
         for block in Passages.read_ahead(self.passages, self.terms, self.sizes.ranges):
-            if not is_known:
-                longest = {view: max(most, longest[view]) for view, most in block.longest().items()}
+            longest = self.longest or block.longest(longest)
             vectors = block.on(self.device, frequent)
-            for tile, by_list in zip(tiles, best, strict=True):
-                if nearest:
-                    products, rows = nearest(tile.vectors["dense"], block.vectors["dense"])
-                    if by_list[""].take(products, rows, block.first):
-                        continue
+            for part, tile in tiles:
+                if nearest and best[""].take(part, *nearest(tile, block), block.first):
+                    continue
                 for name, scores in tile.scores(block, vectors).items():
-                    by_list[name].add(scores, block.first)
+                    best[name].add(part, scores, block.first)
             report(block.end)
-        self.longest = self.longest or longest
-
-        def whole(name: str, array: str) -> np.ndarray:
-            return torch.cat([getattr(by_list[name], array) for by_list in best]).cpu().numpy()
-
-        return {name: (whole(name, "scores"), whole(name, "rows")) for name in wide}
+        self.longest = longest
+        return {name: (found.scores.cpu().numpy(), found.rows.cpu().numpy()) for name, found in best.items()}
 
     def _best_pairs(self, scorer: ViewScorer, name: str, products: np.ndarray, rows: np.ndarray) -> Pairs:
         """Return a list's best pairs among its candidates.
 
         Candidates more than twice the error bound below rank ``depth`` are not rescored. If the last
-        candidate may reach rank ``depth``, so may other passages, and all are examined. If two scores of a
-        candidate differ by more than the bound, products were not in float32 (e.g. TF32), and all queries are
-        examined in float64.
+        candidate may reach rank ``depth``, all passages are examined. If two scores of a candidate differ by
+        more than the bound, products were not in float32 (e.g. TF32), and all queries are examined in
+        float64.
         """
         depth, count = self.lists[name], products.shape[1]
         near, errors = np.ones(products.shape, bool), scorer.errors(name, self.longest, SINGLE)
@@ -205,9 +197,8 @@ class ViewSearch:
         """Return pairs of the ``unsure`` queries, including their ``depth`` best, by a second pass over all
         passages.
 
-        Args:
-            edges: (Q,) float32, scores reached by at least ``depth`` passages of each query.
-            rough: whether float32 products are unreliable.
+        ``edges``, (Q,), are scores that ``depth`` passages of a query reach. ``rough``: float32 is
+        unreliable.
         """
         subset = ViewScorer.of(self.passages, self.queries, self.terms, scorer.rows[unsure])
         reach = ScoreBound(subset, name, self.longest, edges[unsure], rough=rough)
@@ -228,16 +219,25 @@ class ViewSearch:
 
 
 def _faiss(
-    device: torch.device, depth: int
-) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None:
+    device: torch.device, terms: Sequence[str], best: Mapping[str, BestScores]
+) -> Callable[[Tile, Passages], tuple[np.ndarray, np.ndarray]] | None:
+    """Return a function of the nearest passages of a block, or None if another search is needed."""
     import faiss
 
+    if list(best) != [""] or list(terms) != ["dense"]:
+        return None
+    depth = best[""].depth
     knn: Any = functools.partial(faiss.knn, metric=faiss.METRIC_INNER_PRODUCT)
     if device.type != "cpu":
         if not hasattr(faiss, "StandardGpuResources") or depth > GPU_DEPTH:
             return None
         knn = functools.partial(faiss.knn_gpu, _gpu_resources(), metric=faiss.METRIC_INNER_PRODUCT)
-    return lambda queries, passages: knn(queries, passages, min(depth, len(passages)))
+
+    def nearest(tile: Tile, block: Passages) -> tuple[np.ndarray, np.ndarray]:
+        queries, passages = tile.vectors["dense"], block.vectors["dense"]
+        return knn(queries, passages, min(depth, len(passages)))
+
+    return nearest
 
 
 @functools.cache
@@ -288,24 +288,27 @@ class ScoreBound:
 
 
 class BestScores:
-    """The greatest scores of each query so far, (t, K) in descending order, and their passages."""
+    """The greatest scores of each query so far, (Q, K) in descending order, and their passages.
+
+    Each method takes the scores of a block of passages, from row ``first`` on, for a ``part`` of t queries.
+    """
 
     def __init__(self, queries: int, depth: int, device: torch.device):
+        self.depth = depth
         self.scores = torch.full((queries, depth), -torch.inf, device=device)
         self.rows = torch.zeros((queries, depth), dtype=torch.int64, device=device)
 
-    def take(self, scores: np.ndarray, rows: np.ndarray, first: int) -> bool:
-        """Merge the greatest scores of a block, (t, at most K). ``rows`` are counted from row ``first`` of
-        all passages. Returns False, without merging, if a score is not finite."""
+    def take(self, part: slice, scores: np.ndarray, rows: np.ndarray, first: int) -> bool:
+        """Merge the block's greatest scores, (t, at most K). Returns False instead if one is not finite."""
         if (rows < 0).any() or not np.isfinite(scores).all():  # -1 is what faiss puts where it sees nan
             return False
-        self._merge(*(torch.from_numpy(array).to(self.scores.device) for array in (scores, rows + first)))
+        found = (torch.from_numpy(array).to(self.scores.device) for array in (scores, rows + first))
+        self._merge(part, *found)
         return True
 
-    def add(self, scores: torch.Tensor, first: int) -> None:
-        """Merge the scores (n, t) of n queries and t passages that exceed the query's lowest kept score.
-        ``first`` is the row of the first passage."""
-        near, queries, depth = scores > self.scores[:, -1], *self.scores.shape  # (n, t)
+    def add(self, part: slice, scores: torch.Tensor, first: int) -> None:
+        """Merge the scores (n, t) of n passages that exceed the query's lowest kept score."""
+        near, queries, depth = scores > self.scores[part, -1], scores.shape[1], self.depth  # (n, t)
         total = int(near.count_nonzero())
         if not total:
             return
@@ -324,9 +327,9 @@ class BestScores:
             places = torch.zeros((queries, most), dtype=torch.int64, device=scores.device)
             best[columns, slots] = scores[rows, columns]
             places[columns, slots] = rows
-        self._merge(best, places + first)
+        self._merge(part, best, places + first)
 
-    def _merge(self, scores: torch.Tensor, rows: torch.Tensor) -> None:
-        merged = torch.cat((self.scores, scores), dim=1).topk(self.scores.shape[1], dim=1)
-        self.scores = merged.values
-        self.rows = torch.cat((self.rows, rows), dim=1).gather(1, merged.indices)
+    def _merge(self, part: slice, scores: torch.Tensor, rows: torch.Tensor) -> None:
+        merged = torch.cat((self.scores[part], scores), dim=1).topk(self.depth, dim=1)
+        self.scores[part] = merged.values
+        self.rows[part] = torch.cat((self.rows[part], rows), dim=1).gather(1, merged.indices)

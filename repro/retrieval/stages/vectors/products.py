@@ -29,8 +29,8 @@ Matrix = Any  # a tensor, or a pair for ``uses_inverted_index``
 class ViewScorer:
     """Scores pairs of some queries, ``rows`` (Q,) of all queries, and any passages in one fixed way.
 
-    ``terms`` are the views that are added. A view named twice counts twice. ``vectors`` are those of the
-    queries by view, e.g. "dense".
+    ``terms`` are the views that are added, twice if named twice. ``vectors`` are those of the queries by
+    view, e.g. "dense".
     """
 
     passages: Views
@@ -54,9 +54,8 @@ class ViewScorer:
     def scores(self, queries: np.ndarray, rows: np.ndarray, name: str) -> np.ndarray:
         """Score P pairs by a view, or by the sum for "": (P,) float32, rounded once.
 
-        Args:
-            queries, rows: (P,) int64, numbers of these queries and rows of all passages, without duplicate
-                pairs.
+        ``queries`` and ``rows``, (P,) int64, are numbers of these queries and rows of all passages, without
+        duplicate pairs.
         """
         order, scores = np.argsort(rows, kind="stable"), np.empty(len(rows), np.float32)
         terms, file = self.named(name), self.passages.files.get("dense")
@@ -82,10 +81,9 @@ class ViewScorer:
         """
         chosen, starts = np.unique(rows, return_index=True)
         bounds, width = np.append(starts, len(rows)), self._doubles.shape[1]
+        unwanted = "Sparse CSR tensor support|The given NumPy array is not w"
         with warnings.catch_warnings():
-            warnings.filterwarnings(
-                "ignore", message="Sparse CSR tensor support|The given NumPy array is not w"
-            )
+            warnings.filterwarnings("ignore", message=unwanted)
             passages = torch.from_numpy(file.mapped())[torch.from_numpy(chosen)].double()
             wanted = torch.sparse_csr_tensor(
                 torch.from_numpy(bounds),
@@ -105,7 +103,6 @@ class ViewScorer:
 
     @cached_property
     def _doubles(self) -> torch.Tensor:
-        """The dense queries, (Q, H) float64."""
         return torch.from_numpy(self.vectors["dense"].astype(np.float64))
 
     @cached_property
@@ -132,12 +129,12 @@ class ViewScorer:
         """Bound the distance of a list's products, summed in any order, from the scores made here: (Q,)
         float64.
 
-        A sum of n products, in any order, has an error of at most n u / (1 - n u) times the sum of their
-        magnitudes, with u = ``rounding`` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed.,
-        §3.1, Eq. 3.5). That sum is at most the product of both vectors' lengths (Cauchy and Schwarz). n is
-        the number of a sparse query's values, plus one per added view, plus four for rounding these scores
-        and the lengths, which also get one percent. The bound holds for float32, not for TF32. ``longest`` is
-        the greatest length of a passage's vector, by view.
+        A sum of n products has an error of at most n u / (1 - n u) times the sum of their magnitudes, with u
+        = ``rounding`` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., §3.1, Eq. 3.5). That
+        sum is at most the product of both vectors' lengths (Cauchy and Schwarz). n is the number of a sparse
+        query's values, plus one per added view, plus four for rounding these scores and the lengths, which
+        also get one percent. The bound holds for float32, not for TF32. ``longest`` is the greatest length of
+        a passage by view.
         """
         terms = self.named(name)
         counts = np.max([_counts(self.vectors[view]) for view in terms], axis=0) + len(terms) + 4
@@ -182,9 +179,9 @@ class Passages:
                 futures += [thread.submit(read, *bounds) for bounds in ranges[number + 1 : number + 2]]
                 yield block
 
-    def longest(self) -> dict[str, float]:
-        """Return the greatest vector length in each view."""
-        return {name: float(lengths(vectors).max(initial=0)) for name, vectors in self.vectors.items()}
+    def longest(self, least: Mapping[str, float]) -> dict[str, float]:
+        """Return the greatest vector length in each view, or ``least`` if that is greater."""
+        return {name: float(lengths(rows).max(initial=least[name])) for name, rows in self.vectors.items()}
 
     def on(
         self, device: torch.device, frequent: np.ndarray, dtype: torch.dtype = torch.float32
@@ -197,8 +194,7 @@ class Passages:
 def uses_inverted_index(device: torch.device) -> bool:
     """Return whether sparse rows are multiplied by scipy through an inverted index of the queries.
 
-    PyTorch's product of sparse passages and dense queries is fast on a GPU only. Frequent words are
-    multiplied densely, which takes a fiftieth of the time per word.
+    PyTorch's product of sparse and dense is fast on a GPU only. Frequent words are multiplied densely.
     """
     return device.type == "cpu"
 
@@ -219,16 +215,12 @@ def _to_device(vectors: Rows, device: torch.device, frequent: np.ndarray, dtype:
     if uses_inverted_index(device):
         rows = vectors.astype(np.float64) if dtype == torch.float64 else vectors
         return torch.from_numpy(rows[:, frequent].toarray()), rows
-    arrays = (torch.from_numpy(array) for array in (vectors.indptr, vectors.indices, vectors.data))
-    bounds, indices, values = arrays
+    arrays = (vectors.indptr, vectors.indices, vectors.data)
+    bounds, indices, values = (torch.from_numpy(array).to(device) for array in arrays)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
         return torch.sparse_csr_tensor(
-            bounds.to(device),
-            indices.to(device),
-            values.to(device, dtype),
-            vectors.shape,
-            check_invariants=False,
+            bounds, indices, values.to(dtype), vectors.shape, check_invariants=False
         )
 
 
@@ -294,9 +286,8 @@ class Tile:
 
     def _sums(self, passages: Mapping[str, Matrix], columns: Mapping[str, Matrix]) -> dict[str, torch.Tensor]:
         products = {name: _products(rows, columns[name]) for name, rows in passages.items()}
-        return {
-            name: reduce(torch.add, [products[term] for term in terms]) for name, terms in self.sums.items()
-        }
+        added = {name: [products[term] for term in terms] for name, terms in self.sums.items()}
+        return {name: reduce(torch.add, parts) for name, parts in added.items()}
 
 
 def _products(passages: Matrix, columns: Matrix) -> torch.Tensor:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import numpy as np
 import psutil
@@ -110,22 +111,13 @@ class MemoryNeeds:
     inverted: bool
 
     @classmethod
-    def of(
-        cls,
-        passages: Views,
-        queries: Views,
-        terms: Sequence[str],
-        *,
-        candidates: int,
-        ranked: int,
-        inverted: bool,
-    ) -> MemoryNeeds:
-        """Read the needs of a search by these views from their files."""
+    def of(cls, passages: Views, queries: Views, terms: Sequence[str], **needs: Any) -> MemoryNeeds:
+        """Read the needs of a search by these views from their files, with the last three attributes."""
         widths = {view: passages.files[view].width for view in terms}
         dense, sparse = widths.get("dense", 0), widths.get("sparse", 0)
         bounds = passages.sparse_bounds() if sparse else np.zeros(len(passages) + 1, np.int64)
         values = int(np.diff(queries.sparse_bounds()).max(initial=0)) if sparse else 0
-        return cls(len(queries), dense, sparse, values, bounds, candidates, ranked, inverted)
+        return cls(len(queries), dense, sparse, values, bounds, **needs)
 
     def sizes(self, memory: int) -> Sizes:
         """Divide the search to fit into ``memory`` bytes. Raises UsageError if that is impossible."""

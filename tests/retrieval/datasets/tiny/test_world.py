@@ -3,7 +3,17 @@
 import pytest
 
 from repro.retrieval.datasets.tiny.passages import graded_judgements
-from repro.retrieval.datasets.tiny.world import Draw, agreement, deeds, names, people, question, slots, towns
+from repro.retrieval.datasets.tiny.world import (
+    Draw,
+    agreement,
+    deeds,
+    deeds_by_key,
+    names,
+    people,
+    question,
+    slots,
+    towns,
+)
 
 EXPECTED = [13, 23, 86, 28, 4]
 OTHER = 75
@@ -40,9 +50,9 @@ def world():
 
 
 def test_a_question_has_exactly_one_full_answer(world):
-    draw = Draw("ask")
+    draw, index = Draw("ask"), deeds_by_key(world)
     for deed in world:
-        asked = question(draw, deed, world, sizes=(3, 4))
+        asked = question(draw, deed, index, sizes=(3, 4))
         assert len(asked) in (3, 4) and {"act", "object"} & set(asked)
         assert [other for other in world if agreement(asked, other) == len(asked)] == [deed]
 

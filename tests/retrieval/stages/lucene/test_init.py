@@ -129,9 +129,8 @@ def _index(folder: Path) -> str:
 def _hits(index: str, folder: Path) -> int:
     (folder / "asked").write_text('{"id": "q", "text": "moss"}\n')
     arguments = {"index": index, "queries": str(folder / "asked"), "output": str(folder / "hits")}
-    return run(arguments | {"k1": 0.9, "b": 0.4, "depth": 1, "multifield": False, "threads": 1}, folder)[
-        "hits"
-    ]
+    arguments |= {"k1": 0.9, "b": 0.4, "depth": 1, "multifield": False, "threads": 1}
+    return run(arguments, folder)["hits"]
 
 
 def _open_once_read(pipe: Path) -> int:

@@ -1,7 +1,5 @@
 """Tests of ``repro/retrieval/stages/vectors/__init__.py``: files of vectors and of ids."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import functools
 import math
 import operator
@@ -75,7 +73,7 @@ def test_float32_sums_in_any_order_lie_within_the_bound(tmp_path, size, scale):
     pairs = scorer(tmp_path, passages, queries)
     asked, rows = (axis.ravel() for axis in np.mgrid[:20, :500])
     scores = pairs.scores(asked, rows, "dense").reshape(20, 500)
-    longest = Passages(0, 500, {"dense": passages}).longest()
+    longest = Passages(0, 500, {"dense": passages}).longest({"dense": 0.0})
     bounds = pairs.errors("dense", longest, SINGLE)
     one_by_one = np.cumsum(queries[:, None] * passages, axis=2, dtype=np.float32)[:, :, -1]
     for products in (one_by_one, queries @ passages.T):
