@@ -1,4 +1,4 @@
-"""Checks of numbers against their measure, collection and column, e.g. R@1000 cannot be below R@100."""
+"""Checks numbers against their measure, collection and column, e.g. R@1000 below R@100."""
 
 import re
 from collections import Counter
@@ -58,7 +58,7 @@ def _of_odd_lines(grid: Grid, odd: Sequence[Odd]) -> Iterator[Odd]:
 
 
 def mixed_units(grid: Grid) -> Iterator[tuple[Value, Finding]]:
-    """Find a percentage in a column of fractions, or a fraction in a column of percentages, by size."""
+    """Find percentages among fractions, and fractions among percentages."""
     odd = [told for series in filter(_is_share, grid.scores) for told in _of_other_unit(series)]
     why = "The rest of its column has the other unit"
     for series, values, words in _of_odd_lines(grid, odd):
@@ -83,7 +83,7 @@ def _within(series: Series, low: Decimal, high: int) -> list[Value]:
 
 
 def decimals(grid: Grid) -> Iterator[Finding]:
-    """Find the few scores of a column with an unusual number of decimals, as one finding per column."""
+    """Find scores with an unusual number of decimals, as one finding per column."""
     odd = [told for series in grid.scores if (told := _of_other_digits(series))]
     if not odd:
         yield from _of_odd_table(grid)
@@ -126,7 +126,7 @@ DOWNSTREAM = re.compile(
 
 
 def falling(grid: Grid) -> Iterator[Finding]:
-    """Find R@100 above R@1000 in one row on one collection, and the same for success and reciprocal ranks."""
+    """Find scores that fall with the cutoff, e.g. R@100 above R@1000."""
     alike: dict[tuple, list[tuple[int, Series]]] = {}
     for measure, series in _measured(grid) if not DOWNSTREAM.search(grid.remarks) else ():
         if families()[measure.name].monotone and not CAPPED.search(series.name):
@@ -141,7 +141,7 @@ def falling(grid: Grid) -> Iterator[Finding]:
 
 
 def below_first(grid: Grid) -> Iterator[Finding]:
-    """Find a reciprocal rank below the share of queries with a relevant first document, e.g. P@1."""
+    """Find reciprocal ranks below P@1 or Success@1."""
     for (first, one), (ranks, other) in product(_measured(grid), repeat=2):
         if first.name in ("P", "Success") and first.cutoff == 1 and ranks.name == "RR":
             is_alike = without_measures(one.name) == without_measures(other.name)
@@ -158,7 +158,7 @@ def _of_cuts(grid: Grid, few: Series, many: Series, why: str) -> Iterator[Findin
 
 
 def impossible_means(grid: Grid) -> Iterator[Finding]:
-    """Find means that n queries cannot have: j/n for success, multiples of 1/(n lcm(1..k)) for RR@k. Columns
+    """Find means that n queries cannot have. Success is j/n, and RR@k a multiple of 1/(n lcm(1..k)). Columns
     with more than a third of such means are skipped."""
     for series in grid.scores if not SEVERAL_RUNS.search(grid.remarks) else ():
         if multiples := _queries(grid, series) * _steps(series):
@@ -221,13 +221,12 @@ def _measure(series: Series) -> Measure | None:
 
 
 def lost_parts(manuscript: Manuscript) -> Iterator[Finding]:
-    """Find rows, cells and tables that are missing from the result."""
+    """Find unread parts of tables."""
     why = "Other findings do not cover this part"
     yield from (Finding("doubt", "unread", place, text, why) for place, text in manuscript.lost)
 
 
 def unread_cells(tables: Sequence[SourceTable]) -> Iterator[Finding]:
-    """Find cells in columns of results that contain digits but are no number."""
     for table in tables:
         for cell in unread(table):
             says = f"{cell.text!r} in a column of numbers is not read"
@@ -235,7 +234,7 @@ def unread_cells(tables: Sequence[SourceTable]) -> Iterator[Finding]:
 
 
 def unread(table: SourceTable) -> list[SourceCell]:
-    """Return the cells with digits in columns of numbers that are no number and have no known unit."""
+    """Return cells with digits in columns of results that cannot be read as numbers."""
     means = meaning(table)
     if not means.is_of_results:
         return []
