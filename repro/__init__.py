@@ -46,7 +46,7 @@ _MODULES = {  # module -> its public names
 
 
 def _public_names() -> dict[str, str]:
-    """Return name -> ``module:name`` of each public object. Those of plugins may replace the core's."""
+    """Return name -> ``module:name`` of each public object. Plugins may replace the core's."""
     from repro.hooks import ask, merged
 
     own = {name: f"repro.{module}:{name}" for module, names in _MODULES.items() for name in names}

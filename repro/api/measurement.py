@@ -33,19 +33,16 @@ def measure(
 ) -> ComparedCells:
     """Run the missing stages of a selection, record its numbers, and compare them.
 
-    After an interruption the same call continues from the store. A failed or blocked stage stops only the
-    stages that depend on it. The returned ``outcome`` lists them.
+    The same call continues after an interruption. A failed or blocked stage stops only the stages that
+    depend on it. The returned ``outcome`` lists them.
 
     Args:
-        plan: the selection's plan, if already made.
-        engine: ``inline`` (one stage after another in this process), ``local`` (as many processes as fit),
-            ``snakemake`` (jobs of a queue) or ``auto`` (``local`` for several small trainings, otherwise
-            ``inline``).
-        progress: receives the progress of stages.
+        engine: ``inline`` (one stage at a time), ``local`` (parallel processes), ``snakemake`` (cluster jobs)
+            or ``auto`` (``local`` for several small trainings, otherwise ``inline``).
 
     Raises:
         StoreError: the store or the records are not writable, or an artefact is damaged.
-        UsageError: as ``Selection.plan``, or an invalid environment variable, or an objective that cannot be
+        UsageError: as ``Selection.plan``, an invalid environment variable, or an objective that cannot be
             trained. No stage has run then.
 
     Example:
@@ -76,7 +73,7 @@ def _damages(plan: Plan, store: Store) -> dict[str, ReproError]:
 
 
 def _check_settings(plan: Plan, store: Store) -> None:
-    """Check the variables and objectives of the planned stages."""
+    """Check variables and objectives before a stage runs."""
     trainings = [node for node in plan.nodes if node.stage in TRAININGS]
     variables = {_PADDING_FREE, *(variable for variable, _ in VARIABLES.values())}
     if trainings and os.environ.keys() & variables:
@@ -93,10 +90,9 @@ def _check_settings(plan: Plan, store: Store) -> None:
 
 
 def records(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[Record]:
-    """Return the records of papers at a scale, oldest first for each paper. Defaults to all papers.
+    """Return the records of papers, by default all, at a scale. They begin with the oldest of each paper.
 
-    Of several records with one key, the last is the valid one. Raises UsageError for an unknown name,
-    DataError for a malformed line.
+    The last record of a key is valid. Raises UsageError for an unknown name, DataError for a malformed line.
 
     Example:
         >>> repro.records("PAPER", scale="tiny").to_frame()

@@ -69,7 +69,6 @@ class _CommandLine(LazyGroup):
     """The group of verbs. Options for folders may be anywhere on the line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Move the options for folders before the verb."""
         words, folders, others = iter(args), [], []
         for word in words:
             if word.partition("=")[0] in {f"--{name}" for name in FOLDERS}:
@@ -214,7 +213,6 @@ def _status() -> int:
 
 
 def _report(error: click.ClickException | ReproError | OSError) -> int:
-    """Print an error and return the exit status."""
     if isinstance(error, click.ClickException):
         _show(error)
         return error.exit_code
@@ -247,7 +245,6 @@ def _home_remedy(error: OSError) -> str:
 
 
 def _show(error: click.ClickException) -> None:
-    """Print click's message with the next command, or the help of a group without a verb."""
     context = getattr(error, "ctx", None)
     message = error.format_message()
     if context is None:
@@ -268,7 +265,7 @@ def _say(text: str) -> None:
 
 
 def misspelt(names: Iterable[str]) -> Iterator[str]:
-    """Yield a warning for each variable that resembles one of ``VARIABLES``, e.g. REPRO_STOR."""
+    """Warn of each variable that resembles one of ``VARIABLES``, e.g. REPRO_STOR."""
     for name in names:
         if name.startswith("REPRO_") and name not in VARIABLES:
             import difflib

@@ -1,7 +1,4 @@
-"""Summarise a plan: stages, downloads, disk, hours, missing requirements and cells that are not comparable.
-
-For example, a note on the GPU names trainings with steps that are split into micro-batches.
-"""
+"""Summarise a plan, e.g. its downloads, disk, hours and missing requirements."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +28,7 @@ KINDS = 4  # of training that are named
 def show_summary(
     cost: Estimate, rows: Sequence[dict], root: Path, *, discard: Sequence[str], max_disk: int | None
 ) -> None:
-    """Print the summary of a plan. ``rows`` are its stages as JSON, ``root`` is the store's folder."""
+    """Print the summary of a plan. ``rows`` are its stages as JSON, ``root`` is the store."""
     plan = cost.plan
     lines = [
         f"{count_in_words(plan.cells)}: {len(plan.measurements)} measurements at scale {plan.scale.name}",
@@ -47,7 +44,7 @@ def show_summary(
 
 
 def refused_cell_lines(plan: Plan) -> list[str]:
-    """Return a line on the cells without a measurement, by reason, if there are any."""
+    """Return a line on cells without a measurement, by reason."""
     reasons = refusals(plan.cells, plan.scale)
     return [f"not measured: {reasons.total()} cells. Reasons: {in_words(reasons)}"] if reasons else []
 
@@ -150,7 +147,7 @@ def _incomparable_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
 
 
 def incomparable_cells(plan: Plan) -> dict[tuple[str, str], set[str]]:
-    """Return (reading, choice) -> ids of full-scale cells that it makes not comparable."""
+    """Return (reading, choice) -> full-scale cells that it makes not comparable."""
     cells: dict[tuple[str, str], set[str]] = {}
     for m in plan.measurements if plan.scale.compares_with_paper else ():
         for departure in () if _is_authors_model(m) else m.departures.items():
@@ -159,7 +156,7 @@ def incomparable_cells(plan: Plan) -> dict[tuple[str, str], set[str]]:
 
 
 def incomparable_by_stand_ins(plan: Plan, remedies: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
-    """Return stand-in ``READING=CHOICE`` -> the cells that need the checkpoint it replaces."""
+    """Return stand-in ``READING=CHOICE`` -> cells that need the replaced checkpoint."""
     cells: dict[str, set[str]] = {}
     for choice in dict.fromkeys(plan.machine.stand_ins.values()):
         for m in plan.measurements:
@@ -174,7 +171,7 @@ def _is_authors_model(m: Measurement) -> bool:
 
 
 def device_notes(cost: Estimate) -> list[str]:
-    """Return notes on the GPU of the estimate, or otherwise on this machine's GPU."""
+    """Return notes on the memory of the estimate's GPU or of this machine's."""
     memory = cost.throughput.memory if cost.throughput else system.gpu_memory()
     return [*_largest_step(cost), *(_micro_batches(cost, memory) if memory else ())]
 
@@ -201,7 +198,7 @@ def _micro_batches(cost: Estimate, memory: float) -> list[str]:
 
 
 def in_parts(nodes: Iterable[Node], memory: float) -> Counter[str]:
-    """Count, by description, the trainings that start with micro-batches in ``memory`` bytes."""
+    """Count, by description, the trainings that need micro-batches in ``memory`` bytes."""
     counts: Counter[str] = Counter()
     for node in nodes:
         if node.stage in TRAININGS and not declared(objective := node.params["objective"]).own_parts:
@@ -216,5 +213,5 @@ def _examples(node: Node) -> int:
 
 
 def step_bytes(node: Node) -> float:
-    """Return the GPU memory in bytes of an undivided step of a planned training."""
+    """Return the GPU memory in bytes of a training's undivided step."""
     return step_memory_of(node).whole(_examples(node))

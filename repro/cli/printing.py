@@ -1,4 +1,4 @@
-"""Print results on standard output (long ones in a pager), as tables or as JSON, and messages on stderr."""
+"""Print results on standard output, e.g. tables or JSON, and messages on standard error."""
 
 import contextlib
 import json
@@ -25,7 +25,7 @@ def emit_json(value) -> None:
 
 
 def console():
-    """Return a rich console on standard output with its width."""
+    """Return a rich console for standard output."""
     from rich.console import Console
 
     force = {"force_terminal": True} if _held is not None and not os.environ.get("NO_COLOR") else {}
@@ -52,7 +52,7 @@ def show(renderable) -> None:
 
 
 def put(line: object) -> None:
-    """Print one line on standard output without control characters."""
+    """Print a line without control characters."""
     print(visible(line))
 
 
@@ -102,7 +102,7 @@ def table(
     right: Sequence[int] = (),
     multiline: bool = False,
 ) -> None:
-    """Print a table below its title. ``right`` are the indices of columns of numbers."""
+    """Print a table. ``right`` are the indices of columns of numbers."""
     from rich.console import Group
     from rich.text import Text
 
@@ -117,7 +117,7 @@ def table(
 def paged() -> Iterator[None]:
     """Show standard output in a pager (REPRO_PAGER, PAGER or less) if it is a terminal.
 
-    Tables are formatted for the terminal behind the pager, and sentences are delayed to its end.
+    Messages are delayed to the end of the pager.
     """
     global _held
     words = shlex.split(os.environ.get("REPRO_PAGER") or os.environ.get("PAGER") or "less")

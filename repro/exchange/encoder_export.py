@@ -1,7 +1,5 @@
-"""Export the encoder behind a measured run for transformers, sentence-transformers and `repro compare`.
-
-README.md is its model card. The encoder is named by a cell, e.g. ``PAPER/1/ROW/COLUMN``, or a fingerprint.
-"""
+"""Export the encoder of a cell, e.g. ``PAPER/1/ROW/COLUMN``, for sentence-transformers and `repro
+compare`."""
 
 from __future__ import annotations
 
@@ -74,7 +72,7 @@ class MeasuredEncoder:
 
     @property
     def conventions(self) -> Conventions:
-        """The text settings for ``repro.json``, without heads and cosine."""
+        """The text settings for ``repro.json``."""
         passages, queries = self.passages.params, self.queries.params
         return Conventions(
             pooling=MODULES,
@@ -90,7 +88,7 @@ class MeasuredEncoder:
 
 @dataclass(frozen=True)
 class Export:
-    """An encoder to export, its name, and the measurement of the cell if that is its name."""
+    """An encoder, its given name, and the measurement if a cell was named."""
 
     name: str
     source: MeasuredEncoder
@@ -98,7 +96,7 @@ class Export:
 
 
 def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | None) -> Export:
-    """Return the encoder of a cell, or of a run or evaluation named by its fingerprint. Raises UsageError."""
+    """Return the encoder of a cell, or of a run or evaluation by its fingerprint. Raises UsageError."""
     if "/" not in name:
         node = workspace.store.remembered(name)
         run = node.input("run") if node.stage == "evaluate" and "run" in node.inputs else node
@@ -128,12 +126,10 @@ def only_source(cell_id: str, sources: list[MeasuredEncoder]) -> MeasuredEncoder
 def export(
     source: MeasuredEncoder, store: Store, to: Path, *, card: str, about: Mapping[str, object]
 ) -> None:
-    """Write the model to the directory ``to``, with ``card`` as README.md and ``about`` in ``repro.json``.
+    """Write the model into ``to``, with ``card`` as README.md and ``about`` in ``repro.json``.
 
-    Raises:
-        UsageError: ``to`` is not empty, or the model is not in the store.
-        DataError: the model cannot be read.
-        StoreError: the model is damaged.
+    Raises UsageError if ``to`` is not empty or the model is not stored, DataError if it is unreadable, StoreError
+    if it is damaged.
     """
     if store.state(source.model) in ("missing", "partial"):
         raise UsageError(f"the model {source.model} is not in the store. {_remedy(source.model, store)}")
@@ -241,7 +237,7 @@ passages = model.encode(["a title and a text, joined as stated above"], prompt_n
 
 
 def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
-    """Return the model card of an exported encoder, with the recorded scores at a scale."""
+    """Return the model card, with the scores recorded at a scale."""
     measurement, model = encoder.measurement, encoder.source.model
     cells = _compared_cells(measurement, model, workspace, scale) if measurement else []
     parts = [

@@ -16,7 +16,7 @@ from repro.store.seal import read_json
 
 @dataclass(frozen=True)
 class ExportedRun:
-    """A stored run with its file run.trec, its evaluation and the record of the named cell, if any."""
+    """A stored file run.trec, its evaluation, and the record of the named cell."""
 
     path: Path
     evaluation: Node | None

@@ -1,7 +1,4 @@
-"""Runs by others, scored for published cells and recorded with the suite's own results.
-
-For example, a run of 100 documents is refused for a cell of R@1000.
-"""
+"""Score runs by others for published cells, e.g. ``run.trec.gz`` for ``PAPER/1/ROW/COLUMN``."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,7 +42,6 @@ class Origin:
     readings: Mapping[str, str | None] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, str | None]:
-        """Return the fields of a record that describe it."""
         fields = {"toolkit": self.toolkit, "settings": self.settings}
         return {"source": self.source} | {key: text for key, text in fields.items() if text}
 
@@ -56,7 +52,7 @@ class ImportedCell:
 
     Attributes:
         nudged: the number of scores moved to break ties.
-        made: the evaluations that the cell's own recipe plans. Empty without a recipe.
+        made: the evaluations that the cell's own recipe plans, if it has one.
         added: the added record, or None if it existed before.
     """
 
@@ -69,7 +65,6 @@ class ImportedCell:
 
     @property
     def new(self) -> bool:
-        """Whether the record did not exist before."""
         return self.added is not None
 
     @property
@@ -79,7 +74,7 @@ class ImportedCell:
 
     @property
     def described(self) -> list[str]:
-        """A line on the file, and lines on its inconsistencies."""
+        """Lines on the file and its inconsistencies."""
         run, r = self.run, self.record
         maker = ", ".join(filter(None, [r.origin.get("toolkit"), r.origin.get("settings")]))
         name = f"{r.origin['file']} ({maker})" if maker else r.origin["file"]
@@ -91,7 +86,6 @@ class ImportedCell:
         ]
 
     def as_json(self) -> dict:
-        """Return the object that ``repro import run --format json`` prints."""
         verdict, r = self.verdict, self.record
         return {
             "id": self.cell.id,
@@ -114,7 +108,7 @@ class ImportedCell:
 
 
 class Importer:
-    """Scores run files for cells, and records the scores in a workspace."""
+    """Scores run files for cells, and records the scores."""
 
     def __init__(self, workspace: Workspace, progress: Progress):
         self.store, self.results = workspace.store, workspace.results
@@ -212,7 +206,7 @@ def _cell_departures(
 
 
 def import_public(importer: Importer, folder: Path) -> tuple[list[ImportedCell], list[str]]:
-    """Import the public runs of a folder. Returns the cells, and sentences on skipped runs and cells."""
+    """Import the public runs of a folder. Returns cells, and sentences on skipped runs and cells."""
     runs, absent_runs = split_by_presence(folder)
     imported_cells, notices = [], [f"not in {folder}: {run.file}" for run in absent_runs]
     all_cells = scorable_cells()

@@ -82,7 +82,7 @@ def _measure_tiny(cell, workspace) -> int:
 
 
 def _is_at_hand(yes: bool) -> bool:
-    """Return whether SciFact is in the data folder, fetching it if the user agrees."""
+    """Return whether SciFact is here, after an offer to fetch it."""
     from repro.progress import TerminalProgress
     from repro.retrieval.datasets.fetching import offer
     from repro.retrieval.datasets.sources import MissingPiece, locate

@@ -1,4 +1,4 @@
-"""``repro store``: verify the store and its records, and remove unused artefacts."""
+"""``repro store``, e.g. ``repro store verify --deep``."""
 
 import math
 import sys
