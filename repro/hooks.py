@@ -78,7 +78,7 @@ class CellNote:
         place: its source. ``address`` is a link to it.
         who: ``authors`` of the system, a ``toolkit``, ``independent``, or a ``later-paper``.
         making: a key of ``MAKINGS``.
-        match: ``exact``, ``close``, or ``loose`` if only the name of the system matches.
+        match: a key of ``MATCHES``. ``loose`` means that only the system's name matches.
         details: differences from the published number, e.g. "differs: 512 tokens".
         facts: its object in JSON.
     """
@@ -158,7 +158,7 @@ class Section:
     Attributes:
         anchor: the end of its address.
         rank: its place: claims 1, audit 2, readings 3, settings 4, released code 5.
-        of_no_scale: whether only the first page has it, as it is the same at each scale.
+        of_no_scale: True if only the first page has it, as it is the same at each scale.
     """
 
     title: str
@@ -181,7 +181,7 @@ class PaperPart:
 
 
 class Hooks(Protocol):
-    """The hooks. A plugin may implement some, and omit parameters that it does not need."""
+    """The hooks. A plugin may implement some, and omit parameters."""
 
     @_asked
     def commands(self) -> Mapping[str, Command]:
@@ -208,7 +208,7 @@ class OwnPlugin:
         verbs: verb or view -> its line of help and its function.
         names: name in ``import repro`` -> its function.
         notes: a function of a cell that returns its notes.
-        cell, paper: the functions of the hooks ``part_of_cell`` and ``part_of_paper``.
+        cell, paper: functions for ``part_of_cell`` and ``part_of_paper``.
     """
 
     folder: str

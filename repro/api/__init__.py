@@ -80,7 +80,6 @@ class Selection:
         scale: only ``full`` is compared with the published numbers.
         seeds: fine-tuning seeds, by default each paper's own.
         readings: reading -> choice that replaces its default.
-        workspace: the folders of artefacts, records and data.
         of_user: the scale of a user's file, if any.
 
     Example:
@@ -166,7 +165,7 @@ def _distinct_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
 
 
 def distinct_seeds(name: str, seeds: Sequence[int]) -> tuple[int, ...]:
-    """Return the seeds. Raises UsageError for one that occurs twice, e.g. 1, 1."""
+    """Return the seeds. Raises UsageError for one that occurs twice."""
     for place, seed in enumerate(seeds):
         if seed in seeds[:place]:
             raise UsageError(f"{name} has {seed} twice. Remove one, as equal seeds give equal runs.")
@@ -195,7 +194,7 @@ def _place_cells(names: Names, owners: Names, rows: Names, shown_exhibits: list[
 
 
 def _figure_owners(names: Names, numbers: Sequence[str]) -> list[str]:
-    """Return the ids of figures, e.g. ``figure-2``, which need a recipe."""
+    """Return the ids of figures with a recipe, e.g. ``figure-2``."""
     for name, number in product(_names_with_slashes(0, names) or papers_at_hand(), numbers):
         if not figure_of(paper(name), number).is_measured:
             remedy = f"`repro show {name} --table figure-{number}` describes it"

@@ -27,7 +27,7 @@ class ComparedCells(Listing[ComparedCell]):
 
     Attributes:
         comparison: cells and tests. ``comparison.betters(cell)`` returns the rows that a cell's row beats.
-        plan: the plan of the cells, or None if runs were scored without a paper.
+        plan: None if runs were scored without a paper.
         outcome: the stages that a run made, failed or blocked, or None without a run.
         recurrences: numbers of this run with an earlier record.
 

@@ -73,7 +73,6 @@ def _damages(plan: Plan, store: Store) -> dict[str, ReproError]:
 
 
 def _check_settings(plan: Plan, store: Store) -> None:
-    """Check variables and objectives before a stage runs."""
     trainings = [node for node in plan.nodes if node.stage in TRAININGS]
     variables = {_PADDING_FREE, *(variable for variable, _ in VARIABLES.values())}
     if trainings and os.environ.keys() & variables:
@@ -90,7 +89,7 @@ def _check_settings(plan: Plan, store: Store) -> None:
 
 
 def records(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[Record]:
-    """Return the records of papers, by default all, at a scale. They begin with the oldest of each paper.
+    """Return the records of papers at a scale, oldest first for each paper. Defaults to all papers.
 
     The last record of a key is valid. Raises UsageError for an unknown name, DataError for a malformed line.
 

@@ -1,4 +1,4 @@
-"""The command line ``repro VERB``, e.g. ``repro show PAPER``. Each verb is a module imported on use."""
+"""The command line, e.g. ``repro show PAPER``. Each verb is a module imported on use."""
 
 import atexit
 import contextlib
@@ -127,7 +127,7 @@ def _stated(variable: str, value: str) -> Iterator[None]:
 
 
 def main() -> None:
-    """Run the command line. An error becomes one sentence on stderr and an exit status."""
+    """Run the command line. An error becomes one sentence on standard error."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
@@ -265,7 +265,7 @@ def _say(text: str) -> None:
 
 
 def misspelt(names: Iterable[str]) -> Iterator[str]:
-    """Warn of each variable that resembles one of ``VARIABLES``, e.g. REPRO_STOR."""
+    """Warn of variables that resemble one of ``VARIABLES``, e.g. REPRO_STOR."""
     for name in names:
         if name.startswith("REPRO_") and name not in VARIABLES:
             import difflib

@@ -1,4 +1,4 @@
-"""The page of one cell, e.g. of ``repro show PAPER/1/ROW/COLUMN``."""
+"""The page of one cell, e.g. ``repro show PAPER/1/ROW/COLUMN``."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ class CellPage:
         stands: its results at each scale.
         readings: each with the part of the work that it changes, the most important first.
         more: readings that matter only under other choices.
-        public_runs: runs by others that can be scored for the cell.
+        public_runs: those that can be scored for the cell.
     """
 
     cell: Cell
@@ -64,12 +64,10 @@ class CellPage:
 
     @cached_property
     def parts(self) -> list[CellPart]:
-        """The parts of plugins."""
         return ask().part_of_cell(cell=self.cell, page=self)
 
     @property
     def notes(self) -> list[CellNote]:
-        """The values reported elsewhere."""
         return [note for part in self.parts for note in part.notes]
 
     @property
@@ -120,7 +118,6 @@ class CellPage:
         return self.cell.row.note or self.cell.column.note
 
     def show(self, *, verbose: bool) -> None:
-        """Print the results, then the readings."""
         for name, value in self._lines(verbose):
             if value:
                 _print(f"{name}:", value)

@@ -46,7 +46,6 @@ def scale_names(ctx, word: str) -> Iterable[str]:
 
 @_completer
 def tables(ctx, word: str) -> Iterator[str]:
-    """Complete a table or figure of the papers named so far."""
     for source in _papers(ctx):
         yield from (table.id for table in source.manifest.tables)
         yield from (f"figure-{figure.id}" for figure in source.manifest.figures)
@@ -54,7 +53,6 @@ def tables(ctx, word: str) -> Iterator[str]:
 
 @_completer
 def rows(ctx, word: str) -> Iterator[str]:
-    """Complete a system or row of the papers and tables named so far."""
     for c in _cells(_papers(ctx)):
         if c.table.id in (ctx.params.get("tables") or [c.table.id]):
             yield from (c.row.system, c.row.id)
@@ -77,7 +75,7 @@ def places(ctx, word: str) -> Iterable[str]:
 
 @_completer
 def readings(ctx, word: str) -> Iterator[str]:
-    """Complete ``ID=CHOICE`` with other choices than the defaults."""
+    """Complete ``ID=CHOICE`` except for defaults."""
     for reading in {r.id: r for source in _papers(ctx) for r in source.readings.values()}.values():
         yield from (f"{reading.id}={choice}" for choice in reading.choices if choice != reading.default)
 

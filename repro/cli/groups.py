@@ -1,4 +1,4 @@
-"""Groups of verbs and views that import each command only when it is called."""
+"""Groups of commands that are imported when they are called."""
 
 import importlib
 from collections.abc import Mapping
@@ -17,7 +17,6 @@ class LazyGroup(click.Group):
     Args:
         package: package of modules with a ``command``.
         sections: title -> command -> its line of help.
-        hidden: commands that help does not list.
         kind: a command's name in errors, e.g. "view".
         default: the command if the first argument names none.
     """
@@ -38,7 +37,6 @@ class LazyGroup(click.Group):
 
     @property
     def of_plugins(self) -> dict[str, Command]:
-        """The commands that plugins add or replace."""
         start = f"{self.name} " if self.kind != "verb" else ""
         commands = plugin_commands().items()
         own = {name.removeprefix(start): command for name, command in commands if name.startswith(start)}

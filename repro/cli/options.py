@@ -1,4 +1,4 @@
-"""Options of several verbs, e.g. those of the selection ``PAPER --table 1 --row ROW``."""
+"""Options of several verbs, e.g. the selection ``PAPER --table 1 --row ROW``."""
 
 import functools
 import importlib
@@ -74,7 +74,6 @@ def repeatable_option(name: str, metavar: str, description: str) -> Callable:
 
 
 def tables_option(description: str) -> Callable:
-    """Return a decorator that adds ``--table N``."""
     return repeatable_option("table", "N", description)
 
 
@@ -131,7 +130,7 @@ def _beside_cells(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def split_figures(tables: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Return the numbers of tables and of figures, e.g. "4" of "figure-4"."""
+    """Return the numbers of tables and figures, e.g. "4" of "figure-4"."""
     figures = [table.removeprefix(FIGURE) for table in tables if table.startswith(FIGURE)]
     return [table for table in tables if not table.startswith(FIGURE)], figures
 
@@ -139,7 +138,7 @@ def split_figures(tables: tuple[str, ...]) -> tuple[list[str], list[str]]:
 def selection_of_options(
     names, tables, rows, everything, scale_name, seeds, readings, *, by_default_all: bool
 ) -> Selection:
-    """Return the selection of a command line. Raises UsageError if nothing is named."""
+    """Return the selection of a command line. Raises UsageError without a name."""
     if not (names or everything or by_default_all):
         lacking = "--table and --row need a paper ({}), or --all" if tables or rows else NOTHING_NAMED
         raise UsageError(lacking.format(", ".join(papers())))
@@ -194,20 +193,20 @@ def _size(ctx: click.Context, option: click.Option, text: str | None) -> int | N
 
 
 def stated_options(*names: str) -> list[str]:
-    """Return the options that the user gave among these parameters."""
+    """Return the options that the user gave."""
     context = click.get_current_context()
     typed_names = [p for p in names if context.get_parameter_source(p) is ParameterSource.COMMANDLINE]
     return [option.opts[-1] for option in context.command.params if option.name in typed_names]
 
 
 def selecting_words(ctx: click.Context) -> tuple[str, ...]:
-    """Return the words that select cells."""
+    """Return the words that select cells, without the scale."""
     pairs = [(f"--{name}", value) for name in ("table", "row", "reading") for value in ctx.params[f"{name}s"]]
     return (*ctx.params["names"], *chain.from_iterable(pairs), *["--all"] * ctx.params["everything"])
 
 
 def seeds_of(text: str | None) -> tuple[int, ...]:
-    """Return the distinct seeds of ``--seeds``, e.g. "1,2,3". Raises UsageError."""
+    """Return the seeds of ``--seeds``, e.g. "1,2,3". Raises UsageError."""
     if text is None:
         return ()
     parts = [part.strip() for part in text.split(",")]

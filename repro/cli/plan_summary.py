@@ -1,4 +1,4 @@
-"""Summarise a plan, e.g. its downloads, disk, hours and missing requirements."""
+"""Summarise a plan, e.g. its downloads, hours and missing requirements."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ KINDS = 4  # of training that are named
 def show_summary(
     cost: Estimate, rows: Sequence[dict], root: Path, *, discard: Sequence[str], max_disk: int | None
 ) -> None:
-    """Print the summary of a plan. ``rows`` are its stages as JSON, ``root`` is the store."""
+    """Print a plan's summary. ``rows`` are its stages as JSON, ``root`` is the store."""
     plan = cost.plan
     lines = [
         f"{count_in_words(plan.cells)}: {len(plan.measurements)} measurements at scale {plan.scale.name}",
@@ -44,13 +44,12 @@ def show_summary(
 
 
 def refused_cell_lines(plan: Plan) -> list[str]:
-    """Return a line on cells without a measurement, by reason."""
     reasons = refusals(plan.cells, plan.scale)
     return [f"not measured: {reasons.total()} cells. Reasons: {in_words(reasons)}"] if reasons else []
 
 
 def downloads(cost: Estimate) -> str:
-    """Describe the downloads, e.g. "1.0 GB in 2 archives, 3 checkpoints"."""
+    """Describe downloads, e.g. "1.0 GB in 2 archives, 3 checkpoints"."""
     sizes = [size for size in cost.downloads.values() if size]
     without_size = len(cost.downloads) - len(sizes)
     parts = [f"{sum(sizes) / GB:,.1f} GB in {len(sizes)} archives"] if sizes else []
@@ -147,7 +146,7 @@ def _incomparable_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
 
 
 def incomparable_cells(plan: Plan) -> dict[tuple[str, str], set[str]]:
-    """Return (reading, choice) -> full-scale cells that it makes not comparable."""
+    """Return (reading, choice) -> cells that it makes not comparable."""
     cells: dict[tuple[str, str], set[str]] = {}
     for m in plan.measurements if plan.scale.compares_with_paper else ():
         for departure in () if _is_authors_model(m) else m.departures.items():
@@ -171,7 +170,7 @@ def _is_authors_model(m: Measurement) -> bool:
 
 
 def device_notes(cost: Estimate) -> list[str]:
-    """Return notes on the memory of the estimate's GPU or of this machine's."""
+    """Return notes on the memory of the estimate's or this machine's GPU."""
     memory = cost.throughput.memory if cost.throughput else system.gpu_memory()
     return [*_largest_step(cost), *(_micro_batches(cost, memory) if memory else ())]
 
@@ -198,7 +197,7 @@ def _micro_batches(cost: Estimate, memory: float) -> list[str]:
 
 
 def in_parts(nodes: Iterable[Node], memory: float) -> Counter[str]:
-    """Count, by description, the trainings that need micro-batches in ``memory`` bytes."""
+    """Count trainings that need micro-batches in ``memory`` bytes, by description."""
     counts: Counter[str] = Counter()
     for node in nodes:
         if node.stage in TRAININGS and not declared(objective := node.params["objective"]).own_parts:
@@ -213,5 +212,5 @@ def _examples(node: Node) -> int:
 
 
 def step_bytes(node: Node) -> float:
-    """Return the GPU memory in bytes of a training's undivided step."""
+    """Return the GPU memory in bytes of an undivided training step."""
     return step_memory_of(node).whole(_examples(node))

@@ -1,4 +1,4 @@
-"""Print results on standard output, e.g. tables or JSON, and messages on standard error."""
+"""Print results, e.g. tables, on standard output, and messages on standard error."""
 
 import contextlib
 import json
@@ -16,7 +16,7 @@ from repro.errors import one_line, visible
 
 
 def emit_json(value) -> None:
-    """Print JSON. A list has one item per line."""
+    """Print JSON, a list with one item per line."""
     if isinstance(value, list):
         body = ",\n".join(json.dumps(item, ensure_ascii=False) for item in value)
         print(f"[\n{body}\n]" if value else "[]")
@@ -25,7 +25,6 @@ def emit_json(value) -> None:
 
 
 def console():
-    """Return a rich console for standard output."""
     from rich.console import Console
 
     force = {"force_terminal": True} if _held is not None and not os.environ.get("NO_COLOR") else {}
@@ -33,7 +32,7 @@ def console():
 
 
 def width() -> int:
-    """Return the width of the terminal, or COLUMNS. Other outputs have no limit."""
+    """Return the terminal's width, or COLUMNS. Other outputs have no limit."""
     from repro.writers.sheet import UNLIMITED
 
     return shutil.get_terminal_size().columns if _is_for_eyes(sys.stdout) else UNLIMITED
@@ -69,12 +68,11 @@ def say(sentence: object) -> None:
 
 
 def in_words(reasons: Counter[str]) -> str:
-    """Join reasons with their counts, e.g. "blocked (3), failed (1)"."""
+    """Join counts, e.g. "blocked (3), failed (1)"."""
     return ", ".join(f"{reason} ({number})" for reason, number in reasons.items())
 
 
 def say_each(sentences: Iterable[str]) -> None:
-    """Print distinct sentences on standard error."""
     for sentence in dict.fromkeys(sentences):
         say(sentence)
 
@@ -117,7 +115,7 @@ def table(
 def paged() -> Iterator[None]:
     """Show standard output in a pager (REPRO_PAGER, PAGER or less) if it is a terminal.
 
-    Messages are delayed to the end of the pager.
+    Messages are delayed to the pager's end.
     """
     global _held
     words = shlex.split(os.environ.get("REPRO_PAGER") or os.environ.get("PAGER") or "less")

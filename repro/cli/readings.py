@@ -48,7 +48,7 @@ class ShownReadings:
 
     @classmethod
     def of(cls, source: Paper, places: dict[str, list[str]], kind: str | None) -> ShownReadings:
-        """Sort readings by the number of their places, those without a choice last."""
+        """Sort readings by their number of places, those without a choice last."""
         known = {id: reading for other in papers().values() for id, reading in other.readings.items()}
         readings = [(known | dict(source.readings))[id] for id in places]
         readings = [reading for reading in readings if kind in (None, reading.kind)]
@@ -62,7 +62,7 @@ class ShownReadings:
             yield {"of": self.source.name, **facts, "affects": self.places[reading.id], "study": study}
 
     def show(self, *, citations: bool) -> None:
-        """Print a line per reading with results of studies, or the ``citations``."""
+        """Print a line per reading with results of studies, or citations."""
         if citations:
             return self._show_citations()
         head = ["id", "kind", "where", "open question", "choices", "used by"]
@@ -92,14 +92,13 @@ class ShownReadings:
 
 
 def answers_as_json(answers: Answers, pointers: Iterable[str]) -> list[dict]:
-    """Return an object per pointer to a study, with the measured differences."""
     return [{"comparison": text, "measured": answers[text].measured} for text in pointers if text in answers]
 
 
 def print_answers(
     answers: Answers, paper: str, kind: str, pointing: Iterable[tuple[str, Sequence[str]]]
 ) -> None:
-    """Print a line per answered pointer of readings or claims."""
+    """Print a line per answered pointer to a study."""
     lines = [
         [id, text, answers[text].words] for id, pointers in pointing for text in pointers if text in answers
     ]

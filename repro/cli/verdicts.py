@@ -1,4 +1,4 @@
-"""Print a comparison on the terminal and derive the exit status from it."""
+"""Print a comparison, and derive the exit status from it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
-    """Print the state of each drawing on standard error, only problems if ``quiet``."""
+    """Print the state of each drawing, only problems if ``quiet``."""
     for exhibit, node in plan.exhibits.items():
         if node.fingerprint in outcome.failed:
             state = f"failed: {outcome.failed[node.fingerprint]}"
@@ -74,7 +74,6 @@ def show(
         recurrences: numbers of a run with an earlier record.
         results: its scores of studies are used if the store lacks them.
         brief: merge more than ``FEW_SENTENCES`` obstacles into one sentence.
-        quiet: print only tables and problems.
         options: are passed to ``table_texts``.
     """
     from repro.cli.printing import emit_csv, emit_json
@@ -133,7 +132,7 @@ def _cells_with_facts(
 
 
 def show_paired(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
-    """Print paired tests of our runs against runs by others."""
+    """Print paired tests against runs by others."""
     from repro.cli.printing import table
 
     rows = [_paired_line(c.cell.id, test) for c in cells for test in comparison.paired.get(c.cell.id, ())]
@@ -264,7 +263,7 @@ def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: boo
 
 
 def problems(cells: ComparedCells) -> tuple[list[str], int]:
-    """Return sentences on failed and blocked cells, and the exit status of their run."""
+    """Return sentences on failed and blocked cells, and the exit status."""
     sentences = notices(cells.comparison, list(cells))
     found = [sentence for sentence in sentences if sentence.startswith(("failed", "blocked"))]
     return found, status(cells.comparison, strict=False, outcome=cells.outcome)
@@ -303,10 +302,9 @@ def status(
     outcome: Outcome | None,
     recurrences: Sequence[Recurrence] = (),
 ) -> int:
-    """Return the exit status.
+    """Return the exit status: 3 if a stage failed, 4 if a stage or cell is blocked, otherwise 0.
 
-    3: a stage failed. 4: a stage or cell is blocked. 1, only if ``strict``: a verdict fails or a recorded
-    number was not reproduced. 0: otherwise.
+    If ``strict``, a failing verdict or a recorded number that was not reproduced gives 1.
     """
     if outcome and (outcome.failed or comparison.untested):
         return 3

@@ -46,7 +46,7 @@ SEARCHES = ("search", "search_views")
 
 @dataclass(frozen=True)
 class MeasuredEncoder:
-    """The encodings of passages and queries behind a run, and their common model."""
+    """The encodings of passages and queries of a run, and their model."""
 
     model: Node
     passages: Node
@@ -54,7 +54,7 @@ class MeasuredEncoder:
 
     @classmethod
     def of(cls, run: Node) -> MeasuredEncoder:
-        """Return the encoder of a run. Raises UsageError unless a single dense encoder made it."""
+        """Return a run's encoder. Raises UsageError unless a single dense encoder made it."""
         if run.stage not in SEARCHES:
             raise UsageError(f"{run} was made by {run.stage}, not by an encoder")
         passages, queries = run.input("passages"), run.input("queries")
@@ -72,7 +72,6 @@ class MeasuredEncoder:
 
     @property
     def conventions(self) -> Conventions:
-        """The text settings for ``repro.json``."""
         passages, queries = self.passages.params, self.queries.params
         return Conventions(
             pooling=MODULES,
@@ -112,7 +111,7 @@ def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | Non
 
 
 def only_source(cell_id: str, sources: list[MeasuredEncoder]) -> MeasuredEncoder:
-    """Return the encoder behind a cell. Raises UsageError unless there is exactly one."""
+    """Return a cell's encoder. Raises UsageError unless there is exactly one."""
     models = {source.model.fingerprint for source in sources}
     if not models:
         raise UsageError(f"{cell_id} has no encoder")
@@ -128,8 +127,8 @@ def export(
 ) -> None:
     """Write the model into ``to``, with ``card`` as README.md and ``about`` in ``repro.json``.
 
-    Raises UsageError if ``to`` is not empty or the model is not stored, DataError if it is unreadable, StoreError
-    if it is damaged.
+    Raises UsageError if ``to`` is not empty or the model is not stored, DataError if it is unreadable, and
+    StoreError if it is damaged.
     """
     if store.state(source.model) in ("missing", "partial"):
         raise UsageError(f"the model {source.model} is not in the store. {_remedy(source.model, store)}")
@@ -237,7 +236,7 @@ passages = model.encode(["a title and a text, joined as stated above"], prompt_n
 
 
 def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
-    """Return the model card, with the scores recorded at a scale."""
+    """Return the model card, with the recorded scores."""
     measurement, model = encoder.measurement, encoder.source.model
     cells = _compared_cells(measurement, model, workspace, scale) if measurement else []
     parts = [

@@ -20,7 +20,6 @@ class PublicRun:
 
     Attributes:
         depth: the largest number of documents for a query, e.g. 1000.
-        source: the place of publication, if known.
         settings: its parameters in words, if known.
         readings: reading -> its choice, or None if the reading has no such choice.
     """
@@ -37,20 +36,18 @@ class PublicRun:
 
     @property
     def described(self) -> str:
-        """The origin of the file for a record."""
         return f"public run by {self.toolkit}" + (f", {self.source}" if self.source else "")
 
 
 @functools.cache
 def public_runs() -> tuple[PublicRun, ...]:
-    """Return the runs of public_runs.yaml."""
     return yaml_file.read(FILE, tuple[PublicRun, ...])
 
 
 def split_by_presence(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
     """Return the public runs with a file in the folder, then those without.
 
-    Raises DataError if there is none, or if a file has other bytes.
+    Raises DataError if there is none or a file has other bytes.
     """
     present = [run for run in public_runs() if (folder / run.file).is_file()]
     if not present:
@@ -71,7 +68,6 @@ def cells_of_run(run: PublicRun, cells: Iterable[Cell]) -> tuple[list[Cell], lis
 
 
 def scorable_cells() -> list[Cell]:
-    """Return all cells that a run can be scored for."""
     return only_scorable(select())
 
 

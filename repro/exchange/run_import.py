@@ -1,4 +1,4 @@
-"""Score runs by others for published cells, e.g. ``run.trec.gz`` for ``PAPER/1/ROW/COLUMN``."""
+"""Score runs by others, e.g. ``run.trec.gz`` for ``PAPER/1/ROW/COLUMN``."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ OTHER = "none of its choices"  # of a reading
 class Origin:
     """Source, toolkit and parameters of a run by others, in words.
 
-    ``readings`` maps a reading to the choice of the run, or None if the reading has no such choice.
+    ``readings`` maps a reading to the run's choice, or None if the reading has no such choice.
     """
 
     source: str | None = None
@@ -69,12 +69,10 @@ class ImportedCell:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on the imported run alone."""
         return imported_run(self.cell, self.record, self.made).verdict
 
     @property
     def described(self) -> list[str]:
-        """Lines on the file and its inconsistencies."""
         run, r = self.run, self.record
         maker = ", ".join(filter(None, [r.origin.get("toolkit"), r.origin.get("settings")]))
         name = f"{r.origin['file']} ({maker})" if maker else r.origin["file"]
@@ -120,9 +118,9 @@ class Importer:
         """Record the score of the run in ``path`` for each cell. Records nothing if one cell fails.
 
         Raises:
-            UsageError: the run cannot measure one of the cells, or a reading or choice is unknown.
+            UsageError: the run cannot measure a cell, or a reading or choice is unknown.
             DataError: the file is malformed or answers other topics.
-            StoreError: the file belongs to a damaged artefact of a store.
+            StoreError: the file belongs to a damaged artefact.
             BlockedError: the judgements are not on this machine.
         """
         check_where_stored(path)
@@ -206,7 +204,7 @@ def _cell_departures(
 
 
 def import_public(importer: Importer, folder: Path) -> tuple[list[ImportedCell], list[str]]:
-    """Import the public runs of a folder. Returns cells, and sentences on skipped runs and cells."""
+    """Import the public runs of a folder. Returns cells, and sentences on skipped ones."""
     runs, absent_runs = split_by_presence(folder)
     imported_cells, notices = [], [f"not in {folder}: {run.file}" for run in absent_runs]
     all_cells = scorable_cells()

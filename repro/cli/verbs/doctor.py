@@ -120,7 +120,7 @@ def tell(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
 
 
 def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]:
-    """Run rows, and return lines for the summary and the exit status."""
+    """Run rows, and return summary lines and the exit status."""
     from repro.api.measurement import measure
 
     cell_names = names or _cheapest_cells(workspace)
@@ -145,7 +145,6 @@ def _cheapest_cells(workspace) -> list[str]:
 
 
 def bm25_cells() -> list[Cell]:
-    """Return the BM25 cells with a recipe."""
     from repro.api.papers import papers
 
     cells = (cell for paper in papers().values() for cell in paper.cells)
@@ -179,7 +178,7 @@ def calibrate():
 
 @dataclass(frozen=True)
 class Component:
-    """A part of the machine, e.g. "java". Its state is ``ok``, ``missing`` or ``note``."""
+    """A part of the machine. Its state is ``ok``, ``missing`` or ``note``."""
 
     name: str
     state: str
@@ -210,7 +209,7 @@ def java() -> Component:
 
 
 def torch_info() -> Component:
-    """Return the installed torch and its CUDA, read from files."""
+    """Return torch and its CUDA, read from files."""
     version, cuda = versions.version("torch"), versions.torch_cuda()
     if cuda is None and system.gpu():
         remedy = "install the build of torch for your CUDA"

@@ -59,7 +59,7 @@ def paper(name, directory):
 
 
 def folder_of(directory: str | None) -> Path | None:
-    """Return the folder of --dir, or None without it. Raises UsageError for ""."""
+    """Return the folder of --dir. Raises UsageError for ""."""
     if directory == "":
         raise UsageError("--dir is empty. Name a folder or remove the option.")
     return Path(directory).expanduser().resolve() if directory is not None else None
@@ -77,7 +77,7 @@ def scaffold(
     Raises UsageError for an invalid or used name, or an existing file.
 
     Args:
-        directory: folder of a separate distribution, or None for ``papers/`` and ``tests/papers/``.
+        directory: a separate distribution, or None for ``papers/`` and ``tests/papers/``.
         contents: file -> text that replaces the template's, or None to omit the file.
     """
     check_name(name)

@@ -1,4 +1,4 @@
-"""The audit of a source: all checks, and the comments that suppress findings."""
+"""The audit of a source: its checks, and comments that suppress findings."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -134,7 +134,7 @@ def of_sentences(manuscript: Manuscript, by_systems: Sequence[Grid]) -> Iterator
 
 
 def audit(manuscript: Manuscript, readme: Manuscript | None = None) -> list[Finding]:
-    """Return the findings on a source, except those that comments suppress."""
+    """Return the findings that no comment suppresses."""
     places = [cell.place for table in manuscript.tables for row in (*table.head, *table.body) for cell in row]
     places += [place for place, _ in manuscript.prose]
     files = dict.fromkeys(place.file for place in places)

@@ -1,4 +1,4 @@
-"""A draft of cells.yaml from a source, e.g. column ``mrr10`` with "todo: dataset? …" for heading "MRR@10"."""
+"""A draft of cells.yaml, e.g. column ``mrr10`` with "todo: dataset? …" for "MRR@10"."""
 
 import re
 import unicodedata
@@ -50,7 +50,6 @@ class Entry:
 
     @property
     def is_asked(self) -> bool:
-        """True if a question is open."""
         return any(remark.kind == "todo" for remark in self.remarks)
 
 
@@ -71,7 +70,6 @@ class TableDraft:
 
     @property
     def content(self) -> dict[str, Any]:
-        """The table in the schema of cells.yaml."""
         parts = {"columns": self.columns, "rows": self.rows}
         entries = {name: [dict(entry.facts) for entry in part] for name, part in parts.items()}
         marks = {mark: dict(entry.facts) for mark, entry in self.marks.items()}
@@ -87,8 +85,7 @@ class TableDraft:
 
 @dataclass(frozen=True)
 class Draft:
-    """The results tables of a source, and the reasons for omitted ones. ``front`` has title, authors and
-    venue."""
+    """The results tables of a source, and reasons for omitted ones."""
 
     tables: tuple[TableDraft, ...]
     left_out: tuple[tuple[Place, str], ...]

@@ -121,7 +121,6 @@ class Expanded:
         self._tokens, self.text = tokens, "".join(parts)
 
     def place(self, at: int) -> Place:
-        """Return the file and line of a position in the flat text."""
         return self.place_of(self._tokens[max(0, bisect_right(self._starts, at) - 1)])
 
     def place_of(self, token: Token) -> Place:
@@ -155,7 +154,6 @@ class Gullet:
         self._call: Token | None = None
 
     def run(self, files: Iterable[str]) -> Expanded:
-        """Return the flat text of files."""
         for name in files:
             self.open(name)
             while (token := self.next()) is not None:
@@ -187,7 +185,7 @@ class Gullet:
     # input
 
     def next(self) -> Token | None:
-        """Return the next unexpanded token. Tokens that were put back come first."""
+        """Return the next unexpanded token, first from those put back."""
         while True:
             if self.reader.back:
                 return self.reader.back.pop()
@@ -360,5 +358,4 @@ class Gullet:
 
 
 def braced(tokens: list[Token], like: Token) -> list[Token]:
-    """Put braces around tokens, at the position of ``like``."""
     return [like._replace(text="{"), *tokens, like._replace(text="}")]

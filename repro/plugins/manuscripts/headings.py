@@ -77,7 +77,7 @@ def meaning(table: SourceTable) -> Meaning:
 
 
 def _named_beside(plan: Layout) -> tuple[int, int]:
-    """Count the rows labelled by a measure or collection, and the columns up to that label."""
+    """Count rows labelled by a measure or collection, and columns up to that label."""
     last = max(plan.labels, default=0)
     named = {}
     for place in (last, *range(last + 1, min(plan.values, default=0))):
@@ -156,7 +156,6 @@ def _dataset(
 
 
 def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | None, str]:
-    """Return the measure of a heading, or None, and a reason."""
     if defined := [shared.defined[text] for text in head if text in shared.defined]:
         return defined[-1], ""
     text, named = " ".join(head), _in_heading(head)
@@ -173,7 +172,7 @@ def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | None, s
 
 
 def _in_heading(head: Sequence[str]) -> list[NamedMeasure]:
-    """Return the measures of the shortest end of a heading that has several or a cutoff."""
+    """Return the measures of the shortest end of a heading with several or a cutoff."""
     named: list[NamedMeasure] = []
     for first in range(len(head) - 1, -1, -1):
         named = list(vocabulary.measures(" ".join(head[first:])))

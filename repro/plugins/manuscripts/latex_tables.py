@@ -179,7 +179,7 @@ _SPAN_LIMIT = 200
 
 @dataclass
 class _Raw:
-    """Rows of cells of nodes. A rule has the index of the row below it and its columns (None for all)."""
+    """Rows of cells of nodes. A rule has the row below it and its columns (None for all)."""
 
     rows: list[list[list[Any]]] = field(default_factory=list)
     rules: list[tuple[int, tuple[int, int] | None]] = field(default_factory=list)
@@ -326,7 +326,7 @@ class Tabular:
         return starts
 
     def _cell(self, nodes: list[Any], start: int) -> tuple[SourceCell, int, bool]:
-        """Return a cell, its number of rows (negative upwards), and whether it covers blank cells."""
+        """Return a cell, its number of rows (negative upwards), and whether it covers blanks."""
         columns, rows, is_area = _spans(nodes)
         cell = styled(self.words.pieces(nodes), self.flat.place(start), columns=columns)
         named = {getattr(node, "macroname", ""): node for node in _walk(nodes)}

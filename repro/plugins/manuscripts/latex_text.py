@@ -35,7 +35,7 @@ def specs(*keys: str) -> tuple[tuple[str, str], ...]:
 
 @cache
 def style_of(name: str) -> Mapping[str, Any]:
-    """Return a macro's changes of style, e.g. ``{"bold": True}``."""
+    """Return changes of style, e.g. ``{"bold": True}``."""
     changes: dict[str, Any] = {key: True for key, text in _table()["styles"].items() if name in text.split()}
     if name in names("raised", "lowered"):
         changes["script"] = "^" if name in names("raised") else "_"
@@ -44,7 +44,6 @@ def style_of(name: str) -> Mapping[str, Any]:
 
 @cache
 def symbols() -> Mapping[str, str]:
-    """Return macro -> the symbol that it prints."""
     return _table()["symbols"]
 
 
@@ -126,7 +125,6 @@ def _is_unknown(name: str) -> bool:
 
 
 def raw(nodes: Iterable[Any]) -> str:
-    """Return the source of nodes, e.g. of a label."""
     return "".join(node.latex_verbatim() for node in nodes).strip()
 
 

@@ -33,7 +33,7 @@ def _values(row: _Row) -> list[str]:
 
 
 def _has_decimal(row: _Row) -> bool:
-    """Return whether a value has decimals or a percent sign, unlike counts such as ``0.1k``."""
+    """Return whether a value, unlike the count ``0.1k``, has decimals or a percent sign."""
     matches = (VALUE.fullmatch(text) for text in _values(row))
     return any(m and (m["unit"] == "%" or (m["point"] and m["unit"] is None)) for m in matches)
 
@@ -102,7 +102,6 @@ class Layout:
     groups: tuple[str, ...]
 
     def label(self, row: int) -> str:
-        """Return the name of a body row without its group."""
         cells = self.table.body[row]
         texts = (cells[place].text.strip() for place in (*reversed(self.labels), *self.words))
         return next(filter(None, texts), "")
@@ -119,7 +118,6 @@ class Layout:
 
     @property
     def corner(self) -> str:
-        """The text above the labels."""
         return " ".join(text for place in self.labels for text in self.head(place))
 
 

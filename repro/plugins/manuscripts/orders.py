@@ -1,4 +1,4 @@
-r"""The LaTeX commands that are executed before tables are read, e.g. ``\input{tables/main}``."""
+r"""The LaTeX commands executed before tables are read, e.g. ``\input{tables/main}``."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -110,7 +110,6 @@ class KnownRow:
 
     @property
     def not_measurable(self) -> str:
-        """The reason why it cannot be measured, or ""."""
         return self.cells[0].row.not_measurable
 
     @functools.cached_property
@@ -123,7 +122,7 @@ class KnownRow:
         return {key(c.column.dataset, c.column.measure): as_fraction(c.number, c.unit) for c in self.cells}
 
     def readings(self, datasets: Iterable[str]) -> dict[str, Reading]:
-        """Return the readings of ``source`` that its recipe uses."""
+        """Return the readings of ``source`` that its recipe uses but does not define."""
         owner = home(self.recipe)
         beside = Path(load(f"{self.recipe.partition(':')[0]}:__file__")).with_name("readings.yaml")
         included = _Readings(owner.readings if owner else readings(beside), self.source.readings)
@@ -139,7 +138,7 @@ class KnownRow:
 
 
 class _Readings(dict[str, Reading]):
-    """Readings of a recipe. ``taken`` collects those of another paper that it uses."""
+    """Readings of a recipe. ``taken`` collects those of another paper."""
 
     def __init__(self, included: Mapping[str, Reading], others: Mapping[str, Reading]):
         super().__init__(included)

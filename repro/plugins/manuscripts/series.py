@@ -102,22 +102,20 @@ class Line:
 
     @property
     def is_of_system(self) -> bool:
-        """True unless the label names a difference, a cost or a statistic."""
+        """True unless the label names a difference, cost or statistic."""
         told = DIFFERENCE.search(self.label) or STATISTIC.search(self.label)
         return not (told or (self.label and words(self.label) <= set(facts()["costs"])))
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """A table as series and the lines across them."""
-
     table: SourceTable
     series: tuple[Series, ...]
     lines: Mapping[int, Line]
 
     @cached_property
     def scores(self) -> tuple[Series, ...]:
-        """The series of scores that have numbers."""
+        """The series of scores with numbers."""
         return tuple(each for each in self.series if each.is_score and each.values)
 
     @property
@@ -126,7 +124,6 @@ class Grid:
 
     @property
     def remarks(self) -> str:
-        """The caption and the notes under the table."""
         return " ".join((self.table.caption, *self.table.legend))
 
     def numbers_on(self, line: int) -> int:
@@ -140,7 +137,6 @@ class Grid:
         return self.lines[value.line].label
 
     def without(self, cells: Sequence[SourceCell]) -> Grid:
-        """Omit the numbers of these cells."""
         left_out = set(map(id, cells))
         kept = [(s, {v.line: v for v in s if id(v.cell) not in left_out}) for s in self.series]
         return replace(self, series=tuple(replace(series, values=values) for series, values in kept))

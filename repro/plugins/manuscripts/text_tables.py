@@ -44,7 +44,7 @@ _SPAN_LIMIT = 200
 def table_of(
     rows: list[list[SourceCell]], caption: str = "", *, head: int | None = None
 ) -> list[SourceTable]:
-    """Return one table of rows of any length, or none of a single row or column."""
+    """Return one table, or none of a single row or column."""
     width = max(map(len, rows), default=0)
     if len(rows) < 2 or width < 2:
         return []

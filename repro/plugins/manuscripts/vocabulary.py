@@ -31,8 +31,6 @@ class Resolution:
 
 @dataclass(frozen=True)
 class NamedMeasure:
-    """A measure as a heading names it."""
-
     name: str
     cutoff: int | None = None
 
@@ -53,7 +51,7 @@ class NamedCollection:
     is_elsewhere: bool = False
 
     def size(self, plain: frozenset[str]) -> int:
-        """Return the length of its longest name among these words, or 0."""
+        """Return the length of its longest name in these words, or 0."""
         return max((len(name) for name in self.names if name <= plain), default=0)
 
 
@@ -89,7 +87,6 @@ def _is_measure(match: re.Match[str]) -> bool:
 
 
 def without_measures(text: str) -> frozenset[str]:
-    """Return the words of a text that name no measure."""
     for first, last in sorted(measures(text).values(), reverse=True):
         text = f"{text[:first]} {text[last:]}"
     return words(text)

@@ -25,7 +25,7 @@ Key = tuple[str, str]  # collection, measure (success is published as recall)
 
 @dataclass(frozen=True)
 class Stated:
-    """A value in per cent, with half a unit of its last digit and its position."""
+    """A value in per cent, half a unit of its last digit, and its position."""
 
     number: Decimal
     half: Decimal
@@ -40,7 +40,7 @@ class Stated:
         return are_apart(self.number, self.half, other.number, other.half)
 
     def is_near(self, other: Stated, part: int = 50) -> bool:
-        """Return whether they differ by less than 1/``part`` of the larger one."""
+        """Return whether they differ by less than 1/``part``."""
         return part * abs(self.number - other.number) < max(self.number, other.number)
 
 
@@ -68,7 +68,7 @@ def without_remarks(label: str) -> str:
 
 
 def several_values(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find different values of a system in two tables: doubts if most agree, notes if all are close."""
+    """Find systems with different values in two tables: doubts if most agree, notes if all are close."""
     for one, other in combinations(grids, 2):
         if swapped := list(_swapped_systems(one, other)):
             yield from swapped
@@ -148,13 +148,12 @@ def _keyed(grid: Grid, line: int) -> dict[Key, Printed]:
 
 
 def _collection(series: Series) -> str:
-    """Return the collection's id, or the words of the heading if it is unknown."""
     words = without_measures(series.name)
     return series.dataset or ("" if series.total or not words else f"'{' '.join(sorted(words))}'")
 
 
 def family(measure: str) -> str:
-    """Return the published name of a measure: recall for success, without a relevance grade."""
+    """Return the published name of a measure, e.g. recall for success."""
     return re.sub(r"\(rel=\d\)", "", measure).replace("Success@", "R@")
 
 
@@ -210,7 +209,7 @@ def _of_places(grid: Grid, printed: Printed, places: Sequence[Stated]) -> Iterat
 
 @at_hand.kept_with_papers
 def known_cells() -> dict[tuple[str, str, str], list[Cell]]:
-    """Return (system, collection, measure) -> the cells of papers at hand that publish it."""
+    """Return (system, collection, measure) -> the cells that publish it."""
     cells: dict[tuple[str, str, str], list[Cell]] = {}
     sources = filterfalse(lambda paper: paper.manifest.title.startswith("todo"), at_hand.papers().values())
     for cell in chain.from_iterable(map(numeric_cells, sources)):  # without drafts

@@ -25,7 +25,7 @@ class Parts:
 
     @cached_property
     def lines(self) -> dict[int, bool]:
-        """Line -> True if the total fits, for lines with all numbers."""
+        """Line -> True if the total fits, for complete lines."""
         whole = [n for n in self.total.values if all(n in part.values for part in self.series)]
         return {line: self._fits(line) for line in whole}
 
@@ -222,7 +222,6 @@ class Explained:
         return list(filterfalse(self.fits.get, self.fits))
 
     def findings(self, grid: Grid, severity: str, right: int) -> Iterator[Finding]:
-        """Yield a finding for each wrong line."""
         for line in self.wrong if severity else ():
             value, one, other = (each.values[line] for each in (self.series, self.one, self.other))
             exact = one.number - other.number

@@ -1,4 +1,4 @@
-"""Checks of sentences on results, e.g. "We reach 41.2 MRR@10 on MS MARCO" or "best of all on FiQA"."""
+"""Checks sentences on results, e.g. "We reach 41.2 MRR@10" or "best of all on FiQA"."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -57,7 +57,7 @@ def wrong_numbers(place: Place, sentence: str, systems: Systems) -> Iterator[Fin
 
 
 def _scores(sentence: str) -> Iterator[str]:
-    """Yield the numbers next to a measure that are no differences."""
+    """Yield numbers next to a measure that are no differences."""
     text = plain(sentence)
     spans = sorted(measures(text).values())
     for match in re.finditer(NUMBER, text):
@@ -220,7 +220,7 @@ def _of_best(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]
 
 
 def _ahead(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series, Any, str]]:
-    """Yield series of a sentence with a better number of the group, or None, and its label."""
+    """Yield series with a better number of the same group, or None, and its label."""
     subjects, grid = systems.subjects(table, sentence), systems.tables[table].grid
     groups = {grid.lines[line].group for line in subjects}
     for series in systems.scores(table, sentence):

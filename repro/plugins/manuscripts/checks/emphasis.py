@@ -42,7 +42,7 @@ BOLD, UNDERLINE = Style("bold", "bold", 0, "best"), Style("underline", "underlin
 
 @dataclass(frozen=True)
 class Scope:
-    """Numbers of one series, with a style for the best or second best."""
+    """Numbers of one series. A style marks the best or second best."""
 
     series: Series
     members: tuple[Value, ...]
@@ -73,7 +73,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Habit:
-    """The use of a style in a table: the kind of scope that fits best, with its scopes."""
+    """The use of a style in a table: the kind of scope that fits best."""
 
     grid: Grid
     scope: str

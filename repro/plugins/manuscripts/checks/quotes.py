@@ -32,8 +32,6 @@ NO_QUOTE = re.compile(r"(?i)\bon average\b|\baverag|\bp\s*[<=]|respectively|up t
 
 @dataclass(frozen=True)
 class Numbered:
-    """A table with its number in the text."""
-
     number: str
     grid: Grid
 
@@ -143,7 +141,7 @@ def labels_in(sentence: str, table: Numbered) -> list[int]:
 
 
 def series_in(sentence: str, table: Numbered) -> list[Series]:
-    """Return the scores with the measures and collections that a sentence names."""
+    """Return the scores of the measures and collections that a sentence names."""
     named = {family(str(measure)) for measure in measures(plain(sentence))}
     collections = {each.id for each in named_collections(without_measures(plain(sentence)))}
     return [
@@ -213,14 +211,12 @@ _NAMED = re.compile(
 
 @dataclass(frozen=True)
 class Systems:
-    """The tables of a source and the names of its own system."""
-
     tables: tuple[Numbered, ...]
     names: frozenset[str]
 
     @classmethod
     def of(cls, manuscript: Manuscript, tables: Sequence[Numbered]) -> Systems:
-        """Find the names of the own system in a title "Otter: …" and in "we propose Otter"."""
+        """Find the own names in a title "Otter: …" and in "we propose Otter"."""
         title = manuscript.front.get("title", "").partition(":")[0].strip()
         found = (match["name"] for _, text in manuscript.prose for match in _NAMED.finditer(text))
         return cls(tuple(tables), frozenset(filter(None, (title.lower(), *map(str.lower, found)))))
@@ -277,7 +273,6 @@ class Systems:
         return any(_is_headed(each, sentence) for each in scores)
 
     def values(self, table: int, sentence: str) -> list[Value]:
-        """Return the scores of a sentence's systems."""
         lines = self.subjects(table, sentence)
         scores = self.scores(table, sentence)
         return [each.values[line] for each in scores for line in lines if line in each.values]

@@ -25,14 +25,14 @@ SEVERAL_RUNS = re.compile(r"(?i)\b(seeds?|runs|trials|averaged? (over|of)|standa
 
 
 def impossible(grids: Iterable[Grid]) -> Iterator[tuple[Value, Finding]]:
-    """Find values of another unit or out of range, which other checks leave out."""
+    """Find values out of range or of another unit, which other checks leave out."""
     for grid in grids:
         yield from mixed_units(grid)
         yield from out_of_range(grid)
 
 
 def out_of_range(grid: Grid) -> Iterator[tuple[Value, Finding]]:
-    """Find scores above 100 or below 0, in columns with few of them."""
+    """Find scores above 100 or below 0, if a column has few."""
     for series in filter(_is_share, grid.scores):
         wrong = [v for v in series if not 0 <= v.number <= 100]
         for value in wrong if 4 * len(wrong) <= len(series.values) else ():
@@ -221,7 +221,6 @@ def _measure(series: Series) -> Measure | None:
 
 
 def lost_parts(manuscript: Manuscript) -> Iterator[Finding]:
-    """Find unread parts of tables."""
     why = "Other findings do not cover this part"
     yield from (Finding("doubt", "unread", place, text, why) for place, text in manuscript.lost)
 
@@ -234,7 +233,7 @@ def unread_cells(tables: Sequence[SourceTable]) -> Iterator[Finding]:
 
 
 def unread(table: SourceTable) -> list[SourceCell]:
-    """Return cells with digits in columns of results that cannot be read as numbers."""
+    """Return cells with digits in columns of results that are not read as numbers."""
     means = meaning(table)
     if not means.is_of_results:
         return []
