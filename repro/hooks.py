@@ -1,7 +1,7 @@
 """The hooks by which a plugin adds to the suite, and the values that it returns.
 
 The core imports no plugin, and a plugin no other. An entry point of group ``repro.plugins`` names a module of
-another package. For example, this one adds a value to every table, card and CSV file that shows the cell:
+another package. For example, this one adds a value to the tables, cards and CSV files that show the cell:
 
     from repro.hooks import CellNote, CellPart, answer
 
@@ -10,7 +10,7 @@ another package. For example, this one adds a value to every table, card and CSV
         if cell.id == "PAPER/1/sparse.bm25/dev.rr10":
             return CellPart(notes=[CellNote("Pyserini", "0.187", "README of castorini/pyserini")])
 
-``REPRO_PLUGINS`` lists the suite's own plugins to use, and ``none`` leaves all of them out.
+``REPRO_PLUGINS`` lists the suite's own plugins to use, or ``none``.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
 
 CHOICE = "REPRO_PLUGINS"
 _asked, answer = pluggy.HookspecMarker("repro"), pluggy.HookimplMarker("repro")
-# What one plugin of the suite does for the core, which uses ``call``.
+# Functions of plugins that the core calls by ``call``.
 CALLED = {
     "study tables": "repro.plugins.studies.writing:StudyTables",
     "study answers": "repro.plugins.studies.study_answers:answers_by_pointer",
     "settings by table": "repro.plugins.settings.checked:states_of_tables",
     "settings of papers": "repro.plugins.settings.view:of_whole_papers",
 }
-OF_SCORES = ("study tables", "study answers")  # they need the packages of the extra "score"
-# How a value was made, the closest to how a published number is made first.
+OF_SCORES = ("study tables", "study answers")  # need the extra "score"
+# How a value was made, the closest to a published number first.
 MAKINGS = {
     "run": "released run scored again",
     "checkpoint": "released checkpoint encoded again",
@@ -57,7 +57,7 @@ MAKINGS = {
     "suite": "run by others with this suite",
     "unknown": "how is not said",
 }
-MATCHES = {"exact": "", "close": "~", "loose": "?"}  # how sure a value is of the cell, and the sign for it
+MATCHES = {"exact": "", "close": "~", "loose": "?"}  # match -> its sign
 
 
 class Command(NamedTuple):
@@ -80,7 +80,7 @@ class CellNote:
         making: a key of ``MAKINGS``.
         match: a key of ``MATCHES``. ``loose`` means that only the system's name matches.
         details: differences from the published number, e.g. "differs: 512 tokens".
-        facts: its object in JSON.
+        facts: its JSON object.
     """
 
     label: str
@@ -129,7 +129,6 @@ class CellPart:
         yield from ()
 
     def below_measured(self) -> Iterator[tuple[str, str]]:
-        """Yield labels and lines that follow the measured values."""
         yield from ()
 
     def commands(self) -> dict[str, str]:
@@ -137,7 +136,6 @@ class CellPart:
         return {}
 
     def at_end(self, *, verbose: bool) -> Iterator[tuple[str, str]]:
-        """Yield labels and lines that follow everything else."""
         yield from ()
 
 
@@ -148,7 +146,7 @@ class StudyAnswer(NamedTuple):
     measured: list[dict[str, Any]]
 
 
-Answers = Mapping[str, StudyAnswer]  # by the pointer of a reading or claim at the two rows
+Answers = Mapping[str, StudyAnswer]  # by the pointer of a reading or claim
 
 
 @dataclass(frozen=True)
@@ -158,7 +156,7 @@ class Section:
     Attributes:
         anchor: the end of its address.
         rank: its place: claims 1, audit 2, readings 3, settings 4, released code 5.
-        of_no_scale: True if only the first page has it, as it is the same at each scale.
+        of_no_scale: True if it is the same at each scale. Only the first page has it.
     """
 
     title: str
@@ -172,7 +170,6 @@ class PaperPart:
     """A plugin's part of the papers in the HTML report. One object serves all pages."""
 
     def sections(self, part: Part) -> Iterable[Section]:
-        """Return the sections of a paper."""
         return ()
 
     def card(self, c: ComparedCell, part: Part) -> Iterable[tuple[str, Content]]:
@@ -249,7 +246,7 @@ def _imported(target: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-_OWN = (  # in the order in which their parts are shown
+_OWN = (  # in the order of their parts
     OwnPlugin(
         "statements",
         verbs={
@@ -330,13 +327,13 @@ PLUGINS = {plugin.folder: plugin for plugin in _OWN}
 def ask() -> Any:
     """Return the relay of all hooks. The first call imports the plugins of other packages.
 
-    Raises UsageError for a plugin that cannot be imported, implements an unknown hook, or has a used name.
+    Raises UsageError for one that cannot be imported, implements an unknown hook, or has a used name.
     """
     from importlib.metadata import entry_points
 
     manager = pluggy.PluginManager("repro")
     manager.add_hookspecs(Hooks)
-    for name in reversed(chosen()):  # whoever is registered last answers first
+    for name in reversed(chosen()):  # the last one answers first
         manager.register(PLUGINS[name], name)
     for entry in entry_points(group="repro.plugins"):
         try:
@@ -344,7 +341,7 @@ def ask() -> Any:
                 raise ValueError("another plugin has the same name")
             manager.register(entry.load(), entry.name)
             manager.check_pending()
-        except Exception as error:  # whatever the module of another package does while it is imported
+        except Exception as error:  # the module may raise any
             why = f"({type(error).__name__}: {' '.join(str(error).split())}); update or remove its package"
             raise UsageError(f"the installed plugin {entry.name!r} cannot be used {why}") from None
     return manager.hook

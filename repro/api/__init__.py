@@ -13,7 +13,7 @@ from repro.errors import UsageError
 from repro.manifest.cells import Cell, ShownExhibit, exhibits, figure_of
 from repro.manifest.cells import select as cells_named
 from repro.manifest.papers import paper
-from repro.manifest.papers import papers as papers_at_hand  # not the module of this package
+from repro.manifest.papers import papers as papers_at_hand
 from repro.running.plan import Plan, plan
 from repro.running.scale import Scale
 from repro.running.scale import scale as scale_of
@@ -69,7 +69,7 @@ class Listing(Sequence[T], Generic[T]):
             return pandas.DataFrame()
         frame = pandas.DataFrame([dict(self._line(item)) for item in self._items]).set_index(self._index)
         empty = frame.columns[frame.isna().all()]
-        return frame.astype(dict.fromkeys(empty, float))  # None in all lines would make it one of objects
+        return frame.astype(dict.fromkeys(empty, float))  # instead of objects
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A table as printed. ``content`` is its transcription with marks, groups and settings.
+    """A table as printed. ``content`` is its transcription with marks and groups.
 
     Example:
         >>> repro.table("PAPER/1").cell("ROW", "COLUMN").number
@@ -60,7 +60,7 @@ class PublishedTable:
         return table(self.source, self.content, ())
 
     def cell(self, row: str, column: str) -> Cell:
-        """Return a cell by the ids of row and column. Raises UsageError for an unknown one."""
+        """Return a cell by row and column id. Raises UsageError for an unknown one."""
         return cell_of(self.source, self.content, row, column)
 
     def to_frame(self) -> pandas.DataFrame:
@@ -95,7 +95,7 @@ class PublishedPaper:
 
     @property
     def title(self) -> str:
-        """The paper's title."""
+        """The title."""
         return self.source.manifest.title
 
     @property
@@ -114,7 +114,7 @@ class PublishedPaper:
         return self.source.readings
 
     def table(self, number: str | int) -> PublishedTable:
-        """Return a table, or a measured figure (``figure-4``). Raises UsageError for an unknown one."""
+        """Return a table or measured figure (``figure-4``). Raises UsageError for an unknown one."""
         return PublishedTable(self.source, table_of(self.source, str(number)))
 
     def to_frame(self) -> pandas.DataFrame:
@@ -123,7 +123,7 @@ class PublishedPaper:
 
 
 def papers() -> dict[str, PublishedPaper]:
-    """Return all papers by name, including those added by entry points.
+    """Return all papers by name, also those of entry points.
 
     Example:
         >>> list(repro.papers())
@@ -132,7 +132,7 @@ def papers() -> dict[str, PublishedPaper]:
 
 
 def paper(name: str) -> PublishedPaper:
-    """Return the paper of that name. Raises UsageError for an unknown one.
+    """Return a paper. Raises UsageError for an unknown one.
 
     Example:
         >>> repro.paper("PAPER").title

@@ -17,7 +17,7 @@ from repro.locations import resolved
 from repro.machine import INSTALL, extra_of
 from repro.version import __version__
 
-# verb -> one line for --help; the module of that name holds the command
+# verb -> its line of --help
 VERBS = {
     "begin": {"demo": "a tour of the suite in a minute or two"},
     "look": {"show": "papers, tables, cells, their readings and settings"},
@@ -48,13 +48,13 @@ CORE = {verb for section in VERBS.values() for verb in section}
 HIDDEN = ("stage",)  # called by engines
 BRIEF = {"show", "plan", "compare", "audit", "tables", "report", "store"}  # run without garbage collection
 PAGED = {"show", "plan", "compare", "audit"}
-CONTINUING = {"demo", "run", "stage", "compare", "export", "import", "data"}  # resume where they stopped
+CONTINUING = {"demo", "run", "stage", "compare", "export", "import", "data"}
 VARIABLES = (
     *("REPRO_STORE", "REPRO_RESULTS", "REPRO_DATA", "REPRO_JAVA_HOME"),
     *("REPRO_PAGER", "REPRO_PLUGINS"),
     *("REPRO_MICRO_BATCH", "REPRO_PADDING_FREE", "REPRO_SAVE_STEPS", "REPRO_SEARCH_MEMORY"),
 )
-NEAR = 0.85  # difflib's ratio, above that of REPRO_STORE and REPRO_TEST_STORE
+NEAR = 0.85  # above the ratio of REPRO_STORE and REPRO_TEST_STORE
 FOLDERS = {"store": "artefacts", "results": "records", "data": "your own collections"}
 
 
@@ -160,7 +160,7 @@ def _verb() -> str:
 def _plugin_verbs() -> set[str]:
     try:
         return {name for name in plugin_commands() if " " not in name} - CORE
-    except ReproError:  # an unusable plugin, which the command line reports later
+    except ReproError:  # which the command line reports later
         return set()
 
 
@@ -207,7 +207,7 @@ def _status() -> int:
         _give_up_output()
         if advice:
             _say(f"the reader of standard output ended{advice}")
-        return 128 + signal.SIGPIPE  # as in a shell
+        return 128 + signal.SIGPIPE
     except (click.ClickException, ReproError, OSError) as error:
         return _report(error)
 
@@ -260,7 +260,7 @@ def _show(error: click.ClickException) -> None:
 
 
 def _say(text: str) -> None:
-    with contextlib.suppress(OSError):  # an unwritable standard error changes no exit status
+    with contextlib.suppress(OSError):  # changes no exit status
         print(f"repro: {one_line(text)}", file=sys.stderr)
 
 

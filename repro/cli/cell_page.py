@@ -25,7 +25,7 @@ from repro.running.workspace import Workspace
 from repro.store.results import Results
 from repro.verdicts.compared import ComparedCell
 
-IN_FULL = 4  # readings per part, and values reported elsewhere, that are printed in full
+IN_FULL = 4  # readings per part, and values, printed in full
 ROLES = {
     "ours": "the authors' own",
     "rerun": "run again by the authors",

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from repro.manifest.cells import Cell, every_cell, is_measured
 from repro.manifest.papers import Paper, papers
 
-SCALES = ("full", "small", "tiny")  # suggested before a first letter
+SCALES = ("full", "small", "tiny")
 
 
 def _completer(names: Callable[..., Iterable[str]]) -> Callable[..., list[str]]:

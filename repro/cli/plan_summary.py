@@ -21,8 +21,8 @@ from repro.stage_table import TRAININGS
 
 COMMON = ("h100", "rtx4090")
 SHOWN = 0.05  # hours, which one decimal shows
-FEW = 12  # things that are named where more are lacking
-KINDS = 4  # of training that are named
+FEW = 12  # named requirements
+KINDS = 4  # named trainings
 
 
 def show_summary(

@@ -126,7 +126,7 @@ def paged() -> Iterator[None]:
     environment = {"LESS": "FRX", **os.environ}  # exits after a short text and keeps colours
     pager = subprocess.Popen(words, stdin=subprocess.PIPE, env=environment)
     terminal = os.dup(sys.stdout.fileno())
-    assert pager.stdin is not None  # a pipe
+    assert pager.stdin is not None
     os.dup2(pager.stdin.fileno(), sys.stdout.fileno())
     pager.stdin.close()
     os.environ["COLUMNS"] = columns

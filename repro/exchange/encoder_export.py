@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 FILE = "repro.json"
-TYPE = "sentence_transformers.models.{}"  # a name that every version of sentence-transformers takes
+TYPE = "sentence_transformers.models.{}"  # for every version of the library
 ACTIVATION = "torch.nn.modules.{}"
 SEARCHES = ("search", "search_views")
 
@@ -95,7 +95,7 @@ class Export:
 
 
 def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | None) -> Export:
-    """Return the encoder of a cell, or of a run or evaluation by its fingerprint. Raises UsageError."""
+    """Return the encoder of a cell, or of the fingerprint of a run or evaluation. Raises UsageError."""
     if "/" not in name:
         node = workspace.store.remembered(name)
         run = node.input("run") if node.stage == "evaluate" and "run" in node.inputs else node
@@ -201,7 +201,7 @@ def _layers(
 
 
 def _reduction(folder: Path, model: PreTrainedModel) -> Tensor | None:
-    """Return the matrix applied to a dense view, e.g. a truncation, or None."""
+    """Return the matrix for a dense view, e.g. a truncation, or None."""
     import torch
     from safetensors.torch import load_file
 

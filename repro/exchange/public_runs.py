@@ -1,4 +1,4 @@
-"""Public runs by others, and the cells that each can be scored for."""
+"""Public runs by others, and the cells that they can be scored for."""
 
 import functools
 from collections.abc import Iterable, Mapping
@@ -72,5 +72,4 @@ def scorable_cells() -> list[Cell]:
 
 
 def only_scorable(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the result cells with a dataset and a measure."""
     return [c for c in cells if c.table.kind == "results" and c.column.measure and c.column.dataset]

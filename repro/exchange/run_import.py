@@ -26,7 +26,7 @@ from repro.store.results import AppendedRecord, Record
 from repro.verdicts.comparison import imported_run
 from repro.verdicts.verdict import Verdict
 
-OTHER = "none of its choices"  # of a reading
+OTHER = "none of its choices"
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class Importer:
 def departures(
     cells: Sequence[Cell], choices: Mapping[str, str | None], readings: CellReadings
 ) -> dict[str, dict[str, str]]:
-    """Return cell -> reading -> the run's choice that is not the default. Raises UsageError."""
+    """Return cell -> reading -> the run's choice unless it is the default. Raises UsageError."""
     readings_by_id = {name: reading for cell in cells for name, reading in readings.of(cell).items()}
     for identifier, choice in choices.items():
         check_known("reading of these cells", identifier, valid=readings_by_id)

@@ -200,7 +200,6 @@ def survey(store: Path, data_root: Path | None) -> list[Component]:
 
 
 def java() -> Component:
-    """Return the Java in use, or a remedy."""
     if missing := system.missing_java():
         return Component("java", "missing", *missing)
     runtime = system.java()

@@ -55,7 +55,7 @@ def command(selection, gpu, by, lists_nodes, discard, max_disk, remember, engine
     plan, store = selection.plan(), selection.workspace.store
     if remember or engine:
         make_writable(store.root)
-        plan.scale.pin_kernels(SILENT)  # recorded in the notes
+        plan.scale.pin_kernels(SILENT)
         store.remember(plan.nodes)
         if engine:
             _write_jobs(plan, store, Path(output), gpu=gpu, shards=shards or 1)

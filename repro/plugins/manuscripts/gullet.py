@@ -134,7 +134,7 @@ CALL_STEPS = 5_000  # expansions by one call before its macro is dropped
 CALL_TOKENS = 200_000
 STEPS = 400_000  # per source
 TOKENS = 4_000_000
-CHARACTERS = 1_000_000  # of the flat text (a thesis has half of it)
+CHARACTERS = 1_000_000  # of the flat text, twice a thesis's
 DEPTH = 30  # of nested files
 NO_VALUE = "-NoValue-"  # an absent optional argument of \NewDocumentCommand
 

@@ -184,8 +184,8 @@ class _Raw:
     rows: list[list[list[Any]]] = field(default_factory=list)
     rules: list[tuple[int, tuple[int, int] | None]] = field(default_factory=list)
     row: list[list[Any]] = field(default_factory=lambda: [[]])
-    head: int | None = None  # number of head rows of a long table
-    ends: int = 0  # of rows, and separators of cells, also of dropped rows
+    head: int | None = None  # head rows of a long table
+    ends: int = 0  # of rows, also dropped ones
     separators: int = 0
 
     def end_row(self) -> None:
@@ -293,7 +293,7 @@ class Tabular:
         check_size(sum(map(len, raw.rows)), self.place)
         grid: list[list[SourceCell]] = []
         spans: list[tuple[int, int, int]] = []  # row, column, number of rows (negative upwards)
-        areas: list[tuple[int, int, int, int]] = []  # the same and columns, of cells before blank ones
+        areas: list[tuple[int, int, int, int]] = []  # the same and columns
         for top, row in enumerate(raw.rows):
             grid.append([])
             for nodes, start in zip(row, self._starts(row), strict=True):

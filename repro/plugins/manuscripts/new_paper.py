@@ -19,7 +19,7 @@ from repro.cli.verbs import new as plain_paper
 from repro.errors import UsageError
 
 WIDTH = 110
-TABLE_KEYS = ("bold", "transposed")  # after ``unit``
+TABLE_KEYS = ("bold", "transposed")
 HEAD = """\
 # Drafted from {source}: numbers, marks and labels.
 # Answer each `todo:`, confirm each `likely:`, and delete the comment. A column without dataset and measure
@@ -203,7 +203,7 @@ def command(name, source, directory):
 
 def _contents(name: str, source: str, made) -> dict[str, str | None]:
     title = Path(source).name
-    placeholder = plain_paper.TEMPLATES / "readings.yaml.txt"  # for the placeholder recipe
+    placeholder = plain_paper.TEMPLATES / "readings.yaml.txt"
     return {
         "cells.yaml": cells_text(name, title, made),
         "readings.yaml": placeholder.read_text() + readings_text(made),

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal
 
-MARKS = "†‡§¶*∗⋆★✶♣♠♦♥♢♡△▲▽▼⋄◇◆○•∘◦⊕"  # around a number or a name
+MARKS = "†‡§¶*∗⋆★✶♣♠♦♥♢♡△▲▽▼⋄◇◆○•∘◦⊕"
 MINUS = "−–"  # printed for "-"
 SCALES = {"k": 3, "K": 3, "M": 6, "B": 9, "G": 9}
 DOWN = f"-{MINUS}↓▼▽"
@@ -13,14 +13,14 @@ _BOUND = "[<>≤≥~≈]?"
 _NUMBER = r"(?:\d[\d,]*(?:\.\d+)?|\.\d+)"
 _SIGNED = rf"[-+{MINUS}]?\d*\.?\d+"
 
-# a whole cell: a number, optionally with a deviation or difference
+# a whole cell
 VALUE = re.compile(
     rf"{_BOUND}{_SIGN}(?:\d{{1,3}}(?:,\d{{3}})+|\d*)(?P<point>\.\d+)?(?:×10\^[-−]?\d+)?\s*"
     r"(?P<unit>[%kKMB]|ms|s|GB)?(?:\s*[±(/|→].*)?"
 )
 NUMBER = re.compile(rf"{_BOUND}{_SIGN}\.?\d[\d,]*\.?\d*\s*%?(?![A-Za-z\d])")  # the beginning of a cell
 PUBLISHED = re.compile(rf"([<>≤≥~]?\s*[-+−]?)({_NUMBER})\s*(GB|MB|k|%)?(?!\.?[\dA-Za-z])")
-# numbers with any unit, bounds, ranges and counts such as 3/5
+# also other units, bounds, ranges and counts, e.g. 3/5
 KNOWN = re.compile(
     rf"""[<>≤≥~≈×x]?\s*[-+−±]?\s*\.?\d[\d.,]*\s*
         (?:%|[kKMBGT]B?|[mµn]?s|sec|min|hrs?|h|hours?|days?|d|[x×]|[GMK]B|pp|pts?|points?|dim|epochs?|steps?)?

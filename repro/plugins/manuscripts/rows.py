@@ -20,7 +20,7 @@ from repro.plugins.manuscripts.vocabulary import Sure, facts
 from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.recipe.request import Choices, Request
 
-MARKS = "*†‡"  # the superscripts that a published string may have
+MARKS = "*†‡"  # in published strings
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _marks_best(cells: Sequence[PublishedCell]) -> bool:
     return all(is_bold == (number == most) for number, is_bold in numbers)
 
 
-CLOSE = Decimal("0.01")  # one point, as two runs of one system may differ
+CLOSE = Decimal("0.01")  # one point, as between two runs
 FINEST = Decimal("0.001")  # numbers with fewer decimals are equal by chance
 Values = Mapping[tuple[str, str], Decimal]  # (collection, measure) -> a fraction
 
@@ -128,7 +128,7 @@ class KnownRow:
         included = _Readings(owner.readings if owner else readings(beside), self.source.readings)
         for name in datasets:
             member = next(iter(dataset(name).members), name)
-            with contextlib.suppress(ReproError):  # for a collection that the recipe does not support
+            with contextlib.suppress(ReproError):  # of unsupported collections
                 load(self.recipe)(Request(member, Choices(included), None), **self.options)
         return included.taken
 

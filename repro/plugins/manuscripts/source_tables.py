@@ -11,7 +11,7 @@ from typing import NamedTuple
 from repro.errors import DataError
 from repro.plugins.manuscripts.notation import MARKS, NUMERIC, SPACED, count_commas, with_point
 
-MOST_CELLS = 100_000  # per table (the largest of a paper has a tenth of it)
+MOST_CELLS = 100_000  # per table, ten times a paper's
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _tidy(text: str) -> str:
     text = re.sub(r"(?<=\d)\u2009(?=\d{3})", "", text)  # a thin space parts thousands
     text = re.sub(r"\s+", " ", text)
     text = re.sub(r"\s*([±×])\s*", r"\1", text)
-    text = re.sub(r"\(\s*[,;]*\s*\)|\[\s*[,;]*\s*\]", "", text)  # a citation stood there
+    text = re.sub(r"\(\s*[,;]*\s*\)|\[\s*[,;]*\s*\]", "", text)  # of a removed citation
     return text.replace(" ,", ",").strip()
 
 

@@ -69,13 +69,13 @@ class _Cell(NamedTuple):
 class _Table:
     rows: list[list[_Cell]] = field(default_factory=list)
     caption: list[Piece] = field(default_factory=list)
-    text: list[Piece] | None = None  # of the current cell or caption
+    text: list[Piece] | None = None  # of a cell or caption
     head: int = 0
 
     def grid(self) -> list[list[SourceCell]]:
         """Repeat spanning cells, those from above first."""
         grid: list[list[SourceCell]] = []
-        above: dict[int, tuple[SourceCell, int]] = {}  # column -> a cell, number of remaining rows
+        above: dict[int, tuple[SourceCell, int]] = {}  # column -> cell, remaining rows
         for row in self.rows:
             made: list[SourceCell] = []
             for one in row:

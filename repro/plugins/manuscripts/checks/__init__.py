@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from repro.plugins.manuscripts.source_tables import Place
 
 SEVERITIES = ("error", "doubt", "note")
-# check -> its description, for other programs
+# check -> its description
 CHECKS = {
     "average": "an average that its cells cannot give under any rounding",
     "sum": "a sum that its cells cannot give under any rounding",
@@ -68,7 +68,7 @@ WORDS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
     *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
 )
-NUMERALS = "|".join(WORDS)  # for regular expressions
+NUMERALS = "|".join(WORDS)
 
 
 def numeral(text: str | None) -> int | None:

@@ -20,7 +20,7 @@ from repro.plugins.manuscripts.vocabulary import without_measures
 _REMARK = re.compile(
     r"(?i)\s*(\[[^\]]*\]|\([^)]*\d{4}[a-z]?\)|\((ours?|this work|proposed)\)|et al\.?.*)\s*$"
 )
-Key = tuple[str, str]  # collection, measure (success is published as recall)
+Key = tuple[str, str]  # collection, measure
 
 
 @dataclass(frozen=True)

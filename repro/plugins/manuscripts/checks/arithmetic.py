@@ -12,7 +12,7 @@ from repro.manifest.printed import half_unit
 from repro.plugins.manuscripts.checks import Finding
 from repro.plugins.manuscripts.series import Grid, Line, Series, Value
 
-SIZE = re.compile(r"\((\d+)\)\s*$")  # of how many collections a number is the mean
+SIZE = re.compile(r"\((\d+)\)\s*$")  # number of averaged collections
 
 
 @dataclass(frozen=True)
@@ -126,10 +126,10 @@ def _finding(grid: Grid, parts: Parts, line: int, *, is_thin: bool) -> Finding:
     return Finding(severity, parts.check, value.place, says, why)
 
 
-LEAST = 4  # fitting differences that are required before others count as wrong
-THIN = 3  # differences of which one may be wrong, as a note
-MOST_IN_GROUP = 30  # series per group, for the search of pairs
-MOST_SERIES = 50  # without differences (pairs of more series are not searched)
+LEAST = 4  # fitting differences required
+THIN = 3  # differences, one of them wrong
+MOST_IN_GROUP = 30  # series per group
+MOST_SERIES = 50  # searched for pairs
 Bases = dict[tuple[Series, int], Value]  # (series, line) -> the base of a difference
 FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
     ("its group", lambda line: line.group),

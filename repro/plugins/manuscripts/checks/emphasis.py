@@ -12,8 +12,8 @@ from repro.plugins.manuscripts.notation import MARKS
 from repro.plugins.manuscripts.series import Grid, Line, Series, Value
 
 OTHER_MEANING = re.compile(r"(?i)\bbold(face|ed)?\b[^.;]*signific|signific[^.;]*\bbold|\bours?\b[^.;]*\bbold")
-LEAST = 3  # right scopes required in all, and for each wrong one
-# A style marks the best or second best number among lines of a series with equal keys.
+LEAST = 3  # right scopes per wrong one
+# A style compares the lines of a series with equal keys.
 SCOPES: dict[str, Callable[[Line], Hashable]] = {
     "column": lambda line: None,
     "group": lambda line: line.group,
@@ -89,7 +89,7 @@ class Habit:
 
     @property
     def outside(self) -> set[int]:
-        """The lines ahead of the styled numbers always, or twice and in over a third of the scopes."""
+        """The lines ahead of the styled numbers always, or twice and in a third of the scopes."""
         ahead, numbers = Counter[int](), Counter[int]()
         for scope in self.scopes:
             for value in scope.members:
@@ -100,7 +100,7 @@ class Habit:
 
 
 def best(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find bold numbers that are not the best of a column, group or block, and ties that are not bold."""
+    """Find bold numbers that are not the best of a column, group or block, and ties without bold."""
     yield from _of_style([grid for grid in grids if not OTHER_MEANING.search(grid.remarks)], BOLD)
 
 

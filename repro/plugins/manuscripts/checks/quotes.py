@@ -19,7 +19,7 @@ from repro.plugins.manuscripts.vocabulary import measures, named_collections, wi
 END = re.compile(r"(?<=[.!?;])\s+(?=[A-Z(])")
 TABLE = r"(?:Table|Tab\.|Tbl\.)[\s~]*(?P<table>\d+)"
 NUMBER = r"(?<![\d.,@-])(?P<number>\d*\.\d+)(?![\d.]*\d)"
-# a number directly before its table, e.g. "0.366 in Table 2"
+# e.g. "0.366 in Table 2"
 IN_TABLE = re.compile(rf"{NUMBER}\s*(?:%|points?)?[^.;:,\d]{{0,40}}\b(?:in|of|from)\s+{TABLE}\b")
 FROM_TO = re.compile(r"\bfrom\s+(?P<low>\d*\.\d+)\s*%?\s+to\s+(?P<high>\d*\.\d+)(?![\d.]*\d)")
 BY = re.compile(
@@ -153,7 +153,7 @@ def series_in(sentence: str, table: Numbered) -> list[Series]:
 
 
 def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
-    """Return whether numbers differ by ``text`` in points or, if ``is_share``, in per cent."""
+    """Return whether numbers differ by ``text`` points or, if ``is_share``, per cent."""
     stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
     for digits in (0, 2):  # as fractions and as points
         apart = shift_point(abs(one.number - other.number), digits)
@@ -171,7 +171,7 @@ def differs_by_share(one: Value, other: Value, text: str) -> bool:
 
 
 def is_in(text: str, table: Numbered) -> bool:
-    """Return whether a number is in a table, also as a difference in one column."""
+    """Return whether a table has a number, also as a difference in one column."""
     stated = Decimal(text)
     half = half_unit(decimals_of(stated))
     if any(is_same(text, value) for value in table.values):

@@ -20,7 +20,7 @@ from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.evaluation.measures import Measure, families, parse_measure
 from repro.running.measurement import listed_measures
 
-CAPPED = re.compile(r"(?i)capp?ed|\bcap\b")  # recall over at most as many as ranks: it may fall
+CAPPED = re.compile(r"(?i)capp?ed|\bcap\b")  # such recall may fall
 SEVERAL_RUNS = re.compile(r"(?i)\b(seeds?|runs|trials|averaged? (over|of)|standard deviation|std)\b|±")
 
 
@@ -46,7 +46,7 @@ def _is_share(series: Series) -> bool:
     return series.measure is not None and not series.is_difference and not is_signed
 
 
-Odd = tuple[Series, list[Value], str]  # unusual values of a series, described in words
+Odd = tuple[Series, list[Value], str]  # series, unusual values, description
 
 
 def _of_odd_lines(grid: Grid, odd: Sequence[Odd]) -> Iterator[Odd]:
