@@ -194,7 +194,7 @@ def _place_cells(names: Names, owners: Names, rows: Names, shown_exhibits: list[
 
 
 def _figure_owners(names: Names, numbers: Sequence[str]) -> list[str]:
-    """Return the ids of figures with a recipe, e.g. ``figure-2``."""
+    """Return ids, e.g. ``figure-2``. Raises UsageError for a figure without a recipe."""
     for name, number in product(_names_with_slashes(0, names) or papers_at_hand(), numbers):
         if not figure_of(paper(name), number).is_measured:
             remedy = f"`repro show {name} --table figure-{number}` describes it"

@@ -201,7 +201,7 @@ def _status() -> int:
         _say(f"interrupted{advice}")
         return 130
     except (BrokenPipeError, SystemExit) as error:
-        # rich, and click after replacing stdout, exit if the reader ended
+        # rich and click exit if the reader ended
         if sys.stdout is stdout and BrokenPipeError not in (type(error), type(error.__context__)):
             raise
         _give_up_output()

@@ -18,7 +18,6 @@ def _completer(names: Callable[..., Iterable[str]]) -> Callable[..., list[str]]:
 
 
 def _papers(ctx) -> list[Paper]:
-    """Return the papers named so far, or all."""
     words = (*(ctx.params.get("names") or ()), *ctx.args, ctx.params.get("what"))
     return [papers()[word] for word in words if word in papers()] or list(papers().values())
 

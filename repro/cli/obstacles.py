@@ -141,7 +141,6 @@ def _fetching(places: Sequence[str]) -> str:
 
 
 def _places(cells: Sequence[ComparedCell]) -> list[str]:
-    """Name rows, tables or papers briefly, e.g. ["PAPER/1"]."""
     rows = list(dict.fromkeys(map(row_of, cells)))
     if len(rows) <= 2:
         return rows

@@ -206,7 +206,7 @@ def selecting_words(ctx: click.Context) -> tuple[str, ...]:
 
 
 def seeds_of(text: str | None) -> tuple[int, ...]:
-    """Return the seeds of ``--seeds``, e.g. "1,2,3". Raises UsageError."""
+    """Parse ``--seeds``, e.g. "1,2,3". Raises UsageError."""
     if text is None:
         return ()
     parts = [part.strip() for part in text.split(",")]
@@ -216,7 +216,7 @@ def seeds_of(text: str | None) -> tuple[int, ...]:
 
 
 def reading_choices(pairs: tuple[str, ...]) -> dict[str, str]:
-    """Return reading -> choice of ``--reading ID=CHOICE``. Raises UsageError."""
+    """Parse ``--reading ID=CHOICE``. Raises UsageError."""
     choices: dict[str, str] = {}
     for pair in pairs:
         identifier, sign, choice = map(str.strip, pair.partition("="))

@@ -28,7 +28,7 @@ KINDS = 4  # named trainings
 def show_summary(
     cost: Estimate, rows: Sequence[dict], root: Path, *, discard: Sequence[str], max_disk: int | None
 ) -> None:
-    """Print a plan's summary. ``rows`` are its stages as JSON, ``root`` is the store."""
+    """Print a plan's summary. ``rows`` are its stages as JSON."""
     plan = cost.plan
     lines = [
         f"{count_in_words(plan.cells)}: {len(plan.measurements)} measurements at scale {plan.scale.name}",

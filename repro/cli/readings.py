@@ -40,7 +40,7 @@ def _behind(source: Paper, tables, known: CellReadings) -> set[str]:
 
 @dataclass(frozen=True)
 class ShownReadings:
-    """Readings of a paper, and the rows, cells and tables that depend on each."""
+    """Readings of a paper, and the places that depend on each."""
 
     source: Paper
     places: dict[str, list[str]]

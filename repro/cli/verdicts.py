@@ -42,7 +42,7 @@ def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
 
 
 WORDS = ("failed", "blocked", "not run")  # verdicts without a number
-FEW_SENTENCES = 4  # on obstacles, or on doubts of one kind
+FEW_SENTENCES = 4  # on obstacles or doubts
 SUPERSCRIPTS = (
     "Superscripts mark rows that this row significantly outperforms (one seed, paired two-sided t-test by"
     " ranx, p ≤ .05, Holm-corrected per row)."

@@ -127,7 +127,7 @@ def export(
 ) -> None:
     """Write the model into ``to``, with ``card`` as README.md and ``about`` in ``repro.json``.
 
-    Raises UsageError if ``to`` is not empty or the model is not stored, DataError if it is unreadable, and
+    Raises UsageError if ``to`` is not empty or the model is missing, DataError if it is unreadable, and
     StoreError if it is damaged.
     """
     if store.state(source.model) in ("missing", "partial"):
@@ -201,7 +201,6 @@ def _layers(
 
 
 def _reduction(folder: Path, model: PreTrainedModel) -> Tensor | None:
-    """Return the matrix for a dense view, e.g. a truncation, or None."""
     import torch
     from safetensors.torch import load_file
 

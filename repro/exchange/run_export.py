@@ -86,7 +86,6 @@ def _named_node(name: str, store: Store, results: Results, scale: str) -> tuple[
 
 
 def _is_scored(run: Node, evaluation: Node, store: Store) -> bool:
-    """Return whether the evaluation scored the stored run."""
     if store.state(evaluation) != "stored":
         return True
     contents = store.contents([run])

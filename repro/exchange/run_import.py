@@ -52,7 +52,7 @@ class ImportedCell:
 
     Attributes:
         nudged: the number of scores moved to break ties.
-        made: the evaluations that the cell's own recipe plans, if it has one.
+        made: the evaluations that the cell's own recipe plans.
         added: the added record, or None if it existed before.
     """
 
@@ -106,7 +106,7 @@ class ImportedCell:
 
 
 class Importer:
-    """Scores run files for cells, and records the scores."""
+    """Scores run files for cells and records the scores."""
 
     def __init__(self, workspace: Workspace, progress: Progress):
         self.store, self.results = workspace.store, workspace.results

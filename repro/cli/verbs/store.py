@@ -299,7 +299,6 @@ def _tell_of_trainings(items) -> None:
 
 
 def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
-    """Return the vectors of finished rows that were, or could be, removed."""
     from repro.running.discarding import finished_vectors
     from repro.store.leftovers import Leftover
 

@@ -124,7 +124,7 @@ class _Drafting:
     source: SourceTable
     told: Meaning
     strings: dict[tuple[int, int], Transcription] = field(default_factory=dict)  # by (row, column)
-    columns: dict[int, Entry] = field(default_factory=dict)  # by place
+    columns: dict[int, Entry] = field(default_factory=dict)
     readings: dict[str, tuple[Reading, str]] = field(default_factory=dict)
 
     def table(self, id: str) -> TableDraft:

@@ -12,7 +12,7 @@ from repro.errors import DataError, UsageError
 
 TEXT = (".tex", ".ltx", ".sty", ".cls", ".def", ".md", ".markdown", ".csv", ".tsv", ".html", ".htm", ".txt")
 FILE_BYTES = 4 * 2**20  # per file, ten times a paper's
-TOTAL_BYTES = 40 * 2**20  # of all text files
+TOTAL_BYTES = 40 * 2**20
 UNPACKED_BYTES = 2**30  # of an archive with its figures
 MEMBERS = 20_000
 

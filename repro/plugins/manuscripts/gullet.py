@@ -135,7 +135,7 @@ CALL_TOKENS = 200_000
 STEPS = 400_000  # per source
 TOKENS = 4_000_000
 CHARACTERS = 1_000_000  # of the flat text, twice a thesis's
-DEPTH = 30  # of nested files
+DEPTH = 30
 NO_VALUE = "-NoValue-"  # an absent optional argument of \NewDocumentCommand
 
 

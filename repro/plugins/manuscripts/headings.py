@@ -144,7 +144,6 @@ def _column(plan: Layout, place: int, shared: _Shared) -> ColumnMeaning:
 def _dataset(
     head: Sequence[str], plain: frozenset[str], named: NamedMeasure | None, shared: _Shared
 ) -> Resolution:
-    """Resolve the collection by the whole heading, its last line or the caption."""
     name = named.name if named else None
     dataset = _of_part(vocabulary.collection(_refined(plain, shared.words), name), plain)
     if dataset.choices:

@@ -184,7 +184,7 @@ class _Raw:
     rows: list[list[list[Any]]] = field(default_factory=list)
     rules: list[tuple[int, tuple[int, int] | None]] = field(default_factory=list)
     row: list[list[Any]] = field(default_factory=lambda: [[]])
-    head: int | None = None  # head rows of a long table
+    head: int | None = None  # rows of its head
     ends: int = 0  # of rows, also dropped ones
     separators: int = 0
 

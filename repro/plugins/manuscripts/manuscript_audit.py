@@ -95,7 +95,7 @@ def file_command(files, strict, no_known, form):
     write = put if form == "terminal" else say
     for line in summary(made, found):
         write(line)
-    WRITERS[form](found)  # a file may also be the input of another
+    WRITERS[form](found)  # several files may share one
     for note in dict.fromkeys(notes):
         say(note)
     return int(strict and any(finding.severity != "note" for finding in found))

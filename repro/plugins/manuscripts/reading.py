@@ -159,7 +159,6 @@ class _Float:
 
 
 def _option(node: Any) -> str:
-    """Return the caption among a longtblr's options, or ""."""
     match = re.search(r"\bcaption\s*=\s*\{([^{}]*)\}", raw(filter(None, arguments(node)[:1])))
     return _set_plainly(match[1]) if match else ""
 
@@ -223,7 +222,7 @@ def _parts(flat: Expanded) -> tuple[list[_Float], list[tuple[int, int]]]:
 
 
 def _end_of(text: str, frame: re.Match, end: int) -> tuple[int, bool]:
-    """Return an environment's end, and whether it is closed. A float also ends before another float."""
+    """Return an environment's end, and whether it is closed. A float ends before another one."""
     framed, depth = names("tables", "figures"), 1
     for edge in _EDGE.finditer(text, frame.end(), end):
         if edge[1] == "begin" and edge[2] in framed and frame[1] in framed:

@@ -137,7 +137,6 @@ def _swapped_systems(one: Grid, other: Grid) -> Iterator[Finding]:
 
 
 def _keyed(grid: Grid, line: int) -> dict[Key, Printed]:
-    """Return the values of a line by known collection and measure, if unique."""
     known = [(key, family(s.measure), s) for s in grid.scores if s.measure and (key := _collection(s))]
     often = Counter((dataset, measure) for dataset, measure, _ in known)
     return {

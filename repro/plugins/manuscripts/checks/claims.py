@@ -57,7 +57,6 @@ def wrong_numbers(place: Place, sentence: str, systems: Systems) -> Iterator[Fin
 
 
 def _scores(sentence: str) -> Iterator[str]:
-    """Yield numbers next to a measure that are no differences."""
     text = plain(sentence)
     spans = sorted(measures(text).values())
     for match in re.finditer(NUMBER, text):

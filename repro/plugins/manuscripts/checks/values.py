@@ -83,7 +83,7 @@ def _within(series: Series, low: Decimal, high: int) -> list[Value]:
 
 
 def decimals(grid: Grid) -> Iterator[Finding]:
-    """Find scores with an unusual number of decimals, as one finding per column."""
+    """Find scores with an unusual number of decimals, one finding per column."""
     odd = [told for series in grid.scores if (told := _of_other_digits(series))]
     if not odd:
         yield from _of_odd_table(grid)
@@ -102,7 +102,6 @@ def _of_odd_table(grid: Grid) -> Iterator[Finding]:
 
 
 def _usual_decimals(values: Iterable[Value]) -> tuple[int, int]:
-    """Return the most frequent number of decimals and its frequency."""
     return next(iter(Counter(value.decimals for value in values).most_common(1)), (0, 0))
 
 
