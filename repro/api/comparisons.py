@@ -111,7 +111,7 @@ def compare_selection(
     recurrences: Sequence[Recurrence] = (),
     progress: Progress | None = None,
 ) -> ComparedCells:
-    """Judge a selection. ``outcome`` and ``recurrences`` are those of the preceding run."""
+    """Judge a selection, with ``outcome`` and ``recurrences`` of the preceding run."""
     store, results = selection.workspace.store, selection.workspace.results
     plan = plan or selection.plan()
     from repro.verdicts.row_tests import add_tests

@@ -128,7 +128,6 @@ class LazyGroup(click.Group):
 
 
 def plugin_commands() -> dict[str, Command]:
-    """Return the commands of plugins, e.g. "show others"."""
     return merged(ask().commands())
 
 

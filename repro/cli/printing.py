@@ -51,7 +51,6 @@ def show(renderable) -> None:
 
 
 def put(line: object) -> None:
-    """Print a line without control characters."""
     print(visible(line))
 
 

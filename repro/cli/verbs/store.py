@@ -206,7 +206,7 @@ def _print_origins(origins, verbose: bool) -> None:
 
 
 def _short(name: str) -> str:
-    return name[: -64 + 12]  # 12 of 64 digits
+    return name[: -64 + 12]
 
 
 @command.command(

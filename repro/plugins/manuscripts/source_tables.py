@@ -64,8 +64,8 @@ class SourceTable:
 
 @dataclass(frozen=True)
 class Manuscript:
-    """The tables and paragraphs of a source. ``labels`` maps labels to numbers, ``front`` has ``title``,
-    ``authors`` and ``venue``, and ``lost`` lists unread parts of tables."""
+    """The tables and paragraphs of a source. ``labels`` maps labels to numbers, ``front`` has title, authors
+    and venue, and ``lost`` lists unread parts of tables."""
 
     path: Path
     tables: tuple[SourceTable, ...]

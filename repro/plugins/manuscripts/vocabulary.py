@@ -97,7 +97,7 @@ def names_something(text: str) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Return whether a text names a measure, or a collection and nothing else."""
+    """Return whether a text names a measure, or only a collection."""
     plain = words(text)
     names = frozenset[str]().union(*(n for each in _collections() for n in each.names if n <= plain))
     others = plain - names.union(*facts()["refinements"])

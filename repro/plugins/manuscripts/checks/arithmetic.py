@@ -127,9 +127,9 @@ def _finding(grid: Grid, parts: Parts, line: int, *, is_thin: bool) -> Finding:
 
 
 LEAST = 4  # fitting differences required
-THIN = 3  # differences, one of them wrong
+THIN = 3  # differences, one wrong
 MOST_IN_GROUP = 30  # series per group
-MOST_SERIES = 50  # searched for pairs
+MOST_SERIES = 50
 Bases = dict[tuple[Series, int], Value]  # (series, line) -> the base of a difference
 FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
     ("its group", lambda line: line.group),
@@ -138,8 +138,8 @@ FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
 
 
 def behind_values(grid: Grid) -> Iterator[Finding]:
-    """Find wrong differences printed after numbers. Most of them determine the base: a line, the first line
-    of a group or block, the line above, or a column."""
+    """Find wrong differences printed after numbers. Most determine the base: a line, the first line of a
+    group or block, the line above, or a column."""
     printed = [(s, v) for s in grid.series for v in s if v.delta is not None]
     bases = _bases(grid) if len(printed) >= THIN else ()
     found = [(name, _fitting_to(base, printed, sign)) for name, base in bases for sign in (1, -1)]
@@ -270,7 +270,7 @@ def _with_lines(grid: Grid, series: Series, other: Series) -> Iterator[Explained
 
 
 def in_groups(grid: Grid) -> Iterator[Finding]:
-    """Find wrong differences in groups of short columns, e.g. one group per collection."""
+    """Find wrong differences in groups of short columns, e.g. a group per collection."""
     pooled: dict[tuple[str, ...], dict[Hashable, list[Explained]]] = {}
     for pair in _within_groups(grid):
         key = (pair.one.heads[-1:], pair.other.heads[-1:], pair.is_share)

@@ -158,7 +158,7 @@ def _of_cuts(grid: Grid, few: Series, many: Series, why: str) -> Iterator[Findin
 
 def impossible_means(grid: Grid) -> Iterator[Finding]:
     """Find means that n queries cannot have. Success is j/n, and RR@k a multiple of 1/(n lcm(1..k)). Columns
-    with more than a third of such means are skipped."""
+    with many such means are skipped."""
     for series in grid.scores if not SEVERAL_RUNS.search(grid.remarks) else ():
         if multiples := _queries(grid, series) * _steps(series):
             wrong, told = _impossible(series, multiples)
