@@ -42,7 +42,8 @@ def measure(
 
     Raises:
         StoreError: the store or the records are not writable, or an artefact is damaged.
-        UsageError: as ``Selection.plan``, an invalid variable, or an untrainable objective. No stage has run.
+        UsageError: as ``Selection.plan``, an invalid environment variable, or an untrainable objective. No
+            stage has run.
 
     Example:
         >>> repro.measure(repro.select("PAPER/1/ROW/COLUMN", scale="tiny"))
