@@ -13,9 +13,9 @@ Exit status 1 is no error: a verdict did not pass under ``--strict``, or ``verif
 
 import re
 
-SHOWN = 10  # valid names in a message
-LONGEST = 80  # characters of a foreign value in a message
-# control and invisible characters, ends of lines, and the begin of a workflow's command, e.g. ``::error::``
+SHOWN = 10  # in a message
+LONGEST = 80  # characters of foreign text
+# control and invisible characters, and the begin of a workflow's command, e.g. ``::error::``
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f\ud800-\udfff]|(?<!\\S):(?=:)|#(?=#\\[)"
@@ -25,7 +25,7 @@ _LONG = re.compile(r"(?<!\w)(['\"])(?:(?!\1).){200,}\1|\S{200,}")
 
 
 def visible(text: object) -> str:
-    r"""Return foreign text as one line without control characters, e.g. ``a\nb``."""
+    r"""Return text on one line without control characters, e.g. ``a\nb``."""
     return _UNSAFE.sub(_escape, str(text))
 
 
@@ -35,24 +35,24 @@ def _escape(sign: re.Match) -> str:
 
 
 def shortened(text: object) -> str:
-    """Return foreign text on one line, cut after ``LONGEST`` characters."""
+    """Return text on one line, cut after ``LONGEST`` characters."""
     shown = visible(text)
     return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}…"
 
 
 def one_line(text: object) -> str:
-    """Return a message on one line, with the middle of very long words removed."""
+    """Return a message on one line with very long words shortened."""
     return _LONG.sub(lambda long: f"{long[0][:LONGEST]}…{long[0][-LONGEST:]}", visible(text))
 
 
 class ReproError(Exception):
-    """An error a user can act on, printed as one sentence without a traceback."""
+    """An error for the user, printed as one sentence without a traceback."""
 
     exit_status = 2
 
 
 class UsageError(ReproError):
-    """A name or option given by the user is unknown."""
+    """A name or option is unknown."""
 
 
 class ManifestError(ReproError):
@@ -60,11 +60,11 @@ class ManifestError(ReproError):
 
 
 class DataError(ReproError):
-    """A data file is malformed. The message begins with ``file:line`` if one line is at fault."""
+    """A data file is malformed. The message begins with ``file:line`` for one line."""
 
 
 class StoreError(ReproError):
-    """The store cannot be used, or part of it is damaged."""
+    """The store is unusable or damaged."""
 
 
 class StageError(ReproError):
@@ -74,7 +74,7 @@ class StageError(ReproError):
 
 
 class BlockedError(ReproError):
-    """Something is missing that only the user can supply. ``remedy`` is an imperative."""
+    """The user must supply something. ``remedy`` is an imperative."""
 
     exit_status = 4
 
@@ -85,10 +85,9 @@ class BlockedError(ReproError):
 
 
 def unknown(kind: str, name: object, valid, *, owner: str = "", hint: str = "") -> UsageError:
-    """Return a UsageError with the nearest valid name and up to ``SHOWN`` others.
+    """Return a UsageError with the nearest valid names, at most ``SHOWN``.
 
     For example, ``unknown("table", "9", ["1"], owner="PAPER")`` is "PAPER has no table 9. Its tables: 1."
-    ``hint`` is a sentence with the next command.
     """
     import difflib
 

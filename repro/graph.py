@@ -1,8 +1,4 @@
-"""Nodes: a stage, its parameters and its input nodes, e.g. ``encode`` of a model. Building them runs nothing.
-
-A fingerprint is sha256 over canonical JSON of the store format, the stage and its version, the parameters
-without those that do not change the result, and the inputs' fingerprints.
-"""
+"""Nodes: a stage with parameters and input nodes, e.g. ``encode`` of a model."""
 
 from __future__ import annotations
 
@@ -25,9 +21,9 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """One piece of work with an artefact of the store as its result, by a stage of ``STAGES``.
+    """A piece of work with an artefact as its result.
 
-    ``params`` are plain JSON values, ``inputs`` nodes, or tuples where the stage takes several.
+    ``params`` are JSON values. ``inputs`` are nodes, or tuples where the stage takes several.
     """
 
     stage: str
@@ -40,7 +36,7 @@ class Node:
 
     @cached_property
     def fingerprint(self) -> str:
-        """64 hexadecimal digits, equal for equal nodes. Raises UsageError unless parameters are JSON."""
+        """64 hexadecimal digits. Raises UsageError unless parameters are JSON."""
         try:
             identity = canonical(self.identity())
         except (TypeError, ValueError) as error:
@@ -64,20 +60,20 @@ class Node:
         }
 
     def input_fingerprints(self) -> dict[str, str | list[str]]:
-        """Return the fingerprints of the inputs, a list where the stage takes several."""
+        """Return the fingerprints by input."""
         return {
             name: [n.fingerprint for n in value] if isinstance(value, tuple) else value.fingerprint
             for name, value in self.inputs.items()
         }
 
     def input(self, name: str) -> Node:
-        """Return the single input node of this name. Raises KeyError without it."""
+        """Return a single input node. Raises KeyError without it."""
         value = self.inputs[name]
         assert isinstance(value, Node), f"{self.stage} takes several nodes as {name}"
         return value
 
     def parents(self) -> tuple[Node, ...]:
-        """Return the input nodes, one by one."""
+        """Return all input nodes."""
         return self._parents
 
     @cached_property
@@ -94,7 +90,7 @@ def each_node(value: Node | tuple[Node, ...]) -> tuple[Node, ...]:
 
 
 def readers(nodes: Iterable[Node]) -> dict[str, list[Node]]:
-    """Return fingerprint of an input -> those of ``nodes`` that read it."""
+    """Return fingerprint -> those of ``nodes`` that read it."""
     by_input: defaultdict[str, list[Node]] = defaultdict(list)
     for node in nodes:
         for parent in node.parents():
@@ -103,7 +99,7 @@ def readers(nodes: Iterable[Node]) -> dict[str, list[Node]]:
 
 
 def once_a_node(tell: Callable[[Node], Value]) -> Callable[[Node], Value]:
-    """Return a function that caches its result, without nodes, while the node exists."""
+    """Return a function that caches its result while the node exists."""
     values: WeakKeyDictionary[Node, Value] = WeakKeyDictionary()
 
     @wraps(tell)
@@ -119,12 +115,12 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 
 
 def canonical(value: Any) -> str:
-    """Return JSON with sorted keys and no spaces. NaN is refused."""
+    """Return JSON with sorted keys and no spaces. Raises ValueError for NaN."""
     return _CANONICAL.encode(value)
 
 
 def missing_file(file: str) -> dict[str, str]:
-    """Return the value of a parameter in an absent file below REPRO_DATA, to plan with."""
+    """Return the parameter value of an absent file, to plan with."""
     return {MISSING_FILE: file}
 
 
@@ -137,7 +133,7 @@ def missing_files(value: Any) -> list[str]:
 
 
 def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) -> list[Node]:
-    """Return ``nodes`` and their ancestors once, inputs first, without those that fulfil ``until``."""
+    """Return nodes and ancestors, inputs first, without those that fulfil ``until``."""
     order: list[Node] = []
     seen: set[str] = set()
 
@@ -157,10 +153,7 @@ def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) 
 
 
 def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[Node, Node]]) -> Node:
-    """Return the graph below ``node`` with ``change`` applied to every node, inputs first.
-
-    ``done`` keeps originals and results by id, so that shared nodes stay shared.
-    """
+    """Apply ``change`` to every node of a graph, inputs first. ``done`` keeps shared nodes shared."""
     if (pair := done.get(id(node))) is None:
         inputs = {
             name: tuple([rewrite(n, change, done) for n in value])
@@ -168,19 +161,19 @@ def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[No
             else rewrite(value, change, done)
             for name, value in node.inputs.items()
         }
-        is_same = inputs == node.inputs  # nodes are equal where they are one object
+        is_same = inputs == node.inputs  # nodes are equal if they are one object
         pair = done[id(node)] = node, change(node if is_same else Node(node.stage, node.params, inputs))
     return pair[1]
 
 
 def distinct(node: Node, known: dict[tuple, Node]) -> Node:
-    """Return the equal node of ``known``, or this one. Serves as a ``change`` of ``rewrite``."""
+    """Return the equal node of ``known``, or this one."""
     inputs = (tuple(map(id, v)) if isinstance(v, tuple) else id(v) for v in node.inputs.values())
     return known.setdefault((node.stage, repr(node.params), *node.inputs, *inputs), node)
 
 
 def check_types(node: Node) -> None:
-    """Raise UsageError unless a node has the inputs that its stage declares."""
+    """Raise UsageError unless a node has the inputs of its stage."""
     spec = STAGES[node.stage]
     missing, extra = spec.required - node.inputs.keys(), node.inputs.keys() - spec.kinds.keys()
     if missing or extra:

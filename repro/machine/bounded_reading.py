@@ -1,4 +1,4 @@
-"""Read lines in bounded memory, pipes, JSON files of settings, and the package's own YAML files."""
+"""Read lines in bounded memory, pipes, JSON and the package's YAML files."""
 
 import contextlib
 import gzip
@@ -19,25 +19,25 @@ from repro.errors import BlockedError, DataError
 
 LONGEST_LINE = 2**24  # characters
 BOM = b"\xef\xbb\xbf"
-UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")  # control characters, and a byte order mark amid a file
+UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")  # control characters
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 ARCHIVES = (".zip", ".gz")
 DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, tarfile.TarError)
 STDIN = ("-", "/dev/stdin")
-_FOLDERS: list[tempfile.TemporaryDirectory] = []  # removed at the end of the process
-LFS = "version https://git-lfs.github.com/spec/"  # the first line of a pointer
+_FOLDERS: list[tempfile.TemporaryDirectory] = []
+LFS = "version https://git-lfs.github.com/spec/"  # begins a pointer
 IS_POINTER = "is a Git LFS pointer instead of the file itself"
 PULL = "run `git lfs pull` in its folder"
 
 
 def is_pointer(path: Path) -> bool:
-    """Return whether a file is a pointer of Git LFS, e.g. after `git clone` without git-lfs."""
+    """Return whether a file is a pointer of Git LFS."""
     with open(path, "rb") as file:
         return file.read(len(LFS)) == LFS.encode()
 
 
 def check_pulled(folder: Path) -> None:
-    """Raise BlockedError if the folder contains pointers of Git LFS."""
+    """Raise BlockedError for a folder with pointers of Git LFS."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and is_pointer(path))
     if files:
         names = ", ".join(path.relative_to(folder).as_posix() for path in files)
@@ -46,7 +46,7 @@ def check_pulled(folder: Path) -> None:
 
 
 def whole_lines(file: IO[AnyStr], path: Path, *, first: int = 1) -> Iterator[AnyStr]:
-    """Yield lines with their line endings. Raises DataError for a line of LONGEST_LINE characters or more."""
+    """Yield lines with endings. Raises DataError from LONGEST_LINE characters on."""
     number, read_line = first, file.readline
     while line := read_line(LONGEST_LINE):
         if len(line) == LONGEST_LINE:
@@ -59,7 +59,7 @@ def whole_lines(file: IO[AnyStr], path: Path, *, first: int = 1) -> Iterator[Any
 
 
 def parsed_json(text: str | bytes) -> Any:
-    """Return the content of a JSON text. Raises ValueError, also for too deep nesting."""
+    """Parse JSON. Raises ValueError, also for too deep nesting."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -67,22 +67,19 @@ def parsed_json(text: str | bytes) -> Any:
 
 
 def read_json_file(path: Path) -> Any:
-    """Return the content of a JSON file, e.g. ``config.json``. Raises OSError or ValueError."""
+    """Read a JSON file. Raises OSError or ValueError."""
     return parsed_json(path.read_bytes())
 
 
 def read_facts(path: Path) -> Any:
-    """Return the plain values of one of the package's YAML files, read by libyaml."""
+    """Return the values of a YAML file of the package."""
     import yaml
 
-    return yaml.load(path.read_bytes(), yaml.CSafeLoader)  # a safe loader: it makes plain values only
+    return yaml.load(path.read_bytes(), yaml.CSafeLoader)
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the number (from 1) and text of each non-blank line, also of .gz and .xz, without line ending.
-
-    Raises DataError for an empty, damaged or non-UTF-8 file.
-    """
+    """Yield number (from 1) and text of non-blank lines, also of .gz and .xz. Raises DataError."""
     empty = True
     with open_unpacked(path) as file:
         for number, text in texts(file, path):
@@ -94,7 +91,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 @contextlib.contextmanager
 def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file or member of an archive, e.g. ``x.zip/corpus.jsonl``, unpacked. Raises DataError."""
+    """Open a file or member, e.g. ``x.zip/corpus.jsonl``, unpacked. Raises DataError."""
     try:
         with _content(path) as file:
             yield file
@@ -105,7 +102,7 @@ def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
 
 
 def texts(raw: IO[bytes], path: Path, *, first: int = 1) -> Iterator[tuple[int, str]]:
-    """Yield line numbers and texts as ``lines`` does, counting from ``first``."""
+    """Yield line numbers and texts as ``lines``, from ``first``."""
     for number, line in enumerate(whole_lines(raw, path, first=first), first):
         if number == 1:
             line = line.removeprefix(BOM)
@@ -115,24 +112,24 @@ def texts(raw: IO[bytes], path: Path, *, first: int = 1) -> Iterator[tuple[int, 
 
 
 def container(path: Path) -> Path:
-    """Return the file itself, or the archive that contains the path."""
+    """Return the archive that contains a path, or the path."""
     return next((p for p in path.parents if p.suffix in ARCHIVES and p.is_file()), path)
 
 
 def malformed(path: Path, number: int, reason: str) -> DataError:
-    """Return the error for a line: ``file:line: reason``."""
+    """Return the error of a line: ``file:line: reason``."""
     return DataError(f"{path}:{number}: {reason}")
 
 
 def checked_id(value: object, what: str, path: Path, number: int) -> str:
-    """Return ``value``. Raises DataError unless it can be an id in run and qrels files."""
+    """Return ``value``. Raises DataError unless it can be an id of runs."""
     if not isinstance(value, str) or not value:
         raise malformed(path, number, f"the {what} is {value!r}, not a non-empty string")
-    if value.isalnum():  # nearly all are, and need no search
+    if value.isalnum():  # fast path
         return value
-    if value.split() != [value]:  # also what Unicode calls white space: readers of runs split there
+    if value.split() != [value]:  # readers of runs split at any Unicode space
         raise malformed(path, number, f"the {what} {value!r} has white space in it")
-    if UNSEEN.search(value):  # of which programs in C see the part before a NUL alone
+    if UNSEEN.search(value):  # C programs stop at a NUL
         raise malformed(path, number, f"the {what} {value!r} has a control character in it")
     return value
 
@@ -161,7 +158,6 @@ def _content(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _member(archive: Path, name: str, stack: contextlib.ExitStack) -> IO[bytes] | None:
-    """Open a member of an archive, or return None if it is absent."""
     if archive.suffix == ".zip":
         files = stack.enter_context(zipfile.ZipFile(archive))
         return stack.enter_context(files.open(name)) if name in files.namelist() else None
@@ -170,7 +166,7 @@ def _member(archive: Path, name: str, stack: contextlib.ExitStack) -> IO[bytes] 
 
 
 def csv_table(data: bytes, types: Mapping[str, Any], separator: str, **reading: Any) -> Any:
-    """Return a pyarrow table of lines without quotes, e.g. ``{"rank": pa.string()}``. Raises ArrowInvalid."""
+    """Return a pyarrow table of unquoted lines. Raises ArrowInvalid."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -183,13 +179,13 @@ def csv_table(data: bytes, types: Mapping[str, Any], separator: str, **reading: 
 
 
 def temporary_folder() -> Path:
-    """Return a new folder that exists until the process ends."""
+    """Return a folder that exists until the process ends."""
     _FOLDERS.append(tempfile.TemporaryDirectory(prefix="repro-"))
     return Path(_FOLDERS[-1].name)
 
 
 def as_file(name: str | Path) -> Path:
-    """Return a file with the content of a pipe, e.g. ``-`` or ``<(zcat my.run.gz)``, or the path itself."""
+    """Copy a pipe, e.g. ``-`` or ``<(zcat my.run.gz)``, to a file. Other paths stay."""
     path, is_stdin = Path(name).expanduser(), str(name) in STDIN
     if not (str(name) == "-" or path.is_fifo() or path.is_socket()):
         return path

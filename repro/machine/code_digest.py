@@ -1,7 +1,6 @@
-"""Identify the code that a stage runs by the modules in its import closure and the data files that they name.
+"""Identify the code of a stage, e.g. of ``repro.retrieval.stages.bm25``, by its imports and their data files.
 
-For example, ``repro.retrieval.stages.bm25`` is the entry of BM25. Docstrings, comments and blank lines do not
-count.
+Docstrings, comments and blank lines do not count.
 """
 
 import ast
@@ -14,17 +13,19 @@ from pathlib import Path
 
 from repro.locations import PAPERS
 
-OURS = {"repro": Path(__file__).resolve().parents[2], "papers": PAPERS.parent}  # package -> folder around it
-# Facts about collections. A fingerprint contains the digest of the rows themselves.
+OURS = {"repro": Path(__file__).resolve().parents[2], "papers": PAPERS.parent}  # package -> its parent
+# Fingerprints contain digests of rows instead
 OF_COLLECTIONS = ("catalog.yaml", "homes.yaml", "published_rows.yaml")
-LAZY = ("__getattr__", "__dir__")  # functions of a module that load further names on request
-CHILD = "CHILD"  # the constant that names a module which is started as a process, e.g. "repro.x.__main__"
+LAZY = ("__getattr__", "__dir__")  # load names on request
+CHILD = "CHILD"  # constant with the module of a child process
 
 
 @dataclass(frozen=True)
 class Code:
-    """The code of a stage. ``digest`` is over contents, without names of modules, and class names.
-    ``modules`` has the first 8 digits of each module's and data file's own digest."""
+    """The code of a stage, by a ``digest`` of contents and class names.
+
+    ``modules`` has 8 digits for each module and data file.
+    """
 
     digest: str
     modules: dict[str, str]
@@ -32,7 +33,7 @@ class Code:
 
 @functools.cache
 def code(*entries: str) -> Code:
-    """Return the code of modules ("module" or "module:name"). A missing module has the digest "missing"."""
+    """Return the code of modules ("module" or "module:name"). A missing one is "missing"."""
     digests: dict[str, str] = {}
     pending = [entry.partition(":")[0] for entry in entries]
     packages = frozenset((*OURS, *(name.partition(".")[0] for name in pending)))
@@ -42,7 +43,7 @@ def code(*entries: str) -> Code:
             digests[name] = module.digest if module else "missing"
             pending += module.imports if module else ()
             digests |= module.data if module else {}
-    classes = [entry.partition(":")[2] for entry in entries]  # several may be in one module
+    classes = [entry.partition(":")[2] for entry in entries]
     digest = _sha256("\n".join([*classes, *sorted(digests.values())]).encode())
     return Code(digest, {name: digests[name][:8] for name in sorted(digests)})
 
@@ -61,7 +62,7 @@ def _module(name: str, packages: frozenset[str]) -> _Module | None:
     text = path.read_text(encoding="utf-8")
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError):  # nothing can have been made by it
+    except (SyntaxError, ValueError):  # it cannot have made anything
         return None
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     statements = list(_statements(tree))
@@ -74,7 +75,7 @@ def _module(name: str, packages: frozenset[str]) -> _Module | None:
 
 def _path(name: str, packages: frozenset[str]) -> Path | None:
     parts = name.split(".")
-    if parts[0] not in packages or not all(map(str.isidentifier, parts)):  # names come from records, too
+    if parts[0] not in packages or not all(map(str.isidentifier, parts)):  # names may come from records
         return None
     if (folder := _folder(parts[0])) is None:
         return None
@@ -83,7 +84,6 @@ def _path(name: str, packages: frozenset[str]) -> Path | None:
 
 
 def _folder(package: str) -> Path | None:
-    """Return the folder that contains a package. ``papers`` is always the suite's own."""
     if package in OURS:
         return OURS[package]
     try:
@@ -101,7 +101,7 @@ def _is_read(file: Path, text: str) -> bool:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield statements, outer ones first, without type-checking imports and the functions of ``LAZY``."""
+    """Yield statements, without imports for type checks and functions of ``LAZY``."""
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):
         for child in getattr(node, name, ()):
             yield child
@@ -129,8 +129,7 @@ def _imported(statement: ast.AST, package: str) -> Iterator[str]:
 
 
 def _code_lines(text: str, statements: Iterable[ast.AST]) -> str:
-    """Return a module's lines without docstrings, and without comments and blank lines unless another
-    triple-quoted string may contain them."""
+    """Return the lines that count. A triple-quoted string keeps comments and blank lines."""
     docstrings = set[int]()
     for statement in statements:
         match statement:

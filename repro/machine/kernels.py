@@ -1,4 +1,4 @@
-"""Pin the kernels that libraries choose by processor, so that every x86-64 CPU with AVX2 gives the same bits.
+"""Pin kernels that libraries choose by processor, so that every x86-64 CPU with AVX2 gives equal bits.
 
 Otherwise sums differ in their last bits, mining finds other negatives, and a row can move by 0.05.
 """
@@ -13,26 +13,25 @@ from itertools import product
 from repro.machine import system
 from repro.progress import SILENT, Progress
 
-# only this branch of MKL gives equal bits on processors of all makers
+# only this branch of MKL gives equal bits on all processors
 _TORCH = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_CBWR": "COMPATIBLE"}
-_FAISS = {"FAISS_SIMD_LEVEL": "AVX2", "FAISS_OPT_LEVEL": "AVX2"}  # of a newer and an older faiss
+_FAISS = {"FAISS_SIMD_LEVEL": "AVX2", "FAISS_OPT_LEVEL": "AVX2"}  # newer and older faiss
 _NUMPY = {"OPENBLAS_CORETYPE": "Haswell"}
-# levels to disable -> a flag of the processor, as numpy warns of levels that it lacks
+# numpy warns of levels without this flag
 _NUMPY_LEVELS = {"X86_V4": "avx512vl", "AVX512_ICL": "avx512_vbmi2", "AVX512_SPR": "avx512_fp16"}
 NEEDED = ("avx2", "fma")
-THREADS = 4  # of a model that is not small, as the number of threads divides sums
+THREADS = 4  # of a large model, as threads divide sums
 DIFFER = "may differ in their last bits, and in more after mining,"
 
-_PINNED = {**_TORCH, **_NUMPY, **_FAISS}  # on every machine; numpy's own variable follows from the processor
+_PINNED = {**_TORCH, **_NUMPY, **_FAISS}  # on every machine
 
 _in_force: dict[str, str] | None = None
 
 
 def pins() -> dict[str, str]:
-    """Return the environment variables that pin kernels, e.g. {"MKL_CBWR": "COMPATIBLE"}, or {} without
-    AVX2."""
+    """Return variables that pin kernels, e.g. {"MKL_CBWR": "COMPATIBLE"}, or {} without AVX2."""
     flags = system.cpu_flags()
-    if not flags.issuperset(NEEDED):  # what is named without being there ends the process
+    if not flags.issuperset(NEEDED):  # naming an absent level ends the process
         return {}
     levels = [level for level, flag in _NUMPY_LEVELS.items() if flag in flags]
     disabled = {"NPY_DISABLE_CPU_FEATURES": " ".join(levels)} if levels else {}
@@ -40,8 +39,7 @@ def pins() -> dict[str, str]:
 
 
 def pin(progress: Progress = SILENT) -> None:
-    """Pin the kernels of libraries that are not yet loaded, here and in child processes. Variables set by the
-    user stay, and ``progress`` notes them."""
+    """Pin the kernels of libraries not yet loaded, here and in children. The user's own variables stay."""
     global _in_force
     if is_pinned():
         return
@@ -59,7 +57,6 @@ def pin(progress: Progress = SILENT) -> None:
 
 
 def is_pinned() -> bool:
-    """Return whether ``pin`` was called in this process."""
     return _in_force is not None
 
 
@@ -78,7 +75,7 @@ def _reservations(wanted: dict[str, str]) -> Iterator[str]:
 
 
 def facts() -> dict[str, object]:
-    """Return processor, instruction set, threads, pins in force and, if torch is loaded, its kernels."""
+    """Return the processor, threads and kernels in force."""
     torch = sys.modules.get("torch")
     return {
         "cpu": system.cpu(),
@@ -90,8 +87,7 @@ def facts() -> dict[str, object]:
 
 
 def unlike_pinned(facts: Mapping[str, object], *, needed: bool) -> list[str]:
-    """Return differing kernels, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"], and, if ``needed``, the
-    libraries that were not pinned."""
+    """Return others, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"], and unpinned libraries if ``needed``."""
     pins = facts.get("pins", _PINNED)
     others, missing = [], set()
     for each, (name, value) in product(pins if isinstance(pins, list) else [pins], _PINNED.items()):
@@ -104,7 +100,7 @@ def unlike_pinned(facts: Mapping[str, object], *, needed: bool) -> list[str]:
 
 
 def merged(several: Iterable[Mapping[str, object]]) -> dict[str, object]:
-    """Merge the facts of several artefacts. A fact with several values becomes a list."""
+    """Merge facts. Several values become a list."""
     by_name: dict[str, list] = {}
     for values in several:
         for name, value in values.items():

@@ -1,4 +1,4 @@
-"""Select the share of a stage's blocks that this process works on, e.g. ``3/8``."""
+"""Select the share of a stage's blocks for this process, e.g. ``3/8``."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Shard:
-    """Every ``count``-th block of a stage, beginning with block ``number`` (counted from 1)."""
+    """Every ``count``-th block of a stage, from block ``number`` (from 1)."""
 
     number: int = 1
     count: int = 1
 
     @property
     def whole(self) -> bool:
-        """Whether it contains all blocks, so that the stage is also completed."""
+        """Whether it contains all blocks."""
         return self.count == 1
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Read a shard such as ``3/8``. Raises UsageError for another text."""
+        """Read a shard such as ``3/8``. Raises UsageError."""
         numbers = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
         if numbers and 1 <= int(numbers[1]) <= int(numbers[2]):
             return cls(int(numbers[1]), int(numbers[2]))
@@ -48,7 +48,7 @@ def shard() -> Shard:
 
 @contextlib.contextmanager
 def only_shard(part: Shard) -> Iterator[None]:
-    """Let stages fill the blocks of one shard only."""
+    """Let stages fill the blocks of one shard."""
     global _current
     previous, _current = _current, part
     try:
@@ -58,17 +58,16 @@ def only_shard(part: Shard) -> Iterator[None]:
 
 
 def blocks(count: int, block: int, *, rank: int = 0, ranks: int = 1) -> range:
-    """Return the first row of each of this process' blocks, of ``count`` rows in blocks of ``block``.
-    ``ranks`` processes share the shard."""
+    """Return the first row of each of this process' blocks. ``ranks`` processes share the shard."""
     first = (_current.number - 1) * ranks + rank
     return range(0, count, block)[first :: _current.count * ranks]
 
 
 def own_blocks(items: Sequence[T]) -> Sequence[T]:
-    """Return the items that belong to this shard."""
+    """Return the items of this shard."""
     return items[_current.number - 1 :: _current.count]
 
 
 def share(count: int, block: int, *, ranks: int = 1) -> int:
-    """Return the number of rows that the first of ``ranks`` processes works on in this shard."""
+    """Return the number of rows of the first of ``ranks`` processes."""
     return sum(min(block, count - first) for first in blocks(count, block, ranks=ranks))

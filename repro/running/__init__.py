@@ -1,1 +1,1 @@
-"""The way from selected cells to artefacts: measurements, plans, scales, requirements, cost, engines."""
+"""The way from selected cells to artefacts: measurements, plans, scales, engines."""

@@ -1,4 +1,4 @@
-"""The readings behind a cell's number: those used by its recipe, and notes that name the cell."""
+"""The readings of a cell: those of its recipe, and notes on the cell."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,15 +17,15 @@ from repro.running.recipe_calls import call_recipe, recipe_path
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 
-# in order of weight
+# by weight
 PARTS = ("pre-training", "fine-tuning", "retrieval", "scoring", "nothing here")
 PART_OF = {"pretrain": "pre-training", "finetune": "fine-tuning", "scoring": "scoring"}
-KINDS = ("conflict", "misprint", "data", "silence", "stated")  # order within a part
+KINDS = ("conflict", "misprint", "data", "silence", "stated")  # in order
 
 
 @dataclass(frozen=True)
 class RecipeGraphs:
-    """The graphs of a recipe for one dataset, and the measures that score them."""
+    """A recipe's graphs for one dataset, and their measures."""
 
     runs: tuple[Node, ...]
     choices: Choices
@@ -33,27 +33,26 @@ class RecipeGraphs:
 
     @property
     def readings(self) -> dict[str, Reading]:
-        """The readings used by the recipe, by id."""
         return {k: self.choices.readings[k] for k in self.choices.used}
 
     @cached_property
     def nodes(self) -> dict[str, Node]:
-        """Fingerprint -> node, for all nodes of the graphs at full scale."""
+        """The nodes at full scale by fingerprint."""
         return {node.fingerprint: node for node in walk(map(self.rewritten, self.runs))}
 
     def scored(self, measure: str | None) -> str:
-        """Return the scoring settings of a column with this measure, e.g. "RR@10", as comparable text."""
+        """Return the scoring settings for a measure as comparable text."""
         return canonical([self.choices.measured_as.get(measure or "", measure), self.choices.scoring])
 
     def work(self, measure: str | None) -> set[tuple[str, str]]:
-        """Return (fingerprint, stage) of every node, and the pair (``scored(measure)``, "scoring")."""
+        """Return (fingerprint, stage) of every node, and (``scored(measure)``, "scoring")."""
         nodes = {(fingerprint, node.stage) for fingerprint, node in self.nodes.items()}
         return nodes | {(self.scored(measure), "scoring")}
 
 
 @dataclass
 class CellReadings:
-    """The readings of cells. Each distinct recipe is called once with the originals of ``machine``."""
+    """The readings of cells. Each recipe is called once with original data."""
 
     machine: Machine = field(default_factory=Machine)
     _calls: dict[str, RecipeGraphs] = field(default_factory=dict)
@@ -63,7 +62,7 @@ class CellReadings:
         self._full = scale("full").rewriter()
 
     def of(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
-        """Return a cell's readings by id: the paper's own, then those of another paper's recipe."""
+        """Return a cell's readings: the paper's, then those of another paper's recipe."""
         recipe_readings = self._recipe_readings(cell, {})
         paper_readings, parts = cell.paper.readings, cell.id.split("/")
         places = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
@@ -83,7 +82,7 @@ class CellReadings:
         return self._by_place[source.name]
 
     def under_other_choices(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
-        """Return the readings that the recipe uses only if another reading has a non-default choice."""
+        """Return readings that the recipe uses only after another choice."""
         default_readings = self._recipe_readings(cell, {})
         other_readings: dict[str, Reading] = {}
         for reading in default_readings.values():
@@ -92,7 +91,7 @@ class CellReadings:
         return {k: r for k, r in other_readings.items() if k not in default_readings}
 
     def weighed(self, cell: Cell) -> list[tuple[Reading, str]]:
-        """Return each reading of the cell with the first of ``PARTS`` that it changes, in their order."""
+        """Return each reading with the first of ``PARTS`` that it changes."""
         parts = [(reading, self._first_changed(cell, reading)) for reading in self.of(cell).values()]
         return sorted(parts, key=lambda pair: (PARTS.index(pair[1]), KINDS.index(pair[0].kind)))
 
@@ -109,13 +108,13 @@ class CellReadings:
         return graphs.work(cell.column.measure) if graphs else set()
 
     def made(self, cell: Cell | ShownExhibit, overrides: Mapping[str, str]) -> RecipeGraphs | None:
-        """Return the recipe's graphs for the cell's first dataset, or None without a recipe."""
+        """Return the recipe's graphs for the cell's first dataset, or None."""
         measured_cell, identifier = next(_datasets(cell), (None, ""))
         if measured_cell is None:
             return None
         try:
             return self._call(measured_cell, identifier, overrides)
-        except ReproError:  # the recipe has the default built in
+        except ReproError:  # the recipe needs the default
             return self.made(cell, {}) if overrides else None
 
     def nodes(self, cell: Cell) -> list[Node]:
@@ -133,7 +132,7 @@ class CellReadings:
         return list({node.fingerprint: node for node in nodes}.values())
 
     def places(self, source: Paper) -> dict[str, list[str]]:
-        """Return reading id -> the paper's rows that depend on it, or cells where not all of a row do."""
+        """Return reading -> rows that depend on it, or cells if not the whole row does."""
         of_recipes: dict[str, list[str]] = {}
         for place, cells in _rows(source):
             by_reading: dict[str, list[str]] = {}
@@ -174,7 +173,7 @@ def _rows(source: Paper) -> Iterator[tuple[str, list[Cell] | list[ShownExhibit]]
 
 
 def _datasets(cell: Cell | ShownExhibit) -> Iterator[tuple[Cell | ShownExhibit, str]]:
-    """Yield each dataset that a cell needs, with the cell measured on it, e.g. a part of an average."""
+    """Yield each dataset of a cell with the cell measured on it."""
     if isinstance(cell, ShownExhibit):
         yield cell, cell.exhibit.dataset or ""
     elif cell.recipe and cell.column.dataset:

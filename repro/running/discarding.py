@@ -1,8 +1,4 @@
-"""The disk space of a run: artefacts that are discarded after their last use, and those to keep.
-
-The peak of a plan is simulated stage by stage. `repro store gc` keeps what a manifest, a record or a
-significance test needs.
-"""
+"""Find artefacts that a run may discard after their last use, and those to keep."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +24,7 @@ from repro.store.disk import size_on_disk
 from repro.store.notes import Lineage
 from repro.store.results import Record
 
-# value of `--discard` -> stages. Scored rankings stay, as significance tests read them again.
+# by value of `--discard`. Scored runs stay for significance tests.
 DISCARDABLE: Mapping[str, tuple[str, ...]] = {
     "vectors": (*ENCODINGS, "encode_by_library"),
     "runs": ("search", "search_views", "bm25", "rerank"),
@@ -39,16 +35,16 @@ SCORING = "evaluate"
 
 
 def discarded_stages(kinds: Iterable[str]) -> frozenset[str]:
-    """Return the stages with artefacts of these kinds, e.g. "runs". Raises UsageError."""
+    """Return the stages with artefacts of a kind, e.g. "runs". Raises UsageError."""
     kinds = list(kinds)
     check_known("kind of artefact to discard", *kinds, valid=DISCARDABLE)
     return frozenset(stage for kind in kinds for stage in DISCARDABLE[kind])
 
 
 class Consumers:
-    """The remaining readers of each artefact of ``stages`` that may be discarded, without ``ends``.
+    """The remaining readers of artefacts of ``stages`` that may be discarded.
 
-    ``needed`` are the nodes to run, ``stored`` the fingerprints of stored ones.
+    Those of ``ends`` and scored runs stay. ``stored`` are fingerprints.
     """
 
     def __init__(
@@ -69,7 +65,7 @@ class Consumers:
         self._free = {fingerprint for fingerprint in self._there if not self._left[fingerprint]}
 
     def stored(self, node: Node) -> None:
-        """Record that a node was stored, so that it will not read its inputs again."""
+        """Record that a node was stored and needs its inputs no more."""
         if node.fingerprint in self._left:
             self._there.add(node.fingerprint)
         for parent in node.parents():
@@ -78,7 +74,7 @@ class Consumers:
         self._free |= {one for one in fingerprints & self._there if not self._left[one]}
 
     def free(self) -> list[Node]:
-        """Return the stored artefacts that no remaining node reads."""
+        """Return stored artefacts without remaining readers."""
         return [self._nodes[fingerprint] for fingerprint in sorted(self._free, key=self._place.__getitem__)]
 
     def gone(self, node: Node) -> None:
@@ -88,7 +84,7 @@ class Consumers:
 
 
 def readers_first(needed: Sequence[Node], stages: frozenset[str]) -> list[Node]:
-    """Return the nodes, inputs first, with all readers of a large artefact right after it."""
+    """Order nodes, inputs first. Readers of a large artefact follow it."""
     by_input, fingerprints = readers(needed), {node.fingerprint for node in needed}
     order: dict[str, Node] = {}
     queue: list[Node] = []
@@ -111,7 +107,7 @@ def readers_first(needed: Sequence[Node], stages: frozenset[str]) -> list[Node]:
 
 @dataclass(frozen=True)
 class MemoryLevel:
-    """The bytes of a plan while a node is made, and after unused artefacts are removed (``gone``)."""
+    """Bytes while a node is made, and after ``gone`` artefacts were removed."""
 
     node: Node
     during: float
@@ -126,9 +122,9 @@ def levels(
     *,
     before: float = 0.0,
 ) -> list[MemoryLevel]:
-    """Simulate the nodes in this order and return the bytes at each. ``consumers`` is used up.
+    """Simulate the nodes in order and return the bytes at each. ``consumers`` is used up.
 
-    ``sizes`` returns the bytes of an artefact and further ones while it is made. ``before`` are stored.
+    ``sizes`` returns bytes of an artefact and temporary ones.
     """
 
     def discard_free() -> tuple[Node, ...]:
@@ -149,18 +145,18 @@ def levels(
 
 
 def fullest_level(course: Iterable[MemoryLevel]) -> MemoryLevel | None:
-    """Return the level with the highest peak. None for an empty plan."""
+    """Return the highest peak, or None for an empty plan."""
     return max(course, key=lambda level: level.during, default=None)
 
 
 @dataclass
 class DiskRoom:
-    """The disk space available to a run.
+    """The disk space of a run.
 
     Attributes:
-        announcement: the file that announces this run to other processes.
-        most, discard, may_discard: ``max_disk``, ``discard`` and ``may_discard`` of ``Options``.
-        waiting: returns fingerprints of artefacts that other requests will read.
+        announcement: file that announces this run.
+        most, discard, may_discard: as in ``Options``.
+        waiting: returns fingerprints that other requests read.
     """
 
     consumers: Consumers
@@ -173,7 +169,7 @@ class DiskRoom:
     waiting: Callable[[], Iterable[str]] = tuple
 
     def let_go(self) -> None:
-        """Remove unused artefacts, except those that another process still needs."""
+        """Remove unused artefacts that no other process needs."""
         for node in self.consumers.free():
             size = size_on_disk(self.store.path(node))
             if underway.let_go(self.store, node, but=self.announcement, keep=self.waiting):
@@ -181,13 +177,12 @@ class DiskRoom:
                 self.consumers.gone(node)
 
     def stored(self, node: Node) -> None:
-        """Record that a node was stored and remove inputs that have no other reader."""
+        """Record a stored node and remove unused inputs."""
         self.consumers.stored(node)
         self.let_go()
 
     def lacking(self, node: Node, beside: Iterable[Node] = ()) -> Obstacle | None:
-        """Return an obstacle if a node's artefact does not fit on the disk while those of ``beside`` are
-        made."""
+        """Return an obstacle if a node does not fit together with those of ``beside``."""
         size = self._remaining_bytes(node)
         reserved_bytes = sum(map(self._remaining_bytes, beside))
         free_bytes, place = self._free_space()
@@ -221,7 +216,7 @@ class DiskRoom:
 
 @dataclass(frozen=True)
 class KeptArtefacts:
-    """The fingerprints of artefacts that papers need at some scales, with plans and notices of faults."""
+    """The fingerprints of needed artefacts, with plans and notices."""
 
     fingerprints: set[str]
     notices: list[str]
@@ -236,8 +231,9 @@ def kept_artefacts(
     *,
     undescribed: Iterable[str] = (),
 ) -> KeptArtefacts:
-    """Return the fingerprints of cells, exhibits, records, the significance tests between them, and
-    artefacts with absent sources. Of ``undescribed`` scales (users' without their files), only records count.
+    """Return the artefacts of cells, exhibits, records, their tests, and absent sources.
+
+    Of ``undescribed`` scales only records count.
     """
     plans: list[Plan] = []
     recorded_ids, notices = _recorded_fingerprints(papers, undescribed, workspace)
@@ -254,7 +250,7 @@ def kept_artefacts(
                     plans.append(
                         plan(cells, seeds=seeds, overrides=dict(readings), scale=scale, machine=machine)
                     )
-                except UsageError as error:  # the manifest has changed
+                except UsageError as error:  # of a changed manifest
                     notices.append(f"records of {paper.name} at {scale.name} are not counted: {error}")
             advance()
     lineage = Lineage(workspace.store.root)
@@ -267,7 +263,7 @@ def kept_artefacts(
 
 
 def finished_vectors(plans: Iterable[Plan], store: Store, *, keep_days: float) -> list[Node]:
-    """Return stored vectors that no remaining or recently noted stage reads."""
+    """Return stored vectors that no planned stage still reads."""
     lineage, read_fingerprints = Lineage(store.root), set[str]()
     vectors: dict[str, Node] = {}
     for each in plans:
@@ -294,7 +290,7 @@ def _recorded_fingerprints(papers, names: Iterable[str], workspace: Workspace) -
 
 
 def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:
-    """Map (seed, non-default readings) to the ids of the cells measured with them."""
+    """Map (seed, non-default readings) to cells."""
     variants: dict[tuple, set[str]] = {}
     for record in records:
         readings = tuple(sorted((k, v) for k, v in record.readings.items() if k not in record.substitutes))
@@ -304,7 +300,6 @@ def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:
 
 
 def _unidentified_artefacts(lineage: Lineage, plans: list[Plan]) -> set[str]:
-    """Return stored artefacts made from a source that is absent now."""
     absent_sources = {_source(node.stage, node.params) for each in plans for node in _absent_nodes(each)}
     unidentified: set[str] = set()
     for fingerprint in lineage.stored() if absent_sources else ():

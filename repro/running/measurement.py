@@ -24,18 +24,18 @@ from repro.running.scale import Scale
 from repro.stage_table import check_choices, check_numbers
 
 UNITS = ("fraction", "percent")  # of scores
-COMPUTED = ("index-size",)  # kinds of column scored by the recipe
+COMPUTED = ("index-size",)  # scored by the recipe
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """The evaluations that measure one cell with one seed.
+    """The evaluations of one cell with one seed.
 
     Attributes:
-        groups: the cell's value is the highest mean of a group of evaluations.
-        measure: e.g. "RR@10". A reading may replace that of the column.
-        departures: effective choices of readings other than the default.
-        substitutes: readings without their original data, and the reasons.
+        groups: the cell's value is the highest mean of a group.
+        measure: e.g. "RR@10", the column's or a reading's.
+        departures: effective choices other than the default.
+        substitutes: readings without original data -> reasons.
     """
 
     cell: Cell
@@ -47,29 +47,27 @@ class Measurement:
 
     @cached_property
     def parts(self) -> tuple[Node, ...]:
-        """All evaluations, without duplicates."""
         return tuple({part.fingerprint: part for group in self.groups for part in group}.values())
 
     @property
     def runs(self) -> tuple[Node, ...]:
-        """The scored runs, in the order of ``parts``. Empty if nothing is searched."""
+        """The scored runs. Empty if nothing is searched."""
         return tuple(part.input("run") for part in self.parts if "run" in part.inputs)
 
     @property
     def cut_at(self) -> int | None:
-        """The run's documents per query if the measure has a deeper cutoff, e.g. 100 for "R@1000"."""
+        """The depth of the runs if the measure looks deeper, e.g. 100 for "R@1000"."""
         return None if self.cell.column.kind in COMPUTED else cut_at(self.runs, self.measure)
 
     @cached_property
     def collections(self) -> tuple[str, ...]:
-        """Ids of the searched and judged data."""
         qrels = [part.input("qrels") for part in self.parts if "qrels" in part.inputs]
         nodes = qrels or [node for node in walk(self.parts) if node.stage == "corpus"]
         return tuple(dict.fromkeys(node.params["dataset"] for node in nodes))
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the only part, or a digest over all parts."""
+        """The fingerprint of the only part, or a digest of all."""
         if len(self.parts) == 1:
             return self.parts[0].fingerprint
         identity = [[part.fingerprint for part in group] for group in self.groups]
@@ -78,7 +76,6 @@ class Measurement:
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """The identity of a number: fingerprint of its scores, measure and unit."""
         return self.fingerprint, self.measure, self.cell.unit
 
 
@@ -98,7 +95,7 @@ class MeasurementBuilder:
         self._rewrite = self.scale.rewriter()
 
     def measure(self, cell: Cell, seed: int | None) -> Measurement:
-        """Return the measurement of a cell with a seed. Raises ManifestError."""
+        """Return a cell's measurement. Raises ManifestError."""
         with self._about(cell):
             measurement = self._measure(cell, seed)
 
@@ -138,7 +135,7 @@ class MeasurementBuilder:
         return evaluation
 
     def exhibit(self, shown: ShownExhibit, seed: int | None) -> tuple[Node, dict[str, str]]:
-        """Return the finished node of an exhibit, and its departures."""
+        """Return an exhibit's node and departures."""
         with self._about(shown):
             node, departures, substitutes = self._exhibit(shown, seed)
 
@@ -160,7 +157,6 @@ class MeasurementBuilder:
 
     @contextmanager
     def _about(self, cell: Cell | ShownExhibit) -> Iterator[None]:
-        """Turn a UsageError into an error about the cell's recipe, unless the user made choices."""
         try:
             yield
         except UsageError as error:
@@ -174,7 +170,7 @@ class MeasurementBuilder:
         substitutes: Mapping[str, str],
         identity: Callable[["MeasurementBuilder"], Any],
     ) -> dict[str, str]:
-        """Return the departures without those choices of the user that do not change ``identity``."""
+        """Drop the user's choices that do not change ``identity``."""
         target, overrides = identity(self) if departures else None, dict(self.overrides)
         for reading in sorted(departures.keys() & self.overrides.keys() - substitutes.keys()):
             candidate = {key: choice for key, choice in overrides.items() if key != reading}
@@ -195,7 +191,7 @@ class MeasurementBuilder:
         return {identifier for _, choices in self._calls.values() for identifier in choices.used}
 
     def in_full_precision(self) -> dict[str, str]:
-        """Return reading -> choice in full precision, for choices that need half precision."""
+        """Return reading -> choice that avoids half precision."""
         precise_choices: dict[str, str] = {}
         for _, choices in self._calls.values():
 
@@ -275,7 +271,7 @@ def _catalogued(cell: Cell) -> tuple[Dataset, str]:
 
 
 def depth_of(run: Node) -> float:
-    """Return the maximum documents per query of a run, or infinity."""
+    """Return a run's documents per query, or infinity."""
     depth = run.params.get("depth", math.inf)
     if run.stage == "rerank":  # or of its input
         return min(depth_of(run.input("run")), max(depth, run.params["keep"]))
@@ -283,13 +279,13 @@ def depth_of(run: Node) -> float:
 
 
 def cut_at(runs: Iterable[Node], measure: str) -> int | None:
-    """Return the depth of the shortest run if the measure, e.g. "R@1000", has a deeper cutoff."""
+    """Return the depth of the shortest run if the measure looks deeper."""
     depth = min(map(depth_of, runs), default=math.inf)
     return int(depth) if looks_deeper(measure, depth) else None
 
 
 def check_depths(runs: Iterable[Node], measure: str) -> None:
-    """Raise UsageError if a run has fewer documents per query than the measure's cutoff."""
+    """Raise UsageError if the measure looks deeper than a run."""
     if depth := cut_at(runs, measure):
         cutoff = parse_measure(measure).cutoff
         raise UsageError(f"its run has {depth} documents per query, but {measure} needs {cutoff}")
@@ -299,9 +295,9 @@ RULES = ("ignore_identical_ids", "judgements")
 
 
 def import_of(cell: Cell, made: Measurement | None, machine: Machine, file: Mapping[str, str]) -> Measurement:
-    """Return the measurement of a cell by an imported run, scored as ``made`` by the cell's recipe, if any.
+    """Return a cell's measurement by an imported run, scored as ``made`` if given.
 
-    ``file`` has the sha256 of the run and, to read it, its name and path (``source``).
+    ``file`` has the run's sha256, name and ``source``.
     """
     entry, measure = _catalogued(cell)
     run = Node("imported_run", {"dataset": entry.id, **file})
@@ -314,7 +310,7 @@ def import_of(cell: Cell, made: Measurement | None, machine: Machine, file: Mapp
 
 
 def scoring_settings(measurement: Measurement) -> dict[str, Any]:
-    """Return further scoring settings of an imported run for its record."""
+    """Return an imported run's scoring settings for its record."""
     params = measurement.parts[0].params
     return {"dataset": measurement.cell.column.dataset} | {name: params[name] for name in RULES}
 

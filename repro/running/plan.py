@@ -1,4 +1,4 @@
-"""A plan: the nodes of selected cells, their states in the store, and their obstacles."""
+"""A plan: the nodes of selected cells, with states and obstacles."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from repro.running.requirements import Machine, NodeObstacles, Obstacle, distinc
 from repro.running.scale import Scale
 from repro.store import Store
 
-PLACES = ("paper", "table", "row")  # each within the one before
+PLACES = ("paper", "table", "row")
 
 
 @dataclass
 class Plan:
-    """All nodes that a selection of cells needs at one scale.
+    """The nodes that selected cells need at a scale.
 
     Attributes:
-        exhibits: the nodes of drawings and the like.
-        departures: the choices of exhibits other than the default.
-        states: fingerprint -> state in the store, e.g. "stored". Filled by ``look``.
+        exhibits: nodes of drawings.
+        departures: choices of exhibits other than the default.
+        states: by fingerprint, e.g. "stored", after ``look``.
     """
 
     scale: Scale
@@ -39,17 +39,17 @@ class Plan:
 
     @cached_property
     def nodes(self) -> list[Node]:
-        """Every distinct node, inputs first."""
+        """Distinct nodes, inputs first."""
         return walk(self.ends)
 
     def of_table(self, paper: str, table: str) -> Plan:
-        """Return the plan of one table's measurements alone."""
+        """Return the plan of one table's measurements."""
         place = paper, table
         own = [m for m in self.measurements if (m.cell.paper.name, m.cell.table.id) == place]
         return replace(self, measurements=own)
 
     def split(self, by: str) -> dict[str, Plan]:
-        """Return the plan of each ``paper``, ``table`` or ``row`` alone, in order."""
+        """Return the plan of each ``paper``, ``table`` or ``row``."""
         depth = 1 + PLACES.index(by)
         places: dict[str, Plan] = {}
 
@@ -65,7 +65,7 @@ class Plan:
 
     @property
     def ends(self) -> list[Node]:
-        """The nodes that measure cells or show exhibits. All other nodes are below them."""
+        """The nodes of cells and exhibits, above all others."""
         return [part for m in self.measurements for part in m.parts] + list(self.exhibits.values())
 
     @property
@@ -78,21 +78,21 @@ class Plan:
         return sum(len(walk(parts)) for parts in rows.values())
 
     def look(self, store: Store) -> None:
-        """Look up the state of every node in the store, and fill ``states``."""
+        """Fill ``states`` from the store."""
         self.states = {node.fingerprint: store.state(node) for node in self.nodes}
 
     def needed(self) -> list[Node]:
-        """Return the nodes to run, inputs first: those not stored that the ends need."""
+        """Return the nodes to run, inputs first."""
         return walk(self.ends, until=lambda node: self.states[node.fingerprint] == "stored")
 
     def obstacles(self, node: Node) -> list[Obstacle]:
-        """Return the obstacles of the node and of its inputs that are not stored."""
+        """Return the obstacles of a node and its missing inputs."""
         obstacles: dict[Obstacle, None] = {}
         seen, pending = set[str](), [node]
         while pending:
             each = pending.pop()
             if each.fingerprint not in seen and self.states.get(each.fingerprint) != "stored":
-                seen.add(each.fingerprint)  # what rows share is reached by many ways
+                seen.add(each.fingerprint)
                 if obstacle := self.machine.obstacles.get(each.fingerprint):
                     obstacles.setdefault(obstacle)
                 pending += reversed(each.parents())
@@ -100,7 +100,7 @@ class Plan:
 
     @property
     def lacking(self) -> NodeObstacles:
-        """The obstacles of the nodes to run, after a look at the store."""
+        """The obstacles of the nodes to run."""
         obstacles = (self.machine.obstacles.get(node.fingerprint) for node in self.needed())
         return distinct_obstacles(filter(None, obstacles))
 
@@ -114,13 +114,13 @@ def plan(
     overrides: Mapping[str, str] | None = None,
     exhibits: Sequence[ShownExhibit] = (),
 ) -> Plan:
-    """Return the plan of cells and exhibits at a scale on this machine. Calls every distinct recipe once.
+    """Return the plan of cells and exhibits on this machine.
 
-    ``overrides`` maps readings to choices. Without ``seeds`` each paper's own seed is used.
+    ``overrides`` maps readings to choices. Without ``seeds`` a paper's own is used.
 
     Raises:
-        UsageError: an override names a reading or choice that no selected row has.
-        ManifestError: a cell has an unknown dataset, measure, recipe or option, with file and line.
+        UsageError: no selected row has an override.
+        ManifestError: a dataset, measure, recipe or option is unknown.
     """
     overrides = overrides or {}
     _check_overrides(overrides, [*cells, *exhibits])

@@ -1,4 +1,4 @@
-"""The code, libraries and commit of artefacts, and artefacts made by other code than the current one."""
+"""The code, libraries and commit that made an artefact, compared with the current ones."""
 
 import functools
 import re
@@ -20,16 +20,14 @@ from repro.store.seal import damage
 from repro.store.underway import awaited_inputs, one_at_a_time
 
 PRESENT = ("stored", "damaged")
-JOINED_BY = " and "  # between digests of several versions of the code
+JOINED_BY = " and "  # between digests
 _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 OF_THIS_CODE = committed_results()
 EQUAL_CODE = "code.yaml"
 
 
 def made_by(node: Node) -> dict[str, Any]:
-    """Return facts about an artefact made now, which are not part of its identity: ``entries`` (modules of
-    the stage and its objective or view), ``code`` and ``modules`` of their import closure, ``libraries``.
-    """
+    """Return facts about an artefact made now: modules (``entries``), digests of code, and libraries."""
     code_here = code(*entries(node))
     facts = {"code": code_here.digest, "modules": dict(code_here.modules), "entries": list(entries(node))}
     facts |= {"libraries": versions.here(node.stage)}
@@ -37,9 +35,9 @@ def made_by(node: Node) -> dict[str, Any]:
 
 
 def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str] | None:
-    """Return the modules and libraries that made an artefact and differ here. None if facts lack them.
+    """Return modules and libraries that differ here. None if unknown.
 
-    Code that results/code.yaml declares equal does not differ. ``node`` gives the current entries.
+    Code that code.yaml declares equal does not differ.
     """
     try:
         digests, modules = str(facts["code"]).split(JOINED_BY), dict(facts.get("modules", {}))
@@ -56,12 +54,12 @@ def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str]
 
 
 def planned_code(nodes: Iterable[Node]) -> str:
-    """Return the digest that a record's ``code`` would have if the current code made all its artefacts."""
+    """Return the digest of ``code`` in a record by the current code."""
     return _code_of_all(frozenset().union(*map(_entries_below, nodes)))
 
 
 class Makers:
-    """The recorded code and commits of stored artefacts and all their inputs."""
+    """The recorded code and commits of artefacts and their inputs."""
 
     def __init__(self, store: Store):
         self.store = store
@@ -69,7 +67,7 @@ class Makers:
         self._rows: dict[str, str] = {}
 
     def behind(self, nodes: Iterable[Node]) -> dict[str, Any]:
-        """Return ``code`` (see ``planned_code``) and ``commits`` for a record of these nodes."""
+        """Return ``code`` and ``commits`` for a record of these nodes."""
         codes, commits = zip(*map(self._of, nodes), strict=True)
         return {
             "code": join_codes(frozenset().union(*codes)),
@@ -77,7 +75,7 @@ class Makers:
         }
 
     def rows(self, node: Node) -> str:
-        """Return the digest of a node's rows. Empty if it is not stored or not recorded."""
+        """Return the digest of a node's rows, or "" if unknown."""
         if node.fingerprint not in self._rows:
             is_stored = self.store.state(node) == "stored"
             self._rows[node.fingerprint] = (
@@ -101,7 +99,7 @@ class Makers:
 
 
 def entries(node: Node) -> tuple[str, ...]:
-    """Return the entry modules of a node's stage and of parameters with a ``path``."""
+    """Return the modules of a node's stage and of parameters with a ``path``."""
     values = (value for value in node.params.values() if isinstance(value, Mapping))
     paths = (str(value.get("path", "")) for value in values)
     return f"repro.retrieval.stages.{node.stage}", *filter(_NAMED.fullmatch, paths)
@@ -127,15 +125,14 @@ REMEDY = "`repro run --rebuild other-code` with a selection makes them again"
 
 @dataclass
 class Origins:
-    """The artefacts made by other code or libraries than the current ones, by fingerprint.
+    """The artefacts made by other code or libraries, by fingerprint.
 
     Attributes:
-        total: number of checked artefacts.
-        parents: artefact -> the artefacts that it was made from.
-        other: artefact -> its modules and libraries that differ from the current ones.
-        unknown: artefacts without a record of their code.
-        from_others: artefacts with inputs that were since rebuilt with other content.
-        environments: libraries and kernels, in the form of a record's ``environment``.
+        parents: artefact -> artefacts that it was made from.
+        other: artefact -> its differing modules and libraries.
+        unknown: artefacts without recorded code.
+        from_others: artefacts of inputs that were rebuilt differently.
+        environments: libraries and kernels as in a record.
     """
 
     total: int = 0
@@ -148,8 +145,8 @@ class Origins:
     def add(
         self, fingerprint: str, facts: Mapping[str, Any], inputs: Mapping[str, str], node: Node | None = None
     ) -> None:
-        """Check one artefact's facts. ``inputs`` are the current contents of its stored inputs."""
-        recorded_inputs = facts.get("inputs", inputs)  # older artefacts lack them
+        """Check one artefact. ``inputs`` are the contents of its stored inputs."""
+        recorded_inputs = facts.get("inputs", inputs)  # older ones lack them
         self.total += 1
         self.parents[fingerprint] = tuple(recorded_inputs)
         if any(recorded_inputs.get(one) != content for one, content in inputs.items()):
@@ -167,17 +164,17 @@ class Origins:
 
     @cached_property
     def behind_other(self) -> set[str]:
-        """The artefacts made by current code from artefacts of other code."""
+        """Artefacts of current code made from those of other code."""
         return self._behind(self.other.keys())
 
     @cached_property
     def of_other_code(self) -> set[str]:
-        """The artefacts of other code, those made from them, and those with inputs of other content."""
+        """Artefacts of other code or inputs, and their descendants."""
         own = {name for name, names in self.other.items() if not versions.LIBRARIES.keys() >= set(names)}
         return own | self._behind(own) | self.from_others
 
     def _behind(self, others: Collection[str]) -> set[str]:
-        names = {name: name.rpartition("/")[2] for name in self.parents}  # some include their stage
+        names = {name: name.rpartition("/")[2] for name in self.parents}  # some have a stage
         passed_on, before = {names[name] for name in others}, -1
         while before < (before := len(passed_on)):
             passed_on |= {
@@ -187,7 +184,7 @@ class Origins:
 
     @property
     def sentence(self) -> str:
-        """The counts in one sentence. Empty if the current code made everything."""
+        """The counts in words, or ""."""
         parts = [f"{len(self.other)} of {self.total} artefacts were made by other code or libraries"]
         if behind_other := self.behind_other:
             parts.append(f"{len(behind_other)} from those artefacts")
@@ -211,19 +208,21 @@ def origins(plan: Plan, store: Store) -> Origins:
             known = {one: contents[one] for one in (p.fingerprint for p in inputs) if one in contents}
             result.add(node.fingerprint, store.record(node).get("facts", {}), known, node)
             result.parents[node.fingerprint], parents = parents, (node.fingerprint,)
-        nearest[node.fingerprint] = parents  # or its nearest stored inputs
+        nearest[node.fingerprint] = parents  # itself or its nearest stored inputs
     return result
 
 
 def made_otherwise(plan: Plan, store: Store) -> list[Node]:
-    """Return stored nodes of other code or inputs, and those made from them, without imported runs. Raises
-    BlockedError if one cannot be made again on this machine."""
+    """Return stored nodes of other code or inputs and those made from them, but no imported runs.
+
+    Raises BlockedError if one cannot be made again here.
+    """
     origin = origins(plan, store)
     return _with_what_is_made_from({*origin.other, *origin.unknown, *origin.from_others}, plan)
 
 
 def damaged(plan: Plan, store: Store) -> list[Node]:
-    """Return damaged nodes, checked byte by byte, and those made from them. Raises BlockedError."""
+    """Return damaged nodes and those made from them. Raises BlockedError."""
     present = (n for n in plan.nodes if plan.states[n.fingerprint] in PRESENT)
     faulty = {n.fingerprint for n in present if damage(store.path(n), store.progress)}
     return _with_what_is_made_from(faulty, plan)
@@ -244,7 +243,7 @@ def _with_what_is_made_from(others: set[str], plan: Plan) -> list[Node]:
 
 
 def discard(nodes: Sequence[Node], store: Store) -> None:
-    """Discard artefacts, all or none. Raises StoreError if a running process needs one."""
+    """Discard all artefacts or none. Raises StoreError if a process needs one."""
     if not nodes:
         return
     with one_at_a_time(store.root):
@@ -259,13 +258,13 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
 
 
 def equal_code() -> dict[str, dict[str, Any]]:
-    """Return the entries of code.yaml by stage, e.g. ``recorded`` and ``same``."""
+    """Return the entries of code.yaml by stage."""
     path = OF_THIS_CODE / EQUAL_CODE if OF_THIS_CODE else None
     return (read_facts(path) or {}) if path and path.is_file() else {}
 
 
 def on_record(digest: str) -> str:
-    """Return the digest of equal code that records have by code.yaml, otherwise ``digest``."""
+    """Return the digest that records have for equal code."""
     return _recorded_by_digest().get(digest, digest)
 
 

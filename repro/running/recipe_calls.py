@@ -1,4 +1,4 @@
-"""The recipe of a cell: its place, its valid readings, and its graphs, called once per machine."""
+"""Find a cell's recipe and its readings, and call it once per machine."""
 
 import inspect
 import traceback
@@ -28,11 +28,7 @@ def call_recipe(
     machine: Machine,
     originals_only: bool = False,
 ) -> tuple[Node | Runs, Choices]:
-    """Return the graph or runs of a cell's recipe for one dataset, and the choices that it used.
-
-    Equal calls are made once per machine. Raises ManifestError if the recipe does not exist, fails, or
-    returns another type.
-    """
+    """Return a recipe's graph or runs for one dataset, and its choices. Raises ManifestError."""
     path = recipe_path(cell)
     key = canonical([path, cell.paper.name, identifier, seed, cell.options, overrides])
 
@@ -50,7 +46,7 @@ def call_recipe(
 
 
 def not_at(cell: Cell | ShownExhibit, scale: Scale) -> str:
-    """Return why the cell's recipe measures nothing at this scale. Empty if it does."""
+    """Return why the recipe measures nothing at this scale, or ""."""
     if not cell.recipe:
         return ""
     function = recipe_function(cell, recipe_path(cell))
@@ -70,7 +66,7 @@ def _without_grades(cell: Cell, scale: Scale) -> str:
 
 
 def is_made_at(cell: Cell | ShownExhibit, scale: Scale) -> bool:
-    """Return whether the cell has a recipe with a result at this scale."""
+    """Return whether the cell's recipe has a result at this scale."""
     return bool(cell.recipe) and not not_at(cell, scale)
 
 
@@ -78,7 +74,7 @@ NOT_MEASURABLE = "not measurable by the suite, see `repro show coverage`"
 
 
 def refusals(cells: Iterable[Cell], scale: Scale) -> Counter[str]:
-    """Count the cells without a measurement at this scale by reason. Each has one reason."""
+    """Count the unmeasured cells by reason."""
     return Counter(reason for cell in cells if (reason := _refusal_of(cell, scale)))
 
 
@@ -88,14 +84,14 @@ def _refusal_of(cell: Cell, scale: Scale) -> str:
 
 
 def recipe_path(cell: Cell | ShownExhibit) -> str:
-    """Return ``module:function``, by default in the paper's own recipes.py."""
+    """Return ``module:function``, by default in the paper's recipes.py."""
     recipe = cell.recipe
-    assert recipe, f"{cell.id} has no recipe"  # which is looked at before
+    assert recipe, f"{cell.id} has no recipe"
     return recipe if ":" in recipe else f"{cell.paper.package}.recipes:{recipe}"
 
 
 def readings_for(source: Paper, path: str) -> dict[str, Reading]:
-    """Return the readings of a recipe's home and of the row's paper."""
+    """Return the readings of a recipe's home and the row's paper."""
     home_paper = home(path)
     if home_paper is not None:
         return {**source.readings, **home_paper.readings}
@@ -104,10 +100,10 @@ def readings_for(source: Paper, path: str) -> dict[str, Reading]:
 
 
 def recipe_function(cell: Cell | ShownExhibit, path: str) -> Callable[..., Node | Runs]:
-    """Return the recipe function. Raises ManifestError if it is missing or refuses the options."""
+    """Return a recipe. Raises ManifestError if it is missing or refuses the options."""
     try:
         function = load(path)
-    except (ReproError, OSError):  # of files, whose error names them
+    except (ReproError, OSError):  # these name the file
         raise
     except Exception as error:
         place = _place(error, cell)
@@ -137,7 +133,7 @@ def _call(cell: Cell | ShownExhibit, function: Callable[..., Node | Runs], reque
     path = recipe_path(cell)
     try:
         result = function(request, **cell.options)
-    except (ReproError, OSError):  # of files, whose error names them
+    except (ReproError, OSError):  # these name the file
         raise
     except Exception as error:
         reason = f"fails at {_place(error, cell) or path}: {_in_one_line(error)}"
@@ -163,7 +159,7 @@ def _in_one_line(error: Exception) -> str:
 
 
 def fault(cell: Cell | ShownExhibit, key: str, reason: str) -> ManifestError:
-    """Return the error about ``key``, e.g. "unit", of a cell's column, row or table."""
+    """Return an error about ``key``, e.g. "unit", in a cell's manifest."""
     if isinstance(cell, ShownExhibit) or cell.table.kind == "figure":
         return ManifestError(f"{cell.paper.folder / 'cells.yaml'}: {cell.id}: {reason}")
     table = cell.table

@@ -1,4 +1,4 @@
-"""Recomputation of a sample of stored artefacts from their stored inputs, and comparison."""
+"""Recompute a sample of stored artefacts from their stored inputs, and compare."""
 
 import functools
 import hashlib
@@ -25,8 +25,8 @@ from repro.store import Store
 from repro.store.disk import BLOCKS, RECORD, sha256
 from repro.store.notes import Lineage
 
-OF_THE_WORK = ("lucene.log", "state.json", "dataset_info.json")  # files that differ between equal runs
-ROWS = 1 << 16  # of an array at a time
+OF_THE_WORK = ("lucene.log", "state.json", "dataset_info.json")  # differ between equal runs
+ROWS = 1 << 16  # at a time
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Agreement:
 
     Attributes:
         name: ``bits``, ``tolerance`` or ``none``.
-        difference: relative to the largest magnitude in a file. None if more than numbers differs.
-        why: a sentence about the first file that does not agree.
+        difference: relative to a file's largest magnitude. None if not only numbers differ.
+        why: a sentence about the first other file.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Agreement:
 
 
 def agreement(stored: Path, again: Path, *, tolerance: float) -> Agreement:
-    """Compare the files of two folders. ``tolerance``, e.g. 1e-5, is relative to the largest magnitude."""
+    """Compare two folders. ``tolerance``, e.g. 1e-5, is relative to the largest magnitude."""
     names = _names(stored)
     if names != _names(again):
         missing = ", ".join(sorted(names ^ _names(again)))
@@ -63,7 +63,7 @@ OF_LIBRARIES = ("config.json", "tokenizer_config.json", "special_tokens_map.json
 
 
 def digest_of_contents(folder: Path) -> str:
-    """Return a digest of the rows, numbers and texts in a folder, to the last bit."""
+    """Return a digest of a folder's rows, numbers and texts."""
     digest = hashlib.sha256()
     rows: dict[str, list] = {}
     floats: dict[str, list] = {}
@@ -86,7 +86,6 @@ def _names(folder: Path) -> set[str]:
 
 
 def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
-    """Return the largest relative difference (None if more than floats differ) and a sentence on it."""
     try:
         (structure, numbers), (other_structure, other_numbers) = content(stored_file), content(new_file)
     except Exception:  # of any library
@@ -107,7 +106,7 @@ def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
 
 
 def content(path: Path) -> tuple[object, np.ndarray]:
-    """Return a file's structure and its floats (N,), or its bytes."""
+    """Return a file's structure and floats `[N]`, or its bytes."""
     if path.suffix == ".npy":
         array = np.load(path, mmap_mode="r")
         if array.dtype.kind == "f":
@@ -157,7 +156,7 @@ def _describe_difference(stored_file: Path, new_file: Path) -> str:
 
 
 TOO_MUCH = (*TRAININGS, "lucene_index")  # too long, or never equal
-OUTSIDE = {"source", "checkpoint"}  # inputs outside the store
+OUTSIDE = {"source", "checkpoint"}  # of the store
 TOLERANCES = dict.fromkeys(("initialise", *ENCODINGS, "encode_by_library", "score_pairs", "rerank"), 1e-5)
 TOLERANCES |= {"project": 1e-5, "compare": 1e-9, "evaluate": 1e-12}  # C library
 HALF_PRECISION = 1e-2
@@ -165,8 +164,10 @@ HALF_PRECISION = 1e-2
 
 @dataclass(frozen=True)
 class Recomputation:
-    """One recomputed artefact. ``agreement`` is the name of an ``Agreement``, ``failed`` or ``blocked``.
-    ``other_code`` has definitions and libraries of the stored artefact that differ here, None if unknown."""
+    """One recomputed artefact. ``other_code`` are its modules and libraries that differ here.
+
+    ``agreement`` is that of ``Agreement``, ``failed`` or ``blocked``.
+    """
 
     stage: str
     fingerprint: str
@@ -177,14 +178,12 @@ class Recomputation:
     other_code: list[str] | None
 
     def as_json(self) -> dict:
-        """Return the object that ``verify --deep --json`` prints."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Nodes to recompute, with their sources by fingerprint, and numbers of candidates (``of``) and of
-    ``left_out`` artefacts by stage."""
+    """Nodes to recompute, their sources, and numbers of candidates (``of``) and other artefacts."""
 
     nodes: list[Node]
     of: dict[str, int]
@@ -193,7 +192,7 @@ class Sample:
 
 
 def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: Path | None = None) -> Sample:
-    """Draw ``size`` artefacts per stage that can be recomputed, by seed."""
+    """Draw by seed ``size`` artefacts per stage that can be recomputed."""
     nodes, counts, omissions, find_node = [], {}, {}, _node_lookup(Lineage(store.root))
     sources: dict[str, Source] = {}
     for stage in STAGES:
@@ -210,7 +209,7 @@ def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: 
 
 
 def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Recomputation]:
-    """Run each node's stage in a scratch folder and yield the comparisons."""
+    """Run each node's stage in a scratch folder and yield comparisons."""
     if any(store.record(node).get("facts", {}).get("kernels", {}).get("pins") for node in sample.nodes):
         kernels.pin()
     with progress.task("computing again", total=len(sample.nodes)) as advance:
@@ -222,7 +221,7 @@ def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Reco
 def _can_be_made_again(
     node: Node, store: Store, sources: dict[str, Source], data: Path | None, home: Path | None
 ) -> bool:
-    """Return whether a node can be computed. Adds its source, if any, to ``sources``."""
+    """Return whether a node can be computed. Adds its source to ``sources``."""
     if node.stage not in source_rows.READ:
         return _can_be_computed(node, store)
     if not source_rows.is_whole(node):
@@ -236,13 +235,11 @@ def _can_be_computed(node: Node, store: Store) -> bool:
     spec = STAGES[node.stage]
     if node.stage in TOO_MUCH or not spec.inputs or spec.needs & OUTSIDE:
         return False
-    is_described = spec.ignored <= node.params.keys()  # records lack ignored parameters
+    is_described = spec.ignored <= node.params.keys()  # records lack these
     return is_described and all(store.state(parent) == "stored" for parent in node.parents())
 
 
 def _node_lookup(lineage: Lineage) -> Callable[[str], Node | None]:
-    """Return a cached lookup of nodes by fingerprint, without those of changed stage versions."""
-
     @functools.cache
     def find_node(fingerprint: str) -> Node | None:
         description = lineage.describe(fingerprint)

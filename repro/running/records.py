@@ -1,4 +1,4 @@
-"""Records of measured cells, made from stored scores and compared with earlier records."""
+"""Records of measured cells, compared with earlier records."""
 
 import contextlib
 import functools
@@ -34,14 +34,14 @@ UNKNOWN = "not said"
 
 @dataclass(frozen=True)
 class Recurrence:
-    """A number measured now and the one on record with the same key."""
+    """A new record and the earlier one with the same key."""
 
     measured: Record
     on_record: Record
 
     @property
     def came_back(self) -> bool:
-        """Whether both are identical, to the last bit, over the same queries."""
+        """Whether the value and the counts of queries are identical."""
         return self.measured.result == self.on_record.result
 
     def __str__(self) -> str:
@@ -50,7 +50,7 @@ class Recurrence:
 
 
 def recorded_before(records: Iterable[Record], results: Results | None) -> dict[tuple, Record]:
-    """Return the newest record of ``results`` by key."""
+    """Return the newest earlier records by key."""
     if results is None:
         return {}
     files = {(r.scale, r.cell.partition("/")[0]) for r in records}
@@ -58,13 +58,13 @@ def recorded_before(records: Iterable[Record], results: Results | None) -> dict[
 
 
 def equal_in_words(recurrences: Sequence[Recurrence]) -> Iterator[str]:
-    """Yield the count of reproduced numbers, e.g. "60 of 60 equal the record.", if any is on record."""
+    """Yield e.g. "60 of 60 equal the record." if any is on record."""
     if recurrences:
         yield f"{sum(r.came_back for r in recurrences)} of {len(recurrences)} equal the record."
 
 
 def distances(recurrences: Sequence[Recurrence]) -> Iterator[str]:
-    """Yield the numbers that differ from the record, the farthest first, and the likely cause."""
+    """Yield the differing numbers and the likely cause."""
     others = [r for r in recurrences if not r.came_back]
     if others:
         farthest = sorted(others, key=lambda r: -abs(r.measured.measured - r.on_record.measured))
@@ -77,13 +77,13 @@ def distances(recurrences: Sequence[Recurrence]) -> Iterator[str]:
 def _causes(now: Record, before: Record) -> Iterator[str]:
     yield from _other_code(now, before)
     software = [r.environment.get("software", {}) for r in (now, before)]
-    # names in only one record say nothing, unless the other has none
+    # one record may list more names than the other
     named_in_one = {*software[0]} ^ {*software[1]} if all(software) else set()
     yield from _differences(*software, leave_out=("repro-bench", *named_in_one))
     pins = [r.environment.get("kernels", {}).get("pins", {}) for r in (now, before)]
     yield from (other_pins := list(_other_pins(*pins)))
     hardware = [r.environment.get("hardware", {}) for r in (now, before)]
-    of_processor = ("cpu", "instructions") if other_pins or not all(pins) else ()  # else pinned to be alike
+    of_processor = ("cpu", "instructions") if other_pins or not all(pins) else ()  # otherwise pinned alike
     yield from _differences(*hardware, only=(*of_processor, "gpu"))
 
 
@@ -123,10 +123,9 @@ PER_UNIT = {"percent": 100}  # of a score
 def record(
     plan: Plan, store: Store, results: Results, *, on_record: Results | None = None
 ) -> list[Recurrence]:
-    """Append a record for every measured cell with stored evaluations, unless it is known.
+    """Append new records of cells with stored evaluations. Skips damaged ones unless all are.
 
-    Returns each record with that of ``on_record`` with its key, or with the one that it contradicts. Damaged
-    evaluations are skipped. Raises StoreError if all are damaged.
+    Returns each record with that of ``on_record``, otherwise one that it contradicts. Raises StoreError.
     """
     plan.look(store)
     nodes = _evaluations(plan)
@@ -157,7 +156,7 @@ def _name_of(node: Node) -> str:
 
 
 def stored_records(plan: Plan, store: Store) -> list[Record]:
-    """Return records of stored evaluations without time and machine. Mark damaged ones."""
+    """Return records without time and machine. Marks damaged evaluations."""
     stored = [m for m in plan.measurements if all(plan.states[p.fingerprint] == "stored" for p in m.parts)]
     records, makers = [], Makers(store)
     for m in stored:
@@ -171,7 +170,7 @@ def stored_records(plan: Plan, store: Store) -> list[Record]:
 
 
 def known_records(plan: Plan, records: Iterable[Record]) -> list[Record]:
-    """Return the newest of ``records`` for a plan's cells and averages."""
+    """Return the newest records of a plan's cells and averages."""
     newest = {r.identity: r for r in sorted(records, key=time_of) if not r.origin}
     parts = [
         replace(newest[m.identity], cell=m.cell.id, seed=m.seed, readings=dict(m.departures))
@@ -182,7 +181,7 @@ def known_records(plan: Plan, records: Iterable[Record]) -> list[Record]:
 
 
 def measured_record(measurement: Measurement, scale: str, store: Store) -> Record:
-    """Return the record of a cell in the paper's unit: the mean of the best group of runs."""
+    """Return the record of a cell: the mean of its best group of runs."""
     bare_record = _bare_record(measurement, scale, store, Makers(store))
     return replace(bare_record, **_circumstances(measurement.parts, store))
 
@@ -219,7 +218,6 @@ def _bare_record(measurement: Measurement, scale: str, store: Store, makers: Mak
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Return the mean, which is exact for equal values."""
     return statistics.fmean(values) if len(set(values)) > 1 else values[0]
 
 
@@ -236,7 +234,6 @@ def _rows(measurement: Measurement, makers: Makers) -> dict[str, str]:
 
 
 def _deviation(measurement: Measurement, scores: Sequence[dict]) -> float | None:
-    """Return the deviation (n - 1) of the scores by query, or None for several groups or query sets."""
     if len(measurement.groups) > 1 or any(content["queries"] != scores[0]["queries"] for content in scores):
         return None
     values = (content["measures"][measurement.measure] for content in scores)
@@ -245,7 +242,7 @@ def _deviation(measurement: Measurement, scores: Sequence[dict]) -> float | None
 
 
 def scores_of(part: Node, store: Store) -> dict:
-    """Return the content of a stored evaluation. Raises StoreError if it is damaged."""
+    """Read a stored evaluation. Raises StoreError if it is damaged."""
     path = store.path(part) / SCORES
     status = path.stat()
     return _content(path, (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
@@ -257,7 +254,7 @@ def _content(path: Path, stamp: tuple[int, ...]) -> dict:
 
 
 def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
-    """Return records of columns that average others, if all are measured."""
+    """Return records of averages with all members measured."""
     by_cell = {(r.cell, r.seed): r for r in records}
     new_records = []
     for cell in plan.cells:
@@ -269,7 +266,7 @@ def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
 
 
 def identities(plan: Plan) -> dict[str, dict[int | None, tuple[str, str, str]]]:
-    """Return the identity (fingerprint, measure, unit) of a current record, by cell and seed."""
+    """Return (fingerprint, measure, unit) by cell and seed."""
     by_cell: dict[str, dict[int | None, tuple[str, str, str]]] = {}
     for m in plan.measurements:
         by_cell.setdefault(m.cell.id, {})[m.seed] = m.identity
@@ -281,7 +278,7 @@ def identities(plan: Plan) -> dict[str, dict[int | None, tuple[str, str, str]]]:
 
 
 def member_cells(cell: Cell) -> list[str]:
-    """Return ids of the cells that a cell averages. Empty for other cells."""
+    """Return the ids of the cells that a cell averages."""
     row = cell.id.rpartition("/")[0]
     return [f"{row}/{column}" for column in cell.column.mean_of]
 

@@ -1,4 +1,4 @@
-"""A rehearsal: every stage of a plan runs in its own process, and the cost of the whole is extrapolated."""
+"""Run a rehearsal of a plan, each stage in its own process, and extrapolate."""
 
 import time
 from dataclasses import dataclass, field
@@ -21,12 +21,12 @@ from repro.running.scale_facts import RowCounts
 from repro.store import Store
 from repro.store.leftovers import Leftover, remove_leftover
 
-LOOK = 0.05  # seconds between looks at the process
+LOOK = 0.05  # seconds
 
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """The outcome of a rehearsal: nodes of full scale, inputs first, and those ``left_out`` with reasons."""
+    """The nodes of full scale, and those ``left_out`` with reasons."""
 
     plan: Plan
     nodes: list[RehearsedNode]
@@ -35,22 +35,22 @@ class Rehearsal:
 
     @property
     def hours(self) -> float:
-        """Known hours of all nodes one after another."""
+        """Known hours of all nodes."""
         return sum(node.whole_seconds or 0 for node in self.nodes) / 3600
 
     @property
     def uncounted(self) -> list[Node]:
-        """Nodes without known hours."""
+        """Nodes of unknown hours."""
         unknown_nodes = [node.node for node in self.nodes if node.whole_seconds is None]
         return unknown_nodes + [node for node, _ in self.left_out]
 
     @property
     def disk_bytes(self) -> float:
-        """Known bytes of all artefacts."""
+        """Known bytes of artefacts."""
         return sum(node.whole_disk_bytes or 0 for node in self.nodes)
 
     def fullest(self, discarded: frozenset[str] = frozenset()) -> float:
-        """Return the store's largest bytes if artefacts of the stages ``discarded`` are removed after use."""
+        """Return the store's largest bytes if stages ``discarded`` are removed after use."""
         by_fingerprint = {each.node.fingerprint: each.whole_disk_bytes for each in self.nodes}
 
         def sizes(node: Node) -> tuple[float, float]:
@@ -69,9 +69,9 @@ class Rehearsal:
 
 
 def rehearse(whole: Plan, plan: Plan, store: Store, progress: Progress) -> Rehearsal:
-    """Run the missing nodes of ``plan``, a rehearsal of the plan ``whole``, and extrapolate their cost.
+    """Run a rehearsal ``plan`` of the plan ``whole`` and extrapolate its cost.
 
-    Raises UsageError for a scale with other data or models than the papers', or that reads all rows.
+    Raises UsageError for a scale of other data or models, or of all rows.
     """
     if not plan.scale.has_originals:
         reason = f"scale {plan.scale.name} does not use the papers' data and checkpoints"
@@ -92,7 +92,7 @@ def rehearse(whole: Plan, plan: Plan, store: Store, progress: Progress) -> Rehea
 
 
 def extrapolated(whole: Plan, plan: Plan, store: Store, outcome: Outcome) -> Rehearsal:
-    """Return the cost of ``whole`` from its stored rehearsal."""
+    """Return the cost of ``whole`` by its stored rehearsal."""
     nodes, left_out = [], []
     for large, small in pairs(whole, plan).values():
         if store.state(small) == "stored":
@@ -109,7 +109,7 @@ def _failure_reason(node: Node, outcome: Outcome) -> str:
 
 
 def run_apart(node: Node, store: Store, progress: Progress) -> Path:
-    """Build the node from scratch in its own process. Raises StageError or BlockedError as it does."""
+    """Build the node from scratch in a process. Raises StageError or BlockedError."""
     if (partial_folder := store.partial(node)).exists():
         remove_leftover(store, Leftover("partial", partial_folder, node.stage, node.fingerprint, 0))
     child = Child(node, store, threads=cores(), gpus=None)

@@ -1,4 +1,4 @@
-"""The requirements of nodes (data, checkpoints, Java, GPUs), checked on this machine before a run."""
+"""Check the requirements of nodes on this machine, e.g. data, checkpoints, Java and GPUs."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -39,10 +39,10 @@ class Obstacle:
     """The reason why a node cannot run here, and its remedy.
 
     Attributes:
-        of_machine: whether another machine may have it, e.g. a GPU.
-        lacks: short name of the missing item, e.g. "Java", or "".
-        fetch: ids that `repro data fetch` can download.
-        otherwise: the remedy for the part that cannot be downloaded.
+        of_machine: whether another machine may lack it.
+        lacks: the missing item, e.g. "Java".
+        fetch: ids for `repro data fetch`.
+        otherwise: the remedy for parts without a download.
     """
 
     cause: str
@@ -57,7 +57,7 @@ class Obstacle:
 
     @property
     def short(self) -> str:
-        """The missing item, as briefly as possible."""
+        """The missing item or the cause."""
         return self.lacks or self.cause
 
 
@@ -71,15 +71,14 @@ NO_GPU = Obstacle(
 
 @dataclass
 class Machine:
-    """The data and components of this machine. Each is looked for once.
+    """The data and components of this machine, each looked for once.
 
     Attributes:
-        data, home: the folders of REPRO_DATA and of ir_datasets, or None.
-        digests: file that caches digests of data files.
-        recorded: ``<dataset> <piece>`` or ``model:<name>@<revision>`` -> identity of absent files.
-        obstacles: fingerprint -> obstacle. Filled by ``resolve``.
-        stand_ins: an absent collection, splitter or file -> the ``reading=choice`` that avoids it.
-        calls: graphs made by recipes with this data at any scale.
+        data, home: the folders of REPRO_DATA and of ir_datasets.
+        digests: file that caches digests of data.
+        recorded: e.g. "model:bert@main" -> identity of an absent file.
+        stand_ins: absent item -> the ``reading=choice`` that avoids it.
+        calls: graphs made by recipes.
     """
 
     data: Path | None = None
@@ -95,19 +94,19 @@ class Machine:
     _met: dict[int, tuple[Node, Node]] = field(default_factory=dict)
 
     def without_data(self) -> "Machine":
-        """Return a machine without data, with the same recipe calls if this one has none."""
+        """Return a machine without data, sharing recipe calls made without data."""
         return Machine() if self.data else Machine(calls=self.calls, _known=self._known, _met=self._met)
 
     def resolve(self, node: Node) -> Node:
-        """Return the graph with resolved sources. Record obstacles for missing ones."""
+        """Return the graph with resolved sources and record obstacles."""
         return rewrite(node, self._resolve, self._done)
 
     def leave(self) -> None:
-        """Remove the obstacles of this machine, as the nodes will run on another."""
+        """Remove the obstacles that another machine may not have."""
         self.obstacles = {f: obstacle for f, obstacle in self.obstacles.items() if not obstacle.of_machine}
 
     def offer_full_precision(self, choices: Mapping[str, str]) -> None:
-        """Add the choices of readings for full precision to the remedy of a missing GPU."""
+        """Add choices in full precision to the remedy of a missing GPU."""
         if not choices:
             return
         options = " ".join(f"--reading {reading}={choice}" for reading, choice in sorted(choices.items()))
@@ -127,7 +126,6 @@ class Machine:
         return node
 
     def _with_needs(self, node: Node, needs: Collection[str]) -> tuple[Node, Obstacle | None]:
-        """Return the node with its resolved sources, and the obstacle of the last need that has one."""
         obstacle = None
         if "source" in needs:
             node, obstacle = self._source(node)
@@ -178,7 +176,7 @@ class Machine:
             known = self.recorded.get(checkpoint_key(node.params))
             return Node(node.stage, {**node.params, "identity": known}) if known else node, obstacle
         params = {**node.params, "source": source}
-        if source["kind"] == "folder":  # a cached one is known by the hub's commit
+        if source["kind"] == "folder":  # otherwise the hub has a commit
             from repro.retrieval.datasets.digests import digest
 
             files = checkpoint_files(Path(source["path"]))
@@ -216,18 +214,18 @@ class Machine:
         return replace(obstacle, remedy=obstacle.remedy + choice, otherwise=otherwise)
 
     def shared(self, node: Node) -> Node:
-        """Return the graph with one shared object for equal nodes."""
+        """Return the graph with one object for equal nodes."""
         return rewrite(node, lambda each: distinct(each, self._known), self._met)
 
     def once(self, key: object, find: Callable[[], object]):
-        """Return the value of ``find``, which is called once per key."""
+        """Return ``find()``, called once per key."""
         if key not in self._memory:
             self._memory[key] = find()
         return self._memory[key]
 
 
 def checkpoint_key(params: Mapping[str, Any]) -> str:
-    """Return the name of a checkpoint in records, e.g. ``model:bert-base-uncased@main``."""
+    """Return a checkpoint's name in records, e.g. ``model:bert-base-uncased@main``."""
     return f"model:{params['name']}@{params['revision']}"
 
 
@@ -237,7 +235,7 @@ def _no_libraries(extra: str, library: str) -> Obstacle:
 
 
 def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
-    """Return the place of a released model: REPRO_DATA/models, the hub's cache or an installed package."""
+    """Find a released model in REPRO_DATA/models, the hub's cache or a package."""
     folder = data / "models" / name if data else None
     if folder and any((folder / file).exists() for file in SETTINGS) and has_weights(folder):
         return {"kind": "folder", "path": str(folder)}
@@ -293,30 +291,27 @@ def _splitter_obstacle(name: str, data: Path | None) -> Obstacle | None:
 
 def _stand_in_obstacle(identifier: str) -> Obstacle:
     scale, _, original = identifier.partition("/")
-    dataset(original)  # an unknown id is the recipe's mistake
+    dataset(original)  # raises for an unknown id
     cause = f"scale {scale} has no replacement of {original}"
     return Obstacle(cause, "choose another scale", lacks=f"a replacement of {original}")
 
 
 @dataclass(frozen=True)
 class NodeObstacles:
-    """The distinct obstacles of some nodes, in their order."""
+    """Distinct obstacles."""
 
     obstacles: tuple[Obstacle, ...]
 
     @property
     def of_machine(self) -> list[Obstacle]:
-        """The obstacles that may not exist on another machine, e.g. no GPU."""
         return [o for o in self.obstacles if o.of_machine]
 
     @property
     def fetch(self) -> list[str]:
-        """The ids that `repro data fetch` can get."""
         return list(dict.fromkeys(id for o in self.obstacles for id in o.fetch))
 
     @property
     def otherwise(self) -> list[str]:
-        """A sentence on each missing item that only the user can supply."""
         remedies: dict[str, str] = {}
         for o in self.obstacles:
             remedy = o.otherwise or ("" if o.fetch or o.of_machine else o.remedy)
@@ -337,5 +332,5 @@ def _is_checkpoint(obstacle: Obstacle) -> bool:
 
 
 def distinct_obstacles(obstacles: Iterable[Obstacle]) -> NodeObstacles:
-    """Return the obstacles without duplicates."""
+    """Return distinct obstacles in order."""
     return NodeObstacles(tuple(dict.fromkeys(obstacles)))

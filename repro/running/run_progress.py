@@ -1,4 +1,4 @@
-"""Descriptions of nodes, and the progress of a run: started and ended nodes, their rows, the time left."""
+"""Descriptions of nodes, and the progress of a run with the time left."""
 
 import contextlib
 import time
@@ -16,14 +16,14 @@ from repro.running.plan import Plan
 from repro.running.requirements import Machine
 from repro.store import Store
 
-ABOUT = (  # inputs that determine a node's collection, the first one counts
+ABOUT = (  # the first of these inputs has a node's collection
     *("qrels", "queries", "texts", "corpus", "tokens", "tokenizer", "training_set", "training_sets"),
     *("run", "runs", "scores", "passages", "index"),
 )
 
 
 def describe(node: Node) -> str:
-    """Describe a node by its work and the start of its fingerprint."""
+    """Describe a node with its fingerprint."""
     return f"{work_of(node)} ({node.fingerprint[:12]})"
 
 
@@ -46,7 +46,7 @@ def _sizes(node: Node) -> Iterable[str]:
 
 
 def collections(node: Node) -> list[str]:
-    """Return the distinct ids of the collections of a node."""
+    """Return the ids of a node's collections."""
     if "dataset" in node.params:
         return [node.params["dataset"]]
     value = next((node.inputs[name] for name in ABOUT if name in node.inputs), ())
@@ -55,7 +55,7 @@ def collections(node: Node) -> list[str]:
 
 @dataclass(frozen=True)
 class Place:
-    """A row of a table, or an exhibit. ``system`` is the row without its group."""
+    """A row of a table, or an exhibit. ``system`` excludes the row's group."""
 
     table: str
     row: str
@@ -63,7 +63,7 @@ class Place:
 
 
 def places(plan: Plan) -> dict[str, list[Place]]:
-    """Return fingerprint -> the rows of tables and the exhibits that need the node."""
+    """Return fingerprint -> rows and exhibits that need the node."""
     ends: dict[Place, list[Node]] = {}
     for m in plan.measurements:
         place = Place(f"{m.cell.paper.name}/{m.cell.table.id}", m.cell.row.id, m.cell.row.system)
@@ -79,7 +79,7 @@ def places(plan: Plan) -> dict[str, list[Place]]:
 
 
 def describe_rows(places: Sequence[Place]) -> str:
-    """Describe rows with their table, e.g. `PAPER/1 bm25 and 3 more`, or ""."""
+    """Describe rows, e.g. `PAPER/1 bm25 and 3 more`, or ""."""
     if len(places) < 2:
         return "".join(f"{place.table} {place.row}" for place in places)
     first, systems = places[0], list(dict.fromkeys(place.system for place in places))
@@ -91,10 +91,9 @@ def describe_rows(places: Sequence[Place]) -> str:
 
 
 class RunProgress:
-    """Shows the running stages, the finished rows of tables (``places``) and the time left.
+    """Shows running stages, finished rows (``places``) and the time left.
 
-    Stored nodes of ``known`` provide times. ``beside`` nodes run at the same time. ``apart`` says whether
-    each node's time includes the start of a process.
+    Stored nodes of ``known`` provide times. ``apart`` times include the start of a process.
     """
 
     def __init__(
@@ -113,7 +112,7 @@ class RunProgress:
         self._beside, self._apart = beside, apart
         self._left = _unhindered(nodes, machine.obstacles)
         self._done = 0
-        self._began: dict[str, tuple[float, str]] = {}  # fingerprint -> start and name
+        self._began: dict[str, tuple[float, str]] = {}  # start and name
         self._pace = Pace()
         self._pace.learn_stored((n for n in known if n.fingerprint not in self._left), store)
         self._whole = self._overall_progress()
@@ -121,23 +120,23 @@ class RunProgress:
         self._rows = len(self._open)
 
     def begins(self, node: Node) -> None:
-        """Show that a node began."""
+        """Show the start of a node."""
         piece = self._piece(node)
         self._began[node.fingerprint] = time.monotonic(), piece
         self._progress.begins(piece, self._whole)
 
     def goes_on(self, node: Node, log: Path) -> None:
-        """Show that a node is running in its own process, which writes to ``log``."""
+        """Show a running node with its ``log``."""
         _, piece = self._began[node.fingerprint]
         self._progress.goes_on(piece, log)
 
     def ends(self, node: Node) -> None:
-        """Show that a node is stored."""
+        """Show a stored node."""
         start, piece = self._began.pop(node.fingerprint)
         seconds = time.monotonic() - start
         if self._apart:
             self._pace.learn(node, seconds)
-        else:  # one-time imports are not counted
+        else:  # without one-time imports
             self._pace.learn_stored([node], self._store)
         self._progress.ends(piece, span(seconds), self._without(node))
         for place in self._places.get(node.fingerprint, ()):
@@ -151,7 +150,7 @@ class RunProgress:
         self._progress.note(f"{place.table} {place.row}: done ({', '.join(counts)})")
 
     def fails(self, node: Node, why: object, how: str = "failed") -> None:
-        """Show that a node failed or is blocked, and drop the nodes that need it."""
+        """Show a failed node, and drop those that need it."""
         _, piece = self._began.pop(node.fingerprint)
         self._left = _unhindered(self._left.values(), {node.fingerprint}) | {node.fingerprint: node}
         self._progress.ends(piece, how, self._without(node), why=str(why))
@@ -190,31 +189,30 @@ def _unhindered(nodes: Iterable[Node], hindered: Collection[str]) -> dict[str, N
 class Pace:
     """Seconds of finished nodes, by stage and objective.
 
-    A node's estimate is the lower median of the finished nodes nearest in operations, scaled by operations.
+    Those nearest in operations, scaled by operations, predict another node.
     """
 
     _seconds: dict[tuple[str, ...], dict[float, list[float]]] = field(default_factory=dict)
     _operations: dict[str, float] = field(default_factory=dict)
 
     def learn(self, node: Node, seconds: float) -> None:
-        """Add the seconds of a finished node."""
         for kind in _kinds(node):
             self._seconds.setdefault(kind, {}).setdefault(self._work(node), []).append(seconds)
 
     def learn_stored(self, nodes: Iterable[Node], store: Store) -> None:
-        """Add the recorded seconds of stored artefacts."""
+        """Learn from the records of stored artefacts."""
         for node in nodes:
             with contextlib.suppress(StoreError, KeyError, TypeError, ValueError):
                 self.learn(node, float(store.record(node)["facts"]["seconds"]))
 
     def left(self, nodes: Iterable[Node], *, beside: int = 1) -> tuple[float, bool]:
-        """Return the estimated seconds until ``nodes`` are done, and whether all could be estimated."""
+        """Return the expected seconds, and whether all are known."""
         estimates = [self.expected(node) for node in nodes]
         known = [seconds for seconds in estimates if seconds is not None]
         return max([sum(known) / beside, *known]), len(known) == len(estimates)
 
     def expected(self, node: Node) -> float | None:
-        """Return the estimated seconds of a node. None if no similar node is done."""
+        """Return the expected seconds, or None without a similar node."""
         operations = self._work(node)
         for kind in _kinds(node):
             if by_operations := self._seconds.get(kind):

@@ -1,4 +1,4 @@
-"""The rules of every engine: nodes to run, reasons to skip a node, and outcomes."""
+"""The rules of every engine: nodes to run, reasons to skip one, and outcomes."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
@@ -19,17 +19,16 @@ MADE_AGAIN = ("compare", "imported_run")  # cheap stages
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a run. Each engine uses those that apply to it. Raises UsageError for invalid ones.
+    """Options of a run, used by the engines that they apply to. Raises UsageError.
 
     Attributes:
-        jobs: stages at once. None for as many as fit, or as a profile sets.
-        gpus_per_stage: of a training or an encoding, with one process each.
-        profile: Snakemake's. None for jobs on this machine.
-        gpu: the GPU that Snakemake's hours are for, e.g. "h100".
-        discard: kinds of artefacts to remove after their last use, e.g. `("vectors",)`.
-        may_discard: whether the user can request more kinds.
-        max_disk: maximum bytes of the store. None for the limit of the file system.
-        shards: jobs of Snakemake that share the blocks of one stage.
+        jobs: stages at once. None for as many as fit.
+        gpus_per_stage: of a training or an encoding.
+        profile: Snakemake's. None for this machine.
+        gpu: for Snakemake's hours, e.g. "h100".
+        discard: artefacts to remove after use, e.g. `("vectors",)`.
+        max_disk: maximum bytes of the store.
+        shards: jobs of Snakemake that share a stage.
     """
 
     jobs: int | None = None
@@ -50,14 +49,14 @@ class Options:
 
 @dataclass
 class Outcome:
-    """The nodes that this invocation ran, and the errors and obstacles of others and those that need them."""
+    """The nodes that ran, and the errors and obstacles of others."""
 
     run: list[Node] = field(default_factory=list)
     failed: dict[str, ReproError] = field(default_factory=dict)
     blocked: dict[str, list[Obstacle]] = field(default_factory=dict)
 
     def add(self, node: Node, result: str | Obstacle | None) -> None:
-        """Record that a node was stored (None), failed with an error sentence, or is blocked."""
+        """Record that a node was stored (None), failed (an error) or is blocked."""
         if result is None:
             self.run.append(node)
         elif isinstance(result, Obstacle):
@@ -66,7 +65,7 @@ class Outcome:
             self.failed[node.fingerprint] = StageError(result)
 
     def raise_first(self) -> None:
-        """Raise the first failure, or without one the first obstacle."""
+        """Raise the first failure or obstacle."""
         for error in self.failed.values():
             raise error
         for obstacles in self.blocked.values():
@@ -77,14 +76,14 @@ Engine = Callable[[Plan, Store, Progress, Options], Outcome]
 
 
 def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
-    """Return the nodes to run so that the store holds ``ends``, inputs first, and register all nodes.
+    """Register all nodes. Return those to run for ``ends``, inputs first.
 
-    Raises StoreError for a damaged artefact unless its stage is one of ``MADE_AGAIN``.
+    Raises StoreError for a damaged artefact except of ``MADE_AGAIN``.
     """
     ends = list(ends)
     nodes = walk(ends)
     states = {node.fingerprint: _state(node, store) for node in nodes}
-    store.remember(nodes)  # a child reads the notes of its inputs
+    store.remember(nodes)  # a child reads these notes
     return walk(ends, until=lambda node: states[node.fingerprint] == "stored")
 
 
@@ -92,7 +91,7 @@ def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
 def prepared_nodes(
     ends: Iterable[Node], store: Store, progress: Progress, options: Options
 ) -> Iterator[tuple[list[Node], DiskRoom]]:
-    """Announce and yield the nodes to run, with the disk space. Raises StoreError."""
+    """Announce and yield the nodes to run, with their disk space. Raises StoreError."""
     ends = list(ends)
     stages, nodes = discarded_stages(options.discard), walk(ends)
     with contextlib.ExitStack() as stack:
@@ -116,14 +115,13 @@ def prepared_nodes(
 
 
 def _awaited_fingerprints(store: Store, *, since: int) -> set[str]:
-    """Return the inputs of nodes noted by other processes after a time in ns."""
     lineage = Lineage(store.root)
     noted_ids = notes.asked_after(store.root, since) - lineage.stored()
     return {fingerprint for node in noted_ids for fingerprint in lineage.inputs(node)}
 
 
 def held_back(node: Node, machine: Machine, outcome: Outcome, obstacle: Obstacle | None = None) -> bool:
-    """Return whether a node cannot run, by an obstacle or an input. Adds such a node to ``outcome``."""
+    """Return whether a node cannot run, and note it in ``outcome``."""
     if obstacle:
         machine.obstacles[node.fingerprint] = obstacle
     errors = [outcome.failed[p.fingerprint] for p in node.parents() if p.fingerprint in outcome.failed]

@@ -1,4 +1,4 @@
-"""Scales, e.g. "tiny", rewrite finished graphs for other costs. Recipes are independent of them."""
+"""Scales, e.g. "tiny", rewrite finished graphs for other costs."""
 
 import contextlib
 import functools
@@ -24,9 +24,9 @@ HIDDEN_SIZE = 768  # of the papers' backbones
 
 @dataclass(frozen=True)
 class Scale:
-    """A named rewriting of graphs, e.g. "tiny", by ``facts`` that include inherited ones.
+    """A named rewriting of graphs, e.g. "tiny".
 
-    ``lineage`` has its name, that of the scale it is like, and so on. A user's file is ``by_user``.
+    ``facts`` include those of the scales in ``lineage``, which it is like.
     """
 
     name: str
@@ -36,16 +36,15 @@ class Scale:
 
     @property
     def compares_with_paper(self) -> bool:
-        """Whether scores are compared with the paper's, as at full only."""
         return self.name == "full"
 
     @property
     def pins_kernels(self) -> bool:
-        """Whether kernels are pinned, i.e. not for full or its first rows."""
+        """Whether kernels are pinned: not at full or its first rows."""
         return self.name != "full" and self.facts.first == scale_facts.RowCounts()
 
     def pin_kernels(self, progress: Progress) -> None:
-        """Pin kernels, so that every processor gives the same bits (1.5 times slower)."""
+        """Pin kernels for equal bits on every processor (1.5 times slower)."""
         if self.pins_kernels:
             from repro.machine import kernels
 
@@ -53,30 +52,30 @@ class Scale:
 
     @property
     def whole(self) -> str:
-        """The nearest built-in scale of its lineage that reads all rows."""
+        """The nearest built-in scale that reads all rows."""
         own, whole = scales(), scale_facts.RowCounts()
         return next((name for name in self.lineage if name in own and own[name].facts.first == whole), "full")
 
     @property
     def has_originals(self) -> bool:
-        """Whether it uses the papers' own data and checkpoints."""
+        """Whether it uses the papers' data and checkpoints."""
         return self.facts.backbone is None
 
     @property
     def digest(self) -> str:
-        """The digest of a user's scale. Empty for built-in scales."""
+        """The digest of a user's scale, otherwise ""."""
         return self.facts.digest if self.by_user else ""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on settings that differ on this machine."""
+        """Sentences on settings of this machine."""
         if not self.facts.without_gpu or _gpus():
             return ()
         settings = ", ".join(f"{name} {value}" for name, value in self.facts.without_gpu.items())
         return (f"this machine has no GPU: everything is done at {settings}",)
 
     def rewriter(self) -> Callable[[Node], Node]:
-        """Return a function that rewrites graphs and keeps shared nodes shared."""
+        """Return a function that rewrites graphs. Shared nodes stay shared."""
         cache: dict[int, tuple[Node, Node]] = {}
         if not self.has_originals:
             return lambda node: rewrite(node, self._stood_for, cache)
@@ -88,14 +87,14 @@ class Scale:
         return rewrite_node
 
     def dataset(self, identifier: str) -> str:
-        """Return the dataset that replaces ``identifier``, e.g. "tiny/passage/dev"."""
+        """Return the replacement of a dataset, e.g. "tiny/passage/dev"."""
         if self.has_originals:
             return identifier
         stand_ins, lineage = catalogued(identifier).at, self.lineage or (self.name,)
         return next((stand_ins[name] for name in lineage if name in stand_ins), f"{lineage[-1]}/{identifier}")
 
     def undefined(self, measure: str, identifier: str) -> str:
-        """Return why the replacement of a dataset cannot be scored by a measure, or ""."""
+        """Return why a dataset's replacement has no such measure, or ""."""
         if self.has_originals:
             return ""
         stand_in = self.dataset(identifier)
@@ -104,7 +103,6 @@ class Scale:
         return f"{stand_in}, the stand-in for {identifier}, has no grade that {measure} counts as relevant"
 
     def _at_own_costs(self, node: Node) -> Node:
-        """Return the node at the costs of this scale. Raises UsageError for an invalid number."""
         check_numbers(node.params)
         inputs = {name: value for name, value in node.inputs.items() if name != "stand_in"}
         params = self._params(node)
@@ -136,7 +134,7 @@ class Scale:
         params = dict(node.params)
         for name in params.keys() & self._parameter_names:
             params[name] = self._value(name, params[name])
-        if "length" in params and params.get("kind") == "passages":  # as many tokens as fine-tuning reads
+        if "length" in params and params.get("kind") == "passages":  # as in fine-tuning
             params["length"] = self._value("passage_length", node.params["length"])
         if "dataset" in params and not self.has_originals:
             stand_in = self.dataset(params["dataset"])
@@ -247,7 +245,7 @@ def _shrink_value(value: Any, ratio: float) -> Any:
 
 @functools.cache
 def scales() -> dict[str, Scale]:
-    """Return the built-in scales by name."""
+    """Return the built-in scales."""
     facts = scale_facts.built_in()
     return {name: _scale(name, facts) for name in facts}
 
@@ -270,7 +268,7 @@ _user_scales: list[Scale] = []
 
 @contextlib.contextmanager
 def with_scale_of(file: Path) -> Iterator[Scale]:
-    """Register the scale of a user's file for a while. Raises as ``user_scale``."""
+    """Register the scale of a user's file until the block ends."""
     _user_scales.append(new_scale := user_scale(file))
     try:
         yield new_scale
@@ -279,12 +277,12 @@ def with_scale_of(file: Path) -> Iterator[Scale]:
 
 
 def known_scales() -> dict[str, Scale]:
-    """Return the built-in scales and those of the registered users' files."""
+    """Return the built-in and the registered scales."""
     return scales() | {scale.name: scale for scale in _user_scales}
 
 
 def scale(name: str) -> Scale:
-    """Return the scale of that name. Raises UsageError that lists the valid names."""
+    """Return the scale of that name. Raises UsageError."""
     check_known("scale", name, valid=known_scales(), hint="A file is a scale too, e.g. --scale mine.yaml.")
     return known_scales()[name]
 

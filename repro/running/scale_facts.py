@@ -1,4 +1,4 @@
-"""The settings of scales in YAML: the built-in ones, and those added by papers."""
+"""The settings of scales in YAML, also those added by papers."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ class Architecture(StrictMapping):
 
 
 class BackboneTraining(StrictMapping):
-    """The training of a backbone on texts of ``length`` tokens."""
+    """Settings of the training of a scale's backbone."""
 
     max_steps: Count
     texts_per_batch: Count
@@ -44,7 +44,7 @@ class BackboneTraining(StrictMapping):
 
 
 class Backbone(StrictMapping):
-    """A backbone trained at the scale instead of the papers' checkpoints."""
+    """A backbone that replaces the papers' checkpoints."""
 
     objective: Literal["mlm", "neighbours"] = "mlm"
     corpus: str
@@ -54,25 +54,25 @@ class Backbone(StrictMapping):
 
 
 class RateFactor(StrictMapping):
-    """A factor of the learning rate, and the maximum of the product."""
+    """A factor of the learning rate, and the maximum."""
 
     factor: Rate
     most: Rate
 
 
 class Proportion(StrictMapping):
-    """A number of ``steps`` for ``of`` steps in a recipe, e.g. 400 of 60,000."""
+    """``steps`` that replace ``of`` steps in a recipe, e.g. 400 of 60,000."""
 
     steps: Count
     of: Count
 
     def of_recipe(self, stated: int | None) -> int:
-        """Return the steps that replace the ``stated`` ones of a recipe."""
+        """Return the steps that replace the ``stated`` ones."""
         return self.steps if stated is None else max(1, round(self.steps * stated / self.of))
 
 
 class ObjectiveSettings(StrictMapping):
-    """The settings of one objective at a scale, which override those of its stage."""
+    """Settings of an objective, which override its stage's."""
 
     steps: Count | None = None
     replace: dict[str, int] = Field(default_factory=dict)
@@ -80,8 +80,10 @@ class ObjectiveSettings(StrictMapping):
 
 
 class RowCounts(StrictMapping):
-    """The rows to read of each source (None: all): documents of each part of a collection, queries of a
-    split, official negatives, queries of a file of negatives."""
+    """The number of rows to read of each source. None for all.
+
+    ``documents`` are those of each part of a collection. ``negatives`` counts queries.
+    """
 
     documents: Count | None = None
     queries: Count | None = None
@@ -105,7 +107,7 @@ Steps = Annotated[dict[str, Count | Proportion] | Count, WrapValidator(_validate
 
 
 class ScaleFacts(_Additions):
-    """All settings of a scale. ``scales.yaml`` documents each entry."""
+    """The settings of a scale, documented in ``scales.yaml``."""
 
     about: str
     like: str | None = None
@@ -127,7 +129,7 @@ class ScaleFacts(_Additions):
 
     @property
     def digest(self) -> str:
-        """Twelve hexadecimal digits over all settings except ``about``."""
+        """Twelve digits over all settings except ``about``."""
         content = canonical(self.model_dump(exclude={"about"}, exclude_defaults=True))
         return hashlib.sha256(content.encode()).hexdigest()[:12]
 
@@ -136,7 +138,7 @@ TABLES = ("caps", "replace", "without_gpu", "learning_rate", "objectives")
 
 
 def built_in() -> dict[str, ScaleFacts]:
-    """Return the scales of scales.yaml by name, without inherited settings."""
+    """Return the scales of scales.yaml without inheritance."""
     facts = yaml_file.read(Path(__file__).with_name("scales.yaml"), dict[str, ScaleFacts])
     for source in papers().values():
         for name, additions in _additions(source, facts).items():
@@ -146,13 +148,13 @@ def built_in() -> dict[str, ScaleFacts]:
 
 
 def lineage(name: str, facts: Mapping[str, ScaleFacts]) -> tuple[str, ...]:
-    """Return the scale's name, then that of the scale it is like, and so on."""
+    """Return the scale, the one that it is like, and so on."""
     like = facts[name].like
     return (name,) if like is None else (name, *lineage(like, facts))
 
 
 def inherit_facts(name: str, facts: Mapping[str, ScaleFacts]) -> ScaleFacts:
-    """Return a scale's settings, merged over those of the scale it is like."""
+    """Merge settings over those of the scale it is like."""
     child = facts[name]
     if child.like is None:
         return child
@@ -197,9 +199,9 @@ def _additions(source: Paper, facts: Mapping[str, ScaleFacts]) -> dict[str, _Add
 
 @dataclass(frozen=True)
 class RowLimits:
-    """The limits on rows of the sources of one graph with the collections ``corpora``.
+    """Limits on rows of the sources of a graph.
 
-    The first queries and documents replace others that judgements and negatives name (``first_rows``).
+    The first rows replace others that judgements and negatives name.
     """
 
     first: RowCounts
@@ -207,13 +209,13 @@ class RowLimits:
 
     @classmethod
     def of(cls, first: RowCounts, graph: Node) -> "RowLimits":
-        """Return the limits for a graph without limits."""
+        """Return the limits for a graph."""
         if first == RowCounts():
             return cls(first)
         return cls(first, tuple(node for node in walk([graph]) if node.stage == "corpus"))
 
     def taken(self, node: Node) -> Node:
-        """Return the node with its limit, if it is a source with one."""
+        """Return the node, limited if it is a source."""
         if node.stage in ("corpus", "queries"):
             is_corpus = node.stage == "corpus"
             return _limit_rows(node, self.first.documents if is_corpus else self.first.queries)
@@ -245,20 +247,20 @@ def _limit_rows(node: Node, rows: int | None) -> Node:
 
 
 MASKING = {"rate": 0.15, "mask": 0.8, "random": 0.1}  # BERT's
-OBJECTIVES = {  # with further options
+OBJECTIVES = {
     "mlm": (recipe.MLM, {"reduction": "mean"}),
     "neighbours": (recipe.NEIGHBOURS, {"sentence_end": "."}),
 }
 
 
 def random_backbone(facts: Backbone) -> Node:
-    """Return a BERT with random weights and a vocabulary of the scale's text."""
+    """Return a BERT of random weights."""
     vocabulary = Node("vocabulary", {"size": facts.vocabulary}, {"corpus": recipe.corpus(facts.corpus)})
     return Node("initialise", facts.initialise.model_dump(), {"tokenizer": vocabulary})
 
 
 def drawn_anew(blank: Node, seed: int, layers: int | None) -> Node:
-    """Return a model like ``blank`` with another seed and number of layers."""
+    """Return ``blank`` with another seed and number of layers."""
     changes = {"seed": seed} | ({} if layers is None else {"layers": layers})
     return Node(blank.stage, {**blank.params, **changes}, blank.inputs)
 

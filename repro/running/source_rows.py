@@ -1,4 +1,4 @@
-"""Rebuild stored rows from their source, as a provider's checksums are no evidence for them."""
+"""Rebuild stored rows from their source, to verify them."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,18 +15,18 @@ from repro.retrieval.evaluation.text_lines import numbered_lines
 from repro.retrieval.stages.corpus import as_written
 from repro.running.requirements import PIECES
 
-FORMS = ("text", "untitled")  # parameters that change a corpus
-READ = ("corpus", "queries", "qrels")  # stages with the rows of a source
+FORMS = ("text", "untitled")  # these change a corpus
+READ = ("corpus", "queries", "qrels")
 
 
 def is_whole(node: Node) -> bool:
-    """Return whether a node reads all rows of a source, e.g. "beir/scifact/test"."""
+    """Return whether a node reads all rows of a source."""
     is_known = node.params.get("dataset") in catalog()
     return node.stage in READ and is_known and "first" not in node.params and not node.inputs
 
 
 def source_at_hand(node: Node, data: Path | None, home: Path | None) -> Source | None:
-    """Return a node's source if it is here with the same bytes, or None."""
+    """Return a node's source if it is here with the same bytes."""
     source = locate(node.params["dataset"], PIECES[node.stage], data, home=home)
     if isinstance(source, Source) and identity(source) == node.params.get("identity"):
         return source
@@ -34,7 +34,7 @@ def source_at_hand(node: Node, data: Path | None, home: Path | None) -> Source |
 
 
 def fault(node: Node, folder: Path, facts: Mapping[str, Any], source: Source | None) -> str:
-    """Return how an artefact's rows differ from its source or recorded digests, or "". Raises DataError."""
+    """Return how rows differ from their source or digests, or "". Raises DataError."""
     try:
         stored, content = _digests(_stored_rows(node, folder))
     except Exception as error:  # of any library
@@ -54,7 +54,7 @@ def fault(node: Node, folder: Path, facts: Mapping[str, Any], source: Source | N
 
 
 def is_published(node: Node, facts: Mapping[str, Any]) -> bool:
-    """Return whether the recorded content is known to be published by its makers."""
+    """Return whether the makers published the recorded content."""
     entry, piece = dataset(node.params["dataset"]), PIECES[node.stage]
     known = published().get(key_of(entry, piece), {})
     as_read = node.params.keys().isdisjoint(FORMS)

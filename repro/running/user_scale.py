@@ -28,7 +28,7 @@ class _UserFacts(ScaleFacts):
 
 
 def read_user_scale(path: Path, known: Mapping[str, ScaleFacts]) -> tuple[str, ScaleFacts]:
-    """Read the name and settings of the one scale in a file. ``known`` are the built-in ones.
+    """Read the name and settings of a file's scale. ``known`` are the built-in ones.
 
     Raises ManifestError for invalid content, UsageError for several scales.
     """
@@ -67,7 +67,6 @@ def _mixture_faults(facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]) -
 
 
 def _name_faults(facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
-    """Yield entries without effect: unknown stages, parameters, objectives or collections."""
     scale_tables = [getattr(scale, table) for scale in known_scales.values() for table in OF_PARAMETERS]
     parameters = sorted(parameter_names().union(*scale_tables))
     suite_caps = (scale.caps for scale in known_scales.values())
@@ -93,7 +92,7 @@ def _unknown_keys(location: tuple, keys: Iterable[str], kind: str, valid: Iterab
 
 
 TAKEN = (Texts, Optimisation)
-OWN = Path(recipe.__file__).parent  # objectives of no paper
+OWN = Path(recipe.__file__).parent
 
 
 @functools.cache
@@ -105,5 +104,5 @@ def parameter_names() -> frozenset[str]:
 
 
 def objective_names() -> frozenset[str]:
-    """Return the names of the suite's and the papers' objectives."""
+    """Return the suite's and the papers' objectives."""
     return names_in((OWN, *{paper.folder.parent for paper in papers().values()}))

@@ -1,4 +1,4 @@
-"""A workspace: the folders of one invocation, and the objects opened in them."""
+"""The folders of one invocation, and the objects opened in them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from repro.store import Store, translated_errors
 from repro.store.disk import file_lock, write_whole
 from repro.store.results import FOLDER, Results
 
-FILE = "data.json"  # identities of measured files, by which records are found without the files
+FILE = "data.json"  # identities of files, to find records without them
 _IDENTITIES = TypeAdapter(dict[str, str])
 
 
@@ -36,12 +36,12 @@ class Workspace:
 
     @classmethod
     def open(cls, store: str | None = None, results: str | None = None) -> Workspace:
-        """Return the workspace of ``--store`` and ``--results``. Raises as ``Locations.resolve``."""
+        """Open ``--store`` and ``--results``. Raises as ``Locations.resolve``."""
         return cls(Locations.resolve(store, results))
 
     @cached_property
     def store(self) -> Store:
-        """The artefacts. Raises StoreError if the folder cannot be a store."""
+        """The artefacts. Raises StoreError for an unusable folder."""
         return Store(self.locations.store)
 
     @cached_property
@@ -52,17 +52,17 @@ class Workspace:
 
     @property
     def on_record(self) -> Results | None:
-        """The records that come with the suite, if any."""
+        """The suite's own records, if any."""
         return Results(self.locations.committed) if self.locations.committed else None
 
     @property
     def data(self) -> Path | None:
-        """The folder of the user's own collections. None without one."""
+        """The user's own collections, if any."""
         return self.locations.data
 
     @cached_property
     def machine(self) -> Machine:
-        """The data and components of this machine. A store caches digests of data files."""
+        """The data and components of this machine."""
         store = self.locations.store
         digests = store / "digests.json" if store.is_dir() else None
         return Machine(self.data, digests, home=self.locations.home, recorded=measured_data(self.results))
@@ -73,7 +73,7 @@ class Workspace:
 
 
 def measured_data(results: Results) -> dict[str, str]:
-    """Return the identities, e.g. of "beir/scifact documents". Raises DataError for a malformed file."""
+    """Return identities, e.g. of "beir/scifact documents". Raises DataError."""
     identities: dict[str, str] = {}
     for path in (folder / FILE for folder in results.folders):
         with translated_errors(results.root, *FOLDER), contextlib.suppress(FileNotFoundError):
@@ -85,7 +85,7 @@ def measured_data(results: Results) -> dict[str, str]:
 
 
 def keep_data(results: Results, identities: Mapping[str, str]) -> None:
-    """Record the identities of further files. This is safe between processes."""
+    """Record identities of further files. Safe between processes."""
     path = results.root / FILE
     if identities.items() <= measured_data(results).items():
         return

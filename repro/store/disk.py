@@ -1,4 +1,4 @@
-"""Remove, measure, hash and sync files, and explain errors of the operating system in one sentence."""
+"""Remove, measure, hash and sync files, and explain errors of the file system."""
 
 import contextlib
 import errno
@@ -19,7 +19,7 @@ SCORES = "scores.json"
 GONE = ".gone"  # suffix during deletion
 STORE = "--store or REPRO_STORE"
 MEGABYTE = 10**6  # bytes
-BLOCKS, CHECKPOINTS = "blocks", "checkpoints"  # folders of an interrupted stage, no part of the artefact
+BLOCKS, CHECKPOINTS = "blocks", "checkpoints"  # of an interrupted stage
 FULL = {
     errno.ENOSPC: "no space is left on its file system",
     errno.EDQUOT: "the disk quota is used up",
@@ -36,9 +36,9 @@ REASONS = FULL | {
 
 @contextlib.contextmanager
 def translated_errors(root: Path, what: str = "store", option: str = STORE) -> Iterator[None]:
-    """Turn errors of the file system about a user's folder into a StoreError of one sentence.
+    """Turn errors about a user's folder into a StoreError.
 
-    ``what`` is the kind of the folder, e.g. "results folder". ``option`` names another one.
+    ``what`` is e.g. "results folder". ``option`` sets another one.
     """
     try:
         yield
@@ -56,7 +56,7 @@ def translated_errors(root: Path, what: str = "store", option: str = STORE) -> I
 
 @contextlib.contextmanager
 def file_lock(file: Path, waiting: Callable[[], object] = lambda: None) -> Iterator[None]:
-    """Hold a file's exclusive lock. ``waiting`` is called once if another process holds it."""
+    """Hold a file's lock. ``waiting`` is called once if another process holds it."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(file)
@@ -70,7 +70,7 @@ def file_lock(file: Path, waiting: Callable[[], object] = lambda: None) -> Itera
 
 
 def make_writable(root: Path, what: str = "store", option: str = STORE) -> None:
-    """Create a folder and try to write into it. Raises StoreError."""
+    """Create a folder and write into it. Raises StoreError."""
     with translated_errors(root, what, option):
         root.mkdir(parents=True, exist_ok=True)
         probe = root / f".probe-{os.getpid()}"
@@ -79,7 +79,7 @@ def make_writable(root: Path, what: str = "store", option: str = STORE) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link (not its target) or a folder, which is first renamed to ``<name>.gone``."""
+    """Remove a file, a link (not its target) or a folder, first renamed to ``<name>.gone``."""
     if path.is_symlink() or not path.is_dir():
         path.unlink()
         return
@@ -91,7 +91,7 @@ def remove(path: Path) -> None:
 
 
 def size_on_disk(path: Path) -> int:
-    """Return the bytes of a file, or of all files in a folder, without following links."""
+    """Return the bytes of a file or folder, without following links."""
     is_folder = path.is_dir() and not path.is_symlink()
     files = [Path(top, name) for top, _, names in os.walk(path) for name in names] if is_folder else [path]
     total = 0
@@ -102,13 +102,13 @@ def size_on_disk(path: Path) -> int:
 
 
 def create_file(file: Path, mode: str = "x") -> IO:
-    """Open a new file. It replaces a file or link of that name, so that nothing is written through a link."""
+    """Open a new file. It replaces a file or link, so that nothing is written through a link."""
     file.unlink(missing_ok=True)
     return file.open(mode)
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file whole: it is synced to disk before it replaces a file of that name."""
+    """Write and sync a file before it replaces one of that name."""
     scratch = path.with_name(f"{path.name}.{uuid4().hex}.new")
     try:
         with create_file(scratch, "xb") as file:
@@ -121,7 +121,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 @contextlib.contextmanager
 def whole_folder(to: Path) -> Iterator[Path]:
-    """Yield a new folder that becomes ``to`` if the block succeeds. Raises UsageError if ``to`` has files."""
+    """Yield a folder that becomes ``to`` on success. Raises UsageError if ``to`` has files."""
     to = to.absolute()
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise UsageError(f"{to} exists and is not empty. Name another directory with -o.")
@@ -137,7 +137,7 @@ def whole_folder(to: Path) -> Iterator[Path]:
 
 
 def append_lines(path: Path, text: bytes) -> None:
-    """Append whole lines, after removing an unfinished last one that a killed writer left."""
+    """Append lines, after removing an unfinished one of a killed writer."""
     with path.open("a+b") as stream:
         end = stream.seek(0, os.SEEK_END)
         stream.seek(0)
@@ -150,7 +150,7 @@ def append_lines(path: Path, text: bytes) -> None:
 
 
 def check_regular(path: Path) -> os.stat_result:
-    """Return the status of a file. Raises OSError for a pipe or a link."""
+    """Return a file's status. Raises OSError for a pipe or a link."""
     status = path.lstat()
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
@@ -158,7 +158,7 @@ def check_regular(path: Path) -> os.stat_result:
 
 
 def sha256(file: Path, advance: Callable[[int], object] = lambda megabytes: None) -> str:
-    """Return the hexadecimal sha256 of a file. ``advance(1)`` is called for every started megabyte."""
+    """Return a file's sha256. ``advance(1)`` is called for each megabyte."""
     digest, buffer = hashlib.sha256(), memoryview(bytearray(MEGABYTE))
     with file.open("rb") as stream:
         while size := stream.readinto(buffer):
@@ -168,19 +168,19 @@ def sha256(file: Path, advance: Callable[[int], object] = lambda megabytes: None
 
 
 def megabytes(size: int) -> int:
-    """Convert bytes to megabytes, rounded up."""
+    """Convert bytes, rounded up."""
     return -(-size // MEGABYTE)
 
 
 def share(file: Path) -> None:
-    """Make a file readable for all users who may read its folder."""
+    """Make a file readable for all who may read its folder."""
     mode = file.stat().st_mode
     if (wanted := mode | file.parent.stat().st_mode & 0o666) != mode:
         file.chmod(wanted)
 
 
 def sync(path: Path) -> None:
-    """Flush a file, or the names in a folder, to the disk."""
+    """Flush a file, or a folder's names, to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -191,14 +191,13 @@ def sync(path: Path) -> None:
 def write_note(
     note: Path, files: Iterable[Path], *, known: Mapping[str, str] | None = None, **content: Any
 ) -> None:
-    """Write a JSON note of ``content`` and the sha256 of each file, e.g. ``20000.json``. Digests that are
-    ``known`` by file name are not computed again."""
+    """Write a JSON note of ``content`` and each file's sha256. ``known`` ones are not computed again."""
     digests = {path.name: (known or {}).get(path.name) or sha256(path) for path in files}
     write_whole(note, json.dumps({**content, "sha256": digests}))
 
 
 def read_note(note: Path, **expected: Any) -> dict[str, Any] | None:
-    """Return a note's content, or None if it is unreadable or lacks an ``expected`` value, e.g. steps=20."""
+    """Return a note, or None without an ``expected`` value, e.g. steps=20."""
     try:
         content = json.loads(note.read_text(encoding="utf-8"))
         return content if all(content[name] == value for name, value in expected.items()) else None
@@ -207,8 +206,7 @@ def read_note(note: Path, **expected: Any) -> dict[str, Any] | None:
 
 
 def intact(note: Path, folder: Path | None = None, **expected: Any) -> dict[str, Any] | None:
-    """Return a note's content as ``read_note`` does, or None if one of its files has changed. They are in
-    ``folder``, by default that of the note."""
+    """Return a note as ``read_note``, or None if a file of it has changed."""
     with contextlib.suppress(OSError, LookupError, TypeError, AttributeError):
         content = read_note(note, **expected) or {}
         if all(sha256((folder or note.parent) / name) == d for name, d in content["sha256"].items()):

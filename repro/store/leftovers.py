@@ -1,4 +1,4 @@
-"""Find the unused files of a store, and remove each while holding its lock."""
+"""Find the unused files of a store, and remove them."""
 
 import contextlib
 import os
@@ -17,13 +17,13 @@ from repro.store.seal import damage
 from repro.store.underway import LOCK, announcers, being_built, hold
 
 _NAME = re.compile(r"([0-9a-f]{64})(\.partial)?(\.gone)?")
-_NOTE = re.compile(r"([0-9a-f]{64})\.(json|\d+)")  # digits: a note whose writer was killed
+_NOTE = re.compile(r"([0-9a-f]{64})\.(json|\d+)")  # digits: left by a killed writer
 _ERRORS = re.compile(r"[a-z_0-9]+-([0-9a-f]{12})(?:\.\d+)?\.err")
 
 
 @dataclass(frozen=True)
 class Leftover:
-    """An unused artefact, partial, lock, note or log of a store. Notes and logs have no ``stage``."""
+    """An unused file or folder of a store. Notes and logs have no ``stage``."""
 
     kind: str
     path: Path
@@ -35,9 +35,8 @@ class Leftover:
 def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Leftover]:
     """Return files and folders that are older than ``keep_days`` and not needed.
 
-    Artefacts in ``needed``, those being built or planned within that time, and all their inputs are kept, as
-    well as imported runs, non-empty logs and files of others. An old partial artefact is kept if it is
-    planned, since its shards may end at very different times.
+    Kept are artefacts in ``needed``, in progress or recently planned, their inputs, imported runs and
+    non-empty logs, and planned partial artefacts, as their shards may end at other times.
     """
     builds = being_built(store.root)
     cutoff = time.time() - keep_days * DAY
@@ -54,14 +53,14 @@ def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Lefto
 
 
 def any_old(store: Store, *, keep_days: float) -> bool:
-    """Return whether any file or folder is older than ``keep_days``."""
+    """Return whether a file or folder is older than ``keep_days``."""
     cutoff = time.time() - keep_days * DAY
     places = (store.root.glob(f"{folder}/*") for folder in (*STAGES, "locks", "logs", "snakemake"))
     return any(_modification_time(path) <= cutoff for path in chain(*places, notes.files(store.root)))
 
 
 def remove_leftover(store: Store, item: Leftover) -> bool:
-    """Remove an item unless a process holds its lock. Returns whether it was removed."""
+    """Remove an item unless a process holds its lock. Returns whether it did."""
     with translated_errors(store.root), contextlib.suppress(FileNotFoundError):
         if not item.stage:
             remove(item.path)
@@ -74,7 +73,7 @@ def remove_leftover(store: Store, item: Leftover) -> bool:
 
 
 def remove_leftovers(store: Store, items: Iterable[Leftover]) -> set[Leftover]:
-    """Remove items, locks first, as each other removal inspects all locks. Returns the removed ones."""
+    """Remove items, locks first, as each removal inspects locks. Returns those removed."""
     ordered = sorted(items, key=lambda item: item.kind != "lock")
     return {item for item in ordered if remove_leftover(store, item)}
 
@@ -85,16 +84,16 @@ def _is_read(root: Path, fingerprint: str) -> bool:
 
 
 def remove_damaged(store: Store, path: Path) -> bool:
-    """Remove an artefact if it is damaged. Returns False if a process holds its lock."""
+    """Remove a damaged artefact. Returns False if a process holds its lock."""
     item = Leftover("artefact", path, path.parent.name, path.name, 0)
     with translated_errors(store.root), hold(store.root, item.stage, item.fingerprint) as is_held:
-        if is_held and os.path.lexists(path) and damage(path):  # it may have been built again since
+        if is_held and os.path.lexists(path) and damage(path):  # perhaps rebuilt meanwhile
             remove(path)
         return is_held
 
 
 def _artefacts(store: Store, reachable: set[str], builds: set[str], pending: set[str]) -> Iterator[Leftover]:
-    busy_by_suffix = {".partial": builds | pending}  # of what else is unfinished nothing goes on
+    busy_by_suffix = {".partial": builds | pending}  # others are never resumed
     for stage in STAGES:
         for path in sorted(store.root.glob(f"{stage}/*")):
             match = _NAME.fullmatch(path.name)

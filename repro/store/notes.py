@@ -1,4 +1,4 @@
-"""Keep notes of planned nodes, ``nodes/<fingerprint>.json``, so that a fingerprint is enough to build one."""
+"""Keep notes of planned nodes, ``nodes/<fingerprint>.json``, to build a node by its fingerprint."""
 
 import contextlib
 import json
@@ -20,17 +20,17 @@ FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
 
 def files(root: Path) -> list[Path]:
-    """Return the notes, and files that killed writers left among them."""
+    """Return the notes, and files left by killed writers."""
     return sorted(path for path in root.glob("nodes/*") if path.is_file())
 
 
 def asked_since(root: Path, *, days: float) -> set[str]:
-    """Return the fingerprints of nodes planned within the last ``days``, e.g. 30."""
+    """Return the fingerprints planned within the last ``days``."""
     return asked_after(root, int((time.time() - days * DAY) * 10**9))
 
 
 def asked_after(root: Path, time_ns: int) -> set[str]:
-    """Return the fingerprints of nodes with notes newer than a file time in ns."""
+    """Return the fingerprints with notes newer than a time in ns."""
     fingerprints = set()
     for path in files(root):
         with contextlib.suppress(FileNotFoundError):
@@ -40,24 +40,24 @@ def asked_after(root: Path, time_ns: int) -> set[str]:
 
 
 def write_notes(root: Path, nodes: Iterable[Node]) -> None:
-    """Write a note for each node. An equal note only gets a new time."""
+    """Write notes. An equal one only gets a new time."""
     folder = root / "nodes"
     with translated_errors(root):
         folder.mkdir(parents=True, exist_ok=True)
         for node in nodes:
             path, text = folder / f"{node.fingerprint}.json", json.dumps(_description(node))
             if _text(path) == text:
-                with contextlib.suppress(PermissionError, FileNotFoundError):  # another user's, or removed
+                with contextlib.suppress(PermissionError, FileNotFoundError):  # another user's or removed
                     os.utime(path)
                     continue
             scratch = path.with_suffix(f".{os.getpid()}")
             with create_file(scratch) as file:
                 file.write(text)
-            scratch.replace(path)  # not synced, as the next plan writes a torn note again
+            scratch.replace(path)  # not synced, as a plan repairs a torn note
 
 
 def noted_node(root: Path, fingerprint: str) -> Node:
-    """Return the only planned node with these first digits, e.g. "0a1b2c". Raises UsageError otherwise."""
+    """Return the node with these first digits, e.g. "0a1b2c". Raises UsageError."""
     pattern = f"nodes/{fingerprint}*.json" if fingerprint.isalnum() else ""
     matches = {note.stem for note in root.glob(pattern)} if pattern else set()
     if len(matches) != 1:
@@ -110,7 +110,7 @@ def _description(node: Node) -> dict:
 
 
 class Lineage:
-    """The notes and records of a store, each read once. A damaged one counts as absent."""
+    """The notes and records of a store, each read once. Damaged ones count as absent."""
 
     def __init__(self, root: Path):
         self.root = root
@@ -118,11 +118,11 @@ class Lineage:
         self._folders: dict[str, list[Path]] | None = None
 
     def stored(self) -> set[str]:
-        """Return the fingerprints of all artefacts in the store."""
+        """Return the fingerprints of all artefacts."""
         return {path.name for stage in STAGES for path in self.root.glob(f"{stage}/*")}
 
     def describe(self, fingerprint: str) -> dict:
-        """Return ``stage``, ``params`` and ``inputs`` (name -> fingerprint or list), or {} if unknown."""
+        """Return ``stage``, ``params`` and ``inputs``, or {} if unknown."""
         if fingerprint not in self._described:
             records = (folder / RECORD for folder in self._artefacts().get(fingerprint, ()))
             descriptions = map(_read_description, (_note(self.root, fingerprint), *records))
@@ -138,11 +138,11 @@ class Lineage:
         return self._folders
 
     def inputs(self, fingerprint: str) -> list[str]:
-        """Return the fingerprints of an artefact's inputs. Empty if unknown."""
+        """Return the fingerprints of an artefact's known inputs."""
         return _flatten(self.describe(fingerprint).get("inputs", {}))
 
     def below(self, fingerprints: Iterable[str]) -> set[str]:
-        """Return these fingerprints and those of all known inputs below them."""
+        """Return these fingerprints and those of all inputs below."""
         reachable: set[str] = set()
         pending = list(fingerprints)
         while pending:
@@ -153,7 +153,7 @@ class Lineage:
         return reachable
 
     def tests_between(self, fingerprints: set[str]) -> set[str]:
-        """Return the stored significance tests with all inputs in ``fingerprints``."""
+        """Return stored significance tests with all inputs in ``fingerprints``."""
         tests = {path.name for path in self.root.glob("compare/*")}
         return {test for test in tests if self.inputs(test) and fingerprints.issuperset(self.inputs(test))}
 

@@ -1,6 +1,6 @@
 """Append and read the records of measured cells, e.g. ``results/records/full/PAPER.jsonl``.
 
-A record is a line of JSON with its own sha256. Of several with one key the newest counts, wherever it is.
+A record is a JSON line with its own sha256. Of several with one key the newest counts.
 """
 
 import contextlib
@@ -23,9 +23,9 @@ from repro.store import make_writable, translated_errors
 from repro.store.disk import append_lines, check_regular, file_lock
 from repro.version import DIRTY
 
-DIGEST = "sha256"  # over canonical JSON of the rest of a line
-RETIRED = ("assumed", "unchecked")  # false or empty fields of committed lines
-LARGEST = {"fraction": 1, "percent": 100}  # values in a unit
+DIGEST = "sha256"  # of the rest of a line
+RETIRED = ("assumed", "unchecked")  # empty in committed lines
+LARGEST = {"fraction": 1, "percent": 100}
 CLOCKS_DIFFER = timedelta(days=1)
 DESCRIPTION = ("source", "toolkit", "settings")  # of a run by others
 
@@ -35,23 +35,21 @@ class Record:
     """One measured cell, e.g. ``PAPER/1/ROW/COLUMN``.
 
     Attributes:
-        measured: the value in ``unit``, unrounded.
-        seed: the user's seed, or None for the paper's own.
+        measured: the unrounded value in ``unit``.
+        seed: the user's, or None for the paper's.
         fingerprint, measure: of the evaluation, e.g. "RR@10", or of several averaged ones.
-        queries: number of averaged queries. ``missing`` of them were not in the run and count as 0.
-        unit: of the published number at that time: fraction, percent, or the column's own.
-        readings: chosen readings that are not the default.
-        substitutes: readings with unavailable original data, each with the reason.
-        environment: commit and hardware of the recording process, software and kernels of the artefacts.
-        origin: facts about a run by others, e.g. file and sha256. Empty for the suite's own runs.
-        collections: ids of the searched and judged data, including stand-ins. May be empty.
-        deviation: standard deviation (n - 1) of the query scores in ``unit``, or None.
-        scale_facts: twelve digits of the digest of a user's scale file, or "".
-        code, commits: of the artefacts. The digest of the code is "" if unknown.
-        rows: digests of the rows of the data, by e.g. "beir/scifact documents".
+        queries: number of averaged queries. ``missing`` of them count as 0.
+        readings: choices other than the default.
+        substitutes: readings without original data -> reasons.
+        environment: hardware of the recording process, software and kernels of the artefacts.
+        origin: facts about a run by others.
+        deviation: standard deviation (n - 1) over queries, in ``unit``.
+        scale_facts: digest of a user's scale.
+        code, commits: of the artefacts. ``code`` is "" if unknown.
+        rows: digests of the data, by e.g. "beir/scifact documents".
     """
 
-    __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # for reading back
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
     cell: str
     scale: str
@@ -75,8 +73,8 @@ class Record:
     rows: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
-        largest = LARGEST.get(self.unit, math.inf) if self.measure else math.inf  # a setting is no score
-        rounded_up = largest * (1 + 1e-9)  # a sum of floats
+        largest = LARGEST.get(self.unit, math.inf) if self.measure else math.inf
+        rounded_up = largest * (1 + 1e-9)
         if not 0 <= self.measured <= rounded_up:
             bound = "are not below 0" if largest == math.inf else f"are between 0 and {largest}"
             raise DataError(f"{self.measured!r} is impossible for {self.cell}: values in {self.unit} {bound}")
@@ -93,22 +91,20 @@ class Record:
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """The fingerprint, measure and unit of the scores."""
         return self.fingerprint, self.measure, self.unit
 
     @property
     def key(self) -> tuple:
-        """Of two records with one key the newer one counts."""
+        """Identifies records that replace each other."""
         return self.cell, self.scale, self.seed, *self.identity, tuple(sorted(self.readings.items()))
 
     @property
     def result(self) -> tuple[float, int, int]:
-        """The value, the number of queries and the number of missing queries."""
         return self.measured, self.queries, self.missing
 
     @property
     def machine(self) -> str:
-        """GPUs, CPU and cores of the recording process, e.g. "2 x NVIDIA A100, 16 cores"."""
+        """The recording machine, e.g. "2 x NVIDIA A100, 16 cores"."""
         hardware = self.environment.get("hardware") or {}
         number = hardware.get("cores") or 0
         cores = f"{number} core{'s' * (number > 1)}" if number else ""
@@ -117,16 +113,15 @@ class Record:
 
     @property
     def is_of_dirty_tree(self) -> bool:
-        """Whether any of its commits is from a working tree with uncommitted changes."""
+        """Whether a commit has uncommitted changes."""
         return any(str(commit).endswith(DIRTY) for commit in self.every_commit)
 
     @property
     def every_commit(self) -> list[str]:
-        """The commits of the artefacts and of the recording process."""
         return [*self.commits, *filter(None, [self.environment.get("commit")])]
 
     def tells_more_than(self, other: "Record") -> bool:
-        """Return whether this record is better documented than ``other``."""
+        """Return whether this record is better documented."""
         description = {key: self.origin[key] for key in DESCRIPTION if self.origin.get(key)}
         known, known_of_other = (sum(map(bool, record.rows.values())) for record in (self, other))
         return any(
@@ -143,7 +138,7 @@ class Record:
 
 
 def join_codes(codes: Iterable[str]) -> str:
-    """Combine digests into the ``code`` of a record. Returns "" if any of them is unknown."""
+    """Combine digests of code. Returns "" if one is unknown."""
     distinct = sorted(set(codes))
     return hashlib.sha256(" ".join(distinct).encode()).hexdigest()[:16] if all(distinct) else ""
 
@@ -152,12 +147,12 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 def time_of(record: Record) -> datetime:
-    """Return the time of a record. Records without a time, or with a future one, sort first."""
+    """Return a record's time, or the earliest one if it is absent or in the future."""
     return _NEVER if not record.recorded or is_future(record) else _said_time(record)
 
 
 def is_future(record: Record) -> bool:
-    """Return whether a record's time is more than a day ahead, as by a wrong clock."""
+    """Return whether a record's time is over a day ahead, as by a wrong clock."""
     return bool(record.recorded) and _said_time(record) > datetime.now(UTC) + CLOCKS_DIFFER
 
 
@@ -170,13 +165,13 @@ _RECORD = TypeAdapter(Record)
 
 
 def line_of(record: Record) -> bytes:
-    """Return the line of a record, with the line feed."""
+    """Return a record as a line."""
     content = asdict(record)
     return json.dumps(content | {DIGEST: _digest(content)}, sort_keys=True).encode() + b"\n"
 
 
 def record_of(line: bytes) -> Record:
-    """Return the record in a line. Raises DataError for an invalid line or a wrong digest."""
+    """Read a record from a line. Raises DataError."""
     try:
         content = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -204,7 +199,7 @@ def _validate(content: dict) -> Record:
 def _digest(content: dict) -> str:
     try:
         return hashlib.sha256(canonical(content).encode()).hexdigest()
-    except ValueError as error:  # nan where any value may stand
+    except ValueError as error:  # e.g. of nan
         raise DataError(f"not a record: {error}") from None
 
 
@@ -213,7 +208,7 @@ FOLDER = "results folder", "--results or REPRO_RESULTS"
 
 @dataclass(frozen=True)
 class AppendedRecord:
-    """An added record, and the earlier record of equal key with another result, if any."""
+    """An added record, and an earlier one of equal key with another result."""
 
     record: Record
     contradicted: Record | None
@@ -221,7 +216,7 @@ class AppendedRecord:
 
 @dataclass(frozen=True)
 class FaultyLine:
-    """A line of a records file that is not a valid record, e.g. "PAPER.jsonl:3: altered: …"."""
+    """An invalid line of a records file, e.g. "PAPER.jsonl:3: altered: …"."""
 
     path: Path
     line: int
@@ -232,10 +227,10 @@ class FaultyLine:
 
 
 class Results:
-    """A folder of records, ``records/<scale>/<paper>.jsonl``, and drawings, ``figures/<scale>/``.
+    """A folder of ``records/<scale>/<paper>.jsonl`` and ``figures/<scale>/``.
 
-    ``release`` is a read-only folder of the same layout, read before ``root``. ``compared`` are other
-    results, which may contradict these.
+    ``release`` is read before ``root`` and never written. ``compared`` are other results, which may
+    contradict these.
     """
 
     def __init__(self, root: Path, release: Path | None = None, compared: Path | None = None):
@@ -245,15 +240,14 @@ class Results:
 
     @property
     def folders(self) -> list[Path]:
-        """The release folder, if any, and ``root``."""
         return [folder for folder in (self.release, self.root) if folder]
 
     def path(self, scale: str, paper: str) -> Path:
-        """Return the file of a paper's records at one scale."""
+        """Return the file of a paper's records."""
         return self.root / "records" / scale / f"{paper}.jsonl"
 
     def scales(self, kind: str) -> set[str]:
-        """Return the scales with ``records`` or with ``figures``."""
+        """Return the scales with ``records`` or ``figures``."""
         places = [folder / kind for folder in self.folders]
         return {p.name for place in places if place.is_dir() for p in place.iterdir() if p.is_dir()}
 
@@ -262,7 +256,7 @@ class Results:
         return sorted({path.stem for f in self.folders for path in (f / "records" / scale).glob("*.jsonl")})
 
     def figures(self, scale: str) -> list[Path]:
-        """Return the drawings of a scale by name. Those in ``root`` replace the release's."""
+        """Return drawings by name. ``root`` replaces the release's."""
         places = [folder / "figures" / scale for folder in self.folders]
         by_name = {path.name: path for place in places if place.is_dir() for path in place.iterdir()}
         return [path for _, path in sorted(by_name.items())]
@@ -272,9 +266,7 @@ class Results:
         make_writable(self.root, *FOLDER)
 
     def read(self, scale: str, paper: str) -> list[Record]:
-        """Return records ordered by time, then those of the release first. Omits an unfinished last line,
-        left by a killed process. Raises DataError for any other invalid line.
-        """
+        """Return records by time, without an unfinished last line. Raises DataError."""
         name, records = self.path(scale, paper).relative_to(self.root), []
         for folder in self.folders:
             for line in self._lines(folder / name):
@@ -284,12 +276,12 @@ class Results:
         return sorted(records, key=time_of)
 
     def checked(self) -> tuple[int, list[FaultyLine]]:
-        """Return the number of lines in all files, and those that ``read`` would refuse."""
+        """Return the number of lines, and those that ``read`` refuses."""
         lines = [line for _, _, line in self._numbered_lines()]
         return len(lines), [line for line in lines if isinstance(line, FaultyLine)]
 
     def doubtful(self) -> list[FaultyLine]:
-        """Return lines with a future time, or contradicted by a newer line of equal key."""
+        """Return lines of a future time, or contradicted by a newer one."""
         lines = [(path, number, r) for path, number, r in self._numbered_lines() if isinstance(r, Record)]
         newest = {record.key: record for record in sorted((r for _, _, r in lines), key=time_of)}
         doubts = (FaultyLine(path, number, _doubt(r, newest[r.key])) for path, number, r in lines)
@@ -307,13 +299,13 @@ class Results:
     def _paths(self, scale: str = "*") -> list[Path]:
         with translated_errors(self.root, *FOLDER):
             with contextlib.suppress(FileNotFoundError):
-                os.scandir(self.root).close()  # a file in its place would hold nothing, without a fault
+                os.scandir(self.root).close()  # raises for a file
             return [
                 p for folder in self.folders for p in sorted((folder / "records").glob(f"{scale}/*.jsonl"))
             ]
 
     def append(self, records: Iterable[Record]) -> list[AppendedRecord]:
-        """Add records with a new key or result, or with better documentation. Safe between processes."""
+        """Add records that are new or better documented. Safe between processes."""
         by_file = defaultdict[tuple[str, str], list[Record]](list)
         for record in records:
             by_file[record.scale, record.cell.split("/")[0]].append(record)
@@ -369,7 +361,6 @@ def _new_records(group: list[Record], newest_by_key: dict[tuple, Record]) -> Ite
 
 
 def _check_place(record: Record, path: Path) -> Record:
-    """Return the record. Raises DataError if its file belongs to another scale or paper."""
     paper = record.cell.partition("/")[0]
     if (record.scale, paper) != (path.parent.name, path.stem):
         reason = f"a record of {paper} at scale {record.scale}"

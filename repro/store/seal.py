@@ -1,4 +1,4 @@
-"""Write and check ``artefact.json``, which contains an artefact's identity and the checksums of its files."""
+"""Write and check ``artefact.json``, an artefact's identity and checksums."""
 
 import functools
 import hashlib
@@ -25,13 +25,13 @@ from repro.store.disk import BLOCKS, CHECKPOINTS, RECORD, SCORES, check_regular,
 Files = dict[str, tuple[int, str]]  # name -> size, sha256
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _REMEDY = "`repro store verify --rebuild` removes the artefact, the next run that needs it builds it again"
-LARGEST = 1 + 1e-9  # score, a fraction: nDCG is a quotient of sums of floats
+LARGEST = 1 + 1e-9  # of a score, a quotient of float sums
 LARGEST_NUMBER = sys.float_info.max
 NUMBERS = {int, float}
 
 
 def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress = SILENT) -> None:
-    """Write artefact.json, then remove ``blocks`` and ``checkpoints``. Raises StoreError for a link."""
+    """Write artefact.json and remove ``blocks`` and ``checkpoints``. Raises StoreError for a link."""
     paths, folders = _files_and_folders(directory)
     files = {}
     total = sum(megabytes(path.stat().st_size) for path in paths)
@@ -42,19 +42,18 @@ def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress 
             name = path.relative_to(directory).as_posix()
             files[name] = {"size": path.stat().st_size, "sha256": sha256(path, advance)}
     record = {"fingerprint": node.fingerprint, "identity": node.identity(), "files": files, "facts": facts}
-    record = json.loads(json.dumps(record))  # as it is read back
+    record = json.loads(json.dumps(record))  # as read back
     target = directory / RECORD
     target.write_text(json.dumps(record | {"sha256": _checksum(record)}, indent=1) + "\n")
     disk.sync(target)
     for folder_name in (BLOCKS, CHECKPOINTS):
         if os.path.lexists(directory / folder_name):
             disk.remove(directory / folder_name)
-    for folder in reversed(folders):  # else a power cut could take names that the record vouches for
+    for folder in reversed(folders):  # so that a power cut loses no recorded names
         disk.sync(folder)
 
 
 def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
-    """Return the files and folders of an artefact. Raises StoreError for a link."""
     files, folders = [], [directory]
     for path in sorted(directory.rglob("*")):
         if path.relative_to(directory).parts[0] in (BLOCKS, CHECKPOINTS):
@@ -71,7 +70,7 @@ def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
 
 
 def read_json(path: Path) -> Any:
-    """Return the checked content of an artefact's JSON file. Raises StoreError if it is damaged."""
+    """Read an artefact's JSON file. Raises StoreError for damage."""
     try:
         check_regular(path)
         data = path.read_bytes()
@@ -85,7 +84,6 @@ def read_json(path: Path) -> Any:
 
 
 def _content_fault(path: Path, data: bytes, value: Any) -> str:
-    """Return the fault of a JSON file's content, e.g. "a score by RR@10 is nan", or ""."""
     if path.name == RECORD:
         return _record_fault(value)
     if not (path.parent / RECORD).is_file():
@@ -104,7 +102,7 @@ def _scores_fault(scores: Any, root: Path, record: Mapping[str, Any]) -> str:
         status = (source / RECORD).stat()
         digest, judged = _judged_queries(source, (status.st_ino, status.st_size, status.st_mtime_ns))
         if record["facts"].get("inputs", {}).get(source.name, digest) != digest:
-            judged = None  # they were made again since, and came out otherwise
+            judged = None  # they were rebuilt differently
     except OSError:
         judged = None
     except (KeyError, TypeError, AttributeError):
@@ -112,7 +110,7 @@ def _scores_fault(scores: Any, root: Path, record: Mapping[str, Any]) -> str:
     return scores_fault(scores, params, judged)
 
 
-@functools.lru_cache(maxsize=64)  # evaluations share judgements
+@functools.lru_cache(maxsize=64)
 def _judged_queries(folder: Path, stamp: tuple[int, ...]) -> tuple[str, frozenset[str] | None]:
     if wrong_sizes(folder):
         return "", None
@@ -127,19 +125,18 @@ def _judged_queries(folder: Path, stamp: tuple[int, ...]) -> tuple[str, frozense
 
 
 def recorded_files(path: Path) -> Files:
-    """Return file name -> (size, sha256) of an artefact's record. Raises StoreError if it is damaged."""
+    """Return name -> (size, sha256) by the record. Raises StoreError."""
     return _files(read_json(path / RECORD))
 
 
 def content(path: Path) -> str:
-    """Return a digest of the names and checksums in an artefact's record. Raises StoreError for a damaged
-    record."""
+    """Return a digest of an artefact's files by its record. Raises StoreError."""
     files = [[name, digest] for name, (_, digest) in sorted(recorded_files(path).items())]
     return _sha256(canonical(files))
 
 
 def damage(path: Path, progress: Progress = SILENT) -> list[str]:
-    """Return an artefact's faults after reading every byte, e.g. "run.trec is altered"."""
+    """Read an artefact and return its faults, e.g. "run.trec is altered"."""
     if faults := wrong_sizes(path):
         return faults
     record = read_json(path / RECORD)
@@ -149,7 +146,7 @@ def damage(path: Path, progress: Progress = SILENT) -> list[str]:
     with progress.task(task, total=total) as advance:
         faults = [_fault(path, name, digest, advance) for name, (_, digest) in files.items()]
     found = {p.relative_to(path).as_posix() for p in path.rglob("*") if not p.is_dir()}
-    # a library that loads a folder might read a file that was added
+    # a library might read added files
     faults = [*filter(None, faults), *(f"{name} was added" for name in sorted(found - {*files, RECORD}))]
     if not faults and SCORES in files:
         scores = parsed_json((path / SCORES).read_bytes())
@@ -166,7 +163,7 @@ def _fault(path: Path, name: str, digest: str, advance: Callable[[int], None]) -
 
 
 def wrong_sizes(path: Path) -> list[str]:
-    """Return an artefact's faults by its record and the names and sizes of its files."""
+    """Return faults of an artefact's record, names and sizes."""
     try:
         check_regular(path / RECORD)
         record = parsed_json((path / RECORD).read_bytes())
@@ -195,7 +192,6 @@ def _size_fault(path: Path, name: str, size: int) -> str:
 
 
 def _files(record: Any) -> Files:
-    """Return file name -> (size, sha256) of a record. Raises ValueError if it has another shape."""
     try:
         files = {name: (facts["size"], facts["sha256"]) for name, facts in record["files"].items()}
         if all(
@@ -227,9 +223,9 @@ def _sha256(text: str) -> str:
 
 
 def scores_fault(scores: Any, params: Mapping[str, Any], judged: Collection[str] | None) -> str:
-    """Return a fault of an evaluation's scores, e.g. "a score by RR@10 is 500.0", or "".
+    """Return a fault of scores, e.g. "a score by RR@10 is 500.0", or "".
 
-    Scores of a stage whose ``params`` have no ``measures`` may exceed 1. ``judged`` queries may be unknown.
+    Without ``measures`` in ``params`` they may exceed 1.
     """
     try:
         queries, missing, measures = scores["queries"], scores["missing"], scores["measures"]
@@ -261,7 +257,6 @@ def _values_fault(measure: str, values: list, count: int, limit: float) -> str:
 
 
 def _facts_fault(facts: Any) -> str:
-    """Return a reason why the facts of an artefact are invalid, e.g. "its fact seconds is 'x'", or ""."""
     if type(facts) is not dict:
         return "its facts are not a mapping"
     for name in sorted(_FACTS.keys() & facts.keys()):
@@ -285,8 +280,8 @@ _FACTS: dict[str, TypeAdapter] = {
     **dict.fromkeys(("steps", "resumed_at", "examples", "flops", "documents"), _NUMBER),
     **dict.fromkeys(("queries", "nudged", "peak_memory_kib", "peak_gpu_bytes"), _NUMBER),
     "entries": TypeAdapter(list[str]),
-    "rows": TypeAdapter(_Text | list[int]),  # a digest, or of several training sets the number of each
-    "commit": TypeAdapter(str),  # one that is not hexadecimal counts as unknown
+    "rows": TypeAdapter(_Text | list[int]),  # a digest, or numbers of training sets
+    "commit": TypeAdapter(str),  # unknown unless hexadecimal
     "finished": TypeAdapter(Annotated[str, AfterValidator(datetime.fromisoformat)]),
     "seconds": TypeAdapter(Annotated[_Number, Field(lt=1e9)]),
     "kernels": TypeAdapter(dict[str, Any]),

@@ -1,10 +1,8 @@
-"""Track work in progress in a store: locks of artefacts, inputs of unfinished ones, and announced plans.
+"""Track work in progress in a store.
 
-* ``locks/<stage>-<fingerprint>.lock`` is held by one builder, or shared by several that each write a part.
-* ``blocks/inputs.json`` in a partial artefact has the digests of its inputs, since an input rebuilt on a GPU
-  may differ under one fingerprint.
-* ``plans/<host>-<process>-<number>.json`` has the nodes that a process will build, with their inputs, which
-  other processes keep. The process locks it.
+* ``locks/<stage>-<fingerprint>.lock`` is held by a builder, or shared by several that write parts.
+* ``blocks/inputs.json`` has the inputs' digests, which may differ after a rebuild on a GPU.
+* ``plans/<host>-<process>-<number>.json``, locked by its process, has the nodes that it will build.
 """
 
 from __future__ import annotations
@@ -28,14 +26,14 @@ from repro.store.notes import Lineage
 if TYPE_CHECKING:
     from repro.store import Store
 
-INPUTS = "inputs.json"  # in ``blocks``, with which it goes
+INPUTS = "inputs.json"  # in ``blocks``
 LOCK = re.compile(r"([a-z_0-9]+)-([0-9a-f]{64})\.lock")
 _numbers = count()
 
 
 @contextlib.contextmanager
 def exclusive_lock(root: Path, node: Node, progress: Progress = SILENT) -> Iterator[None]:
-    """Hold the node's lock exclusively. ``progress`` notes that another process holds it."""
+    """Hold the node's lock. ``progress`` notes a wait for another process."""
     with contextlib.ExitStack() as stack:
         with translated_errors(root):
             file = _made_lock_file(root, node.stage, node.fingerprint)
@@ -45,7 +43,7 @@ def exclusive_lock(root: Path, node: Node, progress: Progress = SILENT) -> Itera
 
 @contextlib.contextmanager
 def beside_others(root: Path, node: Node, progress: Progress) -> Iterator[None]:
-    """Share the node's lock with other processes. ``progress`` notes that one holds it exclusively."""
+    """Share the node's lock. ``progress`` notes a wait for an exclusive holder."""
     with translated_errors(root):
         file = _made_lock_file(root, node.stage, node.fingerprint)
         descriptor = _lock_shared(file, lambda: _note(node, progress))
@@ -75,14 +73,14 @@ def _lock_shared(file: Path, waiting: Callable[[], None]) -> int:
             except BlockingIOError:
                 waiting()
                 fcntl.flock(descriptor, fcntl.LOCK_SH)
-            if os.fstat(descriptor).st_nlink:  # else its name was removed meanwhile, and guards nothing
+            if os.fstat(descriptor).st_nlink:  # 0 if the file was removed meanwhile
                 stack.pop_all()
                 return descriptor
 
 
 @contextlib.contextmanager
 def hold(root: Path, stage: str, fingerprint: str) -> Iterator[bool]:
-    """Hold an artefact's lock, then remove the lock's file. Yields False if another process holds it."""
+    """Hold an artefact's lock, then remove its file. Yields False if another process holds it."""
     from filelock import FileLock, Timeout
 
     file = _made_lock_file(root, stage, fingerprint)
@@ -93,18 +91,18 @@ def hold(root: Path, stage: str, fingerprint: str) -> Iterator[bool]:
         return
     with held:
         yield True
-        file.unlink(missing_ok=True)  # whoever waits for it sees that its name is gone, and opens a new one
+        file.unlink(missing_ok=True)  # a waiting process opens a new one
 
 
 def being_built(root: Path) -> set[str]:
-    """Return the fingerprints with a held lock. Writes nothing, but locks each file for a moment."""
+    """Return fingerprints with held locks. Writes nothing, but locks each file for a moment."""
     fingerprints = set()
     for path in root.glob("locks/*.lock"):
         match = LOCK.fullmatch(path.name)
         if not match:
             continue
         with contextlib.suppress(FileNotFoundError), _open_lock(path) as stream:
-            # NFS gives exclusive locks only on writable files
+            # NFS locks only writable files exclusively
             operation = fcntl.LOCK_EX if stream.writable() else fcntl.LOCK_SH
             try:
                 fcntl.flock(stream, operation | fcntl.LOCK_NB)
@@ -118,18 +116,18 @@ def _open_lock(path: Path) -> IO[bytes]:
         return path.open("r+b")
     except FileNotFoundError:
         raise
-    except OSError:  # another user's, or a file system that is read-only
+    except OSError:  # another user's or read-only
         return path.open("rb")
 
 
 def goes_on(partial: Path, inputs: Mapping[str, str]) -> bool:
-    """Return whether a partial artefact can be resumed, i.e. has no other digests of ``inputs``."""
+    """Return whether a partial artefact was begun from no other inputs."""
     noted_inputs = _read_inputs(partial)
     return all(noted_inputs.get(fingerprint, content) == content for fingerprint, content in inputs.items())
 
 
 def begin(partial: Path, inputs: Mapping[str, str]) -> None:
-    """Note the digests of ``inputs`` in a partial artefact. Empties it first if it has other digests."""
+    """Note the digests of inputs. Empties a partial artefact of others."""
     note = partial / BLOCKS / INPUTS
     if not goes_on(partial, inputs):
         remove(partial)
@@ -146,7 +144,7 @@ def _read_inputs(partial: Path) -> dict[str, str]:
 
 @contextlib.contextmanager
 def one_at_a_time(root: Path) -> Iterator[None]:
-    """Keep other processes from announcing a plan or removing an artefact until the block ends."""
+    """Keep other processes from announcing plans or removing artefacts."""
     from filelock import FileLock
 
     with translated_errors(root):
@@ -158,7 +156,7 @@ def one_at_a_time(root: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def announce(root: Path, nodes: Iterable[Node]) -> Iterator[Path]:
-    """Announce until the block ends that this process will build ``nodes``. Yields the file."""
+    """Announce that this process will build ``nodes``. Yields the file."""
     inputs = {f"{node.stage}/{node.fingerprint}": [p.fingerprint for p in node.parents()] for node in nodes}
     path = root / "plans" / f"{socket.gethostname()}-{os.getpid()}-{next(_numbers)}.json"
     with translated_errors(root):
@@ -175,12 +173,12 @@ def announce(root: Path, nodes: Iterable[Node]) -> Iterator[Path]:
 
 
 def announcers(root: Path) -> set[str]:
-    """Return the running processes with an announced plan, as ``<host>-<pid>``, e.g. "node7-4211"."""
+    """Return running processes with a plan, e.g. "node7-4211"."""
     return {path.stem.rpartition("-")[0] for path in root.glob("plans/*.json") if _announcement(path)}
 
 
 def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
-    """Return the fingerprints of inputs that running processes will read, without those of ``but``."""
+    """Return fingerprints that processes will read, without those of the plan ``but``."""
     plans = (_announcement(path).items() for path in root.glob("plans/*.json") if path != but)
     missing = (inputs for plan in plans for node, inputs in plan if not os.path.lexists(root / node))
     return set().union(*missing, *map(Lineage(root).inputs, being_built(root)))
@@ -189,9 +187,9 @@ def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
 def let_go(
     store: Store, node: Node, *, but: Path | None = None, keep: Callable[[], Iterable[str]] = tuple
 ) -> bool:
-    """Remove a stored artefact unless a process builds or needs it. Returns whether it was removed.
+    """Remove an artefact unless a process builds or needs it. Returns whether it did.
 
-    ``but`` is the caller's own announcement. ``keep`` returns further fingerprints to keep.
+    ``but`` is the caller's announcement. ``keep`` returns others to keep.
     """
     path = store.path(node)
     with one_at_a_time(store.root):
@@ -210,6 +208,6 @@ def _announcement(path: Path) -> dict[str, list[str]]:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return json.load(file)
-        with contextlib.suppress(OSError):  # another user's, or a store that cannot be written
+        with contextlib.suppress(OSError):  # another user's or read-only
             path.unlink()
     return {}

@@ -1,1 +1,1 @@
-"""The cost of a plan before it runs: work by formulas, hours by a measured or assumed throughput."""
+"""The cost of a plan before it runs."""

@@ -1,4 +1,4 @@
-"""The amounts that a node works on, planned or done, and the costs that grow with them."""
+"""The amounts that a node works on, and the costs that grow with them."""
 
 import functools
 import math
@@ -22,22 +22,20 @@ BATCHES = {"pretrain": "texts_per_batch", "finetune": "queries_per_batch"}
 
 
 class PlannedCounts:
-    """Counts of planned nodes by the catalogue and the nodes' parameters. None if unknown."""
+    """Counts of planned nodes by catalogue and parameters. None is unknown."""
 
     def documents(self, node: Node) -> Number:
-        """Return the documents of a node's collection."""
         return shapes.texts(node)
 
     def words(self, node: Node) -> Number:
-        """Return the words of these documents."""
         return shapes.text_words(node)
 
     def queries(self, node: Node) -> Number:
-        """Return the queries of a set of queries, judgements or training examples."""
+        """Return the queries, also of judgements or training examples."""
         return shapes.queries(node)
 
     def rows(self, node: Node) -> Number:
-        """Return the number of rows read from a file of negatives."""
+        """Return the rows read from a file of negatives."""
         if first := node.params.get("first"):
             return first
         entry = catalog().get(node.params["dataset"])
@@ -47,13 +45,13 @@ class PlannedCounts:
         return entry.counts.get(PIECES[node.stage]) or (topics.counts.get("queries") if topics else None)
 
     def trained(self, node: Node) -> Number:
-        """Return the number of examples in all steps of a training."""
+        """Return the examples in all steps of a training."""
         return product(trained_steps(node), node.params[BATCHES[node.stage]])
 
 
 @dataclass(frozen=True)
 class StoredCounts(PlannedCounts):
-    """Counts of finished work, from the records of artefacts."""
+    """Counts of finished work by the records of artefacts."""
 
     store: Store
 
@@ -77,7 +75,7 @@ class StoredCounts(PlannedCounts):
         if not steps or not examples:
             return None
         batch = node.params[BATCHES[node.stage]]
-        epochs, remainder = divmod(steps, math.ceil(examples / batch))  # the last batch may be smaller
+        epochs, remainder = divmod(steps, math.ceil(examples / batch))
         return epochs * examples + min(remainder * batch, examples)
 
     def _fact(self, node: Node | None, name: str) -> Number:
@@ -88,12 +86,12 @@ PLANNED = PlannedCounts()
 
 
 def size_of(node: Node, store: Store) -> int:
-    """Return the bytes of a stored artefact."""
+    """Return the bytes of an artefact."""
     return sum(file["size"] for file in store.record(node)["files"].values())
 
 
 def trained_steps(node: Node) -> Number:
-    """Return the number of steps of a training. None if its number of examples is unknown."""
+    """Return the steps of a training, or None if unknown."""
     params = node.params
     if node.stage == "pretrain":
         examples = shapes.rows(node.input("tokens"))
@@ -106,7 +104,7 @@ def trained_steps(node: Node) -> Number:
 
 
 def amount(name: str, node: Node, counts: PlannedCounts = PLANNED) -> Number:
-    """Return an amount that a node works on, e.g. "documents" (``stages.yaml``)."""
+    """Return an amount of ``stages.yaml``, e.g. "documents"."""
     return AMOUNTS[name](node, counts)
 
 
@@ -181,7 +179,7 @@ Name = Annotated[str, AfterValidator(_known)]
 
 
 class StageCost(StrictMapping):
-    """The costs of a stage and the amounts that they grow with (``stages.yaml``)."""
+    """The costs of a stage by amounts, documented in ``stages.yaml``."""
 
     seconds: dict[Name, float] = Field(default_factory=dict)
     waits: bool = False
@@ -197,17 +195,17 @@ class StageCost(StrictMapping):
 
 @functools.cache
 def stage_costs() -> Mapping[str, StageCost]:
-    """Read the costs by stage, or variation, e.g. "tokenize-spans". Raises ManifestError."""
+    """Read the costs by stage or variation, e.g. "tokenize-spans". Raises ManifestError."""
     return yaml_file.read(Path(__file__).with_name("stages.yaml"), dict[str, StageCost])
 
 
 def cost_of(node: Node) -> StageCost:
-    """Return the costs of a node's stage, by default none."""
+    """Return the costs of a node's stage."""
     is_spans = node.stage == "tokenize" and node.params.get("policy") == "spans"
     return stage_costs().get("tokenize-spans" if is_spans else node.stage, StageCost())
 
 
 def total(factors: Mapping[str, float], node: Node) -> Number:
-    """Return the sum of amounts, each times its factor. None if one is unknown."""
+    """Return the sum of amounts by factors, or None if one is unknown."""
     parts = [product(amount(name, node), factor) for name, factor in factors.items()]
     return shapes.added(parts) if parts else 0.0

@@ -1,7 +1,4 @@
-"""The cost of the stages to run: hours, disk, downloads, and a budget of hours.
-
-Hours are operations by a throughput: calibrated on this machine, or assumed of a named GPU, e.g. ``h100``.
-"""
+"""Estimate the hours, disk space and downloads of stages, on this machine or e.g. ``h100``."""
 
 import functools
 import os
@@ -27,21 +24,21 @@ from repro.running.requirements import PIECES, Obstacle
 from repro.store import Store
 from repro.store.disk import size_on_disk
 
-SMALL = Shape(4, 256, 1024, 2000)  # for a CPU, BERT-base for a GPU
+SMALL = Shape(4, 256, 1024, 2000)  # for a CPU
 LENGTH = {"cpu": 128, "cuda": 144}
 BATCH = {"cpu": 16, "cuda": 256}
 MATRIX = {"cpu": 1024, "cuda": 8192}
-SECONDS = 2.0  # of each measurement
+SECONDS = 2.0  # per measurement
 
 
 @dataclass(frozen=True)
 class Throughput:
-    """Operations per second of one device, a "GPU" or "CPU". ``basis`` is their source in words.
+    """Operations per second of one device, a "GPU" or "CPU".
 
     Attributes:
         search: in single precision. None if equal to inference.
-        memory: bytes of the GPU. None if unknown.
-        layer: minimum seconds per layer, forward and backward, in a training step.
+        memory: bytes of the GPU.
+        layer: minimum seconds per layer of a training step.
         fastest: the optimistic throughput of an unmeasured GPU.
     """
 
@@ -55,7 +52,7 @@ class Throughput:
     fastest: "Throughput | None" = None
 
     def hours(self, work: Work) -> float | None:
-        """Return the hours of one node's work. None if its work is unknown."""
+        """Return the hours of a node, or None if its work is unknown."""
         if not work.is_known:
             return None
         training, inference, search = work.parts
@@ -64,7 +61,7 @@ class Throughput:
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
-    """Return the assumed throughput of the named GPU, or this machine's calibrated one. Raises UsageError."""
+    """Return a GPU's or this machine's throughput. Raises UsageError."""
     if gpu is not None:
         return assumed_throughput(gpu)
     path = calibration_file(store)
@@ -73,13 +70,12 @@ def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
 
 @functools.cache
 def gpus() -> dict:
-    """Read ``gpus.yaml``, which documents its entries."""
+    """Read ``gpus.yaml``."""
     return read_facts(Path(__file__).with_name("gpus.yaml"))
 
 
 def assumed_throughput(gpu: str) -> Throughput:
-    """Return a GPU's throughput at the lowest (``fastest``: highest) share of its peak that trainings reach.
-    Raises UsageError."""
+    """Return a GPU's throughput by shares of its peak. Raises UsageError."""
     name, facts = gpu.lower(), gpus()
     if name not in facts["sheets"]:
         raise unknown("GPU", gpu, facts["sheets"], hint="`repro doctor calibrate` measures this machine.")
@@ -94,7 +90,6 @@ def assumed_throughput(gpu: str) -> Throughput:
 
 
 def calibration_file(store: Store) -> Path:
-    """Return the path of this machine's calibration."""
     return store.root / "calibration.json"
 
 
@@ -118,7 +113,7 @@ def _read_calibration(path: Path) -> Throughput:
 
 
 def calibrate(seconds: float = SECONDS) -> dict:
-    """Measure this machine, on its first GPU if it has one. Return the content of calibration.json."""
+    """Measure this machine's GPU or CPU for calibration.json."""
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -197,7 +192,7 @@ def _time_step(step: Callable[[], object], seconds: float) -> float:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The cost of the nodes to run. Without a throughput, only rehearsed nodes have known hours."""
+    """The cost of the nodes to run. Rehearsed hours need no throughput."""
 
     plan: Plan
     nodes: list[Node]
@@ -206,52 +201,53 @@ class Estimate:
     rehearsals: Rehearsals = field(default_factory=dict)
 
     def hours(self, nodes: Iterable[Node]) -> float | None:
-        """Return the sum of the known hours of ``nodes``. None if all are unknown."""
+        """Return the known hours of ``nodes``, or None."""
         parts = [self.hours_of(n) for n in nodes if n.fingerprint in self.works]
         return None if self.throughput is None and not any(parts) else sum(hours or 0 for hours in parts)
 
     def hours_of(self, node: Node) -> float | None:
-        """Return the hours of one node. None if unknown."""
+        """Return a node's hours, or None."""
         rehearsed_hours = self.rehearsed(node)
         if rehearsed_hours is not None or self.throughput is None:
             return rehearsed_hours
         return self.throughput.hours(self.work_of(node))
 
     def hours_in_words(self, nodes: Sequence[Node]) -> str:
-        """Return the hours of ``nodes``, e.g. "3.1 to 4.6" if nothing was measured."""
+        """Return the hours, e.g. "3.1 to 4.6" if nothing was measured."""
         most, fastest = self.hours(nodes) or 0.0, self.throughput and self.throughput.fastest
         least = replace(self, throughput=fastest).hours(nodes) if fastest else None
         words = f"{most:,.1f}"
         return words if least is None or f"{least:,.1f}" == words else f"{least:,.1f} to {words}"
 
     def rehearsed(self, node: Node) -> float | None:
-        """Return the hours of a node by a rehearsed node of the same kind, if any."""
+        """Return the hours of a node by a rehearsal, or None."""
         measured = self.rehearsals.get(kind_of(node)) if self.rehearsals else None
         return measured.hours(node) if measured else None
 
     @cached_property
     def operations(self) -> float:
-        """Floating-point operations of all nodes to run."""
         return sum(w.operations for w in self.works.values())
 
     @cached_property
     def uncounted(self) -> list[Node]:
-        """Nodes with an amount of work that cannot be counted, e.g. because a dataset is not downloaded."""
+        """Nodes of unknown work, e.g. of a missing dataset."""
         return [n for n in self.nodes if not self.works[n.fingerprint].is_known]
 
     @cached_property
     def stored(self) -> float:
-        """Bytes of the artefacts to be made."""
+        """Known bytes of the artefacts."""
         return sum(w.stored or 0 for w in self.works.values())
 
     def core_hours(self, nodes: Iterable[Node]) -> float:
-        """Return the known core hours of work outside models, without rehearsed nodes (see ``hours``)."""
+        """Return the known core hours outside models, except of rehearsed nodes."""
         unrehearsed = (n for n in nodes if n.fingerprint in self.works and self.rehearsed(n) is None)
         return sum(self.works[n.fingerprint].core_seconds or 0 for n in unrehearsed) / 3600
 
     def disk(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> list[MemoryLevel]:
-        """Return the store's bytes at each node to run. Artefacts of ``stages`` are removed after their last
-        use. ``before`` are stored at the start."""
+        """Return the store's bytes at each node, from ``before`` on.
+
+        Artefacts of ``stages`` are removed after their last use.
+        """
 
         def sizes(node: Node) -> tuple[float, float]:
             cost = self.work_of(node)
@@ -262,21 +258,21 @@ class Estimate:
         return levels(readers_first(self.nodes, stages), consumers, sizes, before=before)
 
     def fullest(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> MemoryLevel | None:
-        """Return the level of ``disk`` with the highest peak. None if nothing is to run."""
+        """Return the highest level of ``disk``, or None if nothing is to run."""
         return fullest_level(self.disk(stages, before=before))
 
     def bytes_stored(self, root: Path) -> float:
-        """Return the bytes of the plan's artefacts in a store."""
+        """Return the bytes of the plan's stored artefacts."""
         stored_nodes = (n for n in self.plan.nodes if self.plan.states.get(n.fingerprint) == "stored")
         return float(sum(size_on_disk(root / node.stage / node.fingerprint) for node in stored_nodes))
 
     def work_of(self, node: Node) -> Work:
-        """Return the work of a node of the plan, even if it is already stored."""
+        """Return the work of a node, even if it is stored."""
         return self.works.get(node.fingerprint) or work(node)
 
     @cached_property
     def downloads(self) -> dict[int | str, int | None]:
-        """Missing archives -> bytes, None if unknown. A shared archive counts once."""
+        """Missing archives -> bytes, or None if unknown."""
         names = (node.params["dataset"] for node in self._missing() if node.stage in PIECES)
         return archives(id for id in dict.fromkeys(names) if id in catalog())
 
@@ -290,17 +286,16 @@ class Estimate:
 
 
 def estimate(plan: Plan, throughput: Throughput | None, rehearsals: Rehearsals | None = None) -> Estimate:
-    """Return the cost of the nodes to run, under the current REPRO_ variables, e.g. REPRO_MICRO_BATCH."""
+    """Return the cost of the nodes to run under the current REPRO_ variables."""
     nodes, batching = plan.needed(), Batching.of(os.environ, throughput.memory if throughput else None)
     works = {node.fingerprint: work(node, batching) for node in nodes}
     return Estimate(plan, nodes, works, throughput, rehearsals or {})
 
 
 def keep_within(cost: Estimate, hours: float, *, other_machine: bool = False) -> float:
-    """Block the first node that exceeds a budget of hours and all later ones. Return the hours before it.
+    """Block the first node beyond a budget of hours and all later ones. Return the hours before.
 
-    Nodes that cannot run here cost nothing, but ``other_machine`` may have a GPU or Java. Raises UsageError
-    for an invalid budget or without a throughput.
+    Nodes that cannot run cost nothing. ``other_machine`` may have a GPU or Java. Raises UsageError.
     """
     if not hours >= 0:
         raise UsageError(f"--max-gpu-hours is {hours}, but must be 0 or more, e.g. 8")

@@ -1,4 +1,4 @@
-"""Rehearsals: their measured costs, and the cost of the whole by the rules of ``stages.yaml``."""
+"""Measured costs of rehearsals, extrapolated by ``stages.yaml``."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -20,14 +20,14 @@ from repro.store.disk import write_whole
 
 KIB = 1024
 FILE = "rehearsals.json"
-INSTEAD = {"documents": ("documents", "words")}  # replacements of uncounted amounts
-MOST = 10_000  # maximum factor of times that include one-time work
-ALIKE = ("seed", "sample", "source", "identity", "revision")  # parameters without influence on the time
+INSTEAD = {"documents": ("documents", "words")}  # for uncounted amounts
+MOST = 10_000  # maximum factor of times with one-time work
+ALIKE = ("seed", "sample", "source", "identity", "revision")  # without influence on time
 
 
 @dataclass(frozen=True)
 class Share:
-    """The amount that a rehearsal worked on and the amount of the whole run, e.g. of "documents"."""
+    """An amount of a rehearsal and of the whole run, e.g. of "documents"."""
 
     of: str
     done: float
@@ -35,20 +35,19 @@ class Share:
 
     @property
     def times(self) -> float:
-        """The whole amount divided by the amount done."""
         return self.whole / self.done
 
 
 @dataclass(frozen=True)
 class MeasuredTime:
-    """The seconds of nodes of one kind: ``once``, and for ``each`` unit of the amount ``of`` (may be "")."""
+    """Seconds ``once``, and for ``each`` unit of the amount ``of``."""
 
     once: float
     each: float = 0.0
     of: str = ""
 
     def hours(self, node: Node) -> Number:
-        """Return the hours of a node of this kind. None if the amount is unknown."""
+        """Return the hours of a node, or None for an unknown amount."""
         count = amount(self.of, node) if self.of else 0.0
         return None if count is None else (self.once + self.each * count) / 3600
 
@@ -59,12 +58,12 @@ TIMES = TypeAdapter(dict[str, dict[str, MeasuredTime]])  # by machine and kind
 
 @dataclass(frozen=True)
 class RehearsedNode:
-    """A node of full scale and its rehearsal, with measured and extrapolated costs (None if unknown).
+    """A node of full scale with measured and extrapolated costs.
 
     Attributes:
-        share: the amount that its time grows with. None if unknown or constant.
-        time: None if too little was done to extrapolate.
-        at_most: whether the times include one-time work of the stage.
+        share: the amount that its time grows with.
+        time: None if too little was done.
+        at_most: whether times include one-time work.
     """
 
     node: Node
@@ -81,14 +80,14 @@ class RehearsedNode:
 
     @property
     def whole_seconds(self) -> Number:
-        """Seconds of the whole node, by its ``time``."""
+        """Extrapolated seconds."""
         if self.time is None:
             return None
         return self.time.once + (self.time.each * self.share.whole if self.share else 0.0)
 
     @property
     def rate(self) -> float | None:
-        """Units of ``share`` per second, without one-time work if that is known."""
+        """Units of ``share`` per second."""
         if self.share is None:
             return None
         each = self.time.each if self.time else self.seconds / self.share.done
@@ -96,7 +95,7 @@ class RehearsedNode:
 
 
 def pairs(whole: Plan, rehearsal: Plan) -> dict[str, tuple[Node, Node]]:
-    """Match two plans of one selection. Returns fingerprint at full scale -> (node, its rehearsal)."""
+    """Match two plans. Returns fingerprint at full scale -> (node, rehearsal)."""
     partners: dict[str, tuple[Node, Node]] = {}
 
     def meet(large: Node, small: Node) -> None:
@@ -113,7 +112,7 @@ def pairs(whole: Plan, rehearsal: Plan) -> dict[str, tuple[Node, Node]]:
 
 
 def rehearsed_cost(node: Node, rehearsal: Node, store: Store) -> RehearsedNode:
-    """Return the cost of ``node`` by its stored rehearsal. Raises StoreError."""
+    """Return the cost of a node by its rehearsal. Raises StoreError."""
     facts, cost = store.record(rehearsal)["facts"], cost_of(node)
     disk, seconds = size_of(rehearsal, store), float(facts["seconds"])
     share, disk_share = (_share(name, node, rehearsal, store) for name in (cost.time, cost.disk))
@@ -166,7 +165,7 @@ def _peak(peak: float, cost: StageCost, node: Node, rehearsal: Node, store: Stor
 
 
 def kind_of(node: Node) -> str:
-    """Return a digest of the stage, parameters without names, data and model sizes."""
+    """Return a digest of stage, parameters, data and model sizes."""
     params = {name: value for name, value in node.params.items() if name not in ALIKE}
     model = node.inputs.get("model")
     model_facts = [model.params.get("name", ""), *astuple(shape(model))] if isinstance(model, Node) else []
@@ -190,7 +189,7 @@ def _data(node: Node) -> list[str]:
 
 
 def keep_times(nodes: Iterable[RehearsedNode], store: Store) -> Path:
-    """Add measured times, the slowest of a kind, to the store's file. Return its path. Raises StoreError."""
+    """Store the slowest time of each kind. Returns the file. Raises StoreError."""
     make_writable(store.root)
     path, content = store.root / FILE, _read(store)
     machine_times = content.setdefault(_machine(), {})
@@ -207,7 +206,7 @@ def keep_times(nodes: Iterable[RehearsedNode], store: Store) -> Path:
 
 
 def rehearsals(store: Store) -> dict[str, MeasuredTime]:
-    """Read times by kind of machines like this one. Raises UsageError."""
+    """Read the times of machines like this one. Raises UsageError."""
     return _read(store).get(_machine(), {})
 
 

@@ -1,4 +1,4 @@
-"""Sizes of models and collections that are known without opening them."""
+"""Sizes of models and collections, known without opening them."""
 
 import functools
 import math
@@ -12,28 +12,28 @@ from repro.machine.bounded_reading import read_facts, read_json_file
 from repro.retrieval.datasets.catalog import catalog
 
 CHARACTERS = 6  # bytes of a word with its space
-TOKENS_PER_WORD = 1.35  # of BERT on English, a guess
+TOKENS_PER_WORD = 1.35  # a guess for English
 SPECIAL = 2  # [CLS] and [SEP]
-FULL = ("chunk", "spans")  # policies without truncation
-Number = float | None  # None if unknown
+FULL = ("chunk", "spans")  # without truncation
+Number = float | None  # None is unknown
 
 
 def added(parts: Iterable[Number]) -> Number:
-    """Return the sum. None if a part is unknown."""
+    """Return the sum, or None if a part is unknown."""
     parts = list(parts)
     known = [part for part in parts if part is not None]
     return sum(known) if len(known) == len(parts) else None
 
 
 def product(*factors: Number) -> Number:
-    """Return the product. None if a factor is unknown."""
+    """Return the product, or None if a factor is unknown."""
     known = [factor for factor in factors if factor is not None]
     return math.prod(known) if len(known) == len(factors) else None
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A BERT's sizes. The number of heads does not change its cost."""
+    """A BERT's sizes. Its cost does not depend on heads."""
 
     layers: int
     hidden: int
@@ -42,12 +42,12 @@ class Shape:
 
     @property
     def layer_weights(self) -> int:
-        """Weights of the layers: four matrices of attention, two of the feed-forward network."""
+        """Weights of attention (four matrices) and feed-forward networks (two)."""
         return self.layers * (4 * self.hidden**2 + 2 * self.hidden * self.intermediate)
 
     @property
     def all_weights(self) -> int:
-        """All weights: layers, embeddings and 512 positions."""
+        """Weights of layers, embeddings and 512 positions."""
         return self.layer_weights + (self.vocabulary + 512) * self.hidden
 
 
@@ -86,7 +86,7 @@ def _text_sizes() -> dict:
 
 @functools.cache
 def documents(collection: str) -> Number:
-    """Return the documents of a collection, e.g. "beir/scifact", and its parts. None if unknown."""
+    """Return the documents of a collection, e.g. "beir/scifact", or None."""
     entry = catalog().get(collection)
     if entry is None:
         return None
@@ -95,7 +95,7 @@ def documents(collection: str) -> Number:
 
 @functools.cache
 def words(collection: str) -> float:
-    """Return the mean number of words per document of the collection."""
+    """Return the mean words per document."""
     by_prefix = _text_sizes()["words"]
     prefixes = [prefix for prefix in by_prefix if f"{collection}/".startswith(f"{prefix}/")]
     return by_prefix[max(prefixes, key=len)] if prefixes else _text_sizes()["other"]
@@ -103,7 +103,7 @@ def words(collection: str) -> float:
 
 @functools.cache
 def all_words(collection: str) -> Number:
-    """Return the words of a collection. None if unknown."""
+    """Return the words of a collection, or None."""
     entry, total = catalog().get(collection), _text_sizes()["total"].get(collection)
     if total or entry is None:
         return total
@@ -114,8 +114,10 @@ def all_words(collection: str) -> Number:
 
 @dataclass(frozen=True)
 class TextLength:
-    """The tokens of ``queries`` or ``passages`` that a stage reads: their mean before truncation, ``most``
-    after it, and the ``times`` that a unit of work has such a text."""
+    """The tokens of ``queries`` or ``passages`` that a stage reads.
+
+    ``mean`` is before truncation, ``most`` after it. A unit of work has ``times`` such texts.
+    """
 
     mean: float
     most: int
@@ -124,16 +126,16 @@ class TextLength:
 
     @property
     def real(self) -> float:
-        """Tokens of a text without padding."""
+        """Tokens without padding."""
         return min(self.most, self.mean)
 
     @property
     def sorted(self) -> float:
-        """Tokens with padding when a GPU encodes texts sorted by length."""
+        """Tokens with padding after sorting by length."""
         return min(self.most, self.mean * _text_sizes()["sorted"][self.kind])
 
     def padded(self, count: int) -> float:
-        """Return tokens padded to the longest of ``count`` log-normal lengths (quantiles of Blom 1958)."""
+        """Return the longest of ``count`` log-normal lengths (quantiles of Blom 1958)."""
         spread, texts = _text_sizes()["spread"], count * self.times
         middle = math.log(self.mean) - spread**2 / 2
         place = (texts - 0.375) / (texts + 0.25)
@@ -142,7 +144,7 @@ class TextLength:
 
 
 def texts_read(node: Node) -> list[TextLength]:
-    """Return the texts that a stage reads per unit, e.g. a query with its passages."""
+    """Return the texts of a unit of work, e.g. query and passages."""
     p, source = node.params, next(node.input(n) for n in ("tokens", "texts", "corpus") if n in node.inputs)
     name, is_full = collection(source), source.params.get("policy") in FULL
     query = _text_sizes()["queries"] * TOKENS_PER_WORD + SPECIAL
@@ -158,18 +160,17 @@ def texts_read(node: Node) -> list[TextLength]:
 
 
 def collection(node: Node) -> str | None:
-    """Return the collection of a node's texts."""
     corpus = source("corpus", node)
     return corpus.params["dataset"] if corpus else None
 
 
 def source(stage: str, node: Node) -> Node | None:
-    """Return the first node of this stage that a node reads, or None."""
+    """Return the first node of this stage below a node, or None."""
     return next((n for n in walk([node]) if n.stage == stage), None)
 
 
 def texts(node: Node) -> Number:
-    """Return the number of documents of a node's texts."""
+    """Return the documents of a node's texts."""
     corpus = source("corpus", node)
     if corpus is None:
         return None
@@ -182,7 +183,7 @@ def texts(node: Node) -> Number:
 
 
 def text_words(node: Node) -> Number:
-    """Return the words of the documents of a node's texts. None if unknown."""
+    """Return the words of a node's texts, or None."""
     corpus = source("corpus", node)
     if corpus is None:
         return None
@@ -191,7 +192,7 @@ def text_words(node: Node) -> Number:
 
 
 def rows(node: Node) -> Number:
-    """Return the number of documents or chunks of a tokens artefact."""
+    """Return the documents or chunks of a tokens artefact."""
     if node.params["policy"] != "chunk":
         return texts(node)
     whole = text_words(node)
@@ -199,7 +200,7 @@ def rows(node: Node) -> Number:
 
 
 def queries(node: Node) -> Number:
-    """Return the number of queries of an artefact, or of its sample."""
+    """Return the queries of an artefact or its sample."""
     nodes = walk([node])
     samples = [n.params for n in nodes if n.stage == "sample"]
     sample_sizes = list(filter(None, (params.get("queries") for params in samples)))

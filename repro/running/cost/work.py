@@ -1,9 +1,8 @@
-"""Floating-point operations and bytes of a node, by formulas that can be checked by hand.
+"""Count a node's floating-point operations and bytes by formulas.
 
 A token costs 2 operations per weight forward and twice that backward (Kaplan et al. 2020, section 2.1).
-Attention adds 4 x layers x hidden x length forward. A masked-language head is counted on BERT's 15 % of the
-tokens of a pre-training. An objective declares further passes (``passes``). Work outside models and space
-for temporary files follow from stages.yaml.
+Attention adds 4 x layers x hidden x length forward. A masked-language head reads 15 % of the tokens. An
+objective may declare further ``passes``. stages.yaml has the costs outside models.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,23 +18,22 @@ from repro.stage_table import ENCODINGS
 _PASSES = {"encoders": 1.0, "heads": 0.15}  # BERT's rate
 NUMBER = 4  # bytes of a float32
 HALVED = 2  # of a float16
-LINE = 47  # bytes of a run's line with its raw score
-PAIR = 19  # bytes of a passage's id with its score
-# dense numbers in the time of a sparse value: measured on a CPU, on a GPU a guess by Gale et al. 2020 (arXiv
-# 2006.10901)
+LINE = 47  # bytes of a run's line
+PAIR = 19  # bytes of an id with its score
+# dense values in the time of a sparse one, on a CPU. For a GPU a guess (Gale et al. 2020, arXiv 2006.10901)
 SPARSE = 5
 
 
 @dataclass(frozen=True)
 class Work:
-    """Operations and bytes of a node. ``None`` if they depend on an unknown count.
+    """Operations and bytes of a node. None is unknown.
 
     Attributes:
         training, inference: floating-point operations of models.
         search: inner products in single precision.
-        launched: layers with kernels launched by trainings, forward and backward.
-        stored, beside: bytes of the artefact, and further ones on the disk while it is made.
-        core_seconds, waited: of work outside models, and of those while the model's device waits.
+        launched: layers that trainings launch, forward and backward.
+        stored, beside: bytes of the artefact and temporary ones.
+        core_seconds, waited: outside models, and while the device waits.
     """
 
     training: Number = 0.0
@@ -49,31 +47,28 @@ class Work:
 
     @property
     def parts(self) -> list[float]:
-        """Operations of training, inference and search, 0 for unknown ones."""
+        """Known operations of training, inference and search."""
         return [part or 0 for part in (self.training, self.inference, self.search)]
 
     @property
     def operations(self) -> float:
-        """Known floating-point operations."""
         return sum(self.parts)
 
     @property
     def is_known(self) -> bool:
-        """Whether all operations are known."""
         return None not in (self.training, self.inference, self.search)
 
 
 def forward(model: Shape, length: float) -> float:
-    """Return the operations of one token in a text of ``length`` tokens."""
+    """Return the operations of a token in a text of ``length`` tokens."""
     return 2 * model.layer_weights + 4 * model.layers * model.hidden * length
 
 
 @dataclass(frozen=True)
 class Batching:
-    """The batching of texts, as the REPRO_ variables set it, e.g. REPRO_MICRO_BATCH=16.
+    """The batching of texts by variables, e.g. REPRO_MICRO_BATCH=16.
 
-    ``packed`` texts are read without padding. ``part`` is the requested number of examples encoded at once,
-    ``memory`` the bytes of the GPU.
+    ``packed`` texts have no padding. ``part`` examples are encoded at once. ``memory`` is the GPU's in bytes.
     """
 
     packed: bool = False
@@ -82,13 +77,13 @@ class Batching:
 
     @classmethod
     def of(cls, environment: Mapping[str, str], memory: float | None) -> "Batching":
-        """Read the variables. Values that a run would refuse count as not set."""
+        """Read the variables. Invalid values count as not set."""
         part = environment.get("REPRO_MICRO_BATCH", "")
         packed = environment.get("REPRO_PADDING_FREE") in (None, "", "1")
         return cls(packed, int(part) or None if part.isdecimal() else None, memory)
 
     def examples(self, node: Node) -> int:
-        """Return the number of examples of a training that are encoded at once."""
+        """Return the examples that a training encodes at once."""
         examples: int = node.params[BATCHES[node.stage]]
         part = self.part
         if part is None and self.memory is not None and not declared(node.params["objective"]).own_parts:
@@ -96,7 +91,7 @@ class Batching:
         return min(part or examples, examples)
 
     def trained(self, length: TextLength, examples: int) -> float:
-        """Return the tokens read per text if ``examples`` examples are encoded at once."""
+        """Return the tokens read per text of a training."""
         return length.real if self.packed else length.padded(examples)
 
     def encoded(self, length: TextLength) -> float:
@@ -105,7 +100,7 @@ class Batching:
 
 
 def step_memory_of(node: Node) -> StepMemory:
-    """Return the memory of a step of a planned training."""
+    """Return the memory of a training's step."""
     model, params = shapes.shape(node), dict(node.params)
     words, sizes = model.vocabulary if predicts_words(params) else 0, (model.all_weights, model.layers)
     return StepMemory(*sizes, model.hidden, example_tokens(params), words, params["precision"])
@@ -151,7 +146,7 @@ def _pretrain(node: Node, batching: Batching) -> Work:
 def _forward_operations(
     model: Shape, sizes: tuple[float, float, float], passes: Mapping[str, float], *, prefix: str = ""
 ) -> float:
-    """Return the forward operations of a text. ``sizes`` are its tokens, those read, and those padded."""
+    """Return a text's operations. ``sizes`` are its tokens, those read, and those padded."""
     real, read, padded = sizes
     encoders, layers, heads = (passes.get(prefix + name, 0) for name in ("encoders", "layers", "heads"))
     operations = encoders * read * forward(model, read) + heads * real * 2 * model.hidden * model.vocabulary
@@ -159,7 +154,7 @@ def _forward_operations(
 
 
 def _finetune(node: Node, batching: Batching) -> Work:
-    """Return the work of a fine-tuning. Micro-batches add one forward pass if the loss combines texts."""
+    """Return the work. Micro-batches add a forward pass if the loss combines texts."""
     model, steps, examples = shapes.shape(node), trained_steps(node), node.params["queries_per_batch"]
     stored = model.all_weights * NUMBER
     if steps is None:
@@ -179,7 +174,7 @@ def _encode(node: Node, batching: Batching) -> Work:
     [length] = texts_read(node)
     tokens = batching.encoded(length)
     head = 2 * model.hidden * model.vocabulary if set(params.get("views", ())) - {"dense"} else 0
-    numbers = model.hidden + 2 * (params.get("top_k") or 0)  # a kept term is a number and its place
+    numbers = model.hidden + 2 * (params.get("top_k") or 0)  # a term is a number and its place
     size = numbers * (HALVED if params.get("numbers") == "float16" else NUMBER)
     stored = count * {"rerank": LINE, "score_pairs": PAIR}.get(node.stage, size)
     return Work(0.0, count * tokens * (forward(model, tokens) + head), stored)
@@ -187,7 +182,7 @@ def _encode(node: Node, batching: Batching) -> Work:
 
 def _search(node: Node, _: Batching) -> Work:
     sides = [node.input("passages"), node.input("queries")]
-    # other stages make an unknown number of vectors
+    # other stages make an unknown number
     is_known = all(side.stage in ENCODINGS for side in sides)
     passages, queries = (amount("texts", side) if is_known else None for side in sides)
     products = product(2, passages, queries, _numbers(node))

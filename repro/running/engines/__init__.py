@@ -1,4 +1,4 @@
-"""Engines, e.g. "local", run nodes with stored inputs and store their artefacts."""
+"""Engines, e.g. "local", run nodes and store their artefacts."""
 
 from repro.graph import walk
 from repro.machine.system import cores
@@ -11,7 +11,7 @@ from repro.store import Store
 
 
 def fitting(plan: Plan, store: Store) -> str:
-    """Return ``local`` if several small trainings are to run on CPU cores, ``inline`` otherwise."""
+    """Return ``local`` for several small trainings on a CPU, otherwise ``inline``."""
     if plan.scale.facts.backbone is None or cores() < 2 or local.gpus():
         return "inline"
     missing = walk(plan.ends, until=lambda node: store.state(node) == "stored")

@@ -1,4 +1,4 @@
-"""Stages in child processes: `python -m repro stage FINGERPRINT`, or workers that run many stages."""
+"""Stages in child processes: `python -m repro stage FINGERPRINT`, or workers."""
 
 import contextlib
 import functools
@@ -19,13 +19,13 @@ from repro.running.requirements import Obstacle
 from repro.store import Store, translated_errors
 from repro.store.disk import create_file
 
-WATCHES = "REPRO_STAGE_WATCHES_STDIN"  # set for a stage that ends with its engine
+WATCHES = "REPRO_STAGE_WATCHES_STDIN"  # set if a stage ends with its engine
 INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-PATIENCE = 10  # seconds between SIGTERM and SIGKILL
+PATIENCE = 10  # seconds before SIGKILL
 
 
 def command(node: Node, store: Store, *, processes: int = 1) -> list[str]:
-    """Return the command that builds an artefact. Several processes use torchrun."""
+    """Return the command that builds a node, with torchrun for several processes."""
     return [*stage_command(store, processes=processes), node.fingerprint]
 
 
@@ -37,7 +37,7 @@ def stage_command(store: Store, *, processes: int = 1) -> list[str]:
 
 
 def import_path() -> str:
-    """Return the PYTHONPATH for a child, without the folder of an installed program."""
+    """Return a child's PYTHONPATH, with a checkout but no installation."""
     checkout = [str(CHECKOUT)] if (CHECKOUT / "pyproject.toml").is_file() else []
     user_paths = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     return os.pathsep.join(dict.fromkeys([*checkout, *user_paths]))
@@ -65,13 +65,13 @@ def end_with_parent() -> None:
 
 
 def environment(threads: int, more: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a stage. The user's OMP_NUM_THREADS overrides ``threads``."""
+    """Return a stage's environment. The user's OMP_NUM_THREADS overrides ``threads``."""
     settings = {"PYTHONPATH": import_path(), "PYTHONSAFEPATH": "1", **more}
     return {"OMP_NUM_THREADS": str(threads), **os.environ, **settings}
 
 
 def new_log(node: Node, store: Store) -> Path:
-    """Create an empty file for the messages of a stage, e.g. `<log>.4711.err`."""
+    """Create a log of a stage, e.g. `<log>.4711.err`."""
     log = store.log(node).with_suffix(f".{os.getpid()}.err")
     with translated_errors(store.root):
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -80,13 +80,13 @@ def new_log(node: Node, store: Store) -> Path:
 
 
 def result_of(node: Node, status: int, log: Path, *, processes: int = 1) -> str | Obstacle | None:
-    """Return None if a stage succeeded, otherwise an error sentence or an obstacle."""
+    """Return None for success, otherwise an error or an obstacle."""
     if status == 0:
         log.unlink(missing_ok=True)
         return None
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     sentences = [line.removeprefix("repro: ") for line in lines if line.startswith("repro: ")]
-    if sentences and (status in (2, 3, 4) or processes > 1):  # torchrun's status differs
+    if sentences and (status in (2, 3, 4) or processes > 1):  # torchrun has another status
         log.unlink(missing_ok=True)
         cause, _, remedy = sentences[-1].partition("; ")
         return Obstacle(cause, remedy) if status == 4 else sentences[-1]
@@ -96,7 +96,7 @@ def result_of(node: Node, status: int, log: Path, *, processes: int = 1) -> str 
 
 
 class Child:
-    """A running stage with a ``log``. ``gpus`` are the only visible ones, None changes nothing."""
+    """A running stage. ``gpus`` are the only visible ones. None changes nothing."""
 
     def __init__(
         self, node: Node, store: Store, *, threads: int, gpus: Sequence[str] | None, processes: int = 1
@@ -111,19 +111,18 @@ class Child:
                 stdin=_lifeline(),
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
-                start_new_session=True,  # Ctrl-C reaches this process alone
+                start_new_session=True,  # Ctrl-C stops at the engine
             )
 
     def ended(self) -> bool:
         return self.process.poll() is not None
 
     def result(self) -> str | Obstacle | None:
-        """Return the result of ``result_of``."""
         return result_of(self.node, self.process.returncode, self.log, processes=self.processes)
 
 
 def stop(children: Iterable["Child | WorkerStage | _Worker"]) -> None:
-    """End the processes and their children, all at once."""
+    """End processes with their children, all at once."""
     processes = [child.process for child in children]
     for number in (signal.SIGTERM, signal.SIGKILL):
         for process in processes:
@@ -143,7 +142,7 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C reaches the engine alone
+            start_new_session=True,  # Ctrl-C stops at the engine
         )
         assert self.process.stdin and self.process.stdout
         self._orders, self.answers = self.process.stdin, self.process.stdout
@@ -154,13 +153,13 @@ class _Worker:
         self._orders.flush()
 
     def answer(self) -> int | None:
-        """Return the exit status of the order or the process. None while it runs."""
+        """Return an exit status, or None while the order runs."""
         line = self.answers.readline()
         return int(line) if line else self.process.poll()
 
 
 class WorkerStage:
-    """A stage in a worker, with the interface of ``Child``."""
+    """A stage in a worker, used like a ``Child``."""
 
     gpus = None
 
@@ -178,18 +177,17 @@ class WorkerStage:
         return status is not None
 
     def result(self) -> str | Obstacle | None:
-        """Return the result of ``result_of``."""
         return result_of(self.node, self.status, self.log)
 
 
 def wait_for_answers(children: Iterable[Child | WorkerStage], seconds: float) -> None:
-    """Return as soon as a worker answers, after ``seconds`` at the latest."""
+    """Wait until a worker answers, at most ``seconds``."""
     answers = [child.worker.answers for child in children if isinstance(child, WorkerStage)]
     select.select(answers, [], [], seconds)
 
 
 class Workers:
-    """The workers of a run, each with ``threads``."""
+    """The workers of a run."""
 
     def __init__(self, store: Store, *, threads: int):
         self._store, self._threads = store, threads
@@ -197,7 +195,7 @@ class Workers:
         self._all: list[_Worker] = []
 
     def begin(self, node: Node) -> WorkerStage:
-        """Start the node's stage in an idle worker, or in a new one if all are busy."""
+        """Start a stage in an idle or new worker."""
         while self._idle:
             worker = self._idle.pop()
             if worker.process.poll() is None:
@@ -207,17 +205,17 @@ class Workers:
         return WorkerStage(node, self._store, worker)
 
     def release(self, child: WorkerStage | Child) -> None:
-        """Make the worker of an ended stage available again."""
+        """Reuse the worker of an ended stage."""
         if isinstance(child, WorkerStage):
             self._idle.append(child.worker)
 
     def close(self) -> None:
-        """End all workers and their children."""
+        """End all workers with their children."""
         stop([worker for worker in self._all if worker.process.poll() is None])
 
 
 def serve(build: Callable[[str], int]) -> None:
-    """Run as a worker: ``build`` the artefacts named on standard input until it closes."""
+    """Run as a worker: ``build`` artefacts named on standard input."""
     orders: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     source, answers, null_device = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDWR)
     os.dup2(null_device, 0)
@@ -244,7 +242,7 @@ def serve(build: Callable[[str], int]) -> None:
 
 @contextlib.contextmanager
 def interruptions() -> Iterator[list[int]]:
-    """Collect the numbers of received signals in a list until the block ends, except ignored ones."""
+    """Collect received signals until the block ends, except ignored ones."""
     signals: list[int] = []
     handlers = {number: signal.getsignal(number) for number in INTERRUPTIONS}
     for number, handler in handlers.items():

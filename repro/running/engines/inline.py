@@ -1,4 +1,4 @@
-"""The default engine, which runs all stages one after another in this process."""
+"""The default engine, which runs stages one after another in this process."""
 
 import contextlib
 import importlib
@@ -37,16 +37,16 @@ _QUIET = {
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     "TRANSFORMERS_VERBOSITY": "error",
     "TOKENIZERS_PARALLELISM": "true",
-    "OMP_WAIT_POLICY": "PASSIVE",  # spinning threads slow other processes
+    "OMP_WAIT_POLICY": "PASSIVE",  # spinning slows other processes
 }
 
 _DEFAULT = Options()
 
 
 def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) -> Path | None:
-    """Return the node's artefact, built here from stored inputs if necessary, or None without other shards.
+    """Build the node. Returns its artefact, or None while other shards are missing.
 
-    Raises StageError, which names the log, or the stage's own ReproError.
+    Raises StageError with the log, or the stage's ReproError.
     """
     _quieten_libraries()
 
@@ -73,7 +73,7 @@ def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) 
 
 
 def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> dict:
-    """Run a stage on stored inputs into a directory. Return the facts of its artefact."""
+    """Run a stage into a directory. Return the facts of its artefact."""
     _quieten_libraries()
     bind_papers_package()
     code_facts = made_by(node)
@@ -107,10 +107,9 @@ def ensure(
     places: Mapping[str, Sequence[Place]] = MappingProxyType({}),
     run: Callable[[Node, Store, Progress], Path | None] = run_node,
 ) -> Outcome:
-    """Run those of ``nodes`` that the store lacks, with the inputs they need. A failed or blocked node stops
-    only the nodes that depend on it. ``places`` are shown. ``run`` builds one node with stored inputs.
+    """Run those of ``nodes`` that the store lacks, with their inputs. Raises StoreError.
 
-    Raises StoreError as ``prepare``.
+    A failed node stops only nodes that need it. ``run`` builds one.
     """
     ends, outcome, display = list(nodes), Outcome(), Progress() if quiet else progress
     with prepared_nodes(ends, store, display, options) as (needed, room):
@@ -144,7 +143,7 @@ def _carry_out(node: Node, course: RunProgress, outcome: Outcome, run: Callable[
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
-    """Run the nodes one after another. Raises StoreError as ``prepare``."""
+    """Run the plan's nodes one after another. Raises StoreError."""
     return ensure(plan.ends, store, progress, machine=plan.machine, options=options, places=places(plan))
 
 
@@ -171,8 +170,7 @@ NOTE = "made_by"  # files in ``blocks``
 
 
 def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the facts about code (see ``made_by``) of every process that began this attempt. Adds ``made``
-    to a new attempt."""
+    """Return the facts on code of all processes of this attempt. Adds ``made`` to a new attempt."""
     part, folder = shard(), directory / BLOCKS
     note = folder / (f"{NOTE}.json" if part.whole else f"{NOTE}.{part.number}-of-{part.count}.json")
     if not (note.is_file() and _has_begun(directory)):
@@ -184,9 +182,9 @@ def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, An
 def made_by_all(
     made: Mapping[str, Any], begun: Iterable[Mapping[str, Any]], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return ``made`` with the digests of code that began a resumed stage, e.g. "a1 and b2".
+    """Merge facts on code that began a resumed stage, e.g. "a1 and b2".
 
-    A training with 0 under ``resumed_at`` began anew. Lists are those of the current code.
+    A training with 0 as ``resumed_at`` began anew.
     """
     sources = [*(begun if facts.get("resumed_at", True) else ()), made]
     return {key: _joined([entry.get(key) for entry in sources]) for key in made}
@@ -208,8 +206,10 @@ def _has_begun(directory: Path) -> bool:
 
 
 class TimedTasks(Progress):
-    """Forwards the tasks and notes of a stage and keeps ``facts`` of the longest task of each name: ``done``,
-    ``seconds``, and ``pace``, seconds per unit between the first and the last advance."""
+    """Forwards tasks and keeps ``facts`` of the longest of each name.
+
+    ``pace`` is seconds per unit from the first to the last advance.
+    """
 
     def __init__(self, shown: Progress):
         self._shown = shown
@@ -218,7 +218,7 @@ class TimedTasks(Progress):
     @contextlib.contextmanager
     def task(self, name: str, total: int | None = None, *, log: Path | None = None):
         began, done = time.monotonic(), 0
-        marks: list[tuple[float, int]] = []  # (time, done) of the first and the last advance
+        marks: list[tuple[float, int]] = []  # (time, done) of first and last advance
         with self._shown.task(name, total, log=log) as advance:
 
             def advance_both(n: int = 1) -> None:

@@ -1,4 +1,4 @@
-"""Stages as processes of this machine, as many at once as fit. A GPU runs one heavy stage at a time."""
+"""Stages as processes of this machine, as many at once as fit."""
 
 import os
 
@@ -16,15 +16,14 @@ from repro.running.runner import Options, Outcome, held_back, prepared_nodes
 from repro.stage_table import STAGES
 from repro.store import Store
 
-STAY = True  # whether processes are reused
-LOOK = 0.05  # seconds between looks at the children
+STAY = True  # reuse processes
+LOOK = 0.05  # seconds
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
-    """Run the nodes of the plan, several at a time.
+    """Run the nodes of the plan, several at a time. Raises UsageError for too few GPUs.
 
-    Ctrl-C, SIGTERM or the end of its terminal end its children, then raise KeyboardInterrupt. The next run
-    resumes their work. Raises UsageError if there are fewer GPUs than ``gpus_per_stage``.
+    A signal, e.g. Ctrl-C, ends the children and raises KeyboardInterrupt. The next run resumes.
     """
     if options.gpus_per_stage != 1 and not 1 <= options.gpus_per_stage <= len(gpus()):
         reason = f"--gpus-per-stage is {options.gpus_per_stage}, but this machine has {len(gpus())} GPUs"
@@ -34,18 +33,18 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
 
 
 def default_jobs(plan: Plan, gpus_per_stage: int = 1) -> int:
-    """Return the number of stages that fit at once, by threads and GPUs."""
+    """Return the number of stages that fit at once."""
     shares = len(gpus()) // gpus_per_stage
     return max(cores() // threads(plan), shares + 1 if shares else 1)
 
 
 def threads(plan: Plan) -> int:
-    """Return the threads of a stage: OMP_NUM_THREADS, 1 for a small backbone, or all cores."""
+    """Return a stage's threads: OMP_NUM_THREADS, 1 for a small backbone, or all."""
     return min(stated_threads() or (1 if plan.scale.facts.backbone else cores()), cores())
 
 
 def gpus() -> list[str]:
-    """Return the GPUs of this machine, or those in CUDA_VISIBLE_DEVICES, e.g. ["0", "1"]."""
+    """Return this machine's visible GPUs, e.g. ["0", "1"]."""
     gpu_names = gpu() or []
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if gpu_names and visible:
@@ -115,7 +114,7 @@ class _Run:
         self.waiting = waiting_nodes
 
     def _begin(self, node: Node) -> bool:
-        """Start a node if a place and disk space are free. Return whether it stops waiting."""
+        """Start a node if there is room. Return whether it stops waiting."""
         if len(self.running) >= self.jobs or self._gpu_count(node) > len(self.free):
             return False
         obstacle = self.room.lacking(node, [child.node for child in self.running])

@@ -1,7 +1,4 @@
-"""The work of one stage, shared by several processes: those started by torchrun, or shards of a queue.
-
-A shard fills its own blocks in parallel with the others. The last one combines them.
-"""
+"""Share the work of a stage among processes of torchrun, or shards of a queue."""
 
 import contextlib
 import json
@@ -20,12 +17,11 @@ from repro.stage_table import ENCODINGS, TRAININGS
 from repro.store import Store, translated_errors
 from repro.store.disk import BLOCKS, write_whole
 
-# stages that share their work among processes
 SHARED = (*TRAININGS, *ENCODINGS)
 Work = Callable[[Path], dict | None]
 Built = Path | None
 RUN_LINES = (1 << 26) // 43  # 64 MiB
-# stage -> texts, pairs or lines of an independent block
+# texts, pairs or lines per independent block
 DIVISIBLE = {
     "encode": 20_000,
     "encode_views": 10_000,
@@ -38,7 +34,7 @@ DIVISIBLE = {
 
 
 def build(node: Node, store: Store, work: Work, way: Callable[[Node, Work], Built] | None = None) -> Built:
-    """Build an artefact by ``way`` (default: ``store.build``) in all processes that torchrun started."""
+    """Build an artefact in all processes of torchrun, by default with ``store.build``."""
     way = way or store.build
     if launched_processes() == 1:
         return way(node, work)
@@ -60,7 +56,7 @@ def build(node: Node, store: Store, work: Work, way: Callable[[Node, Work], Buil
 
 @contextlib.contextmanager
 def connected_processes() -> Iterator[int]:
-    """Connect the processes of a launcher if necessary. Yield the rank of this one."""
+    """Connect torchrun's processes. Yields the rank of this one."""
     if launched_processes() == 1:
         yield 0
         return
@@ -90,7 +86,7 @@ def _broadcast_word(word: str = "") -> str:
 
 
 def count_of(node: Node, wanted: int) -> int:
-    """Return the number of shards of a node, at most its number of blocks."""
+    """Return a node's shards, at most its blocks."""
     if node.stage not in DIVISIBLE:
         return 1
     size = _size(node)
@@ -116,10 +112,9 @@ def _size(node: Node) -> Number:
 
 
 def build_shard(node: Node, store: Store, work: Work, part: Shard) -> Built:
-    """Fill one shard of the node's artefact. The last shard to end combines them, others return None.
+    """Fill one shard of the artefact. The last one combines them, others return None.
 
-    The artefact's facts have the host and seconds of every shard. Raises UsageError if the stage cannot be
-    divided, StoreError as ``Store.build``.
+    Facts have host and seconds of each. Raises UsageError for an indivisible stage.
     """
     if node.stage not in DIVISIBLE:
         raise UsageError(f"{node}: stage {node.stage} has no shards (these have: {', '.join(DIVISIBLE)})")
@@ -145,7 +140,7 @@ def build_shard(node: Node, store: Store, work: Work, part: Shard) -> Built:
 
 
 def finished_shards(store: Store, node: Node, count: int) -> set[int]:
-    """Return the numbers of those of ``count`` shards that are finished."""
+    """Return the numbers of finished shards."""
     return set(map(_number, _folder(store.partial(node)).glob(f"*-of-{count}.json")))
 
 

@@ -1,8 +1,4 @@
-"""Stages as jobs of Snakemake, which has executors for the usual queues, e.g. Slurm, LSF, SGE, Kubernetes.
-
-A plan is written as one file of jobs, next to a constant Snakefile. A job is a stage, a shard of one, or
-several short stages that read the vectors of one model.
-"""
+"""Run stages as jobs of Snakemake, e.g. on Slurm or Kubernetes."""
 
 from __future__ import annotations
 
@@ -42,22 +38,22 @@ from repro.store.disk import write_whole
 
 FOLDER = "snakemake"
 SNAKEFILE, PLAN = "Snakefile", "plan.json"
-USUAL_GPU = "a100"  # without a named or measured one
-THREADS = 8  # of a stage at the papers' scale
-LOOK = 1.0  # seconds between looks at the store
-# The store has its own locks and states
+USUAL_GPU = "a100"  # by default
+THREADS = 8  # at the papers' scale
+LOOK = 1.0  # seconds
+# the store has its own locks
 ALWAYS = ("--keep-going", "--drop-metadata", "--nolock", "--quiet", "rules", "host")
 RETRIES = 1  # of a job on this machine
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
-    """Build the nodes of the plan with Snakemake. A missing GPU or Java on this machine blocks nothing.
+    """Build the plan with Snakemake. A GPU or Java missing here blocks nothing.
 
     Raises:
         BlockedError: Snakemake is not installed.
-        UsageError: Snakemake ended before any job, or ``max_disk`` is set.
+        UsageError: no job began, or ``max_disk`` is set.
         StoreError: as ``repro.running.runner.prepare``.
-        KeyboardInterrupt: it was interrupted, and has ended its jobs.
+        KeyboardInterrupt: after it has ended its jobs.
     """
     if importlib.util.find_spec("snakemake") is None:
         raise BlockedError("Snakemake is not installed", "python -m pip install 'repro-bench[snakemake]'")
@@ -74,7 +70,7 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
 
 
 def write(nodes: Sequence[Node], plan: Plan, store: Store, folder: Path, options: Options) -> list[Job]:
-    """Write plan.json and the Snakefile for registered nodes. Return the jobs."""
+    """Write plan.json and the Snakefile. Return the jobs."""
     jobs = arrange(nodes, _cost(plan, store, options), shards=options.shards)
     waits = inputs(jobs)
     content = {
@@ -195,7 +191,7 @@ class _Course:
 
 
 def command(folder: Path) -> list[str]:
-    """Return the Snakemake command for a folder with a plan, where its output goes."""
+    """Return the Snakemake command for a folder with a plan."""
     places = ["--snakefile", str(folder / SNAKEFILE), "--directory", str(folder)]
     return [sys.executable, "-m", "snakemake", *places]
 
@@ -221,17 +217,17 @@ def _result(node: Node, log: Path) -> str | Obstacle | None:
     return result_of(node, int(status) if word == "status" and status.isdigit() else killed, log)
 
 
-GROUP = "score"  # name of jobs with several kinds of stages
+GROUP = "score"  # jobs of several stages
 SEARCHES = ("search", "search_views")
-AT_ONCE = 60  # estimated minutes of the stages of one job
+AT_ONCE = 60  # minutes per job
 MARGIN = 3  # factor of the estimate
-LEAST, UNKNOWN = 10, 60  # minutes: to load libraries, of a stage without an estimate
-BASE = 8_000  # megabytes of libraries, a model and a block
+LEAST, UNKNOWN = 10, 60  # minutes: for imports, without an estimate
+BASE = 8_000  # MB of libraries, a model and a block
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job of a queue: several nodes, or a shard of one, with the limits of its first attempt."""
+    """A job of a queue: several nodes or a shard of one, with limits."""
 
     nodes: tuple[Node, ...]
     part: Shard
@@ -252,15 +248,15 @@ class Job:
 
 
 def takes_gpu(kind: str) -> bool:
-    """Return whether jobs of this kind use a GPU if there is one."""
+    """Return whether jobs of a kind use a GPU."""
     return kind in (GROUP, *SEARCHES) or STAGES[kind].heavy
 
 
 def arrange(nodes: Sequence[Node], cost: Estimate, *, shards: int = 1) -> list[Job]:
-    """Arrange the nodes of a plan, inputs first, into jobs of at most ``shards`` parts.
+    """Arrange nodes, inputs first, into jobs of at most ``shards`` parts.
 
-    Encodings of queries, searches and evaluations that read the vectors of one model on one collection share
-    a job, unless other stages read their output.
+    Encodings of queries, searches and evaluations of the same vectors share a job unless other stages read
+    their output.
     """
     counts = {node.fingerprint: count_of(node, shards) for node in nodes}
     minutes = {node.fingerprint: _minutes(node, cost) for node in nodes}
@@ -288,7 +284,7 @@ def _parts(group: Sequence[Node], count: int, minutes: Mapping[str, Number]) -> 
 
 
 def inputs(jobs: Sequence[Job]) -> dict[str, list[Job]]:
-    """Return job name -> the jobs that it waits for."""
+    """Return by name the jobs that a job waits for."""
     makers: dict[str, list[Job]] = {}
     for job in jobs:
         for node in job.nodes:

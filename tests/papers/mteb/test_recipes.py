@@ -20,11 +20,11 @@ def planned(name: str) -> list:
     return plan([cell(name)], scale=scale("full"), machine=Machine()).nodes
 
 
-def test_300_documents_have_the_vectors_of_the_library(real_data, real_encoder, tmp_path):
+def test_documents_have_the_vectors_of_the_library(real_data, real_encoder, tmp_path):
     from sentence_transformers import SentenceTransformer
 
     with open(real_data / "beir/nfcorpus/corpus.jsonl", encoding="utf-8") as file:
-        rows = [json.loads(line) for _, line in zip(range(300), file, strict=False)]
+        rows = [json.loads(line) for _, line in zip(range(24), file, strict=False)]
     columns = {"id": [row["_id"] for row in rows]} | {n: [row[n] for row in rows] for n in ("title", "text")}
     Dataset.from_dict(columns).save_to_disk(str(tmp_path / "texts/arrow"))
     nodes = planned(f"{ROW}/nfcorpus")
@@ -37,7 +37,7 @@ def test_300_documents_have_the_vectors_of_the_library(real_data, real_encoder, 
     encode.run(passages.params, inputs, tmp_path / "vectors", Progress())
     texts = [f"{row['title']} {row['text']}" for row in rows]
     expected = SentenceTransformer(str(real_encoder)).encode(texts, normalize_embeddings=True)
-    assert expected.shape == (300, 384)
+    assert expected.shape == (24, 384)
     close(np.load(tmp_path / "vectors/vectors.npy"), expected, dtype="float32")
 
 
