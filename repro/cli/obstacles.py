@@ -31,11 +31,6 @@ def nothing_can_run(comparison: Comparison, outcome: Outcome) -> bool:
     return is_waiting and bool(outcome.blocked) and not (outcome.run or outcome.failed)
 
 
-def row_of(compared: ComparedCell) -> str:
-    """Return ``PAPER/TABLE/ROW``."""
-    return compared.cell.id.rpartition("/")[0]
-
-
 def show_needs(
     words: Sequence[str], plan: Plan, comparison: Comparison, store: Store, *, gpu: str | None
 ) -> None:
@@ -51,7 +46,7 @@ def show_needs(
     print("Next commands:")
     _print_columns(_command_lines(shlex.join(words), plan, places))
     print("Missing items by row:")
-    tables = {row_of(c).rpartition("/")[0] for c in cells}
+    tables = {c.cell.row_path.rpartition("/")[0] for c in cells}
     _print_columns(_lines(cells, prefix=f"{min(tables)}/" if len(tables) == 1 else ""))
 
 
@@ -103,7 +98,7 @@ def _lines(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str
 def _names_by_row(cells: Sequence[ComparedCell], prefix: str) -> dict[str, list[str]]:
     by_row: dict[str, list[Obstacle]] = {}
     for c in cells:
-        by_row.setdefault(row_of(c).removeprefix(prefix), []).extend(c.obstacles)
+        by_row.setdefault(c.cell.row_path.removeprefix(prefix), []).extend(c.obstacles)
     return {row: distinct_obstacles(obstacles).names for row, obstacles in by_row.items()}
 
 
@@ -141,7 +136,7 @@ def _fetching(places: Sequence[str]) -> str:
 
 
 def _places(cells: Sequence[ComparedCell]) -> list[str]:
-    rows = list(dict.fromkeys(map(row_of, cells)))
+    rows = list(dict.fromkeys(c.cell.row_path for c in cells))
     if len(rows) <= 2:
         return rows
     tables: dict[str, set[str]] = {}

@@ -20,7 +20,7 @@ from repro.running.measurement import COMPUTED, Measurement, import_of, scoring_
 from repro.running.records import measured_record
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
-from repro.store import check_where_stored
+from repro.store import check_where_stored, make_writable
 from repro.store.disk import sha256
 from repro.store.results import AppendedRecord, Record
 from repro.verdicts.comparison import imported_run
@@ -123,6 +123,8 @@ class Importer:
             StoreError: the file belongs to a damaged artefact.
             BlockedError: the judgements are not on this machine.
         """
+        make_writable(self.store.root)
+        self.results.make_writable()
         check_where_stored(path)
         readings_by_cell = departures(cells, origin.readings, self.readings)
         made = {cell.id: self._own_measurement(cell) for cell in cells}

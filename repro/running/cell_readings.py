@@ -166,9 +166,9 @@ class CellReadings:
 
 
 def _rows(source: Paper) -> Iterator[tuple[str, list[Cell] | list[ShownExhibit]]]:
-    for row, row_cells in groupby(every_cell(source), key=lambda c: c.id.rpartition("/")[0]):
+    for row, row_cells in groupby(every_cell(source), key=lambda c: c.row_path):
         yield row, list(row_cells)
-    for exhibit in exhibits((source.name,), ()):
+    for exhibit in exhibits((source.name,)):
         yield exhibit.id, [exhibit]
 
 

@@ -239,13 +239,13 @@ def kept_artefacts(
     recorded_ids, notices = _recorded_fingerprints(papers, undescribed, workspace)
     with progress.task("needed artefacts", total=len(papers) * len(scales)) as advance:
         for paper, scale in product(papers, scales):
-            cells, shown, machine = list(numeric_cells(paper)), exhibits((paper.name,), ()), workspace.machine
+            cells, shown, machine = list(numeric_cells(paper)), exhibits((paper.name,)), workspace.machine
             plans.append(plan(cells, exhibits=shown, scale=scale, machine=machine))
             records = workspace.results.read(scale.name, paper.name)
             recorded_ids |= {record.fingerprint for record in records}
             for (seed, readings), ids in _variants(records).items():
                 try:
-                    cells = select((), tables=(), rows=(), cells=tuple(sorted(ids)))
+                    cells = select(cells=tuple(sorted(ids)))
                     seeds = () if seed is None else (seed,)
                     plans.append(
                         plan(cells, seeds=seeds, overrides=dict(readings), scale=scale, machine=machine)

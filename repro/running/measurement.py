@@ -1,12 +1,11 @@
 """The measurement of a cell, e.g. `PAPER/1/ROW/COLUMN`, by a call of its recipe."""
 
-import functools
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from repro.retrieval.datasets.catalog import Dataset, dataset
 from repro.retrieval.evaluation.measures import looks_deeper, parse_measure
 from repro.retrieval.recipe.request import Choices, Runs
 from repro.retrieval.training.declaration import check_options
-from repro.running.recipe_calls import call_recipe, fault, recipe_path
+from repro.running.recipe_calls import call_recipe, fault, recipe_fault, recipe_path
 from repro.running.requirements import Machine
 from repro.running.scale import Scale
 from repro.stage_table import check_choices, check_numbers
@@ -151,8 +150,7 @@ class MeasurementBuilder:
     def _computed(self, cell: Cell | ShownExhibit, identifier: str, seed: int | None) -> tuple[Node, Choices]:
         result, choices = self._call(cell, identifier, seed)
         if isinstance(result, Runs):
-            reason = "returns Runs instead of one node"
-            raise fault(cell, "recipe", f"recipe {recipe_path(cell)!r} {reason}")
+            raise recipe_fault(cell, " returns Runs instead of one node")
         return self._finish(result), choices
 
     @contextmanager
@@ -162,7 +160,7 @@ class MeasurementBuilder:
         except UsageError as error:
             if self.overrides:
                 raise
-            raise fault(cell, "recipe", f"recipe {recipe_path(cell)!r}: {error}") from error
+            raise recipe_fault(cell, f": {error}") from error
 
     def _effective(
         self,
@@ -320,7 +318,7 @@ def measures(dataset: str, wanted: str) -> list[str]:
     return sorted({*listed_measures(dataset), wanted})
 
 
-@functools.cache
+@cache
 def listed_measures(dataset: str) -> tuple[str, ...]:
     """Return the measures of measures_per_dataset.yaml, if any."""
     path = Path(__file__).with_name("measures_per_dataset.yaml")

@@ -144,7 +144,7 @@ def _evaluated_cells(cells: list[Cell]) -> list[Cell]:
     by_id = {c.id: c for c in cells}
     for cell in cells:
         if cell.column.mean_of:
-            row = cell.id.rpartition("/")[0]
+            row = cell.row_path
             members = {f"{row}/{column}" for column in cell.column.mean_of}
             for member in cells_of(cell.paper, (cell.table,)):
                 if member.id in members:

@@ -1,10 +1,9 @@
 """The code, libraries and commit that made an artefact, compared with the current ones."""
 
-import functools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from repro.errors import BlockedError, StoreError
@@ -110,12 +109,12 @@ def _entries_below(node: Node) -> frozenset[tuple[str, ...]]:
     return frozenset([entries(node)]).union(*map(_entries_below, node.parents()))
 
 
-@functools.cache
+@cache
 def _code_of_all(all_entries: frozenset[tuple[str, ...]]) -> str:
     return join_codes(on_record(code(*each).digest) for each in all_entries)
 
 
-@functools.cache
+@cache
 def _commit() -> str | None:
     return versions.commit(CHECKOUT)
 
@@ -273,6 +272,6 @@ def all_on_record(digests: Iterable[str]) -> frozenset[str]:
     return frozenset(map(on_record, digests))
 
 
-@functools.cache
+@cache
 def _recorded_by_digest() -> dict[str, str]:
     return {digest: line["recorded"] for line in equal_code().values() for digest in line["same"]}

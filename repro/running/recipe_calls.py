@@ -33,7 +33,7 @@ def call_recipe(
     key = canonical([path, cell.paper.name, identifier, seed, cell.options, overrides])
 
     if (key, originals_only) not in machine.calls:
-        function = recipe_function(cell, path)
+        function = recipe_function(cell)
         valid_readings = machine.once(
             ("readings", cell.paper, path.partition(":")[0]), lambda: readings_for(cell.paper, path)
         )
@@ -49,7 +49,7 @@ def not_at(cell: Cell | ShownExhibit, scale: Scale) -> str:
     """Return why the recipe measures nothing at this scale, or ""."""
     if not cell.recipe:
         return ""
-    function = recipe_function(cell, recipe_path(cell))
+    function = recipe_function(cell)
     scale_name = getattr(function, "only_at", None)
     if scale_name and scale_name not in scale.lineage:
         return f"measured only at scale {scale_name} or one like it"
@@ -99,18 +99,18 @@ def readings_for(source: Paper, path: str) -> dict[str, Reading]:
     return {**source.readings, **readings(module.with_name("readings.yaml"))}
 
 
-def recipe_function(cell: Cell | ShownExhibit, path: str) -> Callable[..., Node | Runs]:
+def recipe_function(cell: Cell | ShownExhibit) -> Callable[..., Node | Runs]:
     """Return a recipe. Raises ManifestError if it is missing or refuses the options."""
     try:
-        function = load(path)
+        function = load(recipe_path(cell))
     except (ReproError, OSError):  # these name the file
         raise
     except Exception as error:
         place = _place(error, cell)
         reason = f"cannot be loaded: {place}: {_in_one_line(error)}" if place else f"does not exist: {error}"
-        raise fault(cell, "recipe", f"recipe {path!r} {reason}") from error
+        raise recipe_fault(cell, f" {reason}") from error
     if refusal := _refusal(function, tuple(cell.options)):
-        raise fault(cell, "recipe", f"recipe {path!r}: {refusal}")
+        raise recipe_fault(cell, f": {refusal}")
     return function
 
 
@@ -130,17 +130,15 @@ def _refusal(function: Callable, options: tuple[str, ...]) -> str:
 
 
 def _call(cell: Cell | ShownExhibit, function: Callable[..., Node | Runs], request: Request) -> Node | Runs:
-    path = recipe_path(cell)
     try:
         result = function(request, **cell.options)
     except (ReproError, OSError):  # these name the file
         raise
     except Exception as error:
-        reason = f"fails at {_place(error, cell) or path}: {_in_one_line(error)}"
-        raise fault(cell, "recipe", f"recipe {path!r} {reason}") from error
+        place = _place(error, cell) or recipe_path(cell)
+        raise recipe_fault(cell, f" fails at {place}: {_in_one_line(error)}") from error
     if not isinstance(result, Node | Runs):
-        reason = f"returns {result!r} instead of a node or Runs"
-        raise fault(cell, "recipe", f"recipe {path!r} {reason}")
+        raise recipe_fault(cell, f" returns {result!r} instead of a node or Runs")
     return result
 
 
@@ -156,6 +154,11 @@ def _place(error: Exception, cell: Cell | ShownExhibit) -> str:
 def _in_one_line(error: Exception) -> str:
     message = error.msg if isinstance(error, SyntaxError) else str(error)
     return f"{type(error).__name__}: {' '.join(message.split())}"
+
+
+def recipe_fault(cell: Cell | ShownExhibit, problem: str) -> ManifestError:
+    """Return an error about a cell's recipe. ``problem`` follows its name, e.g. ": no option lr"."""
+    return fault(cell, "recipe", f"recipe {recipe_path(cell)!r}{problem}")
 
 
 def fault(cell: Cell | ShownExhibit, key: str, reason: str) -> ManifestError:

@@ -279,7 +279,7 @@ def identities(plan: Plan) -> dict[str, dict[int | None, tuple[str, str, str]]]:
 
 def member_cells(cell: Cell) -> list[str]:
     """Return the ids of the cells that a cell averages."""
-    row = cell.id.rpartition("/")[0]
+    row = cell.row_path
     return [f"{row}/{column}" for column in cell.column.mean_of]
 
 

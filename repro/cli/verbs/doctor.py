@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from repro.api import select
 from repro.cli import verdicts
 from repro.cli.groups import views
-from repro.cli.obstacles import row_of
 from repro.cli.options import PAPERS, ROW, TABLE, json_option
 from repro.cli.printing import emit_json, say, table
 from repro.graph import walk
@@ -127,7 +126,7 @@ def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]
     selection = select(*cell_names, tables=tables, rows=rows, scale=SCALE, workspace=workspace)
     cells = measure(selection, progress=TerminalProgress())
     stages = Counter(node.stage for node in cells.outcome.run) if cells.outcome else Counter()
-    row_names = dict.fromkeys(row_of(c) for c in cells if c.measured is not None)
+    row_names = dict.fromkeys(c.cell.row_path for c in cells if c.measured is not None)
     lines = [f"stages: {', '.join(f'{number} {stage}' for stage, number in stages.items())}"]
     problems, status = verdicts.problems(cells)
     return [*lines, *(f"scored: {row}" for row in row_names), *problems], status

@@ -13,7 +13,6 @@ from repro.machine.bounded_reading import as_file
 from repro.manifest.cells import select
 from repro.progress import TerminalProgress
 from repro.running.workspace import Workspace
-from repro.store import make_writable
 
 command = views(
     "import",
@@ -60,8 +59,6 @@ def run(file, cells, source, toolkit, readings, public, form):
     _check_choice(file, cells, public, source, toolkit, *readings)
     target_cells = [] if public else select(cells=cells)
     importer = Importer(Workspace.open(), TerminalProgress())
-    make_writable(importer.store.root)
-    importer.results.make_writable()
     if public:
         imports, notices = import_public(importer, Path(public))
         for notice in notices:

@@ -19,6 +19,7 @@ from repro.running.plan import plan
 from repro.running.scale import known_scales, scale
 from repro.running.workspace import Workspace
 from repro.store import translated_errors
+from repro.store.results import FOLDER
 
 command = views(
     "report",
@@ -167,7 +168,7 @@ def figures(selection):
     plan, store, results = selection.plan(), selection.workspace.store, selection.workspace.results
     cells = judged_cells(plan, results, store).cells
     folder = results.root / "figures" / selection.scale
-    with translated_errors(results.root, "results folder", "--results or REPRO_RESULTS"):
+    with translated_errors(results.root, *FOLDER):
         folder.mkdir(parents=True, exist_ok=True)
         curves = draw_curves(cells, folder, hours=training_hours(plan, store))
         paths = [*curves, *draw_exhibits(plan, store, folder)]

@@ -23,7 +23,7 @@ from repro.hooks import MAKINGS, CellPart, notes
 from repro.manifest.cells import Cell
 from repro.manifest.cells import cell as cell_named
 from repro.manifest.papers import kept_with_papers, papers
-from repro.manifest.printed import half_unit, percent
+from repro.manifest.printed import percent
 from repro.plugins.reports import reports as file
 from repro.plugins.reports.reports import CellReport, Search
 
@@ -163,8 +163,7 @@ def _distinct_numbers(by_cell: Mapping[str, Values]) -> list[list[Values]]:
             parent[root(other)] = root(cell)
     numbers: dict[tuple[str, Decimal], list[Values]] = {}
     for name, values in by_cell.items():
-        printed = values[0].cell
-        numbers.setdefault((root(name), percent(printed.number, printed.unit)), []).append(values)
+        numbers.setdefault((root(name), values[0].cell.percent), []).append(values)
     return list(numbers.values())
 
 
@@ -206,7 +205,7 @@ def _typical(values: Values) -> Decimal:
 def _side(values: Values) -> int:
     """Return -1, 0 or 1 for a median below, at or above the rounded number."""
     cell, typical = values[0].cell, _typical(values)
-    if abs(typical) <= percent(half_unit(cell.printed.decimals), cell.unit):
+    if abs(typical) <= cell.rounding:
         return 0
     return 1 if typical > 0 else -1
 

@@ -98,7 +98,7 @@ class SameCode:
     def nodes(self) -> dict[str, Node]:
         """One node for each stage, objective and set of parameters, by name."""
         plan, seen, named = _plan("smoke"), set(), dict[str, Node]()
-        ends = [(m.cell.id.rpartition("/")[0], m.parts) for m in plan.measurements]
+        ends = [(m.cell.row_path, m.parts) for m in plan.measurements]
         ends += [(item.id, (node,)) for item, node in plan.exhibits.items()]
         for place, parts in ends:
             for node in walk(parts):

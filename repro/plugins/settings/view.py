@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from repro.cli import completion
-from repro.cli.options import json_option, tables_option
+from repro.cli.options import PAPERS, json_option, tables_option
 from repro.errors import UsageError, check_known
 from repro.hooks import CellPart, PaperPart, Section
 from repro.manifest.cells import Cell, cells_of, select
@@ -51,9 +50,7 @@ def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
     numbers = Counter(cell.paper.name for cell in cells)
     for name, number in numbers.items():
         source = paper(name)
-        if any(c.is_setting for c in cells_of(source)) and number == len(
-            select((name,), tables=(), rows=(), cells=())
-        ):
+        if any(c.is_setting for c in cells_of(source)) and number == len(select((name,))):
             of_paper = checked.of_tables(source).values()
             total = f"{len(of_paper)} settings in tables: {counts(of_paper)}"
             yield f"{name} publishes {total} (`repro show settings {name}`)"
@@ -82,7 +79,7 @@ class SettingsOfCell(CellPart):
     epilog="\b\nExamples:\n  repro show settings PAPER\n  repro show settings PAPER --table 1 --row SYSTEM\n"
     "  repro show settings PAPER --failing --strict",
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@PAPERS
 @tables_option("Only this table or figure, e.g. 1 or figure-4 (repeatable).")
 @click.option("--row", "rows", multiple=True, metavar="ID", help="Only this row or system (repeatable).")
 @click.option("--failing", is_flag=True, help="Only failing settings.")
@@ -167,7 +164,7 @@ class SettingsPart(PaperPart):
         from repro.writers.html.elements import el, identifier
 
         name = part.paper.name
-        if text := counts(self._by_row.get(c.cell.id.rpartition("/")[0], ())):
+        if text := counts(self._by_row.get(c.cell.row_path, ())):
             yield "settings", el("a", text, href=f"{part.home}#{identifier(name, 'settings')}")
 
 

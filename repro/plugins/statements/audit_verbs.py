@@ -5,8 +5,7 @@ from dataclasses import asdict
 
 import click
 
-from repro.cli import completion
-from repro.cli.options import json_option, scale_option
+from repro.cli.options import PAPERS, json_option, scale_option
 from repro.cli.printing import emit_json, say, table
 from repro.cli.readings import answers_as_json, print_answers
 from repro.errors import UsageError
@@ -18,7 +17,7 @@ from repro.plugins.statements.findings import HELD_AGAINST
     "claims",
     epilog="\b\nExamples:\n  repro audit claims PAPER --failing\n  repro audit claims --scale tiny",
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@PAPERS
 @scale_option(help="Scale of the measurements.")
 @click.option("--failing", is_flag=True, help="Only contradicted claims.")
 @json_option
@@ -31,7 +30,7 @@ def claims_command(names, scale_name, failing, as_json):
     mark, with the smallest one between two public runs. Values by others (`repro show others`) count unless
     they match by name alone.
     """
-    from repro.plugins.statements.api import claims
+    from repro.plugins.statements.paper_audit import claims
     from repro.running.workspace import Workspace
 
     workspace = Workspace.open()
@@ -158,7 +157,7 @@ def _counts(states) -> str:
     "papers",
     epilog="\b\nExamples:\n  repro audit PAPER\n  repro audit --strict\n  repro audit PAPER --references",
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@PAPERS
 @click.option("--strict", is_flag=True, help="Exit with status 1 when there are errors.")
 @click.option(
     "--references",
@@ -174,7 +173,7 @@ def papers_command(names, strict, references, as_json):
     """
     if references:
         return _print_references(names, strict=strict, as_json=as_json)
-    from repro.plugins.statements.api import audit
+    from repro.plugins.statements.paper_audit import audit
     from repro.running.workspace import Workspace
 
     findings = audit(*names, workspace=Workspace.open())
@@ -197,7 +196,7 @@ def _print_findings(findings) -> None:
 def _print_references(names, *, strict: bool, as_json: bool) -> None:
     if strict:
         raise UsageError("--strict cannot be combined with --references")
-    from repro.plugins.statements.api import references
+    from repro.plugins.statements.paper_audit import references
 
     all_references = references(*names)
     if as_json:

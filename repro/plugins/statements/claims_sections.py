@@ -10,7 +10,7 @@ from repro.plugins.statements.claim_values import MeasuredValues
 from repro.plugins.statements.claims import FAILS, HOLDS, NOT_TOLD_APART, UNTESTED
 from repro.plugins.statements.findings import HELD_AGAINST, Finding
 from repro.plugins.statements.judged import JudgedStatement, OthersJudgement, published_judgements
-from repro.plugins.statements.paper_audit import audit
+from repro.plugins.statements.paper_audit import findings_of
 from repro.plugins.statements.references import paper_references
 from repro.plugins.statements.statements import Judgement
 from repro.writers.grid import shown_note
@@ -27,7 +27,7 @@ SEVERITIES = {"error": ("fail", "✕"), "doubt": ("open", "?"), "note": ("none",
 class StatementsPart(PaperPart):
     def __init__(self, sources: Sources):
         self._published = {name: published_judgements(source) for name, source in sources.papers.items()}
-        self._findings = audit(list(sources.papers.values()))
+        self._findings = findings_of(list(sources.papers.values()))
         pointers = (p for each in self._published.values() for j in each for p in j.statement.study)
         self._answers = sources.answers(pointers)
         self._ours: dict[int, MeasuredValues] = {}

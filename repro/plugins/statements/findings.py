@@ -164,7 +164,7 @@ class Notes(StrictMapping):
         """Return the name in ``configurations``, the system if cited, or the cell's id."""
         by_path = {path: name for name, paths in self.configurations.items() for path in paths}
         default = cell.row.system if cell.role == "cited" else cell.id
-        return by_path.get(cell.id) or by_path.get(cell.id.rpartition("/")[0]) or default
+        return by_path.get(cell.id) or by_path.get(cell.row_path) or default
 
     def explanation(self, places: tuple[str, ...]) -> str:
         return "; ".join(e.why for e in self.explanations if e.is_of(places))

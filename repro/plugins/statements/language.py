@@ -81,7 +81,6 @@ def _check(kind: str, names, valid, path: str) -> None:
 RELATIONS = {"above": lambda order: order > 0, "not_below": lambda order: order >= 0}
 Pair = tuple[Cell, Cell]
 Listed = list[str] | str
-LEVEL = 0.05  # for captions without a level
 
 
 @dataclass
@@ -202,7 +201,7 @@ class Language:
             return is_marked_over(mine, theirs)
         if (p := self.tests[-1]) is None:
             raise MissingNumber(self.values.why_untested(mine))
-        return p <= ((mine.table.test and mine.table.test.level) or LEVEL)
+        return p <= level_of(mine.table)
 
     def v(self, path: str):
         return self._value(self.places.cell(path))
@@ -287,6 +286,11 @@ class Language:
         if not holds:
             self.against.append(reason)
         return holds
+
+
+def level_of(table: Table) -> float:
+    """Return the level of a table's test, by default 0.05."""
+    return (table.test and table.test.level) or 0.05
 
 
 def has_number(cell: Cell) -> bool:

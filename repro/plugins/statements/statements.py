@@ -25,7 +25,7 @@ from repro.plugins.statements.claims import (
     claims_of,
 )
 from repro.plugins.statements.deviations import Need, need
-from repro.plugins.statements.language import LEVEL, Language, Places
+from repro.plugins.statements.language import Language, Places, level_of
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,9 @@ class Judgement:
         if self.state != FAILS or len(by_state) < 2:
             return ""
         return "; ".join(f"{state} in {', '.join(by_state[state])}" for state in sorted(by_state))
+
+    def as_json(self) -> dict:
+        return {"state": self.state, "why": self.why, "measures": dict(self.measures)}
 
 
 @dataclass(frozen=True)
@@ -136,16 +139,14 @@ def _decider(source: Paper, number: int, claim: Claim) -> Callable[[Language], b
 def _marks(source: Paper) -> Iterator[Statement]:
     for mark, cell, meaning, rivals in marks(source):
         decide = partial(mark_holds, cell=cell, over=rivals)
-        statement = _cell_statement("mark", cell, rivals, meaning, decide, end=f"/{mark}")
-        yield replace(statement, need=need(cell, rivals))
+        yield _cell_statement("mark", cell, rivals, meaning, decide, end=f"/{mark}")
 
 
 def _bolds(source: Paper) -> Iterator[Statement]:
     for cell, rivals in bolds(source):
         pairs = [(cell, other) for other in rivals]
         decide = partial(Language.holds, pairs=pairs, relation="not_below")
-        statement = _cell_statement("bold", cell, rivals, f"best of its {cell.table.bold}", decide)
-        yield replace(statement, need=need(cell, rivals))
+        yield _cell_statement("bold", cell, rivals, f"best of its {cell.table.bold}", decide)
 
 
 def _cell_statement(
@@ -153,8 +154,11 @@ def _cell_statement(
 ) -> Statement:
     table, head = cell.table.id, cell.column.label
     place = f"{cell.paper.name}/{table}/{kind}/{cell.row.id}/{cell.column.id}{end}"
-    says, cells = f"{cell.row.label}, {head}: {meaning}", (cell, *rivals)
-    return Statement(place, cell.paper, kind, f"Table {table}", says, decide, tables=(table,), cells=cells)
+    says, details = (
+        f"{cell.row.label}, {head}: {meaning}",
+        {"cells": (cell, *rivals), "need": need(cell, rivals)},
+    )
+    return Statement(place, cell.paper, kind, f"Table {table}", says, decide, tables=(table,), **details)
 
 
 def _test(language: Language, values: Values) -> str:
@@ -211,7 +215,7 @@ def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
         return False
     if language.values.is_published:
         return True
-    level = (cell.table.test and cell.table.test.level) or LEVEL
+    level = level_of(cell.table)
     if None in language.tests:
         raise MissingNumber(language.values.why_untested(cell))
     weak = [p for p in filter(None, language.tests) if p > level]

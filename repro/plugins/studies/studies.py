@@ -30,7 +30,7 @@ from repro.running.plan import Plan
 from repro.stage_table import TRAININGS
 from repro.store import Store, translated_errors
 from repro.store.disk import file_lock, write_whole
-from repro.store.results import Record, Results
+from repro.store.results import FOLDER, Record, Results
 from repro.store.seal import read_json
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import doubts_in_brief
@@ -106,7 +106,7 @@ def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, tabl
     table_plan = plan.of_table(paper, table)
     if not _evaluations(table_plan, StudyEvidence(store, paths)):
         return None
-    with translated_errors(results.root, "results folder", "--results or REPRO_RESULTS"):
+    with translated_errors(results.root, *FOLDER):
         paths[-1].parent.mkdir(parents=True, exist_ok=True)
         with file_lock(paths[-1].with_suffix(".lock")):
             evidence = StudyEvidence(store, paths)  # read again inside the lock

@@ -10,7 +10,6 @@ from repro.hooks import StudyAnswer
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cell, cells_of, table_of
 from repro.manifest.papers import Paper, paper
-from repro.manifest.printed import percent
 from repro.manifest.reading_schema import StudyPointer, study_pointer
 from repro.manifest.schema import Column, Table
 from repro.manifest.yaml_file import Fault, StrictMapping
@@ -228,7 +227,7 @@ class PublishedPair(StrictMapping):
 
     @property
     def difference(self) -> float:
-        ours, theirs = (percent(c.number, c.unit) for c in map(cell, self.cells))
+        ours, theirs = (cell(name).percent for name in self.cells)
         return float(ours - theirs)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import sqrt
-from pathlib import Path
 
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
@@ -245,8 +244,7 @@ class StudyTables:
             facts["contrasts"].append(contrast_as_json(c, times=times) | of_claim)
         return by_cell
 
-    def keep(self, plan: Plan, store: Store, results: Results, *, paper: str, table: str) -> Path | None:
-        return write_scores(plan, store, results, paper=paper, table=table)
+    keep = staticmethod(write_scores)
 
 
 def shown_study(title: str, table: Table, study: Study) -> Markup:
