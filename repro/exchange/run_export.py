@@ -9,9 +9,8 @@ from repro.manifest.cells import cell
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.evaluation.run_writer import complete_metadata, header, read_metadata, resources
 from repro.stage_table import STAGES
-from repro.store import RECORD, Store
+from repro.store import RECORD, Store, seal
 from repro.store.results import Record, Results
-from repro.store.seal import read_json
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class ExportedRun:
             metadata, collection=collection, measures=measures, environment=environment
         )
         if version == "0.2" and self.path.parents[1].name != "imported_run":
-            full_metadata["resources"] = resources(read_json(self.path.with_name(RECORD))["facts"])
+            full_metadata["resources"] = resources(seal.read_json(self.path.with_name(RECORD))["facts"])
         return header(full_metadata, version=version)
 
 
@@ -64,7 +63,8 @@ def stored_run(name: str, store: Store, results: Results, *, scale: str) -> Expo
 
     Raises UsageError if no such run is stored, StoreError if it is damaged or is not the run that was scored.
     """
-    record, node = _named_node(name, store, results, scale)
+    record = _preferred_record(name, store, results, scale) if "/" in name else None
+    node = _recorded_node(record, store) if record else store.remembered(name)
     evaluation = node if "run" in node.inputs and node.stage == "evaluate" else None
     run = evaluation.input("run") if evaluation else node
     if STAGES[run.stage].output != "run":
@@ -76,13 +76,6 @@ def stored_run(name: str, store: Store, results: Results, *, scale: str) -> Expo
         reason = f"{run} was made again since {record.cell} was scored, and is a different run"
         raise StoreError(f"{reason}. `repro run --rebuild other-code {record.cell}` scores it.")
     return ExportedRun(path / "run.trec", evaluation, record)
-
-
-def _named_node(name: str, store: Store, results: Results, scale: str) -> tuple[Record | None, Node]:
-    if "/" not in name:
-        return None, store.remembered(name)
-    record = _preferred_record(name, store, results, scale)
-    return record, _recorded_node(record, store)
 
 
 def _is_scored(run: Node, evaluation: Node, store: Store) -> bool:

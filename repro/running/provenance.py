@@ -13,10 +13,8 @@ from repro.machine import versions
 from repro.machine.bounded_reading import read_facts
 from repro.machine.code_digest import code
 from repro.running.plan import Plan
-from repro.store import Store
+from repro.store import Store, seal, underway
 from repro.store.results import join_codes
-from repro.store.seal import damage
-from repro.store.underway import awaited_inputs, one_at_a_time
 
 PRESENT = ("stored", "damaged")
 JOINED_BY = " and "  # between digests
@@ -223,7 +221,7 @@ def made_otherwise(plan: Plan, store: Store) -> list[Node]:
 def damaged(plan: Plan, store: Store) -> list[Node]:
     """Return damaged nodes and those made from them. Raises BlockedError."""
     present = (n for n in plan.nodes if plan.states[n.fingerprint] in PRESENT)
-    faulty = {n.fingerprint for n in present if damage(store.path(n), store.progress)}
+    faulty = {n.fingerprint for n in present if seal.damage(store.path(n), store.progress)}
     return _with_what_is_made_from(faulty, plan)
 
 
@@ -245,8 +243,8 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
     """Discard all artefacts or none. Raises StoreError if a process needs one."""
     if not nodes:
         return
-    with one_at_a_time(store.root):
-        read_fingerprints = awaited_inputs(store.root)
+    with underway.one_at_a_time(store.root):
+        read_fingerprints = underway.awaited_inputs(store.root)
         used_nodes = [node for node in nodes if node.fingerprint in read_fingerprints]
         if used_nodes:
             suffix = f" and {len(used_nodes) - 1} more" if used_nodes[1:] else ""

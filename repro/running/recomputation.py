@@ -17,8 +17,7 @@ from repro.errors import BlockedError
 from repro.graph import Node
 from repro.machine import kernels
 from repro.progress import Progress
-from repro.retrieval.datasets import reading
-from repro.retrieval.datasets.arrow import read_rows
+from repro.retrieval.datasets import arrow, reading
 from repro.retrieval.datasets.catalog import catalog, dataset, key_of, published
 from repro.retrieval.datasets.digests import ContentDigest, RowDigest, files, identity, planned_source
 from repro.retrieval.datasets.sources import Source, locate
@@ -28,9 +27,8 @@ from repro.running.engines.inline import run_stage
 from repro.running.provenance import differences
 from repro.running.requirements import PIECES
 from repro.stage_table import ENCODINGS, STAGES, TRAININGS
-from repro.store import Store
+from repro.store import Store, notes
 from repro.store.disk import BLOCKS, RECORD, sha256
-from repro.store.notes import Lineage
 
 OF_THE_WORK = ("lucene.log", "state.json", "dataset_info.json")  # differ between equal runs
 ROWS = 1 << 16  # at a time
@@ -200,7 +198,7 @@ class Sample:
 
 def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: Path | None = None) -> Sample:
     """Draw by seed ``size`` artefacts per stage that can be recomputed."""
-    nodes, counts, omissions, find_node = [], {}, {}, _node_lookup(Lineage(store.root))
+    nodes, counts, omissions, find_node = [], {}, {}, _node_lookup(notes.Lineage(store.root))
     sources: dict[str, Source] = {}
     for stage in STAGES:
         names = sorted(path.name for path in store.root.glob(f"{stage}/*") if len(path.name) == 64)
@@ -246,7 +244,7 @@ def _can_be_computed(node: Node, store: Store) -> bool:
     return is_described and all(store.state(parent) == "stored" for parent in node.parents())
 
 
-def _node_lookup(lineage: Lineage) -> Callable[[str], Node | None]:
+def _node_lookup(lineage: notes.Lineage) -> Callable[[str], Node | None]:
     @functools.cache
     def find_node(fingerprint: str) -> Node | None:
         description = lineage.describe(fingerprint)
@@ -341,7 +339,7 @@ def _digests(rows: Iterable[Any]) -> tuple[str, str]:
 
 def _stored_rows(node: Node, folder: Path) -> Iterator[Any]:
     if node.stage == "corpus":
-        for batch in read_rows(folder).with_format("arrow").iter(batch_size=1000):
+        for batch in arrow.read_rows(folder).with_format("arrow").iter(batch_size=1000):
             yield from batch.to_pylist()
     elif node.stage == "queries":
         yield from (json.loads(line) for _, line in numbered_lines(folder / "queries.jsonl"))

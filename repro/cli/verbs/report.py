@@ -8,9 +8,7 @@ from pathlib import Path
 
 import click
 
-from repro.cli.groups import views
-from repro.cli.options import PAPERS, scale_option, selecting_everything
-from repro.cli.printing import say, say_each
+from repro.cli import groups, options, printing
 from repro.errors import UsageError
 from repro.locations import CHECKOUT
 from repro.machine.versions import commit
@@ -21,7 +19,7 @@ from repro.running.workspace import Workspace
 from repro.store import translated_errors
 from repro.store.results import FOLDER
 
-command = views(
+command = groups.views(
     "report",
     {
         "figures": "drawings of measured figures",
@@ -39,8 +37,10 @@ Examples:
 
 
 @command.command("page")
-@PAPERS
-@scale_option("scale_names", multiple=True, metavar="NAME", help="Only this scale, e.g. tiny (repeatable).")
+@options.PAPERS
+@options.scale_option(
+    "scale_names", multiple=True, metavar="NAME", help="Only this scale, e.g. tiny (repeatable)."
+)
 @click.option("-o", "--output", metavar="FILE", help="File to write, by default report.html for HTML.")
 @click.option("--open", "opened", is_flag=True, help="Show the page in the browser.")
 @click.option(
@@ -65,7 +65,11 @@ def page(names, scale_names, output, opened, form, readme):
         raise UsageError("--format markdown cannot be combined with --open or a second --scale")
     workspace, cells = Workspace.open(), select(names)
     if readme:
-        return _renew(target(readme, is_there=True), workspace, cells)
+        from repro.writers.markdown import update_verdicts
+
+        file = target(readme, is_there=True)
+        is_changed = update_verdicts(file, _plan(workspace, cells, "full"), workspace)
+        return print(f"{file} {'was brought up to date' if is_changed else 'is up to date'}")
     if markdown:
         path = target(output) if output else None
         text = _summary(workspace, cells, *scale_names)
@@ -100,13 +104,6 @@ def _plan(workspace, cells, name: str):
     return plan(cells, scale=scale(name), machine=workspace.machine)
 
 
-def _renew(readme: Path, workspace, cells) -> None:
-    from repro.writers.markdown import update_verdicts
-
-    is_changed = update_verdicts(readme, _plan(workspace, cells, "full"), workspace)
-    print(f"{readme} {'was brought up to date' if is_changed else 'is up to date'}")
-
-
 def _summary(workspace, cells, name: str = "full") -> str:
     from repro.verdicts.comparison import judged_cells
     from repro.verdicts.coverage import coverage
@@ -115,7 +112,7 @@ def _summary(workspace, cells, name: str = "full") -> str:
     plan, papers = _plan(workspace, cells, name), dict.fromkeys(cell.paper for cell in cells)
     covered = [item for source in papers for item in coverage(source, workspace.results)]
     comparison = judged_cells(plan, workspace.results, workspace.store)
-    say_each(comparison.faults)
+    printing.say_each(comparison.faults)
     return summary(comparison, covered, scale=name)
 
 
@@ -127,7 +124,9 @@ def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str
     shown = {name: _shown(results, cells, name) for name in scale_names or _scales(results, cells)}
     plans = [_plan(workspace, chosen or cells, name) for name, chosen in shown.items()]
     reports = gather(plans, results, workspace.store, selected=cells, home=path.name, made=_origin())
-    say_each(fault for report in reports for part in report.parts for fault in part.view.comparison.faults)
+    printing.say_each(
+        fault for report in reports for part in report.parts for fault in part.view.comparison.faults
+    )
     files = {report.scale: f"{path.stem}-{report.scale}{path.suffix}" for report in reports}
     files[reports[0].scale] = path.name
     return {files[report.scale]: page(report, files) for report in reports}
@@ -155,7 +154,7 @@ def _origin() -> tuple[str, ...]:
 Examples:
   repro report figures PAPER --table figure-4 --scale tiny""",
 )
-@selecting_everything
+@options.selecting_everything
 def figures(selection):
     """Draw the selected measured figures into RESULTS/figures/SCALE, with their numbers as CSV.
 
@@ -175,7 +174,7 @@ def figures(selection):
     for path in paths:
         print(path)
     if not paths:
-        say("nothing to draw: the selection has no measured figure. `repro run` measures it.")
+        printing.say("nothing to draw: the selection has no measured figure. `repro run` measures it.")
 
 
 @command.command(
@@ -185,9 +184,9 @@ Examples:
   repro report site -o docs/tables
   repro report site PAPER --scale smoke -o DIR""",
 )
-@PAPERS
+@options.PAPERS
 @click.option("-o", "--out", metavar="DIR", required=True, help="Folder of the pages.")
-@scale_option(default="tiny", help="Second scale of measurements, next to full.")
+@options.scale_option(default="tiny", help="Second scale of measurements, next to full.")
 def site(names, out, scale_name):
     """Write a Markdown page per table with its rows, commands, published and measured numbers.
 

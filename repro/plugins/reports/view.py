@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import click
 
-from repro.cli import completion
-from repro.cli.options import json_option
+from repro.cli import completion, options
 from repro.cli.printing import emit_json, say, table
 from repro.errors import UsageError, check_known
 from repro.exchange.public_runs import cells_of_run, only_scorable, public_runs
@@ -54,7 +53,7 @@ Examples:
 )
 @click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.papers_and_cells)
 @click.option("--searches", is_flag=True, help="List the searched places of each system instead.")
-@json_option
+@options.json_option
 def command(names, searches, as_json):
     """List values of cells stated by others: toolkits, later papers, and authors outside their papers.
 

@@ -178,7 +178,9 @@ def conventions(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
         if 2 * len(set.intersection(*authors)) > max(map(len, authors)):
             pairs = list(_equal_cells(one, other, notes))
             bold = [pair for pair in pairs if _bold_differs(*pair)]
-            marks = [pair for pair in pairs if _marks_differ(*pair)]
+            marks = [
+                (a, b) for a, b in pairs if a.table.marks and b.table.marks and _meaning(a) != _meaning(b)
+            ]
             yield from _findings("note", "bold", bold, "the same number is bold in only one paper")
             yield from _findings("doubt", "mark", marks, "the same number has marks with different meanings")
 
@@ -196,10 +198,6 @@ def _equal_cells(one: Paper, other: Paper, notes: Notes) -> Iterator[tuple[Cell,
 def _bold_differs(one: Cell, other: Cell) -> bool:
     is_known = {one.table.bold, other.table.bold}.isdisjoint({"unknown", "none"})
     return is_known and one.printed.bold != other.printed.bold
-
-
-def _marks_differ(one: Cell, other: Cell) -> bool:
-    return bool(one.table.marks and other.table.marks) and _meaning(one) != _meaning(other)
 
 
 def _meaning(cell: Cell) -> dict[str, tuple[str, ...]]:

@@ -14,22 +14,10 @@ from repro.manifest.papers import Paper, papers
 from repro.manifest.papers import sources as sources_named
 from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Table
+from repro.plugins.statements import across_papers, claim_values, judged, language, marks
 from repro.plugins.statements import findings as audit_file
-from repro.plugins.statements.across_papers import (
-    Scored,
-    conventions,
-    dataset_and_measure,
-    disagreements,
-    namesakes,
-    quotations,
-    scored_cells,
-)
-from repro.plugins.statements.claim_values import PublishedValues
 from repro.plugins.statements.claims import FAILS, Claim, claims_of, parts_of
 from repro.plugins.statements.findings import Finding, Notes, notes_of, printed
-from repro.plugins.statements.judged import JudgedStatement, judged_at, named_papers
-from repro.plugins.statements.language import Places
-from repro.plugins.statements.marks import of_marks, of_words
 from repro.plugins.statements.references import Reference, of_references, other_numbers, paper_references
 from repro.plugins.statements.statements import arithmetic_faults, statements
 from repro.running.scale import scale as scale_of
@@ -40,8 +28,8 @@ from repro.store.results import Results
 def findings(source: Paper) -> Iterator[Finding]:
     yield from _sum_findings(source)
     yield from _statement_findings(source)
-    yield from of_marks(source)
-    yield from of_words(source)
+    yield from marks.of_marks(source)
+    yield from marks.of_words(source)
     for reading in source.readings.values():
         if reading.kind in ("misprint", "conflict"):
             yield _reading_finding(source, reading)
@@ -59,9 +47,9 @@ def _sum_findings(source: Paper) -> Iterator[Finding]:
 
 
 def _statement_findings(source: Paper) -> Iterator[Finding]:
-    finder = Places(source)
+    finder = language.Places(source)
     for statement in statements(source):
-        judgement = statement.judge(PublishedValues(), finder)
+        judgement = statement.judge(claim_values.PublishedValues(), finder)
         if judgement.state == FAILS:
             tables = [(f"{source.name}/{table}", "") for table in statement.tables]
             placed = printed(statement.cells) or tables
@@ -75,7 +63,7 @@ def _statement_findings(source: Paper) -> Iterator[Finding]:
                 [(statement.id, statement.says), *placed],
                 "; ".join(says),
                 "; ".join(filter(None, [statement.note, assumed])),
-                against="another paper" if named_papers(statement.expect) else "paper",
+                against="another paper" if judged.named_papers(statement.expect) else "paper",
             )
 
 
@@ -107,11 +95,11 @@ def findings_of(sources: list[Paper]) -> list[Finding]:
 
 def each(sources: list[Paper], all_notes: Notes) -> Iterator[Finding]:
     """Yield every finding, before those of one fact are joined."""
-    yield from disagreements(sources, all_notes)
+    yield from across_papers.disagreements(sources, all_notes)
     yield from other_numbers(sources)
-    yield from namesakes(sources, all_notes)
-    yield from quotations(sources, all_notes)
-    yield from conventions(sources, all_notes)
+    yield from across_papers.namesakes(sources, all_notes)
+    yield from across_papers.quotations(sources, all_notes)
+    yield from across_papers.conventions(sources, all_notes)
     parts = (findings, of_patterns, of_references, of_leads, of_domains, of_indices, _wording_findings)
     for source, part in product(sources, parts):
         yield from part(source)
@@ -170,7 +158,7 @@ LEADS = ("gain", "percent")
 
 def of_leads(source: Paper) -> Iterator[Finding]:
     """Yield a note for every claimed lead, e.g. ``gain(a, b)``, that skips a stronger system of the group."""
-    places = Places(source)
+    places = language.Places(source)
     for claim in claims_of(source).values():
         for mine, theirs in _leads(claim, places):
             between = [c for c in _beside(theirs, places) if theirs.number < c.number < mine.number]
@@ -183,7 +171,7 @@ def of_leads(source: Paper) -> Iterator[Finding]:
                 yield Finding.of(source, "note", "lead", f"lead/{claim.id}", placed, says)
 
 
-def _leads(claim: Claim, places: Places) -> Iterator[tuple[Cell, Cell]]:
+def _leads(claim: Claim, places: language.Places) -> Iterator[tuple[Cell, Cell]]:
     for part in parts_of(claim.expect):
         match part:
             case ast.Call(func=ast.Name(id="rounds" | "about"), args=[lead, *_]):
@@ -200,7 +188,7 @@ def _leads(claim: Claim, places: Places) -> Iterator[tuple[Cell, Cell]]:
                     yield mine, theirs
 
 
-def _beside(cell: Cell, places: Places) -> list[Cell]:
+def _beside(cell: Cell, places: language.Places) -> list[Cell]:
     table = f"{cell.paper.name}:{cell.table.id}"
     others = [places.cell(f"{row}/{cell.column.id}") for row in places.rows(table)]
     return [c for c in others if c.is_numeric and c.role != "ours" and c.row.group == cell.row.group]
@@ -214,7 +202,7 @@ def _is_named(cell: Cell, claim: Claim) -> bool:
 
 EQUAL, TURNED = 2, 3  # the fewest equal measures, and rows in another order
 _CUTOFF = re.compile(r"(\w+)@(\d+)")
-Scores = dict[Scored, Cell]
+Scores = dict[across_papers.Scored, Cell]
 
 
 def of_patterns(source: Paper) -> Iterator[Finding]:
@@ -231,9 +219,10 @@ def of_patterns(source: Paper) -> Iterator[Finding]:
 
 def _equal_parts(source: Paper, tables: list[Table]) -> Iterator[Finding]:
     rows: dict[str, Scores] = {}
-    for cell in scored_cells(cells_of(source, tuple(tables))):
-        rows.setdefault(cell.row_path, {})[dataset_and_measure(cell)] = cell
-    for part, system in product(filter(_is_part, rows.values()), filter(_is_earlier, rows.values())):
+    for cell in across_papers.scored_cells(cells_of(source, tuple(tables))):
+        rows.setdefault(cell.row_path, {})[across_papers.dataset_and_measure(cell)] = cell
+    earlier = [row for row in rows.values() if next(iter(row.values())).role != "ours"]
+    for part, system in product(filter(_is_part, rows.values()), earlier):
         common = [key for key in part if key in system]
         equal = [key for key in common if part[key].number == system[key].number]
         if len(equal) >= EQUAL:
@@ -249,10 +238,6 @@ def _equal_parts(source: Paper, tables: list[Table]) -> Iterator[Finding]:
 
 def _is_part(row: Scores) -> bool:
     return any(cell.role == "ours" and cell.printed.delta is not None for cell in row.values())
-
-
-def _is_earlier(row: Scores) -> bool:
-    return next(iter(row.values())).role != "ours"
 
 
 def _out_of_line(source: Paper, table: Table) -> Iterator[Finding]:
@@ -294,14 +279,16 @@ def _order_finding(source: Paper, cells: list[Cell], before: Cell, after: Cell) 
     return Finding.of(source, "note", "order", identifier, printed(cells), says)
 
 
-def claims(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[JudgedStatement]:
+def claims(
+    *names: str, scale: str = "full", workspace: Workspace | None = None
+) -> Listing[judged.JudgedStatement]:
     """Judge sentences, marks and bold numbers of papers (all without ``names``) as published, as measured at
     ``scale`` and as others report. Raises UsageError, ManifestError.
 
     Example:
         >>> repro.claims("PAPER", scale="tiny").to_frame()
     """
-    statements = judged_at(sources_named(names), scale_of(scale), workspace or Workspace.open())
+    statements = judged.judged_at(sources_named(names), scale_of(scale), workspace or Workspace.open())
     return Listing(statements, line=_statement_values, index="id")
 
 
@@ -328,7 +315,7 @@ def references(*names: str) -> Listing[Reference]:
     return Listing(all_references, line=asdict, index="paper")
 
 
-def _statement_values(statement: JudgedStatement) -> dict:
+def _statement_values(statement: judged.JudgedStatement) -> dict:
     values = {key: value for key, value in statement.as_json().items() if not isinstance(value, dict)}
     states = {"published": statement.published.state, "measured": statement.ours.state}
     doubts = "; ".join(statement.doubts) or None
