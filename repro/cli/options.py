@@ -49,11 +49,11 @@ def _known_scale(ctx: click.Context, param: click.Parameter, value):
     return scale.name
 
 
-def format_option(*others: str, name: str = "form") -> Callable:
+def format_option(*others: str) -> Callable:
     """Return a decorator that adds ``--format``: ``terminal`` or one of ``others``."""
     text = "Output format. Messages go to standard error."
     kind = click.Choice(("terminal", *others))
-    return click.option("--format", name, type=kind, default="terminal", show_default=True, help=text)
+    return click.option("--format", "form", type=kind, default="terminal", show_default=True, help=text)
 
 
 def json_option(function: Callable) -> Callable:

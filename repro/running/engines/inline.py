@@ -128,13 +128,13 @@ def _carry_out(node: Node, course: RunProgress, outcome: Outcome, run: Callable[
     try:
         run(node)
     except BlockedError as error:
-        outcome.blocked[node.fingerprint] = [Obstacle(error.cause, error.remedy)]
+        outcome.add(node, Obstacle(error.cause, error.remedy))
         course.fails(node, error, "blocked")
     except ReproError as error:
         outcome.failed[node.fingerprint] = error
         course.fails(node, error)
     else:
-        outcome.run.append(node)
+        outcome.add(node, None)
         course.ends(node)
         return True
     return False
