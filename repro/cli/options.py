@@ -124,6 +124,11 @@ def _with_selection(function: Callable, *, by_default_all: bool) -> Callable:
     return wrapped
 
 
+def _beside_cells(names: tuple[str, ...]) -> tuple[str, ...]:
+    has_cells = any(name.count("/") > 1 for name in names)
+    return tuple(name for name in names if "/" in name or not has_cells)
+
+
 def split_figures(tables: tuple[str, ...]) -> tuple[list[str], list[str]]:
     """Return the numbers of tables and figures, e.g. "4" of "figure-4"."""
     figures = [table.removeprefix(FIGURE) for table in tables if table.startswith(FIGURE)]
@@ -140,10 +145,8 @@ def selection_of_options(
     paper_names = [name.partition("/")[0] for name in names]
     check_known("paper", *paper_names, valid=papers(), hint="`repro show` lists their tables.")
     numbers, figures = split_figures(tables)
-    if not (tables or rows) and any(name.count("/") > 1 for name in names):
-        names = [name for name in names if "/" in name]
     return select(
-        *names,
+        *(names if tables or rows else _beside_cells(names)),
         tables=numbers,
         figures=figures,
         rows=rows,

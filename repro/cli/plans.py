@@ -57,14 +57,14 @@ def show_plan(
         show_summary(cost, rows, root, discard=discard, max_disk=max_disk)
         for line in progress:
             say(line)
-        if any(STAGES[node.stage].heavy for node in cost.nodes):
-            _show_papers(cost)
         if rows:
             _show_rows(cost, rows, by, discard)
     return 4 if any(r["state"] == "blocked" for r in rows) else 0
 
 
 def _show_rows(cost: Estimate, rows: list[dict], by: str, discard: Sequence[str]) -> None:
+    if any(STAGES[node.stage].heavy for node in cost.nodes):
+        _show_papers(cost)
     if by == "node":
         lines = [[r["state"], r["what"], r["blocked"][0]["cause"] if r["blocked"] else ""] for r in rows]
         table("", ["state", "stage", "blocked by"], lines)
@@ -227,20 +227,25 @@ def _groups(nodes: list[RehearsedNode]) -> list[list[RehearsedNode]]:
 
 def _line(group: list[RehearsedNode]) -> list[str]:
     first, is_single = group[0], len(group) == 1
-    share = first.share if is_single else None
+    done, whole = _shares(first) if is_single else ("", "")
     return [
         work_of(first.node) if is_single else f"{first.node.stage}, {len(group)} stages",
-        f"{share.done:,.0f} {share.of}" if share else "",
+        done,
         f"{sum(item.seconds for item in group):,.1f}",
         _largest_size(item.peak_bytes for item in group),
         _largest_size(item.gpu_bytes for item in group),
         f"{sum(item.disk_bytes for item in group) / MB:,.1f}",
         _rate(first.rate if is_single else None),
-        f"{share.whole:,.0f}" if share else "",
+        whole,
         _hours(group),
         _largest_size(item.whole_peak_bytes for item in group),
         _total(item.whole_disk_bytes for item in group),
     ]
+
+
+def _shares(item: RehearsedNode) -> tuple[str, str]:
+    share = item.share
+    return (f"{share.done:,.0f} {share.of}", f"{share.whole:,.0f}") if share else ("", "")
 
 
 def _rate(rate: float | None) -> str:

@@ -63,8 +63,7 @@ def stored_run(name: str, store: Store, results: Results, *, scale: str) -> Expo
 
     Raises UsageError if no such run is stored, StoreError if it is damaged or is not the run that was scored.
     """
-    record = _preferred_record(name, store, results, scale) if "/" in name else None
-    node = _recorded_node(record, store) if record else store.remembered(name)
+    record, node = _named_node(name, store, results, scale)
     evaluation = node if "run" in node.inputs and node.stage == "evaluate" else None
     run = evaluation.input("run") if evaluation else node
     if STAGES[run.stage].output != "run":
@@ -76,6 +75,13 @@ def stored_run(name: str, store: Store, results: Results, *, scale: str) -> Expo
         reason = f"{run} was made again since {record.cell} was scored, and is a different run"
         raise StoreError(f"{reason}. `repro run --rebuild other-code {record.cell}` scores it.")
     return ExportedRun(path / "run.trec", evaluation, record)
+
+
+def _named_node(name: str, store: Store, results: Results, scale: str) -> tuple[Record | None, Node]:
+    if "/" not in name:
+        return None, store.remembered(name)
+    record = _preferred_record(name, store, results, scale)
+    return record, _recorded_node(record, store)
 
 
 def _is_scored(run: Node, evaluation: Node, store: Store) -> bool:

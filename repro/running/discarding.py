@@ -266,13 +266,17 @@ def finished_vectors(plans: Iterable[Plan], store: Store, *, keep_days: float) -
     for each in plans:
         each.look(store)
         read_fingerprints |= {parent.fingerprint for node in each.needed() for parent in node.parents()}
-        stored_nodes = (node for node in each.nodes if each.states[node.fingerprint] == "stored")
-        vectors |= {n.fingerprint: n for n in stored_nodes if n.stage in DISCARDABLE["vectors"]}
+        vectors |= {node.fingerprint: node for node in _stored_vectors(each)}
         read_fingerprints |= {end.fingerprint for end in each.ends}
     stored_ids = lineage.stored()
     for note in notes.asked_since(store.root, days=keep_days):
         read_fingerprints.update(() if note in stored_ids else lineage.inputs(note))
     return [node for fingerprint, node in vectors.items() if fingerprint not in read_fingerprints]
+
+
+def _stored_vectors(plan: Plan) -> list[Node]:
+    stored_nodes = (node for node in plan.nodes if plan.states[node.fingerprint] == "stored")
+    return [node for node in stored_nodes if node.stage in DISCARDABLE["vectors"]]
 
 
 def _recorded_fingerprints(papers, names: Iterable[str], workspace: Workspace) -> tuple[set[str], list[str]]:

@@ -143,12 +143,14 @@ def _data_of_records(plan: Plan, results: Results) -> dict[str, str]:
     papers = {m.cell.paper.name for m in plan.measurements}
     recorded = {r.identity for name in sorted(papers) for r in results.read(plan.scale.name, name)}
     nodes = walk(part for m in plan.measurements if m.identity in recorded for part in m.parts)
-    by_name: dict[str, str] = {}
-    for params, piece in ((node.params, PIECES.get(node.stage)) for node in nodes):
-        if params.get("source", {}).get("kind") in IN_FILES:
-            name = key(params["dataset"], piece) if piece else checkpoint_key(params)
-            by_name[name] = params["identity"]
-    return by_name
+    files = (n for n in nodes if n.params.get("source", {}).get("kind") in IN_FILES)
+    return {_name_of(node): node.params["identity"] for node in files}
+
+
+def _name_of(node: Node) -> str:
+    if piece := PIECES.get(node.stage):
+        return key(node.params["dataset"], piece)
+    return checkpoint_key(node.params)
 
 
 def stored_records(plan: Plan, store: Store) -> list[Record]:

@@ -123,10 +123,7 @@ def fetch_(identifiers, places, yes, library):
     if not ids:
         print("nothing to fetch")
     elif not yes:
-        if not sys.stdin.isatty():
-            words = " ".join([*identifiers, *(f"--for {place}" for place in places)])
-            raise errors.UsageError(f"fetching {words} needs your consent: add --yes")
-        click.confirm("Go on?", abort=True, err=True)
+        _ask(identifiers, places)
     return max(_load_offers(offers, target), 4 if obstacles.otherwise else 0)
 
 
@@ -176,6 +173,13 @@ def _obstacles(places):
     plan = Selection(list(cells.values()), list(exhibits.values()), workspace=workspace).plan()
     plan.look(workspace.store)
     return plan.lacking
+
+
+def _ask(identifiers, places) -> None:
+    if not sys.stdin.isatty():
+        words = " ".join([*identifiers, *(f"--for {place}" for place in places)])
+        raise errors.UsageError(f"fetching {words} needs your consent: add --yes")
+    click.confirm("Go on?", abort=True, err=True)
 
 
 def _load_offers(offers, target) -> int:

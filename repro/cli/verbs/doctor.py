@@ -51,11 +51,14 @@ def machine(as_json):
     else:
         rows = [[c.state, c.name, c.detail, c.remedy] for c in components]
         table("this machine", ["", "component", "found", "remedy"], rows)
-        lacking = ", ".join(f"[{extra}]" for extra in PACKAGES if absent(extra))
-        tiny = f"Scale tiny lacks {lacking}" if lacking else "Scale tiny can run"
-        summary = f"Missing: {', '.join(missing)}" if missing else tiny
+        summary = f"Missing: {', '.join(missing)}" if missing else _tiny_scale()
         say(". ".join(filter(None, [summary, f"Scale full {full_scale.detail}", full_scale.remedy])))
     return 4 if missing else 0
+
+
+def _tiny_scale():
+    lacking = [f"[{extra}]" for extra in PACKAGES if absent(extra)]
+    return f"Scale tiny lacks {', '.join(lacking)}" if lacking else "Scale tiny can run"
 
 
 def _full_scale(workspace):

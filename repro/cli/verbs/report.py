@@ -65,11 +65,7 @@ def page(names, scale_names, output, opened, form, readme):
         raise UsageError("--format markdown cannot be combined with --open or a second --scale")
     workspace, cells = Workspace.open(), select(names)
     if readme:
-        from repro.writers.markdown import update_verdicts
-
-        file = target(readme, is_there=True)
-        is_changed = update_verdicts(file, _plan(workspace, cells, "full"), workspace)
-        return print(f"{file} {'was brought up to date' if is_changed else 'is up to date'}")
+        return _renew(target(readme, is_there=True), workspace, cells)
     if markdown:
         path = target(output) if output else None
         text = _summary(workspace, cells, *scale_names)
@@ -102,6 +98,13 @@ def _write(text: str, path: Path) -> None:
 
 def _plan(workspace, cells, name: str):
     return plan(cells, scale=scale(name), machine=workspace.machine)
+
+
+def _renew(readme: Path, workspace, cells) -> None:
+    from repro.writers.markdown import update_verdicts
+
+    is_changed = update_verdicts(readme, _plan(workspace, cells, "full"), workspace)
+    print(f"{readme} {'was brought up to date' if is_changed else 'is up to date'}")
 
 
 def _summary(workspace, cells, name: str = "full") -> str:

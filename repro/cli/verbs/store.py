@@ -82,10 +82,7 @@ def verify(rebuild, sample, seed, verbose, as_json):
     if not as_json:
         _print_damage(total, damages, removals, rebuild)
         _print_records(records, faults, unfinished, doubtful)
-        for name, differences in origins.other.items() if verbose else ():
-            put(f"other code: {_short(name)}: {', '.join(differences)}")
-        if origins.sentence:
-            put(origins.sentence)
+        _print_origins(origins, verbose)
     status = 0 if len(removals) == len(damages) and not faults else 2
     if sample and not status:
         status, values["recomputed"] = _recompute_sample(artefact_store, places, sample, seed, as_json)
@@ -196,6 +193,13 @@ def _print_records(records: int, faults: list, unfinished: list, doubtful: list)
         print(f"{records} records read, {len(faults)} damaged{doubts}")
 
 
+def _print_origins(origins, verbose: bool) -> None:
+    for name, differences in origins.other.items() if verbose else ():
+        put(f"other code: {_short(name)}: {', '.join(differences)}")
+    if origins.sentence:
+        put(origins.sentence)
+
+
 def _short(name: str) -> str:
     return name[: -64 + 12]
 
@@ -244,9 +248,7 @@ def gc(names, scales_, keep_days, finished, yes):
         return
     with progress.task("unused artefacts"):
         items = leftovers(workspace.store, needs.fingerprints, keep_days=keep_days)
-    if number := sum(item.kind == "artefact" and item.stage in stage_table.TRAININGS for item in items):
-        words = f"{number} training{'s' * (number != 1)} that no known scale needs"
-        print(f"{words}. --scale FILE keeps those of your own scale.", file=sys.stderr)
+    _tell_of_trainings(items)
     removals = _remove(workspace.store, items) if yes else set(items)
     removable = [item for item in items if _print_item(item, item in removals)]
     if finished:
@@ -282,6 +284,12 @@ def _remove(store, items) -> set:
     with one_at_a_time(store.root):
         inputs = awaited_inputs(store.root)
         return remove_leftovers(store, [item for item in items if item.fingerprint not in inputs])
+
+
+def _tell_of_trainings(items) -> None:
+    if number := sum(item.kind == "artefact" and item.stage in stage_table.TRAININGS for item in items):
+        words = f"{number} training{'s' * (number != 1)} that no known scale needs"
+        print(f"{words}. --scale FILE keeps those of your own scale.", file=sys.stderr)
 
 
 def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:

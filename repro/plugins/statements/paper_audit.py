@@ -221,8 +221,7 @@ def _equal_parts(source: Paper, tables: list[Table]) -> Iterator[Finding]:
     rows: dict[str, Scores] = {}
     for cell in across_papers.scored_cells(cells_of(source, tuple(tables))):
         rows.setdefault(cell.row_path, {})[across_papers.dataset_and_measure(cell)] = cell
-    earlier = [row for row in rows.values() if next(iter(row.values())).role != "ours"]
-    for part, system in product(filter(_is_part, rows.values()), earlier):
+    for part, system in product(filter(_is_part, rows.values()), filter(_is_earlier, rows.values())):
         common = [key for key in part if key in system]
         equal = [key for key in common if part[key].number == system[key].number]
         if len(equal) >= EQUAL:
@@ -238,6 +237,10 @@ def _equal_parts(source: Paper, tables: list[Table]) -> Iterator[Finding]:
 
 def _is_part(row: Scores) -> bool:
     return any(cell.role == "ours" and cell.printed.delta is not None for cell in row.values())
+
+
+def _is_earlier(row: Scores) -> bool:
+    return next(iter(row.values())).role != "ours"
 
 
 def _out_of_line(source: Paper, table: Table) -> Iterator[Finding]:
