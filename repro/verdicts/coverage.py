@@ -216,23 +216,19 @@ def place_of(owner: str) -> str:
     return owner.replace("figure-", "figure ") if owner.startswith("figure-") else f"table {owner}"
 
 
-def _measured_scales(cell: Cell, records: Sequence[Record]) -> tuple[str, ...]:
-    definition = cell.column.measure or "", cell.unit
-    own_scales = {r.scale: None for r in records if is_measurement(r, *definition, {})}
-    imported = {f"{r.scale}{IMPORTED}": None for r in records if r.origin and r.scale not in own_scales}
-    return (*own_scales, *imported)
-
-
 def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
     way, stated = _way(cell, records), notes(cell)
     refusals = {"not measurable": cell.column.not_measurable or cell.row.not_measurable}
     refusals["open"] = lack_of(cell)
+    definition = cell.column.measure or "", cell.unit
+    own_scales = {r.scale: None for r in records if is_measurement(r, *definition, {})}
+    imported = {f"{r.scale}{IMPORTED}": None for r in records if r.origin and r.scale not in own_scales}
     return CoverageItem(
         cell.id,
         cell.paper.name,
         place_of(cell.table.id),
         way,
-        _measured_scales(cell, records),
+        (*own_scales, *imported),
         recipe=recipe_path(cell) if way not in ("run", *refusals) else None,
         reason=refusals.get(way, ""),
         counted_as=cell.counted_as,

@@ -139,7 +139,12 @@ def overview(
             places = [(row.id, column.id) for column in grid.columns]
             rows.append([letter + name, *(_pair(grid.cells.get(p)) + beats.get(p, "") for p in places)])
     yield from markdown_table(["row", *(escaped(column.label) for column in grid.columns)], rows)
-    yield from _measured_note(grid.cells.values())
+    cells = grid.cells.values()
+    if measured_cells := [c for c in cells if c.records]:
+        scale = measured_cells[0].scale
+        caveat = "" if scale == "full" else "not compared with the published numbers"
+        notes = filter(None, [f"scale {scale}", caveat, scale_notes(cells), doubts_in_brief(cells)])
+        yield f"Published → measured at {', '.join(notes)}.\n"
     if beats:
         yield f"{LETTERED}\n"
 
@@ -149,14 +154,6 @@ def _letters(grid: Grid[ComparedCell], comparison: Comparison | None) -> dict[tu
         return {}
     beats = {place: beaten(c, comparison, grid, between=" ") for place, c in grid.cells.items()}
     return {place: letters.translate(RAISED) for place, letters in beats.items() if letters}
-
-
-def _measured_note(cells: Collection[ComparedCell]) -> Iterator[str]:
-    if measured_cells := [c for c in cells if c.records]:
-        scale = measured_cells[0].scale
-        caveat = "" if scale == "full" else "not compared with the published numbers"
-        notes = filter(None, [f"scale {scale}", caveat, scale_notes(cells), doubts_in_brief(cells)])
-        yield f"Published → measured at {', '.join(notes)}.\n"
 
 
 def _pair(c: ComparedCell | None) -> str:

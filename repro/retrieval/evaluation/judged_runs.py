@@ -83,7 +83,14 @@ def given_run(
 
 
 def _sentences(counts: Mapping[str, int], run: RunFile, rankings: Run) -> tuple[str, ...]:
-    by_query = _notes_on_ranks(run, rankings) | _notes_on_scores(rankings)
+    opposite = [run.contradicted[query] for query in rankings if query in run.contradicted]
+    late = [run.form == MS_MARCO and ranking[0][1] < -1 for ranking in rankings.values() if ranking]
+    order = "the order of the scores, which decide as in trec_eval"
+    by_query = {
+        f"the ranks reverse {order} (negate scores that are distances)": sum(opposite),
+        f"the ranks differ from {order}": len(opposite) - sum(opposite),
+        "no document has rank 0 or 1: were scores written as ranks?": sum(late),
+    } | _notes_on_scores(rankings)
     notes = [sentence for sentence, count in counts.items() if count]
     notes += [f"for {n} of {len(rankings)} queries {what}" for what, n in by_query.items() if n]
     if len(run.tags) > 1:
@@ -135,17 +142,6 @@ def _note_on_own_ids(count: int, judged: int, *, ignored: bool) -> dict[str, int
     treatment = "is left out as BEIR does" if ignored else "counts as any other document"
     is_chance = not ignored and count <= judged / 10  # ids may be equal by chance
     return {f"{count} of {judged} queries list their own id, which {treatment}": 0 if is_chance else count}
-
-
-def _notes_on_ranks(run: RunFile, rankings: Run) -> dict[str, int]:
-    opposite = [run.contradicted[query] for query in rankings if query in run.contradicted]
-    late = [run.form == MS_MARCO and ranking[0][1] < -1 for ranking in rankings.values() if ranking]
-    order = "the order of the scores, which decide as in trec_eval"
-    return {
-        f"the ranks reverse {order} (negate scores that are distances)": sum(opposite),
-        f"the ranks differ from {order}": len(opposite) - sum(opposite),
-        "no document has rank 0 or 1: were scores written as ranks?": sum(late),
-    }
 
 
 def _notes_on_scores(rankings: Run) -> dict[str, int]:

@@ -242,7 +242,9 @@ def score_pairs(
             block = scores[first : first + BLOCK]
             block[places] = scorer.score(batches)
             if is_last:
-                _keep_block(scratch, first, block)
+                partial = scratch / f"{first}.partial.npy"  # another shard may have one
+                np.save(partial, block)
+                partial.rename(scratch / f"{first}-{zlib.crc32(block.tobytes())}.npy")
             advance(len(places))
     return scores if decimals is None else np.round(scores.astype(np.float64), decimals)
 
@@ -256,12 +258,6 @@ def _pieces(
         for places, batches in scorer.prepared(queries, passages):
             count += len(places)
             yield first, places, batches, count == len(queries)
-
-
-def _keep_block(scratch: Path, first: int, scores: np.ndarray) -> None:
-    partial = scratch / f"{first}.partial.npy"  # another shard may have one
-    np.save(partial, scores)
-    partial.rename(scratch / f"{first}-{zlib.crc32(scores.tobytes())}.npy")
 
 
 def _read_block(scratch: Path, first: int, size: int) -> np.ndarray | None:

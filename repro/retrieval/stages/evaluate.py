@@ -26,22 +26,18 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         check_grades(qrels, params["measures"])
         scores = score(ranking, qrels, params["measures"], ignore_identical_ids=ignore)
     elif params["judgements"] == "answers":
-        scores = _by_answers(params, ranking, inputs, progress)
+        answers, measures = read_answers(inputs["queries"] / "queries.jsonl"), params["measures"]
+        depth = max((measure.cutoff for measure in answer_measures(measures).values()), default=0)
+        documents = {document for qid in answers for document, _ in ranking.get(qid, ())[:depth]}
+        texts = _texts(inputs["corpus"], documents, progress)
+        tokenless = params.get("tokenless_answers", False)
+        scores = score_by_answers(ranking, answers, texts, measures, tokenless=tokenless)
     else:
         raise UsageError(f"judgements is {params['judgements']!r}, and has to be qrels or answers")
     text = json.dumps(asdict(scores), ensure_ascii=False, allow_nan=False)
     (out / "scores.json").write_text(text, encoding="utf-8")
     counts = {"queries": len(scores.queries), "missing": len(scores.missing), "ignored": scores.ignored}
     return counts | {"means": scores.means}
-
-
-def _by_answers(params: dict, ranking: Run, inputs: Mapping[str, Path], progress: Progress) -> Scores:
-    answers, measures = read_answers(inputs["queries"] / "queries.jsonl"), params["measures"]
-    depth = max((measure.cutoff for measure in answer_measures(measures).values()), default=0)
-    documents = {document for qid in answers for document, _ in ranking.get(qid, ())[:depth]}
-    texts = _texts(inputs["corpus"], documents, progress)
-    tokenless = params.get("tokenless_answers", False)
-    return score_by_answers(ranking, answers, texts, measures, tokenless=tokenless)
 
 
 def _texts(corpus: Path, documents: set[str], progress: Progress) -> dict[str, str]:

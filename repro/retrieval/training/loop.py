@@ -76,7 +76,11 @@ class ObjectiveTrainer:
     def run(self, advance: Callable[[int], None]) -> None:
         advance(self.resumed_at)
         if self.resumed:
-            self._go_on_from(self.resumed)
+            checkpoint = self.resumed
+            checkpoints.read_state(self.model, self.optimizer, checkpoint)
+            self.log.load(checkpoint, self.device)
+            self.flops.load(checkpoint)
+            self.parts.load(checkpoint)
         self.model.train()
         self.optimizer.forget()
         with self.log.open(self.resumed_at):
@@ -161,12 +165,6 @@ class ObjectiveTrainer:
             self.flops.save(folder)
             self.parts.save(folder)
             self.reading.save(folder)
-
-    def _go_on_from(self, checkpoint: Path) -> None:
-        checkpoints.read_state(self.model, self.optimizer, checkpoint)
-        self.log.load(checkpoint, self.device)
-        self.flops.load(checkpoint)
-        self.parts.load(checkpoint)
 
 
 def _one_thread(worker: int) -> None:

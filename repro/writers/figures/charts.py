@@ -152,12 +152,7 @@ def _scales(axes, lines: Sequence[dict]) -> None:
     if ticks[0] > 0 and ticks[-1] / ticks[0] >= 10:
         axes.set_xscale("log")
         axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xticks(ticks, [_format_tick(tick) for tick in ticks])
-
-
-def _format_tick(tick: float) -> str:
-    """Abbreviate thousands, e.g. "2k"."""
-    return f"{tick / 1000:g}k" if tick >= 1000 else f"{tick:g}"
+    axes.set_xticks(ticks, [(f"{tick / 1000:g}k" if tick >= 1000 else f"{tick:g}") for tick in ticks])
 
 
 @contextmanager
