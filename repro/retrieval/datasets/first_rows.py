@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from repro.retrieval.datasets.arrow import ColumnTexts, read_queries, read_rows
+from repro.retrieval.datasets import arrow
 from repro.retrieval.datasets.catalog import Judgement
 from repro.retrieval.datasets.negative_files import Item, ListedQuery, Triple
 
@@ -26,9 +26,9 @@ class FirstRows:
             return None
         queries, documents = None, None
         if "queries" in inputs:
-            queries = [record["id"] for record in read_queries(inputs["queries"])]
+            queries = [record["id"] for record in arrow.read_queries(inputs["queries"])]
         if "corpus" in inputs:
-            documents = list(ColumnTexts(read_rows(inputs["corpus"]), "id"))
+            documents = list(arrow.ColumnTexts(arrow.read_rows(inputs["corpus"]), "id"))
         return cls(queries, documents)
 
     def judgements(self, judgements: Iterable[Judgement]) -> list[Judgement]:

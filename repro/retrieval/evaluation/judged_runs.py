@@ -11,7 +11,7 @@ import numpy as np
 
 from repro.errors import DataError
 from repro.retrieval.evaluation.runs import MS_MARCO, Run, RunFile, document_ids, read_run_file
-from repro.retrieval.evaluation.text_lines import many_objects
+from repro.retrieval.evaluation.text_lines import Judged, many_objects
 
 _PADDING = -np.finfo(np.float32).max
 _SHORT = 10  # short: under a tenth of the median
@@ -44,9 +44,7 @@ class GivenRun:
     notes: tuple[str, ...]
 
 
-def read_given(
-    path: Path, judged: Mapping[str, Mapping[str, int]], *, ignore_identical_ids: bool
-) -> GivenRun:
+def read_given(path: Path, judged: Judged, *, ignore_identical_ids: bool) -> GivenRun:
     """Read a run for judgements ``{qid: {docid: grade}}``.
 
     ``ignore_identical_ids`` drops documents with the query's id, as BEIR does. Raises DataError for a
@@ -56,9 +54,7 @@ def read_given(
     return given_run(path, run, judged, ignore_identical_ids=ignore_identical_ids)
 
 
-def given_run(
-    path: Path, run: RunFile, judged: Mapping[str, Mapping[str, int]], *, ignore_identical_ids: bool
-) -> GivenRun:
+def given_run(path: Path, run: RunFile, judged: Judged, *, ignore_identical_ids: bool) -> GivenRun:
     """Match a run with judgements, as ``read_given`` does."""
     with many_objects():
         _check_queries(path, run.rankings, judged)
@@ -121,7 +117,7 @@ def _check_queries(path: Path, run: Run, judged: Mapping[str, object]) -> None:
         raise OtherQueriesError(f"{path}: {problem} ({ids}), so it is a run of another dataset")
 
 
-def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+def _check_documents(path: Path, run: Run, judged: Judged) -> dict[str, int]:
     """Return query -> the position of its own id in its ranking."""
     own_places, is_judged, ids = {}, False, [""]
     for query, ranking in run.items():

@@ -8,10 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from repro.errors import DataError, UsageError, check_known
-from repro.retrieval.nn import masked_tokens
-from repro.retrieval.nn.batches import side_inputs
+from repro.retrieval.nn import batches, contrastive, masked_tokens
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, save_model
-from repro.retrieval.nn.contrastive import in_batch_contrastive
 from repro.retrieval.nn.precision import Tensors
 from repro.retrieval.nn.text import passage_rows, tokenised
 
@@ -52,7 +50,7 @@ class RankedTextsLoss(BatchLoss):
     def represent(self, batch: Tensors) -> Tensors:
         """Return the vectors ``queries``, (Q, H), and ``passages``, (Q*P, H)."""
         sides = {"queries": "query_", "passages": "passage_"}
-        return {name: self.encoder(side_inputs(batch, side)) for name, side in sides.items()}
+        return {name: self.encoder(batches.side_inputs(batch, side)) for name, side in sides.items()}
 
 
 def teacher_scores(examples: list[dict]) -> Tensor:
@@ -230,5 +228,5 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         losses = masked_tokens.mlm_loss(represented, reduction="mean")
         if len(represented["first"]) > 1:
             sides = represented["first"], represented["second"]
-            losses["neighbours"] = in_batch_contrastive(*sides, temperature=1.0, similarity="dot")
+            losses["neighbours"] = contrastive.in_batch_contrastive(*sides, temperature=1.0, similarity="dot")
         return losses

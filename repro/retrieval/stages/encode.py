@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -238,14 +239,9 @@ def _groups(
 
 
 def _in_turn(groups: Iterable[_TextGroup], encode: Encode) -> Iterator[tuple[_TextGroup, Records | None]]:
-    previous = None
-    for group in groups:
-        current = group, None if group.batches is None else encode(group.batches)
-        if previous is not None:
-            yield previous
-        previous = current
-    if previous is not None:
-        yield previous
+    """Yield groups with their records, each after the next group was begun."""
+    begun = ((group, None if group.batches is None else encode(group.batches)) for group in groups)
+    yield from (previous for previous, _ in pairwise(chain(begun, [None])) if previous)
 
 
 def _prepared_batches(tokenizer: Any, texts: Sequence[Titled], params: dict) -> Batches:

@@ -1,7 +1,6 @@
 """Stage ``evaluate``: per-query scores of a run by judgements."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -9,8 +8,8 @@ from repro.errors import DataError, UsageError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
 from repro.retrieval.evaluation.answers import answer_measures, read_answers, score_by_answers
-from repro.retrieval.evaluation.measures import Scores, check_grades, score
-from repro.retrieval.evaluation.runs import Run, read_run
+from repro.retrieval.evaluation.measures import check_grades, score
+from repro.retrieval.evaluation.runs import read_run
 from repro.retrieval.evaluation.text_lines import read_qrels
 
 
