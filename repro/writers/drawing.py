@@ -13,8 +13,8 @@ from repro.manifest.schema import Column, Figure, Line
 from repro.retrieval.evaluation.p_values import unpaired_t_test
 from repro.running.plan import Plan
 from repro.store import Store, seal
+from repro.verdicts import summary
 from repro.verdicts.compared import ComparedCell
-from repro.verdicts.summary import conditions, doubt_kinds, doubts_in_brief
 from repro.writers import figures
 from repro.writers.figures.charts import COLOURS, GREY, legend_handles
 from repro.writers.grid import compared_grid, label_in_full
@@ -41,7 +41,7 @@ def draw_curves(
 
 def _notes(figure: Figure, points: Sequence[ComparedCell]) -> Iterator[str]:
     readings = {k: v for c in points for record in c.records for k, v in record.readings.items()}
-    how = conditions(points)
+    how = summary.conditions(points)
     yield from (_note(points[0].scale, readings), how, _shared_note(points) if how else "")
     yield f"in brackets: {figure.across}" if figure.across else ""
 
@@ -105,7 +105,7 @@ def _origin(c: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str,
     commits = filter(None, {record.environment.get("commit") for record in c.records})
     duration = hours.get(c.cell.id)
     time = "" if duration is None else f"{duration:.4f}"
-    return " ".join(map(str, seeds)), " ".join(sorted(commits)), time, doubt_kinds(c)
+    return " ".join(map(str, seeds)), " ".join(sorted(commits)), time, summary.doubt_kinds(c)
 
 
 def draw_exhibits(plan: Plan, store: Store, folder: Path) -> Iterator[Path]:
@@ -160,7 +160,7 @@ def panels(cells: Sequence[ComparedCell]) -> list[Axes]:
     axes[0].set_yticks(range(len(grid.rows)), [label_in_full(grid.table, row) for row in grid.rows])
     axes[0].invert_yaxis()
     caveat = "" if cells[0].scale == "full" else ": not the data of the published numbers"
-    doubts = doubts_in_brief(cells, lead="measured numbers in doubt")
+    doubts = summary.doubts_in_brief(cells, lead="measured numbers in doubt")
     title = f"{tables[0]}, scale {cells[0].scale}{caveat}"
     axes[0].figure.suptitle("\n".join(filter(None, [title, doubts])), fontsize=10)
     handles, look = legend_handles(axes[0].figure), {"ncols": 3, "frameon": False, "fontsize": 9}

@@ -127,15 +127,14 @@ def score(
     ranks instead of scores. ``ignore_identical_ids`` drops documents with the query's id, as BEIR does.
     Raises UsageError for an unknown measure, DataError if no query of the run is judged.
     """
-    from repro.retrieval.evaluation.runs import document_ids
-    from repro.retrieval.evaluation.text_lines import many_objects
+    from repro.retrieval.evaluation import runs, text_lines
 
     measures_by_name = {text: parse_measure(text) for text in measures}
     missing, ignored = coverage(run, qrels)
     by_measure: dict[str, list[float]] = {text: [] for text in measures_by_name}
-    with many_objects():
+    with text_lines.many_objects():
         for block in _blocks(qrels):
-            rankings = {q: document_ids(run[q]) for q in block if q in run}
+            rankings = {q: runs.document_ids(run[q]) for q in block if q in run}
             if ignore_identical_ids:
                 rankings = {q: list(filter(q.__ne__, ranking)) for q, ranking in rankings.items()}
             scores = _trec_scores(set(measures_by_name.values()), _from_zero(block), rankings)

@@ -7,10 +7,9 @@ from pathlib import Path
 from repro.errors import DataError, UsageError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
+from repro.retrieval.evaluation import runs, text_lines
 from repro.retrieval.evaluation.answers import answer_measures, read_answers, score_by_answers
 from repro.retrieval.evaluation.measures import check_grades, score
-from repro.retrieval.evaluation.runs import read_run
-from repro.retrieval.evaluation.text_lines import read_qrels
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -19,9 +18,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     ``measures`` are e.g. ``"RR@10"``, ``judgements`` is ``qrels``, or ``answers``, which needs inputs
     ``queries`` and ``corpus``. Raises DataError if every run scores 0 under a measure.
     """
-    ranking = read_run(inputs["run"] / "run.trec")
+    ranking = runs.read_run(inputs["run"] / "run.trec")
     if params["judgements"] == "qrels":
-        qrels, ignore = read_qrels(inputs["qrels"] / "qrels.trec"), params["ignore_identical_ids"]
+        qrels, ignore = text_lines.read_qrels(inputs["qrels"] / "qrels.trec"), params["ignore_identical_ids"]
         check_grades(qrels, params["measures"])
         scores = score(ranking, qrels, params["measures"], ignore_identical_ids=ignore)
     elif params["judgements"] == "answers":

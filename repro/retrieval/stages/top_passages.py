@@ -7,8 +7,7 @@ from pathlib import Path
 from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.datasets import arrow
-from repro.retrieval.evaluation.runs import read_run
-from repro.retrieval.evaluation.text_lines import read_qrels
+from repro.retrieval.evaluation import runs, text_lines
 
 Query = dict[str, str]
 
@@ -23,8 +22,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     queries = [{"id": record["id"], "text": record["text"]} for record in records]
     selection = chosen_queries(params["queries"], queries, source=inputs["queries"])
     source = inputs["run"] / "run.trec"
-    ranking = read_run(source)
-    judgements = read_qrels(inputs["qrels"] / "qrels.trec") if "qrels" in inputs else {}
+    ranking = runs.read_run(source)
+    judgements = text_lines.read_qrels(inputs["qrels"] / "qrels.trec") if "qrels" in inputs else {}
     hits = {query["id"]: ranking.get(query["id"], [])[: params["depth"]] for query, _ in selection}
     passages = _passages(sorted({d for pairs in hits.values() for d, _ in pairs}), inputs["corpus"], source)
     entries = []

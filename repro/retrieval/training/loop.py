@@ -21,10 +21,8 @@ from transformers import set_seed
 
 from repro.machine.system import freed_memory_kept
 from repro.progress import SILENT, Progress
+from repro.retrieval.nn import padding_free, precision, tokens
 from repro.retrieval.nn.batches import release_memory
-from repro.retrieval.nn.padding_free import trains_faster
-from repro.retrieval.nn.precision import device, on_device, threads_for, true_float32
-from repro.retrieval.nn.tokens import tokens_remembered
 from repro.retrieval.training import batch_order, checkpoints, declaration, flop_count, optimizer, parts
 from repro.retrieval.training import process_group as group
 from repro.retrieval.training.objective import as_objective
@@ -55,7 +53,7 @@ class ObjectiveTrainer:
         set_seed(optimisation.seed)
         if group.processes() > 1:  # different dropout in each
             torch.manual_seed(optimisation.seed + group.rank())
-        self.device = device()
+        self.device = precision.device()
         self.model, self.examples, self.order = objective.to(self.device), examples, order
         self.objective = as_objective(objective)
         self.parts = parts.Parts(self.objective.collate, reading.execution)
@@ -136,7 +134,7 @@ class ObjectiveTrainer:
         return group.in_memory(lambda: self.compute_loss(*self._on_device(pieces)), self.device)
 
     def _on_device(self, pieces: list[Batch]) -> list[Batch]:
-        return pieces if self.device.type == "cpu" else list(map(on_device, pieces))
+        return pieces if self.device.type == "cpu" else list(map(precision.on_device, pieces))
 
     def step_in_parts(self, pieces: list[Batch]) -> torch.Tensor:
         pieces = group.in_memory(lambda: self._on_device(pieces), self.device)
@@ -209,7 +207,7 @@ def train(
     order = batch_order.BatchOrder(len(examples), batch_size=optimisation.batch_size, steps=steps, **share)
     checkpoint = _last_checkpoint(out / CHECKPOINTS, steps)
     bar = progress if group.rank() == 0 else SILENT
-    faster = trains_faster(objective, optimisation.precision)
+    faster = padding_free.trains_faster(objective, optimisation.precision)
     reading = batch_order.BatchReading(execution, checkpoint, bar.note, faster=faster)
     largest = max(order.shares(0))
     reading.execution = parts.with_estimated_micro_batch(reading.execution, memory, share=largest)
@@ -232,9 +230,9 @@ def _run(trainer: ObjectiveTrainer, task: AbstractContextManager[Callable[[int],
     objective = trainer.model
     with (
         task as advance,
-        threads_for(objective),
-        true_float32(),
-        tokens_remembered(),
+        precision.threads_for(objective),
+        precision.true_float32(),
+        tokens.tokens_remembered(),
         freed_memory_kept(),
         trainer.reading.applied_to(objective),
     ):

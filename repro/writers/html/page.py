@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from repro.verdicts.compared import ComparedCell
+from repro.verdicts import compared, summary
 from repro.verdicts.coverage import WAYS_OF_KNOWING, Tally, place_of, total, usual_first
-from repro.verdicts.summary import cut_measures, doubts_in_brief, summarise
 from repro.version import __version__
 from repro.writers.grid import STATED, capitalised
 from repro.writers.html import elements, paper_part
@@ -102,7 +101,7 @@ def _meaning(scale: str) -> Markup:
 
 def _numbers(report: Report) -> Iterator[Content]:
     cells = report.compared
-    totals = summarise(cells)
+    totals = summary.summarise(cells)
     yield _meaning(report.scale)
     yield el("p", f"{report.words}.")
     tiles = [
@@ -121,10 +120,10 @@ def _numbers(report: Report) -> Iterator[Content]:
     yield _stand_ins(cells)
 
 
-def _stand_ins(cells: Sequence[ComparedCell]) -> Markup | None:
+def _stand_ins(cells: Sequence[compared.ComparedCell]) -> Markup | None:
     names = sorted({name for c in cells if c.records for name in c.stand_ins})
     codes = [(", " if number else "", el("code", name)) for number, name in enumerate(names)]
-    notes = filter(None, (cut_measures(cells), doubts_in_brief(cells)))
+    notes = filter(None, (summary.cut_measures(cells), summary.doubts_in_brief(cells)))
     note = " ".join(f"{capitalised(text)}." for text in notes)
     data = ("Measured on ", codes, ", substitutes for the papers' data. ") if names else None
     return el("p", data, note) if data or note else None

@@ -10,11 +10,10 @@ from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Figure, Table
 from repro.retrieval.datasets.catalog import catalog
-from repro.writers.html import elements
+from repro.writers.html import elements, tables
 from repro.writers.html.cells import to_list
 from repro.writers.html.elements import Content, Markup, el, folded, identifier, section
 from repro.writers.html.sections import Part
-from repro.writers.html.tables import Scatter, against_paper, drawing, examples, notes, scrolling, table
 
 
 def paper(part: Part) -> Markup:
@@ -59,10 +58,10 @@ def _table(part: Part, printed: Table) -> Markup:
     if printed.id in view.own_tables:
         body: Content = view.own_tables[printed.id]
     elif printed.rows:
-        cells_table = table(part.paper, printed, part.cells(printed.id))
-        body = cells_table, notes(printed), against_paper(printed, part.cells(printed.id))
+        cells_table = tables.table(part.paper, printed, part.cells(printed.id))
+        body = cells_table, tables.notes(printed), tables.against_paper(printed, part.cells(printed.id))
     else:
-        body = examples(printed), notes(printed)
+        body = tables.examples(printed), tables.notes(printed)
     drawings = [drawing_view(path, printed.about) for path in view.drawings.get(printed.id, ())]
     by_query = list(_scatters(view.scatters.get(printed.id, ())))
     verdicts = elements.bars(part.cells(printed.id), label=f"verdicts of table {printed.id}")
@@ -87,17 +86,17 @@ def _figure(part: Part, figure: Figure) -> Markup:
     axes = [f"{name}: {text}" for name, text in (("x", figure.x), ("y", figure.y)) if text]
     points = None
     if cells:
-        points = folded(f"{len(cells)} points as numbers", table(part.paper, figure.as_table, cells))
+        points = folded(f"{len(cells)} points as numbers", tables.table(part.paper, figure.as_table, cells))
     description = el("p", figure.about), el("p", "; ".join(axes), class_="fine") if axes else None
     drawings = [drawing_view(path, figure.about) for path in part.view.drawings.get(owner, ())]
     return section(f"Figure {figure.id}", description, drawings, points, place=place(part, owner))
 
 
-def _scatters(scatters: Sequence[Scatter]) -> Iterator[Markup]:
+def _scatters(scatters: Sequence[tables.Scatter]) -> Iterator[Markup]:
     if scatters:
         first = scatters[0]
         summary = f"Query by query: {first.measure}, upwards, against {first.reference}, to the right"
-        yield folded(summary, el("div", map(drawing, scatters), class_="multiples"))
+        yield folded(summary, el("div", map(tables.drawing, scatters), class_="multiples"))
 
 
 def paper_citation(source: Paper) -> Markup:
@@ -117,7 +116,7 @@ def datasets(source: Paper, scale: str) -> Markup:
     for entry in (catalog()[name] for name in names if name in catalog()):
         stand_in = el("code", entry.at[scale]) if entry.at.get(scale) else "–"
         rows.append([el("code", entry.id), entry.title, entry.licence, stand_in][: len(heads)])
-    body = scrolling(elements.plain_table(heads, rows), f"data of {source.name}")
+    body = tables.scrolling(elements.plain_table(heads, rows), f"data of {source.name}")
     return section("Data and licences", body, place=identifier(source.name, "data"))
 
 
