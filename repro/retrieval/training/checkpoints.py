@@ -1,7 +1,5 @@
 """The log and the checkpoints that a training resumes from, e.g. ``checkpoints/checkpoint-500``."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

@@ -20,7 +20,8 @@ def paper(part: Part) -> Markup:
     """Return the tables, figures and further sections of a paper."""
     name, manifest = part.paper.name, part.paper.manifest
     heads = el("p", name, class_="eyebrow"), el("h2", manifest.title), paper_citation(part.paper)
-    ranked = [(s.rank, s.content) for s in part.more_sections if not (s.of_no_scale and part.home)]
+    sections = [s for s in part.more_sections if not (s.of_no_scale and part.home)]
+    ranked: list[tuple[int, Content]] = [(s.rank, s.content) for s in sections]
     ranked += [] if part.home else [(3, readings(part.paper, part.readings, part.answers))]
     return el(
         "article",
@@ -112,7 +113,7 @@ def datasets(source: Paper, scale: str) -> Markup:
     """Return collections with licences and substitutes at the scale."""
     names = dict.fromkeys(c.dataset for t in source.manifest.tables for c in t.columns)
     heads = ["collection", "title", "licence", *([f"stand-in at {scale}"] if scale != "full" else [])]
-    rows: list[list[Content]] = []
+    rows: list[Sequence[Content]] = []
     for entry in (catalog()[name] for name in names if name in catalog()):
         stand_in = el("code", entry.at[scale]) if entry.at.get(scale) else "–"
         rows.append([el("code", entry.id), entry.title, entry.licence, stand_in][: len(heads)])
