@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from repro.graph import Node
-from repro.progress import SILENT, Progress
+from repro.progress import Progress
 from repro.store import disk, notes
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _numbers = count()
 
 
 @contextlib.contextmanager
-def exclusive_lock(root: Path, node: Node, progress: Progress = SILENT) -> Iterator[None]:
+def exclusive_lock(root: Path, node: Node, progress: Progress | None = None) -> Iterator[None]:
     """Hold the node's lock. ``progress`` notes a wait for another process."""
     with contextlib.ExitStack() as stack:
         with disk.translated_errors(root):
@@ -41,7 +41,7 @@ def exclusive_lock(root: Path, node: Node, progress: Progress = SILENT) -> Itera
 
 
 @contextlib.contextmanager
-def beside_others(root: Path, node: Node, progress: Progress) -> Iterator[None]:
+def beside_others(root: Path, node: Node, progress: Progress | None) -> Iterator[None]:
     """Share the node's lock. ``progress`` notes a wait for an exclusive holder."""
     with disk.translated_errors(root):
         file = _made_lock_file(root, node.stage, node.fingerprint)
@@ -52,8 +52,9 @@ def beside_others(root: Path, node: Node, progress: Progress) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _note(node: Node, progress: Progress) -> None:
-    progress.note(f"  {node}: another process is building it, waiting")
+def _note(node: Node, progress: Progress | None) -> None:
+    if progress:
+        progress.note(f"  {node}: another process is building it, waiting")
 
 
 def _made_lock_file(root: Path, stage: str, fingerprint: str) -> Path:
