@@ -1,5 +1,3 @@
-"""The program imports exactly the packages that it declares, and no package that only tests install."""
-
 import ast
 import re
 import sys

@@ -1,4 +1,4 @@
-"""Plugins: what each adds is gone with it, the core does without any, and other packages may have some."""
+"""Plugins: each can be absent, the core works without any, and other packages may have some."""
 
 import csv
 import io

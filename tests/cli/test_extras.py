@@ -52,7 +52,7 @@ show coverage costa, show others costa, show settings costa, compare costa --tab
 tables costa --table 1 --out tables, audit costa, audit claims costa, audit file t.csv
 data list, import records jane.jsonl, doctor, new paper tried --from t.csv --dir papers
 store gc, store verify, report cpdae -o report.html, report site cpdae --out site, new site queue\
-""".replace("\n", ", ").split(", ")  # with the base alone
+""".replace("\n", ", ").split(", ")
 NOT_DONE = f"""\
 plan costa --table 1 --scale tiny, run {CELL} --scale tiny, run {TRAINED} --scale tiny, demo
 report figures costa --table figure-4, data check tiny/passage, data fetch beir/scifact --yes
@@ -64,7 +64,6 @@ compare encoder costa --table 1, {SCORED}, stage x, export records costa --by Ja
 
 @pytest.fixture
 def outcomes(tmp_path, monkeypatch):
-    """Return a function: extras -> the outcome of each command without their packages."""
     for name in ("REPRO_STORE", "REPRO_RESULTS", "XDG_DATA_HOME", "XDG_CACHE_HOME", "HF_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name))
     monkeypatch.setenv("COLUMNS", "200")
@@ -88,7 +87,6 @@ def outcomes(tmp_path, monkeypatch):
 
 
 def views(group: click.Group, *names: str):
-    """Yield the words of each command, e.g. "show cells"."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)

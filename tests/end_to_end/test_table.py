@@ -32,7 +32,6 @@ TRAINED = ("bm25neg.bert", "bm25neg.costa", "hardneg.bert", "hardneg.costa")
 
 @pytest.fixture(scope="module")
 def reciprocal_ranks(table):
-    """Of each dev question, by row."""
     store = Store(table.store)
     cells = select(("costa",), tables=("1",), rows=("sparse.bm25", *TRAINED, *REFERENCES), cells=())
     dev = [cell for cell in cells if cell.column.id == "dev.rr10"]

@@ -1,5 +1,3 @@
-"""What holds for every pre-training objective of the papers: its batches, losses, options and encoder."""
-
 from __future__ import annotations
 
 import inspect
@@ -21,7 +19,7 @@ from tests.papers.pretraining_in_parts import CASES, COUNT, batches, likeliest, 
 from tests.retrieval.nn.parted_objectives import check_gradient
 from tests.stage_inputs import Rows, optimisation
 
-KINDS = [name for name in CASES if "," not in name]  # one of each
+KINDS = [name for name in CASES if "," not in name]
 TRAINED = [*KINDS, "seed, released decoder", "simcse, mlm", "simlm, joint", "cpdae, vectors"]
 WRONG = {  # an objective: options that it refuses, with what it says
     "condenser": [
@@ -147,7 +145,7 @@ def test_what_collates_can_be_sent_to_another_process_and_draws_anew_in_another_
     assert all(torch.equal(tensor, again[key]) for key, tensor in batch.items())
     later = made.collate(rows(epoch=1))
     same = all(t.shape == later[key].shape and torch.equal(t, later[key]) for key, t in batch.items())
-    assert same is (name == "simcse" or name.startswith("autoencoder"))  # which draw nothing
+    assert same is (name == "simcse" or name.startswith("autoencoder"))
 
 
 @pytest.mark.parametrize("name", CASES)

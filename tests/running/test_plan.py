@@ -1,5 +1,3 @@
-"""Plans: obstacles looked for once; one after the other on one machine each is as if made alone."""
-
 import subprocess
 import sys
 
@@ -14,8 +12,6 @@ from repro.running.scale import scale
 
 
 class Counted(dict):
-    """Obstacles, which refuse to be asked for too often."""
-
     asked = 0
 
     def get(self, key, default=None):
@@ -72,7 +68,6 @@ def cells():
 
 
 def _told(cells, name, machine):
-    """What a plan says: the measurements of cells, what is substituted, and the obstacles."""
     made = plan(cells, scale=scale(name), machine=machine)
     return {(m.cell.id, m.fingerprint, *m.substitutes.items()) for m in made.measurements}
 

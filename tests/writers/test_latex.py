@@ -165,7 +165,7 @@ def test_what_others_report_stands_between_published_and_ours_with_how_it_was_ma
 def test_letters_are_raised_for_the_rows_that_ours_beats_by_the_stored_tests():
     text = latex(Comparison(CELLS, TESTS), CELLS, command="c")
     assert r"& {\scriptsize$\,\pm\,$0.220}\textsuperscript{a} & $+$0.008" in text
-    assert r"(a)~X & 0.316 &  & 0.316 &  &" in text  # the worse row beats nothing
+    assert r"(a)~X & 0.316 &  & 0.316 &  &" in text
     assert "Superscripts mark rows that this row significantly outperforms (one seed" in text
 
 
@@ -206,7 +206,6 @@ def test_a_row_has_one_letter_in_the_terminal_and_in_latex_whatever_is_selected(
 
 
 def _rows(count):
-    """Measured cells of a table of so many rows."""
     rows = [{"id": f"r{n}", "label": f"row{n}", "cells": ["0.3", "-"]} for n in range(count)]
 
     class Made(Paper):

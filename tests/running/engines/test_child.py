@@ -1,5 +1,3 @@
-"""Processes that go on to the next stage, with real stages of the embedded collection."""
-
 import os
 import signal
 import time
@@ -68,7 +66,7 @@ def test_a_process_that_is_killed_is_told_and_replaced(workers, nodes):
 
 def test_a_process_ends_when_its_engine_is_gone(workers, nodes):
     errand = workers.begin(nodes[0])
-    errand.process.stdin.close()  # as the kernel does for an engine that was killed
+    errand.process.stdin.close()
     assert errand.process.wait(60) == -signal.SIGKILL
 
 

@@ -50,7 +50,6 @@ def test_a_failure_in_java_is_told_by_its_exception_and_prints_nothing(tmp_path,
 
 @pytest.fixture
 def started(monkeypatch) -> list[subprocess.Popen]:
-    """The children that a test starts; none of another test waits for orders."""
     children = []
 
     class Watched(subprocess.Popen):
@@ -75,7 +74,7 @@ def test_an_index_and_its_searches_share_a_java_as_long_as_it_lives(tmp_path, st
     assert len(started) == 2
     with pytest.raises(StageError, match="does not exist"):
         run({"index": str(tmp_path / "nowhere")}, tmp_path)
-    assert len(started) == 2 and started[1].returncode == 1  # it ends with what fails
+    assert len(started) == 2 and started[1].returncode == 1
 
 
 def test_an_exception_of_the_caller_ends_the_child(tmp_path, started):
