@@ -56,5 +56,7 @@ def texts_and_model(folder: Path, rows: list[dict], *, layers: int = 1) -> dict[
 
 
 class Rows(list):
+    """Examples of ``repro.retrieval.training.loop`` in memory."""
+
     def __getitems__(self, places):
         return [self[index] | {"epoch": epoch} for epoch, index in places]
