@@ -9,7 +9,7 @@ import pytest
 HEAVY = {"numpy", "scipy", "pandas", "torch", "transformers", "matplotlib", "httpx", "httpx2", "regex"}
 HEAVY |= {"datasets", "ranx", "ir_datasets", "beir", "pyserini", "faiss"}
 VERBS = (
-    *("--help", "show", "show costa --table 1", "compare --all", "store gc", "audit"),
+    *("--help", "show", "show costa --table 1", "compare costa simlm", "store gc", "audit"),
     *("plan --all --scale tiny", "audit claims"),
 )
 TOLD = """
