@@ -150,7 +150,7 @@ def store(folder: Path, size: int) -> Tools:
         (directory / "file").write_text("made")
 
     nothing = mock.Mock()
-    with mock.patch("repro.store.seal.sync", nothing), mock.patch("repro.store.sync", nothing):
+    with mock.patch("repro.store.disk.sync", nothing), mock.patch("repro.store.sync", nothing):
         for number in range(size):
             below = (nodes[-1],) if number % CHAIN else ()
             nodes.append(Node("union", {"number": number}, {"training_sets": below}))

@@ -23,10 +23,8 @@ from repro.running.plan import Plan
 from repro.running.provenance import Makers
 from repro.running.requirements import PIECES, checkpoint_key
 from repro.running.workspace import keep_data
-from repro.store import RECORD, Store
-from repro.store.disk import SCORES
+from repro.store import RECORD, Store, disk, seal
 from repro.store.results import Record, Results, join_codes, time_of
-from repro.store.seal import damage, read_json
 
 SHOWN = 3
 UNKNOWN = "not said"
@@ -164,7 +162,7 @@ def stored_records(plan: Plan, store: Store) -> list[Record]:
             bare_record = _bare_record(m, plan.scale.name, store, makers)
             records.append(replace(bare_record, scale_facts=plan.scale.digest))
         except StoreError:
-            faulty = filter(lambda part: damage(store.path(part)), m.parts)
+            faulty = filter(lambda part: seal.damage(store.path(part)), m.parts)
             plan.states |= {part.fingerprint: "damaged" for part in faulty}
     return records + averages(plan, records)
 
@@ -243,14 +241,14 @@ def _deviation(measurement: Measurement, scores: Sequence[dict]) -> float | None
 
 def scores_of(part: Node, store: Store) -> dict:
     """Read a stored evaluation. Raises StoreError if it is damaged."""
-    path = store.path(part) / SCORES
+    path = store.path(part) / disk.SCORES
     status = path.stat()
     return _content(path, (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
 
 
 @functools.lru_cache(maxsize=8)
 def _content(path: Path, stamp: tuple[int, ...]) -> dict:
-    return read_json(path)
+    return seal.read_json(path)
 
 
 def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
@@ -279,7 +277,7 @@ def identities(plan: Plan) -> dict[str, dict[int | None, tuple[str, str, str]]]:
 
 def member_cells(cell: Cell) -> list[str]:
     """Return the ids of the cells that a cell averages."""
-    row = cell.id.rpartition("/")[0]
+    row = cell.row_path
     return [f"{row}/{column}" for column in cell.column.mean_of]
 
 
@@ -339,7 +337,7 @@ def _circumstances(evaluations: Iterable[Node], store: Store) -> dict:
 def _facts(path: Path, changed: int) -> dict[str, dict]:
     facts: dict = {}
     with contextlib.suppress(StoreError):
-        facts = read_json(path).get("facts", {})
+        facts = seal.read_json(path).get("facts", {})
     return {name: facts.get(name, {}) for name in ("kernels", "libraries")}
 
 

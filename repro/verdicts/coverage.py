@@ -81,7 +81,7 @@ def coverage(source: Paper, results: Results) -> list[CoverageItem]:
             records.setdefault(record.cell, []).append(record)
     cells = filter(is_measured, every_cell(source))
     items = [_coverage_item(cell, records.get(cell.id, [])) for cell in cells]
-    for exhibit in exhibits((source.name,), ()):
+    for exhibit in exhibits((source.name,)):
         place = place_of(exhibit.owner)
         scales = _drawing_scales(results, source.name, place)
         path = recipe_path(exhibit)

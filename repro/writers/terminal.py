@@ -184,7 +184,7 @@ def _interval(c: ComparedCell) -> Text:
 
 def _lines_of_others(cells: Cells) -> Lines:
     lines = _line("run by others", cells, _imported_run) + _line(STATED, cells, _closest_note)
-    return lines + _line("all of them", cells, _range_of_notes)
+    return lines + _line("range elsewhere", cells, _range_of_notes)
 
 
 def _imported_run(c: ComparedCell) -> Shown:

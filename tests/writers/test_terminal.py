@@ -186,7 +186,7 @@ def test_the_closest_report_stands_below_ours_and_the_span_where_there_are_sever
         "a X 31.6 –",
         "measured 31.6 exact",
         "reported elsewhere 31.58 ~checkpoint",
-        "all of them 2: 30 to 31.58",
+        "range elsewhere 2: 30 to 31.58",
         "b Y 34.2* (+2.6) 94.1",
         "measured 36.0 higher not run",
         "reported elsewhere 36.05 ?trained",  # one decimal more than is published

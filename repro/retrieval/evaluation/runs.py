@@ -171,6 +171,8 @@ def _stretches(file: BufferedIOBase, form: str, tags: dict[str, None]) -> Iterat
         tags |= dict.fromkeys(block_tags)
         codes, names = queries.indices.to_numpy(), queries.dictionary.to_pylist()
         starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
+        if len(documents[: starts[1]].unique()) < starts[1]:  # else one repeated line fills the memory
+            raise ValueError("a document twice")
         for start, end in pairwise(starts):
             yield names[codes[start]], documents[start:end], scores[start:end], ranks[start:end]
 

@@ -139,10 +139,10 @@ def gather(
     known = {name: coverage(source, results) for name, source in sources.items()}
     machine = plans[0].machine
     facts = _facts(Sources(sources, cells, CellReadings(machine), results, store, machine))
+    pages = [dict(_views(plan, results, store)) for plan in plans]
     to_do, reports = _to_do(plans), []
     earlier: set[str] = set()  # papers with a part on a page
-    for plan in plans:
-        views = dict(_views(plan, results, store))
+    for plan, views in zip(plans, pages, strict=True):
         parts = [
             Part(sources[n], plan.scale.name, view, home if n in earlier else "", known[n], **facts[n])
             for n, view in views.items()

@@ -5,12 +5,12 @@ import pytest
 from repro.manifest.papers import papers
 from repro.plugins.statements.claims import claims_of
 from repro.plugins.statements.findings import SEVERITIES, notes
-from repro.plugins.statements.paper_audit import audit, each
+from repro.plugins.statements.paper_audit import each, findings_of
 
 
 @pytest.fixture(scope="module")
 def findings():
-    return audit(list(papers().values()))
+    return findings_of(list(papers().values()))
 
 
 def _text(finding):
@@ -208,12 +208,12 @@ def test_every_misprint_and_conflict_of_the_readings_is_a_finding(findings):
 
 
 def test_the_order_does_not_depend_on_the_order_of_papers(findings):
-    assert audit(list(reversed(papers().values()))) == findings
+    assert findings_of(list(reversed(papers().values()))) == findings
     assert [f.paper for f in findings] == sorted(f.paper for f in findings)
 
 
 def test_one_paper_keeps_what_others_print_differently():
-    found = audit([papers()["simlm"]])
+    found = findings_of([papers()["simlm"]])
     assert [f for f in found if f.paper == "cotmae_v2" and "cotmae_v2/2/simlm/dl19.ndcg10" in f.places]
     assert not [f for f in found if not any(place.startswith("simlm/") for place in f.places)]
     assert {f.severity for f in found} <= set(SEVERITIES)

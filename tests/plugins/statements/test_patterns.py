@@ -2,7 +2,7 @@ import pytest
 
 from repro.manifest import papers as at_hand
 from repro.manifest.papers import Paper, papers
-from repro.plugins.statements.patterns import of_patterns
+from repro.plugins.statements.paper_audit import of_patterns
 
 HEAD = "paper: p\ntitle: made\ntables:\n"
 TABLE = """\

@@ -3,7 +3,7 @@ import pytest
 from repro.errors import ManifestError
 from repro.manifest import papers as at_hand
 from repro.manifest.papers import paper
-from repro.plugins.statements.paper_audit import audit
+from repro.plugins.statements.paper_audit import findings_of
 
 CELLS = """\
 paper: made
@@ -44,7 +44,7 @@ def made(tmp_path, monkeypatch):
             if content:
                 (tmp_path / f"made/{name}.yaml").write_text(content)
         at_hand.papers.cache_clear()
-        return [(f.severity, f.kind, f.places[0], f.says) for f in audit([paper("made")])]
+        return [(f.severity, f.kind, f.places[0], f.says) for f in findings_of([paper("made")])]
 
     yield call
     at_hand.papers.cache_clear()

@@ -30,13 +30,13 @@ def groups(inputs, **changes):
 
 
 def test_batches_made_by_other_processes_change_nothing(inputs, tmp_path, progress, monkeypatch):
-    from repro.retrieval.training import loop
+    from repro.retrieval.training import parts
 
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "true")
     tiny_tokenizer()(["the king"] * 100)  # threads in this process, which a forked one does not have
     for name, workers in (("none", 0), ("two", 2)):
         (tmp_path / name).mkdir()
-        monkeypatch.setattr(loop, "collating_processes", lambda gpu, number=workers: number)
+        monkeypatch.setattr(parts, "collating_processes", lambda gpu, number=workers: number)
         finetune.run(params(max_steps=4), inputs, tmp_path / name, progress)
     one, other = ((tmp_path / name / "model/model.safetensors").read_bytes() for name in ("none", "two"))
     assert one == other
