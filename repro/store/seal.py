@@ -207,7 +207,15 @@ def _record_fault(record: Any) -> str:
     if not _is_whole(record):
         return "it is altered"
     _files(record)
-    return _facts_fault(record.get("facts"))
+    facts = record.get("facts")
+    if type(facts) is not dict:
+        return "its facts are not a mapping"
+    for name in sorted(_FACTS.keys() & facts.keys()):
+        try:
+            _FACTS[name].validate_python(facts[name], strict=True)
+        except ValidationError:
+            return f"its fact {name} is {str(facts[name])[:40]!r}"
+    return ""
 
 
 def _is_whole(record: Any) -> bool:
@@ -254,17 +262,6 @@ def _values_fault(measure: str, values: list, count: int, limit: float) -> str:
         return ""
     wrong = next((value for value in values if not 0 <= value <= limit), "too large")
     return f"a score by {measure} is {str(wrong)[:40]}"
-
-
-def _facts_fault(facts: Any) -> str:
-    if type(facts) is not dict:
-        return "its facts are not a mapping"
-    for name in sorted(_FACTS.keys() & facts.keys()):
-        try:
-            _FACTS[name].validate_python(facts[name], strict=True)
-        except ValidationError:
-            return f"its fact {name} is {str(facts[name])[:40]!r}"
-    return ""
 
 
 def _are(types: set[type], values: Iterable) -> bool:

@@ -309,7 +309,7 @@ def _rivals(
         return {}
     store, first = workspace.store, cells[0].cell
     key = (first.paper.name, first.table.id, first.column.dataset or "")
-    stored = row_tests.rows_with_scores(plan, store).get(key, {})
+    stored = row_tests.rows_with_scores(plan).get(key, {})
     by_row: dict[str, Rival] = {}
     for c in cells:
         rival = _measured(c, stored.get(c.cell.row.id, ()), measure, store)
