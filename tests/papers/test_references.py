@@ -1,4 +1,4 @@
-"""Every pointer of every text is in references.yaml, and each fault is a finding or a reading."""
+"""Every pointer of every text is in references.yaml."""
 
 from collections import Counter
 
@@ -31,7 +31,7 @@ def _text(name):
 
 def test_every_paper_whose_text_is_at_hand_has_its_references():
     claiming = {name for name, source in papers().items() if claims_of(source)}
-    assert claiming == {*EVERY, "retromae"}  # whose PDF was not at hand
+    assert claiming == {*EVERY, "retromae"}
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -1,5 +1,3 @@
-"""What an artefact holds of a source is believed by the source, not by what was written down with it."""
-
 import json
 
 import pytest
@@ -32,7 +30,6 @@ def planned(stage, data=None, **params):
 
 
 def poison(stage, folder):
-    """Change the last row of an artefact; returns all rows."""
     rows = list(recomputation._stored_rows(Node(stage, {}), folder))
     if stage == "corpus":
         rows[-1]["text"] += " poison"
@@ -47,7 +44,6 @@ def poison(stage, folder):
 
 
 def facts_of(rows, facts):
-    """The facts with the digests of other rows."""
     digest, content = RowDigest(), ContentDigest()
     for row in rows:
         digest.add(row)

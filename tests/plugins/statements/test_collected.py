@@ -1,4 +1,4 @@
-"""What the audit must find in print, by content, and what it must not."""
+"""Findings that the audit must, and must not, make in print."""
 
 import pytest
 
@@ -18,7 +18,6 @@ def _text(finding):
 
 
 def _with(findings, *parts, kind=None):
-    """Findings whose text has all the parts."""
     return [f for f in findings if kind in (None, f.kind) and all(part in _text(f) for part in parts)]
 
 
@@ -149,7 +148,7 @@ def test_two_misprints_of_pseudo_code_are_notes(findings):
     severities = {f.id: f.severity for f in findings}
     assert severities["costa/reading/joint-update"] == "note"
     assert severities["cpdae/reading/reconstruction-labels"] == "note"
-    assert severities["costa/reading/total-loss-number"] == "error"  # as any other misprint
+    assert severities["costa/reading/total-loss-number"] == "error"
 
 
 def test_a_finding_says_what_it_is_held_against(findings):
@@ -159,7 +158,7 @@ def test_a_finding_says_what_it_is_held_against(findings):
     assert against["cpdae/reading/fine-tuning-batch"] == "another paper"
     assert against["cotmae_v2/reading/trec-dl-queries"] == "third party"
     assert against["cpdae/claim/contrast-of-vectors-does-not-suit-documents"] == "another paper"
-    assert not [f.id for f in findings if f.paper == "cpdae" and f.against == "code"]  # it released none
+    assert not [f.id for f in findings if f.paper == "cpdae" and f.against == "code"]
 
 
 def test_what_is_ours_in_a_claim_makes_a_doubt(findings):

@@ -1,5 +1,3 @@
-"""A released encoder is kept whole, in safe formats, or not at all."""
-
 import json
 
 import numpy as np
