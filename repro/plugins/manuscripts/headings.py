@@ -23,7 +23,12 @@ from repro.plugins.manuscripts.vocabulary import (
 
 NOTHING = Resolution(None, "certain")  # for a column without a collection or measure
 UNNAMED = Resolution(reason="neither the heading nor the caption names one collection")
+_MEASURE = re.compile(r"(?i)\b(accuracy|acc|exact[ -]match|EM|F1|BLEU|ROUGE)\b")
 _BEIR = "no measure is named, and BEIR uses nDCG@10"
+_OF_COLLECTIONS = re.compile(
+    r"(?i)(data ?sets?|collections?|corpora|corpus|tasks?|benchmarks?|test sets?|languages?|domains?)"
+)
+_OF_ROWS = re.compile(r"(?i)\b(best|highest|bold|shaded)\b[^.;]*\b(each|every|per|its|a)\s+row\b|row-?wise")
 _DEFINED = re.compile(
     r"(?<![\w@])(?P<short>[A-Za-z][\w%-]{0,7})\s*(?:denotes|is|are|means|stands\s+for|refers\s+to|for|=|:)\s*"
     r"(?P<long>[^,.;()]{2,30})"
@@ -63,12 +68,16 @@ class Meaning:
         return any(part.value or part.choices or part.sure == "elsewhere" for part in parts)
 
 
-def meaning(table: SourceTable) -> Meaning:
-    """Return the meaning of a table. It is transposed if measures or collections name its rows."""
+def meaning(table: SourceTable, *, is_turned: bool = False) -> Meaning:
+    """Return the meaning of a table. It is transposed if measures or collections name its rows, or if
+    ``is_turned``."""
     plan = layouts.layout(table, vocabulary.measures)
-    above = sum(vocabulary.names_something(" ".join(plan.head(place))) for place in plan.values)
+    heads = [" ".join(plan.head(place)) for place in plan.values]
+    above = sum(vocabulary.names_something(head) or _MEASURE.search(head) is not None for head in heads)
     beside, depth = _named_beside(plan)
     is_transposed = beside * max(len(plan.values), 1) > above * max(len(plan.rows), 1)
+    told = _OF_COLLECTIONS.fullmatch(plan.corner) or _OF_ROWS.search(table.caption)
+    is_transposed |= is_turned or bool(told and not above)
     if is_transposed:
         plan = layouts.layout(layouts.transposed(table, depth), vocabulary.measures)
     shared = _Shared.of(plan)

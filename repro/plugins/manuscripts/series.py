@@ -4,7 +4,7 @@ measure ``RR@10``."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -20,9 +20,17 @@ AVERAGE = re.compile(r"(?i)\b(avg|average)\b|^mean$")
 SUM = re.compile(r"(?i)^(total|sum|all)$")
 DIFFERENCE = re.compile(r"(?i)Δ|∆|\bdelta\b|\bgains?\b|improv|\bimpr\b|\bdiff(erence)?\b")
 STATISTIC = re.compile(
-    r"(?i)^(#|count|number of|median|std|min|max|total|rank|corpus|documents|\w* ?queries)\b|^avg\.? words"
+    r"(?i)^(#|count|number of|median|std|min|max|total|rank|corpus|documents|\w* ?queries)\b(?!\s*=?\s*\d)"
+    r"|^avg\.? words"
 )
-SMALLER = re.compile(r"(?i)latency|time|\bms\b|sec|\b[gmk]b\b|memory|size|param|flops|cost|loss|perplex")
+SMALLER = re.compile(
+    r"(?i)latency|time|\bm?s\b|sec|\b[gmk]b\b|memory|size|param|flops|cost|loss|perplex|\berrors?\b|\bWER\b"
+)
+EFFECT = re.compile(
+    r"(?i)\b(?P<name>accuracy|acc|exact[ -]match|EM|F1|BLEU|ROUGE(?:-\w)?|MAP|precision|recall|success|hits?|n?DCG|MRR)\b"
+)
+_P_VALUES = re.compile(r"(?i)\bp-?\s?values?\b")
+_LETTERS = re.compile(r"(?<=\d)\s(?![smhd]$)[a-z](?:,?\s?[a-z])*$")  # of other rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +164,7 @@ class Grid:
 
 def value_of(cell: SourceCell, line: int) -> Value | None:
     """Return the number of a cell, or None for words, dashes, bounds and cells with several numbers."""
-    text = SPREAD.sub("", cell.text.strip().replace("\u2009", "").replace("\u2212", "-"))
+    text = SPREAD.sub("", _LETTERS.sub("", cell.text.strip()).replace("\u2009", "").replace("\u2212", "-"))
     if match := DELTA.search(text):
         text = text[: match.start()]
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
@@ -172,9 +180,10 @@ def value_of(cell: SourceCell, line: int) -> Value | None:
     return Value(cell, printed.value, printed.decimals, line, change, decimals_of(delta), is_share)
 
 
-def grids(table: SourceTable) -> tuple[Grid, Grid]:
-    """Return the table with systems as lines, and the transposed table."""
-    means = meaning(table)
+def grids(table: SourceTable, *, is_turned: bool = False) -> tuple[Grid, Grid]:
+    """Return the table with systems as lines, and the transposed table. ``is_turned`` means that the columns
+    are systems."""
+    means = meaning(table, is_turned=is_turned)
     across = layout(table if means.is_transposed else transposed(table))
     return _grid(means.layout, dict(enumerate(means.columns))), _grid(across, {})
 
@@ -192,7 +201,23 @@ def _grid(plan: Layout, meanings: Mapping[int, ColumnMeaning]) -> Grid:
         means = meanings.get(number)
         values = values if means is None else _comparable(values, lines)
         series.append(_series(plan.head(column), {value.line: value for value in values}, means))
-    return Grid(plan.table, tuple(series), lines)
+    return Grid(plan.table, tuple(_with_scores(series, plan.table.caption, meanings)), lines)
+
+
+def _with_scores(
+    series: Sequence[Series], caption: str, meanings: Mapping[int, ColumnMeaning]
+) -> Iterator[Series]:
+    """Take columns of unknown collections for scores if the caption or most other columns name a measure."""
+    is_of_scores = EFFECT.search(caption) or 2 * sum(each.is_score for each in series) >= len(series)
+    for number, each in enumerate(series):
+        is_other = SMALLER.search(each.name) or STATISTIC.search(each.name) or each.is_difference
+        is_share = meanings and not meanings[number].is_cost and _are_shares(each)
+        is_score = each.is_score or bool(is_of_scores and is_share and not is_other)
+        yield replace(each, is_score=is_score and not _P_VALUES.search(caption))
+
+
+def _are_shares(values: Iterable[Value]) -> bool:
+    return all(value.decimals > 0 and 0 <= value.number <= 100 for value in values)
 
 
 def _series(heads: tuple[str, ...], values: Mapping[int, Value], means: ColumnMeaning | None) -> Series:
@@ -201,7 +226,7 @@ def _series(heads: tuple[str, ...], values: Mapping[int, Value], means: ColumnMe
     measure = means.measure.value or next(iter(means.measure.choices), None)
     told = names_something(" ".join(heads)) or AVERAGE.search(" ".join(heads)) is not None
     is_certain = means.dataset.sure == means.measure.sure == "certain"
-    is_share = measure is not None and all(v.decimals and 0 <= v.number <= 100 for v in values.values())
+    is_share = measure is not None and _are_shares(values.values())
     is_score = (told or is_share) and not means.is_cost
     return Series(heads, values, measure, means.dataset.value, is_score, is_certain)
 
