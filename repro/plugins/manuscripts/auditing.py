@@ -88,7 +88,11 @@ BY_SYSTEMS = (
     significance.fewer_datasets,
 )
 SENTENCES = (claims.wrong_numbers, claims.wrong_differences, claims.wrong_claims)
-ACROSS = (emphasis.best, emphasis.second_best, emphasis.shaded, across.several_values, across.unpublished)
+ACROSS = (
+    arithmetic.in_two_tables,
+    *(emphasis.best, emphasis.second_best, emphasis.shaded),
+    *(across.several_values, across.unpublished),
+)
 
 
 def findings(manuscript: Manuscript, readme: Manuscript | None = None) -> list[Finding]:

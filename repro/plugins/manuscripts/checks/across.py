@@ -14,11 +14,11 @@ from repro.manifest import papers as at_hand
 from repro.manifest.cells import Cell, numeric_cells
 from repro.manifest.printed import are_apart, decimals_of, half_unit, percent
 from repro.plugins.manuscripts.checks import Finding
-from repro.plugins.manuscripts.series import Grid, Series, Value
+from repro.plugins.manuscripts.series import EFFECT, Grid, Series, Value
 from repro.plugins.manuscripts.vocabulary import without_measures
 
 _REMARK = re.compile(
-    r"(?i)\s*(\[[^\]]*\]|\([^)]*\d{4}[a-z]?\)|\((ours?|this work|proposed)\)|et al\.?.*)\s*$"
+    r"(?i)\s*(\[[^\]]*\]|\([^)]*\d{4}[a-z]?\)|\((ours?|this work|proposed|full( model)?|default)\)|et al\.?.*)\s*$"
 )
 Key = tuple[str, str]  # collection, measure (success is published as recall)
 
@@ -142,7 +142,8 @@ def _swapped_systems(one: Grid, other: Grid) -> Iterator[Finding]:
 
 def _keyed(grid: Grid, line: int) -> dict[Key, Printed]:
     """Return the values of a line whose collection and measure are known and occur once."""
-    known = [(key, family(s.measure), s) for s in grid.scores if s.measure and (key := _collection(s))]
+    scores = [(_collection(s), measure_of(grid, s), s) for s in grid.scores if not s.is_difference]
+    known = [each for each in scores if all(each)]
     often = Counter((dataset, measure) for dataset, measure, _ in known)
     return {
         (dataset, measure): Printed(series, series.values[line])
@@ -151,9 +152,19 @@ def _keyed(grid: Grid, line: int) -> dict[Key, Printed]:
     }
 
 
+def measure_of(grid: Grid, series: Series) -> str:
+    """Return the published name of a measure, or the only name of another one in the heading or caption."""
+    for text in (series.name, grid.table.caption) if not series.measure else ():
+        names = {match["name"].lower().replace("-", " ") for match in EFFECT.finditer(text)}
+        names = {{"em": "exact match", "acc": "accuracy"}.get(name, name) for name in names}
+        if names:
+            return names.pop() if len(names) == 1 else ""
+    return family(series.measure or "")
+
+
 def _collection(series: Series) -> str:
     """Return the id of a collection, or the words of a heading with an unknown one."""
-    words = without_measures(series.name)
+    words = without_measures(EFFECT.sub(" ", series.name))
     return series.dataset or ("" if series.total or not words else f"'{' '.join(sorted(words))}'")
 
 

@@ -3,17 +3,21 @@ most lines and fails on one."""
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import filterfalse, product, takewhile
 from operator import attrgetter
 
 from repro.manifest.printed import half_unit
-from repro.plugins.manuscripts.checks import Finding
+from repro.plugins.manuscripts.checks import NUMERALS, Finding, numeral
 from repro.plugins.manuscripts.series import Grid, Line, Series, Value
 
-SIZE = re.compile(r"\((\d+)\)\s*$")  # of how many collections a number is the mean
+SIZE = re.compile(r"\((?P<n>\d+)\)\s*$")  # of how many collections a number is the mean
+OVER = re.compile(
+    rf"(?i)\b(?:averag\w*|avg\.?|means?)\b[^.;]{{0,40}}?\b(?:over|of|across|on)\s+(?:all\s+|the\s+)*"
+    rf"(?P<n>\d+|{NUMERALS})\s+(?:\w+\s+)?(?:datasets|collections|tasks|benchmarks|corpora|test\s+sets)\b"
+)
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,36 @@ def totals(grid: Grid) -> Iterator[Finding]:
         if best := parts or _thin_explanation(plausible):
             for line in _wrong_lines(best, plausible):
                 yield _finding(grid, best, line, is_thin=parts is None)
+
+
+def in_two_tables(grids: Sequence[Grid]) -> Iterator[Finding]:
+    """Find wrong averages over the columns of this table and of the tables before or behind it."""
+    for place, grid in enumerate(grids):
+        for total in (each for each in grid.series if each.total == "average"):
+            own, number = _averaged(grid), stated(grid, total)
+            runs = [grids[n:place] for n in range(place)] + [grids[place + 1 : n + 1] for n in range(place, len(grids))]
+            shared = [(*own, *(s for other in run for s in _on_lines_of(grid, other))) for run in runs if number and run]
+            if best := _explanation([Parts("average", total, parts) for parts in shared if len(parts) == number]):
+                yield from (_finding(grid, best, line, is_thin=False) for line in _wrong_lines(best, ()))
+
+
+def stated(grid: Grid, total: Series) -> int:
+    """Return over how many collections a heading or the remarks say that an average is, or 0."""
+    numbers = {m["n"] for m in (*SIZE.finditer(total.name), *OVER.finditer(f"{total.name}. {grid.remarks}"))}
+    numbers = set(map(numeral, numbers))
+    return (numbers.pop() or 0) if len(numbers) == 1 else 0
+
+
+def _averaged(grid: Grid) -> tuple[Series, ...]:
+    return tuple(s for s in grid.scores if not (s.total or s.is_difference))
+
+
+def _on_lines_of(grid: Grid, other: Grid) -> Iterator[Series]:
+    """Yield the scores of another table, on the lines of the same systems in this one."""
+    lines = {line.label: number for number, line in grid.lines.items()}
+    for series in _averaged(other):
+        values = {lines[other.label(value)]: value for value in series if other.label(value) in lines}
+        yield replace(series, values=values)
 
 
 def explanation(grid: Grid, series: Series) -> Parts | None:
@@ -264,12 +298,28 @@ def from_line(grid: Grid) -> Iterator[Finding]:
     for place, series in enumerate(grid.series):
         if not series.is_difference or len(series.values) < THIN:
             continue
-        others = filterfalse(attrgetter("is_difference"), grid.series[max(0, place - 2) : place])
+        others = list(filterfalse(attrgetter("is_difference"), grid.series[max(0, place - 2) : place]))
         candidates = [each for other in others for each in _with_lines(grid, series, other)]
         best = max(candidates, key=attrgetter("right"), default=None)
         severity = _severity(best.right, len(best.wrong)) if best else ""
-        if best and (severity == "error" or not best.is_share):
+        if best and severity and (severity == "error" or not best.is_share):
             yield from best.findings(grid, severity, best.right)
+        elif best and not severity:
+            yield from (found for other in others for found in _of_base(grid, series, other))
+
+
+def _of_base(grid: Grid, series: Series, other: Series) -> Iterator[Finding]:
+    """Find a line without a difference from which all differences differ alike, e.g. 40.3 for 40.9."""
+    bases = [value for value in other if value.line not in series.values or not series.values[value.line].number]
+    pairs = [(other.values[d.line], d) for d in series if d.line in other.values and d.number]
+    for sign in (1, -1) if len(bases) == 1 and len(pairs) >= THIN else ():
+        implied = [value.number - sign * d.number for value, d in pairs]
+        slack = pairs[0][0].half + pairs[0][1].half
+        if max(implied) - min(implied) <= 2 * slack and abs(implied[0] - bases[0].number) > slack + bases[0].half:
+            says = f"{grid.where(other, bases[0])} fits none of the {len(pairs)} differences"
+            why = f"Each number of {series.name} is a difference from {implied[0]}"
+            yield Finding("doubt", "delta", bases[0].place, says, why)
+            return
 
 
 def _with_lines(grid: Grid, series: Series, other: Series) -> Iterator[Explained]:

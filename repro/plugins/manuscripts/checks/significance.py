@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from repro.plugins.manuscripts.checks import NUMERALS, Finding, numeral
-from repro.plugins.manuscripts.checks.arithmetic import explanation
+from repro.plugins.manuscripts.checks.arithmetic import explanation, stated
 from repro.plugins.manuscripts.checks.quotes import END
 from repro.plugins.manuscripts.notation import SPREAD
 from repro.plugins.manuscripts.series import Grid
@@ -74,28 +74,27 @@ def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -
 
 
 def large_spreads(grid: Grid) -> Iterator[Finding]:
-    """Find standard deviations above their mean, e.g. 12.3 ± 15.1."""
-    for series, value in grid.numbers:
-        match = SPREAD.search(value.text)
-        if match and match["spread"] and Decimal(match["spread"]) > value.number > 0:
-            says = f"{grid.where(series, value)}: The deviation is larger than the mean"
-            why = "Scores between 0 and 1, or 0 and 100 %, hardly vary so much"
-            yield Finding("doubt", "spread", value.place, says, why)
-
-
-_OVER = re.compile(
-    rf"(?i)\b(?:averag\w*|avg\.?|means?)\b[^.;]{{0,40}}?\b(?:over|of|across|on)\s+(?:all\s+|the\s+)*"
-    rf"(?P<n>\d+|{NUMERALS})\s+(?:\w+\s+)?(?:datasets|collections|tasks|benchmarks|corpora|test\s+sets)\b"
-)
+    """Find standard deviations above their mean, e.g. 12.3 ± 15.1, or six times those of the other lines."""
+    for series in grid.scores:
+        found = ((value, SPREAD.search(value.text)) for value in series)
+        spreads = {value: Decimal(match["spread"]) for value, match in found if match and match["spread"]}
+        for value, spread in spreads.items():
+            others = [each for other, each in spreads.items() if other is not value]
+            if spread > value.number > 0:
+                says = f"{grid.where(series, value)}: The deviation is larger than the mean"
+                why = "Scores between 0 and 1, or 0 and 100 %, hardly vary so much"
+                yield Finding("doubt", "spread", value.place, says, why)
+            elif len(others) > 2 and spread > 6 * max(others) > 0:
+                says = f"{grid.where(series, value)} has an unusual deviation"
+                yield Finding("note", "spread", value.place, says, f"The others are up to {max(others)}")
 
 
 def fewer_datasets(grid: Grid) -> Iterator[Finding]:
     """Find averages over another number of columns than the caption or heading says."""
     for series in (each for each in grid.series if each.total == "average"):
-        stated = {match["n"] for match in _OVER.finditer(f"{series.name}. {grid.remarks}")}
-        parts = explanation(grid, series) if len(stated) == 1 else None
-        if parts and parts.right > 1 and numeral(*stated) not in (None, 0, len(parts.series)):
-            number = numeral(*stated)
+        number = stated(grid, series)
+        parts = explanation(grid, series) if number else None
+        if parts and parts.right > 1 and number not in (len(parts.series), sum(parts.weights)):
             says = f"{series.name} covers {len(parts.series)} columns, and the caption says {number}"
             names = f"{parts.series[0].name} to {parts.series[-1].name}"
             why = f"It is the mean of {names} on {parts.right} lines"
