@@ -167,13 +167,14 @@ def audited(path: Path, *, is_known_compared: bool = True) -> Audited:
     found = audit(manuscript, _readme(path, manuscript))
     if not is_known_compared:
         found = [finding for finding in found if finding.check != "published"]
+    columns = [column for table in manuscript.tables for column in values.columns_of(table)]
+    read, unread = (sum(len(column[part]) for column in columns) for part in (0, 1))
+    return Audited(manuscript, found, read, unread + len(manuscript.lost), _looked_at(manuscript))
+
+
+def _looked_at(manuscript: Manuscript) -> dict[str, int]:
     by_systems = [grids(table)[0] for table in manuscript.tables]
     values = [(series, value) for grid in by_systems for series in grid.series for value in series]
-    unread = sum(finding.check == "unread" for finding in found)
-    return Audited(manuscript, found, len(values), unread, _looked_at(manuscript, values))
-
-
-def _looked_at(manuscript: Manuscript, values: Sequence[tuple[Series, Value]]) -> dict[str, int]:
     sentences = (text for _, text in quotes.sentences(manuscript))
     return {
         "averages and sums": sum(bool(series.total) for series, _ in values),

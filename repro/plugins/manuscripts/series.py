@@ -4,7 +4,7 @@ measure ``RR@10``."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -30,7 +30,7 @@ EFFECT = re.compile(
     r"(?i)\b(?P<name>accuracy|acc|exact[ -]match|EM|F1|BLEU|ROUGE(?:-\w)?|MAP|precision|recall|success|hits?|n?DCG|MRR)\b"
 )
 _P_VALUES = re.compile(r"(?i)\bp-?\s?values?\b")
-_LETTERS = re.compile(r"(?<=\d)\s(?![smhd]$)[a-z](?:,?\s?[a-z])*$")  # of other rows
+_LETTERS = re.compile(r"(?<=\d)\s(?![hd]$)[a-l](?:,?\s?[a-l])*$")  # of other rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,13 +211,15 @@ def _with_scores(
     is_of_scores = EFFECT.search(caption) or 2 * sum(each.is_score for each in series) >= len(series)
     for number, each in enumerate(series):
         is_other = SMALLER.search(each.name) or STATISTIC.search(each.name) or each.is_difference
-        is_share = meanings and not meanings[number].is_cost and _are_shares(each)
+        is_share = meanings and not meanings[number].is_cost and _are_shares(each.values.values())
         is_score = each.is_score or bool(is_of_scores and is_share and not is_other)
         yield replace(each, is_score=is_score and not _P_VALUES.search(caption))
 
 
-def _are_shares(values: Iterable[Value]) -> bool:
-    return all(value.decimals > 0 and 0 <= value.number <= 100 for value in values)
+def _are_shares(values: Collection[Value]) -> bool:
+    """Return whether three quarters are decimals between 0 and 100."""
+    odd = [value for value in values if value.decimals <= 0 or not 0 <= value.number <= 100]
+    return 4 * len(odd) <= len(values)
 
 
 def _series(heads: tuple[str, ...], values: Mapping[int, Value], means: ColumnMeaning | None) -> Series:

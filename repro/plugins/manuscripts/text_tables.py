@@ -23,6 +23,7 @@ from repro.plugins.manuscripts.source_tables import (
     check_size,
     plain,
     styled,
+    uneven,
     with_points,
 )
 
@@ -234,7 +235,7 @@ def _markdown(text: str, files: Files, name: str) -> Read:
         at = Place(path, (token.map or [0])[0] + 1)
         if token.type == "table_open":
             tables += _table_of_tokens(tokens[number:], path, caption)
-            lost += _longer_rows(_widths(lines, path, *(token.map or (0, 0))))
+            lost += uneven(_widths(lines, path, *(token.map or (0, 0))))
         elif token.type == "html_block":
             more, around = read_html(token.content, path, first=at.line, caption=caption)
             tables, prose = tables + more, prose + around
@@ -249,13 +250,6 @@ def _widths(lines: list[str], path: Path, start: int, end: int) -> list[tuple[Pl
     """Return the place and the number of cells of each row."""
     bars = (re.findall(r"(?<!\\)\|", line.strip().strip("|")) for line in lines[start:end])
     return [(Place(path, number), len(each) + 1) for number, each in enumerate(bars, start=start + 1)]
-
-
-def _longer_rows(rows: list[tuple[Place, int]]) -> Iterator[tuple[Place, str]]:
-    """Yield a sentence for each row that is longer than the first, given their numbers of cells."""
-    for place, width in rows:
-        if width > rows[0][1] > 1:
-            yield place, f"This row has {width} cells, and its head has {rows[0][1]}"
 
 
 @cache
@@ -316,7 +310,7 @@ def _separated(text: str, files: Files, name: str) -> Read:
     lines = [line for line in text.split("\n") if line.strip() and not line.startswith("#")][:20] or [""]
     mark = "\t" if name.endswith(".tsv") else max("\t;|,", key=lambda sign: _often(sign, lines))
     rows = list(_rows(csv.reader(io.StringIO(text), delimiter=mark), files.shown(name)))
-    return table_of(rows), [], list(_longer_rows([(row[0].place, len(row)) for row in rows]))
+    return table_of(rows), [], list(uneven([(row[0].place, len(row)) for row in rows]))
 
 
 def _rows(reader: Any, path: Path) -> Iterator[list[SourceCell]]:
