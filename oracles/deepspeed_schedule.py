@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from oracles import shims
 from oracles.declaration import Compared, Declared, Mutation, main
 from oracles.sides import Side
 from oracles.written import ConcernedNodes, ReleasedCode
-from repro.retrieval.training.optimizer import OWN_SCHEDULES
+from repro.retrieval.training.optimizer import OWN_SHARES
 
 NAME = "deepspeed-0.6.0"  # of a node's schedule
 
@@ -20,7 +21,8 @@ NAME = "deepspeed-0.6.0"  # of a node's schedule
 def ours(inputs: Mapping[str, Any]) -> Side:
     """The rate of every step, by a scheduler of ours."""
     optimizer = _optimizer(inputs)
-    scheduler = OWN_SCHEDULES[NAME](optimizer, warmup=inputs["warmup"], total=inputs["total"])
+    share = partial(OWN_SHARES[NAME], warmup=inputs["warmup"], total=inputs["total"])
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, share)
     return _course(optimizer, scheduler, inputs)
 
 

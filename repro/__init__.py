@@ -46,7 +46,7 @@ _MODULES = {  # module -> its public names
 
 
 def _public_names() -> dict[str, str]:
-    """Return name -> ``module:name`` of each public object. Those of plugins may replace the core's."""
+    """Return name -> ``module:name``. Plugins may replace the core's names."""
     from repro.hooks import ask, merged
 
     own = {name: f"repro.{module}:{name}" for module, names in _MODULES.items() for name in names}
@@ -54,7 +54,7 @@ def _public_names() -> dict[str, str]:
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name, loaded on first use."""
+    """Load a public name on first use."""
     if name == "__all__":  # plugins add names
         return __dir__()
     if name == "__version__":

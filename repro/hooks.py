@@ -1,8 +1,7 @@
-"""The four hooks by which a plugin adds to the suite, and the values that a plugin returns.
+"""The hooks by which a plugin adds to the suite, and the values that it returns.
 
-The core imports no plugin. A plugin imports the core and no other plugin. For example, this module of
-another package, which an entry point of group ``repro.plugins`` names, adds a value to every table, card
-and CSV file that shows the cell:
+The core imports no plugin, and a plugin no other. An entry point of group ``repro.plugins`` names a module of
+another package. For example, this one adds a value to the tables, cards and CSV files that show the cell:
 
     from repro.hooks import CellNote, CellPart, answer
 
@@ -11,7 +10,7 @@ and CSV file that shows the cell:
         if cell.id == "PAPER/1/sparse.bm25/dev.rr10":
             return CellPart(notes=[CellNote("Pyserini", "0.187", "README of castorini/pyserini")])
 
-``REPRO_PLUGINS`` lists the suite's own plugins to use. ``none`` leaves all of them out.
+``REPRO_PLUGINS`` lists the suite's own plugins to use, or ``none``.
 """
 
 from __future__ import annotations
@@ -40,15 +39,15 @@ if TYPE_CHECKING:
 
 CHOICE = "REPRO_PLUGINS"
 _asked, answer = pluggy.HookspecMarker("repro"), pluggy.HookimplMarker("repro")
-# What one plugin of the suite does for the core, which uses ``call``.
+# Functions of plugins that the core calls by ``call``.
 CALLED = {
     "study tables": "repro.plugins.studies.writing:StudyTables",
     "study answers": "repro.plugins.studies.study_answers:answers_by_pointer",
     "settings by table": "repro.plugins.settings.checked:states_of_tables",
     "settings of papers": "repro.plugins.settings.view:of_whole_papers",
 }
-OF_SCORES = ("study tables", "study answers")  # they need the packages of the extra "score"
-# How a value was made, the closest to how a published number is made first.
+OF_SCORES = ("study tables", "study answers")  # need the extra "score"
+# How a value was made, the closest to a published number first.
 MAKINGS = {
     "run": "released run scored again",
     "checkpoint": "released checkpoint encoded again",
@@ -58,11 +57,11 @@ MAKINGS = {
     "suite": "run by others with this suite",
     "unknown": "how is not said",
 }
-MATCHES = {"exact": "", "close": "~", "loose": "?"}  # how sure a value is of the cell, and the sign for it
+MATCHES = {"exact": "", "close": "~", "loose": "?"}  # match -> its sign
 
 
 class Command(NamedTuple):
-    """A verb or a view: its line of help, ``module:command``, and the section of help of a verb."""
+    """A verb or view: its line of help, ``module:command``, and a verb's section of help."""
 
     line: str
     target: str
@@ -75,13 +74,13 @@ class CellNote:
 
     Attributes:
         label: its author, e.g. a toolkit or a paper.
-        text: the value in the unit of the published number, with all of its digits.
+        text: the value with all digits, in the unit of the published number.
         place: its source. ``address`` is a link to it.
         who: ``authors`` of the system, a ``toolkit``, ``independent``, or a ``later-paper``.
-        making: how it was made, a key of ``MAKINGS``.
-        match: ``exact``, ``close``, or ``loose`` if only the name of the system matches.
+        making: a key of ``MAKINGS``.
+        match: a key of ``MATCHES``. ``loose`` means that only the system's name matches.
         details: differences from the published number, e.g. "differs: 512 tokens".
-        facts: its object in JSON.
+        facts: its JSON object.
     """
 
     label: str
@@ -96,19 +95,16 @@ class CellNote:
 
     @property
     def value(self) -> Decimal:
-        """Return the value in the unit of the published number."""
         return Decimal(self.text)
 
     @property
     def how(self) -> str:
-        """Return how it was made and how sure the match is."""
         return "; ".join(filter(None, (MAKINGS[self.making], self.details, f"match {self.match}")))
 
     def __str__(self) -> str:
         return f"{self.text} {self.label} ({self.who}): {self.how}; {self.place}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return its object in JSON."""
         return dict(self.facts) or {"value": float(self.value), "name": self.label, "place": self.place}
 
 
@@ -118,7 +114,7 @@ class CellPart:
     Attributes:
         notes: values reported elsewhere, the closest to the published one first.
         facts: fields of the cell's JSON object.
-        source_of_a_run: the known place of a released run of the cell's system.
+        source_of_a_run: the place of a released run of the system, if known.
     """
 
     notes: Sequence[CellNote] = ()
@@ -133,7 +129,6 @@ class CellPart:
         yield from ()
 
     def below_measured(self) -> Iterator[tuple[str, str]]:
-        """Yield labels and lines that follow the measured values."""
         yield from ()
 
     def commands(self) -> dict[str, str]:
@@ -141,18 +136,17 @@ class CellPart:
         return {}
 
     def at_end(self, *, verbose: bool) -> Iterator[tuple[str, str]]:
-        """Yield labels and lines that follow everything else."""
         yield from ()
 
 
 class StudyAnswer(NamedTuple):
-    """The differences that a study measured of two rows, in words and as an object for each scale."""
+    """A study's differences between two rows, in words and as an object per scale."""
 
     words: str
     measured: list[dict[str, Any]]
 
 
-Answers = Mapping[str, StudyAnswer]  # by the pointer of a reading or claim at the two rows
+Answers = Mapping[str, StudyAnswer]  # by the pointer of a reading or claim
 
 
 @dataclass(frozen=True)
@@ -161,8 +155,8 @@ class Section:
 
     Attributes:
         anchor: the end of its address.
-        rank: its place among all sections: claims 1, audit 2, readings 3, settings 4, released code 5.
-        of_no_scale: whether it is the same at each scale, so that only the first page has it.
+        rank: its place: claims 1, audit 2, readings 3, settings 4, released code 5.
+        of_no_scale: True if it is the same at each scale. Only the first page has it.
     """
 
     title: str
@@ -173,23 +167,22 @@ class Section:
 
 
 class PaperPart:
-    """A plugin's part of the papers in the HTML report. One object serves all pages of a report."""
+    """A plugin's part of the papers in the HTML report. One object serves all pages."""
 
     def sections(self, part: Part) -> Iterable[Section]:
-        """Return the sections of a paper."""
         return ()
 
     def card(self, c: ComparedCell, part: Part) -> Iterable[tuple[str, Content]]:
-        """Return facts on a cell for its card, each with its name."""
+        """Return names and facts for the card of a cell."""
         return ()
 
 
 class Hooks(Protocol):
-    """The hooks. A plugin may implement some, and omit parameters that it does not need."""
+    """The hooks. A plugin may implement some, and omit parameters."""
 
     @_asked
     def commands(self) -> Mapping[str, Command]:
-        """Return ``verb``, or ``verb view``, -> the command, which replaces the core's of the same name."""
+        """Return ``verb`` or ``verb view`` -> the command. It replaces the core's of that name."""
 
     @_asked
     def public_names(self) -> Mapping[str, str]:
@@ -201,19 +194,18 @@ class Hooks(Protocol):
 
     @_asked
     def part_of_paper(self, sources: Sources) -> PaperPart | None:
-        """Return the sections of papers in a report, and the facts on the cards of their cells."""
+        """Return the plugin's part of the papers in a report."""
 
 
 @dataclass(frozen=True)
 class OwnPlugin:
-    """A plugin of the suite. Each function is ``module:name`` in its folder, imported when it is called.
+    """A plugin of the suite. Each function is ``module:name`` in its folder, imported on use.
 
     Attributes:
-        folder: the folder in ``repro/plugins``, e.g. "settings".
         verbs: verb or view -> its line of help and its function.
         names: name in ``import repro`` -> its function.
         notes: a function of a cell that returns its notes.
-        cell, paper: the functions of the hooks ``part_of_cell`` and ``part_of_paper``.
+        cell, paper: functions for ``part_of_cell`` and ``part_of_paper``.
     """
 
     folder: str
@@ -225,24 +217,20 @@ class OwnPlugin:
 
     @answer
     def commands(self) -> Mapping[str, Command]:
-        """Return ``verbs`` as commands."""
         return {verb: Command(line, self._target(place)) for verb, (line, place) in self.verbs.items()}
 
     @answer
     def public_names(self) -> Mapping[str, str]:
-        """Return ``names`` with whole modules."""
         return {name: self._target(place) for name, place in self.names.items()}
 
     @answer
     def part_of_cell(self, cell: Cell, page: CellPage | None) -> CellPart | None:
-        """Return the notes alone if there is no page."""
         if page is None:
             return CellPart(self._call(self.notes, cell)) if self.notes else None
         return self._call(self.cell, cell, page) if self.cell else None
 
     @answer
     def part_of_paper(self, sources: Sources) -> PaperPart | None:
-        """Return the result of ``paper``."""
         return self._call(self.paper, sources) if self.paper else None
 
     def _call(self, place: str, *args: Any) -> Any:
@@ -258,7 +246,7 @@ def _imported(target: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-_OWN = (  # in the order in which their parts are shown
+_OWN = (  # in the order of their parts
     OwnPlugin(
         "statements",
         verbs={
@@ -339,13 +327,13 @@ PLUGINS = {plugin.folder: plugin for plugin in _OWN}
 def ask() -> Any:
     """Return the relay of all hooks. The first call imports the plugins of other packages.
 
-    Raises UsageError for a plugin that cannot be imported, implements an unknown hook, or has a used name.
+    Raises UsageError for one that cannot be imported, implements an unknown hook, or has a used name.
     """
     from importlib.metadata import entry_points
 
     manager = pluggy.PluginManager("repro")
     manager.add_hookspecs(Hooks)
-    for name in reversed(chosen()):  # whoever is registered last answers first
+    for name in reversed(chosen()):  # the last one answers first
         manager.register(PLUGINS[name], name)
     for entry in entry_points(group="repro.plugins"):
         try:
@@ -353,14 +341,14 @@ def ask() -> Any:
                 raise ValueError("another plugin has the same name")
             manager.register(entry.load(), entry.name)
             manager.check_pending()
-        except Exception as error:  # whatever the module of another package does while it is imported
+        except Exception as error:  # the module may raise any
             why = f"({type(error).__name__}: {' '.join(str(error).split())}); update or remove its package"
             raise UsageError(f"the installed plugin {entry.name!r} cannot be used {why}") from None
     return manager.hook
 
 
 def chosen() -> tuple[str, ...]:
-    """Return the names of the suite's own plugins in use. Raises UsageError for an unknown one."""
+    """Return the suite's own plugins in use. Raises UsageError for an unknown one."""
     words = os.environ.get(CHOICE)
     if words is None:
         return tuple(PLUGINS)
@@ -375,7 +363,7 @@ def merged(answers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def notes(cell: Cell) -> tuple[CellNote, ...]:
-    """Return the notes of all plugins on a cell, the closest to the published number first."""
+    """Return the notes of all plugins on a cell, the closest first."""
     return tuple(note for part in ask().part_of_cell(cell=cell, page=None) for note in part.notes)
 
 

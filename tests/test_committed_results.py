@@ -2,6 +2,7 @@
 
 import statistics
 import subprocess
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -26,9 +27,18 @@ RESULTS = Results(ROOT / "results")
 FIRST_TABLE, STATE = module(ROOT / "docs/first_table.py"), module(ROOT / "docs/state.py")
 
 
+@cache
 def _plan(name):
     every = select((), tables=(), rows=(), cells=())
     return plan(every, scale=scale(name), machine=Machine())
+
+
+@cache
+def _compared(name):
+    """Every cell by the records alone."""
+    made = _plan(name)
+    made.look(Store(Path("no-store")))
+    return compare(made, RESULTS).cells
 
 
 def test_the_tables_of_the_documentation_are_generated_from_the_records(tmp_path):
@@ -54,10 +64,8 @@ def test_the_first_table_of_the_tutorial_follows_from_the_records():
 
 
 @pytest.mark.parametrize("name", ["tiny", "full"])
-def test_what_is_compared_is_the_mean_of_the_records(name, tmp_path):
-    made = _plan(name)
-    made.look(Store(tmp_path))
-    cells = compare(made, RESULTS).cells
+def test_what_is_compared_is_the_mean_of_the_records(name):
+    cells = _compared(name)
     shown = {c.cell.id: c for c in cells if c.measured is not None}
     assert len(shown) > 1 and sum(bool(c.records or c.imported) for c in cells) > 10
     records = {r.cell: {} for paper in papers() for r in RESULTS.read(name, paper)}
@@ -90,7 +98,7 @@ def test_what_is_shown_was_measured_at_a_commit_of_the_history(path):
 
 def test_the_page_of_public_runs_has_every_recorded_run():
     path = ROOT / "results/tables/full/public-runs.md"
-    cells = compare(_plan("full"), RESULTS).cells
+    cells = _compared("full")
     runs = [
         SimpleNamespace(cell=c.cell, record=r.record, verdict=r.verdict) for c in cells for r in c.imported
     ]

@@ -4,12 +4,14 @@ import ast
 import re
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 
 from repro.machine import IMPORTED_AS, PACKAGES
+from tests.trees import nodes, tree
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("repro", "papers")
@@ -32,10 +34,11 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+@cache
 def imported(path: Path) -> set[str]:
     """Packages that a file imports, at its top or in a function, or looks for, as ``find_spec("peft")``."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             names |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -45,6 +48,7 @@ def imported(path: Path) -> set[str]:
     return names - set(sys.stdlib_module_names) - set(FOLDERS)
 
 
+@cache
 def distributions(folders=FOLDERS) -> dict[str, set[str]]:
     """Return each package that the files import -> names of the distributions that it may come with."""
     installed = packages_distributions()
@@ -74,7 +78,7 @@ def test_what_only_tests_need_is_no_dependency():
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_what_fetches_or_draws_is_imported_when_it_does(folder):
     for path in (ROOT / folder).rglob("*.py"):
-        body = ast.parse(path.read_text(encoding="utf-8")).body
+        body = tree(path).body
         top = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
         names = {a.name if isinstance(n, ast.Import) else n.module for n in top for a in n.names}
         assert not {name.split(".")[0] for name in names if name} & IMPORTED_WHEN_NEEDED, path
@@ -105,4 +109,4 @@ def test_every_name_of_import_is_that_of_the_distribution():
 
 def test_what_only_the_article_needs_is_in_its_extra():
     assert not {"jinja2", "typst", "pypandoc-binary"} & declared(*PARTS)
-    assert "jinja2" not in distributions(["repro"])
+    assert "jinja2" not in distributions(("repro",))

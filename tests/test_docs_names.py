@@ -5,6 +5,8 @@ import pkgutil
 import re
 from pathlib import Path
 
+from tests.trees import nodes
+
 ROOT = Path(__file__).resolve().parents[1]
 CODE = ("repro", "papers", "tests", "benchmarks", "docs", "oracles", ".ci")
 FILE = re.compile(r"[\w./<>*-]*[\w>*]\.py\b(?!\.\w)")
@@ -18,8 +20,8 @@ DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def docstrings(path: Path) -> str:
-    nodes = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, DOCUMENTED))
-    return "\n".join(filter(None, map(ast.get_docstring, nodes)))
+    documented = (node for node in nodes(path) if isinstance(node, DOCUMENTED))
+    return "\n".join(filter(None, map(ast.get_docstring, documented)))
 
 
 def is_there(name: str, files: list[str]) -> bool:

@@ -6,19 +6,11 @@ from collections import Counter
 from pathlib import Path
 
 from repro.manifest.papers import papers
+from tests.trees import imports, tree
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNNER = sorted((ROOT / "repro").rglob("*.py"))
 PAPERS = sorted((ROOT / "papers").rglob("*.py"))
-
-
-def _imports(path):
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def test_no_three_modules_have_one_name():
@@ -27,7 +19,7 @@ def test_no_three_modules_have_one_name():
 
 
 def test_the_runner_imports_no_paper():
-    found = {str(p.relative_to(ROOT)): i for p in RUNNER for i in _imports(p) if i.split(".")[0] == "papers"}
+    found = {str(p.relative_to(ROOT)): i for p in RUNNER for i in imports(p) if i.split(".")[0] == "papers"}
     assert found == {}
 
 
@@ -59,7 +51,7 @@ def test_the_runner_contains_no_paper_name():
 def test_a_paper_imports_no_other_paper():
     for path in PAPERS:
         own = path.relative_to(ROOT / "papers").parts[0]
-        for name in _imports(path):
+        for name in imports(path):
             parts = name.split(".")
             if parts[0] == "papers" and len(parts) > 1:
                 assert parts[1] in (own, "baselines"), f"{path} imports {name}"
@@ -67,7 +59,7 @@ def test_a_paper_imports_no_other_paper():
 
 def test_nothing_imports_a_module_of_the_tests():
     for path in [*RUNNER, *PAPERS]:
-        assert not any(name.split(".")[0] == "tests" for name in _imports(path)), path
+        assert not any(name.split(".")[0] == "tests" for name in imports(path)), path
 
 
 def test_no_test_of_the_core_imports_a_paper():
@@ -76,7 +68,7 @@ def test_no_test_of_the_core_imports_a_paper():
         f"{path.relative_to(ROOT)} imports {name}"
         for path in (ROOT / "tests").rglob("*.py")
         if not any(path.is_relative_to(folder) for folder in of_papers)
-        for name in _imports(path)
+        for name in imports(path)
         if re.match(r"(tests\.)?papers\b", name)
     }
     assert found == set()
@@ -86,5 +78,5 @@ def test_every_stage_has_a_module_with_run():
     from repro.stage_table import STAGES
 
     for name in STAGES:
-        tree = ast.parse((ROOT / "repro" / "retrieval" / "stages" / f"{name}.py").read_text())
-        assert "run" in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, name
+        body = tree(ROOT / "repro" / "retrieval" / "stages" / f"{name}.py").body
+        assert "run" in {node.name for node in body if isinstance(node, ast.FunctionDef)}, name

@@ -1,11 +1,13 @@
 """The rooms of ``repro`` stand on storeys: a room imports rooms of lower storeys only, lazily or not."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from repro.hooks import PLUGINS
+from tests.trees import nodes
 
 ROOT = Path(__file__).resolve().parent.parent / "repro"
 
@@ -34,13 +36,14 @@ def _room(module: str, depth: int = 1) -> str:
     return next(iter(module.split(".")[depth : depth + 1]), "")
 
 
+@cache
 def _imported(path: Path, *, types: bool | None = None) -> set[str]:
     """Modules of the suite that a file imports, at its top or inside a function, and for ``types`` alone."""
-    names, tree = set(), ast.parse(path.read_text(encoding="utf-8"))
+    names = set()
     types = path.name not in SAY_WHAT_PLUGINS_ARE if types is None else types
-    apart = [] if types else [node for node in ast.walk(tree) if _is_for_types(node)]
+    apart = [] if types else [node for node in nodes(path) if _is_for_types(node)]
     for_types = {id(n) for node in apart for n in ast.walk(node)}
-    for node in (node for node in ast.walk(tree) if id(node) not in for_types):
+    for node in (node for node in nodes(path) if id(node) not in for_types):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -1,7 +1,4 @@
-"""Selections of cells, and lists of objects that convert to pandas DataFrames.
-
-For example, ``select("PAPER/1", scale="tiny")``. ``repro`` re-exports the names of this package lazily.
-"""
+"""Selections of cells, e.g. ``select("PAPER/1", scale="tiny")``, and lists that become DataFrames."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from repro.errors import UsageError
 from repro.manifest.cells import Cell, ShownExhibit, exhibits, figure_of
 from repro.manifest.cells import select as cells_named
 from repro.manifest.papers import paper
-from repro.manifest.papers import papers as papers_at_hand  # not the module of this package
+from repro.manifest.papers import papers as papers_at_hand
 from repro.running.plan import Plan, plan
 from repro.running.scale import Scale
 from repro.running.scale import scale as scale_of
@@ -29,10 +26,10 @@ T = TypeVar("T")
 
 
 class Listing(Sequence[T], Generic[T]):
-    """A sequence of objects. ``to_frame()`` returns a pandas DataFrame with one row per object.
+    """A sequence of objects that converts to a pandas DataFrame.
 
     Args:
-        line: a function that returns one object's plain values by column name.
+        line: returns an object's plain values by column name.
         index: the column that becomes the index, e.g. "cell".
 
     Example:
@@ -65,26 +62,25 @@ class Listing(Sequence[T], Generic[T]):
         return self.to_frame().to_html(max_rows=60)
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return a DataFrame with one row per object. Missing values are NaN."""
+        """Return a frame with one row per object. Missing values are NaN."""
         import pandas
 
         if not self._items:
             return pandas.DataFrame()
         frame = pandas.DataFrame([dict(self._line(item)) for item in self._items]).set_index(self._index)
         empty = frame.columns[frame.isna().all()]
-        return frame.astype(dict.fromkeys(empty, float))  # None in all lines would make it one of objects
+        return frame.astype(dict.fromkeys(empty, float))  # instead of objects
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Cells and exhibits of the papers, with the settings for measuring or judging them.
+    """Cells and exhibits, with the settings for measuring or judging them.
 
     Attributes:
-        scale: name of the scale. Only ``full`` is compared with the published numbers.
-        seeds: fine-tuning seeds. Empty means each paper's own.
+        scale: only ``full`` is compared with the published numbers.
+        seeds: fine-tuning seeds, by default each paper's own.
         readings: reading -> choice that replaces its default.
-        workspace: the folders of artefacts, records and data.
-        of_user: the scale from a user's file, if any.
+        of_user: the scale of a user's file, if any.
 
     Example:
         >>> repro.select("PAPER/1", scale="tiny").plan()
@@ -128,17 +124,15 @@ def select(
     readings: Mapping[str, str] = MappingProxyType({}),
     workspace: Workspace | None = None,
 ) -> Selection:
-    """Return the cells of papers (``"PAPER"``), of tables (``"PAPER/1"``), or single cells. Defaults to all.
+    """Select papers (``"PAPER"``), tables (``"PAPER/1"``) or single cells, by default all.
 
     Args:
-        tables: numbers, looked up in every named paper.
-        figures: like ``tables``.
+        tables: numbers, looked up in every named paper. ``figures`` likewise.
         rows: ids, or systems (``"bert"`` selects every row of that system).
         scale: a name, or the result of ``repro.user_scale``. Other arguments are those of ``Selection``.
 
     Raises:
-        UsageError: an unknown name, a name with nothing to measure, a text instead of several names, or a
-            seed that is not an integer from 0 to 2**32 - 1.
+        UsageError: an unknown name, nothing to measure, a text instead of several names, or an invalid seed.
 
     Example:
         >>> repro.select("PAPER/1", rows=["bert"], scale="tiny", seeds=[1, 2])
@@ -171,7 +165,7 @@ def _distinct_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
 
 
 def distinct_seeds(name: str, seeds: Sequence[int]) -> tuple[int, ...]:
-    """Return the seeds. Raises UsageError for one that occurs twice, e.g. ``--seeds 1,1``."""
+    """Return the seeds. Raises UsageError for one that occurs twice."""
     for place, seed in enumerate(seeds):
         if seed in seeds[:place]:
             raise UsageError(f"{name} has {seed} twice. Remove one, as equal seeds give equal runs.")
@@ -200,7 +194,7 @@ def _place_cells(names: Names, owners: Names, rows: Names, shown_exhibits: list[
 
 
 def _figure_owners(names: Names, numbers: Sequence[str]) -> list[str]:
-    """Return the ids of figures, e.g. ``figure-2``, which need a recipe."""
+    """Return ids, e.g. ``figure-2``. Raises UsageError for a figure without a recipe."""
     for name, number in product(_names_with_slashes(0, names) or papers_at_hand(), numbers):
         if not figure_of(paper(name), number).is_measured:
             remedy = f"`repro show {name} --table figure-{number}` describes it"

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 class ComparedCells(Listing[ComparedCell]):
-    """Cells with published and measured numbers, verdicts, and tests between the rows of a table.
+    """Cells with published and measured numbers, verdicts, and tests between rows.
 
     Attributes:
         comparison: cells and tests. ``comparison.betters(cell)`` returns the rows that a cell's row beats.
-        plan: the cells' plan, looked up in the store. None if runs were scored without a paper.
-        outcome: the stages that the preceding run ran, failed or blocked. None without a run.
+        plan: None if runs were scored without a paper.
+        outcome: the stages that a run made, failed or blocked, or None without a run.
         recurrences: numbers of this run with an earlier record.
 
     Example:
@@ -73,7 +73,7 @@ class ComparedCells(Listing[ComparedCell]):
         return rendered("\n".join(table_by_itself(self.comparison, cells) for cells in tables))
 
     def plot(self) -> list[Axes]:
-        """Plot the numbers of one table, one panel per column. Raises UsageError for several tables."""
+        """Plot a table's numbers, one panel per column. Raises UsageError for several tables."""
         from repro.writers.drawing import panels
 
         return panels(self.comparison.cells)
@@ -90,11 +90,7 @@ def compare(
 ) -> ComparedCells:
     """Judge cells by the measurements so far. Trains, searches and downloads nothing.
 
-    Tests between rows are computed if their runs are stored and the store is writable.
-
-    Args:
-        names: as in ``select``, like the other arguments. Defaults to all papers.
-        progress: receives the progress of the tests.
+    Tests between rows need stored runs and a writable store. The arguments are those of ``select``.
 
     Raises:
         UsageError: an unknown name or scale.
@@ -115,12 +111,12 @@ def compare_selection(
     recurrences: Sequence[Recurrence] = (),
     progress: Progress | None = None,
 ) -> ComparedCells:
-    """Judge the cells of a selection. ``outcome`` and ``recurrences`` are those of the preceding run."""
+    """Judge a selection, with ``outcome`` and ``recurrences`` of the preceding run."""
     store, results = selection.workspace.store, selection.workspace.results
     plan = plan or selection.plan()
     from repro.verdicts.row_tests import add_tests
 
-    if not outcome:  # else its records were made of what is stored now
+    if not outcome:  # else recording has looked
         plan.look(store)
     comparison = compared(plan, results, store=store, outcome=outcome)
     add_tests(comparison, plan, store, progress)

@@ -33,20 +33,17 @@ def measure(
 ) -> ComparedCells:
     """Run the missing stages of a selection, record its numbers, and compare them.
 
-    After an interruption the same call continues from the store. A failed or blocked stage stops only the
-    stages that depend on it. The returned ``outcome`` lists them.
+    The same call continues after an interruption. A failed or blocked stage stops only the stages that
+    depend on it. The returned ``outcome`` lists them.
 
     Args:
-        plan: the selection's plan, if already made.
-        engine: ``inline`` (one stage after another in this process), ``local`` (as many processes as fit),
-            ``snakemake`` (jobs of a queue) or ``auto`` (``local`` for several small trainings, otherwise
-            ``inline``).
-        progress: receives the progress of stages.
+        engine: ``inline`` (one stage at a time), ``local`` (parallel processes), ``snakemake`` (cluster jobs)
+            or ``auto`` (``local`` for several small trainings, otherwise ``inline``).
 
     Raises:
         StoreError: the store or the records are not writable, or an artefact is damaged.
-        UsageError: as ``Selection.plan``, or an invalid environment variable, or an objective that cannot be
-            trained. No stage has run then.
+        UsageError: as ``Selection.plan``, an invalid environment variable, or an untrainable objective. No
+            stage has run.
 
     Example:
         >>> repro.measure(repro.select("PAPER/1/ROW/COLUMN", scale="tiny"))
@@ -76,7 +73,6 @@ def _damages(plan: Plan, store: Store) -> dict[str, ReproError]:
 
 
 def _check_settings(plan: Plan, store: Store) -> None:
-    """Check the variables and objectives of the planned stages."""
     trainings = [node for node in plan.nodes if node.stage in TRAININGS]
     variables = {_PADDING_FREE, *(variable for variable, _ in VARIABLES.values())}
     if trainings and os.environ.keys() & variables:
@@ -95,8 +91,7 @@ def _check_settings(plan: Plan, store: Store) -> None:
 def records(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[Record]:
     """Return the records of papers at a scale, oldest first for each paper. Defaults to all papers.
 
-    Of several records with one key, the last is the valid one. Raises UsageError for an unknown name,
-    DataError for a malformed line.
+    The last record of a key is valid. Raises UsageError for an unknown name, DataError for a malformed line.
 
     Example:
         >>> repro.records("PAPER", scale="tiny").to_frame()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A table as its paper prints it. ``content`` is the transcription with marks, groups and settings.
+    """A table as printed. ``content`` is its transcription with marks and groups.
 
     Example:
         >>> repro.table("PAPER/1").cell("ROW", "COLUMN").number
@@ -31,12 +31,12 @@ class PublishedTable:
 
     @property
     def name(self) -> str:
-        """``PAPER/NUMBER``, as used by functions and the command line."""
+        """``PAPER/NUMBER``."""
         return f"{self.source.name}/{self.content.id}"
 
     @property
     def about(self) -> str:
-        """The subject of the table, paraphrased from its caption."""
+        """The subject, paraphrased from the caption."""
         return self.content.about
 
     @property
@@ -51,7 +51,7 @@ class PublishedTable:
 
     @property
     def cells(self) -> Listing[Cell]:
-        """All cells in the order of the table, including dashes and words."""
+        """All cells in order, including dashes and words."""
         return _cell_listing(cells_of(self.source, (self.content,)))
 
     def _repr_html_(self) -> str:
@@ -60,7 +60,7 @@ class PublishedTable:
         return table(self.source, self.content, ())
 
     def cell(self, row: str, column: str) -> Cell:
-        """Return the cell of a row id and a column id. Raises UsageError for an unknown one."""
+        """Return a cell by row and column id. Raises UsageError for an unknown one."""
         return cell_of(self.source, self.content, row, column)
 
     def to_frame(self) -> pandas.DataFrame:
@@ -90,12 +90,12 @@ class PublishedPaper:
 
     @property
     def name(self) -> str:
-        """The name used by functions and the command line."""
+        """The name, e.g. for ``repro.paper``."""
         return self.source.name
 
     @property
     def title(self) -> str:
-        """The paper's title."""
+        """The title."""
         return self.source.manifest.title
 
     @property
@@ -105,25 +105,25 @@ class PublishedPaper:
 
     @property
     def cells(self) -> Listing[Cell]:
-        """The numeric cells of the paper's result tables in order."""
+        """The numeric cells of the result tables."""
         return _cell_listing(numeric_cells(self.source))
 
     @property
     def readings(self) -> dict[str, Reading]:
-        """The paper's unspecified choices by id, with its wording, the choices and the default."""
+        """The unspecified choices by id."""
         return self.source.readings
 
     def table(self, number: str | int) -> PublishedTable:
-        """Return a table, or a measured figure (``figure-4``). Raises UsageError for an unknown one."""
+        """Return a table or measured figure (``figure-4``). Raises UsageError for an unknown one."""
         return PublishedTable(self.source, table_of(self.source, str(number)))
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return ``cells`` as a frame, one line per cell."""
+        """Return ``cells`` as a frame."""
         return self.cells.to_frame()
 
 
 def papers() -> dict[str, PublishedPaper]:
-    """Return all papers by name, including those added by entry points.
+    """Return all papers by name, also those of entry points.
 
     Example:
         >>> list(repro.papers())
@@ -132,7 +132,7 @@ def papers() -> dict[str, PublishedPaper]:
 
 
 def paper(name: str) -> PublishedPaper:
-    """Return the paper of that name. Raises UsageError for an unknown one.
+    """Return a paper. Raises UsageError for an unknown one.
 
     Example:
         >>> repro.paper("PAPER").title

@@ -1,4 +1,4 @@
-"""The command line ``repro VERB``, e.g. ``repro show PAPER``. Each verb is a module imported on use."""
+"""The command line, e.g. ``repro show PAPER``. Each verb is a module imported on use."""
 
 import atexit
 import contextlib
@@ -17,7 +17,7 @@ from repro.locations import resolved
 from repro.machine import INSTALL, extra_of
 from repro.version import __version__
 
-# verb -> one line for --help; the module of that name holds the command
+# verb -> its line of --help
 VERBS = {
     "begin": {"demo": "a tour of the suite in a minute or two"},
     "look": {"show": "papers, tables, cells, their readings and settings"},
@@ -48,13 +48,13 @@ CORE = {verb for section in VERBS.values() for verb in section}
 HIDDEN = ("stage",)  # called by engines
 BRIEF = {"show", "plan", "compare", "audit", "tables", "report", "store"}  # run without garbage collection
 PAGED = {"show", "plan", "compare", "audit"}
-CONTINUING = {"demo", "run", "stage", "compare", "export", "import", "data"}  # resume where they stopped
+CONTINUING = {"demo", "run", "stage", "compare", "export", "import", "data"}
 VARIABLES = (
     *("REPRO_STORE", "REPRO_RESULTS", "REPRO_DATA", "REPRO_JAVA_HOME"),
     *("REPRO_PAGER", "REPRO_PLUGINS"),
     *("REPRO_MICRO_BATCH", "REPRO_PADDING_FREE", "REPRO_SAVE_STEPS", "REPRO_SEARCH_MEMORY"),
 )
-NEAR = 0.85  # difflib's ratio, above that of REPRO_STORE and REPRO_TEST_STORE
+NEAR = 0.85  # above the ratio of REPRO_STORE and REPRO_TEST_STORE
 FOLDERS = {"store": "artefacts", "results": "records", "data": "your own collections"}
 
 
@@ -69,7 +69,6 @@ class _CommandLine(LazyGroup):
     """The group of verbs. Options for folders may be anywhere on the line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Move the options for folders before the verb."""
         words, folders, others = iter(args), [], []
         for word in words:
             if word.partition("=")[0] in {f"--{name}" for name in FOLDERS}:
@@ -128,7 +127,7 @@ def _stated(variable: str, value: str) -> Iterator[None]:
 
 
 def main() -> None:
-    """Run the command line. An error becomes one sentence on stderr and an exit status."""
+    """Run the command line. An error becomes one sentence on standard error."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
@@ -161,7 +160,7 @@ def _verb() -> str:
 def _plugin_verbs() -> set[str]:
     try:
         return {name for name in plugin_commands() if " " not in name} - CORE
-    except ReproError:  # an unusable plugin, which the command line reports later
+    except ReproError:  # which the command line reports later
         return set()
 
 
@@ -202,19 +201,18 @@ def _status() -> int:
         _say(f"interrupted{advice}")
         return 130
     except (BrokenPipeError, SystemExit) as error:
-        # rich, and click after replacing stdout, exit if the reader ended
+        # rich and click exit if the reader ended
         if sys.stdout is stdout and BrokenPipeError not in (type(error), type(error.__context__)):
             raise
         _give_up_output()
         if advice:
             _say(f"the reader of standard output ended{advice}")
-        return 128 + signal.SIGPIPE  # as in a shell
+        return 128 + signal.SIGPIPE
     except (click.ClickException, ReproError, OSError) as error:
         return _report(error)
 
 
 def _report(error: click.ClickException | ReproError | OSError) -> int:
-    """Print an error and return the exit status."""
     if isinstance(error, click.ClickException):
         _show(error)
         return error.exit_code
@@ -247,7 +245,6 @@ def _home_remedy(error: OSError) -> str:
 
 
 def _show(error: click.ClickException) -> None:
-    """Print click's message with the next command, or the help of a group without a verb."""
     context = getattr(error, "ctx", None)
     message = error.format_message()
     if context is None:
@@ -263,12 +260,12 @@ def _show(error: click.ClickException) -> None:
 
 
 def _say(text: str) -> None:
-    with contextlib.suppress(OSError):  # an unwritable standard error changes no exit status
+    with contextlib.suppress(OSError):  # changes no exit status
         print(f"repro: {one_line(text)}", file=sys.stderr)
 
 
 def misspelt(names: Iterable[str]) -> Iterator[str]:
-    """Yield a warning for each variable that resembles one of ``VARIABLES``, e.g. REPRO_STOR."""
+    """Warn of variables that resemble one of ``VARIABLES``, e.g. REPRO_STOR."""
     for name in names:
         if name.startswith("REPRO_") and name not in VARIABLES:
             import difflib

@@ -1,4 +1,4 @@
-"""The page of one cell, e.g. of ``repro show PAPER/1/ROW/COLUMN``."""
+"""The page of one cell, e.g. ``repro show PAPER/1/ROW/COLUMN``."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ from repro.running.workspace import Workspace
 from repro.store.results import Results
 from repro.verdicts.compared import ComparedCell
 
-IN_FULL = 4  # readings per part, and values reported elsewhere, that are printed in full
+IN_FULL = 4  # readings per part, and values, printed in full
 ROLES = {
     "ours": "the authors' own",
     "rerun": "run again by the authors",
@@ -41,8 +41,8 @@ class CellPage:
     Attributes:
         stands: its results at each scale.
         readings: each with the part of the work that it changes, the most important first.
-        more: readings that matter only if another reading has another choice.
-        public_runs: published runs by others that can be scored for the cell.
+        more: readings that matter only under other choices.
+        public_runs: those that can be scored for the cell.
     """
 
     cell: Cell
@@ -54,7 +54,6 @@ class CellPage:
 
     @classmethod
     def of(cls, cell: Cell, workspace: Workspace) -> "CellPage":
-        """Collect the facts from the manifest, the records and the store."""
         from repro.verdicts.comparison import standings
 
         known = CellReadings(workspace.machine)
@@ -65,17 +64,15 @@ class CellPage:
 
     @cached_property
     def parts(self) -> list[CellPart]:
-        """Return the parts added by plugins."""
         return ask().part_of_cell(cell=self.cell, page=self)
 
     @property
     def notes(self) -> list[CellNote]:
-        """Return the values of the cell that are reported elsewhere."""
         return [note for part in self.parts for note in part.notes]
 
     @property
     def commands(self) -> dict[str, str]:
-        """Return label -> command, e.g. "measure it". Reversed if full scale is blocked."""
+        """Label -> command, e.g. "measure it". Reversed if full scale is blocked."""
         cell, commands = self.cell, {}
         if self.stands and (cell.recipe or cell.column.mean_of):
             commands["measure it"] = f"repro run {cell.id}"
@@ -96,7 +93,6 @@ class CellPage:
         return next((f" --source {quote(source)}" for source in sources), "")
 
     def as_json(self) -> dict:
-        """Return all facts about the cell as plain values."""
         from repro.verdicts.plain_values import cell_as_json
 
         facts = self.cell.as_json() | {
@@ -122,7 +118,6 @@ class CellPage:
         return self.cell.row.note or self.cell.column.note
 
     def show(self, *, verbose: bool) -> None:
-        """Print the page: first the results, then the readings."""
         for name, value in self._lines(verbose):
             if value:
                 _print(f"{name}:", value)

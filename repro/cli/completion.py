@@ -1,15 +1,15 @@
-"""Shell completion of papers, tables, rows, cells, readings, scales and datasets, e.g. ``PAPER/1``."""
+"""Shell completion of names, e.g. ``PAPER/1``, readings, scales and datasets."""
 
 from collections.abc import Callable, Iterable, Iterator
 
 from repro.manifest.cells import Cell, every_cell, is_measured
 from repro.manifest.papers import Paper, papers
 
-SCALES = ("full", "small", "tiny")  # suggested before a first letter
+SCALES = ("full", "small", "tiny")
 
 
 def _completer(names: Callable[..., Iterable[str]]) -> Callable[..., list[str]]:
-    """Return a callback of click that completes a word with one of ``names(ctx, word)``."""
+    """Return a callback of click that completes a word from ``names(ctx, word)``."""
 
     def complete(ctx, param, incomplete: str) -> list[str]:
         return list(dict.fromkeys(name for name in names(ctx, incomplete) if name.startswith(incomplete)))
@@ -18,7 +18,6 @@ def _completer(names: Callable[..., Iterable[str]]) -> Callable[..., list[str]]:
 
 
 def _papers(ctx) -> list[Paper]:
-    """Return the papers named so far, or all."""
     words = (*(ctx.params.get("names") or ()), *ctx.args, ctx.params.get("what"))
     return [papers()[word] for word in words if word in papers()] or list(papers().values())
 
@@ -39,7 +38,6 @@ papers_and_cells = _completer(lambda ctx, word: _ids() if "/" in word else paper
 
 @_completer
 def scale_names(ctx, word: str) -> Iterable[str]:
-    """Complete a scale."""
     from repro.running.scale import known_scales
 
     return known_scales() if word else SCALES
@@ -47,7 +45,6 @@ def scale_names(ctx, word: str) -> Iterable[str]:
 
 @_completer
 def tables(ctx, word: str) -> Iterator[str]:
-    """Complete a table or figure of the papers named so far."""
     for source in _papers(ctx):
         yield from (table.id for table in source.manifest.tables)
         yield from (f"figure-{figure.id}" for figure in source.manifest.figures)
@@ -55,7 +52,6 @@ def tables(ctx, word: str) -> Iterator[str]:
 
 @_completer
 def rows(ctx, word: str) -> Iterator[str]:
-    """Complete a measurable system or row of the papers and tables named so far."""
     for c in _cells(_papers(ctx)):
         if c.table.id in (ctx.params.get("tables") or [c.table.id]):
             yield from (c.row.system, c.row.id)
@@ -63,7 +59,7 @@ def rows(ctx, word: str) -> Iterator[str]:
 
 @_completer
 def names(ctx, word: str) -> Iterable[str]:
-    """Complete a paper, a table after a slash, or a cell after two slashes."""
+    """Complete ``PAPER``, ``PAPER/TABLE`` or a cell."""
     if word.count("/") == 1:
         return (f"{name}/{table.id}" for name, p in papers().items() for table in p.manifest.tables)
     return _ids() if "/" in word else papers()
@@ -71,21 +67,20 @@ def names(ctx, word: str) -> Iterable[str]:
 
 @_completer
 def places(ctx, word: str) -> Iterable[str]:
-    """Complete a paper, or one of its tables and rows after a slash."""
+    """Complete ``PAPER``, ``PAPER/TABLE`` or ``PAPER/TABLE/ROW``."""
     paths = [id.split("/") for id in _ids()] if "/" in word else []
     return ("/".join(parts[:depth]) for depth in (2, 3) for parts in paths) if paths else papers()
 
 
 @_completer
 def readings(ctx, word: str) -> Iterator[str]:
-    """Complete ``ID=CHOICE`` with the other choices of the papers named so far."""
+    """Complete ``ID=CHOICE`` except for defaults."""
     for reading in {r.id: r for source in _papers(ctx) for r in source.readings.values()}.values():
         yield from (f"{reading.id}={choice}" for choice in reading.choices if choice != reading.default)
 
 
 @_completer
 def datasets(ctx, word: str) -> Iterable[str]:
-    """Complete the id of a dataset of the catalogue."""
     from repro.retrieval.datasets.catalog import catalog
 
     return catalog()

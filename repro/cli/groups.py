@@ -1,4 +1,4 @@
-"""Groups of verbs and views that import each command only when it is called."""
+"""Groups of commands that are imported when they are called."""
 
 import importlib
 from collections.abc import Mapping
@@ -8,18 +8,17 @@ import click
 from repro.errors import unknown
 from repro.hooks import Command, ask, merged
 
-Sections = Mapping[str, Mapping[str, str]]  # title -> name -> a line of help
+Sections = Mapping[str, Mapping[str, str]]  # title -> name -> help
 
 
 class LazyGroup(click.Group):
     """A group that lists commands, also of plugins, without importing them.
 
     Args:
-        package: package of the verbs. Each module has a ``command``.
-        sections: section title -> command -> its line of help.
-        hidden: commands not listed by help.
-        kind: name of a command in errors, e.g. "view".
-        default: command used if the first argument names none.
+        package: package of modules with a ``command``.
+        sections: title -> command -> its line of help.
+        kind: a command's name in errors, e.g. "view".
+        default: the command if the first argument names none.
     """
 
     def __init__(
@@ -38,7 +37,6 @@ class LazyGroup(click.Group):
 
     @property
     def of_plugins(self) -> dict[str, Command]:
-        """Return the commands that plugins add or override."""
         start = f"{self.name} " if self.kind != "verb" else ""
         commands = plugin_commands().items()
         own = {name.removeprefix(start): command for name, command in commands if name.startswith(start)}
@@ -46,7 +44,6 @@ class LazyGroup(click.Group):
 
     @property
     def sections(self) -> Sections:
-        """Return section title -> command -> its line of help."""
         sections = {title: dict(lines) for title, lines in self.core.items()}
         for name, command in self.of_plugins.items():
             title = command.section if command.section in sections else next(iter(sections))
@@ -56,15 +53,12 @@ class LazyGroup(click.Group):
 
     @property
     def names(self) -> list[str]:
-        """Return the commands listed by help."""
         return [name for section in self.sections.values() for name in section]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands listed by help."""
         return self.names
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Import and return the command of that name, or None if it is unknown."""
         return self._import(name) if name in (*self.names, *self.unlisted) else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -75,7 +69,6 @@ class LazyGroup(click.Group):
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: click.Context, args: list[str]):
-        """Return the command of the first argument, or the default one."""
         if args[0] == "" and self.default:
             return "", self._import(self.default), args[1:]
         command = self.get_command(ctx, args[0])
@@ -95,7 +88,6 @@ class LazyGroup(click.Group):
         return bool(difflib.get_close_matches(word, self.names, n=1, cutoff=0.7)) and word not in papers()
 
     def shell_complete(self, ctx: click.Context, incomplete: str):
-        """Complete a command, or the first argument of the default command."""
         found = super().shell_complete(ctx, incomplete)
         if self.default:
             command = self._import(self.default)
@@ -105,7 +97,6 @@ class LazyGroup(click.Group):
         return found
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the usage, with that of the default command."""
         if not self.default:
             return super().format_usage(ctx, formatter)
         pieces = self._import(self.default).collect_usage_pieces(ctx)
@@ -113,18 +104,15 @@ class LazyGroup(click.Group):
         formatter.write_usage(ctx.command_path, f"{self.kind.upper()} [ARGS]...", prefix="       ")
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the help text of the group or its default command."""
         shown = self._import(self.default) if self.default and not self.help else self
         click.Command.format_help_text(shown, ctx, formatter)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, with those of the default command, then the commands."""
         shown = self._import(self.default) if self.default else self
         click.Command.format_options(shown, ctx, formatter)
         self.format_commands(ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write one section of commands per title."""
         for title, section in self.sections.items():
             if section:
                 with formatter.section(title.capitalize()):
@@ -140,7 +128,6 @@ class LazyGroup(click.Group):
 
 
 def plugin_commands() -> dict[str, Command]:
-    """Return the commands of all plugins by name, e.g. "show others"."""
     return merged(ask().commands())
 
 

@@ -1,4 +1,4 @@
-"""Print the data, models and devices that a selection lacks on this machine, e.g. for ``PAPER/1``."""
+"""Print the requirements that this machine lacks for a selection, e.g. ``PAPER/1``."""
 
 import shlex
 import textwrap
@@ -32,14 +32,14 @@ def nothing_can_run(comparison: Comparison, outcome: Outcome) -> bool:
 
 
 def row_of(compared: ComparedCell) -> str:
-    """Return the path of a cell's row, ``PAPER/TABLE/ROW``."""
+    """Return ``PAPER/TABLE/ROW``."""
     return compared.cell.id.rpartition("/")[0]
 
 
 def show_needs(
     words: Sequence[str], plan: Plan, comparison: Comparison, store: Store, *, gpu: str | None
 ) -> None:
-    """Print the missing requirements, remedies and estimated hours of a selection that cannot run."""
+    """Print requirements, remedies and hours of a selection that cannot run."""
     trainings = [node for node in plan.needed() if node.stage in TRAININGS]
     cells = [c for c in comparison.cells if c.obstacles]
     places = _places(cells)
@@ -108,7 +108,7 @@ def _names_by_row(cells: Sequence[ComparedCell], prefix: str) -> dict[str, list[
 
 
 def names_in_a_line(names: Sequence[str]) -> str:
-    """Join names, grouped by their first part, e.g. "DATA (documents, dev)"."""
+    """Join names by their first part, e.g. "DATA (documents, dev)"."""
     by_root: dict[str, list[str]] = {}
     for name in names:
         root, _, part = name.partition("/")
@@ -121,7 +121,7 @@ def names_in_a_line(names: Sequence[str]) -> str:
 
 
 def blocked_cell_lines(comparison: Comparison) -> list[str]:
-    """Return lines on the missing requirements of blocked rows, with remedies."""
+    """Return lines on requirements of blocked rows, with remedies."""
     cells = [c for c in comparison.cells if c.obstacles and not c.cell.column.mean_of]
     if not cells:
         return []
@@ -141,7 +141,6 @@ def _fetching(places: Sequence[str]) -> str:
 
 
 def _places(cells: Sequence[ComparedCell]) -> list[str]:
-    """Return brief names of the cells' rows, tables or papers, e.g. ["PAPER/1"]."""
     rows = list(dict.fromkeys(map(row_of, cells)))
     if len(rows) <= 2:
         return rows

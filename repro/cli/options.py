@@ -1,4 +1,4 @@
-"""Options shared by several verbs, and the selection they make, e.g. ``PAPER --table 1 --row ROW``."""
+"""Options of several verbs, e.g. the selection ``PAPER --table 1 --row ROW``."""
 
 import functools
 import importlib
@@ -22,12 +22,12 @@ OF_FILE = "repro.scale_of_file"  # key in a command's context
 
 
 def _completer(name: str) -> Callable:
-    """Defer the import of ``repro.cli.completion`` until a shell completes a word."""
+    """Import completions only when a shell needs them."""
     return lambda *args: getattr(importlib.import_module("repro.cli.completion"), name)(*args)
 
 
 def scale_option(name: str = "scale_name", **how) -> Callable:
-    """Return a decorator that adds ``--scale``, e.g. ``--scale tiny`` or ``--scale mine.yaml``."""
+    """Return a decorator that adds ``--scale``, e.g. ``--scale mine.yaml``."""
     defaults: dict[str, Any] = {
         "shell_complete": _completer("scale_names"),
         "callback": _known_scale,
@@ -39,7 +39,7 @@ def scale_option(name: str = "scale_name", **how) -> Callable:
 
 
 def _known_scale(ctx: click.Context, param: click.Parameter, value):
-    """Return the scale names of an option. Registers scales from files."""
+    """Register scales of files, and return their names."""
     if isinstance(value, tuple):
         return tuple(_known_scale(ctx, param, each) for each in value)
     if value is None or not (value.endswith((".yaml", ".yml")) or "/" in value):
@@ -74,7 +74,6 @@ def repeatable_option(name: str, metavar: str, description: str) -> Callable:
 
 
 def tables_option(description: str) -> Callable:
-    """Return a decorator that adds the repeatable option ``--table N``."""
     return repeatable_option("table", "N", description)
 
 
@@ -105,13 +104,13 @@ def selecting_names(function: Callable, options: Iterable[Callable] = OPTIONS) -
 
 
 def selecting_everything(function: Callable) -> Callable:
-    """Add the selection options without ``--all``, as everything is selected by default."""
+    """Add the selection options, with everything selected by default."""
     options = [option for option in OPTIONS if option is not ALL]
     return selecting_names(_with_selection(function, by_default_all=True), options)
 
 
 def selection_options(function: Callable) -> Callable:
-    """Add the selection options. The command receives a ``Selection`` first, e.g. of ``PAPER/1``."""
+    """Add the selection options. The command receives a ``Selection`` first."""
     return selecting_names(_with_selection(function, by_default_all=False))
 
 
@@ -131,7 +130,7 @@ def _beside_cells(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def split_figures(tables: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Return the numbers of tables, then those of figures, e.g. "4" of "figure-4"."""
+    """Return the numbers of tables and figures, e.g. "4" of "figure-4"."""
     figures = [table.removeprefix(FIGURE) for table in tables if table.startswith(FIGURE)]
     return [table for table in tables if not table.startswith(FIGURE)], figures
 
@@ -139,7 +138,7 @@ def split_figures(tables: tuple[str, ...]) -> tuple[list[str], list[str]]:
 def selection_of_options(
     names, tables, rows, everything, scale_name, seeds, readings, *, by_default_all: bool
 ) -> Selection:
-    """Return the selection of a command line. Raises UsageError if nothing is named."""
+    """Return the selection of a command line. Raises UsageError without a name."""
     if not (names or everything or by_default_all):
         lacking = "--table and --row need a paper ({}), or --all" if tables or rows else NOTHING_NAMED
         raise UsageError(lacking.format(", ".join(papers())))
@@ -194,7 +193,7 @@ def _size(ctx: click.Context, option: click.Option, text: str | None) -> int | N
 
 
 def stated_options(*names: str) -> list[str]:
-    """Return the given options among these parameters, e.g. ``--seeds``."""
+    """Return the options that the user gave."""
     context = click.get_current_context()
     typed_names = [p for p in names if context.get_parameter_source(p) is ParameterSource.COMMANDLINE]
     return [option.opts[-1] for option in context.command.params if option.name in typed_names]
@@ -207,7 +206,7 @@ def selecting_words(ctx: click.Context) -> tuple[str, ...]:
 
 
 def seeds_of(text: str | None) -> tuple[int, ...]:
-    """Return the distinct seeds of ``--seeds``, e.g. "1,2,3". Raises UsageError."""
+    """Parse ``--seeds``, e.g. "1,2,3". Raises UsageError."""
     if text is None:
         return ()
     parts = [part.strip() for part in text.split(",")]
@@ -217,7 +216,7 @@ def seeds_of(text: str | None) -> tuple[int, ...]:
 
 
 def reading_choices(pairs: tuple[str, ...]) -> dict[str, str]:
-    """Return reading -> choice of ``--reading ID=CHOICE``. Raises UsageError."""
+    """Parse ``--reading ID=CHOICE``. Raises UsageError."""
     choices: dict[str, str] = {}
     for pair in pairs:
         identifier, sign, choice = map(str.strip, pair.partition("="))

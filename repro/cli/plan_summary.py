@@ -1,7 +1,4 @@
-"""Summarise a plan: stages, downloads, disk, hours, missing requirements and cells that are not comparable.
-
-For example, a note on the GPU names trainings with steps that are split into micro-batches.
-"""
+"""Summarise a plan, e.g. its downloads, hours and missing requirements."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,14 +21,14 @@ from repro.stage_table import TRAININGS
 
 COMMON = ("h100", "rtx4090")
 SHOWN = 0.05  # hours, which one decimal shows
-FEW = 12  # things that are named where more are lacking
-KINDS = 4  # of training that are named
+FEW = 12  # named requirements
+KINDS = 4  # named trainings
 
 
 def show_summary(
     cost: Estimate, rows: Sequence[dict], root: Path, *, discard: Sequence[str], max_disk: int | None
 ) -> None:
-    """Print the summary of a plan. ``rows`` are its stages as JSON, ``root`` is the store's folder."""
+    """Print a plan's summary. ``rows`` are its stages as JSON."""
     plan = cost.plan
     lines = [
         f"{count_in_words(plan.cells)}: {len(plan.measurements)} measurements at scale {plan.scale.name}",
@@ -47,13 +44,12 @@ def show_summary(
 
 
 def refused_cell_lines(plan: Plan) -> list[str]:
-    """Return a line on the cells without a measurement, by reason, if there are any."""
     reasons = refusals(plan.cells, plan.scale)
     return [f"not measured: {reasons.total()} cells. Reasons: {in_words(reasons)}"] if reasons else []
 
 
 def downloads(cost: Estimate) -> str:
-    """Describe the downloads, e.g. "1.0 GB in 2 archives, 3 checkpoints"."""
+    """Describe downloads, e.g. "1.0 GB in 2 archives, 3 checkpoints"."""
     sizes = [size for size in cost.downloads.values() if size]
     without_size = len(cost.downloads) - len(sizes)
     parts = [f"{sum(sizes) / GB:,.1f} GB in {len(sizes)} archives"] if sizes else []
@@ -150,7 +146,7 @@ def _incomparable_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
 
 
 def incomparable_cells(plan: Plan) -> dict[tuple[str, str], set[str]]:
-    """Return (reading, choice) -> ids of full-scale cells that it makes not comparable."""
+    """Return (reading, choice) -> cells that it makes not comparable."""
     cells: dict[tuple[str, str], set[str]] = {}
     for m in plan.measurements if plan.scale.compares_with_paper else ():
         for departure in () if _is_authors_model(m) else m.departures.items():
@@ -159,7 +155,7 @@ def incomparable_cells(plan: Plan) -> dict[tuple[str, str], set[str]]:
 
 
 def incomparable_by_stand_ins(plan: Plan, remedies: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
-    """Return stand-in ``READING=CHOICE`` -> the cells that need the checkpoint it replaces."""
+    """Return stand-in ``READING=CHOICE`` -> cells that need the replaced checkpoint."""
     cells: dict[str, set[str]] = {}
     for choice in dict.fromkeys(plan.machine.stand_ins.values()):
         for m in plan.measurements:
@@ -174,7 +170,7 @@ def _is_authors_model(m: Measurement) -> bool:
 
 
 def device_notes(cost: Estimate) -> list[str]:
-    """Return notes on the GPU of the estimate, or otherwise on this machine's GPU."""
+    """Return notes on the memory of the estimate's or this machine's GPU."""
     memory = cost.throughput.memory if cost.throughput else system.gpu_memory()
     return [*_largest_step(cost), *(_micro_batches(cost, memory) if memory else ())]
 
@@ -201,7 +197,7 @@ def _micro_batches(cost: Estimate, memory: float) -> list[str]:
 
 
 def in_parts(nodes: Iterable[Node], memory: float) -> Counter[str]:
-    """Count, by description, the trainings that start with micro-batches in ``memory`` bytes."""
+    """Count trainings that need micro-batches in ``memory`` bytes, by description."""
     counts: Counter[str] = Counter()
     for node in nodes:
         if node.stage in TRAININGS and not declared(objective := node.params["objective"]).own_parts:
@@ -216,5 +212,5 @@ def _examples(node: Node) -> int:
 
 
 def step_bytes(node: Node) -> float:
-    """Return the GPU memory in bytes of an undivided step of a planned training."""
+    """Return the GPU memory in bytes of an undivided training step."""
     return step_memory_of(node).whole(_examples(node))

@@ -1,4 +1,4 @@
-"""Print a plan or a rehearsal with its cost, e.g. one line per stage."""
+"""Print a plan or a rehearsal, e.g. one line per stage."""
 
 import sys
 from collections import Counter
@@ -39,11 +39,10 @@ def show_plan(
     rehearsals: Rehearsals | None = None,
     progress: Iterable[str] = (),
 ) -> int:
-    """Print a plan that was looked up in a store. Returns exit status 4 if a stage is blocked, otherwise 0.
+    """Print a plan that was looked up in a store. Returns 4 if a stage is blocked, otherwise 0.
 
     Args:
-        rates: a Throughput for estimating hours, or None.
-        root: the folder of the store.
+        rates: the Throughput for hours, or None.
         by: one line per ``stage``, ``table``, ``row`` or ``node``.
         progress: lines on finished work.
     """
@@ -155,7 +154,7 @@ def _amount(cost: Estimate, nodes: list[Node]) -> str:
 
 
 def rehearse_selection(selection, *, as_json: bool) -> int:
-    """Rehearse a selection and print the extrapolated cost. Returns the exit status."""
+    """Rehearse a selection, print its cost and return the exit status."""
     progress, store = TerminalProgress(), selection.workspace.store
     with progress.task("planning"):
         plan = selection.plan()
@@ -174,7 +173,7 @@ def rehearse_selection(selection, *, as_json: bool) -> int:
 
 
 def show_rehearsal(rehearsal: Rehearsal) -> None:
-    """Print one line per stage, merging those without a model by kind, then the total."""
+    """Print a line per stage, merging those without a model by kind, and the total."""
     title = "Rehearsed and extrapolated to the whole"
     table(title, HEAD, [_line(group) for group in _groups(rehearsal.nodes)], right=range(2, len(HEAD)))
     say(_summary(rehearsal))
@@ -190,7 +189,7 @@ def show_rehearsal(rehearsal: Rehearsal) -> None:
 
 
 def as_plain(rehearsal: Rehearsal) -> dict:
-    """Return a rehearsal as plain values. Units are bytes, seconds and hours."""
+    """Return a rehearsal as plain values in bytes, seconds and hours."""
     largest = rehearsal.largest
     return {
         "hours": rehearsal.hours,

@@ -1,4 +1,4 @@
-"""Print results on standard output (long ones in a pager), as tables or as JSON, and messages on stderr."""
+"""Print results, e.g. tables, on standard output, and messages on standard error."""
 
 import contextlib
 import json
@@ -16,7 +16,7 @@ from repro.errors import one_line, visible
 
 
 def emit_json(value) -> None:
-    """Print JSON. A list has one item per line."""
+    """Print JSON, a list with one item per line."""
     if isinstance(value, list):
         body = ",\n".join(json.dumps(item, ensure_ascii=False) for item in value)
         print(f"[\n{body}\n]" if value else "[]")
@@ -25,7 +25,6 @@ def emit_json(value) -> None:
 
 
 def console():
-    """Return a rich console on standard output with its width."""
     from rich.console import Console
 
     force = {"force_terminal": True} if _held is not None and not os.environ.get("NO_COLOR") else {}
@@ -33,7 +32,7 @@ def console():
 
 
 def width() -> int:
-    """Return the width of the terminal, or COLUMNS. Other outputs have no limit."""
+    """Return the terminal's width, or COLUMNS. Other outputs have no limit."""
     from repro.writers.sheet import UNLIMITED
 
     return shutil.get_terminal_size().columns if _is_for_eyes(sys.stdout) else UNLIMITED
@@ -52,7 +51,6 @@ def show(renderable) -> None:
 
 
 def put(line: object) -> None:
-    """Print one line on standard output without control characters."""
     print(visible(line))
 
 
@@ -69,12 +67,11 @@ def say(sentence: object) -> None:
 
 
 def in_words(reasons: Counter[str]) -> str:
-    """Join reasons with their counts, e.g. "blocked (3), failed (1)"."""
+    """Join counts, e.g. "blocked (3), failed (1)"."""
     return ", ".join(f"{reason} ({number})" for reason, number in reasons.items())
 
 
 def say_each(sentences: Iterable[str]) -> None:
-    """Print distinct sentences on standard error."""
     for sentence in dict.fromkeys(sentences):
         say(sentence)
 
@@ -102,7 +99,7 @@ def table(
     right: Sequence[int] = (),
     multiline: bool = False,
 ) -> None:
-    """Print a table below its title. ``right`` are the indices of columns of numbers."""
+    """Print a table. ``right`` are the indices of columns of numbers."""
     from rich.console import Group
     from rich.text import Text
 
@@ -117,7 +114,7 @@ def table(
 def paged() -> Iterator[None]:
     """Show standard output in a pager (REPRO_PAGER, PAGER or less) if it is a terminal.
 
-    Tables are formatted for the terminal behind the pager, and sentences are delayed to its end.
+    Messages are delayed to the pager's end.
     """
     global _held
     words = shlex.split(os.environ.get("REPRO_PAGER") or os.environ.get("PAGER") or "less")
@@ -128,7 +125,7 @@ def paged() -> Iterator[None]:
     environment = {"LESS": "FRX", **os.environ}  # exits after a short text and keeps colours
     pager = subprocess.Popen(words, stdin=subprocess.PIPE, env=environment)
     terminal = os.dup(sys.stdout.fileno())
-    assert pager.stdin is not None  # a pipe
+    assert pager.stdin is not None
     os.dup2(pager.stdin.fileno(), sys.stdout.fileno())
     pager.stdin.close()
     os.environ["COLUMNS"] = columns

@@ -1,4 +1,4 @@
-"""The readings of papers, e.g. for ``repro show readings PAPER --table 1``: choices, cells, citations."""
+"""The view ``repro show readings``, e.g. of ``PAPER --table 1``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _behind(source: Paper, tables, known: CellReadings) -> set[str]:
 
 @dataclass(frozen=True)
 class ShownReadings:
-    """Readings of a paper, and the rows, cells and tables that depend on each."""
+    """Readings of a paper, and the places that depend on each."""
 
     source: Paper
     places: dict[str, list[str]]
@@ -48,14 +48,13 @@ class ShownReadings:
 
     @classmethod
     def of(cls, source: Paper, places: dict[str, list[str]], kind: str | None) -> ShownReadings:
-        """Sort the readings by the number of places that depend on them, the choiceless last."""
+        """Sort readings by their number of places, those without a choice last."""
         known = {id: reading for other in papers().values() for id, reading in other.readings.items()}
         readings = [(known | dict(source.readings))[id] for id in places]
         readings = [reading for reading in readings if kind in (None, reading.kind)]
         return cls(source, places, sorted(readings, key=lambda r: (len(r.choices) < 2, -len(places[r.id]))))
 
     def as_json(self) -> Iterator[dict]:
-        """Yield an object per reading."""
         answers = self._answers()
         for reading in self.readings:
             facts = reading.model_dump(mode="json", exclude={"cells"})
@@ -63,7 +62,7 @@ class ShownReadings:
             yield {"of": self.source.name, **facts, "affects": self.places[reading.id], "study": study}
 
     def show(self, *, citations: bool) -> None:
-        """Print one line per reading with the results of studies, or the ``citations``."""
+        """Print a line per reading with results of studies, or citations."""
         if citations:
             return self._show_citations()
         head = ["id", "kind", "where", "open question", "choices", "used by"]
@@ -93,14 +92,13 @@ class ShownReadings:
 
 
 def answers_as_json(answers: Answers, pointers: Iterable[str]) -> list[dict]:
-    """Return one object per pointer to a study, with the measured differences."""
     return [{"comparison": text, "measured": answers[text].measured} for text in pointers if text in answers]
 
 
 def print_answers(
     answers: Answers, paper: str, kind: str, pointing: Iterable[tuple[str, Sequence[str]]]
 ) -> None:
-    """Print one line per answered pointer of readings or claims, if there are any."""
+    """Print a line per answered pointer to a study."""
     lines = [
         [id, text, answers[text].words] for id, pointers in pointing for text in pointers if text in answers
     ]

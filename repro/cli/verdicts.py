@@ -1,4 +1,4 @@
-"""Print a comparison on the terminal and derive the exit status from it."""
+"""Print a comparison, and derive the exit status from it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
-    """Print on standard error whether each drawing is blocked, failed or, unless quiet, ready."""
+    """Print the state of each drawing, only problems if ``quiet``."""
     for exhibit, node in plan.exhibits.items():
         if node.fingerprint in outcome.failed:
             state = f"failed: {outcome.failed[node.fingerprint]}"
@@ -42,7 +42,7 @@ def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
 
 
 WORDS = ("failed", "blocked", "not run")  # verdicts without a number
-FEW_SENTENCES = 4  # on obstacles, or on doubts of one kind
+FEW_SENTENCES = 4  # on obstacles or doubts
 SUPERSCRIPTS = (
     "Superscripts mark rows that this row significantly outperforms (one seed, paired two-sided t-test by"
     " ranx, p ≤ .05, Holm-corrected per row)."
@@ -67,16 +67,14 @@ def show(
     quiet: bool = False,
     **options,
 ) -> None:
-    """Print the comparison as JSON or CSV of its cells, or as a summary, the paper's tables and notes.
+    """Print a comparison as tables with a summary and notes, or in another form, e.g. ``csv``.
 
     Args:
-        form: ``terminal``, ``csv``, ``json``, ``latex`` or ``markdown``.
-        chosen: the cells to show, all by default. The summary always covers all cells.
-        recurrences: numbers of a run that have an earlier record.
+        chosen: the cells to show, by default all. The summary covers all.
+        recurrences: numbers of a run with an earlier record.
         results: its scores of studies are used if the store lacks them.
         brief: merge more than ``FEW_SENTENCES`` obstacles into one sentence.
-        quiet: print only tables and problems.
-        options: for LaTeX and Markdown, passed to ``table_texts``.
+        options: are passed to ``table_texts``.
     """
     from repro.cli.printing import emit_csv, emit_json
     from repro.verdicts.plain_values import cell_as_row
@@ -134,7 +132,7 @@ def _cells_with_facts(
 
 
 def show_paired(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
-    """Print paired tests of our runs against runs by others, if there are any."""
+    """Print paired tests against runs by others."""
     from repro.cli.printing import table
 
     rows = [_paired_line(c.cell.id, test) for c in cells for test in comparison.paired.get(c.cell.id, ())]
@@ -153,14 +151,14 @@ def _paired_line(cell: str, test: PairedTest) -> list[str]:
 
 
 def show_recorded(comparison: Comparison) -> None:
-    """Print, per table, the rows with a measured or imported result."""
+    """Print the rows with a measured or imported result."""
     rows = {row_of(c) for c in comparison.cells if c.measured is not None or c.imported}
     if cells := [c for c in comparison.cells if row_of(c) in rows]:
         show_cells(comparison, cells)
 
 
 def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
-    """Print each paper table that has a result, a failed or blocked cell, or a note."""
+    """Print the tables that have a result, a failed or blocked cell, or a note."""
     from repro.cli.printing import show as print_laid_out
     from repro.writers.terminal import compared_table
 
@@ -171,7 +169,7 @@ def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
 
 
 def show_recurrences(recurrences: Sequence[Recurrence]) -> None:
-    """Print how many numbers equal their earlier record, and the likely cause of others."""
+    """Print how many numbers equal their earlier record, and why others differ."""
     for sentence in (*equal_in_words(recurrences), *distances(recurrences)):
         say(sentence)
 
@@ -179,7 +177,7 @@ def show_recurrences(recurrences: Sequence[Recurrence]) -> None:
 def summary(
     comparison: Comparison, recurrences: Sequence[Recurrence] = (), results: Results | None = None
 ) -> str:
-    """Return the counts of measured cells, verdicts, and numbers equal to the record or in ``results``."""
+    """Count measured cells, verdicts, and numbers that equal their records."""
     cells = [c for c in comparison.cells if c.cell.counted_as]
     if not cells:
         return "The selection has no number to compare."
@@ -207,7 +205,7 @@ def _comparison_sentences(counts: Summary, scale: str) -> Iterator[str]:
 
 
 def _measured_in_words(cells: Sequence[ComparedCell]) -> str:
-    """Count the measured cells, e.g. "52 of 58 published cells and 8 reference cells"."""
+    """Count cells, e.g. "52 of 58 published cells and 8 reference cells"."""
     measured, phrases = {c.cell.id for c in cells if c.measured is not None}, list[str]()
     for kind, chosen in by_count(c.cell for c in cells).items():
         number, noun = len(measured & chosen.keys()), f"{NOUNS[kind]} cell{'s' * (len(chosen) != 1)}"
@@ -217,7 +215,7 @@ def _measured_in_words(cells: Sequence[ComparedCell]) -> str:
 
 
 def legends(comparison: Comparison) -> list[str]:
-    """Return notes on cells without a measurement, superscripts and reported values."""
+    """Explain unmeasured cells, superscripts and values reported elsewhere."""
     reasons = unmeasured(comparison.cells)
     number = _count(reasons.total(), "cell")
     lines = [f"Not measured: {number}. Reasons: {in_words(reasons)}."] if reasons else []
@@ -247,7 +245,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: bool = False) -> list[str]:
-    """Return sentences on obstacles (few if ``brief``), failures, doubts, imported runs and substitutes."""
+    """Return sentences on obstacles, failures, doubts, imported runs and substitutes."""
     lines = _doubts(cells)
     for c in cells:
         if c.verdict.name == "failed":
@@ -265,7 +263,7 @@ def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: boo
 
 
 def problems(cells: ComparedCells) -> tuple[list[str], int]:
-    """Return sentences on failed and blocked cells, and the exit status of their run."""
+    """Return sentences on failed and blocked cells, and the exit status."""
     sentences = notices(cells.comparison, list(cells))
     found = [sentence for sentence in sentences if sentence.startswith(("failed", "blocked"))]
     return found, status(cells.comparison, strict=False, outcome=cells.outcome)
@@ -304,10 +302,9 @@ def status(
     outcome: Outcome | None,
     recurrences: Sequence[Recurrence] = (),
 ) -> int:
-    """Return the exit status, e.g. 4 after a run with a blocked stage.
+    """Return the exit status: 3 if a stage failed, 4 if a stage or cell is blocked, otherwise 0.
 
-    3: a stage failed. 4: a stage or cell is blocked. 1 (only if ``strict``): a verdict fails or a recorded
-    number was not reproduced. Otherwise 0.
+    If ``strict``, a failing verdict or a recorded number that was not reproduced gives 1.
     """
     if outcome and (outcome.failed or comparison.untested):
         return 3

@@ -1,1 +1,1 @@
-"""Runs and encoders of others are imported, those of the suite are exported."""
+"""Imports runs by others, and exports runs and encoders."""

@@ -1,7 +1,5 @@
-"""Export the encoder behind a measured run for transformers, sentence-transformers and `repro compare`.
-
-README.md is its model card. The encoder is named by a cell, e.g. ``PAPER/1/ROW/COLUMN``, or a fingerprint.
-"""
+"""Export the encoder of a cell, e.g. ``PAPER/1/ROW/COLUMN``, for sentence-transformers and `repro
+compare`."""
 
 from __future__ import annotations
 
@@ -41,14 +39,14 @@ if TYPE_CHECKING:
 
 
 FILE = "repro.json"
-TYPE = "sentence_transformers.models.{}"  # a name that every version of sentence-transformers takes
+TYPE = "sentence_transformers.models.{}"  # for every version of the library
 ACTIVATION = "torch.nn.modules.{}"
 SEARCHES = ("search", "search_views")
 
 
 @dataclass(frozen=True)
 class MeasuredEncoder:
-    """The encodings of passages and queries behind a run, and their common model."""
+    """The encodings of passages and queries of a run, and their model."""
 
     model: Node
     passages: Node
@@ -56,7 +54,7 @@ class MeasuredEncoder:
 
     @classmethod
     def of(cls, run: Node) -> MeasuredEncoder:
-        """Return the encoder of a run. Raises UsageError unless a single dense encoder made it."""
+        """Return a run's encoder. Raises UsageError unless a single dense encoder made it."""
         if run.stage not in SEARCHES:
             raise UsageError(f"{run} was made by {run.stage}, not by an encoder")
         passages, queries = run.input("passages"), run.input("queries")
@@ -74,7 +72,6 @@ class MeasuredEncoder:
 
     @property
     def conventions(self) -> Conventions:
-        """The text settings for ``repro.json``, without heads and cosine."""
         passages, queries = self.passages.params, self.queries.params
         return Conventions(
             pooling=MODULES,
@@ -90,7 +87,7 @@ class MeasuredEncoder:
 
 @dataclass(frozen=True)
 class Export:
-    """An encoder to export, its name, and the measurement of the cell if that is its name."""
+    """An encoder, its given name, and the measurement if a cell was named."""
 
     name: str
     source: MeasuredEncoder
@@ -98,7 +95,7 @@ class Export:
 
 
 def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | None) -> Export:
-    """Return the encoder of a cell, or of a run or evaluation named by its fingerprint. Raises UsageError."""
+    """Return the encoder of a cell, or of the fingerprint of a run or evaluation. Raises UsageError."""
     if "/" not in name:
         node = workspace.store.remembered(name)
         run = node.input("run") if node.stage == "evaluate" and "run" in node.inputs else node
@@ -114,7 +111,7 @@ def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | Non
 
 
 def only_source(cell_id: str, sources: list[MeasuredEncoder]) -> MeasuredEncoder:
-    """Return the encoder behind a cell. Raises UsageError unless there is exactly one."""
+    """Return a cell's encoder. Raises UsageError unless there is exactly one."""
     models = {source.model.fingerprint for source in sources}
     if not models:
         raise UsageError(f"{cell_id} has no encoder")
@@ -128,12 +125,10 @@ def only_source(cell_id: str, sources: list[MeasuredEncoder]) -> MeasuredEncoder
 def export(
     source: MeasuredEncoder, store: Store, to: Path, *, card: str, about: Mapping[str, object]
 ) -> None:
-    """Write the model to the directory ``to``, with ``card`` as README.md and ``about`` in ``repro.json``.
+    """Write the model into ``to``, with ``card`` as README.md and ``about`` in ``repro.json``.
 
-    Raises:
-        UsageError: ``to`` is not empty, or the model is not in the store.
-        DataError: the model cannot be read.
-        StoreError: the model is damaged.
+    Raises UsageError if ``to`` is not empty or the model is missing, DataError if it is unreadable, and
+    StoreError if it is damaged.
     """
     if store.state(source.model) in ("missing", "partial"):
         raise UsageError(f"the model {source.model} is not in the store. {_remedy(source.model, store)}")
@@ -206,7 +201,6 @@ def _layers(
 
 
 def _reduction(folder: Path, model: PreTrainedModel) -> Tensor | None:
-    """Return the matrix applied to a dense view, e.g. a truncation, or None."""
     import torch
     from safetensors.torch import load_file
 
@@ -241,7 +235,7 @@ passages = model.encode(["a title and a text, joined as stated above"], prompt_n
 
 
 def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
-    """Return the model card of an exported encoder, with the recorded scores at a scale."""
+    """Return the model card, with the recorded scores."""
     measurement, model = encoder.measurement, encoder.source.model
     cells = _compared_cells(measurement, model, workspace, scale) if measurement else []
     parts = [

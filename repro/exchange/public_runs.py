@@ -1,4 +1,4 @@
-"""Public runs by others, and the published cells that each can be scored for."""
+"""Public runs by others, and the cells that they can be scored for."""
 
 import functools
 from collections.abc import Iterable, Mapping
@@ -20,9 +20,7 @@ class PublicRun:
 
     Attributes:
         depth: the largest number of documents for a query, e.g. 1000.
-        system: the last part of a row's id.
-        source: the place of publication, or None if unknown.
-        settings: its parameters and their source in words, or None if unknown.
+        settings: its parameters in words, if known.
         readings: reading -> its choice, or None if the reading has no such choice.
     """
 
@@ -38,20 +36,18 @@ class PublicRun:
 
     @property
     def described(self) -> str:
-        """The origin of the file in words, for a record."""
         return f"public run by {self.toolkit}" + (f", {self.source}" if self.source else "")
 
 
 @functools.cache
 def public_runs() -> tuple[PublicRun, ...]:
-    """Return the runs of public_runs.yaml, in its order."""
     return yaml_file.read(FILE, tuple[PublicRun, ...])
 
 
 def split_by_presence(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
     """Return the public runs with a file in the folder, then those without.
 
-    Raises DataError if there is none, or if a file has other bytes.
+    Raises DataError if there is none or a file has other bytes.
     """
     present = [run for run in public_runs() if (folder / run.file).is_file()]
     if not present:
@@ -65,17 +61,15 @@ def split_by_presence(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
 
 
 def cells_of_run(run: PublicRun, cells: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
-    """Return a run's cells that it can be scored for, then those with a cutoff beyond its depth."""
+    """Return the cells that a run can be scored for, then those with a cutoff beyond its depth."""
     of_run = [c for c in cells if (c.row.system, c.column.dataset) == (run.system, run.dataset)]
     deeper = [c for c in of_run if c.column.measure and looks_deeper(c.column.measure, run.depth)]
     return [c for c in of_run if c not in deeper], deeper
 
 
 def scorable_cells() -> list[Cell]:
-    """Return the numeric cells of all result tables that a run can be scored for."""
     return only_scorable(select())
 
 
 def only_scorable(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells that a run can be scored for: result cells with a dataset and a measure."""
     return [c for c in cells if c.table.kind == "results" and c.column.measure and c.column.dataset]

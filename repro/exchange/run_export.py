@@ -1,4 +1,4 @@
-"""Export the run behind a measured cell, e.g. ``PAPER/1/ROW/COLUMN``, from the store."""
+"""Export the run of a cell, e.g. ``PAPER/1/ROW/COLUMN``, from the store."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from repro.store.seal import read_json
 
 @dataclass(frozen=True)
 class ExportedRun:
-    """A stored run with its file run.trec, its evaluation and the record of the named cell, if any."""
+    """A stored file run.trec, its evaluation, and the record of the named cell."""
 
     path: Path
     evaluation: Node | None
@@ -24,7 +24,7 @@ class ExportedRun:
 
     @property
     def described(self) -> str:
-        """The run's record in words, or "" if the run was named."""
+        """The run's record in words, or "" without one."""
         if self.record is None:
             return ""
         r = self.record
@@ -35,7 +35,7 @@ class ExportedRun:
         return f"{r.cell}: the run of {r.measured:.6g} {r.measure} ({r.unit}), {circumstances}"
 
     def header(self, version: str) -> str:
-        """Return the ir_metadata header. That of an imported run omits the machine that scored it."""
+        """Return the ir_metadata header. An imported run's omits the machine that scored it."""
         collection: dict[str, str] = {}
         measures, environment = [], {}
         if self.evaluation:
@@ -86,7 +86,6 @@ def _named_node(name: str, store: Store, results: Results, scale: str) -> tuple[
 
 
 def _is_scored(run: Node, evaluation: Node, store: Store) -> bool:
-    """Return whether the evaluation scored the run that is stored now."""
     if store.state(evaluation) != "stored":
         return True
     contents = store.contents([run])

@@ -1,7 +1,4 @@
-"""Runs by others, scored for published cells and recorded with the suite's own results.
-
-For example, a run of 100 documents is refused for a cell of R@1000.
-"""
+"""Score runs by others, e.g. ``run.trec.gz`` for ``PAPER/1/ROW/COLUMN``."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,14 +26,14 @@ from repro.store.results import AppendedRecord, Record
 from repro.verdicts.comparison import imported_run
 from repro.verdicts.verdict import Verdict
 
-OTHER = "none of its choices"  # of a reading
+OTHER = "none of its choices"
 
 
 @dataclass(frozen=True)
 class Origin:
     """Source, toolkit and parameters of a run by others, in words.
 
-    ``readings`` maps a reading to the choice of the run, or None if the reading has no such choice.
+    ``readings`` maps a reading to the run's choice, or None if the reading has no such choice.
     """
 
     source: str | None = None
@@ -45,7 +42,6 @@ class Origin:
     readings: Mapping[str, str | None] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, str | None]:
-        """Return the fields of a record that describe it."""
         fields = {"toolkit": self.toolkit, "settings": self.settings}
         return {"source": self.source} | {key: text for key, text in fields.items() if text}
 
@@ -56,7 +52,7 @@ class ImportedCell:
 
     Attributes:
         nudged: the number of scores moved to break ties.
-        made: the evaluations that the cell's own recipe plans. Empty without a recipe.
+        made: the evaluations that the cell's own recipe plans.
         added: the added record, or None if it existed before.
     """
 
@@ -69,17 +65,14 @@ class ImportedCell:
 
     @property
     def new(self) -> bool:
-        """Whether the record did not exist before."""
         return self.added is not None
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on the imported run alone."""
         return imported_run(self.cell, self.record, self.made).verdict
 
     @property
     def described(self) -> list[str]:
-        """A line on the file, and lines on its inconsistencies."""
         run, r = self.run, self.record
         maker = ", ".join(filter(None, [r.origin.get("toolkit"), r.origin.get("settings")]))
         name = f"{r.origin['file']} ({maker})" if maker else r.origin["file"]
@@ -91,7 +84,6 @@ class ImportedCell:
         ]
 
     def as_json(self) -> dict:
-        """Return the object that ``repro import run --format json`` prints."""
         verdict, r = self.verdict, self.record
         return {
             "id": self.cell.id,
@@ -114,7 +106,7 @@ class ImportedCell:
 
 
 class Importer:
-    """Scores run files for cells, and records the scores in a workspace."""
+    """Scores run files for cells and records the scores."""
 
     def __init__(self, workspace: Workspace, progress: Progress):
         self.store, self.results = workspace.store, workspace.results
@@ -126,9 +118,9 @@ class Importer:
         """Record the score of the run in ``path`` for each cell. Records nothing if one cell fails.
 
         Raises:
-            UsageError: the run cannot measure one of the cells, or a reading or choice is unknown.
+            UsageError: the run cannot measure a cell, or a reading or choice is unknown.
             DataError: the file is malformed or answers other topics.
-            StoreError: the file belongs to a damaged artefact of a store.
+            StoreError: the file belongs to a damaged artefact.
             BlockedError: the judgements are not on this machine.
         """
         check_where_stored(path)
@@ -187,7 +179,7 @@ class Importer:
 def departures(
     cells: Sequence[Cell], choices: Mapping[str, str | None], readings: CellReadings
 ) -> dict[str, dict[str, str]]:
-    """Return cell -> reading -> the run's choice that is not the default. Raises UsageError."""
+    """Return cell -> reading -> the run's choice unless it is the default. Raises UsageError."""
     readings_by_id = {name: reading for cell in cells for name, reading in readings.of(cell).items()}
     for identifier, choice in choices.items():
         check_known("reading of these cells", identifier, valid=readings_by_id)
@@ -212,7 +204,7 @@ def _cell_departures(
 
 
 def import_public(importer: Importer, folder: Path) -> tuple[list[ImportedCell], list[str]]:
-    """Import the public runs of a folder. Returns the cells, and sentences on skipped runs and cells."""
+    """Import the public runs of a folder. Returns cells, and sentences on skipped ones."""
     runs, absent_runs = split_by_presence(folder)
     imported_cells, notices = [], [f"not in {folder}: {run.file}" for run in absent_runs]
     all_cells = scorable_cells()

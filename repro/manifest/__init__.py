@@ -1,1 +1,1 @@
-"""Papers as data: published cells, readings, and the checks of both."""
+"""Papers as data, and the checks of it."""

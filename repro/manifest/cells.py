@@ -15,7 +15,7 @@ from repro.manifest.papers import Paper, paper, papers
 from repro.manifest.schema import Column, Exhibit, Figure, Row, Table
 
 Part = TypeVar("Part", Table, Figure)
-# how cells are counted -> the words for one and for several
+# how cells are counted
 COUNTED = {
     "published": ("published cell", "published cells"),
     "point": ("point of figures", "points of figures"),
@@ -25,7 +25,6 @@ COUNTED = {
 
 
 def fields_as_html(fields: Mapping[str, object]) -> str:
-    """Return the fields with a value as an HTML table."""
     rows = [
         f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>"
         for name, value in fields.items()
@@ -55,27 +54,25 @@ class Cell:
 
     @cached_property
     def printed(self) -> printed.PublishedCell:
-        """The parsed string."""
         return printed.parse(self.text)
 
     @property
     def number(self) -> Decimal:
-        """Return the published number as printed, e.g. 41.2 for a percentage."""
+        """The published number as printed, e.g. 41.2 for a percentage."""
         return self.printed.number
 
     def equals(self, value: Decimal) -> bool:
-        """Return whether a value equals the published number at the coarser number of decimals."""
+        """Return whether a value equals the published number at the coarser decimals."""
         coarser = min(printed.decimals_of(value), self.printed.decimals)
         return abs(value - self.number) <= printed.half_unit(coarser)
 
     @property
     def is_numeric(self) -> bool:
-        """Whether the paper has a number here."""
         return self.printed.value is not None
 
     @property
     def decimals(self) -> int:
-        """The most frequent number of decimals of the column, by default the table's."""
+        """The most frequent number of decimals of the column."""
         place = [c.id for c in self.table.columns].index(self.column.id)
         texts = [row.cells[place] for row in self.table.rows if row.cells]
         counts = Counter(cell.decimals for cell in map(printed.parse, texts) if cell.value is not None)
@@ -83,7 +80,7 @@ class Cell:
 
     @property
     def is_unpublished(self) -> bool:
-        """Whether the cell is in a study, a figure or a reference row."""
+        """Whether it is of a study, a figure or a reference row."""
         return self.table.kind in ("figure", "study") or self.row.role == "reference"
 
     @property
@@ -93,7 +90,7 @@ class Cell:
 
     @property
     def counted_as(self) -> str | None:
-        """Its key of ``COUNTED``, e.g. ``"published"``. None if it cannot be measured."""
+        """Its key of ``COUNTED``. None if it cannot be measured."""
         if self.table.kind in ("study", "figure"):
             return "study" if self.table.kind == "study" or self.paper.manifest.is_study else "point"
         if self.row.role == "reference":
@@ -102,34 +99,30 @@ class Cell:
 
     @property
     def role(self) -> str:
-        """The origin of the number, e.g. "cited", from the row's ``roles``, the cell's marks or the row."""
+        """The origin of the number, e.g. "cited"."""
         marks = self.table.marks
         mark_roles = [marks[mark].role for mark in self.printed.marks if mark in marks]
         return next(filter(None, [self.row.roles.get(self.column.id), *mark_roles]), self.row.role)
 
     @property
     def grade(self) -> str:
-        """The public evidence: A (authors' run), B (authors' checkpoint), P (by others), C (a mean only)."""
+        """The evidence: A (authors' run), B (authors' checkpoint), P (by others), C (a mean only)."""
         return self.row.grades.get(self.column.id) or self.column.grade or self.row.grade
 
     @property
     def unit(self) -> str:
-        """The unit of the printed number, e.g. ``"percent"``."""
         return self.column.unit or self.table.unit
 
     @property
     def smaller_is_better(self) -> bool:
-        """Whether a smaller number is better, e.g. the size of an index."""
         return self.column.kind == "index-size" or self.unit == "GB"
 
     @property
     def recipe(self) -> str | None:
-        """The recipe of this cell, or None."""
         return self.column.recipe or self.row.recipe
 
     @property
     def options(self) -> dict:
-        """The options of the recipe."""
         return {**self.row.with_, **self.column.with_}
 
     def _repr_html_(self) -> str:
@@ -153,7 +146,7 @@ class Cell:
             "value": None if p.value is None else float(p.value),
             "decimals": None if p.value is None else p.decimals,
             "unit": self.unit,
-            "bold": None if self.table.bold == "unknown" else p.bold,  # None where the text lost its bold
+            "bold": None if self.table.bold == "unknown" else p.bold,
             "marks": p.marks,
             "delta": None if p.delta is None else float(p.delta),
             "role": self.role,
@@ -164,13 +157,12 @@ class Cell:
 
 
 def cells_of(source: Paper, tables: tuple[Table, ...] | None = None) -> list[Cell]:
-    """Return all cells of a paper's tables in printed order, with dashes and words."""
+    """Return all cells of a paper's tables in printed order."""
     selected_tables = source.manifest.tables if tables is None else tables
     return [cell for table in selected_tables for cell in _table_cells(source, table)]
 
 
 def _table_cells(source: Paper, table: Table) -> tuple[Cell, ...]:
-    """Return a table's cells, the same objects in every call."""
     cells = (
         Cell(source, table, row, row.own(column), text)
         for row in table.rows
@@ -180,22 +172,19 @@ def _table_cells(source: Paper, table: Table) -> tuple[Cell, ...]:
 
 
 def numeric_cells(source: Paper) -> list[Cell]:
-    """Return the numeric cells of a paper's result tables."""
+    """Return the published numbers of a paper's result tables."""
     return [c for c in cells_of(source) if c.counted_as == "published"]
 
 
 def by_count(cells: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
-    """Return the measurable cells by key of ``COUNTED`` and id."""
+    """Return measurable cells by key of ``COUNTED`` and id."""
     measurable = [c for c in cells if c.counted_as]
     kinds = {kind: {c.id: c for c in measurable if c.counted_as == kind} for kind in COUNTED}
     return {kind: chosen for kind, chosen in kinds.items() if chosen}
 
 
 def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = None, scale: str = "") -> str:
-    """Count cells in words, e.g. "52 of 58 published cells measured at tiny".
-
-    ``measured`` contains the ids of the cells measured at ``scale``.
-    """
+    """Count cells in words, e.g. "52 of 58 published cells measured at tiny"."""
     phrases: list[str] = []
     for kind, chosen in by_count(cells).items():
         phrase = f"{len(chosen)} {COUNTED[kind][len(chosen) != 1]}"
@@ -220,7 +209,7 @@ def cell(identifier: str) -> Cell:
 
 
 def cell_of(source: Paper, table: Table, row: str, column: str) -> Cell:
-    """Return the cell of a table. Raises UsageError for an unknown row or column."""
+    """Return the cell of a table. Raises UsageError."""
     rows, columns = ([part.id for part in parts] for parts in (table.rows, table.columns))
     for kind, name, known in (("row", row, rows), ("column", column, columns)):
         if name not in known:
@@ -230,7 +219,7 @@ def cell_of(source: Paper, table: Table, row: str, column: str) -> Cell:
 
 
 def table_of(source: Paper, identifier: str) -> Table:
-    """Return a paper's table or measured figure by id. Raises UsageError."""
+    """Return a paper's table or measured figure. Raises UsageError."""
     for table in figure_tables(source):
         if table.id == str(identifier):
             return table
@@ -246,42 +235,37 @@ def _part_of(source: Paper, kind: str, parts: Sequence[Part], identifier: str) -
 
 
 def figure_tables(source: Paper) -> tuple[Table, ...]:
-    """Return the figures with measured points as tables, e.g. ``figure-3``."""
+    """Return the measured figures as tables, e.g. ``figure-3``."""
     return tuple(figure.as_table for figure in source.manifest.figures if figure.lines)
 
 
 def every_cell(source: Paper, tables: Iterable[str] = ()) -> list[Cell]:
-    """Return the cells of the named or all tables and measured figures. Raises UsageError."""
+    """Return the cells of the named tables or of all. Raises UsageError."""
     named_tables = tuple(table_of(source, table) for table in tables)
     return cells_of(source, named_tables or (*source.manifest.tables, *figure_tables(source)))
 
 
 @dataclass(frozen=True, eq=False)
 class ShownExhibit:
-    """An exhibit with its paper and its table or figure."""
-
     paper: Paper
     owner: str
     exhibit: Exhibit
 
     @property
     def id(self) -> str:
-        """The path, e.g. ``paper/figure-3/system``."""
         return f"{self.paper.name}/{self.owner}/{self.exhibit.id}"
 
     @property
     def recipe(self) -> str:
-        """The recipe."""
         return self.exhibit.recipe
 
     @property
     def options(self) -> dict:
-        """The options of the recipe."""
         return dict(self.exhibit.with_)
 
 
 def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[ShownExhibit]:
-    """Return the exhibits of papers (by default all) in the named tables and figures, e.g. ``figure-3``."""
+    """Return the exhibits of papers in tables and figures, e.g. ``figure-3``, by default all."""
     result = []
     for source in map(paper, names or papers()):
         places = [(t.id, t.exhibits) for t in source.manifest.tables]
@@ -293,7 +277,7 @@ def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[ShownExhib
 
 
 def figure_of(source: Paper, identifier: str) -> Figure:
-    """Return a paper's figure by id. Raises UsageError."""
+    """Return a paper's figure. Raises UsageError."""
     return _part_of(source, "figure", source.manifest.figures, identifier)
 
 
@@ -304,9 +288,7 @@ def select(
     rows: tuple[str, ...] = (),
     cells: tuple[str, ...] = (),
 ) -> list[Cell]:
-    """Return the selected measurable cells in printed order without duplicates.
-
-    Raises UsageError for an unknown name, or a selection without a number to measure.
+    """Return the selected measurable cells in printed order without duplicates. Raises UsageError.
 
     Args:
         names: papers, by default all.
@@ -327,7 +309,7 @@ def select(
 
 
 def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: list[Cell]) -> list[Cell]:
-    """Return the candidates in the named rows. Raises UsageError for a row without a cell."""
+    """Return the candidates in the named rows. Raises UsageError."""
     matches = [c for c in candidates if not rows or {c.row.id, c.row.system} & set(rows)]
     for row in rows:
         if not any(row in (c.row.id, c.row.system) for c in (*selection, *matches)):
@@ -338,7 +320,7 @@ def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: lis
 
 
 def lack_of(chosen: Cell) -> str:
-    """Return a missing setting of a measurable cell, e.g. "no recipe (add `recipe` to the row)", or ""."""
+    """Return a measurable cell's missing setting, e.g. "no recipe (…)", or ""."""
     if chosen.column.not_measurable or chosen.row.not_measurable:
         return ""
     if not (chosen.column.dataset or chosen.column.mean_of):
@@ -347,5 +329,4 @@ def lack_of(chosen: Cell) -> str:
 
 
 def is_measured(chosen: Cell) -> bool:
-    """Return whether the cell can be measured."""
     return chosen.counted_as is not None

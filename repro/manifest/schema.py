@@ -1,4 +1,4 @@
-"""The schema of cells.yaml and its checks across fields. A misspelt key is an error."""
+"""The schema of cells.yaml and its checks across fields."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ ColumnKind = Literal["retrieval", "rerank", "answers", "glue", "index-size", "te
 
 
 class Significance(StrictMapping):
-    """The significance test named by a caption."""
-
     kind: str
     sides: Literal[1, 2] | None = None
     level: float | None = Field(default=None, gt=0, lt=1)
@@ -31,7 +29,7 @@ class Significance(StrictMapping):
 
 
 class Mark(StrictMapping):
-    """The meaning of a footnote mark, e.g. better than some rows."""
+    """The meaning of a footnote mark."""
 
     means: Literal["significant", "source", "property"]
     over: tuple[str, ...] = ()
@@ -42,7 +40,7 @@ class Mark(StrictMapping):
 
 
 class Column(Identified):
-    """One column: the dataset and measure of its cells, or the averaged columns."""
+    """A column's dataset and measure, or the averaged columns."""
 
     head: tuple[str, ...] = ()
     dataset: str | None = None
@@ -69,7 +67,7 @@ class Group(Identified):
 
 
 class Row(Identified):
-    """One system or configuration with its printed cells in the order of the columns."""
+    """One system with its printed cells in the order of the columns."""
 
     label: str
     cells: tuple[str, ...] = ()
@@ -84,13 +82,13 @@ class Row(Identified):
     attributes: dict[str, Any] = Field(default_factory=dict)
     measures: dict[str, str] = Field(default_factory=dict)  # column -> the row's own measure
     tolerance: ToleranceClass | None = None
-    delta_from: str | None = None  # the row it is compared with instead of the table's
+    delta_from: str | None = None  # the row it is compared with
     not_measurable: str = ""  # the reason
     note: str = ""
-    scale_notes: dict[str, str] = Field(default_factory=dict)  # scale -> a note on its numbers there
+    scale_notes: dict[str, str] = Field(default_factory=dict)  # scale -> a note
 
     def printed(self, table: Table) -> tuple[str, ...]:
-        """Return one string per column, which is a dash in unpublished rows."""
+        """Return one string per column, a dash in unpublished rows."""
         unpublished = table.kind == "study" or self.role == "reference"
         return self.cells or ("-",) * (len(table.columns) if unpublished else 0)
 
@@ -107,7 +105,7 @@ class Row(Identified):
 
 
 class ExampleRank(StrictMapping):
-    """The rank and relevance of one system in a printed example."""
+    """One system in a printed example."""
 
     system: str
     rank: int | None = None
@@ -116,7 +114,7 @@ class ExampleRank(StrictMapping):
 
 
 class Example(StrictMapping):
-    """One printed example: the query without its passages."""
+    """A printed example's query."""
 
     query: str = ""
     shown: tuple[ExampleRank, ...] = ()
@@ -124,7 +122,7 @@ class Example(StrictMapping):
 
 
 class Exhibit(Identified):
-    """A picture or view, from an artefact that a recipe makes."""
+    """A picture or view, from an artefact of a recipe."""
 
     label: str
     recipe: str
@@ -133,9 +131,9 @@ class Exhibit(Identified):
 
 
 class Table(Identified):
-    """One table. Rows are systems, which a ``transposed`` table prints as columns.
+    """One table. A ``transposed`` one prints its rows as columns.
 
-    A table of kind ``study`` is the suite's own, and its rows may omit ``cells``.
+    Rows of the suite's own tables (kind ``study``) may omit ``cells``.
     """
 
     kind: Literal["results", "hyperparameters", "examples", "figure", "study"] = "results"
@@ -157,13 +155,13 @@ class Table(Identified):
     note: str = ""
 
     def base_of(self, row: Row) -> str | None:
-        """Return the id of the row that ``row`` is compared with, or None."""
+        """Return the row that ``row`` is compared with, if any."""
         base = row.delta_from or self.delta_from
         return None if base == row.id else base
 
 
 class Line(Identified):
-    """One curve of a figure. ``over`` is the option on the x-axis, or None for a level line.
+    """One curve. ``over`` is the option on the x-axis, or None for a level line.
 
     Lines of one ``method`` differ in size.
     """
@@ -176,7 +174,7 @@ class Line(Identified):
 
 
 class Figure(Identified):
-    """One figure, measured point by point (``panels``, ``lines``) or drawn from artefacts (``exhibits``).
+    """One figure, measured point by point (``panels``, ``lines``) or drawn from ``exhibits``.
 
     ``across`` is an option of its lines with one panel per value, e.g. ``width``.
     """
@@ -205,12 +203,11 @@ class Figure(Identified):
 
     @property
     def is_measured(self) -> bool:
-        """Whether the figure has recipes."""
         return bool(self.lines or self.exhibits)
 
     @cached_property
     def as_table(self) -> Table:
-        """The points as cells, with a row for every line and place on the x-axis."""
+        """The points as cells, with a row per line and place on the x-axis."""
         rows = [
             Row.model_validate(
                 {
@@ -239,7 +236,7 @@ class Figure(Identified):
 
 
 class Manifest(StrictMapping):
-    """A cells.yaml. ``readings_of`` are packages with further readings."""
+    """A cells.yaml. ``readings_of`` are packages with readings."""
 
     paper: str
     title: str
@@ -254,13 +251,13 @@ class Manifest(StrictMapping):
 
     @property
     def is_study(self) -> bool:
-        """Whether it is the suite's own study instead of a paper."""
+        """Whether it is the suite's own study."""
         kinds = {table.kind for table in self.tables}
         return "study" in kinds and "results" not in kinds
 
 
 def faults(manifest: Manifest) -> Iterator[Fault]:
-    """Yield the faults of a manifest with their locations."""
+    """Yield a manifest's faults with their locations."""
     yield from repetitions("table", manifest.tables, ("tables",))
     yield from repetitions("figure", manifest.figures, ("figures",))
     within = [

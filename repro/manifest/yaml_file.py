@@ -20,7 +20,7 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 class _SafeLoader(Composer, yaml.CSafeLoader):
     """A loader that refuses repeated keys and too many aliases.
 
-    It composes nodes in Python, because libyaml overflows the stack for deeply nested files.
+    It composes nodes in Python, as libyaml overflows the stack for deep nesting.
     """
 
     def __init__(self, stream: str):
@@ -35,7 +35,7 @@ class _SafeLoader(Composer, yaml.CSafeLoader):
         return super().compose_node(parent, index)
 
     def construct_document(self, node):
-        return self.construct_object(node, deep=True)  # in order: << below adds keys to what it takes over
+        return self.construct_object(node, deep=True)  # in order: << adds keys
 
     def construct_object(self, node, deep=False):
         try:
@@ -68,17 +68,17 @@ class _TextLoader(_SafeLoader):
     }
 
 
-Fault = tuple[tuple, str]  # the location in a document, and what is wrong there
+Fault = tuple[tuple, str]  # location, reason
 
 
 class StrictMapping(BaseModel):
-    """An immutable mapping of a YAML file. Unknown keys are errors."""
+    """An immutable mapping. Unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Identified(StrictMapping):
-    """An object with an id of letters, digits and ``. _ -``, without the slash of paths."""
+    """An object with an id of letters, digits and ``. _ -``."""
 
     id: str
 
@@ -105,14 +105,9 @@ def read(
     faults: Callable[[Any], Iterable[Fault]] = lambda content: (),
     as_text: bool = False,
 ) -> Any:
-    """Read a YAML file as ``shape``, a pydantic model or a type such as ``tuple[Reading, ...]``.
+    """Read a YAML file as ``shape``, a type such as ``tuple[Reading, ...]``. Raises ManifestError.
 
-    Args:
-        faults: further checks of the content.
-        as_text: keep numbers and dates as written. YAML reads 24:00:00 as 86400.
-
-    Raises:
-        ManifestError: the file is missing, is not YAML, or does not fit.
+    ``as_text`` keeps numbers and dates as written, as YAML reads 24:00:00 as 86400.
     """
     text = _text(path)
     try:
@@ -128,7 +123,7 @@ def read(
     try:
         content = TypeAdapter(shape).validate_python(data)
     except ValidationError as error:
-        # an unknown key is usually the misspelling of a missing one
+        # usually misspells a missing key
         fault = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
         raise fault_at(path, fault["loc"], _reason(fault, shape)) from None
     for location, reason in faults(content):
@@ -139,7 +134,7 @@ def read(
 def read_shared(
     path: Path, shape: Any, *, faults: Callable[[Any], Iterable[Fault]] = lambda content: ()
 ) -> Any:
-    """Read like ``read``, cached while the file is unchanged. Callers must not change the content."""
+    """Read like ``read``, but once while the file is unchanged. Do not change the content."""
     return _read_cached(path, _text(path), shape, faults)
 
 
@@ -196,7 +191,6 @@ def _keys(shape: Any, place: Sequence[str | int]) -> list[str]:
 
 
 def _line(text: str, location: tuple[str | int, ...]) -> int:
-    """Return the line, from 1, of the innermost existing part of ``location``."""
     node = yaml.compose(text, yaml.CSafeLoader)
     for part in location:
         if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):

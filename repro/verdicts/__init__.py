@@ -1,1 +1,1 @@
-"""Judgements on a measured number: verdicts, tests between rows, effects, claims, audit, coverage."""
+"""Judgements on a measured number."""

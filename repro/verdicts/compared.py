@@ -30,10 +30,9 @@ PAIRS = (  # of significance.json, for a pair of rows
 
 @dataclass(frozen=True)
 class QueryInterval:
-    """The 95 % interval of a mean over queries by Student's t, clipped to the range of the measure.
+    """The 95 % interval of a mean over queries by Student's t.
 
-    It omits the variance between trainings. A published mean outside is strong evidence of another system,
-    but one inside proves no equality (43 queries give about ±.08 nDCG@10).
+    It omits the variance between trainings. A published mean outside is strong evidence of another system.
     """
 
     low: float
@@ -41,7 +40,7 @@ class QueryInterval:
     queries: int
 
     def holds(self, printed: PublishedCell) -> bool | None:
-        """Return whether a number that rounds to the published one is inside. None for bounds and words."""
+        """Return whether a number that rounds to the published one is inside, if it is a number."""
         if printed.value is None or printed.bound:
             return None
         half_unit = 10.0**-printed.decimals / 2
@@ -49,9 +48,9 @@ class QueryInterval:
 
 
 def query_interval(records: Sequence[Record]) -> QueryInterval | None:
-    """Return the interval of the mean of one cell's records, one per seed, from their mean deviation.
+    """Return the interval of the mean of one cell's records, one per seed.
 
-    Returns None for an average of collections, for fewer than two queries, and for equal scores.
+    Returns None for averages of collections, fewer than two queries, and equal scores.
     """
     deviations = [r.deviation for r in records if r.deviation is not None]
     if len(deviations) < len(records) or not any(deviations) or records[0].queries < 2:
@@ -66,7 +65,7 @@ def query_interval(records: Sequence[Record]) -> QueryInterval | None:
 
 @dataclass(frozen=True)
 class ImportedRun:
-    """A run by others of the cell's system, scored here, e.g. a public TREC run."""
+    """A run by others of the cell's system, scored here."""
 
     record: Record
     verdict: Verdict
@@ -74,26 +73,22 @@ class ImportedRun:
 
     @property
     def measured(self) -> float:
-        """The score in the unit of the published number."""
         return self.record.measured
 
     @property
     def file(self) -> str:
-        """The name of the imported file."""
         return str(self.record.origin.get("file", "without a name"))
 
     @property
     def maker(self) -> str:
-        """The toolkit that made the run, e.g. "pyserini", or the name of the file."""
+        """The toolkit of the run, e.g. "pyserini", or the file."""
         return str(self.record.origin.get("toolkit") or self.file)
 
     @property
     def settings(self) -> str:
-        """The settings of the run in words, or ""."""
         return str(self.record.origin.get("settings") or "")
 
     def as_json(self) -> dict:
-        """Return the object that ``compare --json`` prints below the cell."""
         record = self.record
         return {
             "file": self.file,
@@ -118,13 +113,12 @@ class ComparedCell:
     """One published cell with its measurements.
 
     Attributes:
-        records: one per distinct measurement (seeds that change nothing count once).
+        records: one per distinct measurement.
         doubts: reasons why a new measurement might give another number.
-        libraries_not_compared: libraries of its stages that are absent here or not recorded.
-        imported: runs by others.
+        libraries_not_compared: libraries that are absent here or not recorded.
         collections: ids of its data at this scale.
         cut_at: documents per query if the measure looks deeper.
-        notes: values reported elsewhere, closest match first. Verdicts ignore them.
+        notes: values reported elsewhere, closest match first.
     """
 
     cell: Cell
@@ -147,27 +141,24 @@ class ComparedCell:
 
     @property
     def notes_at_full(self) -> tuple[CellNote, ...]:
-        """The notes at scale full, otherwise none."""
         return self.notes if self.scale == "full" else ()
 
     @property
     def current(self) -> bool:
-        """Whether there is no doubt about the number."""
         return not self.doubts
 
     @property
     def outdated(self) -> str:
-        """The reason why the records do not match the current graph or manifest, or ""."""
+        """Why the records do not match the graph or manifest, or ""."""
         return self._why("outdated")
 
     @property
     def contradicted(self) -> str:
-        """The record that the stored scores contradict and replace, or ""."""
+        """Why stored scores replace the record, or ""."""
         return self._why("contradicted")
 
     @property
     def doubts_shown(self) -> tuple[Doubt, ...]:
-        """The doubts about the number and about runs by others."""
         return (*self.doubts, *(doubt for run in self.imported for doubt in run.doubts))
 
     def _why(self, kind: str) -> str:
@@ -175,32 +166,31 @@ class ComparedCell:
 
     @property
     def measured(self) -> float | None:
-        """The mean over seeds in the paper's unit, or None."""
+        """The mean over seeds in the paper's unit."""
         if not self.records:
             return None
         return sum(r.measured for r in self.records) / len(self.records)
 
     @property
     def published(self) -> float | None:
-        """The published number, or None for a dash or words."""
         return None if self.cell.printed.value is None else float(self.cell.printed.value)
 
     @property
     def measurement(self) -> tuple[frozenset[str], str] | None:
-        """The fingerprints of the evaluations and the measure, which cells may share."""
+        """The evaluations' fingerprints and the measure, which cells may share."""
         if not self.records:
             return None
         return frozenset(r.fingerprint for r in self.records), self.records[0].measure
 
     @property
     def measured_on(self) -> tuple[str, ...]:
-        """Ids of the recorded data, e.g. "tiny/passage/dev", or those of the scale."""
+        """Ids of the recorded or planned data, e.g. "tiny/passage/dev"."""
         collections = tuple(self.records[0].collections) if self.records else ()
         return collections or self.collections
 
     @property
     def stand_ins(self) -> tuple[str, ...]:
-        """Ids of the data that replace the paper's at this scale."""
+        """Ids of the data that replace the paper's."""
         if self.scale == "full":
             return ()
         column = self.cell.column
@@ -216,12 +206,11 @@ class ComparedCell:
 
     @property
     def interval(self) -> QueryInterval | None:
-        """The 95 % interval over queries of the measured mean."""
         return query_interval(self.records)
 
     @property
     def published_inside(self) -> bool | None:
-        """Whether the published mean is inside the interval, or None if they are not compared."""
+        """Whether the published mean is inside the interval, if they are compared."""
         interval = self.interval if self.verdict.difference is not None else None
         return interval.holds(self.cell.printed) if interval else None
 
@@ -234,7 +223,7 @@ class PairedTest:
         over: file of the other run.
         difference: ours minus theirs, with its 95 % bootstrap ``interval``, as fractions.
         effect_size: the difference divided by its standard deviation over queries.
-        p: of ranx's two-sided paired t-test. ``holm_p`` is Holm-corrected per table and measure.
+        p: of a two-sided t-test. ``holm_p`` is Holm-corrected per table and measure.
         permutation_p: of a permutation test by sign flips.
     """
 
@@ -258,9 +247,9 @@ class Comparison:
     Attributes:
         tests: (paper, table, dataset) -> content of significance.json.
         untested: errors of tests.
-        readings: cell -> readings behind its number, by id, in reports.
+        readings: cell -> readings behind its number, by id.
         paired: cell -> tests of our run against runs by others.
-        own_rows: ids of rows that a user added.
+        own_rows: rows that a user added.
         faults: sentences on damaged artefacts and records files.
     """
 
@@ -274,18 +263,17 @@ class Comparison:
     faults: tuple[str, ...] = ()
 
     def counts(self) -> Counter:
-        """Count the cells by verdict."""
         return Counter(c.verdict.name for c in self.cells)
 
     def by_table(self) -> dict[tuple[str, str], list[ComparedCell]]:
-        """Return the cells by paper and table or figure, e.g. `("PAPER", "1")`."""
+        """Return the cells by paper and table, e.g. `("PAPER", "1")`."""
         tables: dict[tuple[str, str], list[ComparedCell]] = {}
         for c in self.cells:
             tables.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
         return tables
 
     def betters(self, compared: ComparedCell) -> list[str]:
-        """Return ids of the rows that this row significantly outperforms."""
+        """Return the rows that this row significantly outperforms."""
         test, max_p = self._test(compared)
         if not test:
             return []
@@ -300,7 +288,7 @@ class Comparison:
         ]
 
     def pairs(self, compared: ComparedCell) -> list[dict]:
-        """Return tests of this cell's row against every other row with stored scores."""
+        """Return tests of this row against every other row with scores."""
         test, _ = self._test(compared)
         if not test:
             return []
@@ -310,7 +298,7 @@ class Comparison:
         return [{"over": test["names"][o]} | pair for o, pair in zip(others, pairs, strict=True)]
 
     def _test(self, compared: ComparedCell) -> tuple[dict, float]:
-        """Return the test with a cell's number, or {}, and its level."""
+        """Return the test with a cell's number and its level."""
         cell = compared.cell
         tests = self.tests.get((cell.paper.name, cell.table.id, cell.column.dataset or ""), {})
         measure = compared.records[0].measure if compared.records else cell.column.measure
@@ -319,7 +307,7 @@ class Comparison:
         return (test, tests["max_p"]) if has_part else ({}, 0.0)
 
 
-UNDEFINED = {"p", "holm_student_p", "interval"}  # for a difference that is the same on all queries
+UNDEFINED = {"p", "holm_student_p", "interval"}  # without variance over queries
 
 
 def _value(test: dict, key: str, index: int, other: int) -> Any:

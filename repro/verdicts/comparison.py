@@ -1,4 +1,4 @@
-"""Comparison of published and measured numbers, with a verdict on every cell of a plan."""
+"""Comparison of published and measured numbers, with a verdict on every cell."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from repro.running.runner import Outcome
 
 T = TypeVar("T")
-FEW = 3  # damaged artefacts that are named
+FEW = 3  # named artefacts
 K = TypeVar("K")
 
 
@@ -58,7 +58,7 @@ def compare(
         stated: whether to add values reported elsewhere.
     """
     name = plan.scale.name
-    # of all papers, because cells share evaluations
+    # cells share evaluations
     all_records = _every_record(results, name)
     stored_results = stored_records(plan, store) if store else []
     measurements = _by(plan.measurements, lambda m: m.cell.id)
@@ -89,7 +89,6 @@ def compare(
 
 
 def _origins(plan: Plan, store: Store) -> Origins | None:
-    """Return the origins of the stored artefacts, if any."""
     if "stored" not in plan.states.values():
         return None
     from repro.running.provenance import origins
@@ -186,7 +185,6 @@ def _case(cell: Cell, basis: Basis, scale: str, width: Tolerance | None) -> Case
 
 
 def _rivals(cell: Cell) -> list[PublishedCell]:
-    """Return the published numbers of the other rows of a cell's column."""
     rows = (row.id for row in cell.table.rows if row.id != cell.row.id)
     cells = (cell_of(cell.paper, cell.table, row, cell.column.id) for row in rows)
     return [c.printed for c in cells if c.is_numeric and not c.printed.bound and c.unit == cell.unit]
@@ -236,7 +234,7 @@ def _unscored_files(evidence: Evidence) -> list[str]:
 
 
 def _tolerance(evidence: Evidence) -> Tolerance | None:
-    """Return the tolerance by the class of the row or, without one, of its graph."""
+    """Return the tolerance by the class of the row or of its graph."""
     cell = evidence.cell
     measure = cell.column.measure or next((m.cell.column.measure for m in evidence.measured_by), None)
     name = cell.row.tolerance or implied_class(node for m in evidence.measured_by for node in m.parts)
@@ -249,7 +247,7 @@ def _imported_runs(evidence: Evidence) -> tuple[ImportedRun, ...]:
 
 
 def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedRun:
-    """Judge a run by others under its own readings. ``nodes`` of the cell's recipe give the tolerance."""
+    """Judge a run by others under its own readings. ``nodes`` of the recipe give the tolerance."""
     basis = Basis([record])
     reasons = doubts(basis)
     decided = decide(_case(cell, basis, "full", _tolerance_of_run(cell, list(nodes))))
@@ -271,7 +269,7 @@ def _tolerance_of_run(cell: Cell, nodes: list[Node]) -> Tolerance | None:
 
 
 def standings(measured_cell: Cell, workspace: Workspace) -> list[ComparedCell]:
-    """Return the cell judged at full scale and at every other scale with a record of it."""
+    """Return the cell judged at full and every recorded scale."""
     compared_cells = []
     for name, scale in known_scales().items():
         records = workspace.results.read(name, measured_cell.paper.name)
@@ -284,7 +282,7 @@ def standings(measured_cell: Cell, workspace: Workspace) -> list[ComparedCell]:
 
 
 def doubts_of(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
-    """Return the doubts about a record, even if its cell shows another one."""
+    """Return the doubts about a record, shown by its cell or not."""
     matches = [c for c in standings(cell(record.cell), workspace) if c.scale == record.scale]
     if shown := [c for c in matches if record.identity in {r.identity for r in c.records}]:
         return shown[0].doubts

@@ -17,7 +17,7 @@ from repro.verdicts.evidence import is_measurement
 WAYS = ("recipe", "checkpoint", "run", "computed", "not measurable", "open")
 IMPORTED = ", imported"  # after the scale of runs by others
 RELEASED = "released"  # the module of recipes with released checkpoints
-# knowledge of a cell, strongest first -> its meaning
+# strongest first -> meaning
 WAYS_OF_KNOWING = {
     "measured": "measured here at full scale",
     "run by others": "a public run by others, scored here",
@@ -36,11 +36,9 @@ class CoverageItem:
     Attributes:
         place: ``table 1`` or ``figure 3``.
         way: the strongest of ``WAYS``.
-        measured: scales with a measurement or drawing, e.g. ``full, imported`` for runs by others only.
+        measured: measured or drawn scales, e.g. ``full, imported`` for runs by others only.
         reason: why it is not measurable, or the missing entry of an open cell.
-        counted_as: as in ``Cell``, or ``drawing`` for an exhibit.
         equal: whether the closest value reported elsewhere equals the published one.
-        notes: values reported elsewhere.
     """
 
     id: str
@@ -56,7 +54,7 @@ class CoverageItem:
 
     @property
     def known(self) -> str:
-        """The strongest knowledge at full scale, a key of ``WAYS_OF_KNOWING``."""
+        """The strongest key of ``WAYS_OF_KNOWING`` at full scale."""
         if "full" in self.measured:
             return "measured"
         if f"full{IMPORTED}" in self.measured:
@@ -66,14 +64,12 @@ class CoverageItem:
         return "rehearsed" if self.rehearsed else "nothing known"
 
     def as_json(self) -> dict:
-        """Return the object that ``repro show coverage --format json`` prints."""
         names = ("id", "counted_as", "way", "measured", "recipe", "reason")
         facts = {name: getattr(self, name) for name in names}
         return facts | {"others": self.notes[0].match if self.notes else ""}
 
     @property
     def rehearsed(self) -> list[str]:
-        """The scales below full with a measurement of ours."""
         return [scale for scale in self.measured if scale != "full" and not scale.endswith(IMPORTED)]
 
 
@@ -98,10 +94,8 @@ def coverage(source: Paper, results: Results) -> list[CoverageItem]:
 class Tally:
     """The cells of tables and figures, counted by way and by scale.
 
-    Attributes:
-        what: the counted place or paper.
-        idle: published cells with words.
-        settings: cells with settings by state.
+    ``what`` is the counted place or paper. ``idle`` counts published cells with words, ``settings`` cells
+    with settings by state.
     """
 
     paper: str
@@ -112,7 +106,6 @@ class Tally:
 
     @property
     def published(self) -> "Tally":
-        """The tally of the published cells."""
         return replace(self, cells=[c for c in self.cells if c.counted_as == "published"])
 
     @property
@@ -122,27 +115,22 @@ class Tally:
 
     @property
     def ways(self) -> dict[str, int]:
-        """Way -> number of cells."""
         return {way: sum(c.way == way for c in self.cells) for way in WAYS}
 
     @property
     def known(self) -> dict[str, int]:
-        """Strongest knowledge -> number of cells."""
         counts = Counter(c.known for c in self.cells)
         return {name: counts[name] for name in WAYS_OF_KNOWING}
 
     @property
     def ways_shown(self) -> tuple[str, ...]:
-        """The ways in a table of counts, with ``open`` only for drafts."""
         return tuple(way for way in WAYS if way != "open" or self.ways[way])
 
     @property
     def measured(self) -> Counter[str]:
-        """Scale -> number of measured or drawn cells."""
         return Counter(scale for c in self.cells for scale in c.measured)
 
     def as_json(self) -> dict:
-        """Return the object that ``repro show coverage --format json`` prints."""
         return {
             "paper": self.paper,
             "what": self.what,
@@ -159,7 +147,7 @@ class Tally:
 
 
 def tallies(source: Paper, results: Results) -> list[Tally]:
-    """Return a tally for every table and figure of a paper."""
+    """Return a tally per table and figure of a paper."""
     cells = coverage(source, results)
     tables = {place_of(table.id): table for table in source.manifest.tables}
     places = (*tables, *(place_of(f"figure-{figure.id}") for figure in source.manifest.figures))
@@ -178,7 +166,7 @@ def tallies(source: Paper, results: Results) -> list[Tally]:
 
 
 def still_asked(source: Paper) -> list[str]:
-    """Return the places of a draft's texts that begin with ``todo``, e.g. "the title"."""
+    """Return where a draft's texts begin with ``todo``, e.g. "the title"."""
     facts = {"the title": source.manifest.title, "the venue": source.manifest.venue}
     for table in source.manifest.tables:
         facts[f"about of table {table.id}"] = table.about
@@ -189,7 +177,7 @@ def still_asked(source: Paper) -> list[str]:
 
 
 def refuse_open(source: Paper, items: Iterable[CoverageItem]) -> None:
-    """Raise ManifestError for the first open cell of a paper, with all open rows."""
+    """Raise ManifestError for the open cells of a paper, if any."""
     open_ids = {item.id for item in items if item.way == "open"}
     opened = [cell for cell in every_cell(source) if cell.id in open_ids]
     if not opened:
@@ -206,7 +194,6 @@ def refuse_open(source: Paper, items: Iterable[CoverageItem]) -> None:
 
 
 def total(parts: Iterable[Tally], *, what: str) -> Tally:
-    """Combine several tallies into one."""
     parts = list(parts)
     cells = [c for part in parts for c in part.cells]
     settings = sum((part.settings for part in parts), Counter())
@@ -214,7 +201,7 @@ def total(parts: Iterable[Tally], *, what: str) -> Tally:
 
 
 def usual_first(scales: Iterable[str]) -> list[str]:
-    """Sort names of scales, with full, small and tiny first."""
+    """Sort scales, with full, small and tiny first."""
     usual_names = ("full", "small", "tiny")
     return [name for name in usual_names if name in scales] + sorted(set(scales) - set(usual_names))
 

@@ -1,7 +1,7 @@
 """The rules of verdicts, e.g. "exact".
 
-The first of ``RULES`` that holds gives the verdict. All ``DOUBTS`` that hold are listed. ``CHANGES`` define
-a number from another experiment. ``docs/explained/verdicts.md`` shows the same tables.
+The first of ``RULES`` that holds gives the verdict. All ``DOUBTS`` that hold are listed. ``CHANGES`` define a
+number from another experiment. ``docs/explained/verdicts.md`` shows these tables.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -31,7 +31,7 @@ SIDE = "lower or higher"
 class Rule(NamedTuple):
     """A verdict with its condition in words and as a function.
 
-    ``said`` is its reason, a format string over the case ``c``. ``width`` returns the used half width.
+    ``said`` is its reason, formatted with the case ``c``. ``width`` returns the half width.
     """
 
     verdict: str
@@ -43,7 +43,7 @@ class Rule(NamedTuple):
 
 _OBEYS = "the paper states a bound, {c.printed.bound} {c.printed.number}"
 
-# where it is shown -> the rules, of which the first that holds decides
+# how it is shown -> rules
 WORD, MEAN, COMPARED = "a word instead of a number", "our number", "our number and its difference"
 RULES: dict[str, tuple[Rule, ...]] = {
     WORD: (
@@ -118,7 +118,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
 
 
 def decide(case: Case) -> Verdict:
-    """Return the verdict of the first rule that holds, with the discrimination of a pass."""
+    """Return the verdict of the first rule that holds."""
     shown, rule = _first_rule(case)
     is_uninformative = rule.verdict == "uninformative"
     _, basis = _first_rule(replace(case, rivals=())) if is_uninformative else (shown, rule)
@@ -141,7 +141,6 @@ def _first_rule(case: Case) -> tuple[str, Rule]:
 
 
 def _discrimination(case: Case) -> tuple[int, int] | None:
-    """Return how many other rows of the column would pass too, and their number."""
     if not case.rivals or case.is_bounded or not _passes(case, case.printed):
         return None
     return sum(_passes(case, rival) for rival in case.rivals), len(case.rivals)
@@ -158,7 +157,7 @@ def _is_uninformative(case: Case) -> bool:
 
 @dataclass(frozen=True)
 class Basis:
-    """The evidence for doubts about a number: one record per seed, and ``evidence`` unless run by others."""
+    """The evidence for doubts: one record per seed, and ``evidence`` unless run by others."""
 
     records: Sequence[Record]
     counts: CodeCounts = field(default_factory=CodeCounts)
@@ -189,7 +188,6 @@ def _outdated(b: Basis) -> str:
 
 
 def _of_code(b: Basis, kind: str) -> str:
-    """Return a sentence on the code behind a number if it is of this kind."""
     other, unknown = b.counts.other_code, b.counts.unknown_code
     if b.evidence is None or not b.evidence.current:  # of another graph, or of others
         return ""
@@ -249,10 +247,7 @@ def _artefacts(number: int) -> str:
 
 
 class DoubtRule(NamedTuple):
-    """A kind of doubt with its condition. ``said`` returns a sentence, or "" if the condition fails.
-
-    ``meaning`` is the phrase of captions.
-    """
+    """A kind of doubt. ``said`` returns a sentence, or "". ``meaning`` is for captions."""
 
     kind: str
     when: str
@@ -342,7 +337,6 @@ KINDS = {rule.kind: rule.meaning for rule in DOUBTS}
 
 
 def doubts(basis: Basis) -> tuple[Doubt, ...]:
-    """Return the doubts about a number, in the order of ``DOUBTS``."""
     return tuple(Doubt(rule.kind, why) for rule in DOUBTS if (why := rule.said(basis)))
 
 
@@ -359,8 +353,6 @@ def code_counts(evidence: Evidence, records: Sequence[Record]) -> CodeCounts:
 
 
 class Change(NamedTuple):
-    """A condition in words and as a function."""
-
     when: str
     holds: Callable[[Basis], object]
 
@@ -381,5 +373,5 @@ CHANGES = (
 
 
 def is_changed(basis: Basis) -> bool:
-    """Return whether a number is from another experiment than the published one."""
+    """Return whether a number is of another experiment than the published one."""
     return any(change.holds(basis) for change in CHANGES)

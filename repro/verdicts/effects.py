@@ -1,7 +1,4 @@
-"""Gains over baselines and the order of rows, compared with the paper's (Breuer et al., SIGIR 2020).
-
-Shared errors, e.g. an offset, cancel in them.
-"""
+"""Gains over baselines and the order of rows, compared with the paper's (Breuer et al., SIGIR 2020)."""
 
 import math
 from collections.abc import Sequence
@@ -13,16 +10,15 @@ from repro.manifest.cells import Cell
 from repro.verdicts.compared import ComparedCell
 
 ROWS = 3  # at least, for an order
-APART = ("scaled", "not comparable")  # verdicts of measurements that are not compared with the paper
+APART = ("scaled", "not comparable")  # verdicts that are not compared
 
 
 @dataclass(frozen=True)
 class Effect:
-    """The gain of one of the paper's own rows over a baseline run by its authors, in one column.
+    """The gain of an own row over a baseline run by the authors, in one column.
 
-    Attributes:
-        effect_ratio: our gain divided by the published one.
-        delta_ri: published minus measured relative improvement.
+    ``effect_ratio`` is our gain divided by the published one. ``delta_ri`` is published minus measured
+    relative improvement.
     """
 
     row: str
@@ -32,25 +28,24 @@ class Effect:
     delta_ri: float | None
 
     def as_json(self) -> dict:
-        """Return the object that ``compare --json`` prints below the cell."""
         return {key: value for key, value in asdict(self).items() if key not in ("row", "column")}
 
 
 def effect_ratio(printed: tuple[float, float], measured: tuple[float, float]) -> float | None:
-    """Return the measured gain divided by the published one, from pairs (advanced, baseline)."""
+    """Return our gain divided by the published one, from pairs (advanced, baseline)."""
     gain = printed[0] - printed[1]
     return (measured[0] - measured[1]) / gain if gain else None
 
 
 def delta_ri(printed: tuple[float, float], measured: tuple[float, float]) -> float | None:
-    """Return published minus measured relative improvement, from pairs (advanced, baseline)."""
+    """Return published minus our relative improvement, from pairs (advanced, baseline)."""
     if not (printed[1] and measured[1]):
         return None
     return (printed[0] - printed[1]) / printed[1] - (measured[0] - measured[1]) / measured[1]
 
 
 def order_agreement(printed: Sequence[float], measured: Sequence[float]) -> float | None:
-    """Return Kendall's tau-b, or None for fewer than three rows or equal values."""
+    """Return Kendall's tau-b, or None if it is undefined or of few rows."""
     if len(printed) < ROWS or len(set(printed)) == 1 or len(set(measured)) == 1:
         return None
     pairs = list(combinations(zip(printed, measured, strict=True), 2))
@@ -66,7 +61,7 @@ class _Pair(NamedTuple):
 
 
 def effects(cells: Sequence[ComparedCell]) -> list[Effect]:
-    """Return the gains of every ``ours`` cell over every ``rerun`` cell of its column and group."""
+    """Return gains of ``ours`` over ``rerun`` cells of a column and group."""
     pairs = _comparable_pairs(cells)
     return [
         Effect(
@@ -83,7 +78,7 @@ def effects(cells: Sequence[ComparedCell]) -> list[Effect]:
 
 
 def orders(cells: Sequence[ComparedCell]) -> dict[str, tuple[float, int]]:
-    """Return column -> Kendall's tau-b between published and measured numbers, and the number of rows."""
+    """Return column -> Kendall's tau-b with the published order, and number of rows."""
     columns: dict[str, list[_Pair]] = {}
     for pair in _comparable_pairs(cells):
         columns.setdefault(pair.cell.column.id, []).append(pair)

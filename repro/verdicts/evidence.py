@@ -32,9 +32,6 @@ class Evidence:
         identities: seed -> the identity of a current record.
         records: of the cell at the plan's scale, oldest first.
         other_results: newer records of the same scores, then stored scores.
-        origins: of the plan's stored artefacts.
-        outcome: of the current run.
-        on_record: all records at the plan's scale by identity.
     """
 
     cell: Cell
@@ -57,7 +54,6 @@ class Evidence:
 
     @cached_property
     def nodes(self) -> dict[str, Node]:
-        """The cell's nodes by fingerprint."""
         return {node.fingerprint: node for m in self.measured_by for node in walk(m.parts)}
 
     @cached_property
@@ -76,25 +72,23 @@ class Evidence:
 
     @cached_property
     def definition(self) -> tuple[str, str]:
-        """The measure and the unit of the cell."""
         measures = [measure for _, measure, _ in self.identities.values()] or [self.cell.column.measure or ""]
         return measures[0], self.cell.unit
 
     @cached_property
     def of_readings(self) -> list[Record]:
-        """Our records with the current readings, of any measure."""
         return [r for r in self.records if r.readings == self.departures and not r.origin]
 
     @cached_property
     def older(self) -> list[Record]:
-        """The newest records of the cell of any graph, if possible of requested seeds."""
+        """The newest records of any graph, if possible of requested seeds."""
         records = [r for r in self.records if is_measurement(r, *self.definition, self.departures)]
         seeds = {m.seed for m in self.measured_by}
         return newest([r for r in records if r.seed in seeds] or records)
 
     @cached_property
     def current(self) -> list[tuple[Record, Record | None]]:
-        """Current records, each with the result that contradicts it or None."""
+        """Current records, each with the result that contradicts it."""
         identities, by_identity = set(self.identities.values()), {r.identity: r for r in self.other_results}
         records = newest(r for r in self.of_readings if r.identity in identities)
         pairs = ((r, by_identity.get(r.identity, r)) for r in records)
@@ -104,7 +98,7 @@ class Evidence:
         ]
 
     def rivals(self, records: Iterable[Record]) -> list[str]:
-        """Return other recorded results of the records' evaluations, e.g. "0.5 (a/1/b/dev, 2026-01-02)"."""
+        """Return other recorded results of the evaluations, e.g. "0.5 (a/1/b/dev, 2026-01-02)"."""
         told = [r.result for r, result in self.current if result]
         by_result = {
             other.result: f"{other.measured:.10g} ({other.cell}, {other.recorded})"
@@ -116,7 +110,7 @@ class Evidence:
 
     @cached_property
     def imported(self) -> list[Record]:
-        """The newest record of each run by others scored like the cell, those with readings last."""
+        """The newest record of each run by others scored like the cell."""
         substituted = {reading for m in self.measured_by for reading in m.substitutes}
         by_identity: dict[tuple, Record] = {}
         for r in self.records:
@@ -129,16 +123,14 @@ class Evidence:
 
     @cached_property
     def collections(self) -> tuple[str, ...]:
-        """Ids of the cell's data at the plan's scale."""
         return tuple(dict.fromkeys(identifier for m in self.measured_by for identifier in m.collections))
 
     @property
     def cut_at(self) -> int | None:
-        """Documents per query if the measure looks deeper."""
         return min((m.cut_at for m in self.measured_by if m.cut_at), default=None)
 
     def planned_code(self, record: Record) -> str:
-        """Return the code digest of a record made entirely by the current code."""
+        """Return the code digest that the current code would give a record."""
         from repro.running.provenance import planned_code
 
         seeds = [seed for seed, identity in self.identities.items() if identity == record.identity]
@@ -147,20 +139,17 @@ class Evidence:
 
     @cached_property
     def obstacles(self) -> tuple[Obstacle, ...]:
-        """The distinct obstacles of its nodes."""
         nodes = [part for m in self.measured_by for part in m.parts]
         return tuple(dict.fromkeys(o for node in nodes for o in self.plan.obstacles(node)))
 
     @cached_property
     def absent_data(self) -> tuple[str, ...]:
-        """The planned data and checkpoints without files on this machine."""
         obstacles = self.plan.machine.obstacles
         nodes = walk(part for m in self.measured_by for part in m.parts)
         absent = (obstacles.get(node.fingerprint) for node in nodes if "identity" in node.params)
         return tuple(obstacle.short for obstacle in absent if obstacle and not obstacle.of_machine)
 
     def _scored_alike(self, record: Record) -> bool:
-        """Return whether an imported run was scored like the cell."""
         if not self.cell.column.dataset or (record.measure, record.unit) != self.definition:
             return False
         measurement, machine = (*self.measurements, None)[0], self.plan.machine
@@ -179,20 +168,23 @@ def _complete_record(record: Record, other: Record) -> Record:
 
 
 def is_measurement(record: Record, measure: str, unit: str, readings: Mapping[str, str]) -> bool:
-    """Return whether our record has this unit, measure ("" for an average) and readings."""
+    """Return whether our record has this unit, measure (or "") and readings."""
     is_defined_so = record.unit == unit and measure in ("", record.measure)
     return is_defined_so and record.readings == readings and not record.origin
 
 
 def newest(records: Iterable[Record]) -> list[Record]:
-    """Return the last record of every seed, one per identity."""
+    """Return the last record of every seed."""
     last_by_seed = {r.seed: (number, r) for number, r in enumerate(records)}
     distinct = {r.identity: r for _, r in sorted(last_by_seed.values(), key=lambda pair: pair[0])}
     return sorted(distinct.values(), key=lambda r: (r.seed is not None, r.seed or 0))
 
 
 class Circumstances(NamedTuple):
-    """Versions and kernels of one artefact or record, and whether its sums depend on kernels."""
+    """Versions and kernels of one artefact or record.
+
+    ``sums`` is whether its sums depend on kernels.
+    """
 
     software: Mapping[str, str]
     kernels: Mapping[str, Any]
@@ -200,7 +192,7 @@ class Circumstances(NamedTuple):
 
 
 def circumstances(evidence: Evidence | None, records: Sequence[Record]) -> Iterator[Circumstances]:
-    """Yield those of the stored artefacts, and of the records unless all artefacts are here."""
+    """Yield those of stored artefacts, and of records unless all artefacts are here."""
     nodes = evidence.nodes if evidence and evidence.current else {}
     stored = evidence.origins.environments if evidence and evidence.origins else {}
     for name in nodes.keys() & stored.keys():
@@ -218,7 +210,7 @@ def other_libraries(evidence: Evidence | None, records: Sequence[Record]) -> lis
 
 
 def libraries_not_compared(evidence: Evidence, records: Sequence[Record]) -> tuple[str, ...]:
-    """Return the libraries of a number's stages that are absent here or not recorded."""
+    """Return a number's libraries that are absent here or not recorded."""
     software = [one.software for one in circumstances(evidence, records)]
     compared = {name for one in software for name in versions.comparable(one)}
     return tuple(

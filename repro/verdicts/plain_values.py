@@ -6,7 +6,7 @@ from typing import Any
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.effects import Effect, effects, orders
 
-# field of a record -> its value without a measurement
+# field -> value without a record
 RECORDED: dict[str, Any] = {
     "fingerprint": None,
     "queries": None,
@@ -17,7 +17,7 @@ RECORDED: dict[str, Any] = {
 
 
 def cells_as_json(comparison: Comparison) -> list[dict]:
-    """Return an object per cell with tests between rows, effects and order of the rows."""
+    """Return an object per cell with tests, effects and order of the rows."""
     by_table = {key: (effects(cells), orders(cells)) for key, cells in comparison.by_table().items()}
     return [
         cell_as_json(c)
@@ -29,7 +29,7 @@ def cells_as_json(comparison: Comparison) -> list[dict]:
 
 
 def cell_as_json(c: ComparedCell) -> dict:
-    """Return the object of a cell, as printed with ``--json``."""
+    """Return the object that ``--json`` prints for a cell."""
     first, interval = c.records[0] if c.records else None, c.interval
     facts = {key: getattr(first, key, default) for key, default in RECORDED.items()}
     return {
@@ -63,10 +63,7 @@ def cell_as_json(c: ComparedCell) -> dict:
 
 
 def cell_as_row(c: ComparedCell) -> dict:
-    """Return a cell's row of a CSV file or data frame, e.g. `{"cell": "PAPER/1/ROW/COLUMN"}`.
-
-    It contains the last run by others and the first value reported elsewhere.
-    """
+    """Return a cell's row of a CSV file, e.g. `{"cell": "PAPER/1/ROW/COLUMN"}`."""
     interval, last_run = c.interval, c.imported[-1] if c.imported else None
     return {
         "cell": c.cell.id,

@@ -1,4 +1,4 @@
-"""Tests between rows of a table, or our runs and runs by others, e.g. by paired t-tests."""
+"""Tests between rows, or our runs and runs by others, e.g. by paired t-tests."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,14 +14,14 @@ from repro.store import Store
 from repro.store.seal import read_json
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun, PairedTest
 
-_BySeed = dict[int | None, tuple[Node, ...]]  # seed -> the evaluations of a row, the first seed first
+_BySeed = dict[int | None, tuple[Node, ...]]  # seed -> evaluations
 
 
 def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
     """Return a node per table and dataset that compares all rows with stored runs.
 
-    Stored scores replace runs if a cell averages collections or answers are the judgements. Rows are compared
-    at the seed stored for most of them, otherwise at their first seed.
+    Averages of collections and judgements by answers are compared by stored scores. Rows have the seed stored
+    for most of them, or their first one.
     """
     testable = [m for m in plan.measurements if _is_testable(m) and _has_its_scores(m, plan, store)]
     measures: dict[tuple[str, str, str], set[str]] = {}
@@ -33,7 +33,7 @@ def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
 
 
 def rows_with_scores(plan: Plan, store: Store) -> dict[tuple[str, str, str], dict[str, tuple[Node, ...]]]:
-    """Return table and dataset -> row -> its stored evaluations at the shared seed."""
+    """Return table and dataset -> row -> its stored evaluations at a shared seed."""
     stored = [m for m in plan.measurements if _is_testable(m) and _is_scored(m, plan)]
     return _rows(stored)
 
@@ -85,7 +85,6 @@ def _test_node(rows: Mapping[str, tuple[Node, ...]], measures: list[str]) -> Nod
 
 
 def stored_tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], dict]:
-    """Return the contents of stored tests of the current scores."""
     nodes = {key: node for key, node in tests(plan, store).items() if is_stored(node, store)}
     return {key: read_json(store.path(node) / "significance.json") for key, node in nodes.items()}
 
@@ -105,7 +104,7 @@ Pair = tuple[ComparedCell, ImportedRun, Node]
 def stored_paired_tests(
     comparison: Comparison, plan: Plan, store: Store
 ) -> dict[str, tuple[PairedTest, ...]]:
-    """Return cell -> stored tests of our current run against each imported run."""
+    """Return cell -> stored tests of our run against runs by others."""
     contents = [
         (c, run, read_json(store.path(node) / "significance.json"))
         for c, run, node in pairs_with_others(comparison, plan, store)
@@ -115,7 +114,7 @@ def stored_paired_tests(
 
 
 def pairs_with_others(comparison: Comparison, plan: Plan, store: Store) -> Iterator[Pair]:
-    """Yield each cell's stored run with each stored run by others of the same readings."""
+    """Yield stored pairs of our run and a run by others of the same readings."""
     measurements: dict[str, Measurement] = {m.cell.id: m for m in reversed(plan.measurements)}
     for c in comparison.cells:
         measurement = measurements.get(c.cell.id)
@@ -143,7 +142,7 @@ def _node_of_pair(measurement: Measurement, their_run: Node) -> Node:
 def corrected_tests(
     contents: Sequence[tuple[ComparedCell, ImportedRun, Mapping]],
 ) -> dict[str, tuple[PairedTest, ...]]:
-    """Return the tests of each cell, Holm-corrected per table, dataset and measure."""
+    """Return the tests by cell, Holm-corrected per table, dataset and measure."""
     if not contents:
         return {}
     from repro.retrieval.evaluation.p_values import holm
@@ -169,13 +168,11 @@ def _paired_test(run: ImportedRun, table: Mapping) -> PairedTest:
 
 
 def add_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress | None = None) -> None:
-    """Add every test to ``comparison`` and compute missing ones."""
     for compute in (run_tests, run_paired_tests):
         compute(comparison, plan, store, progress or Progress())
 
 
 def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
-    """Add the tests between rows, computing missing ones. Failures are noted."""
     for key, node in tests(plan, store).items():
         try:
             comparison.tests[key] = compute_test(node, plan, store, progress, about=_test_in_words(node, key))
@@ -184,7 +181,7 @@ def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progre
 
 
 def compute_test(node: Node, plan: Plan, store: Store, progress: Progress, *, about: str) -> dict:
-    """Return a test's content. A missing or outdated test is computed."""
+    """Return a test's content, computed if it is missing or outdated."""
     if not is_stored(node, store):
         from repro.running.engines.inline import ensure
 
@@ -207,7 +204,6 @@ def _test_in_words(node: Node, key: tuple[str, str, str]) -> str:
 
 
 def run_paired_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress) -> None:
-    """Add the paired tests, computing missing ones. Failures are noted."""
     contents = []
     for c, run, node in pairs_with_others(comparison, plan, store):
         try:

@@ -21,8 +21,6 @@ class Summary:
         measurements: distinct ones, without averages.
         inside: published means inside our interval over queries, of ``intervals``.
         imported, only_imported: cells with runs by others, or with nothing else.
-        imported_runs: distinct scores of such runs.
-        verdicts: e.g. `{"exact": 3}`.
     """
 
     words: str
@@ -40,12 +38,10 @@ class Summary:
     verdicts: dict[str, int]
 
     def as_json(self) -> dict:
-        """Return the counts as plain values."""
         return asdict(self)
 
 
 def summarise(compared: Sequence[ComparedCell]) -> Summary:
-    """Count compared cells."""
     cells = published(compared) or compared
     verdicts = Counter(c.verdict.name for c in cells)
     inside = [c.published_inside for c in cells]
@@ -70,7 +66,6 @@ def summarise(compared: Sequence[ComparedCell]) -> Summary:
 
 
 def published(compared: Sequence[ComparedCell]) -> list[ComparedCell]:
-    """Return the cells that contain a paper's number."""
     return [c for c in compared if c.cell.counted_as == "published"]
 
 
@@ -87,28 +82,27 @@ def _why_unmeasured(c: ComparedCell) -> str:
 
 
 def measured_in_words(compared: Sequence[ComparedCell]) -> str:
-    """Return how many of the cells are measured, as ``count_in_words`` phrases it."""
     scales = ", ".join(sorted({c.scale for c in compared}))
     measured = {c.cell.id for c in compared if c.records}
     return count_in_words((c.cell for c in compared), measured=measured, scale=scales)
 
 
 def distinct(cells: Sequence[ComparedCell]) -> int:
-    """Count the distinct measurements behind the cells, without averages."""
+    """Count the measurements behind the cells, without averages."""
     measurements = {c.cell.id: c.measurement for c in cells if c.records}
     averages = {c.cell.id for c in cells if not measurements.keys().isdisjoint(member_cells(c.cell))}
     return len({measurement for cell, measurement in measurements.items() if cell not in averages})
 
 
 def conditions(cells: Sequence[ComparedCell]) -> str:
-    """Return data, depth and notes of a scale, and doubts, e.g. "substitute data: …", or ""."""
+    """Return substitutes, cuts, notes and doubts, e.g. "substitute data: …"."""
     data = stand_ins(cells)
     where = f"substitute data: {data}" if data else ""
     return "; ".join(filter(None, (where, cut_measures(cells), scale_notes(cells), doubts_in_brief(cells))))
 
 
 def scale_notes(cells: Iterable[ComparedCell]) -> str:
-    """Return the notes of measured rows on their numbers at this scale."""
+    """Return the notes of measured rows on this scale."""
     measured = (c for c in cells if c.records and c.scale in c.cell.row.scale_notes)
     notes = {c.cell.row.label: c.cell.row.scale_notes[c.scale] for c in measured}
     return "; ".join(f"{label}: {note}" for label, note in notes.items())
@@ -129,7 +123,7 @@ def cut_measures(cells: Sequence[ComparedCell]) -> str:
 
 
 def why_cut(c: ComparedCell, *, run: str = "the run") -> str:
-    """Return why a cell is cut: its scale, or ``run`` if the scale retrieves more documents."""
+    """Return why a cell is cut: its scale, or its ``run``."""
     known = scales().get(c.scale)
     scale_depth = known.facts.caps.get("depth") if known else c.cut_at  # a user's scale may be absent
     ends_by_itself = scale_depth is None or (c.cut_at or 0) < scale_depth
@@ -137,7 +131,7 @@ def why_cut(c: ComparedCell, *, run: str = "the run") -> str:
 
 
 def stand_ins(cells: Sequence[ComparedCell]) -> str:
-    """Describe substitute data, e.g. "tiny/wiki/test replaces 2 collections", or return ""."""
+    """Describe substitute data, e.g. "tiny/wiki/test replaces 2 collections"."""
     originals: dict[str, dict[str, None]] = {}
     for c in cells:
         for identifier in c.stand_ins:
@@ -149,7 +143,6 @@ def stand_ins(cells: Sequence[ComparedCell]) -> str:
 
 
 def doubt_kinds(cells: Iterable[ComparedCell]) -> str:
-    """Return the kinds of doubt about the numbers of cells, or ""."""
     found = {doubt.kind for c in cells for doubt in c.doubts}
     return "; ".join(kind for kind in KINDS if kind in found)
 
@@ -158,7 +151,7 @@ IN_BRACKETS = "numbers in brackets are in doubt"
 
 
 def doubts_in_brief(cells: Iterable[ComparedCell], *, lead: str = IN_BRACKETS) -> str:
-    """Return how many numbers are in doubt, by kind, or ""."""
+    """Return how many numbers are in doubt, by kind."""
     kinds = Counter(kind for c in cells for kind in {doubt.kind for doubt in c.doubts_shown})
     if not kinds:
         return ""

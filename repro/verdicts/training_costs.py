@@ -19,12 +19,12 @@ class TrainingStore(Protocol):
         """Return ``stored`` if the training is known."""
 
     def record(self, node: Node) -> Mapping:
-        """Return the record of a stored node, with ``facts``."""
+        """Return a stored node's record, with ``facts``."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Floating-point operations and seconds of a row's own pre-training, means over seeds.
+    """Mean operations and seconds of a row's own pre-training.
 
     The seconds of an interrupted training are extrapolated from its last attempt.
     """
@@ -34,7 +34,7 @@ class Cost:
 
 
 def costs(plan: Plan, store: TrainingStore) -> dict[str, Cost]:
-    """Return row, e.g. "bert", -> the cost of the pre-trainings of no other row."""
+    """Return row, e.g. "bert", -> the cost of its own pre-trainings."""
     facts: dict[str, dict[str, dict]] = {}
     for row, node in _own_pretrainings(plan.measurements):
         if store.state(node) == "stored":
@@ -62,7 +62,7 @@ def _cost(facts: Sequence[Mapping]) -> Cost:
 
 
 def training_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
-    """Map each trained cell to the hours of its trainings if known, the mean over seeds."""
+    """Map each cell to the known hours of its trainings, the mean over seeds."""
     hours: dict[str, list[float]] = {}
     for m in plan.measurements:
         trainings = [node for node in walk(m.parts) if node.stage in TRAININGS]
@@ -73,7 +73,7 @@ def training_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
 
 
 def row_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
-    """Map each row of a plan of one table to the training hours of its most expensive column."""
+    """Map each row to the training hours of its most expensive column."""
     by_cell: dict[str, float] = training_hours(plan, store)
     hours: dict[str, float] = {}
     for m in plan.measurements:
@@ -83,7 +83,7 @@ def row_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
 
 
 def total_hours(plan: Plan, store: TrainingStore) -> float | None:
-    """Return the hours of all stored trainings of a plan, or None if one is unknown."""
+    """Return the hours of all stored trainings, or None if one is unknown."""
     nodes = walk(part for m in plan.measurements for part in m.parts)
     trainings = [node for node in nodes if node.stage in TRAININGS and store.state(node) == "stored"]
     seconds = [_seconds(store.record(node)["facts"]) for node in trainings]
@@ -92,7 +92,6 @@ def total_hours(plan: Plan, store: TrainingStore) -> float | None:
 
 
 def untrained_rows(plan: Plan) -> list[str]:
-    """Return the rows of a plan without a training."""
     trained_by_row = {m.cell.row.id: False for m in plan.measurements}
     for m in plan.measurements:
         trained_by_row[m.cell.row.id] |= any(node.stage in TRAININGS for node in walk(m.parts))

@@ -21,7 +21,7 @@ from repro.stage_table import TRAININGS
 PASSES = frozenset({"exact", "consistent", "within tolerance"})
 FAILS = frozenset({"lower", "higher", "failed"})
 NEITHER = frozenset({"inconclusive", "uninformative", "not comparable", "scaled", "blocked", "not run"})
-CONFIDENCE = 0.9  # an interval of 90 % inside the margin is an equivalence test at the 5 % level
+CONFIDENCE = 0.9  # an equivalence test at the 5 % level
 OPERATORS = {"<": Decimal.__lt__, ">": Decimal.__gt__, "≤": Decimal.__le__, "≥": Decimal.__ge__}
 
 
@@ -32,8 +32,6 @@ class Verdict:
     Attributes:
         name: one of PASSES, FAILS, NEITHER.
         why: the rule applied and its source, without full stop.
-        mean: of our seeds.
-        difference: mean minus published number.
         half_width: half the interval of the difference, or the tolerance of a class without seeds.
         discrimination: the number of other rows of the column that would pass too, and of all.
     """
@@ -51,7 +49,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Doubt:
-    """A reason why a new measurement might give another number, of a kind like "outdated"."""
+    """A reason why a new measurement might differ, e.g. of kind "outdated"."""
 
     kind: str
     why: str
@@ -62,19 +60,19 @@ class Doubt:
 
 @dataclass(frozen=True)
 class CodeCounts:
-    """The number of artefacts made by other or unknown code, if known."""
+    """The number of artefacts of other or unknown code, if known."""
 
     other_code: int | None = None
     unknown_code: int | None = None
 
 
 def equal_after_rounding(mean: Decimal, printed: PublishedCell) -> bool:
-    """Return whether ``mean``, rounded half up or half to even, equals the printed number."""
+    """Return whether ``mean``, half up or half to even, equals the printed number."""
     return printed.value in rounded(mean, printed.decimals)
 
 
 def prediction_half_width(values: Sequence[Decimal]) -> Decimal:
-    """Return t · s · √(1 + 1/k), the distance of a further seed from the mean of k in 95 of 100 cases."""
+    """Return t · s · √(1 + 1/k), the distance of a further seed from the mean in 95 of 100 cases."""
     k = len(values)
     from repro.retrieval.evaluation.p_values import quantile
 
@@ -82,12 +80,12 @@ def prediction_half_width(values: Sequence[Decimal]) -> Decimal:
 
 
 def gap(mean: Decimal, printed: PublishedCell) -> Decimal:
-    """Return the distance of the mean from the rounding interval of the published number."""
+    """Return the distance of the mean from the published rounding interval."""
     return max(abs(mean - printed.number) - half_unit(printed.decimals), Decimal(0))
 
 
 def exact_decimal(x: float) -> Decimal:
-    """Return a measured number to twelve significant digits. Raises DataError if it is not finite."""
+    """Return a number to twelve digits. Raises DataError if it is not finite."""
     if not isfinite(x):
         raise DataError(f"a measured value is {x!r}, but a value that cannot be computed must be absent")
     return Decimal(f"{x:.12g}")
@@ -101,8 +99,8 @@ DEFAULT = "retrained"
 class Tolerance:
     """The accepted distance from the published value, in the paper's unit.
 
-    ``name`` is the class: deterministic, re-encoded or retrained. ``seed_sd`` is the assumed standard
-    deviation over seeds, with ``freedom`` degrees of freedom.
+    ``name`` is the class. ``seed_sd`` is the assumed standard deviation over seeds, with ``freedom`` degrees
+    of freedom.
     """
 
     name: str
@@ -117,8 +115,8 @@ def tolerance(
 ) -> Tolerance | None:
     """Return the tolerance of class ``name`` (None: retrained) for a measure like ``R(rel=2)@1000``.
 
-    It may be narrower near the maximum. Returns None for a unit other than fraction and percent, or a
-    measure without tolerance. Raises UsageError for an unknown class.
+    It may be narrower near the maximum, and None for other units or measures. Raises UsageError for an
+    unknown class.
     """
     name = name or DEFAULT
     classes = _classes()
@@ -135,7 +133,7 @@ def tolerance(
 
 
 def implied_class(nodes: Iterable[Node]) -> str:
-    """Return the tolerance class of a graph, e.g. "retrained" if it has a training."""
+    """Return a graph's tolerance class, e.g. "retrained" for a training."""
     stages = {node.stage for node in walk(nodes)}
     if not stages.isdisjoint(TRAININGS):
         return "retrained"
@@ -154,11 +152,8 @@ def _classes() -> dict[str, dict[str | None, dict]]:
 class Case:
     """The facts behind a verdict on a cell. Numbers are in the paper's unit.
 
-    Attributes:
-        values: our means, one per seed.
-        changed: whether it is from another experiment than the published one.
-        idle: why nothing was tried.
-        rivals: the published numbers of the other rows of the column.
+    ``values`` are our means, one per seed. ``rivals`` are the published numbers of the other rows of the
+    column.
     """
 
     printed: PublishedCell
@@ -173,15 +168,14 @@ class Case:
 
     @cached_property
     def mean(self) -> Decimal:
-        """The mean over seeds."""
         return sum(self.values, Decimal(0)) / len(self.values)
 
     @cached_property
     def half_width(self) -> Decimal:
-        """Half the interval of the difference, 0 without a seed deviation.
+        """Half the interval of the difference: t · √(s² (1 + 1/k) + u²/12), or 0 without a seed deviation.
 
-        It is t · √(s² (1 + 1/k) + u²/12) for k seeds and a last published digit u. The variance s² of the
-        seeds is pooled with the assumed one.
+        k is the number of seeds and u the last published digit. The seeds' variance s² is pooled with the
+        assumed one.
         """
         t, k = self.tolerance, len(self.values)
         if not t or not t.seed_sd:
@@ -196,18 +190,16 @@ class Case:
 
     @property
     def distance(self) -> Decimal:
-        """The distance from the published number, without a seed deviation from its rounding interval."""
+        """The distance from the published number or, without a seed deviation, its rounding interval."""
         return abs(self.mean - self.printed.number) if self.half_width else gap(self.mean, self.printed)
 
     @property
     def is_inside(self) -> bool:
-        """Whether the interval of the difference is inside the tolerance."""
         t = self.tolerance
         return t is not None and self.distance + self.half_width <= t.half_width
 
     @property
     def is_outside(self) -> bool:
-        """Whether the interval of the difference is outside the tolerance."""
         t = self.tolerance
         return t is not None and self.distance - self.half_width > t.half_width
 
@@ -218,28 +210,23 @@ class Case:
 
     @property
     def interval(self) -> str:
-        """The difference and its interval in words."""
         difference, k = f"the difference of {self.mean - self.printed.number:+.4g}", len(self.values)
         seeds = f"{k} seed{'s' * (k > 1)}"
         return f"{difference} ± {self.half_width:.2g} ({seeds}, 90 %)" if self.half_width else difference
 
     @property
     def tolerance_in_words(self) -> str:
-        """The class, width and source of the tolerance."""
         t = self.tolerance
         return f"the {t.name} tolerance of {t.half_width.normalize():f} ({t.source})" if t else ""
 
     @property
     def decimals(self) -> str:
-        """The decimals of the published number in words."""
         return f"{self.printed.decimals} decimal{'s' * (self.printed.decimals != 1)}"
 
     @property
     def is_bounded(self) -> bool:
-        """Whether the paper states a bound."""
         return self.printed.bound in OPERATORS
 
     @property
     def obeys_bound(self) -> bool:
-        """Whether the mean satisfies the published bound."""
         return OPERATORS[self.printed.bound](self.mean, self.printed.number)

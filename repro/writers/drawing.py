@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def draw_curves(
     compared: Sequence[ComparedCell], folder: Path, *, hours: Mapping[str, float]
 ) -> Iterator[Path]:
-    """Draw every figure with a measured point and yield its path. ``hours`` are of training, by cell."""
+    """Draw every figure with a measured point. ``hours`` are of training, by cell."""
     cells = [c for c in compared if c.cell.table.kind == "figure"]
     for (name, identifier), group in groupby(cells, key=lambda c: (c.cell.paper.name, c.cell.table.id)):
         points = list(group)
@@ -48,7 +48,7 @@ def _notes(figure: Figure, points: Sequence[ComparedCell]) -> Iterator[str]:
 
 
 def _shared_note(points: Sequence[ComparedCell]) -> str:
-    """Return a note if points share a measurement because the scale caps their setting."""
+    """Return a note if points share a measurement at this scale."""
     measured = [c for c in points if c.measured is not None and c.cell.row.with_]
     number = len({(c.cell.column.id, c.measurement) for c in measured})
     shared = f"{len(measured)} points are {number} measurements at this scale"
@@ -82,7 +82,7 @@ def _panels(figure: Figure, points: list[ComparedCell], hours: Mapping[str, floa
 
 
 def _faces(figure: Figure) -> Iterator[tuple[Column, str, list[Line]]]:
-    """Yield column, title and lines of every panel. Lines without the option ``across`` are in all."""
+    """Yield column, title and lines of every panel."""
     sizes = dict.fromkeys(line.with_[figure.across] for line in figure.lines if figure.across in line.with_)
     for column in figure.panels:
         if not sizes:
@@ -106,7 +106,6 @@ def _point(c: ComparedCell, option: str | None) -> tuple[float | None, float, fl
 
 
 def _origin(c: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str, str]:
-    """Return seeds, commits, hours of training and doubts of a point."""
     seeds = (record.seed for record in c.records if record.seed is not None)
     commits = filter(None, {record.environment.get("commit") for record in c.records})
     duration = hours.get(c.cell.id)
@@ -115,7 +114,7 @@ def _origin(c: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str,
 
 
 def draw_exhibits(plan: Plan, store: Store, folder: Path) -> Iterator[Path]:
-    """Draw the plan's stored exhibits by table or figure and yield their paths."""
+    """Draw the plan's stored exhibits by table or figure."""
     for (name, owner), group in groupby(plan.exhibits, key=lambda s: (s.paper.name, s.owner)):
         stored_exhibits = [s for s in group if plan.states[plan.exhibits[s].fingerprint] == "stored"]
         departures = {k: v for s in stored_exhibits for k, v in plan.departures[s].items()}
@@ -149,7 +148,7 @@ MOST_ACROSS = 5
 
 
 def panels(cells: Sequence[ComparedCell]) -> list[Axes]:
-    """Plot the cells of one table, one panel per column. Raises UsageError for several tables."""
+    """Plot one table's cells, a panel per column. Raises UsageError."""
     tables = list(dict.fromkeys(f"{c.cell.paper.name}/{c.cell.table.id}" for c in cells))
     if len(tables) != 1:
         names = f", not of {', '.join(tables)}" if tables else ""

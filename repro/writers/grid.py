@@ -21,7 +21,7 @@ RAISED = str.maketrans(f"{LETTERS}0123456789-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏ
 class Head:
     """The head of a row or column.
 
-    ``last`` is the label below ``heading``, which neighbours may share. ``row`` is the system, if any.
+    ``last`` is the label below ``heading``, which neighbours may share.
     """
 
     id: str
@@ -33,10 +33,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Grid(Generic[T]):
-    """The rows and columns of a table that have a cell.
-
-    ``cells`` maps (row, column) to a content, e.g. a ``ComparedCell``.
-    """
+    """The rows and columns of a table that have a cell."""
 
     table: Table
     rows: Sequence[Row]
@@ -52,7 +49,6 @@ class Grid(Generic[T]):
 
     @property
     def down(self) -> list[Head]:
-        """The row heads, with groups as headings."""
         if self.table.transposed:
             return column_heads(self.columns)
         groups = {group.id: group.label for group in self.table.groups}
@@ -60,35 +56,29 @@ class Grid(Generic[T]):
 
     @property
     def across(self) -> list[Head]:
-        """The column heads."""
         if self.table.transposed:
             return [Head(r.id, r.label, r.label, "", r) for r in self.rows]
         return column_heads(self.columns)
 
     @property
     def blocks(self) -> Iterator[tuple[str, list[Head]]]:
-        """The row heads by group, with its heading."""
         for heading, heads in groupby(self.down, key=lambda head: head.heading if head.row else ""):
             yield heading, list(heads)
 
     def line(self, down: Head) -> list[T | None]:
-        """Return the cells of a row, or None for missing ones."""
         places = ((down.id, a.id) if down.row else (a.id, down.id) for a in self.across)
         return [self.cells.get(place) for place in places]
 
     @property
     def letters(self) -> dict[str, str]:
-        """Row id -> its superscript, e.g. "b", or a number if the rows outnumber the letters."""
+        """Row id -> its superscript, e.g. "b", or a number for many rows."""
         rows = self.table.rows
         few = len(rows) <= len(LETTERS)
         return {row.id: LETTERS[i] if few else str(i + 1) for i, row in enumerate(rows)}
 
 
 def beaten(c: ComparedCell, comparison: Comparison, grid: Grid[ComparedCell], *, between: str) -> str:
-    """Return a cell's superscript: the shown rows that its row significantly outperforms.
-
-    ``between`` separates ranges or numbers.
-    """
+    """Return the superscript of the rows that a cell's row significantly outperforms."""
     shown_rows = {row.id for row in grid.rows}
     rows = [] if c.outdated else [row for row in comparison.betters(c) if row in shown_rows]
     letters = grid.letters
@@ -97,62 +87,59 @@ def beaten(c: ComparedCell, comparison: Comparison, grid: Grid[ComparedCell], *,
 
 
 def compared_grid(cells: Sequence[ComparedCell]) -> Grid[ComparedCell]:
-    """Return the grid of the compared cells of one table."""
     return Grid.of(cells[0].cell.table, {(c.cell.row.id, c.cell.column.id): c for c in cells})
 
 
 def column_heads(columns: Sequence[Column]) -> list[Head]:
-    """Return the heads of columns."""
     return [Head(c.id, c.label, c.head[-1] if c.head else c.id, " ".join(c.head[:-1])) for c in columns]
 
 
 def spans(heads: Sequence[Head]) -> list[tuple[str, int]]:
-    """Return each heading above ``heads`` with its number of columns, or [] without headings."""
+    """Return each heading with its number of columns."""
     if not any(head.heading for head in heads):
         return []
     return [(heading, len(list(group))) for heading, group in groupby(heads, key=lambda head: head.heading)]
 
 
 def rounded(value: float, cell: Cell) -> str:
-    """Round a value half up to the decimals of the published number or, without one, of the column."""
+    """Round a value half up to the decimals of the published number or the column."""
     decimals = cell.printed.decimals if cell.printed.value is not None else cell.decimals
     return str(half_up(Decimal(repr(value)), decimals or 0))
 
 
 def rounded_measurement(c: ComparedCell) -> str | None:
-    """Return the measured value, rounded like the published one, or None."""
     return None if c.measured is None else rounded(c.measured, c.cell)
 
 
 def shown_measurement(c: ComparedCell) -> str | None:
-    """Return the rounded measured value, in brackets if it is in doubt, e.g. "(33.1)"."""
+    """Return the measured value, in brackets if in doubt, e.g. "(33.1)"."""
     value = rounded_measurement(c)
     return f"({value})" if value and c.doubts else value
 
 
 def shown_run(run: ImportedRun, cell: Cell) -> str:
-    """Return the rounded score of a run by others, in brackets if in doubt."""
+    """Return the score of a run by others, in brackets if in doubt."""
     value = rounded(run.measured, cell)
     return f"({value})" if run.doubts else value
 
 
-STATED = "reported elsewhere"  # the head of notes in every table
+STATED = "reported elsewhere"
 
 
 def shown_note(note: CellNote, cell: Cell) -> str:
-    """Return a value reported elsewhere with at most one decimal more than the published one."""
+    """Return a value reported elsewhere, with at most one more decimal than published."""
     most = (cell.printed.decimals or 0) + 1
     return note.text if decimals_of(note.value) <= most else f"{half_up(note.value, most):f}"
 
 
 def span(notes: Sequence[CellNote], cell: Cell) -> str:
-    """Return the range of values reported elsewhere, e.g. "31.0 to 33.2", or one number."""
+    """Return the range of values reported elsewhere, e.g. "31.0 to 33.2"."""
     ends = (choose(notes, key=lambda note: note.value) for choose in (min, max))
     return " to ".join(dict.fromkeys(shown_note(note, cell) for note in ends))
 
 
 def best_measured(grid: Grid[ComparedCell]) -> frozenset[tuple[str, str]]:
-    """Return (row, column) of the best measured numbers per column, or per group if the paper's bold does."""
+    """Return (row, column) of the best numbers per column, or per group as in the paper."""
     blocks: dict[tuple[str, str | None], list[ComparedCell]] = {}
     for c in grid.cells.values():
         group = c.cell.row.group if grid.table.bold == "group" else None
@@ -168,7 +155,7 @@ def _best_places(cells: Sequence[ComparedCell]) -> set[tuple[str, str]]:
 
 
 def letter_ranges(chosen: Sequence[str], order: Sequence[str]) -> list[str]:
-    """Return the chosen superscripts in order, with ranges from three neighbours, e.g. ``b-d``."""
+    """Return superscripts with ranges from three neighbours, e.g. ``b-d``."""
     places = sorted(map(order.index, chosen))
     parts: list[str] = []
     for _, neighbours in groupby(enumerate(places), key=lambda item: item[1] - item[0]):
@@ -178,7 +165,7 @@ def letter_ranges(chosen: Sequence[str], order: Sequence[str]) -> list[str]:
 
 
 def label_in_full(table: Table, row: Row) -> str:
-    """Return the row's label, with its group's if another row has the same label."""
+    """Return the row's label, with its group's if it is ambiguous."""
     if sum(other.label == row.label for other in table.rows) == 1:
         return row.label
     group = next((g.label for g in table.groups if g.id == row.group), row.group)
@@ -186,14 +173,12 @@ def label_in_full(table: Table, row: Row) -> str:
 
 
 def meaning(mark: Mark) -> str:
-    """Return the manifest's explanation of a footnote mark."""
     if mark.means == "significant":
         return f"better than {', '.join(mark.over)} by the test of the caption"
     return " ".join(part for part in (mark.source or mark.property, mark.note) if part)
 
 
 def capitalised(text: str) -> str:
-    """Return the text with a capital first letter."""
     return f"{text[:1].upper()}{text[1:]}"
 
 

@@ -1,4 +1,4 @@
-"""Tables in LaTeX with a column for each number, followed by one for its suffix, e.g. a superscript."""
+"""Tables in LaTeX with a column for each number and one for its suffix, e.g. a superscript."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,6 @@ UNITS = {"fraction": "Measures are fractions", "percent": "Measures are in perce
 
 
 def short_caption(paper: Paper, table: Table) -> str:
-    """Return the caption for the list of tables."""
     return escape(f"{capitalised(table.about)}: Table {table.id} of {cited_paper(paper.manifest)}")
 
 
@@ -45,7 +44,7 @@ def cited_paper(manifest: Manifest) -> str:
 def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: Sequence[str] = ()) -> str:
     """Return the full caption of one table as LaTeX.
 
-    ``lettered`` explains superscripts, ``bold`` bold numbers. ``own`` are ids of rows added by the user.
+    ``lettered`` explains superscripts, ``bold`` bold numbers. ``own`` are rows added by the user.
     """
     first = cells[0].cell
     measured_cells = [c for c in cells if c.records]
@@ -67,7 +66,7 @@ def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: S
 
 
 def unit_in_words(table: Table) -> str:
-    """Return the unit of a table as a sentence, e.g. "Measures are in percent"."""
+    """Return a table's unit as a sentence, e.g. "Measures are in percent"."""
     return UNITS.get(table.unit, f"Values are in {table.unit}")
 
 
@@ -148,13 +147,11 @@ def _meaning(mark: Mark, table: Table) -> str:
     return mark.source or mark.property or mark.note or "not explained"
 
 
-ONE_COLUMN = 58  # characters of small type in a column of a two-column paper
+ONE_COLUMN = 58  # characters in a column
 
 
 @dataclass(frozen=True)
 class _Column:
-    """The numbers of one kind below a head, e.g. differences."""
-
     kind: str
     entries: Sequence[Entry]
 
@@ -178,10 +175,7 @@ class _Column:
 def latex(
     comparison: Comparison, cells: Sequence[ComparedCell], *, command: str, two_column: bool = False
 ) -> str:
-    """Return a ``table``, or a ``table*`` if it is too wide for a column of a two-column paper.
-
-    ``command`` is written in a comment above it.
-    """
+    """Return a ``table``, or a ``table*`` if it is too wide for one of two columns."""
     grid = compared_grid(cells)
     writer = _Writer(grid, comparison)
     table, paper = grid.table, cells[0].cell.paper
@@ -214,7 +208,7 @@ class _Writer:
 
     @property
     def length(self) -> int:
-        """The approximate width in characters, with two between columns."""
+        """The approximate width in characters."""
         left = max(latex_text.visible_length(self._label(head, head.label)) for head in self.grid.down)
         widths = [
             max(sum(column.length + 2 for column in columns), len(head.last) + 2)
@@ -224,7 +218,6 @@ class _Writer:
         return left + sum(max(width, len(heading) + 2) for heading, width in headings)
 
     def tabular(self) -> list[str]:
-        r"""Return the lines from ``\begin{tabular}`` to its end."""
         types = "".join(column.type for _, columns in self.heads for column in columns)
         return [
             rf"\begin{{tabular}}{{l{types}}}",
@@ -298,7 +291,7 @@ class _Writer:
 
 
 def _head_lines(parts: Sequence[tuple[str, int]]) -> Iterator[str]:
-    """Yield a line of names with their column spans, then rules below those of several columns."""
+    """Yield a line of names with column spans, then rules below."""
     yield table_row("", *(rf"\multicolumn{{{width}}}{{c}}{{{name}}}" for name, width in parts))
     rules, first = "", 2
     for name, width in parts:

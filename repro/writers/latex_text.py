@@ -50,7 +50,7 @@ _ACCENTS = dict(
     )
 )
 _TAGS = {"<super>": r"\textsuperscript{%s}", "<sub>": r"\textsubscript{%s}", "<circle>": r"\textcircled{%s}"}
-LINE, LINES = 80, 2500  # characters of a label and of a caption (TeX measures at most 5 m)
+LINE, LINES = 80, 2500  # characters of a label and of a caption
 LIGATURES = ("--", "``", "''", "?`", "!`")  # LaTeX would merge them
 SYMBOLS = {
     "exact": r"$=$",
@@ -79,7 +79,7 @@ def escape(text: str) -> str:
 
 
 def label(text: str) -> str:
-    """Return text as LaTeX for a table cell, wrapped if it is longer than a line."""
+    """Return text as LaTeX for a table cell, wrapped if long."""
     code = escape(text)
     return code if visible_length(code) <= LINE else rf"\parbox[t]{{20em}}{{\raggedright {code}}}"
 
@@ -90,7 +90,7 @@ def visible_length(code: str) -> int:
 
 
 def unsettable(code: str) -> str:
-    """Return the distinct characters in output of ``escape`` that pdfLaTeX cannot set."""
+    """Return the characters in output of ``escape`` that pdfLaTeX cannot set."""
     return "".join(dict.fromkeys("".join(re.findall(r"\\ifdefined\\Umathchar (.+?)\\else", code))))
 
 
@@ -134,20 +134,17 @@ def _code(character: str) -> str:
 
 
 def raised(text: str) -> str:
-    """Return LaTeX as a superscript, or "" for ""."""
     return rf"\textsuperscript{{{text}}}" if text else ""
 
 
 def table_row(*entries: str) -> str:
-    r"""Return a line of a ``tabular``. The ``\\`` before it must not take e.g. "[1]" as its argument."""
+    r"""Return a line of a ``tabular``. A leading "[1]" is no argument of the ``\\`` before it."""
     guard = "{}" if entries[0].lstrip().startswith(("[", "*")) else ""
     return guard + " & ".join(entries) + r" \\"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A number or word with a suffix."""
-
     number: str = ""
     after: str = ""
     bold: bool = False
@@ -160,7 +157,7 @@ class Entry:
 
 
 def published_entry(c: ComparedCell | None) -> Entry:
-    """Return the published number with raised marks, or a dash."""
+    """Return the published number with marks, or a dash."""
     if c is None:
         return Entry("--")
     value = c.cell.printed
@@ -168,7 +165,7 @@ def published_entry(c: ComparedCell | None) -> Entry:
 
 
 def difference(c: ComparedCell | None) -> Entry:
-    """Return our number minus the published one, and the verdict's symbol."""
+    """Return ours minus the published number, with the verdict's symbol."""
     if c is None or not c.records or c.verdict.difference is None:
         return Entry()
     number = rounded(c.verdict.difference, c.cell)
@@ -180,14 +177,14 @@ def _symbol(verdict: Verdict) -> str:
 
 
 def by_others(c: ComparedCell | None) -> Entry:
-    """Return the score of the last run by others, and the verdict's symbol."""
+    """Return the last score of a run by others, with the verdict's symbol."""
     if c is None or not c.imported:
         return Entry()
     return Entry(shown_run(c.imported[-1], c.cell), _symbol(c.imported[-1].verdict))
 
 
 def stated_entry(c: ComparedCell | None) -> Entry:
-    """Return the first value reported elsewhere, a letter for its origin, and the number of values."""
+    """Return the first value reported elsewhere, its origin's letter, and the number of values."""
     if c is None or not c.notes:
         return Entry()
     first, number = c.notes[0], len(c.notes)
@@ -197,7 +194,7 @@ def stated_entry(c: ComparedCell | None) -> Entry:
 
 
 def interval(c: ComparedCell) -> str:
-    """Return half the 95 % prediction interval over seeds, or "" for one seed."""
+    """Return half the 95 % prediction interval over seeds, if there are several."""
     if len(c.records) < 2:
         return ""
     half = prediction_half_width([Decimal(f"{r.measured:.12g}") for r in c.records])
@@ -205,7 +202,7 @@ def interval(c: ComparedCell) -> str:
 
 
 def in_line(entries: Sequence[Entry]) -> list[Entry]:
-    """Add space after numbers with fewer decimals than others."""
+    """Align numbers with fewer decimals than others."""
     decimals = [len(entry.number.partition(".")[2]) for entry in entries]
     maximum = max(decimals)
     return [
@@ -217,7 +214,6 @@ def in_line(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def has_digit(entry: Entry) -> bool:
-    """Return whether an entry is a number rather than a dash or words."""
     return any(map(str.isdigit, entry.number))
 
 
@@ -241,15 +237,12 @@ def environment(
     wide: bool,
     source: str = "",
 ) -> str:
-    r"""Return a table environment. A tabular wider than the text is shrunk to its width.
+    """Return a table environment, shrunk to the width of the text.
 
-    Args:
-        short: the caption in the list of tables.
-        label: for ``\ref``.
-        wide: whether the table spans both columns of a paper.
+    ``short`` is the caption in the list of tables. ``wide`` tables span both columns.
     """
     name, key = "table*" if wide else "table", re.sub("[^A-Za-z0-9:._+-]", lambda c: f"{ord(c[0]):X}", label)
-    if visible_length(caption) > LINES:  # LaTeX would measure it as a single line first
+    if visible_length(caption) > LINES:  # LaTeX measures it as a single line
         caption = rf"\parbox[t]{{.85\linewidth}}{{{caption}}}"
     lines = [
         rf"\begin{{{name}}}",
@@ -281,7 +274,6 @@ def _comment(text: str) -> str:
 
 
 def document(sections: Mapping[str, Sequence[str]], *, scale: str, two_column: bool = False) -> str:
-    """Return a document. ``sections`` maps headings to tables."""
     parts = ["\n".join([rf"\section{{{escape(name)}}}", *tables]) for name, tables in sections.items()]
     body = "\n\\clearpage\n".join(parts)
     return "\n".join(

@@ -25,7 +25,7 @@ _SIGN = re.compile(r"[\\`*\[\]|#]|(?<![^\W_])_|_(?![^\W_])")
 
 
 def summary(comparison: Comparison, covered: Iterable[CoverageItem], *, scale: str) -> str:
-    """Return coverage, one line per failing cell, and the verdicts of all tables."""
+    """Return coverage, failing cells, and the verdicts of all tables."""
     failures, totals = [c for c in comparison.cells if c.verdict.name in FAILS], summarise(comparison.cells)
     note = "" if scale == "full" else " Scores at smaller scales are not compared with the paper's."
     runs_note = f" Runs by others exist for {totals.imported} and are not counted." if totals.imported else ""
@@ -56,7 +56,7 @@ def _counts(comparison: Comparison) -> list[str]:
 
 
 def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem]]) -> str:
-    """Return a table with coverage and full-scale verdicts of each paper's published cells."""
+    """Return a table with coverage and full-scale verdicts by paper."""
     rows = []
     for name, items in covered.items():
         cells, tally = [c for c in comparison.cells if c.cell.paper.name == name], Tally(name, name, items)
@@ -70,10 +70,7 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem
 
 
 def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
-    """Rewrite the verdicts between a file's markers. Returns whether the file changed.
-
-    ``planned`` contains whole papers at full scale.
-    """
+    """Rewrite the verdicts between a file's markers. Returns whether it changed."""
     old = path.read_text(encoding="utf-8")
     between(path, old, "")  # fails early without markers
     sources = dict.fromkeys(cell.paper for cell in planned.cells)
@@ -86,7 +83,7 @@ def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
 
 
 def between(path: Path, text: str, new: str) -> str:
-    """Return the text with a new part between the markers. Raises UsageError."""
+    """Replace the text between the markers. Raises UsageError."""
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         raise UsageError(f"{path} must contain {BEGIN} and then {END} once each, around the table")
     head, _, tail = text.partition(BEGIN)
@@ -94,30 +91,28 @@ def between(path: Path, text: str, new: str) -> str:
 
 
 def escaped(words: str) -> str:
-    """Return words on one line, with Markdown signs and HTML tags escaped."""
+    """Return words on one line, with signs and tags escaped."""
     return _SIGN.sub(r"\\\g<0>", html.escape(visible(" ".join(words.split())), quote=False))
 
 
 def sentence(words: str) -> str:
-    """Escape a sentence of a manifest. Parts in backticks become code."""
+    """Escape a sentence. Parts in backticks become code."""
     pieces = re.split(r"(`[^`]+`)", " ".join(words.split()))
     return "".join(code(part[1:-1]) if n % 2 else escaped(part) for n, part in enumerate(pieces))
 
 
 def code(words: str) -> str:
-    """Return words as inline code, with backticks replaced."""
     return f"`{visible(' '.join(words.split())).replace('`', chr(39))}`"
 
 
 def link(words: str, address: str) -> str:
-    """Return a link to the web or within the site, otherwise the words alone."""
+    """Return a link, or the words alone if it is unsafe."""
     is_safe = address.startswith(("https://", "http://")) or ":" not in address
     target = re.sub(r"[^!-~]|[()<>\\|`\[\]]", lambda sign: quote(sign[0]), address.strip())
     return f"[{escaped(words)}]({target})" if is_safe and target else escaped(words)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a Markdown table and an empty line."""
     numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(head))]
     rule = ["---:" if right else "---" for right in numeric]
     return [f"| {' | '.join(map(_cell, line))} |" for line in (head, rule, *rows)] + [""]

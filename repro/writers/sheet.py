@@ -15,14 +15,14 @@ from rich.text import Text
 from repro.errors import visible
 
 GAP = 2
-LABEL = 20  # the width up to which a column of text is not wrapped
+LABEL = 20  # narrower texts are not wrapped
 UNLIMITED = 10_000  # the width of other outputs
-LINE = 120  # at which their texts are wrapped
+LINE = 120  # where these wrap texts
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column's name, and a heading that neighbours may share. ``right`` is for numbers."""
+    """A column's name and shared heading. ``right`` is for numbers."""
 
     name: str
     heading: str = ""
@@ -43,17 +43,14 @@ _Columns = Sequence["_MeasuredColumn"]
 
 @dataclass
 class Sheet:
-    """Columns and rows. A row that is one ``Text`` is a heading over the full width.
-
-    Line breaks in cells are escaped unless ``multiline``.
-    """
+    """Columns and rows. A row that is one ``Text`` is a heading."""
 
     columns: list[Column]
     rows: list[Sequence[Cell] | Text] = field(default_factory=list)
     multiline: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        """Yield the lines, as wide as the console unless a word or number needs more."""
+        """Yield the lines, as wide as the console if possible."""
         columns, width = self._measured_columns(), options.max_width
         has_texts = not all(column.right for column in self.columns[1:])
         if has_texts and _total(_least_widths(columns)) > width:
@@ -87,7 +84,6 @@ class Sheet:
 
 
 def _parts(columns: _Columns, width: int) -> list[list["_MeasuredColumn"]]:
-    """Divide columns into parts that fit the width. Each begins with the first column."""
     first, *others = columns
     parts = [[first]]
     for column in others:
@@ -98,7 +94,7 @@ def _parts(columns: _Columns, width: int) -> list[list["_MeasuredColumn"]]:
 
 
 def _stacked(console: Console, columns: _Columns, row: Sequence[Cell], width: int) -> Iterator[Text]:
-    """Yield a row as "name: text" lines. Neighbouring short ones share a line, e.g. "d_z: 0.2  p: 0.01"."""
+    """Yield a row as "name: text" lines. Short ones share one, e.g. "d_z: 0.2  p: 0.01"."""
     lines: list[Text] = []
     before: _MeasuredColumn | None = None
     for c in (column for column in columns if not _is_blank([row[column.place]])):
@@ -131,7 +127,7 @@ def _texts(rows: Sequence[Sequence[Cell] | Text]) -> Iterator[Text]:
 
 @dataclass(frozen=True)
 class _MeasuredColumn:
-    """A column with the widths of its widest cell and suffix, and its least width."""
+    """A column with the widths of its cells."""
 
     column: Column
     place: int
@@ -160,22 +156,18 @@ class _MeasuredColumn:
         return self.column.right or self.content <= LABEL
 
     def follows(self, before: "_MeasuredColumn | None") -> bool:
-        """Return whether the cell may share a line with the one before it."""
         return before is not None and (not before.column.name or (before.is_short and self.is_short))
 
     @property
     def wished(self) -> int:
-        """The width without wrapping."""
         return max(self.content, cell_len(self.column.name))
 
     def name(self, width: int) -> Text:
-        """Return the name, placed above the numbers if the suffixes leave room."""
         name = Text(self.column.name, style="bold")
         name.pad_right(max(0, min(self.behind, width - name.cell_len)))
         return name
 
     def text(self, cell: Cell) -> Text:
-        """Return the cell with a padded suffix."""
         if isinstance(cell, Text):
             return cell
         suffix = cell.after.copy()
@@ -228,7 +220,6 @@ def _head(console: Console, columns: _Columns, widths: Sequence[int]) -> Iterato
 def _side_by_side(
     console: Console, fields: Sequence[tuple[Text, int, str]], *, is_head: bool = False
 ) -> Iterator[Text]:
-    """Yield wrapped texts side by side. Heads of numbers are aligned to the last line."""
     blocks = [list(text.wrap(console, max(width, 1), overflow="fold")) for text, width, _ in fields]
     height = max(map(len, blocks))
     padded = []

@@ -19,14 +19,12 @@ from repro.writers.latex_text import document
 
 
 def writer_of(table: Table) -> Any:
-    """Return the plugin's ``StudyTables`` for a study's table, otherwise None."""
+    """Return the plugin's ``StudyTables`` for a study's table."""
     return call("study tables") if table.kind == "study" else None
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table's file with the title of its paper."""
-
     name: str
     title: str
     text: str
@@ -74,7 +72,6 @@ def table_texts(
 
 
 def write_tables(files: Sequence[TableFile], folder: Path) -> list[Path]:
-    """Write the files and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in files:
         (folder / file.name).write_text(file.text, encoding="utf-8")
@@ -82,7 +79,6 @@ def write_tables(files: Sequence[TableFile], folder: Path) -> list[Path]:
 
 
 def tables_document(files: Sequence[TableFile], *, scale: str, two_column: bool) -> str:
-    """Return a LaTeX document of the tables, one section per paper."""
     tables = [file for file in files if file.name.endswith(".tex")]
     sections = {title: [f.text for f in group] for title, group in groupby(tables, lambda file: file.title)}
     return document(sections, scale=scale, two_column=two_column)

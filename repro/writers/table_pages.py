@@ -116,7 +116,7 @@ def _blocks(grid: Grid[ComparedCell]) -> Iterator[tuple[str, list[Row]]]:
 
 
 def table_by_itself(comparison: Comparison, cells: Sequence[ComparedCell]) -> str:
-    """Return a paper's table as Markdown, below a line with its subject."""
+    """Return a table as Markdown, below its subject."""
     table, paper = cells[0].cell.table, cells[0].cell.paper.name
     about = sentence(f"{paper}, table {table.id}: {table.about} ({table.unit}).")
     return "\n".join([about, "", *overview(compared_grid(cells), comparison=comparison)])
@@ -127,7 +127,7 @@ def overview(
 ) -> Iterator[str]:
     """Yield a Markdown table of published and measured numbers.
 
-    ``linked`` names link to the rows' commands. ``comparison`` adds superscripts.
+    ``linked`` names link to commands. ``comparison`` adds superscripts.
     """
     rows = []
     beats = _letters(grid, comparison)

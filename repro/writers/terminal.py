@@ -1,4 +1,4 @@
-"""Tables for a terminal, e.g. with measured numbers below the published ones."""
+"""Tables for a terminal, with measured numbers below the published ones."""
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -41,7 +41,7 @@ BENEATH = "published above measured"
 
 
 def printed_table(name: str, table: Table, cells: Sequence[Cell]) -> Group:
-    """Return a table as the paper prints it, with bold numbers, marks and dashes."""
+    """Return a table as the paper prints it."""
     grid = Grid.of(table, {(c.row.id, c.column.id): _format_printed(c) for c in cells})
     sheet = Sheet([Column("", right=False), *_columns(grid.across)])
     for heading, heads in grid.blocks:
@@ -66,7 +66,7 @@ def _format_printed(cell: Cell) -> Shown:
 
 
 def compared_table(comparison: Comparison, cells: Sequence[ComparedCell]) -> Group:
-    """Return rows of one table with published and measured numbers, verdicts and superscripts."""
+    """Return a table with numbers, verdicts and superscripts."""
     grid, first = compared_grid(cells), cells[0].cell
     writer = _Writer(grid, comparison)
     sheet = writer.across() if grid.table.transposed else writer.down()
@@ -87,7 +87,6 @@ class _Writer:
         self.published = any(not c.cell.printed.is_dash for c in grid.cells.values())
 
     def down(self) -> Sheet:
-        """Return one system per row."""
         sheet = Sheet([Column("", right=False), *_columns(self.grid.across)])
         for heading, heads in self.grid.blocks:
             if heading or sheet.rows:
@@ -97,7 +96,6 @@ class _Writer:
         return sheet
 
     def _lines(self, label: Text, cells: Cells) -> Lines:
-        """Return a system's lines, or one line if nothing is published."""
         fields = [self._measured(c) for c in cells]
         if not self.published or self._are_own(cells):
             return [[label, *fields]]
@@ -112,7 +110,7 @@ class _Writer:
         return any(c and c.cell.row.id in self.comparison.own_rows for c in cells)
 
     def _measured_line(self, fields: Sequence[Shown]) -> list[Shown]:
-        """Return the measured numbers, or one word if all cells have the same verdict without a number."""
+        """Return the numbers, or a verdict that all cells without one share."""
         words = {str(field) for field in fields if field != Text()}
         if len(words) == 1 and words <= STYLES.keys():
             [word] = words
@@ -120,7 +118,6 @@ class _Writer:
         return [Text("  measured", style="dim"), *fields]
 
     def across(self) -> Sheet:
-        """Return one system per group of columns, for transposed tables."""
         sheet = Sheet([Column("", right=False)])
         rows: list[list[Shown]] = [[Text(head.label)] for head in self.grid.down]
         for system in self.grid.across:
@@ -167,7 +164,6 @@ def _are_measured(cells: Cells) -> bool:
 
 
 def _line(name: str, cells: Cells, show: Callable[[ComparedCell], Shown]) -> Lines:
-    """Return the cells' texts as one line, or no line if all are empty."""
     shown = [show(c) if c else Text() for c in cells]
     return [[Text(f"  {name}", style="dim"), *shown]] if any(text != Text() for text in shown) else []
 
@@ -212,7 +208,7 @@ def _range_of_notes(c: ComparedCell) -> Text:
 
 
 def against_paper(cells: Sequence[ComparedCell], grid: Grid) -> Group | None:
-    """Return the agreement with the paper on the order of rows and on gains over its own baselines."""
+    """Return the agreement with the paper on the order of rows and on gains."""
     taus, gains = orders(cells), effects(cells)
     if not (taus or gains):
         return None

@@ -25,7 +25,7 @@ from tests.end_to_end.taken_out import GUARANTEES
 from tests.end_to_end.toy_world import FILES, RUNS, ToyWorld, patched
 
 NIGHTLY = os.environ.get("REPRO_SLOW_TESTS") == "1"
-EXAMPLES, STEPS = (1000, 40) if NIGHTLY else (6, 30)  # of which the first says `gc` 30 times
+EXAMPLES, STEPS = (1000, 40) if NIGHTLY else (4, 25)  # of which the first says `gc` 25 times
 FOUND_WITHIN = 150  # examples; 5 to 40 in trials
 
 KILLED = {  # what may be, beside a run

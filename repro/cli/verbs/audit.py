@@ -1,4 +1,4 @@
-"""``repro audit``: check papers, or the source of any paper, e.g. ``repro audit paper.tex``."""
+"""``repro audit``, e.g. ``repro audit paper.tex``."""
 
 from pathlib import Path
 
@@ -16,7 +16,6 @@ class _Audit(LazyGroup):
     """The audit views, which plugins add. Names of papers select ``papers``, and paths ``file``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert the view before names and options."""
         if not ctx.resilient_parsing and not {*args[:1]} & {*self.names, *ctx.help_option_names}:
             args = [self._view(args), *args]
         return super().parse_args(ctx, args)
@@ -33,7 +32,6 @@ class _Audit(LazyGroup):
         return view
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete a view or a paper, or otherwise a path."""
         names = [CompletionItem(name) for name in completion.paper_names(ctx, None, incomplete)]
         items = [*super().shell_complete(ctx, incomplete), *names]
         return items or [CompletionItem(incomplete, type="file")]

@@ -12,7 +12,6 @@ from repro.progress import TerminalProgress
 
 
 def verdict_options(function: Callable) -> Callable:
-    """Add the options ``--strict``, ``--failing`` and ``--measured``."""
     strict = click.option("--strict", is_flag=True, help="Exit with status 1 if a verdict fails.")
     failing = click.option("--failing", is_flag=True, help="Only cells with a failing verdict.")
     ran = "Only cells with a measurement or a run by others."

@@ -1,4 +1,4 @@
-"""``repro data list | check | fetch | make``, e.g. ``repro data fetch --for PAPER/1``."""
+"""``repro data``, e.g. ``repro data fetch --for PAPER/1``."""
 
 import sys
 from dataclasses import asdict

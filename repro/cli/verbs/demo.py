@@ -9,7 +9,7 @@ from repro.cli.printing import put, say, table
 from repro.errors import BlockedError
 from repro.locations import Locations, data_folder
 
-REAL, COLLECTION = "beir/scifact/test", "beir/scifact"  # 2.8 MB, and BM25 over it is published
+REAL, COLLECTION = "beir/scifact/test", "beir/scifact"  # BM25 over it is published
 
 
 @click.command(
@@ -82,7 +82,6 @@ def _measure_tiny(cell, workspace) -> int:
 
 
 def _is_at_hand(yes: bool) -> bool:
-    """Return whether SciFact is in the data folder, fetching it if the user agrees."""
     from repro.progress import TerminalProgress
     from repro.retrieval.datasets.fetching import offer
     from repro.retrieval.datasets.sources import MissingPiece, locate

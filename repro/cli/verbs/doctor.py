@@ -1,7 +1,4 @@
-"""``repro doctor``: requirements, speed and self-tests of this machine, e.g. ``repro doctor smoke``.
-
-Plugin ``yours`` replaces ``smoke`` and reuses ``run_rows``.
-"""
+"""``repro doctor``, e.g. ``repro doctor smoke``. Plugin ``yours`` replaces ``smoke``."""
 
 from __future__ import annotations
 
@@ -110,7 +107,7 @@ def smoke(names, tables, rows):
 
 
 def tell(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
-    """Run in an empty workspace, print the returned lines and return the exit status."""
+    """Run in an empty workspace, print the lines and return the exit status."""
     import tempfile
     import time
 
@@ -123,7 +120,7 @@ def tell(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
 
 
 def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]:
-    """Run rows. Returns lines for the summary and the exit status."""
+    """Run rows, and return summary lines and the exit status."""
     from repro.api.measurement import measure
 
     cell_names = names or _cheapest_cells(workspace)
@@ -148,7 +145,6 @@ def _cheapest_cells(workspace) -> list[str]:
 
 
 def bm25_cells() -> list[Cell]:
-    """Return the BM25 cells with a recipe."""
     from repro.api.papers import papers
 
     cells = (cell for paper in papers().values() for cell in paper.cells)
@@ -182,7 +178,7 @@ def calibrate():
 
 @dataclass(frozen=True)
 class Component:
-    """A part of the machine, e.g. "java", with its state (``ok``, ``missing`` or ``note``) and a remedy."""
+    """A part of the machine. Its state is ``ok``, ``missing`` or ``note``."""
 
     name: str
     state: str
@@ -191,7 +187,6 @@ class Component:
 
 
 def survey(store: Path, data_root: Path | None) -> list[Component]:
-    """List the components of this machine."""
     return [
         Component("python", "ok", f"{platform.python_version()} at {sys.executable}"),
         *([] if absent("bm25") else [java()]),
@@ -205,7 +200,6 @@ def survey(store: Path, data_root: Path | None) -> list[Component]:
 
 
 def java() -> Component:
-    """Return the Java of :func:`repro.machine.system.java`, or a remedy."""
     if missing := system.missing_java():
         return Component("java", "missing", *missing)
     runtime = system.java()
@@ -214,7 +208,7 @@ def java() -> Component:
 
 
 def torch_info() -> Component:
-    """Return the installed torch and its CUDA, read from its files."""
+    """Return torch and its CUDA, read from files."""
     version, cuda = versions.version("torch"), versions.torch_cuda()
     if cuda is None and system.gpu():
         remedy = "install the build of torch for your CUDA"
@@ -231,7 +225,6 @@ def _gpu() -> Component:
 
 
 def _extra(extra: str) -> Component:
-    """Return the state of an extra: "note" if few of its packages are there."""
     names, remedy = absent(extra), INSTALL.format(extra)
     if not names:
         return Component(f"[{extra}]", "ok", "all installed")

@@ -1,4 +1,4 @@
-"""``repro export``: a run or an encoder, e.g. ``repro export encoder PAPER/1/ROW/COLUMN -o DIR``."""
+"""``repro export``, e.g. ``repro export encoder PAPER/1/ROW/COLUMN -o DIR``."""
 
 import sys
 from pathlib import Path

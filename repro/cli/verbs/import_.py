@@ -1,4 +1,4 @@
-"""``repro import``: runs by others, e.g. ``repro import run run.trec.gz PAPER/1/ROW/COLUMN``."""
+"""``repro import``, e.g. ``repro import run run.trec.gz PAPER/1/ROW/COLUMN``."""
 
 from pathlib import Path
 

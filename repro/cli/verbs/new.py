@@ -1,7 +1,4 @@
-"""``repro new``: create a paper or a cluster profile, e.g. ``repro new paper NAME``.
-
-Plugin ``manuscripts`` replaces ``paper``. Without ``--from`` its command calls this one.
-"""
+"""``repro new``, e.g. ``repro new paper NAME``. Plugin ``manuscripts`` adds ``--from`` to ``paper``."""
 
 import importlib.util
 import keyword
@@ -62,7 +59,7 @@ def paper(name, directory):
 
 
 def folder_of(directory: str | None) -> Path | None:
-    """Return the folder of --dir, or None without it. Raises UsageError for ""."""
+    """Return the folder of --dir. Raises UsageError for ""."""
     if directory == "":
         raise UsageError("--dir is empty. Name a folder or remove the option.")
     return Path(directory).expanduser().resolve() if directory is not None else None
@@ -75,14 +72,13 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 def scaffold(
     name: str, directory: Path | None, contents: Mapping[str, str | None] = MappingProxyType({})
 ) -> list[Path]:
-    """Write a paper's folder and its test, overwriting nothing. Returns the files.
+    """Write a paper's folder and its test, overwriting nothing, and return the files.
+
+    Raises UsageError for an invalid or used name, or an existing file.
 
     Args:
-        directory: folder of a separate distribution, or None for ``papers/`` and ``tests/papers/``.
+        directory: a separate distribution, or None for ``papers/`` and ``tests/papers/``.
         contents: file -> text that replaces the template's, or None to omit the file.
-
-    Raises:
-        UsageError: an invalid or used name, or an existing file.
     """
     check_name(name)
     package = f"papers.{name}" if directory is None else name
@@ -105,7 +101,7 @@ def scaffold(
 
 
 def check_name(name: str) -> None:
-    """Raise UsageError for a name that is used or not a valid package name, e.g. "class"."""
+    """Raise UsageError for a used or invalid package name, e.g. "class"."""
     if keyword.iskeyword(name):
         reason = "is a Python keyword"
     elif not _NAME.fullmatch(name):

@@ -55,7 +55,7 @@ def command(selection, gpu, by, lists_nodes, discard, max_disk, remember, engine
     plan, store = selection.plan(), selection.workspace.store
     if remember or engine:
         make_writable(store.root)
-        plan.scale.pin_kernels(SILENT)  # recorded in the notes
+        plan.scale.pin_kernels(SILENT)
         store.remember(plan.nodes)
         if engine:
             _write_jobs(plan, store, Path(output), gpu=gpu, shards=shards or 1)
@@ -92,7 +92,7 @@ def _write_jobs(plan: Plan, store: Store, output: Path, *, gpu: str | None, shar
 
 
 def progress_lines(plan: Plan, workspace) -> Iterator[str]:
-    """Yield lines on the measured and stored parts of a plan."""
+    """Yield lines on measured and stored parts."""
     from repro.verdicts.comparison import judged_cells
     from repro.verdicts.summary import measured_in_words
 

@@ -1,4 +1,4 @@
-"""``repro report``: an HTML report, figures or pages of a site, e.g. ``repro report figures PAPER``."""
+"""``repro report``, e.g. ``repro report figures PAPER``."""
 
 import sys
 import webbrowser
@@ -80,7 +80,7 @@ def _write_pages(workspace, cells, scale_names: Sequence[str], path: Path, opene
 
 
 def target(file: str, *, is_there: bool = False) -> Path:
-    """Return the path of a file to write. Raises UsageError for a folder or a missing path."""
+    """Return a path to write. Raises UsageError for a folder or a missing path."""
     path = Path(file)
     if path.is_dir():
         raise UsageError(f"{path} is a folder. Name a file for the report.")

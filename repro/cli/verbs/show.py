@@ -1,4 +1,4 @@
-"""``repro show``: papers, tables, cells, and views of them, e.g. ``repro show PAPER --table 1``."""
+"""``repro show``, e.g. ``repro show PAPER --table 1``."""
 
 from __future__ import annotations
 
@@ -136,7 +136,6 @@ def _count(sources: Iterable[PublishedPaper]) -> str:
 
 
 def _entries(source: PublishedPaper) -> Iterator[tuple]:
-    """Yield the values of the columns ``HEAD``."""
     for number, item in source.tables.items():
         cells = [c for c in item.cells if c.counted_as == "published"]
         recipes = sum(bool(c.recipe) for c in cells)

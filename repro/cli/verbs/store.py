@@ -1,4 +1,4 @@
-"""``repro store``: verify the store and its records, and remove unused artefacts."""
+"""``repro store``, e.g. ``repro store verify --deep``."""
 
 import math
 import sys
@@ -149,7 +149,6 @@ def _other_code(item) -> str:
 
 
 def _read_all(store, origins) -> tuple[int, dict[str, list[str]]]:
-    """Return the number of artefacts and the faults of damaged ones."""
     artefacts = sorted(p for p in store.root.glob("*/*") if len(p.name) == 64)
     damages, places = {}, {path.name: path for path in artefacts}
     with TerminalProgress().task("artefacts read", total=len(artefacts)) as advance:
@@ -207,7 +206,7 @@ def _print_origins(origins, verbose: bool) -> None:
 
 
 def _short(name: str) -> str:
-    return name[: -64 + 12]  # 12 of the 64 digits of the fingerprint
+    return name[: -64 + 12]
 
 
 @command.command(
@@ -300,7 +299,6 @@ def _tell_of_trainings(items) -> None:
 
 
 def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
-    """Return the vectors of finished rows that were removed (if ``yes``) or could be."""
     from repro.running.discarding import finished_vectors
     from repro.store.leftovers import Leftover
 

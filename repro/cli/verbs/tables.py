@@ -66,7 +66,7 @@ def command(selection, out, document, two_column, others, form):
 
 def _say(*sentences: str) -> None:
     if sentences:
-        from repro.cli.printing import say_each  # rarely needed
+        from repro.cli.printing import say_each
 
         say_each(sentences)
 

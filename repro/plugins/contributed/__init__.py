@@ -1,7 +1,6 @@
-"""Exports, imports and shows records that others measured with this suite.
+"""Exports, imports and shows records that others measured with this suite. No verdict uses them.
 
-A line is a record as in ``results/records``, with e.g. ``origin`` ``{"by": "Jane Doe"}``. No verdict uses
-``results/contributed``.
+A line is a record as in ``results/records``, with e.g. ``"origin": {"by": "Jane Doe"}``.
 """
 
 from collections import defaultdict
@@ -31,7 +30,7 @@ from repro.verdicts.decision import Basis, code_counts, doubts
 from repro.verdicts.evidence import Evidence
 from repro.verdicts.verdict import Doubt
 
-FOLDER = "contributed"  # in a results folder
+FOLDER = "contributed"
 PLACE = f"results/{FOLDER}"
 
 
@@ -81,7 +80,6 @@ def described(record: Record, workspace: Workspace) -> str:
 
 
 def records_of(of_cell: Cell, workspace: Workspace) -> Sequence[Record]:
-    """Return the contributed records of a cell at all scales."""
     paths = [p for f in workspace.results.folders for p in sorted((f / FOLDER).glob("*.jsonl"))]
     return _by_cell(tuple((path, path.stat().st_mtime_ns) for path in paths)).get(of_cell.id, ())
 
@@ -96,7 +94,6 @@ def _by_cell(files: tuple[tuple[Path, int], ...]) -> dict[str, list[Record]]:
 
 
 def notes_on(of_cell: Cell) -> list[CellNote]:
-    """Return the records at scale full, which tables show as reported elsewhere."""
     workspace, notes = Workspace.open(), []
     for r in (r for r in records_of(of_cell, workspace) if r.scale == "full"):
         value, person, words = f"{r.measured:.10f}".rstrip("0"), r.origin["by"], described(r, workspace)
@@ -106,15 +103,12 @@ def notes_on(of_cell: Cell) -> list[CellNote]:
 
 
 class ContributedPart(CellPart):
-    """The records of a cell on its page."""
-
     def __init__(self, of_cell: Cell, page: object = None):
         workspace = Workspace.open()
         self._lines = [_line(record, workspace) for record in records_of(of_cell, workspace)]
         self.facts = {"contributed": self._lines} if self._lines else {}
 
     def below_measured(self) -> Iterator[tuple[str, str]]:
-        """Yield a line for each record."""
         yield from (("run by others", line) for line in self._lines)
 
 
@@ -125,7 +119,6 @@ class ContributedCards(PaperPart):
         self._workspace = Workspace.open()
 
     def card(self, c, part):
-        """Return a fact for each record at the scale of the card."""
         shown = [r for r in records_of(c.cell, self._workspace) if r.scale == c.scale != "full"]
         return [("run by others", _line(r, self._workspace)) for r in shown]
 

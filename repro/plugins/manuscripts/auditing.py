@@ -1,4 +1,4 @@
-"""The audit of a source: all checks, and the comments that suppress findings."""
+"""The audit of a source: its checks, and comments that suppress findings."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,20 +29,19 @@ _COMMENT = re.compile(r"(%|#|<!--)\s*repro:\s*ignore(?:\[(?P<checks>[^\]\n]*)\])
 
 @dataclass(frozen=True)
 class Ignored:
-    """A comment ``repro: ignore[check, …] reason``, with the lines and checks that it applies to."""
+    """A comment ``repro: ignore[check, …] reason`` and the lines that it applies to."""
 
     place: Place
     lines: tuple[int, ...]
     checks: tuple[str, ...]
 
     def is_about(self, finding: Finding) -> bool:
-        """Return whether the comment suppresses a finding."""
         place = finding.place
         return finding.check in self.checks and place.file == self.place.file and place.line in self.lines
 
 
 def ignores(file: Path) -> Iterator[Ignored]:
-    """Yield the comments of a file. A comment alone on its line applies to the next other line."""
+    """Yield the comments of a file. One alone on its line applies to the next other line."""
     lines = decoded(file.read_bytes(), file).split("\n")  # same lines as in tables
     comments = {number: match for number, line in enumerate(lines, 1) if (match := _COMMENT.search(line))}
     alone = {number for number, match in comments.items() if not match.string[: match.start()].strip()}
@@ -53,7 +52,7 @@ def ignores(file: Path) -> Iterator[Ignored]:
 
 
 def without_ignored(findings: Iterable[Finding], files: Iterable[Path]) -> list[Finding]:
-    """Return the findings that no comment suppresses, and a finding for each useless comment."""
+    """Omit suppressed findings, and add one for each useless comment."""
     kept, on_comments = list(findings), list[Finding]()
     for comment in (comment for file in files for comment in ignores(file)):
         suppressed = list(filter(comment.is_about, kept))
@@ -96,7 +95,7 @@ ACROSS = (
 
 
 def findings(manuscript: Manuscript, readme: Manuscript | None = None) -> list[Finding]:
-    """Return all findings by file and line, including suppressed ones. A README adds numbers that differ."""
+    """Return all findings in order, including suppressed ones. A README adds numbers that differ."""
     tables = [_with_definitions(table, manuscript) for table in manuscript.tables]
     pairs = list(map(grids, tables))
     impossible = list(values.impossible(grid for grid, _ in pairs))
@@ -122,14 +121,13 @@ def _of_readme(manuscript: Manuscript, by_systems: Sequence[Grid], readme: Manus
 
 
 def _with_definitions(table: SourceTable, manuscript: Manuscript) -> SourceTable:
-    """Add the sentences that define marks of significance to the notes of a table."""
     sentences = (sentence for _, sentence in quotes.sentences(manuscript))
     marks = [each for each in sentences if emphasis.DEFINES.search(each) and "signific" in each.lower()]
     return replace(table, legend=(*table.legend, *marks))
 
 
 def of_sentences(manuscript: Manuscript, by_systems: Sequence[Grid]) -> Iterator[Finding]:
-    """Yield the findings on sentences, one for each, the most specific check first."""
+    """Yield findings on sentences. Claims are checked in sentences without a wrong quote."""
     tables = quotes.numbered(manuscript, by_systems)
     systems = quotes.Systems.of(manuscript, tables)
     for place, sentence in quotes.sentences(manuscript):
@@ -140,7 +138,7 @@ def of_sentences(manuscript: Manuscript, by_systems: Sequence[Grid]) -> Iterator
 
 
 def audit(manuscript: Manuscript, readme: Manuscript | None = None) -> list[Finding]:
-    """Return the findings that no comment suppresses, and a finding for each useless comment."""
+    """Return the findings that no comment suppresses."""
     places = [cell.place for table in manuscript.tables for row in (*table.head, *table.body) for cell in row]
     places += [place for place, _ in manuscript.prose]
     files = dict.fromkeys(place.file for place in places)
@@ -149,8 +147,7 @@ def audit(manuscript: Manuscript, readme: Manuscript | None = None) -> list[Find
 
 @dataclass(frozen=True)
 class Audited:
-    """A source and its findings. ``cells`` counts the numbers in tables, ``looked_at`` the checked parts by
-    name."""
+    """A source and its findings. ``cells`` counts numbers in tables, ``looked_at`` the checked parts."""
 
     manuscript: Manuscript
     findings: list[Finding]
@@ -160,7 +157,7 @@ class Audited:
 
 
 def audited(path: Path, *, is_known_compared: bool = True) -> Audited:
-    """Read and audit a source, with the README.md beside LaTeX. Raises DataError if it is unreadable."""
+    """Read and audit a source, with README.md for LaTeX. Raises DataError if it is unreadable."""
     from repro.plugins.manuscripts.reading import read
 
     manuscript = read(path)

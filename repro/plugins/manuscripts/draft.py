@@ -1,5 +1,4 @@
-"""A draft of cells.yaml from the tables of a source. For example, heading "MRR@10" becomes column ``mrr10``
-with the remark "todo: dataset? …"."""
+"""A draft of cells.yaml, e.g. column ``mrr10`` with "todo: dataset? …" for "MRR@10"."""
 
 import re
 import unicodedata
@@ -33,7 +32,7 @@ ROLES = "role: ours for rows with the paper's name, cited for others. Use rerun 
 
 @dataclass(frozen=True)
 class Remark:
-    """A comment in the draft: a question (``todo``), an assumption (``likely``) or a ``note``."""
+    """A comment: a question (``todo``), an assumption (``likely``) or a ``note``."""
 
     kind: str
     text: str
@@ -45,21 +44,18 @@ def _todo(text: str) -> Remark:
 
 @dataclass(frozen=True)
 class Entry:
-    """A column, row, mark or table of the draft."""
-
     facts: Mapping[str, Any]
     place: Place
     remarks: tuple[Remark, ...] = ()
 
     @property
     def is_asked(self) -> bool:
-        """Return whether there is an open question."""
         return any(remark.kind == "todo" for remark in self.remarks)
 
 
 @dataclass(frozen=True)
 class TableDraft:
-    """A results table of the draft. ``readings`` maps ids to readings and names of their papers."""
+    """A results table. ``readings`` maps an id to the reading and its paper's name."""
 
     head: Entry
     marks: Mapping[str, Entry]
@@ -70,12 +66,10 @@ class TableDraft:
 
     @property
     def id(self) -> str:
-        """Return the id, e.g. "3"."""
         return self.head.facts["id"]
 
     @property
     def content(self) -> dict[str, Any]:
-        """Return the table in the schema of cells.yaml."""
         parts = {"columns": self.columns, "rows": self.rows}
         entries = {name: [dict(entry.facts) for entry in part] for name, part in parts.items()}
         marks = {mark: dict(entry.facts) for mark, entry in self.marks.items()}
@@ -91,7 +85,7 @@ class TableDraft:
 
 @dataclass(frozen=True)
 class Draft:
-    """The results tables of a source, the reasons for omitted ones, and its title, authors and venue."""
+    """The results tables of a source, and reasons for omitted ones."""
 
     tables: tuple[TableDraft, ...]
     left_out: tuple[tuple[Place, str], ...]
@@ -99,7 +93,7 @@ class Draft:
 
 
 def draft(name: str, manuscript: Manuscript) -> Draft:
-    """Draft a paper with this name. Tables that a manifest cannot represent are omitted."""
+    """Draft the results tables that a manifest can represent."""
     tables: dict[str, TableDraft] = {}
     left_out = []
     meanings = with_neighbours([meaning(source) for source in manuscript.tables])
@@ -130,7 +124,7 @@ class _Drafting:
     source: SourceTable
     told: Meaning
     strings: dict[tuple[int, int], Transcription] = field(default_factory=dict)  # by (row, column)
-    columns: dict[int, Entry] = field(default_factory=dict)  # by place
+    columns: dict[int, Entry] = field(default_factory=dict)
     readings: dict[str, tuple[Reading, str]] = field(default_factory=dict)
 
     def table(self, id: str) -> TableDraft:

@@ -1,5 +1,4 @@
-"""The files of a source: a file, a folder or an archive, e.g. ``arxiv.tar.gz``. Sizes are limited, and files
-outside of the source are never read."""
+"""The files of a source, e.g. of ``arxiv.tar.gz``. Sizes are limited, and files outside are never read."""
 
 import gzip
 import os
@@ -12,17 +11,17 @@ from typing import IO
 from repro.errors import DataError, UsageError
 
 TEXT = (".tex", ".ltx", ".sty", ".cls", ".def", ".md", ".markdown", ".csv", ".tsv", ".html", ".htm", ".txt")
-FILE_BYTES = 4 * 2**20  # per file (the LaTeX of a paper has a tenth of it)
-TOTAL_BYTES = 40 * 2**20  # of all text files
+FILE_BYTES = 4 * 2**20  # per file, ten times a paper's
+TOTAL_BYTES = 40 * 2**20
 UNPACKED_BYTES = 2**30  # of an archive with its figures
 MEMBERS = 20_000
 
 
 class Files:
-    """Text files below one root, by their relative names. ``only`` is the name of a single file, or ""."""
+    """Text files below one root by relative name. ``only`` is the name of a single file, or ""."""
 
     def __init__(self, path: Path):
-        """Open a source. Raises UsageError if it is missing, DataError if it is unreadable."""
+        """Raise UsageError if ``path`` is missing, DataError if it is unreadable."""
         self.path, self.only, self._read = path, "", 0
         self._texts: dict[str, str] = {}
         self._members: dict[str, bytes] = {}
@@ -52,14 +51,12 @@ class Files:
         return iter(sorted(self._names))
 
     def shown(self, name: str) -> Path:
-        """Return the path of a file for messages."""
         return self.root / name
 
     def resolve(
         self, name: str, *, beside: Iterable[str] = (), endings: tuple[str, ...] = ("", ".tex")
     ) -> str | None:
-        r"""Return the file that ``\input{name}`` includes, or None. Raises UsageError for one outside of the
-        root."""
+        r"""Return the file of ``\input{name}``, or None. Raises UsageError for one outside of the root."""
         outside = False
         for start in dict.fromkeys(PurePosixPath(folder).parent for folder in (*beside, "root")):
             for ending in endings:
@@ -82,7 +79,7 @@ class Files:
             return False
 
     def text(self, name: str) -> str:
-        """Return the content of a file. Raises DataError if it is not text or too large."""
+        """Return a file's content. Raises DataError if it is not text or too large."""
         if name not in self._texts:
             shown = self.shown(name)
             try:
@@ -97,8 +94,7 @@ class Files:
 
 
 def decoded(content: bytes, shown: Path) -> str:
-    r"""Decode UTF-8, UTF-16 with a byte order mark, or Windows-1252, with line ends as ``\n``. Raises
-    DataError for a binary file."""
+    r"""Decode UTF-8, marked UTF-16 or Windows-1252, with ``\n``. Raises DataError for a binary file."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = content.decode("utf-16", errors="replace")
     elif content.startswith(b"%PDF"):

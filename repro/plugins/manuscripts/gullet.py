@@ -1,6 +1,5 @@
-r"""A small macro expander for TeX, which LaTeX parsers lack. It reads input files, expands the paper's macros
-and decides conditionals, without scopes. For example, ``\newcommand{\ours}{Ours}`` makes ``\ours`` print
-Ours. Text of a macro has the file position of its call."""
+r"""Expands includes, macros and conditionals of TeX, without scopes. Text of a macro, e.g. ``\ours`` after
+``\newcommand{\ours}{Ours}``, has the file position of its call."""
 
 import re
 from bisect import bisect_right
@@ -26,8 +25,6 @@ _DEFINE = (".sty", ".cls", ".def")
 
 
 class Token(NamedTuple):
-    """A piece of LaTeX and its characters in a file."""
-
     text: str
     file: int
     start: int
@@ -40,8 +37,8 @@ class Token(NamedTuple):
 
 
 class Macro(NamedTuple):
-    r"""A definition. ``default`` belongs to the first of ``number`` arguments. ``spec`` lists the arguments
-    of ``\NewDocumentCommand``, e.g. ``[("s", None), ("m", None)]``."""
+    r"""A definition. ``default`` is for the first of ``number`` arguments. ``spec`` is that of
+    ``\NewDocumentCommand``, e.g. ``[("s", None), ("m", None)]``."""
 
     body: tuple[Token, ...]
     number: int = 0
@@ -50,8 +47,8 @@ class Macro(NamedTuple):
 
 
 class Reader:
-    """A file that is read token by token, because macros change later tokens. ``back`` holds tokens to return
-    first, in reverse order. A package or class prints nothing (``only_defines``)."""
+    """Reads a file token by token, because macros change later tokens. ``back`` is a stack of tokens to
+    return first. A package or class prints nothing (``only_defines``)."""
 
     def __init__(self, text: str, number: int, name: str):
         self.text, self.number, self.name, self.at = text, number, name, 0
@@ -59,7 +56,7 @@ class Reader:
         self.at_is_letter = self.only_defines = name.endswith(_DEFINE)
 
     def next(self) -> Token | None:
-        r"""Return the next piece without comments. Blanks become a space, ``\n`` or ``\n\n``."""
+        r"""Return the next piece, skipping comments. Blanks become a space, ``\n`` or ``\n\n``."""
         after_comment = False
         while match := _PIECES.match(self.text, self.at):
             start, self.at = self.at, match.end()
@@ -85,11 +82,9 @@ class Reader:
         return Token(text, self.number, start, self.at)
 
     def close(self) -> None:
-        """Skip the rest of the file."""
         self.at = len(self.text)
 
     def skip_past(self, end: str) -> None:
-        """Continue after the next ``end``."""
         start = self.text.find(end, self.at)
         self.at = len(self.text) if start < 0 else start + len(end)
 
@@ -101,8 +96,7 @@ def _blank(text: str, after_comment: bool) -> str:
 
 
 class Expanded:
-    """The flat text of a source with positions. ``lost`` lists parts of tables that are missing from the
-    result."""
+    """The flat text of a source with positions. ``lost`` lists unread parts of tables."""
 
     def __init__(self, files: Files):
         self.files, self.text = files, ""
@@ -114,7 +108,7 @@ class Expanded:
         self._lines: dict[int, list[int]] = {}
 
     def close(self, tokens: list[Token]) -> None:
-        """Set the tokens. A space separates a control word from a following letter."""
+        """Join the tokens, with a space between a control word and a letter."""
         parts, length, was_word = [], 0, False
         for token in tokens:
             if was_word and token.text[:1].isalpha():
@@ -127,11 +121,9 @@ class Expanded:
         self._tokens, self.text = tokens, "".join(parts)
 
     def place(self, at: int) -> Place:
-        """Return the file and line of a character of the flat text."""
         return self.place_of(self._tokens[max(0, bisect_right(self._starts, at) - 1)])
 
     def place_of(self, token: Token) -> Place:
-        """Return the file and line of a token."""
         name = self.names[token.file]
         if token.file not in self._lines:
             self._lines[token.file] = [m.start() for m in re.finditer("\n", self.files.text(name))]
@@ -142,17 +134,16 @@ CALL_STEPS = 5_000  # expansions by one call before its macro is dropped
 CALL_TOKENS = 200_000
 STEPS = 400_000  # per source
 TOKENS = 4_000_000
-CHARACTERS = 1_000_000  # of the flat text (a thesis has half of it)
-DEPTH = 30  # of nested files
+CHARACTERS = 1_000_000  # of the flat text, twice a thesis's
+DEPTH = 30
 NO_VALUE = "-NoValue-"  # an absent optional argument of \NewDocumentCommand
 
 
 class Gullet:
-    r"""Expands files. ``switches`` maps the paper's own ``\iffoo`` to its current value."""
+    r"""Expands files. ``orders`` maps a control sequence to its function, and ``""`` all others. A function
+    that returns False leaves the token in the text. ``switches`` maps the paper's ``\iffoo`` to its value."""
 
     def __init__(self, files: Files, orders: Mapping[str, Callable[["Gullet", Token], bool | None]]):
-        """Set the functions for control sequences. ``""`` is for all others. A function that returns False
-        leaves the token in the text."""
         self.files, self.flat, self._orders = files, Expanded(files), orders
         self.switches: dict[str, bool] = {}
         self._readers: list[Reader] = []
@@ -163,7 +154,6 @@ class Gullet:
         self._call: Token | None = None
 
     def run(self, files: Iterable[str]) -> Expanded:
-        """Expand files in order and return their flat text."""
         for name in files:
             self.open(name)
             while (token := self.next()) is not None:
@@ -173,11 +163,9 @@ class Gullet:
         return self.flat
 
     def note(self, token: Token, sentence: str) -> None:
-        """Add a note on an unreadable part."""
         self.flat.notes.append(f"{self.flat.place_of(token)}: {sentence}")
 
     def step(self, token: Token) -> None:
-        """Expand a token, execute it, or add it to the text."""
         if self.is_macro(token.text):
             self.put_back(self.expanded(token))
             return
@@ -186,7 +174,7 @@ class Gullet:
             self.let_out(token)
 
     def let_out(self, token: Token) -> None:
-        """Add a token to the flat text, unless its file only contains definitions."""
+        """Add a token to the text, except in a file of definitions."""
         if not self.reader.only_defines:
             self._out.append(token)
             self._characters += len(token.text)
@@ -197,7 +185,7 @@ class Gullet:
     # input
 
     def next(self) -> Token | None:
-        """Return the next unexpanded token, first from those put back, then from the current file."""
+        """Return the next unexpanded token, first from those put back."""
         while True:
             if self.reader.back:
                 return self.reader.back.pop()
@@ -214,18 +202,16 @@ class Gullet:
             self._out.append(self._out[-1]._replace(text="\n"))
 
     def put_back(self, tokens: Iterable[Token]) -> None:
-        """Put ``tokens`` before the rest of the file."""
         self.reader.back.extend(reversed(list(tokens)))
 
     def after_spaces(self) -> Token | None:
-        """Return the next token that is not a space."""
         token = self.next()
         while token is not None and token.text.isspace():
             token = self.next()
         return token
 
     def argument(self) -> list[Token]:
-        """Return the tokens of an argument: a group without its braces, a token or a letter."""
+        """Return an argument: a group without its braces, a token or a letter."""
         token = self.after_spaces()
         if token is None:
             return []
@@ -240,7 +226,7 @@ class Gullet:
         return [token._replace(text=token.text[0])]
 
     def until(self, end: str) -> list[Token]:
-        """Remove the tokens up to ``end`` at this depth of braces, and return those before it."""
+        """Return the tokens before ``end`` at this depth of braces, and skip ``end``."""
         tokens: list[Token] = []
         depth = 0
         while (token := self.next()) is not None:
@@ -258,7 +244,7 @@ class Gullet:
         return tokens
 
     def optional(self) -> list[Token] | None:
-        """Return the tokens within brackets, or None without brackets."""
+        """Return the tokens in brackets, or None without brackets."""
         spaces: list[Token] = []
         while (token := self.next()) is not None and token.text.isspace():
             spaces.append(token)
@@ -268,11 +254,10 @@ class Gullet:
         return None
 
     def name(self) -> str:
-        """Return an argument as a string, e.g. a file name."""
         return "".join(t.text for t in self.argument()).strip()
 
     def star(self) -> bool:
-        """Skip a star if one follows, and return whether it did."""
+        """Skip a star, and return whether there was one."""
         token = self.next()
         is_star = token is not None and token.text.startswith("*")
         if token is not None and token.text != "*":
@@ -283,11 +268,9 @@ class Gullet:
 
     @property
     def reader(self) -> Reader:
-        """The reader of the current file."""
         return self._readers[-1]
 
     def is_open(self, reader: Reader) -> bool:
-        """Return whether a file is not yet read to its end."""
         return any(each is reader for each in self._readers)
 
     @property
@@ -319,7 +302,6 @@ class Gullet:
         self._given_up.discard(name)
 
     def let(self, name: str, other: Token) -> None:
-        """Give ``name`` the current meaning of ``other``."""
         if other.text in self._macros:
             self.define(name, self._macros[other.text])
         elif other.is_control or len(other.text) == 1:
@@ -330,7 +312,7 @@ class Gullet:
         return name in self._macros and name not in self._given_up
 
     def expanded(self, token: Token) -> list[Token]:
-        """Expand a macro by one step, removing its arguments from the input."""
+        """Expand a macro once, with arguments from the input."""
         macro = self._macros[token.text]
         call = self._call or token
         if self._call is None:
@@ -376,5 +358,4 @@ class Gullet:
 
 
 def braced(tokens: list[Token], like: Token) -> list[Token]:
-    """Return ``tokens`` within braces at the position of ``like``."""
     return [like._replace(text="{"), *tokens, like._replace(text="}")]

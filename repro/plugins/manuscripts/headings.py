@@ -1,5 +1,4 @@
-"""The collection and measure of each column, and their certainty. For example, the heading "MS MARCO dev,
-MRR@10" determines both."""
+"""The collection and measure of each column, e.g. both for the heading "MS MARCO dev, MRR@10"."""
 
 import re
 from collections import Counter
@@ -37,8 +36,8 @@ _DEFINED = re.compile(
 
 @dataclass(frozen=True)
 class ColumnMeaning:
-    """The meaning of a column. ``head`` lists the texts above it, the outermost first. ``mean_of`` lists the
-    columns that it averages. A size, a time or a setting ``is_cost``."""
+    """The meaning of a column. ``head`` begins with the outermost text. ``mean_of`` lists the averaged
+    columns. A size, time or setting ``is_cost``."""
 
     place: int
     head: tuple[str, ...]
@@ -53,8 +52,7 @@ class ColumnMeaning:
 
 @dataclass(frozen=True)
 class Meaning:
-    """The meaning of a table with systems as rows, after transposition if necessary. ``unit`` is the most
-    frequent one."""
+    """The meaning of a table with systems as rows. ``unit`` is the most frequent one."""
 
     layout: Layout
     is_transposed: bool
@@ -63,7 +61,7 @@ class Meaning:
 
     @property
     def is_of_results(self) -> bool:
-        """Return whether any column has a measure or a collection, even one that the suite does not have."""
+        """True if a column has a measure or collection, even one that the suite lacks."""
         parts = [part for c in self.columns if not c.is_cost for part in (c.dataset, c.measure)]
         return any(part.value or part.choices or part.sure == "elsewhere" for part in parts)
 
@@ -88,7 +86,7 @@ def meaning(table: SourceTable, *, is_turned: bool = False) -> Meaning:
 
 
 def _named_beside(plan: Layout) -> tuple[int, int]:
-    """Return the number of rows labelled by a measure or collection, and of columns up to that label."""
+    """Count rows labelled by a measure or collection, and columns up to that label."""
     last = max(plan.labels, default=0)
     named = {}
     for place in (last, *range(last + 1, min(plan.values, default=0))):
@@ -118,7 +116,6 @@ class _Shared:
 
 
 def _is_of_beir(plan: Layout, heads: Sequence[str]) -> bool:
-    """Return whether three columns are of BEIR and the values are no counts."""
     ids = [vocabulary.collection(without_measures(head)).value or "" for head in heads]
     cells = (plan.table.body[row][place].text for row in plan.rows for place in plan.values)
     counts = sum((leading_number(cell) or 0) > 100 for cell in cells)
@@ -126,7 +123,7 @@ def _is_of_beir(plan: Layout, heads: Sequence[str]) -> bool:
 
 
 def _defined(text: str) -> dict[str, NamedMeasure]:
-    """Return the abbreviations of a caption, e.g. "P denotes P@1"."""
+    """Return abbreviations, e.g. "P denotes P@1"."""
     found = {}
     for match in _DEFINED.finditer(text):
         named = list(vocabulary.measures(match["long"]))
@@ -156,7 +153,6 @@ def _column(plan: Layout, place: int, shared: _Shared) -> ColumnMeaning:
 def _dataset(
     head: Sequence[str], plain: frozenset[str], named: NamedMeasure | None, shared: _Shared
 ) -> Resolution:
-    """Return the collection of a column by its whole heading, its last line or the caption."""
     name = named.name if named else None
     dataset = _of_part(vocabulary.collection(_refined(plain, shared.words), name), plain)
     if dataset.choices:
@@ -168,7 +164,6 @@ def _dataset(
 
 
 def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | None, str]:
-    """Return the measure of a heading, or None, and the reason for an assumption or for None."""
     if defined := [shared.defined[text] for text in head if text in shared.defined]:
         return defined[-1], ""
     text, named = " ".join(head), _in_heading(head)
@@ -185,7 +180,7 @@ def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | None, s
 
 
 def _in_heading(head: Sequence[str]) -> list[NamedMeasure]:
-    """Return the measures of the shortest end of a heading with several or a cutoff, or of all."""
+    """Return the measures of the shortest end of a heading with several or a cutoff."""
     named: list[NamedMeasure] = []
     for first in range(len(head) - 1, -1, -1):
         named = list(vocabulary.measures(" ".join(head[first:])))
@@ -202,7 +197,7 @@ def _refined(plain: frozenset[str], caption: frozenset[str]) -> frozenset[str]:
 
 
 def _of_part(dataset: Resolution, said: frozenset[str]) -> Resolution:
-    """Return a collection, unless the text names another part of it, e.g. dev instead of test."""
+    """Reject a collection if the text names another part of it, e.g. dev instead of test."""
     if dataset.value and said & set(facts()["pieces"]):
         return Resolution(reason=f"the heading names a part of {dataset.value}")
     parts = frozenset(("train", "dev", "test"))
@@ -275,7 +270,7 @@ Collections = Mapping[NamedMeasure, frozenset[str]]
 
 
 def with_neighbours(tables: Sequence[Meaning]) -> list[Meaning]:
-    """Complete a column without a collection by the only one that has its measure elsewhere in the source."""
+    """Give a column without a collection the only one that has its measure in the source."""
     known = _collections(tables)
     return [_completed(table, known) for table in tables]
 

@@ -1,5 +1,4 @@
-r"""The tables of LaTeX: spanning cells, rules, captions and labels. For example,
-``\multicolumn{2}{c}{MRR@10}`` becomes the same cell in two columns."""
+r"""The tables of LaTeX. A spanning cell, e.g. ``\multicolumn{2}{c}{MRR@10}``, is repeated in its columns."""
 
 import re
 from bisect import bisect_left
@@ -24,7 +23,7 @@ from repro.plugins.manuscripts.source_tables import (
 
 @dataclass
 class Caption:
-    """A caption with its node, its kind (``Table`` or ``Figure``) and its printed number."""
+    """A caption. Its kind is ``Table`` or ``Figure``."""
 
     node: Any
     kind: str
@@ -33,8 +32,8 @@ class Caption:
 
 @dataclass
 class Scope:
-    """A float, a part of one or a minipage, with its content in order. A subtable ``is_half``: it has a
-    letter instead of a number. ``labels`` lists (label, number of preceding captions)."""
+    """A float, subtable or minipage. A subtable ``is_half``: it has a letter instead of a number. ``labels``
+    lists (label, number of preceding captions)."""
 
     kind: str
     parent: "Scope | None" = None
@@ -45,7 +44,6 @@ class Scope:
     children: list["Scope"] = field(default_factory=list)
 
     def gather(self, nodes: Iterable[Any]) -> None:
-        """Collect captions, labels and tabulars."""
         for node in nodes:
             name = getattr(node, "macroname", "") or getattr(node, "environmentname", "")
             if name in ("caption", "captionof", "subcaption") and arguments(node):
@@ -87,7 +85,6 @@ class Scope:
         return child
 
     def walk(self) -> Iterator["Scope"]:
-        """Yield this scope and its descendants."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -104,7 +101,7 @@ class Scope:
         return len(self.captions) == len(self.tabulars)
 
     def captions_of(self, tabular: int) -> list[Caption]:
-        """Return the captions of a tabular (by index), the float's own first."""
+        """Return the captions of a tabular, the outermost first."""
         return [
             scope.captions[tabular if scope is self and scope.is_paired else 0]
             for scope in reversed(list(self.upwards()))
@@ -112,12 +109,11 @@ class Scope:
         ]
 
     def number_of(self, tabular: int) -> str:
-        """Return the printed number of a tabular (by index) in a table, or ""."""
+        """Return the printed number of a table's tabular, or ""."""
         own = self.captions_of(tabular)[-1:]
         return own[0].number if own and own[0].kind == "Table" else ""
 
     def label_of(self, tabular: int) -> str:
-        """Return the label of a tabular (by index), or ""."""
         for scope in self.upwards():
             is_paired = scope is self and scope.is_paired
             for label, before in scope.labels:
@@ -126,14 +122,13 @@ class Scope:
         return ""
 
     def caption_of(self, before: int) -> Caption | None:
-        """Return the caption of a label, given the number of preceding captions."""
+        """Return the caption of a label that follows this number of captions."""
         for scope in self.upwards():
             if scope.captions:
                 return scope.captions[max(0, min(before, len(scope.captions)) - 1)]
         return None
 
     def labelled(self) -> Iterator[tuple[str, Caption]]:
-        """Yield the labels of this scope with their captions."""
         for label, before in self.labels:
             caption = self.caption_of(before)
             if caption is not None and caption.number:
@@ -185,13 +180,13 @@ _SPAN_LIMIT = 200
 
 @dataclass
 class _Raw:
-    """Rows of cells, each a list of nodes. A rule has the index of its row and its columns (None for all)."""
+    """Rows of cells of nodes. A rule has the row below it and its columns (None for all)."""
 
     rows: list[list[list[Any]]] = field(default_factory=list)
     rules: list[tuple[int, tuple[int, int] | None]] = field(default_factory=list)
     row: list[list[Any]] = field(default_factory=lambda: [[]])
-    head: int | None = None  # number of head rows of a long table
-    ends: int = 0  # of rows, and separators of cells, also of dropped rows
+    head: int | None = None  # rows of its head
+    ends: int = 0  # of rows, also dropped ones
     separators: int = 0
 
     def end_row(self) -> None:
@@ -200,7 +195,6 @@ class _Raw:
         self.row = [[]]
 
     def end(self) -> None:
-        """Close the current row unless it is blank."""
         if len(self.row) > 1 or is_written(self.row[0]):
             self.end_row()
         self.row = [[]]
@@ -215,7 +209,7 @@ class _Raw:
 
 
 class Tabular:
-    """A tabular of a source. ``offset`` is the position of the parsed text in the flat text."""
+    """A tabular. ``offset`` is the position of the parsed text in the flat text."""
 
     def __init__(self, node: Any, flat: Expanded, offset: int, words: Words):
         self.node, self.flat, self.offset, self.words = node, flat, offset, words
@@ -223,12 +217,10 @@ class Tabular:
 
     @property
     def place(self) -> Place:
-        """The line where it begins."""
         return self.flat.place(self.offset + self.node.pos)
 
     def tables(self, legend: tuple[str, ...], **facts: str) -> list[SourceTable]:
-        """Return its tables with a caption, label and number: several if they are stacked, none if the
-        tabular only serves layout."""
+        """Return its table, several if they are stacked, or none if it only serves layout."""
         raw = self._raw()
         self.flat.lost += [(self.flat.place(at), text) for at, text in self._lost(raw)]
         grid, width = self._grid(raw)
@@ -302,7 +294,7 @@ class Tabular:
         check_size(sum(map(len, raw.rows)), self.place)
         grid: list[list[SourceCell]] = []
         spans: list[tuple[int, int, int]] = []  # row, column, number of rows (negative upwards)
-        areas: list[tuple[int, int, int, int]] = []  # the same and columns, of cells before blank ones
+        areas: list[tuple[int, int, int, int]] = []  # the same and columns
         for top, row in enumerate(raw.rows):
             grid.append([])
             for nodes, start in zip(row, self._starts(row), strict=True):
@@ -337,7 +329,7 @@ class Tabular:
         return starts
 
     def _cell(self, nodes: list[Any], start: int) -> tuple[SourceCell, int, bool]:
-        """Return a cell, the number of its rows (negative if upwards), and whether it covers blank cells."""
+        """Return a cell, its number of rows (negative upwards), and whether it covers blanks."""
         columns, rows, is_area = _spans(nodes)
         cell = styled(self.words.pieces(nodes), self.flat.place(start), columns=columns)
         named = {getattr(node, "macroname", ""): node for node in _walk(nodes)}
@@ -365,7 +357,6 @@ def _spread(grid: list[list[SourceCell]], spans: list[tuple[int, int, int]]) -> 
 
 
 def is_written(nodes: Iterable[Any]) -> bool:
-    """Return whether nodes contain more than blanks."""
     return any(kind(node) != "chars" or node.chars.strip() for node in nodes)
 
 

@@ -1,4 +1,4 @@
-r"""The printed text of LaTeX. ``latex_names.yaml`` lists the macros. For example, ``$\alpha$`` prints α."""
+r"""Prints LaTeX as text, e.g. ``$\alpha$`` as α. ``latex_names.yaml`` lists the macros."""
 
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -20,7 +20,6 @@ def _table() -> Mapping[str, Any]:
 
 @cache
 def names(*keys: str) -> frozenset[str]:
-    """Return the names in the given entries of ``latex_names.yaml``."""
     entries = (_table()[key] for key in keys)
     texts = (" ".join(entry.values()) if isinstance(entry, Mapping) else entry for entry in entries)
     return frozenset(" ".join(texts).split())
@@ -28,7 +27,7 @@ def names(*keys: str) -> frozenset[str]:
 
 @cache
 def specs(*keys: str) -> tuple[tuple[str, str], ...]:
-    """Return names with their argument specifications, e.g. ``[{``."""
+    """Return names with their argument specification, e.g. ``[{``."""
     return tuple(
         (name, spec) for key in keys for spec, text in _table()[key].items() for name in text.split()
     )
@@ -36,7 +35,7 @@ def specs(*keys: str) -> tuple[tuple[str, str], ...]:
 
 @cache
 def style_of(name: str) -> Mapping[str, Any]:
-    """Return the changes of style by a macro, e.g. ``{"bold": True}``."""
+    """Return changes of style, e.g. ``{"bold": True}``."""
     changes: dict[str, Any] = {key: True for key, text in _table()["styles"].items() if name in text.split()}
     if name in names("raised", "lowered"):
         changes["script"] = "^" if name in names("raised") else "_"
@@ -45,7 +44,6 @@ def style_of(name: str) -> Mapping[str, Any]:
 
 @cache
 def symbols() -> Mapping[str, str]:
-    """Return the macros that print a single symbol."""
     return _table()["symbols"]
 
 
@@ -86,14 +84,14 @@ def _printer():
 
 
 def parse(text: str) -> list[Any]:
-    """Return pylatexenc's nodes. Unbalanced text is read as far as possible."""
+    """Return pylatexenc's nodes, also of unbalanced text."""
     from pylatexenc.latexwalker import LatexWalker
 
     return LatexWalker(text, latex_context=_context(), tolerant_parsing=True).get_latex_nodes()[0] or []
 
 
 def kind(node: Any) -> str:
-    """Return ``chars``, ``macro``, ``group``, ``math``, ``environment``, ``specials`` or ``comment``."""
+    """Return the kind of a node, e.g. ``chars`` or ``macro``."""
     return type(node).__name__.removeprefix("Latex").removesuffix("Node").lower()
 
 
@@ -105,18 +103,16 @@ def inner(node: Any) -> list[Any]:
 
 
 def arguments(node: Any) -> list[Any]:
-    """Return the arguments of a macro or environment, None for absent ones."""
+    """Return a node's arguments, with None for absent ones."""
     given = getattr(node, "nodeargd", None)
     return list(given.argnlist or []) if given is not None and given.argnlist else []
 
 
 def within(node: Any) -> list[Any]:
-    """Return the nodes within an environment or group, and the arguments."""
     return [*(getattr(node, "nodelist", None) or []), *arguments(node)]
 
 
 def last(node: Any) -> list[Any]:
-    """Return the nodes of the last argument, if any."""
     return inner((arguments(node) or [None])[-1])
 
 
@@ -129,7 +125,6 @@ def _is_unknown(name: str) -> bool:
 
 
 def raw(nodes: Iterable[Any]) -> str:
-    """Return the source text of nodes, e.g. for a label."""
     return "".join(node.latex_verbatim() for node in nodes).strip()
 
 
@@ -142,8 +137,8 @@ def _text_of(node: Any) -> str:
 
 @dataclass
 class Words:
-    r"""Converts nodes to text. ``numbers`` maps labels to numbers, and ``unknown`` collects macros without a
-    definition. ``is_legend`` skips tabulars and captions, and begins a line at ``\item``."""
+    r"""Converts nodes to text. ``numbers`` maps labels to numbers, and ``unknown`` collects undefined macros.
+    ``is_legend`` skips tabulars and begins a line at ``\item``."""
 
     numbers: Mapping[str, str] = field(default_factory=dict)
     footnotes: list[str] = field(default_factory=list)
@@ -151,7 +146,7 @@ class Words:
     is_legend: bool = False
 
     def pieces(self, nodes: Iterable[Any], style: Style = _NO_STYLE) -> Iterator[Piece]:
-        r"""Yield the text of nodes. Declarations such as ``\bf`` apply to the end of ``nodes``."""
+        r"""Yield the text of nodes. Declarations, e.g. ``\bf``, apply to all later ones."""
         script = ""
         known = [node for node in nodes if node is not None and kind(node) != "comment"]
         for node, behind in pairwise([*known, None]):
@@ -247,7 +242,7 @@ _ROW_ENDS = ("\\\\", "\\tabularnewline", "\\cr")
 
 
 class Counts(NamedTuple):
-    """The separators of a tabular outside of braces, and the positions of braces that are open at its end."""
+    """The row and cell separators of a tabular, and the positions of its open braces."""
 
     rows: int
     cells: int
@@ -255,8 +250,7 @@ class Counts(NamedTuple):
 
 
 def counts(text: str, start: int) -> Counts:
-    r"""Count the rows and cells of the tabular whose ``\begin`` is at ``start``, independently of the parser,
-    for which e.g. an open brace hides all later ``&``."""
+    """Count the separators of the tabular at ``start``. An open brace would hide them from the parser."""
     rows = cells = depth = 0
     braces: list[int] = []
     for sign in _SIGNS.finditer(text, start):

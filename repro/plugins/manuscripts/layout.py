@@ -1,5 +1,4 @@
-"""The layout of a table: its head, labels, values and group headings. For example, a row with the single text
-"Dense retrievers" is the heading of the rows below."""
+"""The layout of a table. For example, a row with the single text "Dense retrievers" is a group heading."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -16,12 +15,12 @@ _Row = Sequence[SourceCell]
 
 
 def is_value(text: str) -> bool:
-    """Return whether a cell is a number, optionally with a deviation or difference."""
+    """Return whether a text is a number, also with a deviation or difference."""
     return any(c.isdigit() for c in text) and VALUE.fullmatch(text) is not None
 
 
 def is_group(row: _Row) -> bool:
-    """Return whether a row is a group heading: a single text, in its first cell or across the table."""
+    """Return whether a row has a single text, in its first cell or across the table."""
     labels = {id(cell): cell for cell in row if cell.text}
     if len(labels) != 1:
         return False
@@ -34,7 +33,7 @@ def _values(row: _Row) -> list[str]:
 
 
 def _has_decimal(row: _Row) -> bool:
-    """Return whether a value has a decimal point or a percent sign. Counts like ``0.1k`` are ignored."""
+    """Return whether a value, unlike the count ``0.1k``, has decimals or a percent sign."""
     matches = (VALUE.fullmatch(text) for text in _values(row))
     return any(m and (m["unit"] == "%" or (m["point"] and m["unit"] is None)) for m in matches)
 
@@ -51,7 +50,7 @@ def _is_of_words(row: _Row) -> bool:
 
 
 def head_length(rows: Sequence[_Row], rules: Sequence[int]) -> int:
-    """Return the number of rows above the first of ``rules``, or above the first value."""
+    """Return the number of head rows, by the rules between rows or by the first value."""
     if len(rows) < 2:
         return 0
     lines = sorted({rule for rule in rules if 0 < rule < len(rows)})
@@ -81,7 +80,7 @@ def _above_values(rows: Sequence[_Row], has_value: Callable[[_Row], bool]) -> in
 
 
 def stacked(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
-    """Return (start, end) of each table in a stack of tables that repeat their heads."""
+    """Return (start, end) of each table in a stack with repeated heads."""
     if head < 2 or not is_group(rows[0]):
         return [(0, len(rows))]
     texts = [[cell.text for cell in row] for row in rows]
@@ -94,8 +93,7 @@ Row = tuple[SourceCell, ...]
 
 @dataclass(frozen=True)
 class Layout:
-    """A table with the columns of its labels and values. ``rows`` are the body rows with values, and
-    ``groups`` their group headings or ""."""
+    """The columns of labels and of values of a table, its body rows with values, and their group headings."""
 
     table: SourceTable
     labels: tuple[int, ...]
@@ -104,7 +102,6 @@ class Layout:
     groups: tuple[str, ...]
 
     def label(self, row: int) -> str:
-        """Return the name of a body row, without its group."""
         cells = self.table.body[row]
         texts = (cells[place].text.strip() for place in (*reversed(self.labels), *self.words))
         return next(filter(None, texts), "")
@@ -116,22 +113,20 @@ class Layout:
 
     @cached_property
     def words(self) -> list[int]:
-        """Return the indices of the columns that describe a row by words or ticks."""
+        """The columns that describe a row by words or ticks."""
         return sorted({*range(self.table.width)} - {*self.labels, *self.values})
 
     @property
     def corner(self) -> str:
-        """Return the text above the labels."""
         return " ".join(text for place in self.labels for text in self.head(place))
 
 
 def is_number(cell: SourceCell) -> bool:
-    """Return whether a cell begins with a number."""
     return NUMBER.match(cell.text.strip()) is not None
 
 
 def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text: False) -> Layout:
-    """Return the layout of a table. ``is_heading`` is true for texts that name a measure."""
+    """Return a table's layout. ``is_heading`` is true for names of measures."""
     table, rows, groups = _grouped(table)
     body = [table.body[number] for number in rows]
     columns = [[row[place] for row in body] for place in range(table.width)]
@@ -169,7 +164,7 @@ def _heading(row: Row) -> str | None:
 
 
 def transposed(table: SourceTable, depth: int = 0) -> SourceTable:
-    """Return the transposed table. ``depth`` is the number of label columns, 0 to detect them."""
+    """Transpose a table with ``depth`` label columns (0 to detect them)."""
     depth = depth or max(layout(table).labels, default=0) + 1
     table, rows, groups = _grouped(table)
     grid: list[Row] = [*table.head, *(table.body[number] for number in rows)]
@@ -188,7 +183,7 @@ def _holds_numbers(cells: Sequence[SourceCell]) -> bool:
 
 
 def _labels(body: Sequence[Row], values: Sequence[int]) -> tuple[int, ...]:
-    """Return the columns that name a row: the first of words, and further ones while its cells repeat."""
+    """Return the first column of words, and further ones while its cells repeat."""
     width = len(body[0]) if body else 0
     labels = [_first_label(body, values)]
     for place in range(labels[0] + 1, width - 1):
@@ -207,7 +202,6 @@ def _first_label(body: Sequence[Row], values: Sequence[int]) -> int:
 
 
 def _goes_on(cells: Sequence[SourceCell]) -> bool:
-    """Return whether spanning cells or blanks of a column apply to several rows."""
     is_shared = any(cell is above and cell.text.strip() for above, cell in pairwise(cells))
     return is_shared or 2 * sum(not cell.text.strip() for cell in cells) >= len(cells)
 

@@ -25,7 +25,7 @@ def print_lines(findings: Sequence[Finding]) -> None:
 
 
 def sarif(findings: Sequence[Finding]) -> dict:
-    """Return a SARIF 2.1.0 log with one run. A doubt is a warning, and paths are relative."""
+    """Return a SARIF 2.1.0 log. A doubt is a warning, and paths are relative."""
     from urllib.parse import quote
 
     rules = [{"id": check, "shortDescription": {"text": what}} for check, what in CHECKS.items()]
@@ -46,7 +46,7 @@ def sarif(findings: Sequence[Finding]) -> dict:
 
 
 def print_commands(findings: Sequence[Finding]) -> None:
-    """Print workflow commands for GitHub, e.g. ``::error file=a%0Ab.tex,line=7::``."""
+    """Print commands for GitHub, e.g. ``::error file=a%0Ab.tex,line=7::``."""
     for f in findings:
         file, title = (_escaped(text, ":,") for text in (str(f.place.file), f"repro audit: {f.check}"))
         place = f"file={file},line={f.place.line},title={title}"
@@ -95,14 +95,13 @@ def file_command(files, strict, no_known, form):
     write = put if form == "terminal" else say
     for line in summary(made, found):
         write(line)
-    WRITERS[form](found)  # a file may also be the input of another
+    WRITERS[form](found)  # several files may share one
     for note in dict.fromkeys(notes):
         say(note)
     return int(strict and any(finding.severity != "note" for finding in found))
 
 
 def _audited(files: Sequence[Path], *, is_known_compared: bool) -> tuple[list[Audited], list[str]]:
-    """Audit files. Only one of several may lack a table."""
     from repro.plugins.manuscripts.reading import NoTableError
 
     made, notes = list[Audited](), list[str]()
@@ -117,7 +116,7 @@ def _audited(files: Sequence[Path], *, is_known_compared: bool) -> tuple[list[Au
 
 
 def summary(made: Sequence[Audited], found: Sequence[Finding]) -> list[str]:
-    """Return the lines before the findings: parts read, checks made, and findings by severity."""
+    """Return lines on tables read, checks made and findings by severity."""
     numbers = Counter(finding.severity for finding in found)
     tables = _counted(sum(len(each.manuscript.tables) for each in made), "table")
     cells = _counted(sum(each.cells for each in made), "number")

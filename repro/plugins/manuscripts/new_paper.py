@@ -1,5 +1,4 @@
-"""The command ``repro new paper NAME --from SOURCE``: cells.yaml, readings.yaml and README.md from a
-draft."""
+"""The command ``repro new paper NAME --from SOURCE``, which writes the files of a draft."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from repro.cli.verbs import new as plain_paper
 from repro.errors import UsageError
 
 WIDTH = 110
-TABLE_KEYS = ("bold", "transposed")  # after ``unit``
+TABLE_KEYS = ("bold", "transposed")
 HEAD = """\
 # Drafted from {source}: numbers, marks and labels.
 # Answer each `todo:`, confirm each `likely:`, and delete the comment. A column without dataset and measure
@@ -64,13 +63,12 @@ The source does not state these usual values. Confirm or change each.
 
 
 def cells_text(name: str, source: str, draft: Draft) -> str:
-    """Return cells.yaml."""
     head = HEAD.format(name=_scalar(name), source=source)
     return head + "\n".join(_table(table) for table in draft.tables)
 
 
 def readings_text(draft: Draft) -> str:
-    """Return entries for readings.yaml: the readings of known systems' recipes."""
+    """Return entries for readings.yaml, from the recipes of known systems."""
     lines = []
     for id, (reading, name) in _readings(draft).items():
         facts: dict[str, Any] = {"id": id, "kind": "silence", "where": "todo"}
@@ -82,7 +80,7 @@ def readings_text(draft: Draft) -> str:
 
 
 def readme_text(name: str, source: str, draft: Draft) -> str:
-    """Return README.md with every question and its positions in the source."""
+    """Return README.md with every question and its places."""
     listed = {kind: _listed(draft, kind) or "Nothing.\n" for kind in ("todo", "likely")}
     front = "".join(f"- {name} in the source: {text}\n" for name, text in draft.front.items())
     front = f"\n{front}" if front else ""
@@ -90,7 +88,7 @@ def readme_text(name: str, source: str, draft: Draft) -> str:
 
 
 def questions(draft: Draft, kind: str) -> dict[str, list[tuple[str, str]]]:
-    """Return each remark of a kind, with its entries and their positions in the source."""
+    """Return remark -> its entries and their places in the source."""
     by_text: dict[str, list[tuple[str, str]]] = {}
     for table in draft.tables:
         for what, entry in table.entries():
@@ -205,7 +203,7 @@ def command(name, source, directory):
 
 def _contents(name: str, source: str, made) -> dict[str, str | None]:
     title = Path(source).name
-    placeholder = plain_paper.TEMPLATES / "readings.yaml.txt"  # for the placeholder recipe
+    placeholder = plain_paper.TEMPLATES / "readings.yaml.txt"
     return {
         "cells.yaml": cells_text(name, title, made),
         "readings.yaml": placeholder.read_text() + readings_text(made),

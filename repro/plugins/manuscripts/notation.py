@@ -1,11 +1,10 @@
-"""The notation of numbers in cells: marks, signs, units, spreads and decimal commas, e.g. ``≈8.8M`` or
-``38,2±0,3``."""
+"""The notation of numbers in cells, e.g. ``≈8.8M`` or ``38,2±0,3``."""
 
 import re
 from collections.abc import Iterable
 from decimal import Decimal
 
-MARKS = "†‡§¶*∗⋆★✶♣♠♦♥♢♡△▲▽▼⋄◇◆○•∘◦⊕"  # around a number or a name
+MARKS = "†‡§¶*∗⋆★✶♣♠♦♥♢♡△▲▽▼⋄◇◆○•∘◦⊕"
 MINUS = "−–"  # printed for "-"
 SCALES = {"k": 3, "K": 3, "M": 6, "B": 9, "G": 9, "KB": 3, "MB": 6, "GB": 9, "TB": 12, "s": 0, "ms": -3, "µs": -6}
 DOWN = f"-{MINUS}↓▼▽"
@@ -14,7 +13,7 @@ _BOUND = "[<>≤≥~≈]?"
 _NUMBER = r"(?:\d[\d,]*(?:\.\d+)?|\.\d+)"
 _SIGNED = rf"[-+{MINUS}]?\d*\.?\d+"
 
-# a whole cell: a number, optionally with a deviation or difference
+# a whole cell
 VALUE = re.compile(
     rf"{_BOUND}{_SIGN}(?:\d{{1,3}}(?:,\d{{3}})+|\d*)(?P<point>\.\d+)?(?:×10\^[-−]?\d+)?\s*"
     r"(?P<unit>[%kKMB]|ms|s|GB)?(?:\s*[±(/|→].*)?"
@@ -44,27 +43,27 @@ _SCALED = re.compile(
 
 
 def scaled(text: str) -> Decimal | None:
-    """Return a number with a unit or exponent, e.g. 8800000 for "8.8M" and 1200 for "1.2e3", or None."""
+    """Return a number with a unit or exponent, e.g. 8800000 for "8.8M", or None."""
     if not (match := _SCALED.fullmatch(text)):
         return None
     return Decimal(match[1]).scaleb(SCALES[match[2]] if match[2] else int(match[3].replace("−", "-")))
 
 
 def leading_number(text: str) -> float | None:
-    """Return the number at the beginning of a cell, e.g. 1024 for "1,024 (dev)", or None."""
+    """Return the first number, e.g. 1024 for "1,024 (dev)", or None."""
     match = re.match(rf"[-+]?{_NUMBER}", text.strip())
     return float(match[0].replace(",", "")) if match else None
 
 
 def count_commas(texts: Iterable[str]) -> tuple[int, int]:
-    """Return the numbers of decimal commas and of decimal points. Commas of thousands are ignored."""
+    """Count decimal commas, without those of thousands, and decimal points."""
     text = "\n".join(texts)
     commas = sum(_is_decimal(*match.groups()) for match in _COMMA.finditer(text))
     return commas, len(_POINT.findall(_COMMA.sub("", text)))
 
 
 def with_point(text: str, *, is_always: bool = False) -> str:
-    """Replace decimal commas by points. ``is_always`` includes commas that could part thousands."""
+    """Write decimal points. ``is_always`` includes commas that could part thousands."""
 
     def point(match: re.Match[str]) -> str:
         if is_always or _is_decimal(*match.groups()):
@@ -75,5 +74,4 @@ def with_point(text: str, *, is_always: bool = False) -> str:
 
 
 def _is_decimal(whole: str, part: str) -> bool:
-    """Return whether a comma cannot part thousands, e.g. between "18" and "4"."""
     return len(part) != 3 or whole.startswith("0") or len(whole) > 3

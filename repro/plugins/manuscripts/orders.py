@@ -1,5 +1,4 @@
-r"""The LaTeX commands that are executed before tables are read. For example, ``\input{tables/main}`` reads
-``tables/main.tex``."""
+r"""The LaTeX commands executed before tables are read, e.g. ``\input{tables/main}``."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -14,7 +13,7 @@ _COMPARISONS = ("\\ifx", "\\ifnum", "\\ifodd", "\\ifcase", "\\ifdefined", "\\ifc
 
 
 def expand(files: Files, first: list[str]) -> Expanded:
-    """Return the flat text of files with their includes. Raises DataError for a cycle or endless macros."""
+    """Return the flat text of files. Raises DataError for a cycle or endless macros."""
     return Gullet(files, _ORDERS).run(first)
 
 
@@ -113,7 +112,7 @@ def _other(g: Gullet, token: Token) -> bool:
 
 
 def _conditional(g: Gullet, token: Token) -> None:
-    r"""Continue if a switch is on, otherwise after ``\else``. Comparisons count as false, with a note."""
+    r"""Continue if a switch is on, otherwise after ``\else``. Comparisons count as false."""
     if token.text in _COMPARISONS and not g.reader.only_defines:
         g.note(token, f"{token.text} is not evaluated. The part after \\else is read.")
     if not g.switches.get(token.text, token.text in _TRUE):

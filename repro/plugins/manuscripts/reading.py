@@ -1,4 +1,4 @@
-"""Reads a source: LaTeX with floats and prose, or files of tables, e.g. ``read(Path("paper.tex"))``."""
+"""Reads LaTeX or files of tables, e.g. ``read(Path("paper.tex"))``."""
 
 import re
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ class NoTableError(DataError):
 
 
 def read(path: Path) -> Manuscript:
-    """Return the tables, prose and labels of a file, folder or archive of LaTeX, Markdown, CSV, TSV or HTML.
+    """Read a file, folder or archive of LaTeX, Markdown, CSV, TSV or HTML.
 
     Raises UsageError if ``path`` is missing or no source, and DataError if it is unreadable or has no table.
     """
@@ -72,7 +72,7 @@ def _ending(name: str) -> str:
 
 
 def _main_files(files: Files) -> tuple[list[str], list[str]]:
-    """Return the file with a document, or all files that no other includes, and notes on the choice."""
+    """Return the paper's main file, or files that no other includes, and notes."""
     if files.only:
         return [_source(files)], []
     texts = {name: re.sub(r"(?<!\\)%.*", "", files.text(name)) for name in files if _ending(name) in _LATEX}
@@ -159,7 +159,6 @@ class _Float:
 
 
 def _option(node: Any) -> str:
-    """Return the caption among the options of a longtblr, or ""."""
     match = re.search(r"\bcaption\s*=\s*\{([^{}]*)\}", raw(filter(None, arguments(node)[:1])))
     return _set_plainly(match[1]) if match else ""
 
@@ -172,7 +171,7 @@ def _text_of(caption: Caption, numbers: dict[str, str]) -> str:
 
 
 def read_latex(files: Files, first: list[str]) -> Read:
-    """Return tables, prose, numbers of labels, notes, front and lost parts of LaTeX files."""
+    """Return the parts of ``Read`` from LaTeX files."""
     flat = expand(files, first)
     floats, outside = _parts(flat)
     numbers = numbered(one.scope for one in floats)
@@ -223,7 +222,7 @@ def _parts(flat: Expanded) -> tuple[list[_Float], list[tuple[int, int]]]:
 
 
 def _end_of(text: str, frame: re.Match, end: int) -> tuple[int, bool]:
-    """Return the end of an environment, and whether it is closed. A float also ends where another begins."""
+    """Return an environment's end, and whether it is closed. A float ends before another one."""
     framed, depth = names("tables", "figures"), 1
     for edge in _EDGE.finditer(text, frame.end(), end):
         if edge[1] == "begin" and edge[2] in framed and frame[1] in framed:

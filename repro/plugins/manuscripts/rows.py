@@ -1,5 +1,4 @@
-"""Rows in the form of cells.yaml: strings, the scope of bold, and recipes of known systems. For example, a
-bold cell "36.6" with mark † becomes ``"**36.6†**"``."""
+"""Rows as in cells.yaml, and recipes of known systems."""
 
 import contextlib
 import functools
@@ -21,24 +20,23 @@ from repro.plugins.manuscripts.vocabulary import Sure, facts
 from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.recipe.request import Choices, Request
 
-MARKS = "*†‡"  # the superscripts that a published string may have
+MARKS = "*†‡"  # in published strings
 
 
 @dataclass(frozen=True)
 class Transcription:
-    """A cell as a published string, and the content that such a string cannot express."""
+    """A cell as a published string, and the content that the string cannot express."""
 
     text: str
     remainder: str = ""
 
     @property
     def number(self) -> Decimal | None:
-        """Return its number, if any."""
         return parse(self.text).value
 
 
 def transcribe(cell: SourceCell) -> Transcription:
-    """Return a cell's published string. An unreadable one becomes a dash."""
+    """Return a cell as a published string, e.g. ``"**36.6†**"``. An unreadable one becomes a dash."""
     text = cell.text.strip()
     if text in DASHES:
         return Transcription("-")
@@ -64,8 +62,7 @@ def _joined(*texts: str) -> str:
 
 
 def bold_scope(columns: Sequence[Sequence[str]], groups: Sequence[str]) -> str:
-    """Return the scope of bold: ``column``, ``group``, ``none`` or ``unknown``, given the headings of the
-    rows."""
+    """Return the scope of bold: ``column``, ``group``, ``none`` or ``unknown``."""
     whole = [list(map(parse, column)) for column in columns]
     if not any(cell.bold for cell in chain.from_iterable(whole)):
         return "none"
@@ -82,58 +79,56 @@ def _marks_best(cells: Sequence[PublishedCell]) -> bool:
     return all(is_bold == (number == most) for number, is_bold in numbers)
 
 
-CLOSE = Decimal("0.01")  # one point, as two runs of one system may differ
+CLOSE = Decimal("0.01")  # one point, as between two runs
 FINEST = Decimal("0.001")  # numbers with fewer decimals are equal by chance
 Values = Mapping[tuple[str, str], Decimal]  # (collection, measure) -> a fraction
 
 
 @dataclass(frozen=True)
 class KnownRow:
-    """A row of a paper's table that can be found by the name of its system."""
+    """A row of a paper at hand, found by the name of its system."""
 
     source: Paper
     cells: tuple[Cell, ...]
 
     @property
     def id(self) -> str:
-        """Return ``paper/table/row``."""
+        """``paper/table/row``."""
         return self.cells[0].id.rpartition("/")[0]
 
     @property
     def recipe(self) -> str:
-        """Return ``module:function``, or ""."""
+        """``module:function``, or ""."""
         recipe = self.cells[0].row.recipe or ""
         return recipe if not recipe or ":" in recipe else f"{self.source.package}.recipes:{recipe}"
 
     @property
     def options(self) -> dict:
-        """Return the options of its recipe, without those that choose a definition of recall."""
+        """The options of its recipe, without the choice of a definition of recall."""
         options = self.cells[0].row.with_
         return {name: value for name, value in options.items() if not self._names_recall(value)}
 
     @property
     def not_measurable(self) -> str:
-        """Return the reason why it cannot be measured, or ""."""
         return self.cells[0].row.not_measurable
 
     @functools.cached_property
     def is_shared(self) -> bool:
-        """Return whether several papers share its recipe."""
+        """True if several papers share its recipe."""
         return bool(self.recipe) and home(self.recipe) is None
 
     @functools.cached_property
     def values(self) -> dict[tuple[str, str], Decimal]:
-        """Return its published numbers as fractions."""
         return {key(c.column.dataset, c.column.measure): as_fraction(c.number, c.unit) for c in self.cells}
 
     def readings(self, datasets: Iterable[str]) -> dict[str, Reading]:
-        """Return the readings that its recipe uses and that are not defined next to the recipe."""
+        """Return the readings of ``source`` that its recipe uses but does not define."""
         owner = home(self.recipe)
         beside = Path(load(f"{self.recipe.partition(':')[0]}:__file__")).with_name("readings.yaml")
         included = _Readings(owner.readings if owner else readings(beside), self.source.readings)
         for name in datasets:
             member = next(iter(dataset(name).members), name)
-            with contextlib.suppress(ReproError):  # for a collection that the recipe does not support
+            with contextlib.suppress(ReproError):  # of unsupported collections
                 load(self.recipe)(Request(member, Choices(included), None), **self.options)
         return included.taken
 
@@ -143,7 +138,7 @@ class KnownRow:
 
 
 class _Readings(dict[str, Reading]):
-    """The readings of a recipe. Those of another paper are recorded when used."""
+    """Readings of a recipe. ``taken`` collects those of another paper."""
 
     def __init__(self, included: Mapping[str, Reading], others: Mapping[str, Reading]):
         super().__init__(included)
@@ -156,7 +151,7 @@ class _Readings(dict[str, Reading]):
 
 @dataclass(frozen=True)
 class Match:
-    """A known row for a label, or None if the user must choose among ``choices``."""
+    """The known row of a label, or None and possible rows as ``choices``."""
 
     row: KnownRow | None
     sure: Sure
@@ -165,7 +160,7 @@ class Match:
 
 
 def match(label: str, values: Values) -> Match:
-    """Return the known row for a label and its numbers. Those of shared recipes may differ by a point."""
+    """Return the known row of a label and its numbers. Shared recipes may differ by a point."""
     named = known_rows().get(plain(label), [])
     if not named:
         return Match(None, "unknown", "no known system has this name")
@@ -187,7 +182,7 @@ def _is_same(row: KnownRow, values: Values) -> bool:
 
 
 def plain(label: str) -> str:
-    """Return a label without citations, remarks in brackets and punctuation."""
+    """Return a system's name without citations, remarks and punctuation."""
     bare = re.sub(r"\[[^\]]*\]|\((?:ours|our[^)]*|reproduced|et al[^)]*|\d{4})\)", "", label.lower())
     word = re.sub(r"[^a-z0-9]", "", bare)
     return str(facts()["systems"].get(word, word))
@@ -199,13 +194,12 @@ def key(dataset: str | None, measure: str | None) -> tuple[str, str]:
 
 
 def as_fraction(number: Decimal, unit: str) -> Decimal:
-    """Return a number as a fraction."""
     return number.scaleb(-2) if unit == "percent" else number
 
 
 @kept_with_papers
 def known_rows() -> dict[str, list[KnownRow]]:
-    """Return the rows of all papers that have a recipe or a reason for none, by the name of the system."""
+    """Return system -> the papers' rows with a recipe or a reason for none."""
     rows: dict[str, list[KnownRow]] = {}
     for each in _rows():
         rows.setdefault(plain(each.cells[0].row.label), []).append(each)

@@ -1,5 +1,4 @@
-"""The numbers of a table as series, one per column or row. For example, column "MRR@10" is a series with
-measure ``RR@10``."""
+"""The numbers of a table as series, e.g. column "MRR@10" as one with measure ``RR@10``."""
 
 from __future__ import annotations
 
@@ -35,7 +34,7 @@ _LETTERS = re.compile(r"(?<=\d)\s(?![hd]$)[a-l](?:,?\s?[a-l])*$")  # of other ro
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A number with its cell, the difference printed after it, and its line, which crosses the series."""
+    """A number of a cell, with its line across the series and the difference printed after it."""
 
     cell: SourceCell
     number: Decimal
@@ -47,24 +46,21 @@ class Value:
 
     @property
     def half(self) -> Decimal:
-        """Half a unit of the last printed digit."""
         return half_unit(self.decimals)
 
     @property
     def place(self) -> Place:
-        """The line of the file."""
         return self.cell.place
 
     @property
     def text(self) -> str:
-        """The text of its cell."""
         return self.cell.text
 
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Numbers under one heading, by line. ``heads`` lists the texts above it, the outermost first. A heading
-    with a measure or collection ``is_score``, and ``is_certain`` if it determines both."""
+    """Numbers by line under one heading. ``heads`` begins with the outermost text. Scores have a measure or
+    collection, and ``is_certain`` means both."""
 
     heads: tuple[str, ...]
     values: Mapping[int, Value]
@@ -77,12 +73,11 @@ class Series:
         return iter(self.values.values())
 
     def lead(self, one: Value, other: Value) -> Decimal:
-        """Return the lead of one number over another, negative if it is worse."""
+        """Return how far a number is ahead of another, negative if behind."""
         return (one.number - other.number) * self.sign
 
     @property
     def name(self) -> str:
-        """The heading in one line."""
         return " ".join(self.heads)
 
     @property
@@ -94,12 +89,12 @@ class Series:
 
     @property
     def is_difference(self) -> bool:
-        """Return whether the heading names a difference, e.g. "Δ" or "gain"."""
+        """True if the heading names a difference, e.g. "gain"."""
         return DIFFERENCE.search(self.name) is not None
 
     @property
     def sign(self) -> int:
-        """1 if larger is better, -1 if smaller is better, 0 if unknown."""
+        """1 if larger is better, -1 if smaller, 0 if unknown."""
         if "↓" in self.name or "↑" in self.name:
             return -1 if "↓" in self.name else 1
         return 1 if self.is_score or self.measure else -1 if SMALLER.search(self.name) else 0
@@ -107,7 +102,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Line:
-    """A line across the series, usually a system, with its group and its block between rules."""
+    """A line across the series, usually a system. ``block`` counts the rules above it."""
 
     label: str
     group: str = ""
@@ -115,48 +110,41 @@ class Line:
 
     @property
     def is_of_system(self) -> bool:
-        """Return True unless its label names a difference, a cost or a statistic."""
+        """True unless the label names a difference, cost or statistic."""
         told = DIFFERENCE.search(self.label) or STATISTIC.search(self.label)
         return not (told or (self.label and words(self.label) <= set(facts()["costs"])))
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """A table as series and the lines across them."""
-
     table: SourceTable
     series: tuple[Series, ...]
     lines: Mapping[int, Line]
 
     @cached_property
     def scores(self) -> tuple[Series, ...]:
-        """The non-empty series with a measure or a collection."""
+        """The series of scores with numbers."""
         return tuple(each for each in self.series if each.is_score and each.values)
 
     @property
     def numbers(self) -> list[tuple[Series, Value]]:
-        """The numbers of the scores, each with its series."""
         return [(series, value) for series in self.scores for value in series]
 
     @property
     def remarks(self) -> str:
-        """Return the caption and the notes under the table."""
         return " ".join((self.table.caption, *self.table.legend))
 
     def numbers_on(self, line: int) -> int:
-        """Return the number of scores on a line."""
         return sum(line in series.values for series in self.scores)
 
     def where(self, series: Series, value: Value) -> str:
-        """Return line, heading and text of a number, e.g. "BM25, MRR@10: 18.7"."""
+        """Describe a number, e.g. "BM25, MRR@10: 18.7"."""
         return f"{self.label(value)}, {series.name}: {value.text}"
 
     def label(self, value: Value) -> str:
-        """Return the label of a number's line."""
         return self.lines[value.line].label
 
     def without(self, cells: Sequence[SourceCell]) -> Grid:
-        """Return the grid without the numbers of these cells."""
         left_out = set(map(id, cells))
         kept = [(s, {v.line: v for v in s if id(v.cell) not in left_out}) for s in self.series]
         return replace(self, series=tuple(replace(series, values=values) for series, values in kept))

@@ -1,5 +1,4 @@
-r"""Tables as in the source of a paper, without interpretation. For example, ``\textbf{36.6}$^\dagger$`` is a
-bold cell with text "36.6" and marks ``("†",)``."""
+r"""Uninterpreted tables of a source, e.g. ``\textbf{36.6}$^\dagger$`` as a bold cell "36.6" with mark †."""
 
 import re
 from collections import Counter
@@ -13,12 +12,12 @@ from typing import NamedTuple
 from repro.errors import DataError
 from repro.plugins.manuscripts.notation import MARKS, NUMERIC, SPACED, count_commas, with_point
 
-MOST_CELLS = 100_000  # per table (the largest of a paper has a tenth of it)
+MOST_CELLS = 100_000  # per table, ten times a paper's
 
 
 @dataclass(frozen=True)
 class Place:
-    """A line of a file. Lines start at 1."""
+    """A line of a file, counted from 1."""
 
     file: Path
     line: int
@@ -29,8 +28,7 @@ class Place:
 
 @dataclass(frozen=True)
 class SourceCell:
-    """A cell, e.g. text ``36.6`` with marks ``("†", "*")`` and shade ``{green!20}``. Each of the ``columns``
-    that it spans has the same cell object."""
+    """A cell, e.g. with marks ``("†", "*")``. All ``columns`` that it spans share the object."""
 
     text: str
     place: Place
@@ -43,14 +41,12 @@ class SourceCell:
 
     @property
     def is_styled(self) -> bool:
-        """True if it is bold, underlined or shaded."""
         return self.bold or self.underlined or bool(self.shade)
 
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A rectangular table. ``rules`` are indices of body rows below a line, ``number`` is e.g. ``3a``, and
-    ``legend`` has notes under the table and footnotes of cells."""
+    """A rectangular table. ``rules`` are the body rows below a line, ``legend`` its notes and footnotes."""
 
     place: Place
     head: tuple[tuple[SourceCell, ...], ...]
@@ -64,14 +60,13 @@ class SourceTable:
 
     @cached_property
     def width(self) -> int:
-        """The number of columns."""
         return max((len(row) for row in (*self.head, *self.body)), default=0)
 
 
 @dataclass(frozen=True)
 class Manuscript:
-    """The tables of a source and the paragraphs around them. ``labels`` maps the label of a float to its
-    number, ``front`` has ``title``, ``authors`` and ``venue``, and ``lost`` lists missing parts of tables."""
+    """The tables and paragraphs of a source. ``labels`` maps labels to numbers, ``front`` has title, authors
+    and venue, and ``lost`` lists unread parts of tables."""
 
     path: Path
     tables: tuple[SourceTable, ...]
@@ -89,7 +84,7 @@ def check_size(cells: int, where: Place | Path) -> None:
 
 
 class Style(NamedTuple):
-    """The style of a piece of text. ``script`` is ``^`` for superscripts and ``_`` for subscripts."""
+    """A style. ``script`` is ``^`` for superscripts and ``_`` for subscripts."""
 
     bold: bool = False
     underlined: bool = False
@@ -98,8 +93,6 @@ class Style(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Text of a single style."""
-
     text: str
     style: Style
 
@@ -113,7 +106,7 @@ def _tidy(text: str) -> str:
     text = re.sub(r"(?<=\d)\u2009(?=\d{3})", "", text)  # a thin space parts thousands
     text = re.sub(r"\s+", " ", text)
     text = re.sub(r"\s*([±×])\s*", r"\1", text)
-    text = re.sub(r"\(\s*[,;]*\s*\)|\[\s*[,;]*\s*\]", "", text)  # a citation stood there
+    text = re.sub(r"\(\s*[,;]*\s*\)|\[\s*[,;]*\s*\]", "", text)  # of a removed citation
     return text.replace(" ,", ",").strip()
 
 
@@ -123,8 +116,7 @@ _BASE_BEFORE = re.compile(r"(?:^|[^\d.])10$|(?:^|[^A-Za-z])[A-Za-z]$")
 
 
 def styled(pieces: Iterable[Piece], place: Place, *, columns: int = 1) -> SourceCell:
-    """Return a cell with its text separate from its marks. The first letter or digit determines bold etc.
-    Deviations remain in the text."""
+    """Return a cell with its marks removed from the text. The first letter or digit determines its style."""
     text, marks = "", list[str]()
     said = [piece for piece in pieces if piece.text]
     groups = [(script, list(group)) for script, group in groupby(said, key=lambda p: p.style.script)]
@@ -147,7 +139,7 @@ def _style_of(piece: Piece) -> Style | None:
 
 
 def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
-    """Return text and marks of a script. ``^_`` is a superscript before a subscript, as in w^c_i."""
+    """Return the text and marks of a script. ``^_`` is a superscript before a subscript."""
     of_number = _NUMBER_BEFORE.search(before) is not None
     of_base = _BASE_BEFORE.search(before.rstrip()) is not None  # of 10 or a variable
     if content.startswith("±"):
@@ -196,8 +188,8 @@ def uneven(rows: Sequence[tuple[Place, int]]) -> Iterator[tuple[Place, str]]:
 
 
 def with_points(rows: Rows) -> Rows:
-    """Return rows with decimal points and without blanks in numbers. A comma before three digits is decimal
-    if the table has other decimal commas and no points."""
+    """Write decimal points and no blanks. A comma before three digits is decimal if the table has other
+    decimal commas and no points."""
     numeric = {id(c): c for row in rows for c in row if NUMERIC.fullmatch(c.text)}
     commas, points = count_commas(cell.text for cell in numeric.values())
     for key, cell in numeric.items():
@@ -207,6 +199,6 @@ def with_points(rows: Rows) -> Rows:
 
 
 def prose_with_points(prose: list[tuple[Place, str]]) -> list[tuple[Place, str]]:
-    """Return paragraphs with decimal points in numbers such as "18,4", if most of their numbers are such."""
+    """Write decimal points if most numbers have commas, e.g. "18,4"."""
     commas, points = count_commas(text for _, text in prose)
     return [(place, with_point(text)) for place, text in prose] if commas > points else prose

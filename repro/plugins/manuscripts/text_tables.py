@@ -45,7 +45,7 @@ _SPAN_LIMIT = 200
 def table_of(
     rows: list[list[SourceCell]], caption: str = "", *, head: int | None = None
 ) -> list[SourceTable]:
-    """Return a list with one table from rows of any length, or an empty list for a single row or column."""
+    """Return one table, or none of a single row or column."""
     width = max(map(len, rows), default=0)
     if len(rows) < 2 or width < 2:
         return []
@@ -70,13 +70,13 @@ class _Cell(NamedTuple):
 class _Table:
     rows: list[list[_Cell]] = field(default_factory=list)
     caption: list[Piece] = field(default_factory=list)
-    text: list[Piece] | None = None  # of the current cell or caption
+    text: list[Piece] | None = None  # of a cell or caption
     head: int = 0
 
     def grid(self) -> list[list[SourceCell]]:
-        """Return rows with spanning cells repeated. A cell that spans from above takes its columns first."""
+        """Repeat spanning cells, those from above first."""
         grid: list[list[SourceCell]] = []
-        above: dict[int, tuple[SourceCell, int]] = {}  # column -> a cell, number of remaining rows
+        above: dict[int, tuple[SourceCell, int]] = {}  # column -> cell, remaining rows
         for row in self.rows:
             made: list[SourceCell] = []
             for one in row:
@@ -99,7 +99,7 @@ def _take(made: list[SourceCell], above: dict[int, tuple[SourceCell, int]]) -> N
 
 
 class _Parser(HTMLParser):
-    """Collects tables and the paragraphs around them. A table within a cell is a separate table."""
+    """Collects tables and paragraphs. A table within a cell is a separate table."""
 
     def __init__(self, path: Path, first: int):
         super().__init__()
@@ -194,7 +194,7 @@ def _span(text: str | None) -> int:
 def read_html(
     text: str, path: Path, *, first: int = 1, caption: str = ""
 ) -> tuple[list[SourceTable], list[tuple[Place, str]]]:
-    """Return the tables and paragraphs of HTML that begins at line ``first`` of a file."""
+    """Return the tables and paragraphs of HTML from line ``first`` of a file."""
     parser = _Parser(path, first)
     parser.feed(text)
     parser.close()
@@ -212,7 +212,7 @@ Read = tuple[list[SourceTable], Parts, Parts]  # tables, prose, lost parts
 
 
 def read_tables(files: Files, name: str) -> Read:
-    """Return the tables, paragraphs and lost parts of a file by its extension."""
+    """Read a Markdown, HTML, CSV or TSV file, chosen by its extension."""
     ending = PurePosixPath(name).suffix.lower()
     text = files.text(name)
     if ending in SEPARATED:
@@ -247,7 +247,6 @@ def _markdown(text: str, files: Files, name: str) -> Read:
 
 
 def _widths(lines: list[str], path: Path, start: int, end: int) -> list[tuple[Place, int]]:
-    """Return the place and the number of cells of each row."""
     bars = (re.findall(r"(?<!\\)\|", line.strip().strip("|")) for line in lines[start:end])
     return [(Place(path, number), len(each) + 1) for number, each in enumerate(bars, start=start + 1)]
 

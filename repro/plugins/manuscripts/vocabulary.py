@@ -1,4 +1,4 @@
-"""The collections and measures that headings name. For example, "MRR@10" means ``RR@10``."""
+"""The collections and measures that headings name, e.g. "MRR@10" for ``RR@10``."""
 
 import functools
 import re
@@ -17,10 +17,10 @@ FILE = Path(__file__).with_suffix(".yaml")
 
 @dataclass(frozen=True)
 class Resolution:
-    """The meaning of a heading: an id of the catalogue or a measure in ir_measures' notation, or None.
+    """A catalogued collection or a measure (ir_measures' notation) that a heading means, or None.
 
-    ``sure`` is ``likely`` by convention, and ``elsewhere`` for a known name that the suite does not have.
-    ``choices`` lists possible values, the usual one first.
+    ``sure`` is ``likely`` by convention, and ``elsewhere`` for a name that the suite lacks. The usual one of
+    ``choices`` is first.
     """
 
     value: str | None = None
@@ -31,8 +31,6 @@ class Resolution:
 
 @dataclass(frozen=True)
 class NamedMeasure:
-    """A measure as a heading names it, with its cutoff if there is one."""
-
     name: str
     cutoff: int | None = None
 
@@ -42,9 +40,8 @@ class NamedMeasure:
 
 @dataclass(frozen=True)
 class NamedCollection:
-    """An entry of vocabulary.yaml. Each set of ``names`` is sufficient. ``because`` is the reason why it is
-    only likely. ``measures`` are those used with it, empty for all, and ``levels`` its lowest relevant
-    grades."""
+    """An entry of vocabulary.yaml. One of ``names`` suffices. ``because`` is the reason why it is only
+    likely. Empty ``measures`` mean all."""
 
     id: str
     names: tuple[frozenset[str], ...]
@@ -54,25 +51,24 @@ class NamedCollection:
     is_elsewhere: bool = False
 
     def size(self, plain: frozenset[str]) -> int:
-        """Return the number of words of its longest name among these words, or 0."""
+        """Return the length of its longest name in these words, or 0."""
         return max((len(name) for name in self.names if name <= plain), default=0)
 
 
 @functools.cache
 def facts() -> dict[str, Any]:
-    """Return vocabulary.yaml."""
     return read_facts(FILE)
 
 
 def words(text: str) -> frozenset[str]:
-    """Return the words of a text as vocabulary.yaml spells them. Letters and digits are separate words."""
+    """Return the words and numbers of a text, spelt as in vocabulary.yaml."""
     plain = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
     spellings: Mapping[str, str] = facts()["spellings"]
     return frozenset(spellings.get(piece, piece) for piece in re.findall(r"[a-z]+|\d+", plain))
 
 
 def measures(text: str) -> dict[NamedMeasure, tuple[int, int]]:
-    """Return the measures in a text with their positions. One with a cutoff replaces one without."""
+    """Return measure -> its span in a text. One with a cutoff replaces one without."""
     spans: dict[NamedMeasure, tuple[int, int]] = {}
     for name, pattern in _patterns():
         for match in filter(_is_measure, pattern.finditer(text)):
@@ -86,25 +82,22 @@ def _cutoff(text: str | None) -> int | None:
 
 
 def _is_measure(match: re.Match[str]) -> bool:
-    """Return False for "top 20" next to words that name no collection."""
     others = words(f"{match.string[: match.start()]} {match.string[match.end() :]}")
     return match[0][:3].lower() != "top" or not others or bool(named_collections(others))
 
 
 def without_measures(text: str) -> frozenset[str]:
-    """Return the words of a text without the names of measures."""
     for first, last in sorted(measures(text).values(), reverse=True):
         text = f"{text[:first]} {text[last:]}"
     return words(text)
 
 
 def names_something(text: str) -> bool:
-    """Return whether a text names a measure or a collection."""
     return bool(measures(text) or named_collections(without_measures(text)))
 
 
 def is_name(text: str) -> bool:
-    """Return whether a text only names measures or collections, and no system trained on them."""
+    """Return whether a text names a measure, or only a collection."""
     plain = words(text)
     names = frozenset[str]().union(*(n for each in _collections() for n in each.names if n <= plain))
     others = plain - names.union(*facts()["refinements"])
@@ -113,14 +106,14 @@ def is_name(text: str) -> bool:
 
 
 def named_collections(plain: frozenset[str], measure: str | None = None) -> list[NamedCollection]:
-    """Return the collections with the longest names among these words, of one measure if given."""
+    """Return the collections of a measure with the longest names among these words."""
     meant = [each for each in _collections() if not (measure and each.measures) or measure in each.measures]
     most = max(each.size(plain) for each in meant)
     return [each for each in meant if each.size(plain) == most] if most else []
 
 
 def collection(plain: frozenset[str], measure: str | None = None) -> Resolution:
-    """Return the collection that the words name. A measure may decide between two."""
+    """Return the collection that words name. A measure may decide between two."""
     named = named_collections(plain, measure)
     ids = tuple(dict.fromkeys(each.id for each in named if not each.is_elsewhere))
     if not named:
@@ -134,7 +127,7 @@ def collection(plain: frozenset[str], measure: str | None = None) -> Resolution:
 
 
 def measure_on(measure: NamedMeasure, on: Resolution) -> Resolution:
-    """Return a measure in ir_measures' notation, unless its meaning on the collection is unclear."""
+    """Resolve a measure, unless its meaning on the collection is unclear."""
     family = families()[measure.name]
     if not family.scored:
         return Resolution(None, "elsewhere", f"the suite does not compute {measure.name}")

@@ -1,4 +1,4 @@
-"""The schema of others.yaml: values of cells as others measured them, with sources, e.g. a model card."""
+"""The schema of others.yaml: values of cells as others measured them, e.g. on a model card."""
 
 from __future__ import annotations
 
@@ -24,27 +24,19 @@ from repro.manifest.yaml_file import Fault, Identified, StrictMapping
 
 FILE = "others.yaml"
 DECIMAL = r"^\d+(\.\d+)?$"
-FAR = 20  # lower values have the wrong unit. The lowest known one is half of the published number
+FAR = 20  # a value this many times lower has the wrong unit
 
 
 class Source(Place):
-    """The place and the author of reports.
-
-    ``who`` is ``authors`` of the system outside the paper, a ``toolkit``, somebody ``independent``, or a
-    ``later-paper`` that ran the system. ``name`` is that of a toolkit, repository or paper.
-    """
+    """The place and the author of reports. ``name`` is that of a toolkit, repository or paper."""
 
     who: Who
     name: str
 
 
 class ReportMethod(StrictMapping):
-    """The making of a reported value.
-
-    Attributes:
-        start: a key of ``repro.hooks.MAKINGS``, e.g. ``run`` for a released run scored again.
-        differs: known differences from the making of the published number.
-    """
+    """The making of a reported value. ``start`` is a key of ``repro.hooks.MAKINGS``, e.g. ``run`` for a
+    released run scored again."""
 
     start: Literal["checkpoint", "run", "fine-tuned", "trained", "index", "unknown"]
     software: str = ""
@@ -58,11 +50,9 @@ class Report(StrictMapping):
     """A reported value.
 
     Attributes:
-        cells: ids of the reported cells, of any paper.
         unit: ``percent``, ``fraction`` or the unit of the cell.
         measure, dataset: their names in the source.
-        match: ``exact`` if system, measure and set are the cell's, ``close`` if a known difference may
-            matter, ``loose`` if only the name matches.
+        match: ``close`` if a known difference may matter, ``loose`` if only the name matches.
         at: the line, row or comment within the place.
     """
 
@@ -88,14 +78,8 @@ Words = Annotated[tuple[str, ...], BeforeValidator(_flat)]
 
 
 class Search(Identified):
-    """A search for values of the system ``id``.
-
-    Attributes:
-        queries: the search terms.
-        places: the opened repositories, threads, cards and papers.
-        in_vain: those without a value.
-        runs: beginning of a collection's id -> the place of a run outside ``repro import run --public``.
-    """
+    """A search for values of the system ``id``. ``runs`` maps the beginning of a collection's id to a run's
+    place."""
 
     queries: Words = ()
     places: Words = ()
@@ -121,8 +105,6 @@ class Reports(StrictMapping):
 
 @dataclass(frozen=True)
 class CellReport:
-    """A report on one cell, with its source."""
-
     cell: Cell
     report: Report
     source: Source
@@ -135,7 +117,6 @@ class CellReport:
 
     @property
     def note(self) -> CellNote:
-        """The report as a note for tables."""
         report, source = self.report, self.source
         differs = f"differs: {', '.join(report.how.differs)}" if report.how.differs else ""
         return CellNote(
@@ -151,7 +132,6 @@ class CellReport:
         )
 
     def as_json(self) -> dict:
-        """Return the report in JSON."""
         report, source = self.report, self.source
         return {
             "value": float(self.value),
@@ -172,7 +152,6 @@ class CellReport:
 
     @property
     def difference(self) -> Decimal:
-        """The reported minus the published number, in its unit."""
         return self.value - self.cell.number
 
     @property
@@ -193,7 +172,6 @@ def others_values(cell: Cell) -> tuple[CellReport, ...]:
 
 
 def notes_on(cell: Cell) -> list[CellNote]:
-    """Return others' values of a cell as notes."""
     return [report.note for report in others_values(cell)]
 
 
@@ -203,8 +181,7 @@ def _kind(cell_report: CellReport) -> tuple[int, int]:
 
 
 def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
-    """Return reports of one kind in increasing order, but the median first: of two middle ones the one
-    further from the published number, to not favour the paper."""
+    """Return the median first: of two middle values the one further from the published number."""
     ordered = sorted(group, key=lambda report: report.value)
     middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
     median = max(middle, key=lambda report: abs(report.difference))
@@ -213,7 +190,6 @@ def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
 
 @functools.cache
 def reports_of(sources: tuple[Paper, ...]) -> dict[str, tuple[CellReport, ...]]:
-    """Return cell id -> its reports, for these papers."""
     known, by_cell = _cells_by_id(sources), dict[str, tuple[CellReport, ...]]()
     for folder in folders():
         content = read_reports(folder, known)
@@ -225,7 +201,6 @@ def reports_of(sources: tuple[Paper, ...]) -> dict[str, tuple[CellReport, ...]]:
 
 
 def known_cells() -> dict[str, Cell]:
-    """Return every cell of the papers by its id."""
     return _cells_by_id(at_hand.papers().values())
 
 
@@ -234,22 +209,18 @@ def _cells_by_id(sources: Iterable[Paper]) -> dict[str, Cell]:
 
 
 def folders() -> list[Path]:
-    """Return the folders with an others.yaml, e.g. papers/PAPER."""
     return at_hand.folders_with(FILE)
 
 
 def searches() -> dict[str, tuple[Search, ...]]:
-    """Return folder name -> its searches."""
     return {folder.name: yaml_file.read(folder / FILE, Reports).searches for folder in folders()}
 
 
 def read_reports(folder: Path, known: dict[str, Cell]) -> Reports:
-    """Return the others.yaml of a folder. Raises ManifestError."""
     return yaml_file.read(folder / FILE, Reports, faults=functools.partial(faults, known=known))
 
 
 def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
-    """Yield faults that the schema does not detect."""
     seen: set[tuple] = set()
     for number, report in enumerate(content.values):
         place = ("values", number)

@@ -29,7 +29,7 @@ from repro.plugins.reports.reports import CellReport, Search
 
 Values = Sequence[CellReport]  # on one cell
 WITHIN = (Decimal("0.1"), Decimal("0.5"))  # of a point
-_EQUAL = Decimal(-1)  # the distance of a value that is equal after rounding
+_EQUAL = Decimal(-1)  # a distance: equal after rounding
 OTHERS = "others than the authors"
 KINDS = {
     "released model or run": ("checkpoint", "run"),
@@ -120,7 +120,6 @@ def _show_searches(as_json: bool) -> None:
 
 
 def _counts(systems) -> dict[str, int]:
-    """Return system -> the number of its rows' values."""
     found: dict[str, set[int]] = {system: set() for system in systems}
     for group in file.reports().values():
         row = group[0].cell.row
@@ -131,8 +130,8 @@ def _counts(systems) -> dict[str, int]:
 
 
 class Nearness(NamedTuple):
-    """The distances of one kind of values from the published numbers: a label, e.g. "training again", numbers
-    in the order of ``COUNTS``, and the median over distinct numbers of the median distance in points."""
+    """The distances of one kind of values from the published numbers. ``counts`` are in the order of
+    ``COUNTS``. ``size`` is the median distance in points."""
 
     label: str
     counts: tuple[int, ...]
@@ -151,7 +150,7 @@ def nearnesses(by_cell: Mapping[str, Values]) -> list[Nearness]:
 
 
 def _distinct_numbers(by_cell: Mapping[str, Values]) -> list[list[Values]]:
-    """Group the values by published number, as several cells may print the same one."""
+    """Group the values by published number, which several cells may share."""
     parent = {cell: cell for cell in by_cell}
 
     def root(cell: str) -> str:
@@ -172,7 +171,6 @@ def _distinct_numbers(by_cell: Mapping[str, Values]) -> list[list[Values]]:
 def _nearness(
     label: str, numbers: Iterable[Iterable[Values]], starts: Sequence[str], *, but_authors: bool = False
 ) -> Nearness | None:
-    """Count the values of these makings, if any."""
 
     def is_chosen(value: CellReport) -> bool:
         is_left_out = value.report.match == "loose" or (but_authors and value.source.who == "authors")
@@ -214,8 +212,6 @@ def _side(values: Values) -> int:
 
 
 class OthersOfCell(CellPart):
-    """Others' values of a cell, and the source of a released run among them."""
-
     def __init__(self, cell: Cell, page: object = None):
         values = file.others_values(cell)
         super().__init__([report.note for report in values])
@@ -224,7 +220,6 @@ class OthersOfCell(CellPart):
         self.facts = {"run_elsewhere": next((place.elsewhere or None for place in self._places), None)}
 
     def below_measured(self) -> Iterator[tuple[str, str]]:
-        """Yield the places of runs that are not at hand."""
         yield from (("run elsewhere", str(p)) for p in self._places if p.elsewhere or not p.at_hand)
 
 
@@ -251,7 +246,6 @@ class RunPlace:
 
 
 def run_places(cells: Iterable[Cell]) -> list[RunPlace]:
-    """Return the places of runs for scorable cells of searched systems."""
     found = ((cell, _searches().get(cell.row.system)) for cell in only_scorable(cells))
     return [RunPlace(cell, search) for cell, search in found if search]
 

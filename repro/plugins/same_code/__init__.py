@@ -1,8 +1,7 @@
-"""``repro doctor same-code``, for maintainers: show that edited code computes equal outputs, and write
-results/code.yaml.
+"""``repro doctor same-code``: shows that edited code computes equal outputs.
 
-results/outputs.json records outputs of every stage and objective at scale smoke, e.g. ``PAPER/1/ROW
-pretrain``, the model after two steps of that row's pre-training. No import here loads numpy.
+results/outputs.json records outputs at scale smoke, e.g. ``PAPER/1/ROW pretrain``, that row's model after two
+steps. No import here loads numpy.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ from repro.store import Store
 from repro.store.disk import write_whole
 from repro.store.results import Results
 
-SHOWN = 10  # outputs that are named
+SHOWN = 10
 OUTPUTS = "outputs.json"
-KEPT = 5  # digests of one line, the first and the newest
-LEFT_OUT = ("seed", "dataset", "identity", "source")  # parameters that do not change the code that runs
+KEPT = 5  # digests of a line: the first and the newest
+LEFT_OUT = ("seed", "dataset", "identity", "source")  # without effect on the code that runs
 
 
 @dataclass(frozen=True)
@@ -52,9 +51,7 @@ class Output:
 
     Attributes:
         stage: the stage and the objective or view, e.g. "pretrain papers.PAPER.module:Objective".
-        planned: the node's fingerprint.
-        code: digest of the code that computed it.
-        content: digest of its rows, numbers and texts. "" for Lucene's index, which differs each time.
+        content: a digest of its rows, numbers and texts. "" for Lucene's index, which differs each time.
     """
 
     stage: str
@@ -68,9 +65,9 @@ class Comparison:
     """The outputs of the present code compared with the recorded ones.
 
     Attributes:
-        differing: a sentence per output with other content, and per cell with another number.
-        planned_otherwise: a sentence per recorded output that is gone or has other parameters or inputs.
-        cells: number of cells at scale tiny that were measured from scratch.
+        differing: sentences on other contents and other numbers of cells.
+        planned_otherwise: sentences on outputs that are gone or have other parameters or inputs.
+        cells: the number of cells measured from scratch at scale tiny.
     """
 
     recorded: Mapping[str, Output]
@@ -93,14 +90,13 @@ class SameCode:
 
     @cached_property
     def recorded(self) -> dict[str, Output]:
-        """The recorded outputs by name."""
         path = self.folder / OUTPUTS
         content = json.loads(path.read_bytes()) if path.is_file() else {}
         return {name: Output(**fields) for name, fields in content.items()}
 
     @cached_property
     def nodes(self) -> dict[str, Node]:
-        """A node by name for each stage, objective and set of parameters."""
+        """One node for each stage, objective and set of parameters, by name."""
         plan, seen, named = _plan("smoke"), set(), dict[str, Node]()
         ends = [(m.cell.id.rpartition("/")[0], m.parts) for m in plan.measurements]
         ends += [(item.id, (node,)) for item, node in plan.exhibits.items()]
@@ -162,7 +158,6 @@ class SameCode:
         return new
 
     def _run(self, plan: Plan, nodes: Iterable[Node]) -> None:
-        """Compute nodes in the store. Raises StageError or BlockedError."""
         measurement = replace(plan.measurements[0], groups=(tuple(nodes),))
         plan = replace(plan, measurements=[measurement], exhibits={})
         plan.scale.pin_kernels(self.progress)

@@ -1,5 +1,4 @@
-"""A verdict on every planned parameter and every statement of settings.yaml, e.g. "as published" or
-"unspecified: warmup"."""
+"""A verdict on every planned parameter and statement of settings.yaml, e.g. "as published"."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -26,10 +25,8 @@ class CheckedParameter:
 
     Attributes:
         row: ``paper/table/row``, an exhibit, or a step's place. For a statement, its cell or paper.
-        step: the id of the step in settings.yaml, or "".
         parameter: its path, or the subject of a statement. Empty for a whole step or stage.
-        planned: the value in the plan, or a list if the stages of the row have several.
-        reading: the reading that justifies a difference or fills a gap.
+        planned: the value in the plan, or a list if the row's stages have several.
         cell: the cell of a table of settings that publishes the value.
         state: as published, as released, departs, unspecified, no parameter or failure.
         says: the problem and its remedy, or the reason for no parameter.
@@ -60,7 +57,6 @@ class CheckedParameter:
         return f"{self.state}: {self.says}" if self.says else phrases.get(self.state, self.state)
 
     def as_json(self) -> dict:
-        """Return all fields as plain values."""
         return asdict(self)
 
 
@@ -89,7 +85,7 @@ def in_words(value: Any) -> str:
 
 
 def by_step(items: Iterable[CheckedParameter]) -> dict[str, list[CheckedParameter]]:
-    """Return the parameters by the name of their step, or a heading without one."""
+    """Group parameters by the name of their step, or a heading without one."""
     steps: dict[str, list[CheckedParameter]] = {}
     for item in items:
         default = f"{item.stage}, not in settings.yaml" if item.stage else "statements without a parameter"
@@ -107,7 +103,7 @@ def merged_lines(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
 
 
 def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
-    """Return the fields of ``CELL_HEAD`` for each cell of a table of settings."""
+    """Return the fields of ``CELL_HEAD`` for each cell."""
     return [
         (place, cell(place).text, item.parameter, in_words(item.planned), item.verdict)
         for place, item in of_cells(items).items()
@@ -115,8 +111,8 @@ def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, .
 
 
 def settings(*names: str) -> Listing[CheckedParameter]:
-    """Return the planned parameters at full scale, compared with the settings of papers (all without
-    ``names``). Raises UsageError for an unknown paper, ManifestError for a broken file.
+    """Compare the planned parameters at full scale with the settings of papers (all without ``names``).
+    Raises UsageError, ManifestError.
 
     Example:
         >>> repro.settings("PAPER").to_frame()
@@ -126,7 +122,6 @@ def settings(*names: str) -> Listing[CheckedParameter]:
 
 
 def checked_parameters(source: Paper, machine: Machine | None = None) -> list[CheckedParameter]:
-    """Return every planned parameter of a paper's rows and every statement. Raises ManifestError."""
     rows, steps, expected = planned_rows(source, machine=machine), steps_of(source), ExpectedValues()
     of_rows = [item for row in rows for item in _row_parameters(row, steps, expected)]
     return [
@@ -138,7 +133,6 @@ def checked_parameters(source: Paper, machine: Machine | None = None) -> list[Ch
 
 
 def of_tables(source: Paper) -> dict[str, CheckedParameter]:
-    """Return the verdict on each cell of a paper's tables of settings."""
     steps, expected = [], ExpectedValues()
     for step in steps_of(source):
         if published := {path: setting for path, setting in step.stated.items() if setting.cell}:
@@ -153,7 +147,7 @@ def of_tables(source: Paper) -> dict[str, CheckedParameter]:
 
 
 def states_of_tables(source: Paper) -> dict[str, Counter[str]]:
-    """Return table -> state -> the number of its cells with that verdict."""
+    """Return table -> state -> the number of its cells."""
     states: dict[str, Counter[str]] = {}
     if any(cell.is_setting for cell in cells_of(source)):
         for place, item in of_tables(source).items():
@@ -168,7 +162,7 @@ def _alike_failures(source: Paper, rows: list[PlannedRow]) -> Iterator[CheckedPa
 
 
 def of_cell(cell: Cell) -> list[CheckedParameter]:
-    """Return the parameters of a cell's row, or, in a table of settings, those that name this cell."""
+    """Return the parameters of a cell's row or, in a table of settings, of the cell."""
     if not steps_of(cell.paper):
         return []
     if cell.is_setting:
@@ -252,7 +246,7 @@ def _places_in_code(value: SourcedValue) -> str:
 def _published_or_none(setting: Setting, row: str) -> Any:
     try:
         return plans.published_value(setting, row)
-    except ReproError:  # the failure contains the reason
+    except ReproError:
         return None
 
 

@@ -1,5 +1,4 @@
-"""The planned stages of a row, and the values that settings.yaml expects. For example, the cell text "5 ×
-10⁻⁶" has the value 5e-06."""
+"""The planned stages of a row, and the values that settings.yaml expects, e.g. 5e-06 for "5 × 10⁻⁶"."""
 
 import functools
 import re
@@ -19,25 +18,24 @@ from repro.running.plan import Plan, plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 
-DATA = ("evaluate", "corpus", "queries", "qrels")  # stages whose parameters name data and measures
+DATA = ("evaluate", "corpus", "queries", "qrels")  # their parameters are no settings
 NO_SETTINGS = (
     *("dataset", "identity", "source", "revision", "kind", "objective.path", "objective.version"),
-    "view",  # the code of a view
-    "options.stop_words",  # a list of words from a file: data, named by a reading
+    "view",
+    "options.stop_words",  # a file of words
 )
-WARMUPS = ("warmup_ratio", "warmup_steps")  # two forms of one setting, of which a 0 is ignored
+WARMUPS = ("warmup_ratio", "warmup_steps")  # two forms of one setting. A 0 is ignored
 
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """A row of a table or figure, or an exhibit, with the planned stages by id of cell or exhibit."""
+    """A row or an exhibit, with the planned stages by id of cell or exhibit."""
 
     id: str
     nodes: Mapping[str, list[Node]]
     readings: dict[str, Reading]
 
     def of_step(self, step: Step) -> list[Node]:
-        """Return the stages that a step describes, each once."""
         return [node for node in self._covered(step.rows) if matches(node, step.nodes)]
 
     def _covered(self, places: tuple[str, ...]) -> list[Node]:
@@ -52,12 +50,11 @@ class PlannedRow:
 
     @cached_property
     def all(self) -> list[Node]:
-        """Return every stage of the row with parameters, each once."""
         return [node for node in _distinct(self.nodes.values()) if parameters(node)]
 
 
 def planned_rows(source: Paper, place: str = "", machine: Machine | None = None) -> list[PlannedRow]:
-    """Return a paper's rows with recipes as planned at full scale, if their ids begin with ``place``."""
+    """Return a paper's rows as planned at full scale, if their ids begin with ``place``."""
     machine = (machine or Machine()).without_data()
     paper_plan, readings = _plan(source, (place or source.name,), machine), CellReadings(machine)
     items: list[tuple[str, Cell | ShownExhibit, list[Node]]] = [
@@ -80,7 +77,7 @@ def _plan(source: Paper, places: tuple[str, ...], machine: Machine) -> Plan:
 
 
 def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of cells with the same stages but different published numbers."""
+    """Yield pairs of cells with equal stages but different published numbers."""
     published_cells = {c.id: c for c in cells_of(source) if c.is_numeric and c.role != "cited"}
     seen: dict[tuple, Cell] = {}
     for identifier, nodes in (item for row in rows for item in row.nodes.items()):
@@ -91,12 +88,10 @@ def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[s
 
 
 def lies_within(identifier: str, places: Iterable[str]) -> bool:
-    """Return whether one of the places contains a cell, row or exhibit."""
     return not _beginnings(identifier, "/").isdisjoint(places)
 
 
 def matches(node: Node, description: Nodes | None) -> bool:
-    """Return whether a description applies to a stage."""
     if description is None or node.stage != description.stage:
         return False
     if description.objective and node.params.get("objective", {}).get("name") != description.objective:
@@ -113,7 +108,7 @@ def _feeds(node: Node, name: str, source: str | Nodes) -> bool:
     return any(matches(parent, description) for parent in parents)
 
 
-@once_a_node  # several steps and rows share a node
+@once_a_node
 def parameters(node: Node) -> Mapping[str, Any]:
     """Return the parameters of a stage that are settings, by their paths."""
     if node.stage in DATA:
@@ -124,7 +119,6 @@ def parameters(node: Node) -> Mapping[str, Any]:
 
 
 def begins_path(path: str, beginnings: Iterable[str]) -> bool:
-    """Return whether a path is one of the beginnings or below one."""
     return not _beginnings(path, ".").isdisjoint(beginnings)
 
 
@@ -134,7 +128,6 @@ def _beginnings(path: str, sign: str) -> frozenset[str]:
 
 
 def at_path(node: Node, path: str) -> Any:
-    """Return the value of a stage's parameter, or None."""
     return _value_below(node.params, path.split("."))
 
 
@@ -165,21 +158,19 @@ NOT_APPLICABLE = ("n.a.", "-", "–")
 
 @dataclass(frozen=True)
 class ExpectedValue:
-    """The value that the plan should have (None: no such parameter), or a ``fault``. ``set_of``: the value
-    lists those of all stages of a row."""
+    """The value that the plan should have (None: no such parameter), or a ``fault``. ``set_of``: it lists the
+    values of all stages."""
 
     value: Any = None
     set_of: bool = False
     fault: str = ""
 
     def is_met_by(self, planned: list[Any]) -> bool:
-        """Return whether the values of a row's stages are the expected ones."""
         values = self.value if self.set_of else [self.value]
         return {_comparison_key(value) for value in values} == {_comparison_key(value) for value in planned}
 
 
 def published_value(stated: SourcedValue, row: str) -> Any:
-    """Return the published value for a row, or None."""
     value = stated.published
     if value is None and stated.cell:
         value = cell_value(cell(stated.cell).text)
@@ -196,7 +187,7 @@ def _is_by_row(value: Any) -> bool:
 
 
 def cell_value(text: str) -> Any:
-    """Return the value of a cell of settings, e.g. 30000 for "30k", None for "not applicable"."""
+    """Return the value of a cell of settings, e.g. 30000 for "30k", None for "n.a."."""
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
         return None if text.strip() in NOT_APPLICABLE else text.strip()
@@ -232,11 +223,10 @@ class ExpectedValues:
         self._known: dict[tuple, tuple] = {}
 
     def of(self, setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-        """Return the value that a row's stages should have."""
         row_key = row if _is_by_row(setting.published) else ""
         reading = readings.get(_identifier(setting.reading, readings))
         key = id(setting), row_key, id(reading)
-        if key not in self._known:  # with its objects, so that their ids are not reused
+        if key not in self._known:  # keeps the objects, so that ids stay unique
             self._known[key] = expected(setting, row, readings), setting, reading
         return self._known[key][0]
 
@@ -263,7 +253,6 @@ def _disagrees(setting: Setting, published: Any) -> bool:
 
 
 def _reading_values(name: str, readings: Mapping[str, Reading]) -> tuple[Any, list[Any]]:
-    """Return the values of the default and of all choices, or their parts under a key."""
     identifier = _identifier(name, readings)
     if not identifier:
         raise UsageError(f"the row uses no unspecified choice {name!r} (see `repro show readings`)")

@@ -19,8 +19,6 @@ FILE = "settings.yaml"
 
 
 class Script(StrictMapping):
-    """A repository of released code at the commit that was read."""
-
     repository: str
     commit: str
 
@@ -43,12 +41,10 @@ class SourcedValue(StrictMapping):
     """A value with its sources, in the units of the plan.
 
     Attributes:
-        published: the value of the paper. ``{any: [...]}`` is the set over the stages of a row, and ``{by:
-            {row: value}}`` depends on the row, by beginnings of ids.
-        where: a section, table or appendix of the paper.
+        published: the paper's value, ``{any: [...]}`` over a row's stages, or ``{by: {row: value}}`` by
+            beginnings of ids.
         cell: the cell of a manifest with the published number.
-        plus: a number to add to the cell's number, for the units of the plan.
-        released: the value of a released script.
+        plus: a number to add to the cell's number.
         script: ``source:path`` and the option.
     """
 
@@ -62,7 +58,6 @@ class SourcedValue(StrictMapping):
 
     @property
     def is_published(self) -> bool:
-        """True if the paper states the value."""
         return self.published is not None or bool(self.cell)
 
 
@@ -70,8 +65,8 @@ class Setting(SourcedValue):
     """The sources of the value of a planned parameter.
 
     Attributes:
-        planned: the value in the plan if it differs. Null means that the plan has no such parameter.
-        reading: the reading that justifies the difference or fills a gap. ``id.key`` is a part of its value.
+        planned: the value in the plan if it differs. Null: the plan has no such parameter.
+        reading: justifies a difference or fills a gap. ``id.key`` is a part of its value.
     """
 
     planned: Any = None
@@ -79,7 +74,6 @@ class Setting(SourcedValue):
 
     @property
     def departs(self) -> bool:
-        """True if ``planned`` is given."""
         return "planned" in self.model_fields_set
 
     def taken(self, published: Any, default: Any) -> Any:
@@ -100,8 +94,8 @@ class Step(Identified):
 
     Attributes:
         rows: beginnings of cell ids, e.g. ``PAPER/1``.
-        like: a step to inherit stages and settings from, ``id`` or ``paper/id``. Null removes a setting.
-        settings: path of a planned parameter -> its setting. A path includes all paths below it.
+        like: a step to inherit from, ``id`` or ``paper/id``. Null removes a setting.
+        settings: path of a parameter -> its setting. A path includes all paths below it.
     """
 
     about: str = ""
@@ -112,18 +106,14 @@ class Step(Identified):
 
     @property
     def stage(self) -> str:
-        """The stage of its nodes, or ""."""
         return self.nodes.stage if self.nodes else ""
 
     @property
     def stated(self) -> dict[str, Setting]:
-        """Return the settings without removed ones."""
         return {path: setting for path, setting in self.settings.items() if setting is not None}
 
 
 class Settings(StrictMapping):
-    """The content of a settings.yaml."""
-
     sources: dict[str, Script] = Field(default_factory=dict)
     steps: tuple[Step, ...] = ()
     elsewhere: tuple[StatedElsewhere, ...] = ()
@@ -136,12 +126,11 @@ def read_settings(folder: Path) -> Settings:
 
 
 def settings_of(source: Paper) -> Settings:
-    """Return the settings.yaml of a paper, read once."""
     return source.once(read_settings, lambda: read_settings(source.folder))
 
 
 def steps_of(source: Paper) -> tuple[Step, ...]:
-    """Return the steps with rows, with inherited settings. Raises ManifestError."""
+    """Return the steps that have rows, with inherited settings. Raises ManifestError."""
     return source.once(completed_step, lambda: tuple(_completed_steps(source)))
 
 
@@ -158,8 +147,6 @@ def _completed_steps(source: Paper) -> Iterator[Step]:
 
 
 class FolderSteps(Mapping[str, dict[str, Step]]):
-    """The steps by folder and id, read on first access."""
-
     def __init__(self, folders: Mapping[str, Path]):
         self._folders = folders
         self._steps: dict[str, dict[str, Step]] = {}
@@ -177,8 +164,7 @@ class FolderSteps(Mapping[str, dict[str, Step]]):
 
 
 def completed_step(steps: Mapping[str, Mapping[str, Step]], home: str, step: Step) -> Step:
-    """Return the step with inherited stages and settings. Raises UsageError for an unknown step or a
-    cycle."""
+    """Return the step with inherited settings. Raises UsageError for an unknown step or a cycle."""
     trail, chain = [f"{home}/{step.id}"], [step]
     while chain[-1].like:
         like = chain[-1].like

@@ -1,4 +1,4 @@
-"""The settings in reports and in ``repro show CELL``, and ``repro show settings``, e.g. of ``PAPER``."""
+"""The settings in reports and in ``repro show CELL``, and ``repro show settings``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def row_lines(items: Sequence[CheckedParameter], *, verbose: bool) -> Iterator[tuple[str, str]]:
-    """Yield labelled lines on a row: counts by state, then the departures or all settings."""
+    """Yield lines on a row: counts by state, then the departures or all settings."""
     if not items:
         return
     paper, table, row = items[0].row.split("/")
@@ -48,7 +48,6 @@ def _short_line(item: CheckedParameter) -> str:
 
 
 def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
-    """Yield a sentence on the tables of settings of each complete paper among ``cells``."""
     numbers = Counter(cell.paper.name for cell in cells)
     for name, number in numbers.items():
         source = paper(name)
@@ -61,14 +60,11 @@ def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 class SettingsOfCell(CellPart):
-    """The lines on the settings of a cell or its row."""
-
     def __init__(self, cell: Cell, page: object = None):
         self._cell, self._settings = cell, checked.of_cell(cell)
         self.facts = {"settings": [item.as_json() for item in self._settings]}
 
     def below_published(self) -> Iterator[tuple[str, str]]:
-        """Yield the planned value if the cell publishes a setting."""
         lines: dict[str, None] = {}
         for item in (item for item in self._settings if item.cell == self._cell.id):
             place = " of ".join(filter(None, (item.parameter, item.step)))
@@ -76,7 +72,6 @@ class SettingsOfCell(CellPart):
         yield from (("planned", line) for line in lines)
 
     def at_end(self, *, verbose: bool) -> Iterator[tuple[str, str]]:
-        """Yield the settings of the row."""
         items = [] if self._cell.is_setting else self._settings
         for name, value in row_lines(items, verbose=verbose):
             yield (f"{name}:" if name == "settings" else name), value
@@ -154,8 +149,6 @@ def _lies_in(place: str, tables, rows) -> bool:
 
 
 class SettingsPart(PaperPart):
-    """The planned and the stated settings, for a whole report."""
-
     def __init__(self, sources: Sources):
         self._settings = {
             name: checked.checked_parameters(source, sources.machine) if steps_of(source) else []
@@ -166,13 +159,11 @@ class SettingsPart(PaperPart):
             self._by_row.setdefault(item.row, []).append(item)
 
     def sections(self, part: Part) -> Iterator[Section]:
-        """Yield the section on the settings of a paper."""
         name = part.paper.name
         if items := self._settings[name]:
             yield Section("Settings", "settings", 4, settings_section(name, items))
 
     def card(self, c: ComparedCell, part: Part) -> Iterator[tuple[str, Content]]:
-        """Yield the number of the row's settings by state."""
         from repro.writers.html.elements import el, identifier
 
         name = part.paper.name
@@ -181,7 +172,6 @@ class SettingsPart(PaperPart):
 
 
 def settings_section(paper: str, items: Sequence[CheckedParameter]) -> Markup:
-    """Return the section on settings: counts, departures, and cells of tables of settings."""
     from repro.writers.html.elements import el, identifier, plain_table, section
     from repro.writers.html.tables import scrolling
 

@@ -2,7 +2,6 @@
 
 
 def part_of_cell(cell, page):
-    """Describe the implausible marks of a cell, if any."""
     if not cell.printed.marks:
         return None
     from repro.plugins.statements.marks import MarksOfCell

@@ -10,11 +10,11 @@ from repro.manifest.printed import are_apart, half_unit, percent
 from repro.plugins.statements.findings import Finding, Notes, printed
 
 Scored = tuple[str, str]  # data set, measure
-_SUCCESS = "Success@"  # printed as recall, and equal to it on nearly all queries of these sets
+_SUCCESS = "Success@"  # printed as recall and nearly equal to it on these sets
 
 
 def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a finding for every configuration with incompatible published values of one measure."""
+    """Yield a finding for every configuration with incompatible values of one measure."""
     configurations: dict[str, dict[Scored, list[Cell]]] = {}
     for source in sources:
         for cell in numeric_cells(source):
@@ -46,7 +46,7 @@ def numbers_differ(a: Cell, b: Cell) -> bool:
 
 
 def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) -> Finding:
-    """Return an error if a system's makers or a single paper's values contradict each other, else a doubt."""
+    """Return an error if a system's makers or only one paper are involved, otherwise a doubt."""
     cells = list(chain.from_iterable(contradictions.values()))
     subject = next((c for c in cells if _is_misquoted(c, cells)), cells[0])
     has_several_papers, roles = len({c.paper.name for c in cells}) > 1, {c.role for c in cells}
@@ -87,7 +87,7 @@ Spellings = dict[Scored, dict[str, list[Cell]]]  # by data set and measure, then
 
 
 def namesakes(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a note for every system of one name in several papers that have no common value of it."""
+    """Yield a note for every system name in several papers that have no common value of it."""
     by_system: dict[str, Spellings] = {}
     for cell in _cells_of_others(sources):
         cells_by_paper = by_system.setdefault(cell.row.system, {}).setdefault(dataset_and_measure(cell), {})
@@ -141,8 +141,7 @@ Quotation = tuple[Cell, list[Cell]]  # and the cells of its makers
 
 
 def quotations(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a finding for values of a system that differ from those of its makers: a doubt about cited ones,
-    a note about remeasured ones. ``disagreements`` judges those of the ``configurations``."""
+    """Yield findings on values unlike those of a system's makers: doubts if cited, notes if remeasured."""
     quoted: dict[tuple[str, str, str], list[Quotation]] = {}
     for cell, makers in _quotations(sources, notes):
         how = "cited" if cell.role == "cited" else "measured again"
@@ -182,8 +181,7 @@ def _percent(cell: Cell) -> Decimal:
 
 
 def conventions(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield findings on equal numbers with different bold or marks in two papers of mostly the same
-    authors."""
+    """Yield findings on equal numbers with different bold or marks in papers of mostly the same authors."""
     for one, other in combinations(sources, 2):
         authors = set(one.manifest.authors), set(other.manifest.authors)
         if 2 * len(set.intersection(*authors)) > max(map(len, authors)):

@@ -14,9 +14,8 @@ from repro.running.workspace import Workspace
 
 
 def claims(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[JudgedStatement]:
-    """Return sentences, marks and bold numbers of papers (all without ``names``), judged as published, as
-    measured at ``scale`` and as others report. Raises UsageError for an unknown name, ManifestError for a
-    broken file.
+    """Judge sentences, marks and bold numbers of papers (all without ``names``) as published, as measured at
+    ``scale`` and as others report. Raises UsageError, ManifestError.
 
     Example:
         >>> repro.claims("PAPER", scale="tiny").to_frame()
@@ -26,8 +25,8 @@ def claims(*names: str, scale: str = "full", workspace: Workspace | None = None)
 
 
 def audit(*names: str, workspace: Workspace | None = None) -> Listing[Finding]:
-    """Return the inconsistencies in papers (all without ``names``), one finding per fact. Raises UsageError
-    for an unknown paper, ManifestError for a broken file.
+    """Return the inconsistencies in papers (all without ``names``), one finding per fact. Raises UsageError,
+    ManifestError.
 
     Example:
         >>> repro.audit("PAPER").to_frame()

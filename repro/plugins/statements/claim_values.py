@@ -1,5 +1,4 @@
-"""The numbers that judge a claim. For example, the published one is ``Decimal("0.187")``, and ours
-0.18741."""
+"""The numbers that judge a claim, e.g. the published ``Decimal("0.187")`` and ours, 0.18741."""
 
 import json
 import random
@@ -31,33 +30,27 @@ class PublishedValues:
         return cell.printed.value
 
     def told(self, cell: Cell) -> str:
-        """Return the number as printed."""
         return cell.printed.plain
 
     def check_order(self, one: Cell, other: Cell) -> None:
         """Raise MissingNumber if the order is undecided. It never is."""
 
     def p(self, one: Cell, other: Cell) -> None:
-        """Return None, as no test is published."""
         return None
 
     def why_untested(self, cell: Cell) -> str:
-        """Return the reason for the missing test."""
         return f"{cell.paper.name} publishes no scores by query"
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """Raise MissingNumber."""
         raise MissingNumber(f"{cell.id} is a single number without a deviation")
 
     def drawn(self, shown: str, fact: str) -> float:
-        """Raise MissingNumber."""
         raise MissingNumber(f"{shown} is drawn without numbers")
 
 
 @dataclass(frozen=True)
 class MeasuredValues:
-    """Our measurements at one scale, except outdated ones. ``doubted`` receives the kinds of doubts about
-    them."""
+    """Our current measurements at one scale. ``doubted`` collects the kinds of doubts about them."""
 
     comparison: Comparison
     exhibits: Mapping[str, Mapping] = field(default_factory=dict)
@@ -89,7 +82,6 @@ class MeasuredValues:
             raise NotToldApart(f"{difference} is between {low:+.4f} and {high:+.4f}")
 
     def p(self, one: Cell, other: Cell) -> float | None:
-        """Return p of the stored paired t-test, if any."""
         return self._between(one, other, "p")
 
     def _between(self, one: Cell, other: Cell, name: str) -> Any:
@@ -113,7 +105,6 @@ class MeasuredValues:
         return [record.measured for record in records]
 
     def drawn(self, shown: str, fact: str) -> float:
-        """Return a number stored with a figure. Raises MissingNumber."""
         value = self.exhibits.get(shown, {}).get(fact)
         if value is None:
             raise MissingNumber(f"{shown} has no {fact} yet")
@@ -124,11 +115,10 @@ class MeasuredValues:
         return cell.id in self._known and self._known[cell.id].verdict.name == "not comparable"
 
 
-Values = PublishedValues | MeasuredValues  # numbers that judge statements
+Values = PublishedValues | MeasuredValues
 
 
 def facts_of_exhibits(plan: Plan, store: Store) -> dict[str, Mapping]:
-    """Return exhibit -> the facts of its stored artefact."""
     return {
         exhibit.id: store.record(node)["facts"] | _relevant_passages(store.path(node) / "exhibit.json")
         for exhibit, node in plan.exhibits.items()
@@ -137,7 +127,6 @@ def facts_of_exhibits(plan: Plan, store: Store) -> dict[str, Mapping]:
 
 
 def _relevant_passages(path: Path) -> dict[str, int]:
-    """Count queries with a relevant first passage, if all queries are there."""
     shown = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if shown.get("kind") != "passages" or not all(query["found"] for query in shown["queries"]):
         return {}
@@ -163,8 +152,8 @@ class ChangedValues(PublishedValues):
 
 
 def can_fail(state_of: Callable[[PublishedValues], str], cells: tuple[Cell, ...]) -> bool:
-    """Return whether a change of these cells' numbers can refute a statement. For example, no number can
-    refute ``relevant("9", "bert") == 0``, which counts ticks."""
+    """Return whether other numbers in these cells can refute a statement. For example, none can refute
+    ``relevant("9", "bert") == 0``, which counts ticks."""
     numbers = {cell.id: cell.number for cell in cells if cell.is_numeric}
     return any(_is_refuted(state_of, changes) for changes in changed(numbers))
 
@@ -185,5 +174,5 @@ def changed(numbers: Mapping[str, Decimal]) -> Iterator[dict[str, Decimal]]:
 def _is_refuted(state_of: Callable[[PublishedValues], str], changes: Mapping[str, Decimal]) -> bool:
     try:
         return state_of(ChangedValues(changes)) != HOLDS
-    except ManifestError:  # not computable with these numbers, e.g. a division by 0
+    except ManifestError:  # e.g. a division by 0
         return False

@@ -81,7 +81,7 @@ def conjuncts(text: str) -> tuple[str, ...]:
 
 
 def is_relation_of_rows(text: str) -> bool:
-    """Return whether an expression is a single relation, e.g. ``above(...)``."""
+    """Return whether an expression is one relation, e.g. ``above(...)``."""
     match _tree(text).body:
         case ast.Call(func=ast.Name(id=name)):
             return name in RELATIONS_OF_ROWS
@@ -89,18 +89,17 @@ def is_relation_of_rows(text: str) -> bool:
 
 
 def parts_of(text: str) -> Iterator[ast.AST]:
-    """Yield every node of an expression, if any."""
     return ast.walk(_tree(text)) if text else iter(())
 
 
 @functools.cache
 def _tree(text: str) -> ast.Expression:
-    return ast.parse(" ".join(text.split()), mode="eval")  # on one line, because YAML keeps line breaks
+    return ast.parse(" ".join(text.split()), mode="eval")  # YAML keeps line breaks
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Computes expressions. ``number`` converts written numbers, and ``say`` receives failing comparisons."""
+    """Computes expressions. ``say`` receives failing comparisons."""
 
     functions: Mapping[str, Callable]
     number: Callable[[str], Decimal | float]
@@ -156,20 +155,19 @@ class Evaluation:
 
 
 def format_value(value) -> str:
-    """Return a value as text, with at most four decimals."""
     return f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, Decimal | float) else str(value)
 
 
 @dataclass
 class Outcomes:
-    """The states of compared pairs by cell of the column, and the cells used."""
+    """The states of compared pairs, each with a cell of its column, and the cells used."""
 
     pairs: list[tuple[Cell, str]] = field(default_factory=list)
     used: list[Cell] = field(default_factory=list)
 
 
 def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
-    """Return the worst state of each ``table/column``, if there are several."""
+    """Return the worst state of each ``table/column`` if there are several."""
     columns: dict[str, list[str]] = {}
     for cell, state in states:
         columns.setdefault(f"{cell.table.id}/{cell.column.id}", []).append(state)
@@ -178,8 +176,8 @@ def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
-    """Return whether all parts that ``and`` joins hold, and add their states to ``seen``. Raises
-    MissingNumber if the missing number could decide."""
+    """Return whether all conjuncts hold, adding their states to ``seen``. Raises MissingNumber if
+    undecided."""
     missing, holds, pairs = None, True, []
     for part in conjuncts(expect):
         seen.pairs.clear()
@@ -213,12 +211,11 @@ class Claim(Identified):
     """A sentence of the text, restated, with a condition on its cells.
 
     Attributes:
-        about: the tables with the cells concerned.
         expect: an expression, or "" if no cell can confirm the sentence.
         beyond: the missing knowledge of a sentence without ``expect``.
         assumed: parts of ``expect`` that the text does not state, e.g. a margin for a vague word.
         note: the reason why the paper's own numbers contradict it.
-        calls_significant: True for a statement about significance that no mark supports.
+        calls_significant: whether it states significance that no mark supports.
     """
 
     where: str
@@ -249,12 +246,10 @@ class _Claims(StrictMapping):
 
 
 def claims_of(source: Paper) -> dict[str, Claim]:
-    """Return the claims of a paper by id. Raises ManifestError."""
     return source.once(claims, lambda: claims(source.folder / "claims.yaml"))
 
 
 def claims(path: Path) -> dict[str, Claim]:
-    """Return the claims of a claims.yaml by id. Raises ManifestError."""
     if not path.exists():
         return {}
     return {claim.id: claim for claim in yaml_file.read(path, _Claims, faults=_faults).claims}

@@ -25,8 +25,6 @@ SEVERITIES = {"error": ("fail", "✕"), "doubt": ("open", "?"), "note": ("none",
 
 
 class StatementsPart(PaperPart):
-    """The claims and the audit of each paper, for a whole report."""
-
     def __init__(self, sources: Sources):
         self._published = {name: published_judgements(source) for name, source in sources.papers.items()}
         self._findings = audit(list(sources.papers.values()))
@@ -35,7 +33,6 @@ class StatementsPart(PaperPart):
         self._ours: dict[int, MeasuredValues] = {}
 
     def sections(self, part: Part) -> Iterator[Section]:
-        """Yield the sections on claims at one scale and on the audit."""
         name, comparison = part.paper.name, part.view.comparison
         ours = self._ours.setdefault(id(comparison), MeasuredValues(comparison))
         if statements := [j.judged(ours, part.scale) for j in self._published[name]]:
@@ -125,7 +122,6 @@ def _badge(kind: str, sign: str, text: str) -> Markup:
 
 
 def audit_section(source: Paper, findings: Sequence[Finding]) -> Markup:
-    """Return the findings, errors first, and a count of the references."""
     ordered = sorted(findings, key=lambda finding: list(SEVERITIES).index(finding.severity))
     listing = el("ul", map(_finding, ordered), class_="statements")
     return section("Audit of the paper", _references(source), listing, place=identifier(source.name, "audit"))
@@ -151,7 +147,6 @@ def _finding(finding: Finding) -> Markup:
 
 
 def used_reports(judged: OthersJudgement) -> Markup:
-    """Return a folded list of the reports used for a statement."""
     items = [
         el("li", el("code", cell.id), f" {shown_note(note, cell)} ({note.making}, {note.label})")
         for cell, note in judged.used

@@ -1,8 +1,7 @@
-"""The deviation that a mark of significance needs, compared with the smallest known one of public runs.
+"""The deviation that a mark of significance needs, and the smallest known one of public runs.
 
 By a paired t-test on n queries, a lead has p <= level only if the standard deviation of the n differences is
-at most lead * sqrt(n) / t. For example, a lead of 0.01 on 400 queries (t = 1.966) needs a deviation of at
-most 0.102. Public runs of the same measure and set (deviations.yaml) show how small it is for two trainings.
+at most lead * sqrt(n) / t. For example, a lead of 0.01 on 400 queries (t = 1.966) needs at most 0.102.
 """
 
 from __future__ import annotations
@@ -27,16 +26,13 @@ from repro.retrieval.evaluation.measures import parse_measure
 from repro.retrieval.evaluation.p_values import quantile
 
 FILE = "deviations.yaml"
-# Half the deviation is a quarter of the variance. With 42 and 42 degrees of freedom (43 queries),
-# chance alone gives such a ratio of two equal variances once in 100,000 times.
-MARGIN = 0.5  # times the smallest known deviation, below which a mark is implausible
-# Two-sided quantiles of Student's t for the marked sets, so that an audit does not import scipy.
+# By chance, two equal deviations over 43 queries differ by this factor once in 100,000 times.
+MARGIN = 0.5  # of the smallest known deviation
+# Two-sided quantiles of Student's t, so that an audit does not import scipy.
 QUANTILES = {(42, 0.05): 2.018081703, (5192, 0.05): 1.960420998, (6979, 0.05): 1.960303958}
 
 
 class PublicRun(StrictMapping):
-    """The file of a run behind known deviations."""
-
     file: str
     sha256: str
     source: str
@@ -62,8 +58,6 @@ class Stead(StrictMapping):
 
 
 class Deviations(StrictMapping):
-    """The content of one deviations.yaml."""
-
     runs: dict[str, PublicRun]
     known: tuple[Deviation, ...]
     instead: tuple[Stead, ...] = ()
@@ -78,7 +72,7 @@ class Need:
         lead: the largest lead that the printed numbers allow.
         sd: the largest standard deviation over queries with p <= level.
         greatest: the largest deviation of two systems with these means.
-        is_certain: True if the smallest lead that print allows has p <= level even with ``greatest``.
+        is_certain: whether even ``greatest`` and the smallest possible lead have p <= level.
         instead: the reason if ``known`` is for another set, or "".
     """
 
@@ -94,7 +88,6 @@ class Need:
 
     @property
     def is_implausible(self) -> bool:
-        """True if the needed deviation is far below the smallest known one."""
         return self.known is not None and self.sd < MARGIN * self.known.sd
 
     @property
@@ -108,16 +101,13 @@ class Need:
 
     @property
     def known_in_words(self) -> str:
-        """The smallest known deviation, e.g. "0.312 (another set)"."""
         return f"{self.known.sd:.3f}{' (another set)' * bool(self.instead)}" if self.known else "none"
 
     @property
     def in_words(self) -> str:
-        """The two deviations, e.g. "means only, needs a deviation of 0.102, known 0.312"."""
         return f"means only, needs a deviation of {self.sd:.3f}, known {self.known_in_words}"
 
     def as_json(self) -> dict:
-        """Return plain values."""
         return {
             "over": self.over.id,
             "lead": round(self.lead, 6),
@@ -132,8 +122,7 @@ class Need:
 
 
 def need(cell: Cell, rivals: list[Cell]) -> Need | None:
-    """Return the need of a cell's lead over all these rows, or None without a lead, two queries or all
-    numbers."""
+    """Return the need of a lead over all rows, or None without a lead, two queries or all numbers."""
     topics = catalog().get(cell.column.dataset or "")
     queries = topics.counts.get("queries", 0) if topics else 0
     if queries < 2 or not rivals or not all(c.is_numeric for c in (cell, *rivals)):
@@ -144,7 +133,7 @@ def need(cell: Cell, rivals: list[Cell]) -> Need | None:
 
 
 def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
-    """Return the need of the lead over one row. Scores in [0, 1] bound the deviation by ``greatest``."""
+    """Return the need of the lead over one row, with scores in [0, 1]."""
     mine, theirs = (float(percent(c.number, c.unit)) / 100 for c in (cell, over))
     rounding = sum(float(percent(half_unit(c.printed.decimals), c.unit)) / 100 for c in (cell, over))
     lead, sum_of_means = mine - theirs, mine + theirs
@@ -157,7 +146,7 @@ def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
 
 
 def smallest_known(dataset: str | None, measure: str | None) -> tuple[Deviation | None, str]:
-    """Return the smallest known deviation, and the reason if another set replaces this one."""
+    """Return the smallest known deviation, and the reason if it is for another set."""
     known, stands = deviations()
     pairs = [pair for pair in known if (pair.dataset, pair.measure) == (dataset, measure)]
     if pairs:
@@ -170,13 +159,11 @@ def smallest_known(dataset: str | None, measure: str | None) -> tuple[Deviation 
 
 @at_hand.kept_with_papers
 def deviations() -> tuple[tuple[Deviation, ...], tuple[Stead, ...]]:
-    """Return the deviations and replacements of all deviations.yaml. Raises ManifestError."""
     contents = [read(folder / FILE) for folder in at_hand.folders_with(FILE)]
     return tuple(d for c in contents for d in c.known), tuple(s for c in contents for s in c.instead)
 
 
 def read(path: Path) -> Deviations:
-    """Return one deviations.yaml. Raises ManifestError."""
     return yaml_file.read(path, Deviations, faults=_faults)
 
 

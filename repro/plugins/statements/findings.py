@@ -1,5 +1,4 @@
-"""The findings of the audit, and audit.yaml, which explains them, e.g. ``explanations: [{at: [PAPER/1/ROW],
-why: "printed from another run"}]``."""
+"""The findings of the audit, and their explanations in audit.yaml, e.g. ``why: printed from another run``."""
 
 from __future__ import annotations
 
@@ -32,13 +31,12 @@ class Finding:
     """An inconsistency in a paper.
 
     Attributes:
-        severity: error (a contradiction within a paper or with a source that it quotes), doubt (one of two
-            numbers must be wrong, or it depends on our reading) or note (no mistake).
+        severity: error (contradicts the paper or a source that it quotes), doubt (one of two numbers is
+            wrong, or it depends on our reading) or note (no mistake).
         kind: e.g. average, bold, claim, mark, misprint, reference or record.
         against: the evidence, a key of ``HELD_AGAINST``.
         paper: the paper to correct.
-        places: cells, claims or sections.
-        values: the printed numbers or words at these places.
+        values: the printed numbers or words at ``places`` (cells, claims or sections).
     """
 
     severity: str
@@ -64,19 +62,18 @@ class Finding:
         *,
         against: str = "paper",
     ) -> Finding:
-        """Return a finding on one paper. ``placed`` has its places with the printed values."""
+        """Return a finding on one paper. ``placed`` has places and printed values."""
         places, values = zip(*placed, strict=True)
         return cls(
             severity, kind, against, source.name, f"{source.name}/{id}", places, values, says, explanation
         )
 
     def explained(self, why: str) -> Finding:
-        """Return the finding with an additional explanation."""
         explanations = [*self.explanation.split("; "), *why.split("; ")]
         return replace(self, explanation="; ".join(dict.fromkeys(filter(None, explanations))))
 
     def with_other(self, other: Finding) -> Finding:
-        """Return this finding joined with another: the graver severity and all places."""
+        """Join two findings, keeping the graver severity and all places."""
         placed = dict(zip(self.places, self.values, strict=True))
         for place, value in zip(other.places, other.values, strict=True):
             placed.setdefault(place, "" if value in other.says else value)  # no sentence twice
@@ -85,22 +82,19 @@ class Finding:
         return joined.explained(other.says).explained(other.explanation)
 
     def as_json(self) -> dict:
-        """Return the object that ``repro audit --format json`` prints."""
         return asdict(self) | {"places": list(self.places), "values": list(self.values)}
 
 
 def printed(cells: Iterable[Cell]) -> list[tuple[str, str]]:
-    """Return the id and the printed number of each cell."""
     return [(cell.id, cell.printed.plain) for cell in cells]
 
 
 def sort_findings(findings: list[Finding]) -> list[Finding]:
-    """Return the findings by paper, severity, kind and place."""
     return sorted(findings, key=lambda f: (f.paper, SEVERITIES.index(f.severity), f.kind, f.places, f.says))
 
 
 def told_once(findings: list[Finding], facts: tuple[tuple[str, ...], ...]) -> list[Finding]:
-    """Return the findings, joining those of one fact. ``facts`` are groups of ids."""
+    """Join the findings of one fact."""
     by_id = {finding.id: finding for finding in findings}
     joined, absorbed = dict(by_id), set()
     for fact in facts:
@@ -121,7 +115,6 @@ class Explanation(StrictMapping):
     why: str
 
     def is_of(self, places: tuple[str, ...]) -> bool:
-        """Return whether it explains a finding at these places."""
         return all(any(f"{place}/".startswith(f"{beginning}/") for place in places) for beginning in self.at)
 
 
@@ -139,8 +132,8 @@ Bound = Annotated[str, Field(pattern=r"^([A-Z]?[+-]\d+|[A-Z]|\d+)$", coerce_numb
 
 
 class Index(Identified):
-    """The first and last entry of the ``sequence`` in an equation, e.g. ``[0, N+1]``. Its index i ``runs``
-    over e.g. ``[1, N]``, and a term ``uses`` e.g. entry ``i+1``."""
+    """A ``sequence`` in an equation, e.g. ``[0, N+1]``. Its index ``runs`` over e.g. ``[1, N]``, and a term
+    ``uses`` e.g. entry ``i+1``."""
 
     where: str
     says: str
@@ -168,13 +161,12 @@ class Notes(StrictMapping):
     indices: tuple[Index, ...] = ()
 
     def configuration(self, cell: Cell) -> str:
-        """Return the name in ``configurations``, the system of a cited row, or the cell's id."""
+        """Return the name in ``configurations``, the system if cited, or the cell's id."""
         by_path = {path: name for name, paths in self.configurations.items() for path in paths}
         default = cell.row.system if cell.role == "cited" else cell.id
         return by_path.get(cell.id) or by_path.get(cell.id.rpartition("/")[0]) or default
 
     def explanation(self, places: tuple[str, ...]) -> str:
-        """Return the explanations of a finding at these places."""
         return "; ".join(e.why for e in self.explanations if e.is_of(places))
 
 
@@ -210,7 +202,6 @@ def _idle_entries(
 
 
 def notes_of(source: Paper) -> Notes:
-    """Return the notes of one paper. Raises ManifestError."""
     path = source.folder / FILE
     if not path.exists():
         return Notes()

@@ -22,7 +22,7 @@ from repro.running.workspace import Workspace
 from repro.verdicts.comparison import judged_cells
 from repro.verdicts.decision import KINDS
 
-# The first ways of making use the system that the authors trained. The second ones train it again.
+# By the system that the authors trained, and by training it again.
 OF_ONE_SYSTEM, TRAINED_AGAIN = ("run", "checkpoint", "index"), ("trained", "fine-tuned")
 SAID = {UNTESTED: "undecided"}
 ALIKE = {"released": OF_ONE_SYSTEM, "trained again": TRAINED_AGAIN}
@@ -30,14 +30,13 @@ ALIKE = {"released": OF_ONE_SYSTEM, "trained again": TRAINED_AGAIN}
 
 @dataclass(frozen=True)
 class ClosestReports(PublishedValues):
-    """The closest report on each cell, unless only the name matches. ``starts`` limits the ways of making,
-    e.g. to ``("trained", "fine-tuned")``."""
+    """The closest report on each cell, unless only the name matches. ``starts`` limits their making, e.g. to
+    ``("trained", "fine-tuned")``."""
 
     starts: tuple[str, ...] = ()
     is_published, is_stated = False, True
 
     def of(self, cell: Cell) -> CellNote:
-        """Return the report used for a cell. Raises MissingNumber without one."""
         counting = [note for note in notes(cell) if not self.starts or note.making in self.starts]
         if not counting:
             raise MissingNumber(f"no value of {cell.id} is reported elsewhere")
@@ -49,7 +48,6 @@ class ClosestReports(PublishedValues):
         return self.of(cell).value
 
     def told(self, cell: Cell) -> str:
-        """Return the value and its making, e.g. "0.187 (index)"."""
         note = self.of(cell)
         return f"{format_value(note.value)} ({note.making})"
 
@@ -73,12 +71,8 @@ class ClosestReports(PublishedValues):
 
 @dataclass(frozen=True)
 class OthersJudgement:
-    """The judgement of a statement by reports.
-
-    Attributes:
-        cells: the number of cells with a published number concerned.
-        alike: the states by reports of released systems and by those of retrained ones, if both exist.
-    """
+    """The judgement of a statement by reports on some of its ``cells``. ``alike`` has the states by released
+    systems and by retrained ones, if reports of both exist."""
 
     judgement: Judgement = field(default_factory=partial(Judgement, UNTESTED))
     used: tuple[tuple[Cell, CellNote], ...] = ()
@@ -87,17 +81,14 @@ class OthersJudgement:
 
     @property
     def state(self) -> str:
-        """``holds``, ``fails`` or ``untested``."""
         return self.judgement.state
 
     @property
     def speaks(self) -> bool:
-        """True if the reports decide the statement."""
         return self.state != UNTESTED
 
     @property
     def kinds(self) -> dict[str, int]:
-        """The number of used reports by way of making."""
         counts = Counter(note.making for _, note in self.used)
         return {making: counts[making] for making in MAKINGS if counts[making]}
 
@@ -115,12 +106,10 @@ class OthersJudgement:
 
     @property
     def like_beside_like(self) -> str:
-        """The states by reports of one kind of making, or ""."""
         states = ", ".join(f"{name}: {SAID.get(state, state)}" for name, state in self.alike.items())
         return f"by kind of making ({states})" if states else ""
 
     def as_json(self) -> dict:
-        """Return the judgement as plain values."""
         return {
             "state": self.state,
             "why": self.judgement.why,
@@ -150,7 +139,7 @@ def by_others(statement: Statement, places: Places, *, published: Judgement) -> 
 
 @dataclass(frozen=True)
 class JudgedStatement:
-    """A statement judged by three sources of numbers, with kinds of doubts about ours."""
+    """A statement judged by three sources of numbers, with doubts about ours."""
 
     statement: Statement
     published: Judgement
@@ -161,11 +150,9 @@ class JudgedStatement:
 
     @property
     def fails(self) -> bool:
-        """True if any source of numbers contradicts it."""
         return FAILS in (self.published.state, self.ours.state, self.others.state)
 
     def as_json(self) -> dict:
-        """Return the object that ``repro audit claims --format json`` prints."""
         s = self.statement
         return {
             "id": s.id,
@@ -198,15 +185,12 @@ class JudgedStatement:
 
 @dataclass(frozen=True)
 class PublishedJudgement:
-    """A statement judged by published numbers and others' values."""
-
     statement: Statement
     places: Places
     published: Judgement
     others: OthersJudgement
 
     def judged(self, ours: MeasuredValues, scale: str) -> JudgedStatement:
-        """Return the statement judged by our numbers as well."""
         ours.doubted.clear()
         judgement = self.statement.judge(ours, self.places)
         doubts = tuple(kind for kind in KINDS if kind in ours.doubted)
@@ -214,7 +198,7 @@ class PublishedJudgement:
 
 
 def published_judgements(source: Paper) -> list[PublishedJudgement]:
-    """Return every statement of a paper, judged without our numbers."""
+    """Judge every statement of a paper without our numbers."""
     places, judgements = Places(source), []
     for statement in statements(source):
         published = statement.judge(PublishedValues(), places)
@@ -224,12 +208,11 @@ def published_judgements(source: Paper) -> list[PublishedJudgement]:
 
 
 def judged(sources: list[Paper], ours: MeasuredValues, *, scale: str) -> list[JudgedStatement]:
-    """Return every statement of the papers, judged by all numbers."""
     return [judgement.judged(ours, scale) for source in sources for judgement in published_judgements(source)]
 
 
 def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[JudgedStatement]:
-    """Return every statement of the papers, judged with the measurements at a scale."""
+    """Judge all statements of papers with the measurements at a scale."""
     mentions = [named_papers(c.expect) for source in sources for c in claims_of(source).values()]
     names = tuple(sorted({source.name for source in sources}.union(*mentions)))
     cells, drawings = select(names, tables=(), rows=(), cells=()), exhibits(names, ())
@@ -240,5 +223,5 @@ def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[
 
 
 def named_papers(expect: str) -> set[str]:
-    """Return the papers in an expression, e.g. PAPER in ``above("1/ours/rr", "PAPER:1/ours/rr")``."""
+    """Return the papers in an expression, e.g. PAPER in ``v("PAPER:1/ours/rr")``."""
     return set(re.findall(r"[\"']([\w-]+):", expect)) & set(papers())

@@ -1,5 +1,5 @@
-"""The functions of ``expect``, e.g. ``above("1/ours", "1/bm25", "rr10")``. Paths are ``table/row/column``, or
-``PAPER:table/row/column`` in another paper."""
+"""The functions of ``expect``, e.g. ``above("1/ours", "1/bm25", "rr10")``. Paths in another paper begin with
+``PAPER:``."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from repro.retrieval.evaluation.p_values import unpaired_t_test
 
 
 class Places:
-    """Finds cells, rows and columns by the paths in one paper's claims."""
+    """Finds cells, rows and columns by the paths in a paper's claims."""
 
     def __init__(self, source: Paper):
         self.paper = source
@@ -36,8 +36,7 @@ class Places:
     def rows(
         self, path: str, role: str | None = None, group: str | None = None, except_: Collection[str] = ()
     ) -> list[str]:
-        """Return row paths of a table, without ``except_`` (paths, ids or systems). Reference rows need their
-        ``role``."""
+        """Return row paths without ``except_`` (paths, ids, systems). Reference rows need their ``role``."""
         _, table, _ = self._table(path)
         rows_by_names = {(r.id, r.system, f"{path}/{r.id}"): r for r in table.rows}
         _check("row", except_, set(chain.from_iterable(rows_by_names)), path)
@@ -52,7 +51,6 @@ class Places:
         ]
 
     def columns(self, path: str, except_: Collection[str] = ()) -> list[str]:
-        """Return the column ids of a table, averages included."""
         _, table, _ = self._table(path)
         ids = [column.id for column in table.columns]
         _check("column", except_, ids, path)
@@ -92,7 +90,6 @@ class Language:
 
     Attributes:
         against: contradicting cells, and numbers that do not fit.
-        seen: numbers and counts computed.
         tests: p for every compared pair of cells, None without a test.
     """
 
@@ -104,12 +101,10 @@ class Language:
     outcomes: Outcomes = field(default_factory=Outcomes)
 
     def functions(self) -> dict[str, Callable]:
-        """Return the functions by name, e.g. ``"gain"``."""
         of_places = {name: getattr(self.places, name) for name in ("rows", "columns")}
         return of_places | {name: getattr(self, name) for name in FUNCTIONS - of_places.keys()}
 
     def number(self, text: str) -> Decimal | float:
-        """Return a written number as Decimal or float."""
         return Decimal(text) if self.values.is_stated else float(text)
 
     def _value(self, cell: Cell):
@@ -127,11 +122,10 @@ class Language:
         return [(mine, theirs) for mine, theirs in pairs if has_number(theirs)]
 
     def holds(self, pairs: list[Pair], relation: str) -> bool:
-        """Return whether the relation holds for all pairs."""
         return self.all_fit(pairs, lambda mine, theirs: RELATIONS[relation](self.order(mine, theirs)))
 
     def all_fit(self, pairs: list[Pair], fits: Callable[[Cell, Cell], bool]) -> bool:
-        """Return whether all pairs fit. A single contradicting pair decides. Raises MissingNumber."""
+        """Return whether all pairs fit. One contradicting pair decides. Raises MissingNumber."""
         if not pairs:
             raise MissingNumber("there are no rows to compare with")
         missing, states = None, []
@@ -159,25 +153,23 @@ class Language:
     def _shown(self, cell: Cell) -> str:
         return f"{cell.table.id}/{cell.row.id}/{cell.column.id} {self.values.told(cell)}"
 
-    # relations between rows or cells
-
     def above(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Return whether a is better than b in one cell or in all columns."""
+        """Return whether a is better in one cell or in all columns."""
         return self.holds(self._pairs(a, b, columns), "above")
 
     def not_below(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Return whether a is at least as good as b in one cell or in all columns."""
+        """Return whether a is at least as good in one cell or in all columns."""
         return self.holds(self._pairs(a, b, columns), "not_below")
 
     def every(self, rows: list[str], relation: str, other: str, columns: Listed) -> bool:
-        """Return whether each row has the relation to another one. Dashes are skipped."""
+        """Return whether each row has the relation to another one, skipping dashes."""
         if relation not in RELATIONS:
             raise unknown("relation", relation, RELATIONS)
         pairs = [p for row in rows for p in self._pairs(row, other, columns) if has_number(p[0])]
         return self.holds(pairs, relation)
 
     def same_order(self, rows: list[str], others: list[str], columns: Listed) -> bool:
-        """Return whether no two rows are in the opposite order of those in ``others``."""
+        """Return whether no two rows are in another order than in ``others``."""
         fours = [(a, b, c, d) for (a, c), (b, d) in combinations(zip(rows, others, strict=True), 2)]
         reversals = [self._is_turned(*four, c) for c in as_columns(columns) for four in fours]
         return not any(reversals)
@@ -212,18 +204,13 @@ class Language:
             raise MissingNumber(self.values.why_untested(mine))
         return p <= ((mine.table.test and mine.table.test.level) or LEVEL)
 
-    # numbers
-
     def v(self, path: str):
-        """Return the value of a cell."""
         return self._value(self.places.cell(path))
 
     def gain(self, a: str, b: str):
-        """Return v(a) - v(b)."""
         return self._tell(self.v(a) - self.v(b))
 
     def percent(self, a: str, b: str):
-        """Return the lead of a over b in per cent of b."""
         return self._tell(100 * (self.v(a) - self.v(b)) / self.v(b))
 
     def student(self, rows: list[str], others: list[str], column: str) -> float:
@@ -244,7 +231,7 @@ class Language:
         return self._tell(100 * (max(values) - min(values)) * len(values) / sum(values))
 
     def relevant(self, table: str, system: str) -> int:
-        """Return the number of a system's relevant passages, by ticks or by our qrels."""
+        """Count a system's relevant passages, by ticks or by our qrels."""
         marks = self.places.examples(table, system)
         if not self.values.is_published:
             return int(self.drawn(f"{table}/{system}", "relevant"))
@@ -256,7 +243,7 @@ class Language:
         return self._tell(self.values.drawn(f"{self.places.paper.name}/{exhibit}", fact))
 
     def rounds(self, x, text: str) -> bool:
-        """Return whether x rounds to the text, or, if measured, is within half a unit of its last decimal."""
+        """Return whether x rounds to the text, or is measured within half a unit of its last decimal."""
         target = Decimal(text)
         decimals = decimals_of(target)
         if self.values.is_stated:
@@ -266,14 +253,10 @@ class Language:
         return self._fits(holds, f"{format_value(x)} does not round to {text}")
 
     def about(self, x, text: str, by) -> bool:
-        """Return whether x is within ``by`` of the text's number."""
         reason = f"{format_value(x)} is not within {format_value(by)} of {text}"
         return self._fits(abs(x - self.number(text)) <= by, reason)
 
-    # ranks and trends
-
     def best_count(self, row: str, columns: Listed, among: list[str] | None = None) -> int:
-        """Count the columns with a row as the strict best."""
         best_columns, tied_columns = [], []
         for column in as_columns(columns):
             pairs = self._rivals(row, column, among)
@@ -290,7 +273,6 @@ class Language:
         return len(best_columns)
 
     def increasing(self, paths: list[str]) -> bool:
-        """Return whether each value is larger than its predecessor."""
         cells = [self.places.cell(path) for path in paths]
         values = [self._value(c) for c in cells]
         faults = [i for i in range(1, len(cells)) if values[i] <= values[i - 1]]
@@ -308,12 +290,11 @@ class Language:
 
 
 def has_number(cell: Cell) -> bool:
-    """Return whether the cell has a published number, or may get one as a figure or study."""
+    """Return whether a cell has a published number, or may get one as a figure or study."""
     return cell.is_numeric or cell.is_unpublished
 
 
 def as_columns(columns: Listed) -> list[str]:
-    """Return the columns as a list."""
     return [columns] if isinstance(columns, str) else columns
 
 

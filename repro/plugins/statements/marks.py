@@ -1,5 +1,4 @@
-"""Findings on bold numbers and marks of significance, e.g. a mark over a cited row, which has no scores by
-query."""
+"""Findings on bold numbers and marks of significance, e.g. a mark over a cited row."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -14,7 +13,7 @@ from repro.plugins.statements.findings import Finding
 from repro.plugins.statements.language import Places
 from repro.plugins.statements.statements import bolds, marks, rows_over, significance, statements
 
-Marked = tuple[str, Cell, list[Cell]]  # the mark, its cell, the cells that it is over
+Marked = tuple[str, Cell, list[Cell]]  # mark, cell, rivals
 
 
 def of_marks(source: Paper) -> Iterator[Finding]:
@@ -31,22 +30,18 @@ def of_marks(source: Paper) -> Iterator[Finding]:
 
 
 class MarksOfCell(CellPart):
-    """The lines about the implausible marks of a cell."""
-
     def __init__(self, cell: Cell):
         needs = {mark: need(one, rivals) for mark, one, _, rivals in marks(cell.paper) if one.id == cell.id}
         self._needs = {mark: wanted for mark, wanted in needs.items() if wanted and wanted.is_implausible}
         self.facts = {"implausible_marks": {mark: wanted.as_json() for mark, wanted in self._needs.items()}}
 
     def below_published(self) -> Iterator[tuple[str, str]]:
-        """Yield the deviation that each implausible mark needs."""
         for mark, wanted in self._needs.items():
             yield f"mark {mark}", f"implausible over {wanted.over.row.label}: {wanted.in_words}"
 
 
 def of_words(source: Paper) -> Iterator[Finding]:
-    """Yield sentences that call a difference significant, or not, without a test: doubts if another table
-    names one, and notes otherwise."""
+    """Yield claims of significance without a test: doubts if another table names one, otherwise notes."""
     tested, finder = {table.id for table in source.manifest.tables if table.test}, Places(source)
     severity = "doubt" if tested else "note"
     by_id = {statement.id: statement for statement in statements(source) if statement.kind == "claim"}
@@ -106,7 +101,7 @@ def _implausible_marks(source: Paper, marked: list[Marked]) -> Iterator[Finding]
         return
     _, first, wanted = implausible[0]
     known = wanted.known
-    assert known is not None  # because it is implausible
+    assert known is not None
     leads = ", ".join(
         f"{need.sd:.3f} ({mark} of {cell.row.label}, {cell.number} over {need.over.number})"
         for mark, cell, need in implausible
@@ -124,7 +119,6 @@ def _implausible_marks(source: Paper, marked: list[Marked]) -> Iterator[Finding]
 
 
 def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """Yield a finding for unmarked leads as large as a marked one over the same row."""
     leads, placed = list[str](), dict[str, str]()
     for key in dict.fromkeys(map(_scope, marked)):
         mark, cell, rivals = min((m for m in marked if _scope(m) == key), key=lambda m: m[1].number)
@@ -146,7 +140,6 @@ def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
 
 
 def _certain_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
-    """Yield a finding for unmarked leads that are significant whatever the scores."""
     table = marked[0][1].table
     tested, cells = {cell.row.id for _, cell, _ in marked}, list(cells_of(source, (table,)))
     placed, leads = dict[str, str](), list[str]()

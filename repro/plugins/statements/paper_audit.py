@@ -1,4 +1,4 @@
-"""All findings of the audit, and those within a single paper, e.g. an average that does not recompute."""
+"""All findings of the audit, and those in a single paper, e.g. an average that does not recompute."""
 
 import ast
 from collections.abc import Iterator
@@ -24,7 +24,6 @@ from repro.store.results import Results
 
 
 def findings(source: Paper) -> Iterator[Finding]:
-    """Yield the findings on a paper's own tables, statements, marks and readings."""
     yield from _sum_findings(source)
     yield from _statement_findings(source)
     yield from of_marks(source)
@@ -77,7 +76,7 @@ def _reading_finding(source: Paper, reading: Reading) -> Finding:
 
 
 def audit(sources: list[Paper]) -> list[Finding]:
-    """Return the findings in these papers, and between them and all others, each fact once. Raises
+    """Return the findings on these papers, also those between them and others, each fact once. Raises
     ManifestError."""
     all_notes = audit_file.notes()
     by_name = {source.name: source for source in (*papers().values(), *sources)}
@@ -93,7 +92,7 @@ def audit(sources: list[Paper]) -> list[Finding]:
 
 
 def each(sources: list[Paper], all_notes: Notes) -> Iterator[Finding]:
-    """Yield every finding separately, before those of one fact are joined."""
+    """Yield every finding, before those of one fact are joined."""
     yield from disagreements(sources, all_notes)
     yield from other_numbers(sources)
     yield from namesakes(sources, all_notes)
@@ -124,7 +123,7 @@ def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
 
 
 def of_domains(source: Paper) -> Iterator[Finding]:
-    """Yield a doubt for each number of an ``out_of_domain`` table with a system trained on its set."""
+    """Yield a doubt for each number of an ``out_of_domain`` table on a training set of its system."""
     own_notes = notes_of(source)
     tables = [t for t in source.manifest.tables if t.id in own_notes.out_of_domain]
     for cell in cells_of(source, tuple(tables)):
@@ -156,8 +155,7 @@ LEADS = ("gain", "percent")
 
 
 def of_leads(source: Paper) -> Iterator[Finding]:
-    """Yield a note for every claimed lead that skips a stronger system of the group, e.g. ``rounds(gain(a,
-    b), "3.6")``."""
+    """Yield a note for every claimed lead, e.g. ``gain(a, b)``, that skips a stronger system of the group."""
     places = Places(source)
     for claim in claims_of(source).values():
         for mine, theirs in _leads(claim, places):

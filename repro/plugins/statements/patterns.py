@@ -1,5 +1,4 @@
-"""Findings on unusual numbers, e.g. a part of a new system that has exactly the scores of an earlier
-system."""
+"""Findings on unusual numbers, e.g. a part of a new system that scores exactly like an earlier system."""
 
 import re
 from collections.abc import Iterator
@@ -11,13 +10,12 @@ from repro.manifest.schema import Table
 from repro.plugins.statements.across_papers import Scored, dataset_and_measure, scored_cells
 from repro.plugins.statements.findings import Finding, printed
 
-EQUAL, TURNED = 2, 3  # equal measures, and rows that change their order at a single cutoff
+EQUAL, TURNED = 2, 3  # the fewest equal measures, and rows in another order
 _CUTOFF = re.compile(r"(\w+)@(\d+)")
 Scores = dict[Scored, Cell]
 
 
 def of_patterns(source: Paper) -> Iterator[Finding]:
-    """Yield notes on equal scores, values out of line, and missing bold."""
     tables = [table for table in source.manifest.tables if table.kind == "results"]
     yield from _equal_parts(source, tables)
     for table in tables:

@@ -1,5 +1,4 @@
-"""The references.yaml of each paper: its references and their verdicts, e.g. ``at: §4.2``, ``to: [Table 3]``,
-``verdict: wrong``."""
+"""The references of each paper with verdicts (references.yaml), e.g. ``at: §4.2``, ``to: [Table 3]``."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,8 +16,6 @@ Outcome = Literal["right", "absent", "wrong", "partly"]
 
 
 class Faulty(StrictMapping):
-    """The verdict on a pointer or an entry of the reference list."""
-
     verdict: Outcome = "right"
     why: str = ""
     against: Against = "paper"
@@ -48,13 +45,10 @@ class Pointer(Faulty):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The targets as text."""
         return tuple(map(str, self.to))
 
 
 class References(StrictMapping):
-    """The content of references.yaml, with works by their keys."""
-
     works: dict[str, Work] = Field(default_factory=dict)
     pointers: tuple[Pointer, ...] = ()
 
@@ -87,8 +81,7 @@ def _is_part(target: str) -> bool:
 
 @dataclass(frozen=True)
 class Reference:
-    """A target of a pointer, or an entry of the reference list (``at`` is then ``references``). ``means`` is
-    its expected content or work."""
+    """A target of a pointer, or an entry of the reference list. ``means`` is its expected content or work."""
 
     paper: str
     at: str

@@ -1,5 +1,4 @@
-"""Statements that cells can confirm: sentences, marks and bold numbers, e.g.
-``PAPER/1/mark/ROW/COLUMN/†``."""
+"""Statements that cells can confirm: sentences, marks and bold numbers."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -35,7 +34,6 @@ class Judgement:
 
     Attributes:
         state: holds, fails, untested, ``not told apart`` or ``not judgeable``.
-        why: the deciding cells or numbers, if any.
         test: the tests between our rows, e.g. "p 0.01, not corrected", or the deviation that a mark needs.
         measures: (table/column, state) of each measure, if there are several.
     """
@@ -61,7 +59,6 @@ class Statement:
 
     Attributes:
         id: e.g. ``paper/claim/id`` or ``paper/table/bold/row/column``.
-        kind: claim, mark or bold.
         decide: returns whether the statement holds. Raises MissingNumber.
         cells: the cells of a mark or bold number, its own first.
     """
@@ -81,7 +78,7 @@ class Statement:
     need: Need | None = None
 
     def judge(self, values: Values, places: Places | None = None) -> Judgement:
-        """Judge the statement on these values. Raises ManifestError if its expression cannot be computed."""
+        """Judge the statement on these values. Raises ManifestError for an invalid expression."""
         places = places or Places(self.paper)
         found = self._judged(values, places)
         if not values.is_published or found.state != HOLDS:
@@ -110,7 +107,6 @@ def _why(language: Language, state: str) -> str:
 
 
 def statements(source: Paper) -> list[Statement]:
-    """Return the sentences of claims.yaml, then marks, then bold numbers."""
     return [*_sentences(source), *_marks(source), *_bolds(source)]
 
 
@@ -175,7 +171,7 @@ def _test(language: Language, values: Values) -> str:
 
 
 def marks(source: Paper) -> Iterator[tuple[str, Cell, str, list[Cell]]]:
-    """Yield every mark of significance with its cell, its meaning and the claimed rivals."""
+    """Yield each mark of significance, its cell, its meaning and the claimed rivals."""
     cells = [c for c in cells_of(source) if c.table.kind == "results"]
     for c in cells:
         for mark in dict.fromkeys(c.printed.marks):
@@ -185,7 +181,7 @@ def marks(source: Paper) -> Iterator[tuple[str, Cell, str, list[Cell]]]:
 
 
 def significance(table: Table) -> dict[str, tuple[str, ...]]:
-    """Return the systems that each mark of significance is over, e.g. ``{"†": ("bm25",)}``."""
+    """Return the systems that each mark is over, e.g. ``{"†": ("bm25",)}``."""
     return {mark: meaning.over for mark, meaning in table.marks.items() if meaning.means == "significant"}
 
 
@@ -198,7 +194,7 @@ def rows_over(mark: str, cell: Cell, cells: list[Cell]) -> list[Cell]:
 
 
 def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
-    """Yield every bold number and the other published numbers of its scope."""
+    """Yield every bold number with the other published numbers of its scope."""
     for table in source.manifest.tables:
         if table.kind == "results" and table.bold not in ("unknown", "none"):
             cells = [c for c in cells_of(source, (table,)) if c.is_numeric]
@@ -224,7 +220,7 @@ def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
 
 
 def arithmetic_faults(source: Paper) -> Iterator[tuple[str, str]]:
-    """Yield (id, fault) for averages, differences and bold numbers that do not recompute."""
+    """Yield (id, fault) for averages, differences and bold numbers that are wrong."""
     for table in source.manifest.tables:
         if table.kind == "results":
             cells = {(c.row.id, c.column.id): c for c in cells_of(source, (table,))}

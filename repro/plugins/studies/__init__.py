@@ -1,8 +1,7 @@
-"""The suite's own comparisons: tables of kind ``study`` with their plan, e.g. papers/STUDY/analysis.yaml."""
+"""The suite's own comparisons: tables of kind ``study``, planned in e.g. papers/STUDY/analysis.yaml."""
 
 
 def part_of_cell(cell, page):
-    """Add the command that makes a study's table from kept scores."""
     if cell.table.kind != "study":
         return None
     from repro.plugins.studies.studies import StudyOfCell

@@ -1,4 +1,4 @@
-"""The comparisons of a study's rows over queries and seeds, and their verdicts, e.g. "above"."""
+"""Comparisons of a study's rows over queries and seeds, with verdicts, e.g. "above"."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from repro.manifest.yaml_file import Identified, StrictMapping, repetitions
 from repro.retrieval.evaluation.crossed import Estimate, estimate, seeds_needed, smallest_seen
 from repro.retrieval.evaluation.p_values import holm
 
-POINT = 0.01  # the unit of ``matters`` in an analysis
+POINT = 0.01  # the unit of ``matters``
 WITHIN = "within the margin"
 UNDECIDED = "inconclusive"
-OfSeeds = Mapping[int | None, Mapping[str, float]]  # seed -> query -> score, of a row in a column
+OfSeeds = Mapping[int | None, Mapping[str, float]]  # seed -> query -> score
 FILE = "analysis.yaml"
 
 
@@ -30,13 +30,12 @@ class Contrast:
     """The difference between two rows in a column.
 
     Attributes:
-        family: its id. The p-values of a family and column are corrected together.
-        difference: the mean over queries and common seeds, as a fraction. None if too few or constant.
-        matters: the smallest difference that matters, as a fraction.
-        level: the level divided by the comparisons of the family, i.e. the limit for the smallest p.
-        holm: the corrected p of the difference. Planned pairs without a test count as p = 1.
-        within: the corrected p of a difference of at least ``matters``, by two one-sided tests.
-        at_floor: whether the better row is not above the row ``floor``. The verdict is independent of it.
+        family: an id. The p-values of a family and column are corrected together.
+        difference: as a fraction, like ``matters``. None if too few or constant.
+        level: the level divided by the family's comparisons.
+        holm: the corrected p. Planned pairs without a test count as p = 1.
+        within: the corrected p of two one-sided tests for a difference of at least ``matters``.
+        at_floor: whether the better row is not above the row ``floor``.
     """
 
     family: str
@@ -61,7 +60,7 @@ class Contrast:
 
     @cached_property
     def smallest_seen(self) -> float | None:
-        """The true difference detected with a power of 80 % at ``level``."""
+        """The true difference with a power of 80 % at ``level``."""
         d = self.difference
         if d is None:
             return None
@@ -69,7 +68,7 @@ class Contrast:
 
     @cached_property
     def seeds_needed(self) -> int | None:
-        """The fewest seeds that detect ``matters`` with a power of 80 %, or None."""
+        """The fewest seeds that detect ``matters`` with a power of 80 %."""
         d = self.difference
         if d is None or self.matters is None:
             return None
@@ -79,7 +78,7 @@ class Contrast:
 def contrasts(
     analysis: TableAnalysis, columns: Mapping[str, Mapping[str, OfSeeds]], *, level: float
 ) -> Iterator[Contrast]:
-    """Yield every measured pair of every family. ``columns`` is column -> row -> scores."""
+    """Yield the measured pairs of each family. ``columns`` maps column and row to scores."""
     for family in analysis.families:
         for column, rows in columns.items():
             pairs = list(_pairs(family, column, rows, analysis.matters.get(column), level))
@@ -94,7 +93,7 @@ def contrasts(
 
 
 def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
-    """Return the mean over common queries and seeds, or None if they are too few or constant."""
+    """Return the mean over common queries and seeds, or None if too few or constant."""
     seeds = [seed for seed in ours if seed in theirs]
     if not seeds:
         return None
@@ -104,7 +103,7 @@ def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
 
 
 def floor_standings(analysis: TableAnalysis, rows: Mapping[str, OfSeeds], *, level: float) -> dict[str, str]:
-    """Return row -> ``above``, ``below``, ``not above`` or ``not tested`` against the row ``floor``."""
+    """Return each row's relation to the row ``floor``, e.g. ``not above`` or ``not tested``."""
     if analysis.floor is None:
         return {}
     floor, compared = rows.get(analysis.floor, {}), analysis.rows - {analysis.floor}
@@ -143,7 +142,6 @@ def _pairs(
 
 
 def _standing_of_better(c: Contrast, standings: Mapping[str, str], floor: str | None) -> str:
-    """Return the better row's result against the floor, or ""."""
     if c.difference is None or not standings or floor in (c.row, c.against):
         return ""
     return standings[c.row if c.difference.mean > 0 else c.against]
@@ -159,13 +157,8 @@ def _verdict(c: Contrast, level: float) -> str:
 
 
 class Family(Identified):
-    """Comparisons that are corrected together, column by column.
-
-    Attributes:
-        label: a heading, e.g. "each pre-training against BERT".
-        rows: rows to compare with row ``against``, or with each other without it.
-        between: the pairs themselves, instead of ``rows``.
-    """
+    """Comparisons that are corrected together, column by column: ``rows`` with row ``against`` (or with each
+    other), or the pairs ``between``."""
 
     label: str
     rows: tuple[str, ...] = ()
@@ -186,7 +179,6 @@ class Family(Identified):
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """The compared rows."""
         if self.between:
             return self.between
         if self.against is None:
@@ -200,8 +192,8 @@ class TableAnalysis(StrictMapping):
     Attributes:
         primary: the deciding column.
         matters: column -> the smallest difference that matters, in points (hundredths).
-        families: the comparisons. By default of every row with its row of reference, group by group.
-        floor: e.g. random weights. A pair is marked ``at the floor`` unless its better row is above it.
+        families: by default each row against its row of reference, group by group.
+        floor: a weak row, e.g. random weights. A pair is marked unless its better row is above it.
     """
 
     table: str
@@ -212,28 +204,20 @@ class TableAnalysis(StrictMapping):
 
     @property
     def rows(self) -> set[str]:
-        """All compared rows and the floor."""
         names = {row for family in self.families for pair in family.pairs for row in pair}
         return names | ({self.floor} if self.floor else set())
 
 
 class Confirmatory(StrictMapping):
-    """The confirmatory claim: a family of a table in one column."""
-
     table: str
     family: str
     column: str
 
 
 class Analysis(StrictMapping):
-    """The content of an analysis.yaml.
-
-    Attributes:
-        seeds: the seeds of pre-training and fine-tuning for every row, e.g. ``[1, 2, 3]``.
-        test: queries and seeds as crossed random effects (``repro.retrieval.evaluation.crossed``).
-        level: the level of the two-sided tests, and of the one-sided tests of ``matters``.
-        confirmatory: the claim to confirm. All other comparisons are exploratory.
-    """
+    """The content of an analysis.yaml. ``seeds`` are those of pre-training and fine-tuning.
+    ``repro.retrieval.evaluation.crossed`` explains ``test``. Comparisons outside ``confirmatory`` are
+    exploratory."""
 
     seeds: tuple[int, ...] = ()
     test: Literal["random effects of queries and seeds"] = "random effects of queries and seeds"
@@ -243,13 +227,11 @@ class Analysis(StrictMapping):
     tables: tuple[TableAnalysis, ...] = ()
 
     def of(self, table: Table) -> TableAnalysis:
-        """Return the analysis of a table, by default with a family per group."""
         match = next((item for item in self.tables if item.table == table.id), TableAnalysis(table=table.id))
         return match if match.families else match.model_copy(update={"families": tuple(_families(table))})
 
 
 def analysis_of(source: Paper) -> Analysis:
-    """Return the analysis of a paper's studies. Raises ManifestError."""
     return source.once(read_analysis, lambda: read_analysis(source.folder, source.manifest))
 
 

@@ -1,7 +1,7 @@
-"""A table of a study as measured: several seeds of every row, compared by its analysis.
+"""A study's table as measured: several seeds of every row, compared by its analysis.
 
-The file ``scores/SCALE/PAPER-tableN.json.gz`` keeps the scores of evaluations and the costs of trainings by
-fingerprint. It replaces the store, e.g. in ``repro tables STUDY --table 1``.
+The file ``scores/SCALE/PAPER-tableN.json.gz`` has scores and training costs by fingerprint and replaces the
+store.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FACTS = ("flops", "resumed_at", "seconds", "steps")
 
 
 class StudyEvidence:
-    """Scores of evaluations and facts of trainings, from the store or from files."""
+    """Scores of evaluations and facts of trainings, from the store or files."""
 
     def __init__(self, store: Store, files: tuple[Path, ...] = ()):
         self._store, self._files = store, files
@@ -57,12 +57,12 @@ class StudyEvidence:
         return contents
 
     def state(self, node: Node) -> str:
-        """Return ``stored`` if a file contains the stage, else its state in the store."""
+        """Return ``stored`` if a file contains the stage, otherwise its state in the store."""
         parts = self.kept["trainings"], self.kept["evaluations"]
         return "stored" if any(node.fingerprint in part for part in parts) else self._store.state(node)
 
     def record(self, node: Node) -> dict[str, Any]:
-        """Return the record of a training. A file has only its facts on costs."""
+        """Return a training's record, or only its facts on costs from a file."""
         name = node.fingerprint
         if name not in self._records:
             is_stored = self._store.state(node) == "stored"
@@ -73,13 +73,13 @@ class StudyEvidence:
     def scores(self, node: Node) -> dict[str, Any] | None:
         """Return an evaluation's queries and their scores by measure, or None."""
         if self._store.state(node) == "stored":
-            with contextlib.suppress(StoreError):  # damaged scores count as missing
+            with contextlib.suppress(StoreError):  # damaged scores
                 return read_json(self._store.path(node) / "scores.json")
         return self.kept["evaluations"].get(node.fingerprint)
 
 
 def scores_paths(results: Results, scale: str, paper: str, table: str) -> tuple[Path, ...]:
-    """Return the score files of a table: any of a release, then the writable one."""
+    """Return a table's score files: any of a release, then the writable one."""
     return tuple(folder / "scores" / scale / f"{paper}-table{table}.json.gz" for folder in results.folders)
 
 
@@ -90,7 +90,6 @@ class StudyOfCell(CellPart):
         self._cell, self._stands, self._results = cell, stands, results
 
     def commands(self) -> dict[str, str]:
-        """Return the command for the last scale with kept scores."""
         cell, commands = self._cell, {}
         for stand in self._stands:
             paths = scores_paths(self._results, stand.scale, cell.paper.name, cell.table.id)
@@ -150,12 +149,7 @@ _REVERSED_VERDICTS = _SIDES | {f"slightly {side}": f"slightly {other}" for side,
 
 @dataclass(frozen=True)
 class Entry:
-    """The measurements of a row in a column.
-
-    Attributes:
-        seeds: seed -> mean over the queries.
-        estimate: the mean over queries and seeds. None for fewer than two of either.
-    """
+    """The measurements of a row in a column. ``estimate`` is None for fewer than two queries or seeds."""
 
     seeds: Mapping[int | None, float]
     estimate: Estimate | None = None
@@ -175,12 +169,10 @@ class Study:
 
     Attributes:
         entries: (row, column) -> its measurements.
-        contrasts: comparisons of measured rows by family, then by column.
-        standing: column -> row -> its comparison with the row ``floor``, e.g. "not above".
+        standing: column -> row -> its relation to the row ``floor``, e.g. "not above".
         costs: row -> the cost of its own pre-training.
         hours: trained row -> hours of all its trainings (mean over seeds).
         total_hours: hours of all trainings, each counted once.
-        plan: the analysis of all tables.
     """
 
     table: Table
@@ -201,12 +193,11 @@ class Study:
         return self.plan.level
 
     def is_confirmatory(self, family: str, column: str) -> bool:
-        """Return whether these comparisons decide the confirmatory claim."""
         return self.plan.confirmatory == Confirmatory(table=self.table.id, family=family, column=column)
 
     @cached_property
     def preliminary(self) -> str:
-        """The planned seeds of all rows, e.g. "preliminary: 2 of 3 planned seeds", or ""."""
+        """The planned seeds that all rows have, e.g. "preliminary: 2 of 3 planned seeds", or ""."""
         planned, seeds = set(self.plan.seeds), [set(e.seeds) - {None} for e in self.entries.values()]
         common = planned.intersection(*filter(None, seeds)) if any(seeds) else set()
         if len(common) == len(planned) or not self.entries:
@@ -224,7 +215,6 @@ class Study:
         return counts
 
     def of(self, family: str, column: str) -> list[Contrast]:
-        """Return the comparisons of a family and column."""
         return [c for c in self.contrasts if (c.family, c.column) == (family, column)]
 
     def contrast(self, row: str, against: str, column: str) -> Contrast | None:
@@ -233,23 +223,20 @@ class Study:
         return next((c for c in self.contrasts if c.column == column and {c.row, c.against} == pair), None)
 
     def verdict(self, row: str, against: str, column: str) -> str:
-        """Return the verdict on a row against another, or ""."""
         c = self.contrast(row, against, column)
         if c is None:
             return ""
         return c.verdict if c.row == row else _REVERSED_VERDICTS.get(c.verdict, c.verdict)
 
     def to_floor(self, column: str, standing: str) -> list[str]:
-        """Return the rows with this standing, e.g. "below"."""
         return [row for row, place in self.standing.get(column, {}).items() if place == standing]
 
     def base(self, row: str) -> str | None:
-        """Return a row's row of reference."""
         return next(self.table.base_of(r) for r in self.table.rows if r.id == row)
 
     @cached_property
     def seeds(self) -> list[int | None]:
-        """The measured seeds of trained rows, or of all rows without any."""
+        """The measured seeds of trained rows, or of all rows if none is trained."""
         trained = [entry for (row, _), entry in self.entries.items() if row not in self.untrained]
         return sorted({seed for e in trained or self.entries.values() for seed in e.seeds}, key=str)
 
@@ -263,8 +250,7 @@ def study_of(
     cells: Iterable[ComparedCell] = (),
     results: Results | None = None,
 ) -> Study:
-    """Return the study of a table by scores from the store or ``results``. ``cells`` provide commits and
-    doubts. Raises ManifestError, DataError."""
+    """Return a table's study. ``cells`` provide commits and doubts. Raises ManifestError, DataError."""
     table_plan = plan.of_table(source.name, table.id)
     cells = [c for c in cells if c.cell.table.id == table.id]
     files = scores_paths(results, plan.scale.name, source.name, table.id) if results else ()
@@ -283,7 +269,6 @@ def study_of(
 
 
 def judged(table: Table, analysis: Analysis, scores: Scores, **facts) -> Study:
-    """Return the study of a table by scores. ``facts`` are other fields of ``Study``."""
     table_analysis, level = analysis.of(table), analysis.level
     columns = {
         c.id: {row: _planned_seeds(seeds, analysis) for row, seeds in scores[c.id].items()}
@@ -303,7 +288,6 @@ def _planned_seeds(seeds: OfSeeds, analysis: Analysis) -> OfSeeds:
 
 
 def known_scores(plan: Plan, evidence: StudyEvidence) -> Scores:
-    """Return the known scores of queries for the plan of one table."""
     scores: dict[str, dict[str, dict[int | None, dict[str, float]]]] = {}
     for m in plan.measurements:
         content = evidence.scores(m.parts[0]) if len(m.parts) == 1 else None
@@ -314,7 +298,6 @@ def known_scores(plan: Plan, evidence: StudyEvidence) -> Scores:
 
 
 def entries(scores: Scores) -> dict[tuple[str, str], Entry]:
-    """Return (row, column) -> its mean over queries and seeds."""
     return {(row, column): _entry(seeds) for column, rows in scores.items() for row, seeds in rows.items()}
 
 

@@ -31,15 +31,14 @@ _ORDERS = ("above", "below")
 
 @dataclass(frozen=True)
 class Answer:
-    """The difference between the two rows of a pointer at one scale.
+    """The difference between the two rows of a pointer at one scale, in points.
 
     Attributes:
-        difference: of the means over queries and common seeds, in points, as are the next values.
+        difference: of the means over queries and common seeds.
         low, high: its 95 % interval. None with a single seed, or without scores of queries.
         verdict: by the study's analysis, or "" without an interval.
         smallest_seen: the true difference with a power of 80 %.
         as_stated: whether the order is that of the text. None if no order is found or stated.
-        doubts: kinds of doubts about the numbers.
     """
 
     scale: str
@@ -66,7 +65,6 @@ class Answer:
 
     @property
     def beside_published(self) -> str:
-        """A clause on the published difference, if known."""
         x, side = self.published, self.verdict.removeprefix("slightly ")
         if x is None or self.low is None or self.high is None:
             return ""
@@ -78,12 +76,10 @@ class Answer:
 
     @property
     def counted(self) -> str:
-        """The number of seeds, e.g. "3 seeds"."""
         return f"{self.seeds} seed{'' if self.seeds == 1 else 's'}"
 
     @property
     def untested(self) -> str:
-        """The reason for no verdict."""
         return "not tested" if self.seeds == 1 else "not tested without the scores of queries"
 
 
@@ -152,7 +148,7 @@ def of_means(
     unit: str,
     scale: str,
 ) -> Answer | None:
-    """Return the answer by the means of common seeds, or None without such seeds."""
+    """Return the answer by the means of common seeds, or None."""
     if not (common_seeds := ours.keys() & theirs.keys()):
         return None
     points = 1 if unit == "percent" else 100
@@ -161,13 +157,11 @@ def of_means(
 
 
 def primary_column(source: Paper, table: Table) -> Column:
-    """Return the primary column of the analysis, or the first column."""
     primary = analysis_of(source).of(table).primary
     return next((c for c in table.columns if c.id == primary), table.columns[0])
 
 
 def answers_by_pointer(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, StudyAnswer]:
-    """Return pointer -> its answers in words and as objects."""
     return {
         text: StudyAnswer("\n".join(map(str, made)) or UNMEASURED, [asdict(answer) for answer in made])
         for text, made in answers(pointers, evidence).items()
@@ -197,10 +191,9 @@ def _scale_answers(
     pointers: Mapping[str, StudyPointer],
     evidence: StudyRecords,
 ) -> Iterator[tuple[str, Answer]]:
-    """Yield each pointer with its answer at one scale."""
     source, table = cells[0].paper, cells[0].table
     column = primary_column(source, table)
-    cells = [cell for cell in cells if cell.column.id == column.id]  # each column is tested separately
+    cells = [cell for cell in cells if cell.column.id == column.id]  # columns are tested separately
     study_plan = plan(cells, scale=scale, machine=evidence.machine, seeds=seeds)
     study_plan.look(evidence.store)
     compared_cells = compare(study_plan, evidence.results, store=evidence.store).cells
@@ -228,8 +221,6 @@ FILE = "published.yaml"
 
 
 class PublishedPair(StrictMapping):
-    """Two rows of a table, and their published cells."""
-
     table: str
     row: str
     other: str
@@ -237,7 +228,6 @@ class PublishedPair(StrictMapping):
 
     @property
     def difference(self) -> float:
-        """The first cell minus the second in points."""
         ours, theirs = (percent(c.number, c.unit) for c in map(cell, self.cells))
         return float(ours - theirs)
 

@@ -29,17 +29,15 @@ COST = (
 
 
 def label(study: Study, row: str) -> str:
-    """Return the label of a row, e.g. "BM25", as ``label_in_full`` does."""
     return next(label_in_full(study.table, r) for r in study.table.rows if r.id == row)
 
 
 def mark(verdict: str) -> str:
-    """Return the sign of a verdict, e.g. "▲" for "above", or "" for an inconclusive one."""
+    """Return the sign of a verdict, e.g. "▲", or "" for an inconclusive one."""
     return MARKS.get(verdict, "")
 
 
 def caption(study: Study) -> str:
-    """Return the explanation below a table."""
     sentences = [METHOD, *_signs(study), *_few_seeds(study)]
     if study.untrained:
         sentences.append(f"Not trained: {join([label(study, row) for row in study.untrained])}.")
@@ -48,7 +46,6 @@ def caption(study: Study) -> str:
 
 
 def doubts_note(study: Study) -> list[str]:
-    """Return a sentence on the doubts about the numbers, if any."""
     return [f"{capitalised(study.doubts)}."] if study.doubts else []
 
 
@@ -70,12 +67,10 @@ def _signs(study: Study) -> list[str]:
 
 
 def preliminary_note(study: Study) -> list[str]:
-    """Return a sentence on missing planned seeds, if any."""
     return [f"{study.preliminary.capitalize()}."] if study.preliminary else []
 
 
 def verdicts_note(study: Study) -> str:
-    """Return the explanation of comparisons and verdicts."""
     return " ".join([*preliminary_note(study), _claim(study)]) + _verdict_explanation(study)
 
 
@@ -126,7 +121,6 @@ def _findings(study: Study, column: Column) -> list[str]:
 
 
 def _rows_above(study: Study, column: str, contrasts: Sequence[Contrast], verdict: str) -> list[str]:
-    """Name the rows (slightly) above each row, best first."""
     rows: dict[str, list[str]] = {}
     for c in contrasts:
         if c.verdict in (verdict, verdict.replace("above", "below")):
@@ -156,7 +150,6 @@ def _distinct_contrasts(study: Study, column: str) -> list[Contrast]:
 
 
 def join(names: Sequence[str]) -> str:
-    """Return names as "A, B and C"."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 

@@ -61,7 +61,6 @@ def markdown(study: Study, *, title: str, command: str) -> str:
 
 
 def rows(study: Study) -> Iterator[list[str]]:
-    """Yield label, means, cost and hours of each row."""
     for row in study.table.rows:
         means = [shown(study, row.id, c.id) for c in study.table.columns]
         hours = f"{study.hours[row.id]:.2f}" if row.id in study.hours else "–"
@@ -75,7 +74,7 @@ def shown(study: Study, row: str, column: str) -> str:
 
 
 def sign(study: Study, row: str, column: str) -> str:
-    """Return the sign of the verdict against the row's base, e.g. " ▲" or " ▲f"."""
+    """Return the sign of the verdict against the row's base, e.g. " ▲f" at the floor."""
     base = study.base(row) or ""
     c = study.contrast(row, base, column)
     found = mark(study.verdict(row, base, column))
@@ -83,12 +82,10 @@ def sign(study: Study, row: str, column: str) -> str:
 
 
 def half_width(entry: Entry) -> str:
-    """Return half of the interval in per cent, e.g. " ± 1.4", or ""."""
     return "" if entry.half_width is None else f" ± {100 * entry.half_width:.1f}"
 
 
 def format_cost(cost: Cost | None) -> tuple[str, str]:
-    """Return FLOPs and seconds, or dashes."""
     if cost is None:
         return "–", "–"
     flops = "–" if cost.flops is None else f"{cost.flops:.2e}"
@@ -231,7 +228,6 @@ class StudyTables:
         store: Store,
         results: Results,
     ) -> Markup | None:
-        """Return the table for a report, or None without measurements."""
         study = study_of(plan, store, source=source, table=table, cells=cells, results=results)
         return shown_study(f"Table {table.id} of {source.name}", table, study) if study.entries else None
 
@@ -250,12 +246,11 @@ class StudyTables:
         return by_cell
 
     def keep(self, plan: Plan, store: Store, results: Results, *, paper: str, table: str) -> Path | None:
-        """Keep the scores of a table's queries, and return their file."""
         return write_scores(plan, store, results, paper=paper, table=table)
 
 
 def shown_study(title: str, table: Table, study: Study) -> Markup:
-    """Return means in per cent with intervals, differences from the base row, and costs."""
+    """Return means with intervals, differences from the base row, and costs."""
     base = next((row.label for row in table.rows if row.id == table.delta_from), "its row of reference")
     rows = [
         el(
@@ -294,7 +289,7 @@ def _test(study: Study, row: str, column: str) -> str:
 
 
 def contrast_as_json(c: Contrast, *, times: float) -> dict:
-    """Return a comparison in JSON. ``times`` is 100 for per cent, 1 for fractions."""
+    """Return a comparison in JSON. ``times`` is 100 for per cent."""
 
     def scaled(fraction: float | None) -> float | None:
         return None if fraction is None else times * fraction

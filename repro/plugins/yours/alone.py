@@ -1,5 +1,4 @@
-"""Runs and encoders scored without a paper's table, e.g. ``compare(yours="my.run",
-dataset="beir/scifact/test")``."""
+"""Scores runs and encoders without a paper's table, e.g. on ``dataset="beir/scifact/test"``."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -112,7 +111,6 @@ def _runs(
     workspace: Workspace,
     progress: Progress,
 ) -> dict[str, OwnRun]:
-    """Return dataset -> the source's run, for each set of judgements that it answers."""
     if isinstance(source, OwnRun):
         covered = source.covered({each.name: each for each in judged})
         return dict.fromkeys(covered, source)

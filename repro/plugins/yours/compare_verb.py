@@ -31,7 +31,7 @@ from repro.running.scale import scale
 from repro.running.workspace import Workspace
 from repro.store import make_writable
 
-if TYPE_CHECKING:  # they need the extra "score", and a comparison of records does not
+if TYPE_CHECKING:  # they need the extra "score"
     from repro.exchange.run_import import Importer
     from repro.manifest.cells import Cell
     from repro.plugins.yours.compared_with_yours import ComparedWithYours
@@ -45,7 +45,7 @@ MARCO, ranx or BEIR, plain or gzipped. An encoder is a folder, a name on the hub
 `model` and its settings. Without a paper, they are scored on a dataset, and runs also by your own
 judgements. A run may come from a pipe, e.g. `-`.
 """
-LEFT = ("column", "row", "against", "by")  # left-aligned columns of tests
+LEFT = ("column", "row", "against", "by")  # left-aligned
 ALIKE = {"RMSE": "rmse", "tau": "kendall_union", "RBO": "rank_biased_overlap"}  # for a single rival
 TESTS = "Paired tests per query. Difference = yours − theirs (Holm-corrected per row and column)"
 
@@ -123,7 +123,7 @@ def _is_encoder(name: str) -> bool:
 
 def _compare_yours(yours: list[str], of_papers, choices: dict, options: dict):
     progress = TerminalProgress()
-    scale(choices["scale_name"]).pin_kernels(progress)  # before numpy is loaded
+    scale(choices["scale_name"]).pin_kernels(progress)  # before numpy loads
     from repro.plugins.yours.compared_with_yours import compare, compare_with_yours
 
     if not (of_papers or choices["everything"] or choices["tables"] or choices["rows"]):
@@ -157,7 +157,6 @@ def smoke(names, tables, rows):
 
 
 def _encoder_among(names, tables, rows) -> tuple[str, list[str]]:
-    """Return the encoder among names, or "", and the other names. Raises UsageError."""
     encoders = [name for name in names if name.partition("/")[0] not in papers() and _is_encoder(name)]
     others = [name for name in names if name not in encoders]
     if encoders and (rows or encoders[1:] or (len(others), len(tables)) not in ((0, 0), (1, 1))):
@@ -166,7 +165,6 @@ def _encoder_among(names, tables, rows) -> tuple[str, list[str]]:
 
 
 def _score_encoder(model, names, tables, workspace) -> list[str]:
-    """Score an encoder in the columns of a table, by default the first one."""
     from repro.plugins.yours.compared_with_yours import compare
     from repro.writers.grid import rounded
 
@@ -177,7 +175,7 @@ def _score_encoder(model, names, tables, workspace) -> list[str]:
 
 
 def show_yours(compared: ComparedWithYours, form: str, *, per_query: bool) -> None:
-    """Print tables with the user's rows, or the scores ``per_query``, e.g. as "csv"."""
+    """Print tables with the user's rows, or the scores ``per_query``."""
     from repro.plugins.yours.table import as_json, lines
 
     emit = emit_json if form == "json" else emit_csv
@@ -222,7 +220,6 @@ def _show_table(own: OwnTable) -> None:
 
 
 def _tests(row: OwnRow, own: OwnTable) -> Iterator[dict[str, str]]:
-    """Yield the tests of a row as lines of a table."""
     from repro.writers.grid import compared_grid, rounded
 
     letters = compared_grid(own.comparison.cells).letters
@@ -258,8 +255,8 @@ def _sentences(row: OwnRow) -> list[str]:
 
 
 def record_runs(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tuple[str, int, int]]:
-    """Record each run. Yield its label and the numbers of new and of all records. Raises UsageError unless
-    there is one row, at scale full."""
+    """Record each run. Yield its label and the numbers of new and of all records. Raises UsageError without
+    exactly one row at scale full."""
     from repro.exchange.run_import import Origin
 
     cells = [c for own in tables for c in own.of_paper]
@@ -274,7 +271,6 @@ def record_runs(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tupl
 
 
 def _cells_by_run(row: OwnRow, cells: Sequence[ComparedCell]) -> dict[Path, list[Cell]]:
-    """Return run -> the cells that it covers to the depth of their measures."""
     by_run: dict[Path, list[Cell]] = {}
     for c in cells:
         scored = row.scored.get(c.cell.column.id)

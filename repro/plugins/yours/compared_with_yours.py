@@ -69,22 +69,20 @@ def compare(
 
     Args:
         names: as in ``select``, like the arguments not listed here. Without names all papers.
-        yours: runs and encoders, as rows below each table. A run is a file, ``{query: {document: score}}`` or
-            a DataFrame with the columns of ranx or PyTerrier. An encoder is a folder, a name on the hub, a
-            mapping or YAML file with ``model`` and its settings, or a SentenceTransformer. Without names,
-            they are scored on ``dataset`` or, runs only, by ``qrels``.
+        yours: rows below each table. A run is a file, ``{query: {document: score}}`` or a DataFrame of ranx
+            or PyTerrier. An encoder is a folder, a name on the hub, a mapping or YAML file with ``model`` and
+            its settings, or a SentenceTransformer. Without names, ``dataset`` or ``qrels`` (runs only) judge
+            them.
         dataset: a catalogue id, e.g. ``"beir/scifact/test"``. With names, the only dataset to score runs on.
-        qrels: judgements as a file, ``{query: {document: grade}}`` or a DataFrame. ``dataset`` then gives the
-            rule for documents named like the query.
-        measures: measures of ir_measures, e.g. ``["RR@10"]`` or ``[ir_measures.nDCG @ 10]``. By default the
-            suite's for the dataset.
-        progress: the progress display. By default none.
+        qrels: a file, ``{query: {document: grade}}`` or a DataFrame. ``dataset`` then gives the rule for
+            documents named like the query.
+        measures: of ir_measures, e.g. ``["RR@10"]``. By default the suite's for the dataset.
 
     Raises:
-        UsageError: an unknown name, scale, file or measure, or no cell that can be measured.
+        UsageError: an unknown name, scale, file or measure, or no measurable cell.
         DataError: a malformed record or run file, with file and line.
-        BlockedError: judgements, texts or an encoder are missing. The message gives the remedy.
-        StageError: encoding or search with an encoder failed.
+        BlockedError: missing judgements, texts or encoder, with the remedy.
+        StageError: a failed encoding or search.
 
     Example:
         >>> repro.compare("PAPER/1", yours="my.run").tests().to_frame()
@@ -105,7 +103,6 @@ def compare(
 
 
 def _given(yours: Yours | Sequence[Yours]) -> list[Yours]:
-    """Return runs and encoders as a list. Raises UsageError."""
     one = isinstance(yours, str | bytes | Path | Mapping) or is_frame(yours) or is_encoder_object(yours)
     given = [yours] if one or not isinstance(yours, Iterable) else list(yours)
     for each in given:
@@ -121,7 +118,6 @@ def _is_usable(given: Yours) -> bool:
 
 
 def _measures(measures: Any) -> list[str]:
-    """Return the names of measures. Raises UsageError."""
     check_several(measures=measures)
     given = list(measures) if isinstance(measures, Iterable) else [measures]
     for each in given:
@@ -153,7 +149,7 @@ def _compare_alone(
 def compare_with_yours(
     selection: Selection, given: Sequence[Yours], dataset: str | None, progress: Progress
 ) -> ComparedWithYours:
-    """Judge the cells of a selection, with your own rows below each of its tables."""
+    """Judge the cells of a selection, with your own rows below each table."""
     selection.scale_itself.pin_kernels(progress)  # before the libraries are loaded
     from repro.plugins.yours.places import name_of
     from repro.plugins.yours.table import own_table
@@ -179,7 +175,6 @@ def compare_with_yours(
 
 
 def _tables_left_out(reasons: Mapping[str, ReproError]) -> list[str]:
-    """Return sentences on tables without a row of the user, with shared reasons once."""
     from repro.retrieval.evaluation.judged_runs import OtherQueriesError
 
     common = {

@@ -23,7 +23,7 @@ from repro.running.requirements import Machine, checkpoint
 from repro.stage_table import MODULES, PRECISIONS
 from repro.store import Store, check_where_stored
 
-NO_TITLES = "none"  # as a separator
+NO_TITLES = "none"  # a separator
 SIMILARITIES = ("dot", "cosine", "euclidean")
 FACTS: dict[str, tuple | type] = {  # setting -> its values or type
     "query_model": str,
@@ -40,25 +40,21 @@ FACTS: dict[str, tuple | type] = {  # setting -> its values or type
 }
 SIDES = {"passages": "passage", "queries": "query"}  # kind of texts -> prefix of its settings
 LEAST = {"truncate_dim": 1, "query_length": 3, "passage_length": 3}  # includes [CLS] and [SEP]
-OURS = ("projector.safetensors", "views.json")  # files of models that the suite trained
+OURS = ("projector.safetensors", "views.json")  # of models that the suite trained
 LIBRARY = "config_sentence_transformers.json"
 KINDS = {"SentenceTransformer": "dense", "SparseEncoder": "sparse"}
-UNLIMITED = 1_000_000  # tokens. Tokenizers without a limit have a larger number
+UNLIMITED = 1_000_000  # tokens. Unlimited tokenizers have more
 TRIAL = "The river below the stone bridge rises after every storm. "
 LEAST_COSINE = 0.999  # of a text alone and in a batch
-FEW = 500  # texts, which are encoded without notice
+FEW = 500  # texts to encode without notice
 SAMPLE = 64  # timed texts
 UNITS = (("hour", 3600), ("minute", 60), ("second", 1))
 
 
 @dataclass(frozen=True)
 class UserEncoder:
-    """One or two encoders of a user, with parameters of their stages.
-
-    Attributes:
-        described: a sentence on its text settings and their sources.
-        faults: sentences on vectors that depend on the batch.
-    """
+    """One or two encoders of a user, with parameters of their stages. ``described`` and ``faults`` are
+    sentences on text settings and on vectors that depend on the batch."""
 
     label: str
     described: str
@@ -78,7 +74,7 @@ class UserEncoder:
 
     @classmethod
     def find(cls, name: str, data: Path | None, facts: Mapping[str, Any]) -> UserEncoder:
-        """Find and load an encoder by folder or name. ``facts`` are settings, see ``FACTS``.
+        """Load an encoder by folder or name. ``facts`` are settings, see ``FACTS``.
 
         Raises UsageError for a wrong setting, DataError or StoreError for damage, BlockedError if absent.
         """
@@ -110,7 +106,7 @@ class _Side:
     folder: Path
     model: Any
     said: Mapping[str, Any]
-    params: dict[str, Any]  # of the stage, without the similarity
+    params: dict[str, Any]
     numbers: int  # in a vector
     fault: str = ""
 
@@ -173,7 +169,6 @@ def _has_one_of(files: Sequence[str], folder: Path) -> bool:
 
 
 def _source(folder: Path, source: dict[str, str]) -> dict[str, Any]:
-    """Return the parameters on an encoder's place and an adapter's model."""
     files = sorted(folder.rglob("adapter_config.json"))
     if not files:
         return {"source": source}
@@ -212,7 +207,7 @@ def _width(model: Any, folder: Path, params: dict[str, Any]) -> int:
     texts, prompt = joined([("A title", 60 * TRIAL)], params)
     try:
         vectors = library_encoder.encode(model, texts, kind=params["kind"], prompt=prompt)
-    except Exception as error:  # the library raises many kinds for files that do not match
+    except Exception as error:  # the library raises many kinds
         problem = f"{folder}: cannot encode a text ({reason(error)})"
         raise BlockedError(problem, remedy(folder, problem)) from error
     if not vectors.to_dense().isfinite().all():
@@ -272,7 +267,6 @@ def _exported(folder: Path) -> dict[str, Any]:
 
 
 def _kind(folder: Path, said: str | None) -> str:
-    """Return the kind of encoder, e.g. "dense". It must be ``said`` if given."""
     if not (folder / "modules.json").exists():
         return said or "dense"
     family = _read(folder / LIBRARY).get("model_type") or "SentenceTransformer"
@@ -359,7 +353,7 @@ def _own_code(folder: Path) -> str:
 def announce_duration(
     label: str, rankings: Sequence[Node], store: Store, progress: Progress, *, machine: Machine
 ) -> None:
-    """Print the expected duration of encodings that the store lacks, timed on a sample."""
+    """Print the expected duration of missing encodings, timed on a sample."""
     lacking = [n for n in {r.input("passages") for r in rankings} if store.state(n) != "stored"]
     texts = [node.input("texts") for node in lacking]
     ensure(dict.fromkeys(texts), store, progress, machine=machine, quiet=True).raise_first()

@@ -22,17 +22,14 @@ TAKEN = (
 
 
 def refused(given: object) -> UsageError:
-    """Return the error for an object that is neither a run nor an encoder."""
     return UsageError(f"a run or an encoder of type {type(given).__name__} cannot be used. {TAKEN}")
 
 
 def is_frame(given: object) -> bool:
-    """Return whether this is a DataFrame of pandas or polars."""
     return type(given).__name__ == "DataFrame" and hasattr(given, "columns")
 
 
 def is_encoder_object(given: object) -> bool:
-    """Return whether this is an encoder of sentence-transformers."""
     return not ENCODERS.isdisjoint(kind.__name__ for kind in type(given).__mro__)
 
 
@@ -75,7 +72,6 @@ def _grade(value: Any, query: str) -> int:
 
 
 def _by_query(given: Any, kind: str) -> dict[str, dict[str, Any]]:
-    """Return query -> document -> value, with ids as text."""
     found: dict[str, dict[str, Any]] = {}
     for query, document, value in _lines(given, kind):
         values = found.setdefault(str(query), {})

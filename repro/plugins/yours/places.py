@@ -1,5 +1,4 @@
-"""The columns that a user's run or encoder is scored in, its scores, and its rivals in tests. For example, a
-run for ``"beir/scifact/test"`` is scored in the columns of that dataset."""
+"""The columns to score a user's run or encoder in, its scores, and its rivals in tests."""
 
 import functools
 from collections import Counter
@@ -35,7 +34,7 @@ SEARCHES = ("search", "search_views")
 PRIORITY = ("ours", "rerun", "cited", "reference")
 MEASURED = "measured"
 LIKENESS = ("rmse", "kendall_union", "rank_biased_overlap")
-RUNS = "runs"  # the folder of public runs within the data folder
+RUNS = "runs"  # within the data folder
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,6 @@ class Place:
 
     @property
     def parts(self) -> tuple[Node, ...]:
-        """The evaluations of the first measured row, one per collection."""
         return _evaluations(self.measured[0])
 
     @property
@@ -77,7 +75,7 @@ def _evaluations(measurement: Measurement) -> tuple[Node, ...]:
 
 @dataclass(frozen=True)
 class Target:
-    """A table's cells and scorable columns. ``dataset`` limits the scoring of runs to it."""
+    """A table's cells and scorable columns. Runs are only scored on ``dataset``, if given."""
 
     cells: Sequence[ComparedCell]
     places: Mapping[str, Place]
@@ -108,7 +106,6 @@ def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str
 
 
 def _place(cells: Mapping[str, Cell], plan: Plan) -> Place | str:
-    """Return the place of a column's cells, or the reason for its absence."""
     first = next(iter(cells.values()))
     column, unit = first.column, first.unit
     if column.kind in COMPUTED or unit not in UNITS or column.dataset is None or column.measure is None:
@@ -122,7 +119,7 @@ def _place(cells: Mapping[str, Cell], plan: Plan) -> Place | str:
 
 
 def scores_of_source(source: OwnRun | UserEncoder, target: Target) -> tuple[dict[str, Scored], list[str]]:
-    """Return the scores of a source by column, and a sentence on each column without one."""
+    """Return a source's scores by column, and a sentence on each other column."""
     if isinstance(source, OwnRun):
         return _scores_of_run(source, target)
     return _scores_of_encoder(source, target)
@@ -152,7 +149,6 @@ def _scores_of_run(run: OwnRun, target: Target) -> tuple[dict[str, Scored], list
 
 
 def _by_dataset(places: Mapping[str, Place], dataset: str | None) -> dict[str, dict[str, Place]]:
-    """Return dataset -> its places. Raises UsageError if there is none."""
     by_dataset: dict[str, dict[str, Place]] = {}
     for name, place in places.items():
         if dataset in (None, place.dataset, place.original):
@@ -169,7 +165,6 @@ def _left_out(columns: Iterable[str], reason: str) -> str:
 
 
 def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, Scored], list[str]]:
-    """Score an encoder with the texts, depth and measure of a retriever of the table."""
     evaluations, notices = _evaluations_of_encoder(encoder, target)
     store, machine = target.workspace.store, target.workspace.machine
     make_writable(store.root)
@@ -193,7 +188,6 @@ def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, 
 
 
 def _evaluations_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, list[Node]], list[str]]:
-    """Return column -> its evaluations, and a sentence on each other column. Raises an error without any."""
     plan, workspace, first = target.plan, target.workspace, target.cells[0].cell
     evaluations: dict[str, list[Node]] = {}
     notices = []
@@ -218,7 +212,7 @@ def _evaluations_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[
 
 
 def check_sources(node: Node, store: Store, machine: Machine) -> None:
-    """Raise BlockedError for the first obstacle of a node that is not stored, or of its inputs."""
+    """Raise BlockedError for the first obstacle of a stage or its inputs, unless it is stored."""
     if store.state(node) == "stored":
         return
     if obstacle := machine.obstacles.get(node.fingerprint):
@@ -264,7 +258,7 @@ def _with_encoder(part: Node, encoder: UserEncoder, plan: Plan) -> Node:
 
 @dataclass(frozen=True)
 class Rival:
-    """A row's scores for tests, by ``measured`` (with kinds of ``doubts``) or e.g. ``run by Anserini``."""
+    """A row's scores for tests. ``by`` is ``measured`` or e.g. ``run by Anserini``."""
 
     by: str
     parts: Parts
@@ -276,8 +270,8 @@ class Rival:
 def rivals(
     cells: Sequence[ComparedCell], places: Mapping[str, Place], plan: Plan, workspace: Workspace
 ) -> dict[str, dict[str, Rival]]:
-    """Return column -> row -> its run for tests: the suite's or, at full scale, a public one. Public runs of
-    a row are by one toolkit if possible."""
+    """Return column -> row -> its run: the suite's or, at full scale, a public one. A row has one toolkit if
+    possible."""
     by_column: dict[str, list[ComparedCell]] = {name: [] for name in places}
     for c in cells:
         by_column.get(c.cell.column.id, []).append(c)
@@ -292,7 +286,6 @@ def rivals(
 
 
 def _of_one_toolkit(columns: Mapping[str, Mapping[str, PublicRun]]) -> dict[str, PublicRun]:
-    """Return column -> its run, preferably of the toolkit with the most runs."""
     counts = Counter(toolkit for runs in columns.values() for toolkit in runs)
     best = next((toolkit for toolkit, count in counts.items() if count == max(counts.values())), "")
     return {name: runs.get(best) or next(iter(runs.values())) for name, runs in columns.items() if runs}
@@ -337,7 +330,6 @@ def likeness(
 
 
 def _measured(c: ComparedCell, evaluations: Sequence[Node], measure: str, store: Store) -> Rival | None:
-    """Return the suite's run of a cell by its current recipe, or None."""
     for part in evaluations:
         store.checked(part)
     parts = [scores_of(part, store) for part in evaluations]
@@ -347,7 +339,6 @@ def _measured(c: ComparedCell, evaluations: Sequence[Node], measure: str, store:
 
 
 def _public(cell: Cell, measure: str, data: Path) -> dict[str, PublicRun]:
-    """Return toolkit -> its last public run for a cell. The last toolkit is first."""
     runs: dict[str, PublicRun] = {}
     for run in reversed(public_runs()):
         is_of_cell = (run.system, run.dataset) == (cell.row.system, cell.column.dataset)

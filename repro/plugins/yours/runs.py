@@ -29,17 +29,15 @@ BY_CHANCE = 10
 _FORMS = "Judgements have TREC's form (qid 0 docid grade), BEIR's (qid docid grade, separated by tabs)"
 _FORMS += " or are JSON {qid: {docid: grade}}."
 
-# one entry per averaged collection: its ``queries``, and their scores by measure (``measures``)
+# per averaged collection its ``queries``, and their scores by measure (``measures``)
 Parts = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Judgements and the rule for scoring runs with them.
+    """Judgements of a dataset, e.g. ``"beir/scifact/test"``, or of a file.
 
     Attributes:
-        name: a dataset, e.g. ``"beir/scifact/test"``, or the name of a file.
-        grades: query -> document -> grade.
         ignore_identical_ids: drop a document named like its query, as BEIR does.
         differing: sentences on differences from the published judgements.
     """
@@ -53,16 +51,15 @@ class Judged:
     def of(
         cls, identifier: str, data: Path | None, *, home: Path | None = None, ignore: bool | None = None
     ) -> Judged:
-        """Return the judgements of a dataset. ``ignore`` overrides its rule. Raises UsageError,
-        BlockedError."""
+        """Return a dataset's judgements. ``ignore`` overrides its rule. Raises UsageError, BlockedError."""
         rule = judged_by_documents(identifier).ignore_identical_ids if ignore is None else ignore
         grades = judgements(identifier, data, home)
         return cls(identifier, grades, rule, tuple(unlike_published(grades, identifier)))
 
 
 def judged_by(dataset: str | None, qrels: Any, data: Path | None, home: Path | None = None) -> list[Judged]:
-    """Return the judgements of a dataset's members, or of a file, dict or DataFrame. Raises UsageError,
-    DataError, BlockedError."""
+    """Return the judgements of a dataset's members, or ``qrels``. Raises UsageError, DataError,
+    BlockedError."""
     if qrels is None:
         members = catalog()[dataset].members if dataset in catalog() else ()
         return [Judged.of(name, data, home=home) for name in members or (dataset or "",)]
@@ -74,7 +71,7 @@ def judged_by(dataset: str | None, qrels: Any, data: Path | None, home: Path | N
 
 
 def judged_by_documents(identifier: str) -> Dataset:
-    """Return the catalogue's entry. Raises UsageError if it has no judgements of documents."""
+    """Return a catalogue entry. Raises UsageError without judgements of documents."""
     entry = dataset(identifier)
     if entry.members:
         problem = f"{identifier} is the mean of {len(entry.members)} collections"
@@ -88,7 +85,7 @@ def judged_by_documents(identifier: str) -> Dataset:
 
 
 def usual_measures(identifier: str) -> list[str]:
-    """Return a dataset's listed or published measures. Raises UsageError if there are none."""
+    """Return a dataset's listed or published measures. Raises UsageError without any."""
     if names := measurement.listed_measures(identifier):
         return list(names)
     columns = [c.column for source in papers().values() for c in numeric_cells(source)]
@@ -114,7 +111,6 @@ def _by_query(found: Iterable[Judgement]) -> Qrels:
 
 
 def unlike_published(qrels: Qrels, identifier: str) -> list[str]:
-    """Return a sentence if the judgements differ from the published ones."""
     content = ContentDigest()
     for query, grades in qrels.items():
         for document, grade in grades.items():
@@ -123,7 +119,7 @@ def unlike_published(qrels: Qrels, identifier: str) -> list[str]:
 
 
 def read_given_qrels(path: Path) -> Qrels:
-    """Read judgements of a form of ``_FORMS``, plain or gzipped. Raises DataError with file and line."""
+    """Read judgements in a form of ``_FORMS``. Raises DataError with file and line."""
     if first_bytes(path).startswith(b"{"):
         return _useful(read_json(path, "grade", _grade), path)
     number, first_line = next(lines(path))
@@ -154,7 +150,6 @@ def mean_score(parts: Parts, measure: str) -> float:
 
 
 def all_scores(parts: Parts, measure: str) -> list[float]:
-    """Return the scores of all queries, collection by collection."""
     return [value for part in parts for value in part["measures"][measure]]
 
 
@@ -163,7 +158,6 @@ class Scored:
     """Scores per query for one measure.
 
     Attributes:
-        parts: the scores per collection.
         depth: the largest number of documents for a judged query.
         missing: the number of unanswered queries, which count as 0.
         collections: the datasets of the judgements, if the column does not name them.
@@ -179,12 +173,10 @@ class Scored:
 
     @property
     def values(self) -> list[float]:
-        """The scores of all queries."""
         return all_scores(self.parts, self.measure)
 
     @property
     def mean(self) -> float:
-        """The mean over collections."""
         return mean_score(self.parts, self.measure)
 
     @property
@@ -194,8 +186,8 @@ class Scored:
 
 
 class OwnRun:
-    """A run file: ``source`` is the path as given, ``name`` e.g. ``my.run.gz`` and ``label`` ``my``. Raises
-    UsageError if the file is missing, StoreError for a damaged file of a store."""
+    """A run file, e.g. ``my.run.gz`` with the label ``my``. Raises UsageError if it is missing, StoreError if
+    damaged in a store."""
 
     def __init__(self, path: str | Path):
         self.path, self.source = as_file(path), str(path)
@@ -209,7 +201,6 @@ class OwnRun:
 
     @classmethod
     def in_memory(cls, run: RunFile, label: str = "yours") -> OwnRun:
-        """Return a run without a file."""
         own = cls.__new__(cls)
         own.path = Path(label)
         own.source = own.name = own.label = label
@@ -218,19 +209,17 @@ class OwnRun:
 
     @property
     def folder(self) -> str:
-        """The name of the file's folder, or "" for a run in memory."""
         return self.path.resolve().parent.name if self.path.is_file() else ""
 
     @property
     def file(self) -> Path | None:
-        """The file, or None for a run in memory."""
         return self.path if self.path.is_file() else None
 
     def covered(self, judged: Mapping[str, Judged]) -> list[str]:
-        """Return the names of the judgement sets that the run answers. Raises DataError if there is none.
+        """Return the names of the judgement sets that the run answers. Raises DataError without any.
 
-        The share of queries with a judged document must be at least a tenth of the best set's, as several
-        collections have whole numbers as ids.
+        As several sets have whole numbers as ids, the share of queries with a judged document must be at
+        least a tenth of the best set's.
         """
         errors: dict[str, DataError] = {}
         shares: dict[str, float] = {}
@@ -275,7 +264,7 @@ class OwnRun:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on the form, the answers and inconsistencies."""
+        """Sentences on the run's form, answers and inconsistencies."""
         notes: dict[str, None] = {}
         for name, given in self._given.items():
             answered = f"{len(given.rankings)} of {len(given.rankings) + len(given.missing)} judged queries"
@@ -285,7 +274,6 @@ class OwnRun:
 
 
 def _why_none(errors: Mapping[str, DataError]) -> DataError:
-    """Return the error of a run without any answered set."""
     faults = [error for error in errors.values() if not isinstance(error, OtherQueriesError)]
     if faults:
         return faults[0]
@@ -297,13 +285,13 @@ def _why_none(errors: Mapping[str, DataError]) -> DataError:
 if TYPE_CHECKING:
     from repro.plugins.yours.encoders import UserEncoder
 
-DESCRIPTIONS = (".yaml", ".yml")  # suffixes of encoders' settings, and of runs
+DESCRIPTIONS = (".yaml", ".yml")  # of encoders' settings
 SUFFIXES = (".gz", ".trec", ".run", ".res", ".txt", ".tsv", ".json", ".parquet")
 Yours = Any  # a path, a name, or an object of in_memory.TAKEN
 
 
 def is_encoder(source: Yours) -> bool:
-    """Return whether the source is an encoder: a folder, a YAML file, a name on the hub or an object."""
+    """Return whether this is a folder, a YAML file, a name on the hub or an encoder object."""
     if not isinstance(source, str | Path):
         return not is_run(source)
     path = Path(source).expanduser()

@@ -1,4 +1,4 @@
-"""Score and test the user's rows, e.g. ``yours`` and ``yours-2``, in a table or by judgements alone."""
+"""Scores and tests the user's rows, e.g. ``yours`` and ``yours-2``, in a table or by judgements alone."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -46,7 +46,6 @@ class OwnRow:
 
     Attributes:
         source: the file or the encoder.
-        name: the file's name or the encoder's.
         scored: column -> its scores per query.
         tests: column -> its tests against every row with a run.
         notes: sentences on the file or the encoder's settings.
@@ -74,7 +73,7 @@ class OwnTable:
         rivals: column -> row -> its run in tests.
         left_out: sentences on columns without a score, and on runs that answer no query.
         notes: sentences on columns with too few queries for a test.
-        statuses: label -> exit status of the error of an encoder without a score.
+        statuses: label -> exit status of an encoder without a score.
     """
 
     comparison: Comparison
@@ -116,11 +115,9 @@ def own_table(
     dataset: str | None = None,
     progress: Progress = SILENT,
 ) -> OwnTable:
-    """Add the user's rows below those of one table, and test them. ``dataset`` limits the scoring of runs to
-    it.
+    """Add the user's rows to a table and test them. Runs are only scored on ``dataset``, if given.
 
-    Raises UsageError if no column can be scored, DataError for a malformed run, BlockedError for missing
-    data, StageError.
+    Raises UsageError if no column can be scored, DataError, BlockedError, StageError.
     """
     cells = list(compared)
     places, not_scored = scorable_places(cells, plan)
@@ -144,7 +141,6 @@ def own_table(
 
 
 def compared_with_rows(cells: Sequence[ComparedCell], rows: Sequence[OwnRow]) -> Comparison:
-    """Return the comparison of a table's cells and those of the user's rows."""
     of_rows = [c for row in rows for c in row.cells]
     return Comparison([*cells, *of_rows], own_rows=tuple(row.row.id for row in rows))
 
@@ -155,7 +151,6 @@ def _with_tested_run(
     places: Mapping[str, Place],
     machine: Machine,
 ) -> ComparedCell:
-    """Return the cell with the tested run by others as the printed one."""
     rival = of_rivals.get(c.cell.column.id, {}).get(c.cell.row.id)
     if rival is None or rival.public is None:
         return c
@@ -166,7 +161,6 @@ def _with_tested_run(
 
 
 def _as_imported(cell: Cell, rival: Rival, run: PublicRun, place: Place, machine: Machine) -> ImportedRun:
-    """Return a public run without a record in this workspace."""
     of_cell = CellReadings(machine)
     choices = {name: choice for name, choice in run.readings.items() if name in of_cell.of(cell)}
     origin = {"file": run.file, "sha256": run.sha256, "toolkit": run.toolkit, "settings": run.settings}
@@ -188,7 +182,6 @@ def _as_imported(cell: Cell, rival: Rival, run: PublicRun, place: Place, machine
 
 
 def row_of(identifier: str, label: str) -> Row:
-    """Return the row of a source without numbers."""
     return Row(id=identifier, label=label, role="reference")
 
 
@@ -205,8 +198,7 @@ def rows_with_scores(
     rows: Sequence[Row],
     own_row: Callable[[OwnRun | UserEncoder, Row, str], OwnRow],
 ) -> tuple[list[OwnRow], list[tuple[Row, OwnRun | UserEncoder, ReproError]]]:
-    """Return the rows made by ``own_row``, and the errors of the others. Raises the first error if all
-    fail."""
+    """Return the rows made by ``own_row``, and the errors. Raises the first error if all fail."""
     own_rows: list[OwnRow] = []
     errors: list[tuple[Row, OwnRun | UserEncoder, ReproError]] = []
     for row, source, name in zip(rows, sources, labels(sources, "name"), strict=True):
@@ -220,13 +212,11 @@ def rows_with_scores(
 
 
 def differing_of(scored: Mapping[str, Scored]) -> tuple[str, ...]:
-    """Return the sentences on differences from the published judgements, each once."""
     return tuple(dict.fromkeys(text for each in scored.values() for text in each.differing))
 
 
 def labels(sources: Sequence[OwnRun | UserEncoder], attribute: str = "label") -> list[str]:
-    """Return the label or name of each source, equal ones with the folder or a number, e.g. ``my
-    (march)``."""
+    """Return the labels or names. Equal ones have the folder or a number, e.g. ``my (march)``."""
     names = [getattr(source, attribute) for source in sources]
     if len(set(names)) < len(names):
         places = [s.folder if isinstance(s, OwnRun) else "" for s in sources]
@@ -299,7 +289,7 @@ def tested(
     places: Mapping[str, Place],
     of_rivals: Mapping[str, Mapping[str, Rival]],
 ) -> OwnTable:
-    """Return a table with the tests between all rows. ``of_rivals`` is column -> row -> its run."""
+    """Return a table with the tests between all rows."""
     cell = comparison.cells[0].cell
     notes = []
     for name, place in places.items():
@@ -319,7 +309,6 @@ def tested(
 
 
 def _tests(by_row: Mapping[str, Parts], measure: str) -> dict:
-    """Test all rows. Raises DataError if they were scored on different queries."""
     queries = joint_queries(list(by_row.values()))
     scores = [{measure: weighted_scores(parts, measure)} for parts in by_row.values()]
     return compare_scores(scores, list(by_row), queries, [measure], max_p=MAX_P)["measures"][measure]
@@ -350,7 +339,7 @@ def _own_test(pair: Mapping[str, Any], row: OwnRow, c: ComparedCell, table: OwnT
 
 
 def lines(table: OwnTable) -> Iterator[dict]:
-    """Yield a line per number of the user's rows and tested row, for CSV."""
+    """Yield a line for CSV per number of the user's rows and tested row."""
     for row in table.rows:
         for c in row.cells:
             for test in row.tests.get(c.cell.column.id) or [{}]:
@@ -362,7 +351,7 @@ def lines(table: OwnTable) -> Iterator[dict]:
 
 
 def as_json(table: OwnTable) -> list[dict]:
-    """Return an object per number of the user's rows, for JSON."""
+    """Return an object per number of the user's rows."""
     return [
         _facts(row, c)
         | {"interval": [c.interval.low, c.interval.high] if c.interval else None}

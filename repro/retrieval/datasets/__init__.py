@@ -1,2 +1,1 @@
-"""Collections, e.g. ``beir/scifact``: their catalogue, file locations and readers, and the small embedded
-collections."""
+"""Collections, e.g. ``beir/scifact``: catalogue, file locations, readers and embedded collections."""

@@ -13,15 +13,15 @@ import numpy as np
 from repro.errors import DataError
 from repro.store.disk import intact, read_note, write_note
 
-BATCH = 1000  # rows of a record batch, as `datasets` writes them
-BLOCK = 20_000  # rows of a block, which an interrupted stage keeps
+BATCH = 1000  # rows of a record batch
+BLOCK = 20_000  # rows of a block
 ALL = "all.json"  # written after the last block
 
 
 def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], folder: Path) -> int:
-    """Write ``rows`` to ``folder``, replacing it, and return their number. Without rows no dataset is left.
+    """Replace ``folder`` by a dataset of ``rows`` and return their number. No rows leave no dataset.
 
-    ``columns`` maps names to "string" or ["string"].
+    ``columns`` maps names to types, "string" or ["string"].
     """
     rows_folder = folder.with_name(f"{folder.name}.rows")
     shutil.rmtree(folder, ignore_errors=True)
@@ -43,19 +43,18 @@ def in_batches(rows: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> Ite
 
 
 def read_rows(artefact: Path):
-    """Open the memory-mapped dataset ``arrow`` in an artefact's folder."""
+    """Open the memory-mapped dataset ``arrow`` of an artefact."""
     from datasets import load_from_disk
 
     return load_from_disk(str(artefact / "arrow"))
 
 
 def read_queries(artefact: Path) -> list[dict[str, Any]]:
-    """Return the records of an artefact's queries, e.g. {"id": "1", "text": "moss"}."""
+    """Return the queries of an artefact, e.g. [{"id": "1", "text": "moss"}]."""
     with open(artefact / "queries.jsonl", encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
 
-# columns of training sets
 EXAMPLES = {"query": "string", "positives": ["string"], "negatives": ["string"]}
 SCORED_EXAMPLES = EXAMPLES | {"positive_scores": ["float32"], "negative_scores": ["float32"]}
 
@@ -73,12 +72,12 @@ class Lists:
         return self.values[self.offsets[index] : self.offsets[index + 1]]
 
     def lengths(self) -> np.ndarray:
-        """Return the number of entries of each list, (L,)."""
+        """Return the lists' lengths, (L,)."""
         return self.offsets[1:] - self.offsets[:-1]
 
 
 class ColumnTexts:
-    """The strings of a dataset's column, e.g. ``id``, each read from its memory-mapped file on access."""
+    """The strings of a column, e.g. ``id``, read from disk on access."""
 
     def __init__(self, dataset, column: str):
         self._column = dataset.data.column(column)
@@ -96,14 +95,14 @@ class ColumnTexts:
 
 
 def list_offsets(column) -> np.ndarray:
-    """Return the start of each of L lists of an Arrow column in the flattened column, (L + 1,)."""
+    """Return the starts of L lists in the flattened column, (L + 1,)."""
     import pyarrow.compute as pc
 
     return np.concatenate(([0], np.cumsum(pc.list_value_length(column).to_numpy())))
 
 
 def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
-    """Return the corpus row of each of N document ids, (N,) integers. Raises DataError, with ``source``."""
+    """Return the corpus rows of N document ids, (N,). Raises DataError."""
     import pyarrow.compute as pc
 
     ids = read_rows(corpus).data.column("id").combine_chunks()
@@ -114,7 +113,7 @@ def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
 
 
 def rows_of_few(documents: Sequence[str], corpus: Path, *, source: Path) -> np.ndarray:
-    """Return the same as ``document_rows``, with less memory for few ids in a large corpus."""
+    """Return ``document_rows`` with less memory, for few ids."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -134,7 +133,7 @@ def _absent(document: str, count: int, source: Path) -> DataError:
 
 
 def query_texts(queries: Path, wanted: Sequence[str], *, source: Path) -> list[str]:
-    """Return the text of each wanted query. Raises DataError, with ``source``."""
+    """Return the texts of the wanted queries. Raises DataError."""
     texts = {record["id"]: record["text"] for record in read_queries(queries)}
     missing = next((query for query in wanted if query not in texts), None)
     if missing is not None:
@@ -143,7 +142,7 @@ def query_texts(queries: Path, wanted: Sequence[str], *, source: Path) -> list[s
 
 
 def features_of(columns: Mapping[str, Any]):
-    """Return the `datasets` features for columns, e.g. {"query": "string", "negatives": ["string"]}."""
+    """Return the `datasets` features of columns, e.g. {"negatives": ["string"]}."""
     import datasets
 
     def feature(type: str | list[str]):
@@ -155,9 +154,8 @@ def features_of(columns: Mapping[str, Any]):
 class RowBlocks:
     """The blocks of one dataset in a folder, each an Arrow file with a note of its digest.
 
-    After an interruption unchanged blocks of the same ``origin`` (JSON) are kept. Several processes may write
-    different blocks. ``columns`` are those of ``write_rows``, ``batch`` is the number of rows in a record
-    batch.
+    A later attempt keeps unchanged blocks of the same ``origin`` (JSON). Several processes may write
+    different blocks. ``batch`` is the number of rows of a record batch.
     """
 
     def __init__(self, folder: Path, columns: Mapping[str, Any], *, origin: Any = None, batch: int = 1000):
@@ -166,13 +164,15 @@ class RowBlocks:
         folder.mkdir(parents=True, exist_ok=True)
 
     def kept(self, first: int) -> dict | None:
-        """Return the facts of a block if its file is unchanged, otherwise None."""
+        """Return the facts of a block if its file is unchanged, or None."""
         note = intact(self.folder / f"{first}.json", origin=self.origin)
         return note["facts"] if note else None
 
     def write(self, first: int, batches: Iterable[Any], facts: Mapping[str, Any]) -> None:
-        """Write a block of batches (lists by column name, or pyarrow tables). ``facts`` are read after the
-        last batch."""
+        """Write a block of lists by column name, or pyarrow tables.
+
+        ``facts`` are read after the last batch.
+        """
         from datasets.arrow_writer import ArrowWriter
 
         path = self._path(first)
@@ -184,7 +184,7 @@ class RowBlocks:
         write_note(note, [path], origin=self.origin, rows=rows, facts=dict(facts))
 
     def tables(self, first: int) -> Iterator[Any]:
-        """Yield a block's record batches. They are not memory-mapped, as mapped pages stay in memory."""
+        """Yield a block's record batches, not memory-mapped, as mapped pages stay in memory."""
         import pyarrow as pa
 
         with pa.OSFile(str(self._path(first))) as file:
@@ -192,7 +192,7 @@ class RowBlocks:
                 yield pa.Table.from_batches([batch])
 
     def places(self, first: int) -> Iterator[int]:
-        """Yield the byte offsets of the record batches in the block from row ``first`` on."""
+        """Yield the byte offsets of a block's record batches."""
         import pyarrow as pa
 
         with pa.OSFile(str(self._path(first))) as file:
@@ -216,8 +216,7 @@ class RowBlocks:
             return pa.Table.from_batches([batch])
 
     def complete(self, blocks: Iterable[int], facts: Mapping[str, Any]) -> int:
-        """Record that ``blocks`` are all blocks, in order, and the dataset's ``facts``. Returns its number of
-        rows."""
+        """Record all ``blocks`` in order, and return their rows."""
         notes = {first: self._read(f"{first}.json") or {} for first in blocks}
         with_rows = [first for first, note in notes.items() if note["rows"]]
         digests = "".join(digest for first in with_rows for digest in notes[first]["sha256"].values())
@@ -226,8 +225,7 @@ class RowBlocks:
         return sum(note["rows"] for note in notes.values())
 
     def completed(self, target: Path) -> dict | None:
-        """Return the facts of a complete earlier attempt, or None. First moves its files back from
-        ``target``."""
+        """Return a complete attempt's facts, or None, after moving its files back from ``target``."""
         if (layout := self._read(ALL)) is None:
             return None
         for name, first in _file_names(layout["blocks"]).items():
@@ -237,9 +235,9 @@ class RowBlocks:
         return layout["facts"] if is_intact else None
 
     def join(self, target: Path, *, fingerprint: str = "") -> None:
-        """Move all blocks into the dataset ``target``, e.g. as ``data-00002-of-00442.arrow``.
+        """Move all blocks into ``target``, e.g. as ``data-00002-of-00442.arrow``.
 
-        ``fingerprint`` names it in the caches of `datasets`.
+        ``fingerprint`` identifies it in the caches of `datasets`.
         """
         import datasets
 

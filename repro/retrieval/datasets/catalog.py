@@ -1,5 +1,4 @@
-"""Read the catalogue of collections, catalog.yaml, e.g. ``beir/scifact/test``, and the digests of published
-rows."""
+"""Read the catalogue of collections, catalog.yaml, e.g. ``beir/scifact/test``, and published digests."""
 
 import functools
 import zlib
@@ -16,8 +15,6 @@ EVERY = 11  # one in 11 queries is held out
 
 
 class Document(NamedTuple):
-    """A passage or document."""
-
     id: str
     title: str
     text: str
@@ -25,7 +22,7 @@ class Document(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A topic. ``answers`` are the accepted strings in a set judged by answers."""
+    """A topic, with its accepted ``answers`` in a set judged by answers."""
 
     id: str
     text: str
@@ -41,7 +38,7 @@ class Judgement(NamedTuple):
 
 
 def in_fold(query: str, fold: str | None) -> bool:
-    """Return whether a query id is in a fold, "fitting" or "validation", or True without a fold."""
+    """Return whether a query is in a fold, or True without a fold."""
     if fold is None:
         return True
     return (zlib.crc32(query.encode()) % EVERY == 0) == (fold == VALIDATION)
@@ -57,26 +54,23 @@ PUBLISHED = FILE.with_name("published_rows.yaml")
 
 @dataclass(frozen=True)
 class Dataset:
-    """One id of the catalogue: a corpus, topics over a corpus, or both (as in ir_datasets).
+    """A collection of the catalogue: a corpus, topics over a corpus, or both (as in ir_datasets).
 
     Attributes:
-        corpus_id: the id of the collection with its documents.
-        pieces: those of ``PIECES`` that the entry itself has, e.g. "documents".
-        counts: records of each piece that the papers used, if known.
+        corpus_id: id of the collection with its documents.
+        pieces: those of ``PIECES`` that the entry itself has.
+        counts: records of each piece in the papers, if known.
         split: its qrels file in a BEIR folder, e.g. "test".
-        fold: the part of that split's queries, "fitting" or "validation".
+        fold: part of the split's queries, "fitting" or "validation".
         judgements: "qrels", or "answers" if strings found in passages decide.
-        answers: whether its queries come with answer strings.
-        source: "ir_datasets", "datasets", "web" (one file at ``address``), "embedded" or "none" (see
-            ``how``).
+        source: "ir_datasets", "datasets", "web" (``address``), "embedded" or "none" (see ``how``).
         size: bytes to download.
-        file: path of documents, triples or negatives below the data folder, without suffix.
-        topics, qrels: stems of TREC-style files (``topics/topics.<stem>.txt``), the preferred one first.
-        addresses: whether its documents have a URL.
+        file: path of documents, triples or negatives, without suffix.
+        topics, qrels: stems of files such as ``topics/topics.<stem>.txt``, best first.
         at: scale -> id of the substitute, e.g. {"tiny": "tiny/passage/dev"}.
         queries_of: id of the queries of triples or negatives.
         members: ids that its scores are averaged over.
-        parts: ids of the collections that it concatenates.
+        parts: ids that it concatenates.
     """
 
     id: str
@@ -108,17 +102,16 @@ class Dataset:
 
     @property
     def components(self) -> tuple[str, ...]:
-        """The ids of its members or parts."""
         return self.members or self.parts
 
     @property
     def only_negatives(self) -> bool:
-        """Whether the entry is only a file of triples, or of negatives listed by retriever."""
+        """Whether the entry contains only triples or listed negatives."""
         return not {"triples", "negatives"}.isdisjoint(self.pieces)
 
     @property
     def what(self) -> str:
-        """The kind of the collection, e.g. "corpus and topics with qrels"."""
+        """The kind of collection, e.g. "corpus and topics with qrels"."""
         if self.members:
             return f"mean of {len(self.members)}"
         if self.only_negatives:
@@ -132,8 +125,7 @@ ENTRY_KEYS = (*PIECES, "piece", "short", *(f.name for f in fields(Dataset) if f.
 
 @functools.cache
 def catalog() -> dict[str, Dataset]:
-    """Return all collections, each corpus before its splits or members. Raises UsageError for a duplicate
-    id."""
+    """Return collections by id, corpora first. Raises UsageError for a duplicate id."""
     datasets: dict[str, Dataset] = {}
     for dataset in (each for entry in read_facts(FILE)["collections"] for each in _collections(entry)):
         if dataset.id in datasets:
@@ -145,7 +137,7 @@ def catalog() -> dict[str, Dataset]:
 
 
 def dataset(id: str) -> Dataset:
-    """Return the collection with this id. Raises UsageError for an unknown id."""
+    """Return a collection. Raises UsageError for an unknown id."""
     if id not in catalog():
         raise unknown("dataset", id, catalog(), hint="`repro data list` lists them.")
     return catalog()[id]
@@ -186,7 +178,6 @@ def _dataset(id: str, corpus_id: str, entry: Mapping) -> Dataset:
 
 
 def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]:
-    """Return an entry's own pieces, and remove the key ``piece``."""
     piece = facts.pop("piece", None)
     if facts.get("members"):
         return ()
@@ -197,7 +188,6 @@ def _pieces(facts: dict, judgements: str, *, is_corpus: bool) -> tuple[str, ...]
 
 
 def _with_substitutes(collection: Dataset, datasets: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """Return the members of ``collection``, each with a member of its substitute as substitute."""
     check_known(f"stand-in of {collection.id} in {FILE}", *collection.at.values(), valid=datasets)
     substitutes = {scale: datasets[id].members or (id,) for scale, id in collection.at.items()}
     return {
@@ -207,25 +197,24 @@ def _with_substitutes(collection: Dataset, datasets: Mapping[str, Dataset]) -> d
 
 
 def key(dataset: str, piece: str) -> str:
-    """Return the name of a piece in records, e.g. "beir/scifact documents"."""
+    """Name a piece in records, e.g. "beir/scifact documents"."""
     return f"{dataset} {piece}"
 
 
 def key_of(entry: Dataset, piece: str) -> str:
-    """Return the name of a dataset's piece in records, e.g. "beir/scifact documents" for a split of it."""
+    """Return the ``key`` of a piece, for documents that of their corpus."""
     return key(entry.corpus_id if piece == "documents" else entry.id, piece)
 
 
 @functools.cache
 def published() -> dict[str, dict[str, Any]]:
-    """Return the known facts of published rows by ``key``."""
+    """Return the facts of published rows by ``key``."""
     facts = read_facts(PUBLISHED)
     return {key(dataset, piece): each for dataset, pieces in facts.items() for piece, each in pieces.items()}
 
 
 def differing(rows: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each piece that differs from the published rows. ``rows`` maps ``key`` to a
-    digest."""
+    """Describe pieces (``key`` -> digest) that differ from the published rows."""
     return [
         f"the {in_words(name)} differ from the published ones (see `repro data check {name.split()[0]}`)"
         for name, digest in rows.items()
@@ -234,7 +223,7 @@ def differing(rows: Mapping[str, str]) -> list[str]:
 
 
 def unpublished(rows: Mapping[str, str]) -> list[str]:
-    """Return the pieces without a published digest, e.g. "documents of msmarco-passage"."""
+    """Return pieces without a published digest, e.g. "documents of msmarco-passage"."""
     return [
         in_words(name)
         for name, digest in rows.items()
@@ -243,7 +232,7 @@ def unpublished(rows: Mapping[str, str]) -> list[str]:
 
 
 def highest_grade(dataset: str) -> int | None:
-    """Return the highest grade in a dataset's published judgements, e.g. 3. None if unknown."""
+    """Return the highest published grade, e.g. 3, or None if unknown."""
     return max(published().get(key(dataset, "qrels"), {}).get("grades", ()), default=None)
 
 

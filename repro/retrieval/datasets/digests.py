@@ -1,5 +1,4 @@
-"""Identify files and rows by sha256, e.g. "sha256:0a1b…". Plans may use cached digests, stages read the
-files."""
+"""Identify files and rows by sha256, e.g. "sha256:0a1b…". Plans may use cached digests, stages read files."""
 
 import contextlib
 import hashlib
@@ -14,41 +13,37 @@ from repro.machine.bounded_reading import container
 from repro.retrieval.datasets.sources import Source, file_digest
 from repro.store.disk import write_whole
 
-SHORT = 16  # bytes kept of a row's digest: those of 21 million passages take 336 MB
+SHORT = 16  # bytes kept of a row's digest
 
 
 class RowDigest:
-    """sha256 over rows in order, each a line of JSON."""
+    """sha256 over rows in order, as lines of JSON."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
         self.count = 0
 
     def add(self, row: Mapping | Sequence) -> None:
-        """Add a row."""
         self.count += 1
         self._hash.update(_line(row))
 
     def hexdigest(self) -> str:
-        """Return the hexadecimal digest of all rows so far."""
         return self._hash.hexdigest()
 
 
 class ContentDigest:
-    """sha256 over the sorted digests of rows, with each run of white space as one blank.
+    """sha256 over the sorted digests of rows, the same for a collection in any file format.
 
-    It is the same for a collection in any file format. A sum of digests would be easy to forge.
+    Each run of white space counts as one blank. A sum of digests would be easy to forge.
     """
 
     def __init__(self) -> None:
         self._digests = bytearray()
 
     def add(self, row: Mapping | Sequence) -> None:
-        """Add a row."""
         self._digests += hashlib.sha256(_line(_with_blanks(row))).digest()[:SHORT]
 
     def hexdigest(self) -> str:
-        """Return the hexadecimal digest of all rows so far."""
         import numpy as np
 
         return hashlib.sha256(np.sort(np.frombuffer(self._digests, f"V{SHORT}")).tobytes()).hexdigest()
@@ -106,7 +101,7 @@ def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
 def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
     """Yield the source of a stage's parameters, then check that it is still the planned one.
 
-    Raises BlockedError if it is not downloaded, DataError for a changed file.
+    Raises BlockedError if it is not downloaded, DataError if it changed.
     """
     source = Source.from_json(params["source"])
     if source.kind == "library":
@@ -118,8 +113,10 @@ def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
 
 @contextlib.contextmanager
 def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) -> Iterator[None]:
-    """Let a stage read ``files``, then check that they are unchanged and that ``identity()``, which reads
-    them, equals ``planned``. Raises DataError."""
+    """Let a stage read ``files``, then raise DataError if they changed since planning.
+
+    ``planned`` is their identity in the plan, ``identity`` computes it.
+    """
     containers = list(dict.fromkeys(map(container, files)))
     old_stamps = [_stamp(path) for path in containers]
     yield
@@ -129,12 +126,11 @@ def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) 
 
 
 def stamps(files: Iterable[Path]) -> list[list]:
-    """Return name, size, inode and times of each file. Raises DataError for an unreadable one."""
+    """Return name, size, inode and times of files. Raises DataError."""
     return [[file.name, *_stamp(file)] for file in files]
 
 
 def _file_digest(path: Path, entries: dict[str, list]) -> str:
-    """Return a file's digest, and add it to ``entries`` unless the file is new."""
     key, stamp = str(path.resolve()), _stamp(path)
     entry = entries.get(key)
     if isinstance(entry, list) and len(entry) == len(stamp) + 1 and entry[:-1] == stamp:
@@ -146,7 +142,7 @@ def _file_digest(path: Path, entries: dict[str, list]) -> str:
 
 
 def _stamp(path: Path) -> list[int]:
-    """Return size, inode and times in ns. The device number differs between machines."""
+    """Return size, inode and times, but not the device number, which differs between machines."""
     try:
         stat = path.stat()
     except OSError as error:
@@ -155,12 +151,10 @@ def _stamp(path: Path) -> list[int]:
 
 
 def files(source: Source) -> list[Path]:
-    """Return the files of a source and of its parts."""
     return [*source.files, *(path for part in source.parts for path in files(part))]
 
 
 def _join_digests(parts: Iterable[str]) -> str:
-    """Return sha256 of the parts, each ended by a zero byte."""
     return hashlib.sha256(b"".join(part.encode() + b"\0" for part in parts)).hexdigest()
 
 

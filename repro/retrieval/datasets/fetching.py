@@ -1,5 +1,4 @@
-"""Fetch collections and checkpoints into the data folder, e.g. to ``beir/scifact``, as ``sources``
-expects."""
+"""Fetch collections and checkpoints into the data folder, e.g. to ``beir/scifact``."""
 
 import contextlib
 import json
@@ -28,7 +27,7 @@ _NAME = re.compile(r"(\w[\w.-]*/)?\w[\w.-]*")
 
 @dataclass(frozen=True)
 class Offer:
-    """A download to show and confirm before calling ``load(data_root, progress)``."""
+    """A download to confirm before calling ``load(data_root, progress)``."""
 
     description: str
     load: Callable[[Path, Progress], list[Path]]
@@ -37,11 +36,10 @@ class Offer:
 
 
 def offer(id: str, *, library: str = "") -> Offer:
-    """Return the download of a collection, e.g. ``beir/scifact`` (through ``library`` "beir"), or of
-    ``model:NAME``.
+    """Return the download of a collection, e.g. ``beir/scifact``, or of ``model:NAME``.
 
-    Raises UsageError for an id without a download, BlockedError for a collection that nobody distributes.
-    ``load`` raises BlockedError without a network, DataError for wrong counts.
+    Raises UsageError for an id without a download, BlockedError for one that nobody distributes. ``load``
+    raises BlockedError without a network, DataError for wrong counts.
     """
     if id.startswith(MODEL):
         return _model_offer(id.removeprefix(MODEL))
@@ -72,7 +70,7 @@ def _model_offer(name: str) -> Offer:
         try:
             files = wanted(HfApi().list_repo_files(name, revision="main"))
             snapshot_download(name, revision="main", local_dir=folder, allow_patterns=files)
-        except Exception as error:  # the hub's errors share no class with its network library's
+        except Exception as error:  # the hub's errors share no class
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
             remedy = f"try again with a network, or put the model's files into {folder}"
             raise BlockedError(f"the model {name} could not be fetched ({reason})", remedy) from error
@@ -82,7 +80,7 @@ def _model_offer(name: str) -> Offer:
 
 
 def amount(ids: Iterable[str]) -> str:
-    """Return the downloads in words, e.g. "6 collections (2.93 GB, and 1 of unknown size), 2 checkpoints"."""
+    """Describe the downloads, e.g. "6 collections (2.93 GB, and 1 of unknown size), 2 checkpoints"."""
     unique_ids = dict.fromkeys(ids)
     collections = [id for id in unique_ids if not id.startswith(MODEL)]
     checkpoints, count = len(unique_ids) - len(collections), len(collections)
@@ -92,8 +90,7 @@ def amount(ids: Iterable[str]) -> str:
 
 
 def archives(collections: Iterable[str]) -> dict[int | str, int | None]:
-    """Return the downloads of collections with their bytes (None if unknown). A shared archive counts
-    once."""
+    """Return the bytes of downloads, None if unknown. A shared archive counts once."""
     sizes = {}
     for entry in (dataset(part) for id in collections for part in dataset(id).components or [id]):
         if entry.source not in ("none", "embedded"):
@@ -184,7 +181,6 @@ def _write_topics(entry: Dataset, root: Path) -> list[Path]:
 
 
 def _fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
-    """Convert the Parquet files of ``entry`` to JSON lines. An interrupted download continues."""
     from huggingface_hub import hf_hub_download
 
     place = data_root / f"{entry.file}.jsonl"
@@ -197,7 +193,7 @@ def _fetch_text(entry: Dataset, data_root: Path, progress: Progress) -> Path:
                 files.append(Path(hf_hub_download(entry.hub, name, **options)))
                 advance()
         write(place, (_json_document(document) for file in files for document in _parquet_documents(file)))
-    except Exception as error:  # the hub's errors share no class with its network library's
+    except Exception as error:  # the hub's errors share no class
         reason = getattr(error, "strerror", None) or type(error).__name__
         remedy = "check the network and the free disk space, and run the command again to continue"
         raise BlockedError(f"{entry.id} could not be downloaded ({reason})", remedy) from error
@@ -252,7 +248,7 @@ def _json_document(document: Document) -> str:
 
 
 def write(path: Path, rows: Iterable[str]) -> Path:
-    """Write ``rows`` to a temporary file and rename it to ``path``."""
+    """Write ``rows`` to a temporary file, renamed to ``path``."""
     with _partial_file(path) as scratch:
         with scratch.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(rows)
@@ -260,7 +256,7 @@ def write(path: Path, rows: Iterable[str]) -> Path:
 
 
 def copy(source: Path, path: Path) -> Path:
-    """Copy a file to a temporary one and rename that to ``path``."""
+    """Copy a file to a temporary one, renamed to ``path``."""
     with _partial_file(path) as scratch:
         shutil.copyfile(source, scratch)
         return scratch.replace(path)
@@ -272,7 +268,6 @@ def _json(row: dict[str, str]) -> str:
 
 @contextlib.contextmanager
 def _partial_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path next to ``path``, which is removed afterwards."""
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f"{path.name}.partial")
     try:
@@ -300,8 +295,7 @@ def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) 
 
 
 def documents(texts: Path, titles: Path) -> Iterator[Document]:
-    """Yield each text of para.txt with its title in para.title.txt, or "". Raises DataError for a malformed
-    line."""
+    """Yield para.txt's texts with titles. Raises DataError for a malformed line."""
     titles_by_number = {number: title for _, number, title in _rows(titles)}
     previous_number = -1
     for line, number, text in _rows(texts):

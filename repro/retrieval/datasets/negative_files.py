@@ -20,11 +20,11 @@ from repro.machine.bounded_reading import (
 from repro.retrieval.datasets.record_files import json_rows
 
 LARGEST = sys.float_info.max
-Item = tuple[str, Any]  # a passage and its cross-encoder score, or None
+Item = tuple[str, Any]  # a passage and its score, or None
 
 
 class ListedQuery(NamedTuple):
-    """A query's relevant passages, and the passages that each retriever found for it."""
+    """A query's relevant passages, and the passages that each retriever found."""
 
     query: str
     positives: list[Item]
@@ -33,10 +33,10 @@ class ListedQuery(NamedTuple):
     def negatives(
         self, *, margin: float | None, per_system: int | None, systems: set[str] | None
     ) -> list[str]:
-        """Return the found passages that are not positives, in file order, as in BEIR's train_msmarco_v3.py.
+        """Return found passages that are not positives, in file order (BEIR's train_msmarco_v3.py).
 
-        Each scores at least ``margin`` below every positive. Each of ``systems`` adds at most ``per_system``
-        new ones. None means no limit.
+        Each scores ``margin`` or more below every positive. Each of ``systems`` adds ``per_system`` or fewer.
+        None means no limit.
         """
         seen = set(dict(self.positives))
         limit = None if margin is None else min(score for _, score in self.positives) - margin
@@ -51,10 +51,10 @@ class ListedQuery(NamedTuple):
 
 
 def read_listed_queries(path: Path, *, scored: bool) -> Iterator[ListedQuery]:
-    """Read records {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}} of ids or {"pid": id,
-    "ce-score": number}.
+    """Read records {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}}.
 
-    Raises DataError for another item, a duplicate query, and with ``scored`` for a missing score.
+    An item is an id or {"pid": id, "ce-score": number}. Raises DataError for another item, a duplicate query,
+    or with ``scored`` a missing score.
     """
     seen: set[str] = set()
     for number, row in json_rows(path):
@@ -103,13 +103,13 @@ def _kind(value: Any) -> str:
 
 Triple = tuple[str, str, str]
 COLUMNS = ("query", "positive", "negative")
-CHUNK = 1 << 25  # bytes of text parsed together, some 1.4 million rows
-PIECE = 100_000  # rows of a piece
+CHUNK = 1 << 25  # bytes of text parsed together
+PIECE = 100_000
 _PLAIN = bytes([9, 10, *range(33, 127)])
 
 
 def triples(path: Path) -> Iterator[Triple]:
-    """Return rows of three ids separated by white space. Raises DataError, with file and line."""
+    """Return rows of three ids. Raises DataError."""
     return _rows(lines(path), path)
 
 
@@ -118,27 +118,26 @@ def _rows(numbered_lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Tri
         fields = line.split()
         if len(fields) != 3:
             raise malformed(path, number, f"has {len(fields)} columns instead of 3: three ids")
-        if not "".join(fields).isalnum():  # nearly all of 398 million rows are
+        if not "".join(fields).isalnum():
             fields = [checked_id(field, "id", path, number) for field in fields]
         yield fields[0], fields[1], fields[2]
 
 
 class Chunk(NamedTuple):
-    """Consecutive whole lines of a file. ``first`` is the number of the first line."""
+    """Consecutive whole lines of a file, from line number ``first`` on."""
 
     path: Path
     first: int
     text: bytes
 
     def table(self):
-        """Return the rows as a pyarrow table of ``COLUMNS``. Raises DataError."""
+        """Return the rows as a table of ``COLUMNS``. Raises DataError."""
         if (table := self._parsed_table()) is not None:
             return table
         numbered_lines = texts(io.BytesIO(self.text), self.path, first=self.first)
         return Piece(self.first, list(_rows(numbered_lines, self.path))).table()
 
     def _parsed_table(self):
-        """Return the rows parsed by pyarrow, or None if anything is unusual."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -153,13 +152,12 @@ class Chunk(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Rows in memory. ``first`` is the number of the first row."""
+    """Rows in memory, from row number ``first`` on."""
 
     first: int
     rows: list[Triple]
 
     def table(self):
-        """Return the rows as a pyarrow table of ``COLUMNS``."""
         import pyarrow as pa
 
         columns = list(zip(*self.rows, strict=True)) or [()] * len(COLUMNS)
@@ -167,7 +165,6 @@ class Piece(NamedTuple):
 
 
 def pieces(rows: Iterable[Triple]) -> Iterator[Piece]:
-    """Yield rows as pieces of 100,000."""
     iterator, first = iter(rows), 1
     while piece := list(itertools.islice(iterator, PIECE)):
         yield Piece(first, piece)
@@ -175,8 +172,7 @@ def pieces(rows: Iterable[Triple]) -> Iterator[Piece]:
 
 
 def chunks(path: Path) -> Iterator[Chunk]:
-    """Yield the lines of a file, plain or compressed, in chunks of about ``CHUNK`` bytes. Raises
-    DataError."""
+    """Yield a file in chunks of about ``CHUNK`` bytes. Raises DataError."""
     first, empty = 1, True
     with open_unpacked(path) as file:
         while text := file.read(CHUNK):

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def documents(source: Source, *, first: int | None = None, known: Sequence[str] = ()) -> Iterator[Document]:
-    """Yield documents in the source's order, after those with the ``known`` ids. Raises DataError.
+    """Yield documents in order, after those with the ``known`` ids. Raises DataError.
 
     Ids of a concatenated collection begin with the part's number, e.g. "1:4711".
     """
@@ -39,19 +39,19 @@ def documents(source: Source, *, first: int | None = None, known: Sequence[str] 
 
 
 def queries(source: Source, *, first: int | None = None) -> list[Query]:
-    """Return the queries of one split in the source's order, at most ``first``. Raises DataError."""
+    """Return the queries of one split in order. Raises DataError."""
     fold = dataset(source.dataset).fold
     records = _records(source, "queries", partial(_queries_of_file, source))
     return list(counted((query for query in records if in_fold(query.id, fold)), source, first=first))
 
 
 def judgements(source: Source) -> list[Judgement]:
-    """Return the judgements of one split, or none if answers decide. Raises DataError."""
+    """Return a split's judgements without duplicates. Raises DataError."""
     return list(dict.fromkeys(judgement_rows(source)))
 
 
 def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]:
-    """Yield judgements row by row, with duplicates, which the makers' counts include."""
+    """Yield judgements with duplicates, which published counts include."""
     if source.kind == "absent":
         return counted((), source)
     of_file = partial(record_files.judgements, format=source.format)
@@ -65,7 +65,7 @@ def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]
 
 
 def rows(source: Source) -> Iterator[dict[str, Any] | Judgement]:
-    """Yield a source's documents, queries or judgements as stages write them. Raises DataError."""
+    """Yield documents, queries or judgements as stages write them. Raises DataError."""
     if source.piece == "documents":
         yield from (document_row(document, dataset(source.dataset)) for document in documents(source))
     elif source.piece == "queries":
@@ -75,29 +75,29 @@ def rows(source: Source) -> Iterator[dict[str, Any] | Judgement]:
 
 
 def document_row(document: Document, entry: Dataset) -> dict[str, str]:
-    """Return the columns of a document. Only collections with addresses have ``url``."""
+    """Return a document's columns, with ``url`` if the collection has addresses."""
     row = document._asdict()
     return row if entry.addresses else {name: row[name] for name in ("id", "title", "text")}
 
 
 def query_row(query: Query, entry: Dataset) -> dict[str, Any]:
-    """Return the fields of a query. Only collections with answers have ``answers``."""
+    """Return a query's fields, with ``answers`` if the collection has answers."""
     row = {"id": query.id, "text": query.text}
     return row | {"answers": list(query.answers)} if entry.answers else row
 
 
 def triples(source: Source, *, first: int | None = None) -> Iterator[tuple[str, str, str]]:
-    """Return rows of query, relevant and irrelevant document ids. Raises DataError."""
+    """Return ids of query, relevant and irrelevant document. Raises DataError."""
     return counted(_records(source, "triples", negative_files.triples), source, first=first)
 
 
 def negatives(source: Source, *, scored: bool = False, first: int | None = None) -> Iterator[ListedQuery]:
-    """Return negatives by query. With ``scored`` every passage must have a score. Raises DataError."""
+    """Return negatives by query. ``scored`` requires scores. Raises DataError."""
     return counted(read_listed_queries(source.files[0], scored=scored), source, first=first)
 
 
 def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:
-    """Pass the triples to ``use`` in chunks and yield the row counts that it returns. Raises DataError."""
+    """Pass triples to ``use`` in chunks and yield its row counts. Raises DataError."""
     count = 0
     for chunk in negative_files.chunks(source.files[0]):
         rows = use(chunk)
@@ -107,8 +107,7 @@ def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:
 
 
 def counted(records: Iterable[T], source: Source, *, first: int | None = None, count: int = 0) -> Iterator[T]:
-    """Yield ``records`` and count them from ``count``. Raises DataError if the catalogue has another
-    number."""
+    """Yield ``records``. Raises DataError if their number is not the catalogue's."""
     if first is not None:
         yield from islice(records, first - count)
         return
@@ -119,7 +118,6 @@ def counted(records: Iterable[T], source: Source, *, first: int | None = None, c
 
 
 def _some(records: Iterable[T], test: Callable[[T], object], source: Source, claim: str) -> Iterator[T]:
-    """Yield ``records``. Raises DataError if there are records but none passes the ``test``."""
     count, passed = 0, False
     for record in records:
         count, passed = count + 1, passed or bool(test(record))
@@ -137,7 +135,6 @@ def _check_count(count: int, source: Source) -> None:
 
 
 def _records(source: Source, kind: str, read: Callable[[Path], Iterable[T]]) -> Iterable[T]:
-    """Return records of an embedded collection, of a library (``kind``), or of a file by ``read``."""
     if source.kind == "embedded":
         from repro.retrieval.datasets import tiny
 
@@ -152,7 +149,6 @@ def _records(source: Source, kind: str, read: Callable[[Path], Iterable[T]]) -> 
 
 
 def _queries_of_file(source: Source, file: Path) -> Iterable[Query]:
-    """Return the queries of a file, selected by a second file of judgements if there is one."""
     if source.format == "biencoder":
         return map(_with_single_blanks, record_files.questions(file))
     queries, qrels_files = record_files.queries(file, source.format), source.files[1:]
@@ -166,5 +162,4 @@ def _queries_of_file(source: Source, file: Path) -> Iterable[Query]:
 
 
 def _with_single_blanks(query: Query) -> Query:
-    """Return the query with each run of white space as one blank, as in a fetched file of topics."""
     return query._replace(text=" ".join(query.text.split()))

@@ -1,5 +1,4 @@
-"""Read the formats of BEIR, TREC and, e.g. ``collection.tsv``, the dataset's creators (from ir_datasets'
-home)."""
+"""Read the formats of BEIR, TREC and the datasets' creators, e.g. ``collection.tsv``."""
 
 import ast
 import contextlib
@@ -21,8 +20,7 @@ RECENT = 20_000  # ids kept as strings
 
 
 def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
-    """Yield the documents of a JSON-lines file after the ``known`` ones: _id, title, text and url (or
-    metadata.url).
+    """Yield documents after the ``known`` ones: _id, title, text, url or metadata.url.
 
     Raises DataError for other fields, and, perhaps only 20,000 lines later, for a duplicate id.
     """
@@ -41,15 +39,15 @@ def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
 
 
 class _SeenIds:
-    """Finds duplicate ids with 8 bytes of memory per id, a hash. For equal hashes the file is read again."""
+    """Finds duplicates by a hash of 8 bytes per id. For equal hashes the file is read again."""
 
     def __init__(self, path: Path):
         self._path = path
         self._recent: dict[str, int] = {}
-        self._sorted: list = []  # arrays, each at least twice as long as the next
+        self._sorted: list = []  # arrays, each twice the next or longer
 
     def add(self, id: str, number: int) -> None:
-        """Add the id of a line. Raises DataError, now or later, if an earlier line has it."""
+        """Add a line's id. Raises DataError, now or later, for a duplicate."""
         if id in self._recent:
             raise self._duplicate_error(id, number)
         self._recent[id] = number
@@ -57,7 +55,7 @@ class _SeenIds:
             self.check()
 
     def check(self) -> None:
-        """Compare the most recent ids with all earlier ones. Raises DataError for a duplicate."""
+        """Compare recent ids with earlier ones. Raises DataError for a duplicate."""
         import numpy as np
 
         ids = list(self._recent)
@@ -83,8 +81,10 @@ class _SeenIds:
 
 
 def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield number and object of each line after the first ``after`` lines. Raises DataError for a line that
-    is no JSON object or has a duplicate key."""
+    """Yield number and object of each line after the first ``after`` lines.
+
+    Raises DataError for a line that is no JSON object or has a duplicate key.
+    """
     for number, line in itertools.islice(lines(path), after, None):
         try:
             row = _DECODER.decode(line)
@@ -108,7 +108,6 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def _checked_text(row: Mapping[str, Any], name: str, path: Path, number: int, *, needed: bool) -> str:
-    """Return the field ``name``, or "" if it is missing and not ``needed``. Raises DataError."""
     value = row.get(name)
     if value is None and not needed:
         return ""
@@ -122,8 +121,7 @@ def _checked_text(row: Mapping[str, Any], name: str, path: Path, number: int, *,
 
 
 def queries(path: Path, format: str) -> Iterator[Query]:
-    """Yield the queries of a file. Raises DataError for a malformed line, a query without text or a duplicate
-    id.
+    """Yield queries. Raises DataError for a malformed line, no text or a duplicate id.
 
     ``format`` is "beir" (JSON lines), "trec" (id, tab, text), "answers" (question, tab, Python list) or
     "parquet".
@@ -139,7 +137,7 @@ def queries(path: Path, format: str) -> Iterator[Query]:
 
 
 def split_of(every: Iterator[Query], wanted: set[str], queries_file: Path, qrels_file: Path) -> list[Query]:
-    """Return the queries with judgements in the split. Raises DataError if one is missing."""
+    """Return the ``wanted`` queries. Raises DataError if one is missing."""
     queries_of_split = [query for query in every if query.id in wanted]
     missing = wanted - {query.id for query in queries_of_split}
     if missing:
@@ -174,7 +172,7 @@ def _columns(fields: list[str], count: int, path: Path, number: int, *, separato
 
 
 def _answer_list(text: str, path: Path, number: int) -> tuple[str, ...]:
-    """Return the answers. A list with quotes may be quoted once more, as in CSV files."""
+    """Return the answers, perhaps quoted once more as in CSV files."""
     if text.startswith('"') and text.endswith('"') and len(text) > 1:
         text = text[1:-1].replace('""', '"')
     try:
@@ -196,7 +194,7 @@ HEADER = ("query-id", "corpus-id", "score")
 
 
 def judgements(path: Path, format: str) -> Iterator[Judgement]:
-    """Yield one judgement per row. Raises DataError for a malformed row, or a pair with two different grades.
+    """Yield judgements. Raises DataError for a malformed row, or two grades for one pair.
 
     ``format`` is "beir" (tabs, optional header), "trec" (white space, four columns) or "parquet".
     """
@@ -247,7 +245,7 @@ class _File:
 
 
 def _collection(path: Path) -> Iterator[Document]:
-    """Yield MS MARCO's passages from lines of number, tab, text. ir_datasets repairs their encoding."""
+    """Yield MS MARCO's passages. ir_datasets repairs their encoding."""
     quiet_ir_datasets()
     from ir_datasets.datasets.msmarco_passage import FixEncoding
 
@@ -259,7 +257,6 @@ def _collection(path: Path) -> Iterator[Document]:
 
 
 def _trec_documents(path: Path) -> Iterator[Document]:
-    """Yield MS MARCO's documents in TREC's form: address, title, then the text."""
     quiet_ir_datasets()
     from ir_datasets.datasets.msmarco_document import MsMarcoTrecDocs
 
@@ -268,7 +265,7 @@ def _trec_documents(path: Path) -> Iterator[Document]:
 
 
 def _psgs(path: Path) -> Iterator[Document]:
-    """Yield DPR's passages: number, text and title separated by tabs, after a header line."""
+    """Yield DPR's passages: number, text, title."""
     rows = lines(path)
     next(rows)
     for number, line in rows:
@@ -277,14 +274,14 @@ def _psgs(path: Path) -> Iterator[Document]:
 
 
 def questions(path: Path) -> Iterator[Query]:
-    """Yield Natural Questions with answers from DPR's training data. Ids count from 0."""
+    """Yield DPR's training questions with answers. Ids count from 0."""
     with _dpr_readers(path) as (queries, _):
         for row in queries.queries_iter():
             yield Query(row.query_id, row.text.strip(), tuple(row.answers))
 
 
 def contexts(path: Path) -> Iterator[Judgement]:
-    """Yield the passages of DPR's training data as judgements, with the grades of ir_datasets."""
+    """Yield DPR's training passages as judgements, graded by ir_datasets."""
     with _dpr_readers(path) as (_, qrels):
         for row in qrels.qrels_iter():
             yield Judgement(row.query_id, row.doc_id, int(row.relevance))
@@ -302,7 +299,7 @@ def _dpr_readers(path: Path) -> Iterator[tuple]:
 
 
 def _parquet_documents(path: Path) -> Iterator[Document]:
-    """Yield the documents of NanoBEIR, which have no titles."""
+    """Yield NanoBEIR's documents, which have no titles."""
     for number, row in _parquet_rows(path, "_id", "text"):
         yield Document(checked_id(row["_id"], "_id", path, number), "", row["text"] or "")
 
@@ -313,7 +310,6 @@ def _parquet_queries(path: Path) -> Iterator[tuple[int, Query]]:
 
 
 def _parquet_judgements(path: Path) -> Iterator[Judgement]:
-    """Yield the relevant documents of NanoBEIR, with grade 1."""
     for number, row in _parquet_rows(path, "query-id", "corpus-id"):
         query, document = (checked_id(row[name], name, path, number) for name in ("query-id", "corpus-id"))
         yield Judgement(query, document, 1)

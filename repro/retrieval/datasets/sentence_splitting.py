@@ -13,12 +13,12 @@ from repro.locations import data_folder
 from repro.retrieval.datasets.digests import digest
 
 SPLITTERS = ("nltk", "rules")
-PUNKT = Path("nltk_data", "tokenizers", "punkt_tab", "english")  # below the folder of REPRO_DATA
+PUNKT = Path("nltk_data", "tokenizers", "punkt_tab", "english")  # below REPRO_DATA
 
-# marks with closing quotes and brackets, a blank, and the start of a sentence (the lookbehind saves time)
+# end marks, closing quotes and brackets, a blank, the start of a sentence
 _END = r"""(?<![.!?])([.!?]++)["'”’)\]]*+(\s++)(?=[\p{Lu}\p{Nd}"'“‘])"""
 _OPENING = "\"'“‘(["
-# words whose full stop does not end a sentence, in lower case without the last full stop
+# words whose full stop ends no sentence, in lower case without it
 ABBREVIATIONS = frozenset(
     """
     mr mrs ms dr prof rev hon st sr jr gen col lt sgt capt gov sen rep pres
@@ -32,8 +32,7 @@ _LONGEST = max(map(len, ABBREVIATIONS)) + len(_OPENING)
 
 @dataclass(frozen=True)
 class SentenceSplitter:
-    """A sentence splitter, e.g. with ``identity`` "rules 1". ``model`` is the digest of its model's files, if
-    any."""
+    """A sentence splitter, e.g. with ``identity`` "rules 1". ``model`` is its files' digest, if any."""
 
     split: Callable[[str], list[str]]
     identity: str
@@ -61,22 +60,20 @@ def check_splitter(name: str, data: Path | None) -> Path | None:
 
 
 def sentence_splitter(name: str, data: Path | None) -> SentenceSplitter:
-    """Return the splitter of a name. Raises as ``check_splitter``, and DataError if the model is not
-    readable.
+    """Return a splitter. Raises as ``check_splitter``, and DataError for an unreadable model.
 
-    ``nltk`` is its English ``sent_tokenize`` (Punkt, Kiss and Strunk 2006), ``rules`` is
-    ``sentences_by_rules``.
+    ``nltk`` is its English ``sent_tokenize`` (Punkt, Kiss and Strunk 2006).
     """
     model = check_splitter(name, data)
     return _punkt_splitter(model) if model else SentenceSplitter(sentences_by_rules, "rules 1")
 
 
 def sentences_by_rules(text: str) -> list[str]:
-    """Return sentences by our own rule, for use without nltk's model.
+    """Split a text by our own rule, for use without nltk's model.
 
     A sentence ends after ``.``, ``!`` or ``?`` and any closing quotes or brackets, if a blank and then an
-    upper-case letter, a digit or a quote follow. A single full stop does not end it after one of
-    ``ABBREVIATIONS``, e.g. "Dr.", or after a single upper-case letter other than I.
+    upper-case letter, a digit or a quote follow. A single full stop does not end it after ``ABBREVIATIONS``,
+    e.g. "Dr.", or an upper-case letter other than I.
     """
     parts, start = [], 0
     for match in _end_pattern().finditer(text):
@@ -103,7 +100,7 @@ def _ends_in_abbreviation(text: str) -> bool:
 def _punkt_splitter(folder: Path) -> SentenceSplitter:
     import nltk
 
-    root = str(folder.parents[2])  # nltk reads models from its own list of folders only
+    root = str(folder.parents[2])  # nltk only reads from its own list
     nltk.data.path.insert(0, root)
     try:
         from nltk.tokenize.punkt import PunktTokenizer
@@ -113,7 +110,7 @@ def _punkt_splitter(folder: Path) -> SentenceSplitter:
         cause = f"nltk {nltk.__version__} reads no punkt_tab model"
         raise BlockedError(cause, "install nltk 3.9 or newer") from None
     except (LookupError, OSError, ValueError, TypeError) as error:
-        line = re.search(r"\w.*", str(error))  # some messages of nltk begin with a line of asterisks
+        line = re.search(r"\w.*", str(error))
         reason = line[0].strip() if line else type(error).__name__
         raise DataError(f"{folder}: nltk cannot read this as a Punkt model: {reason}") from None
     finally:
@@ -134,14 +131,13 @@ def packed(
     short_probability: float,
     generator: Any,
 ) -> list[int]:
-    """Pack consecutive sentences of one document into spans, and return the number of sentences in each.
+    """Pack consecutive sentences into spans, and return the number of sentences in each.
 
     Args:
         lengths: (S,), tokens of each sentence, all at least 1.
         target: tokens of a span, at least 2.
-        overshoot: whether the sentence that exceeds the target still belongs to the span, or opens the next
-            one.
-        short_probability: with which a span's target is a random number in 2..``target``.
+        overshoot: whether a sentence beyond the target still belongs to the span.
+        short_probability: with which a span's target is random in 2..``target``.
     """
 
     def draw_target() -> int:

@@ -1,8 +1,8 @@
 """Find the pieces of a collection by file names alone.
 
-A data folder (REPRO_DATA) has a folder per corpus id in BEIR format, e.g. ``beir/scifact/corpus.jsonl``,
-``queries.jsonl`` and ``qrels/test.tsv``. Judgements and topics without their corpus are
-``qrels/qrels.<short>.txt`` and ``topics/topics.<short>.txt``. Files may be packed as .gz or .xz.
+A data folder (REPRO_DATA) has BEIR folders, e.g. ``beir/scifact/corpus.jsonl``, ``queries.jsonl`` and
+``qrels/test.tsv``. Other judgements and topics are ``qrels/qrels.<short>.txt`` and
+``topics/topics.<short>.txt``. Files may be packed as .gz or .xz.
 """
 
 from __future__ import annotations
@@ -25,14 +25,11 @@ class Source:
     """One located piece of a collection.
 
     Attributes:
-        dataset: id in the catalogue. Documents have that of the corpus.
-        piece: one of ``PIECES``.
-        kind: "embedded" (generated), "folder" (``files`` under the data folder), "home" (``files`` in the
-            home of ir_datasets, perhaps in archives), "library" (to be downloaded), "parts" (concatenated
-            sources) or "absent" (a set judged by answers has no qrels).
-        format: "jsonl", "beir", "trec", "answers", "triples", "negatives" or a form of homes.yaml. For kind
-            "library" the library.
-        files: the files to read. A second file of queries has the qrels that select those of the split.
+        dataset: id in the catalogue, for documents that of the corpus.
+        kind: "embedded", "folder" (data folder), "home" (of ir_datasets), "library" (to be downloaded),
+            "parts" (concatenated) or "absent" (a set judged by answers has no qrels).
+        format: of the files, e.g. "beir", "trec" or a form of homes.yaml. For a library its name.
+        files: the files to read. A second file of queries has the qrels of the split.
     """
 
     dataset: str
@@ -45,22 +42,20 @@ class Source:
 
     @property
     def stated_identity(self) -> str:
-        """The identity of data without files on this machine, e.g. "library:beir/scifact:qrels:1"."""
+        """The identity without files, e.g. "library:beir/scifact:qrels:1"."""
         return f"{self.kind}:{self.dataset}:{self.piece}:{self.version}"
 
     @property
     def place(self) -> str:
-        """The beginning of an error about the source's first file, e.g. "corpus.jsonl: "."""
+        """The beginning of an error, e.g. "corpus.jsonl: "."""
         return f"{self.files[0]}: " if self.files else ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values for ``from_json``."""
         files, parts = [str(path) for path in self.files], [part.to_json() for part in self.parts]
         return {**vars(self), "files": files, "parts": parts}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Source:
-        """Return the Source that ``to_json`` wrote."""
         files, parts = tuple(map(Path, raw["files"])), tuple(map(cls.from_json, raw["parts"]))
         return cls(**{**raw, "files": files, "parts": parts})
 
@@ -71,8 +66,8 @@ class MissingPiece:
 
     Attributes:
         cause, remedy: clauses for an error message, e.g. "run …".
-        fetch: ids for `repro data fetch` that provide all or a part of the piece, e.g. ("beir/scifact",).
-        otherwise: the remedy for the rest.
+        fetch: ids that `repro data fetch` downloads for it, e.g. ("beir/scifact",).
+        otherwise: the remedy for parts without a download.
     """
 
     dataset: str
@@ -83,7 +78,6 @@ class MissingPiece:
     otherwise: str = ""
 
     def error(self) -> BlockedError:
-        """Return the error to raise if the piece is required."""
         return BlockedError(self.cause, self.remedy)
 
 
@@ -94,8 +88,10 @@ LIBRARIES = ("ir_datasets", "datasets", "web")
 def locate(
     id: str, piece: str, data_root: Path | None, *, home: Path | None = None, allow_download: bool = False
 ) -> Source | MissingPiece:
-    """Find a ``piece`` of a collection: embedded, in the data folder, in ir_datasets' ``home`` or, with
-    ``allow_download``, a library. Raises UsageError."""
+    """Find a piece: embedded, in the data folder, in ir_datasets' ``home`` or in a library.
+
+    Raises UsageError if the catalogue has no such piece.
+    """
     entry = _entry(id, piece)
     if piece not in entry.pieces:
         return Source(entry.id, piece, "absent", version=entry.version)
@@ -111,7 +107,6 @@ def locate(
 
 
 def _entry(id: str, piece: str) -> Dataset:
-    """Return the entry with the piece, or with answers instead of qrels. Raises UsageError."""
     if piece not in PIECES:
         raise unknown("piece", piece, PIECES)
     entry = dataset(id)
@@ -125,7 +120,7 @@ def _entry(id: str, piece: str) -> Dataset:
 
 
 def describe_size(size: int | None) -> str:
-    """Format the size of a download, e.g. "1.06 GB". None gives "size unknown"."""
+    """Format the size of a download, e.g. "1.06 GB" or "size unknown"."""
     if size is None:
         return "size unknown"
     return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
@@ -174,12 +169,11 @@ def _topic_candidates(entry: Dataset, piece: str, root: Path) -> list[tuple[str,
 
 
 def existing(path: Path) -> Path | None:
-    """Return the file of that name, plain or packed, or None."""
+    """Return the file, plain or packed, or None."""
     return next(filter(Path.is_file, (path.with_name(path.name + end) for end in PACKINGS)), None)
 
 
 def _missing_piece(entry: Dataset, piece: str, root: Path | None) -> MissingPiece:
-    """Report the piece as missing from ``root``, by default the data folder that fetching would create."""
     folder, prefix = data_folder() if root is None else root, ""
     cause = f"the {piece} of {entry.id} are not in {folder}"
     if root is not None and not root.is_dir():
@@ -196,7 +190,7 @@ def _missing_piece(entry: Dataset, piece: str, root: Path | None) -> MissingPiec
 
 
 def fetched_with(entry: Dataset) -> str:
-    """Return the id to fetch for ``entry``: its own if its topics are separate files, or its corpus."""
+    """Return the id to fetch: its own for separate topics or negatives, otherwise its corpus."""
     return entry.id if entry.topics or entry.only_negatives else entry.corpus_id
 
 
@@ -210,12 +204,12 @@ FILE = Path(__file__).with_name("homes.yaml")
 
 @functools.cache
 def home_layout() -> Mapping[str, Any]:
-    """Return the content of homes.yaml: ``pieces`` by id, and the ``md5`` of downloads by path."""
+    """Return homes.yaml: ``pieces`` by id, and the ``md5`` of downloads by path."""
     return read_facts(FILE)
 
 
 def in_home(entry: Dataset, piece: str, home: Path | None) -> Source | None:
-    """Return the piece in the home of ir_datasets. None if a file is missing."""
+    """Return the piece in ir_datasets' home, or None if a file is missing."""
     places = home_layout()["pieces"].get(entry.id, _beir_places(entry))
     if home is None or piece not in places:
         return None
@@ -226,7 +220,7 @@ def in_home(entry: Dataset, piece: str, home: Path | None) -> Source | None:
 
 
 def check_home(source: Source) -> None:
-    """Check the md5 of each download of a source in the home of ir_datasets. Raises DataError."""
+    """Check the md5 of downloads in ir_datasets' home. Raises DataError."""
     for file in dict.fromkeys(map(container, source.files)):
         digests = home_layout()["md5"].items()
         expected_md5 = next((md5 for place, md5 in digests if file.as_posix().endswith(place)), None)
@@ -255,7 +249,7 @@ def _beir_places(entry: Dataset) -> dict[str, dict[str, Any]]:
 
 
 def file_digest(file: Path, algorithm: str = "sha256") -> str:
-    """Return a file's digest, e.g. the sha256 of ``sha256sum``. Raises DataError if it cannot be read."""
+    """Return a file's hexadecimal digest. Raises DataError if unreadable."""
     try:
         with file.open("rb") as content:
             return hashlib.file_digest(content, algorithm).hexdigest()

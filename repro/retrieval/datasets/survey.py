@@ -1,4 +1,4 @@
-"""List the collections on this machine, e.g. ``beir/scifact``, and compare them with the published ones."""
+"""List the collections on this machine, and compare them with the published ones."""
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,10 +18,7 @@ NAMES = {"documents": "ids", "queries": "ids", "qrels": "pairs of a query and a 
 
 @dataclass(frozen=True)
 class Row:
-    """One collection in the table of `repro data list`.
-
-    ``state`` is "embedded", "found", "partly" or "missing", ``where`` its files.
-    """
+    """A row of `repro data list`. ``state`` is "embedded", "found", "partly" or "missing"."""
 
     id: str
     title: str
@@ -34,14 +31,13 @@ class Row:
 
 
 def survey(data_root: Path | None, home: Path | None = None) -> list[Row]:
-    """Return a row for each id of the catalogue, in the catalogue's order. Looks only at file names."""
+    """Return a row per id of the catalogue. Looks only at file names."""
     return [_row(entry, data_root, home) for entry in catalog().values()]
 
 
 @dataclass(frozen=True)
 class Piece:
-    """One piece of a collection after reading it in full, with the facts of ``summary`` and an error per
-    fault."""
+    """A piece read in full, with the facts of ``summary`` and its faults."""
 
     dataset: str
     piece: str
@@ -49,7 +45,7 @@ class Piece:
     problems: tuple[ReproError, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the object that `repro data check --format json` prints."""
+        """Return the object of `repro data check --format json`."""
         place = {"dataset": self.dataset, "piece": self.piece}
         return {**place, **self.facts, "problems": list(map(str, self.problems))}
 
@@ -57,7 +53,7 @@ class Piece:
 def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None = None) -> list[Piece]:
     """Read collections in full, by default all found ones, and compare counts, rows and SHA256SUMS.
 
-    Raises UsageError for an unknown id. A missing piece has a BlockedError among its problems.
+    Raises UsageError for an unknown id. A missing piece has a BlockedError as problem.
     """
     entries = [dataset(id) for id in ids]
     sources = dict.fromkeys(_sources(entries or list(catalog().values()), data_root, home))
@@ -65,7 +61,7 @@ def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None 
 
 
 def problems_of(pieces: Iterable[Piece]) -> list[ReproError]:
-    """Return the problems of all pieces without duplicates, as pieces often share files."""
+    """Return the different problems of pieces, which often share files."""
     return list({str(problem): problem for piece in pieces for problem in piece.problems}.values())
 
 
@@ -76,7 +72,7 @@ def _check_source(source: Source | MissingPiece, data_root: Path | None) -> Piec
     sentences: list[str] = []
     try:
         if source.piece in ("triples", "negatives"):
-            deque(getattr(reading, source.piece)(source), maxlen=0)  # read to the end
+            deque(getattr(reading, source.piece)(source), maxlen=0)
         else:
             facts = summary(source)
             sentences = [problem(source, facts)]
@@ -122,7 +118,7 @@ def _sum_problems(source: Source, root: Path) -> Iterator[str]:
 
 
 def summary(source: Source) -> dict[str, Any]:
-    """Return digests and counts of documents, queries or judgements, read in full. Raises DataError."""
+    """Return digests and counts of a source. Raises DataError."""
     content, names, titled, grades = ContentDigest(), ContentDigest(), 0, Counter[int]()
     for row in reading.rows(source):
         content.add(row)
@@ -139,7 +135,7 @@ def summary(source: Source) -> dict[str, Any]:
 
 
 def problem(source: Source, facts: Mapping[str, Any]) -> str:
-    """Return the difference between rows of this ``summary`` and the published ones, or ""."""
+    """Return the difference between a ``summary`` and the published rows, or ""."""
     name = key(source.dataset, source.piece)
     known = published().get(name)
     if known is None or facts["digest"] in known["digests"]:

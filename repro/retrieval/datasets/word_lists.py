@@ -15,23 +15,23 @@ FILE = Path(__file__).with_name("word_lists.yaml")
 
 @functools.cache
 def known_lists() -> dict[str, Mapping[str, Any]]:
-    """Return the content of word_lists.yaml, by path below REPRO_DATA."""
+    """Return word_lists.yaml by path below REPRO_DATA."""
     return read_facts(FILE)
 
 
 def words(path: Path) -> list[str]:
-    """Return the unique, lower-case and sorted words of a file. Raises DataError if it cannot be read."""
+    """Return a file's sorted, unique, lower-case words. Raises DataError."""
     return sorted({word for _, line in lines(path) if (word := line.strip().lower())})
 
 
 def at_hand(data: Path | None, name: str) -> list[str] | None:
-    """Return the words of the known list ``name``. None if its file is missing or contains other words."""
+    """Return the words of a known list, or None if its file is missing or wrong."""
     file = existing(data / name) if data is not None else None
     return words(file) if file is not None and not fault(data, name) else None
 
 
 def fault(data: Path | None, name: str) -> str:
-    """Return the reason why the file ``name`` is not the known list, e.g. wrong words, or ""."""
+    """Return the reason why a file is not the known list ``name``, or ""."""
     file = existing(data / name) if data is not None and name in known_lists() else None
     if file is None:
         return ""
@@ -55,7 +55,7 @@ def remedy(name: str) -> str:
 
 
 def make(name: str, files: Iterable[Path]) -> list[str]:
-    """Return the words of the list ``name`` from its published parts, in any order.
+    """Return the words of a list from its published parts, in any order.
 
     Raises UsageError for an unknown list, DataError for a wrong or missing part.
     """
@@ -78,5 +78,5 @@ def _describe(part: Mapping[str, Any]) -> str:
 
 
 def digest(words: Iterable[str]) -> str:
-    """Return sha256 of words in the given order, one per line."""
+    """Return sha256 of words in the given order."""
     return sha256("".join(f"{word}\n" for word in words).encode()).hexdigest()

@@ -1,6 +1,6 @@
-"""Measures of the similarity of two runs of one system, e.g. Kendall's tau (Breuer et al., SIGIR 2020).
+"""Similarity of two runs over the topics that both answer, as defined by repro_eval.
 
-Definitions and defaults are those of repro_eval, over the topics that both runs answer.
+E.g. Kendall's tau on the union of both rankings (Breuer et al., SIGIR 2020).
 """
 
 import math
@@ -14,13 +14,11 @@ Run = Mapping[str, Sequence[tuple[str, float]]]
 
 
 def root_mean_square_error(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return the RMSE between two systems' scores on the same topics."""
     return math.sqrt(sum((a - b) ** 2 for a, b in zip(first, second, strict=True)) / len(first))
 
 
 def kendall_union(first: Run, second: Run, *, depth: int = DEPTH) -> float | None:
-    """Return the mean over topics of Kendall's tau on the union of both rankings, cut at ``depth``, or
-    None."""
+    """Return the mean Kendall's tau on the union of both rankings."""
     taus = [_tau(first[topic], second[topic], depth) for topic in first if topic in second]
     return _mean([tau for tau in taus if tau is not None])
 
@@ -28,8 +26,7 @@ def kendall_union(first: Run, second: Run, *, depth: int = DEPTH) -> float | Non
 def rank_biased_overlap(
     first: Run, second: Run, *, persistence: float = PERSISTENCE, depth: int = DEPTH
 ) -> float | None:
-    """Return the mean over topics of the overlap to ``depth``, weighted by persistence^k and normalised, or
-    None."""
+    """Return the mean overlap, weighted by persistence^k and normalised."""
     topics = [topic for topic in first if topic in second]
     return _mean([_overlap(first[topic], second[topic], persistence, depth) for topic in topics])
 

@@ -1,8 +1,7 @@
-"""Scores success by answer strings: a passage is relevant if its text contains an answer to the question.
+"""Scores success by answer strings: a passage is relevant if its text contains an answer.
 
-The rule is that of DPR's released evaluation. Both sides are decomposed (NFD), cut into tokens (runs of
-letters, digits and marks, and other visible characters) and lower-cased. The answer's tokens must be
-consecutive in the text, e.g. "new york" in "in New York,". Titles are not searched.
+The rule is that of DPR's released evaluation: texts are decomposed (NFD), cut into tokens and lower-cased.
+The answer's tokens must be consecutive, e.g. "new york" in "in New York,".
 """
 
 import json
@@ -24,22 +23,20 @@ def _token():
 
 
 def tokens(text: str) -> list[str]:
-    """Return the tokens of a text, each lower-cased alone, as a final sigma would depend on its
-    neighbours."""
+    """Return tokens, each lower-cased alone, as a final sigma depends on its neighbours."""
     return [match.group().lower() for match in _token().finditer(unicodedata.normalize("NFD", text))]
 
 
 def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = False) -> bool:
-    """Return whether the text contains an answer. With ``tokenless``, an answer without tokens counts as
-    contained."""
-    # tokens have no spaces, so the joined tokens contain the answer's exactly if the text does
+    """Return whether a text contains an answer. ``tokenless`` ones count too."""
+    # tokens have no spaces, so that joined ones are found
     passage = f" {' '.join(tokens(text))} "
     answer_tokens = (tokens(answer) for answer in answers)
     return any(f" {' '.join(answer)} " in passage if answer else tokenless for answer in answer_tokens)
 
 
 def answer_measures(measures: Sequence[str]) -> dict[str, Measure]:
-    """Return text -> measure for measures of answers, e.g. ``Success@20``. Raises UsageError for others."""
+    """Return measures of answers by text, e.g. ``Success@20``. Raises UsageError."""
     by_name = {text: parse_measure(text) for text in measures}
     for text, measure in by_name.items():
         if measure.name != "Success" or measure.rel != 1:
@@ -57,8 +54,8 @@ def score_by_answers(
 ) -> Scores:
     """Return Success@k of a run for questions ``{qid: [answer, …]}``.
 
-    ``texts`` has every document in the first k ranks. Raises UsageError for another measure, DataError
-    without a query with answers.
+    ``texts`` has every document in the first k ranks. Raises UsageError, or DataError without a query with
+    answers.
     """
     by_name = answer_measures(measures)
     depth = max((measure.cutoff for measure in by_name.values()), default=0)
@@ -78,7 +75,7 @@ def score_by_answers(
 
 
 def read_answers(path: Path) -> dict[str, list[str]]:
-    """Return answers by query id of a ``queries.jsonl``. Raises DataError ``file:line: reason``."""
+    """Return a ``queries.jsonl``'s answers by query id. Raises DataError."""
     answers: dict[str, list[str]] = {}
     for number, line in numbered_lines(path):
         try:

@@ -1,9 +1,8 @@
 """The mean of scores that vary with queries and with seeds, both treated as random samples.
 
-Every query is scored once under every seed: two crossed random factors without replication, ``x[q, s] = mean
-+ query[q] + seed[s] + residual[q, s]`` (Obuchowski and Rockette 1995), with the degrees of freedom of
-Satterthwaite (1946). These are an approximation: in simulations, e.g. of 5 seeds of 1,000 queries, a test at
-.05 rejects a true hypothesis in .02 to .058 of all cases, and one at .0125 in .003 to .019.
+Every query is scored once under every seed: ``x[q, s] = mean + query[q] + seed[s] + residual[q, s]``, two
+crossed random factors without replication (Obuchowski and Rockette 1995), with the degrees of freedom of
+Satterthwaite (1946).
 """
 
 from bisect import bisect_left
@@ -19,12 +18,12 @@ if TYPE_CHECKING:
 POWER = 0.8
 MOST_SEEDS = 1000
 STEPS = 400  # of the integral over mean squares of seeds
-ROUNDING = 1e-12  # of the mean: an error up to it is that of floating-point numbers
+ROUNDING = 1e-12  # of the mean
 
 
 @dataclass(frozen=True)
 class Variances:
-    """The variance between queries, between seeds, and of the residual. Estimates below 0 are set to 0."""
+    """The variance of queries, seeds and residual. Negative estimates become 0."""
 
     queries: float
     seeds: float
@@ -36,8 +35,7 @@ class Variances:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over queries and seeds, with its standard ``error`` and the degrees of ``freedom`` of the
-    error."""
+    """A mean with its standard ``error`` and that error's degrees of ``freedom``."""
 
     mean: float
     error: float
@@ -68,8 +66,8 @@ class Estimate:
 def estimate(scores: Sequence[Sequence[float]]) -> Estimate | None:
     """Estimate the mean of scores (Q, S), a row per query and a column per seed. None below two of either.
 
-    The variance is (MSq + MSs - MSr) / QS by the mean squares of queries, seeds and residual, never below
-    max(MSq, MSs) / QS, so that a negative estimate for one does not reduce the other.
+    The variance is (MSq + MSs - MSr) / QS, at least max(MSq, MSs) / QS, by the mean squares of queries, seeds
+    and residual.
     """
     import numpy as np
 
@@ -95,8 +93,7 @@ def of_mean_squares(mean: float, squares: Sequence[float], *, queries: int, seed
 
 
 def mean_squares(x: "np.ndarray") -> tuple[float, float, float]:
-    """Return the mean squares of rows, columns and residual of an array (Q, S), of two or more rows and
-    columns."""
+    """Return the mean squares of rows, columns and residual of an array (Q, S)."""
     q, s = x.shape
     rows, columns, mean = x.mean(axis=1, keepdims=True), x.mean(axis=0, keepdims=True), x.mean()
     residual = x - rows - columns + mean
@@ -114,10 +111,9 @@ def _freedom(total: float, squares: Sequence[float], queries: int, seeds: int) -
 
 
 def power(difference: float, variances: Variances, *, queries: int, seeds: int, level: float) -> float:
-    """Return the probability that the test of an ``Estimate`` detects a true difference with the right sign.
+    """Return the probability that the two-sided test detects a true difference with the right sign.
 
-    The mean square of seeds, with few degrees of freedom, is integrated over its distribution. The others
-    have their expected values. ``level`` is that of the two-sided test.
+    The mean square of seeds is integrated over its distribution. The others have their expected values.
     """
     from scipy.special import ndtr
 
@@ -129,13 +125,13 @@ def power(difference: float, variances: Variances, *, queries: int, seeds: int, 
 
 
 def smallest_seen(variances: Variances, *, queries: int, seeds: int, level: float) -> float:
-    """Return the smallest true difference detected with a power of 80 %, or 0 without variance."""
+    """Return the smallest true difference detected with a power of 80 %."""
     from scipy.optimize import brentq
 
     error = sqrt(variances.of_mean(queries, seeds))
     if not error:
         return 0.0
-    # a difference one standard error above every such mean is seen with a power over ndtr(1) = .84
+    # its power exceeds ndtr(1) = .84
     upper_bound = float(_critical_means(variances, queries, seeds, level).max()) + error
 
     def excess(difference: float) -> float:
@@ -147,7 +143,7 @@ def smallest_seen(variances: Variances, *, queries: int, seeds: int, level: floa
 def equivalent_at_zero(
     matters: float, variances: Variances, *, queries: int, seeds: int, level: float
 ) -> float:
-    """Return the probability that the 1 - 2 level interval of a difference of 0 is within ± ``matters``."""
+    """Return how probably the 1 - 2 level interval of a difference of 0 is within ± ``matters``."""
     from scipy.special import ndtr
 
     error = sqrt(variances.of_mean(queries, seeds))
@@ -158,7 +154,7 @@ def equivalent_at_zero(
 
 
 def seeds_needed(difference: float, variances: Variances, *, queries: int, level: float) -> int | None:
-    """Return the fewest seeds for a power of 80 % on this many queries, or None if 1000 are not enough."""
+    """Return the fewest seeds for a power of 80 %, or None above 1000."""
 
     def seen(seeds: int) -> bool:
         return power(difference, variances, queries=queries, seeds=seeds, level=level) >= POWER
@@ -169,12 +165,11 @@ def seeds_needed(difference: float, variances: Variances, *, queries: int, level
 
 
 def _critical_means(variances: Variances, queries: int, seeds: int, level: float) -> "np.ndarray":
-    """Return the smallest positive mean that the test rejects, (STEPS,), for equally probable mean squares of
-    seeds."""
+    """Return the smallest rejected means, (STEPS,), for equally probable mean squares of seeds."""
     import numpy as np
     from scipy.special import chdtri, stdtrit
 
-    tail_probabilities = (np.arange(STEPS) + 0.5) / STEPS  # the probability of a larger one
+    tail_probabilities = (np.arange(STEPS) + 0.5) / STEPS
     q, r = seeds * variances.queries + variances.residual, variances.residual
     s = (queries * variances.seeds + r) * chdtri(seeds - 1, tail_probabilities) / (seeds - 1)
     total = np.maximum(np.maximum(q + s - r, q), s)

@@ -1,4 +1,4 @@
-"""Match a run with judgements, with notes on doubts, e.g. "for 43 of 43 queries all scores are equal"."""
+"""Match a run with judgements, with notes on doubts, e.g. that all scores are equal."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from repro.retrieval.evaluation.runs import MS_MARCO, Run, RunFile, document_ids
 from repro.retrieval.evaluation.text_lines import many_objects
 
 _PADDING = -np.finfo(np.float32).max
-_SHORT = 10  # a short ranking has fewer than a tenth of the median number of documents
+_SHORT = 10  # short: under a tenth of the median
 
 
 class OtherQueriesError(DataError):
-    """Raised if none of a run's queries is judged."""
+    """Raised if no query of a run is judged."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class GivenRun:
     """A run as it is scored.
 
     Attributes:
-        rankings: judged query -> (document, score), best document first, perhaps without the query's own id.
-        tag: the tag of the first line, or None in a format without tags.
+        rankings: judged query -> (document, score), best document first.
+        tag: of the first line, or None in a format without tags.
         lines: the number of documents in the file.
         depth: the largest number of documents for a judged query.
-        missing: judged queries that are not in the file. They score 0.
-        foreign: the number of queries that are not judged and left out.
+        missing: judged queries without a ranking. They score 0.
+        foreign: the number of unjudged queries.
     """
 
     rankings: Run
@@ -47,10 +47,10 @@ class GivenRun:
 def read_given(
     path: Path, judged: Mapping[str, Mapping[str, int]], *, ignore_identical_ids: bool
 ) -> GivenRun:
-    """Read a run for judgements ``{qid: {docid: grade}}``. Without judged documents only queries are checked.
+    """Read a run for judgements ``{qid: {docid: grade}}``.
 
-    ``ignore_identical_ids`` first drops documents with the id of the query, as BEIR does. Raises DataError
-    for a malformed run or if no document is judged for its query, OtherQueriesError if no query is judged.
+    ``ignore_identical_ids`` drops documents with the query's id, as BEIR does. Raises DataError for a
+    malformed run or if no document is judged, OtherQueriesError if no query is.
     """
     run = read_run_file(path, strict=False)
     return given_run(path, run, judged, ignore_identical_ids=ignore_identical_ids)
@@ -59,7 +59,7 @@ def read_given(
 def given_run(
     path: Path, run: RunFile, judged: Mapping[str, Mapping[str, int]], *, ignore_identical_ids: bool
 ) -> GivenRun:
-    """Match a run with judgements after reading it, as ``read_given`` does."""
+    """Match a run with judgements, as ``read_given`` does."""
     with many_objects():
         _check_queries(path, run.rankings, judged)
         rankings = {query: ranking for query, ranking in run.rankings.items() if query in judged}
@@ -115,7 +115,7 @@ def _check_queries(path: Path, run: Run, judged: Mapping[str, object]) -> None:
 
 
 def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    """Return query -> the position of the query's own id in its ranking."""
+    """Return query -> the position of its own id in its ranking."""
     own_places, is_judged, ids = {}, False, [""]
     for query, ranking in run.items():
         ids = document_ids(ranking)
@@ -133,7 +133,7 @@ def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int
 
 def _note_on_own_ids(count: int, judged: int, *, ignored: bool) -> dict[str, int]:
     treatment = "is left out as BEIR does" if ignored else "counts as any other document"
-    is_chance = not ignored and count <= judged / 10  # numbers may be ids of queries and of documents
+    is_chance = not ignored and count <= judged / 10  # ids may be equal by chance
     return {f"{count} of {judged} queries list their own id, which {treatment}": 0 if is_chance else count}
 
 

@@ -1,7 +1,4 @@
-"""Measures named as in ir_measures, e.g. ``RR@10``, and their scores per query.
-
-Importing this module loads no scorer.
-"""
+"""Measures named as in ir_measures, e.g. ``RR@10``, and their scores per query."""
 
 from __future__ import annotations
 
@@ -23,12 +20,12 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).with_suffix(".yaml")
 _FORM = re.compile(r"(?P<name>\w+)(?:\(rel=(?P<rel>[1-9][0-9]*)\))?@(?P<cutoff>[1-9][0-9]*)")
-QUERIES = 64  # scored at a time: what the scorers keep of a ranking takes ten times its columns
+QUERIES = 64  # scored at a time
 
 
 @dataclass(frozen=True)
 class Family:
-    """A row of measures.yaml, e.g. R, which is the family of ``R@50`` and ``R(rel=2)@1000``."""
+    """A row of measures.yaml, e.g. R, the family of ``R@50`` and ``R(rel=2)@1000``."""
 
     name: str
     aliases: Sequence[str]
@@ -44,7 +41,6 @@ class Family:
 
 @cache
 def families() -> dict[str, Family]:
-    """Return the rows of measures.yaml by name."""
     return {row["name"]: Family(**row) for row in read_facts(FILE)}
 
 
@@ -59,11 +55,7 @@ def _examples(*, scored: bool) -> list[str]:
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure with its cutoff, printed as in ir_measures.
-
-    ``name`` is a scored row of measures.yaml, e.g. nDCG. ``rel`` is the lowest relevant grade (always 1 for
-    nDCG, which uses the grades as gains).
-    """
+    """A measure with its cutoff, e.g. ``nDCG@10``. ``rel`` is the lowest relevant grade."""
 
     name: str
     cutoff: int
@@ -78,9 +70,8 @@ class Measure:
 class Scores:
     """A run's scores per query.
 
-    ``queries`` are the judged ones, sorted as text, and ``measures`` their scores (fractions). ``missing``
-    queries, which are absent from the run, score 0. ``ignored`` is the number of queries of the run that are
-    not judged.
+    ``queries`` are the judged ones, sorted as text. ``missing`` ones are absent from the run and score 0.
+    ``ignored`` counts the run's unjudged queries.
     """
 
     queries: list[str]
@@ -90,14 +81,13 @@ class Scores:
 
     @property
     def means(self) -> dict[str, float]:
-        """The mean over all judged queries, including missing ones, with equal bits in every Python."""
-        # ``sum`` makes up for what rounding loses since Python 3.12
+        """The means over judged queries, with equal bits in every Python."""
+        # ``sum`` rounds less since Python 3.12
         return {text: reduce(add, values, 0) / len(values) for text, values in self.measures.items()}
 
 
 def parse_measure(text: str) -> Measure:
-    """Return the measure of a text such as ``"R(rel=2)@1000"``, with a cutoff. Raises UsageError for
-    others."""
+    """Return the measure of e.g. ``"R(rel=2)@1000"``. Raises UsageError."""
     if match := _FORM.fullmatch(text):
         row = families().get(match["name"])
         if row and row.scored and (row.graded or not match["rel"]):
@@ -108,12 +98,12 @@ def parse_measure(text: str) -> Measure:
 
 
 def is_defined(measure: str, highest: int | None) -> bool:
-    """Return whether ``measure`` counts some grade up to ``highest`` (None if unknown) as relevant."""
+    """Return whether ``measure`` counts some grade up to ``highest`` as relevant."""
     return highest is None or parse_measure(measure).rel <= highest
 
 
 def check_grades(qrels: Mapping[str, Mapping[str, int]], measures: Sequence[str]) -> None:
-    """Raise DataError for judgements under which every run scores 0 on one of the measures."""
+    """Raise DataError if every run scores 0 on one of the measures."""
     highest = max((grade for grades in qrels.values() for grade in grades.values()), default=None)
     if highest is not None and highest < 1:
         count = sum(map(len, qrels.values()))
@@ -134,8 +124,8 @@ def score(
     """Score a run (best document first, as from ``read_run``) against graded judgements.
 
     nDCG, R and Success come from trec_eval, RR@k from the MS MARCO script's port in ir_measures. Both receive
-    ranks instead of scores. ``ignore_identical_ids`` first drops a document with the id of the query, as BEIR
-    does. Raises UsageError for an unknown measure, DataError if no query of the run is judged.
+    ranks instead of scores. ``ignore_identical_ids`` drops documents with the query's id, as BEIR does.
+    Raises UsageError for an unknown measure, DataError if no query of the run is judged.
     """
     from repro.retrieval.evaluation.runs import document_ids
     from repro.retrieval.evaluation.text_lines import many_objects
@@ -161,12 +151,12 @@ def _blocks(qrels: Mapping[str, Mapping[str, int]]) -> Iterator[dict[str, Mappin
 
 
 def _from_zero(qrels: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
-    # pytrec_eval counts grades into an array: below zero they would be written outside it
+    # pytrec_eval writes grades below zero outside an array
     return {query: {d: max(grade, 0) for d, grade in grades.items()} for query, grades in qrels.items()}
 
 
 def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[list[str], int]:
-    """Return the judged queries absent from the run and the number of unjudged queries in the run.
+    """Return the judged queries absent from the run and its number of unjudged queries.
 
     Raises DataError if run and judgements share no query.
     """
@@ -227,20 +217,18 @@ def canonical(name: str) -> str:
 
 
 def cutoff(name: str) -> int | None:
-    """Return a measure's cutoff, or None if it has none."""
     match = re.search(r"@([1-9][0-9]*)$", canonical(name))
     return int(match[1]) if match else None
 
 
 def looks_deeper(name: str, depth: float) -> bool:
-    """Return whether a measure's cutoff exceeds the depth of a run."""
     return (cutoff(name) or 0) > depth
 
 
 def scores_by_query(names: Sequence[str], qrels: Qrels, rankings: Run) -> dict[str, dict[str, float]]:
     """Return the scores of every judged query, 0 without a ranking.
 
-    Raises UsageError for an unknown measure, DataError for judgements under which no run could score.
+    Raises UsageError for an unknown measure, DataError if no run could score.
     """
     by_name = {name: canonical(name) for name in names}
     own_names = list(filter(_is_suites, by_name.values()))
@@ -289,7 +277,7 @@ def _scores_of_block(
     ranks = {query: by_rank(ranking) for query, ranking in ids.items() if ranking}
     try:
         metrics = list(ir_measures.iter_calc([type(measure)(**params)], grades, ranks))
-    except Exception as error:  # each provider has its own, e.g. of a Perl script
+    except Exception as error:  # each provider has its own
         reason = f"{type(error).__name__}: {str(error)[:80]}"
         raise UsageError(f"ir_measures cannot compute {name} here ({reason})") from error
     return {metric.query_id: float(metric.value) for metric in metrics}
@@ -298,7 +286,7 @@ def _scores_of_block(
 def _capped_recalls(
     qrels: Mapping[str, Mapping[str, int]], ids: Mapping[str, Sequence[str]], *, rel: int, ranks: int
 ) -> dict[str, float]:
-    """Return recall with at most ``ranks`` relevant documents in the denominator, BEIR's ``recall_cap``."""
+    """Return recall over at most ``ranks`` relevant documents, BEIR's ``recall_cap``."""
     scores = {}
     for query, ranking in ids.items():
         relevant = {document for document, grade in qrels[query].items() if grade >= rel}
@@ -313,14 +301,14 @@ def _gain(grade: int) -> int:
 
 
 def _parsed(text: str, name: str):
-    """Return the measure of ir_measures for a text. ``name`` is the user's spelling."""
+    """Return ir_measures' measure of a text. ``name`` is the user's spelling."""
     import ir_measures
     from ir_measures.providers import registry
 
     try:
         measure = ir_measures.parse_measure(text)
         base = type(measure)(**{k: v for k, v in measure.params.items() if k != "judged_only"})
-        # in this order, as ranx compiles for many seconds to find out whether it is available
+        # in this order, as ranx compiles in is_available
         is_computed = any(p.supports(base) and p.is_available() for p in registry.values())
         is_known = measure.params.get("cutoff") != 0
     except (ValueError, NameError, AssertionError, TypeError, KeyError):

@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class MeansTest:
-    """Student's ``statistic`` t of two independent groups, degrees of freedom, and two-sided ``p``."""
+    """Student's ``statistic`` t of two independent groups, with a two-sided ``p``."""
 
     statistic: float
     degrees: int
@@ -18,7 +18,7 @@ class MeansTest:
 
 
 def unpaired_t_test(first: Sequence[float], second: Sequence[float]) -> MeansTest | None:
-    """Return Student's t-test with a pooled variance. None with fewer than two values or without variance."""
+    """Return Student's t-test with a pooled variance, or None if it is undefined."""
     sizes = len(first), len(second)
     if min(sizes) < 2 or len(set(first)) == len(set(second)) == 1:
         return None
@@ -29,7 +29,7 @@ def unpaired_t_test(first: Sequence[float], second: Sequence[float]) -> MeansTes
 
 
 def _two_sided(t, degrees: int) -> Any:
-    import mpmath  # scipy is larger than all packages of a comparison of records
+    import mpmath  # scipy is much larger
 
     return mpmath.betainc(degrees / 2, 0.5, 0, degrees / (degrees + t * t), regularized=True)
 
@@ -43,7 +43,7 @@ def quantile(degrees: int, confidence: float = 0.95) -> float:
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Correct one family of p-values by Holm's step-down method. None stays None and does not count."""
+    """Correct p-values by Holm's step-down method. None does not count."""
     sorted_pairs = sorted(
         (p, place) for place, p in enumerate(p_values) if p is not None and not math.isnan(p)
     )

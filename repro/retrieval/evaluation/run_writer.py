@@ -1,9 +1,7 @@
-"""Writes TREC run files without ties, and reads them back query by query.
+"""Writes TREC runs without ties, and reads them query by query, as a run may exceed the memory.
 
-Written scores are float32 numbers printed in full, so that they are the same as double (Python, ranx) and as
-float32 (trec_eval). They decrease within a query. Ties are broken as by trec_eval, by document id descending:
-a score that is not below its predecessor becomes the next float32 below it. E.g. a run with a hundred million
-lines exceeds the memory.
+Scores are float32 numbers printed in full that decrease within a query. Ties are broken as by trec_eval, by
+document id descending: a score that is not below its predecessor becomes the next float32 below it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,24 +16,23 @@ from repro.errors import DataError, StoreError
 from repro.retrieval.evaluation.text_lines import read_score
 
 START, END = "# ir_metadata.start", "# ir_metadata.end"
-VERSIONS = {"0.1": "schema-version", "0.2": "schema version"}  # version -> the key that states it
-LINE = 1 << 16  # bytes within which a line is expected to end
-Line = tuple[int, list[str]]  # its number, and its columns
+VERSIONS = {"0.1": "schema-version", "0.2": "schema version"}  # version -> its key
+LINE = 1 << 16  # bytes
+Line = tuple[int, list[str]]  # number, columns
 
 
 def header(metadata: Mapping[str, Any], *, version: str = "0.1") -> str:
-    """Return the metadata as comment lines between START and END, each with a newline."""
+    """Return the metadata as comments between START and END."""
     body = "".join(f"# {line}\n" for line in _yaml(metadata, version).splitlines())
     return f"{START}\n{body}{END}\n"
 
 
 def write_metadata(path: Path, metadata: Mapping[str, Any]) -> None:
-    """Write the metadata as YAML of version 0.1, with the version first."""
     path.write_text(_yaml(metadata, "0.1"), encoding="utf-8")
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """Read a run's metadata of either version from YAML, with or without START. Raises StoreError."""
+    """Read metadata of either version. Raises StoreError."""
     import yaml
 
     marks = {mark.removeprefix(comment) for mark in (START, END) for comment in ("", "# ")}
@@ -55,8 +52,7 @@ def read_metadata(path: Path) -> dict[str, Any]:
 
 
 def resources(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the "resources" of a run (ir_metadata 0.2) from its artefact's facts, e.g. peak memory in
-    KiB."""
+    """Return a run's "resources" (ir_metadata 0.2), e.g. peak memory in KiB."""
     entries: dict[str, Any] = {}
     if "finished" in facts and "seconds" in facts:
         stop = datetime.fromisoformat(facts["finished"])
@@ -75,7 +71,7 @@ def complete_metadata(
     measures: list[str],
     environment: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Add topics (``collection``), ``measures`` and the record's ``environment`` to a run's metadata."""
+    """Add topics, ``measures`` and the ``environment`` to a run's metadata."""
     full_metadata = dict(metadata)
     if collection:
         full_metadata["data"] = {**(full_metadata.get("data") or {}), "test collection": dict(collection)}
@@ -113,7 +109,7 @@ def _yaml(metadata: Mapping[str, Any], version: str) -> str:
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10_000)
 
 
-_SMALLEST = np.finfo(np.float32).tiny  # the smallest normal number
+_SMALLEST = np.finfo(np.float32).tiny
 
 
 Ranking = tuple[str, Sequence[str], Sequence[float] | np.ndarray]  # query, documents, scores
@@ -128,12 +124,11 @@ def write_run(
 ) -> dict[str, int]:
     """Write ``run.trec``, ``raw.npy`` and ``run.ir_metadata.yml`` into the directory ``out``.
 
-    ``run`` is ``{qid: [(docid, score), …]}``, or an iterable of ``(qid, docids, scores)``. Documents may be
-    in any order. Queries keep their order. ``method`` are facts for the key "method" of ir_metadata 0.1.
+    ``run`` is ``{qid: [(docid, score), …]}``, or an iterable of ``(qid, docids, scores)``, with documents in
+    any order.
 
     Returns counts: ``queries`` with documents, ``lines``, and ``nudged``, the scores that differ from the raw
-    ones. ``raw.npy`` contains the raw scores, float32, in the order of the lines. Raises DataError for ids
-    with white space, duplicates, and scores that are not finite in float32.
+    ones. Raises DataError for ids with white space, duplicates, and scores that are not finite in float32.
     """
     _check_one_word("tag", tag)
     counts, seen = {"queries": 0, "lines": 0, "nudged": 0}, set()
@@ -158,14 +153,14 @@ def write_run(
             counts["lines"] += len(raw_scores)
             counts["nudged"] += int((raw_scores != untied_scores).sum())
         _start_raw(raw_file, counts["lines"])
-    # a separate file, since pytrec_eval, ir_measures and ranx read no header
+    # a separate file, as scorers read no header
     method = {"automatic": True, "score ties": "reverse alphabetical order", **(method or {})}
     write_metadata(out / "run.ir_metadata.yml", {"tag": tag, "method": method})
     return counts
 
 
 def _start_raw(file: BinaryIO, scores: int) -> None:
-    """Write numpy's header for this number of float32 scores. Its size does not depend on the number."""
+    """Write numpy's header, of a size that does not depend on the number of scores."""
     header = {"descr": "<f4", "fortran_order": False, "shape": (scores,)}
     file.seek(0)
     np.lib.format.write_array_header_1_0(file, header)
@@ -174,10 +169,7 @@ def _start_raw(file: BinaryIO, scores: int) -> None:
 def break_ties(
     documents: Sequence[str], scores: Sequence[float] | np.ndarray, *, query: str
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Rank K documents of one query. Raises DataError.
-
-    Returns ids, raw scores (float32) and scores without ties, (K,) each.
-    """
+    """Return ranked ids, raw scores (float32) and scores without ties, (K,) each. Raises DataError."""
     documents = list(documents)
     if " ".join(documents).split() != documents:
         bad_id = next(d for d in documents if d.split() != [d])
@@ -207,7 +199,7 @@ def _query_rankings(run) -> Iterator[Ranking]:
 
 
 def _lower_ties(scores: np.ndarray) -> np.ndarray:
-    """Return descending scores (K,) with each tie moved below its predecessor."""
+    """Move each tie of descending scores (K,) below its predecessor."""
     if (scores[1:] < scores[:-1]).all():
         return scores
     untied_scores = scores.copy()
@@ -218,7 +210,7 @@ def _lower_ties(scores: np.ndarray) -> np.ndarray:
 
 
 def _next_below(score: np.float32) -> np.float32:
-    """Return the next smaller float32. Skips subnormal numbers, which some processors flush to zero."""
+    """Return the next smaller float32, but no subnormal one, which may be flushed to zero."""
     next_score = np.nextafter(score, np.float32(-np.inf))
     if abs(next_score) < _SMALLEST and next_score != 0:
         return np.float32(0) if score > 0 else -_SMALLEST
@@ -235,8 +227,8 @@ def rankings(
 ) -> Iterator[tuple[str, list[str], list[float]]]:
     """Yield each query of a written run with its documents, best first, and scores.
 
-    ``begin`` and ``end`` select the queries with a first line in these bytes. Raises DataError for scattered
-    lines of a query, and for wrong ranks or scores.
+    ``begin`` and ``end`` select queries by the bytes of their first lines. Raises DataError for scattered
+    lines, and for wrong ranks or scores.
     """
     seen: set[str] = set()
     begin = _start(path, begin)
@@ -257,7 +249,7 @@ def rankings(
 
 
 def parts(path: Path, size: int) -> range:
-    """Return the byte offsets of parts of ``size`` bytes each. Raises DataError for a missing file."""
+    """Return the byte offsets of parts of ``size`` bytes. Raises DataError."""
     try:
         return range(0, path.stat().st_size, size)
     except FileNotFoundError:
@@ -265,7 +257,6 @@ def parts(path: Path, size: int) -> range:
 
 
 def scattered_query_error(path: Path, query: str) -> DataError:
-    """Return the error for a query with lines in two places."""
     return DataError(f"{path}: the lines of query {query!r} are not consecutive")
 
 

@@ -1,7 +1,6 @@
 """Reads run files. Errors name the line, e.g. ``my.run:7: 5 columns``.
 
-A TREC run (``qid Q0 docid rank score tag``) is ranked by its scores, an MS MARCO run (``qid TAB pid TAB
-rank``) by its ranks. Given runs may also be JSON or Parquet.
+A TREC run is ranked by its scores, an MS MARCO run (``qid TAB pid TAB rank``) by its ranks.
 """
 
 import zlib
@@ -21,8 +20,8 @@ from repro.retrieval.evaluation import text_lines
 
 TREC, MS_MARCO = "TREC", "MS MARCO"
 COLUMNS = ("qid", "Q0", "docid", "rank", "score", "tag")
-BLOCK = 1 << 22  # bytes of the file that are parsed at a time
-_PLAIN = bytes([10, *range(33, 127)])  # allowed besides the separator
+BLOCK = 1 << 22  # bytes parsed at a time
+_PLAIN = bytes([10, *range(33, 127)])
 _SEPARATORS = {TREC: " ", MS_MARCO: "\t"}
 _COLUMNS = {TREC: COLUMNS, MS_MARCO: ("qid", "docid", "rank")}
 LARGEST_RANK = 2**24  # up to here a rank is exact as a float32 score
@@ -35,7 +34,7 @@ class RunFile:
 
     Attributes:
         rankings: query -> (document, score), best document first. An MS MARCO rank becomes a negative score.
-        tag, tags: the tag of the first line, or None in a format without tags, and all distinct tags.
+        tag, tags: the first line's tag, and all distinct tags.
         contradicted: queries with a higher score at a worse rank -> whether the order is fully reversed.
     """
 
@@ -48,7 +47,7 @@ class RunFile:
     def note_ranks(
         self, query: str, ranks: np.ndarray | list[float], scores: np.ndarray | list[float]
     ) -> None:
-        """Add the query to ``contradicted`` if its distinct ranks imply another order than its scores."""
+        """Add the query to ``contradicted`` if its ranks contradict its scores."""
         ranks, scores = np.asarray(ranks, np.float64), np.asarray(scores)
         if not (ranks[1:] > ranks[:-1]).all():
             order = np.argsort(ranks)
@@ -60,8 +59,7 @@ class RunFile:
 
 
 class Ranking(Sequence[tuple[str, float]]):
-    """The (document, score) pairs of one query, best first, created on access from a pyarrow array and an
-    array."""
+    """One query's (document, score) pairs, best first, created on access to save memory."""
 
     __slots__ = ("_documents", "_scores")
 
@@ -87,14 +85,13 @@ class Ranking(Sequence[tuple[str, float]]):
 
 
 def document_ids(ranking: Sequence[tuple[str, float]]) -> list[str]:
-    """Return the documents of a ranking, best first."""
     if isinstance(ranking, Ranking):
         return ranking._documents.to_pylist()
     return [document for document, _ in ranking]
 
 
 def read_run(path: Path) -> Run:
-    """Read a run as ``{qid: [(docid, score), …]}``, best document first. See ``read_run_file``."""
+    """Read a run as ``{qid: [(docid, score), …]}``, best document first."""
     return read_run_file(path).rankings
 
 
@@ -103,8 +100,8 @@ def read_run_file(path: Path, *, strict: bool = True) -> RunFile:
 
     Unless ``strict``, also read ``{qid: {docid: score}}`` in JSON and ranx's Parquet, and refuse a run
     without documents. The order is trec_eval's: score in float32 descending, then document id descending.
-    Ranks of a TREC run do not affect it. An ir_metadata header (lines that begin with ``#``) may precede the
-    first line. Raises DataError ``file:line: reason`` at the first malformed or truncated line.
+    Leading lines with ``#`` are skipped. Raises DataError ``file:line: reason`` at a malformed or truncated
+    line.
     """
     start = b"" if strict else text_lines.first_bytes(path)
     with text_lines.many_objects():
@@ -136,14 +133,13 @@ def read_fast(path: Path) -> RunFile | None:
                 elif len(np.unique(ranks)) != len(ranks):
                     return None
                 run.rankings[query] = _ranking(documents, scores)
-    except (OSError, EOFError, zlib.error, ValueError):  # also pyarrow's, and those of an unusual file
+    except (OSError, EOFError, zlib.error, ValueError):  # also pyarrow's
         return None
     return run if run.rankings else None
 
 
 def trec_order(documents: Sequence[str], scores: np.ndarray) -> list[int]:
-    """Return the indices of documents in trec_eval's order: by score in float32, then by id, both
-    descending."""
+    """Return indices in trec_eval's order: by score in float32, then id, both descending."""
     keys = list(zip(scores.astype(np.float32).tolist(), documents, strict=True))
     return sorted(range(len(keys)), key=keys.__getitem__, reverse=True)
 
@@ -180,7 +176,7 @@ def _stretches(file: BufferedIOBase, form: str, tags: dict[str, None]) -> Iterat
 
 
 def _blocks(file: BufferedIOBase, separator: bytes) -> Iterator[bytes]:
-    """Yield whole lines, about BLOCK bytes at a time. Raises for unusual bytes or a truncated line."""
+    """Yield whole lines, about BLOCK bytes at a time. Raises for unusual bytes."""
     remainder = last_line = b""
     while data := file.read(BLOCK):
         if data.translate(None, _PLAIN + separator):
@@ -203,12 +199,12 @@ def _blocks(file: BufferedIOBase, separator: bytes) -> Iterator[bytes]:
 
 
 def is_cut_off(tag: AnyStr, tag_before: AnyStr | None) -> bool:
-    """Return whether the tag of an unterminated last line is a prefix of the tag before it."""
+    """Return whether an unterminated line's tag is a prefix of the tag before it."""
     return bool(tag_before and tag != tag_before and tag_before.startswith(tag))
 
 
 def _columns(data: bytes, form: str) -> Iterable:
-    """Return queries (dictionary array), documents (array), scores, ranks and distinct tags."""
+    """Return queries, documents, scores, ranks and distinct tags."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -244,7 +240,6 @@ def ranked(pairs: list[tuple[str, float]]) -> list[tuple[str, float]]:
 
 
 def read_lines(path: Path) -> RunFile:
-    """Read a run line by line, as ``read_run_file`` does."""
     lines = _Lines()
     for number, line in text_lines.numbered_lines(path):
         if lines.form or not line.startswith("#"):
@@ -253,8 +248,6 @@ def read_lines(path: Path) -> RunFile:
 
 
 class _Lines:
-    """The content of a run file, read line by line. The first line decides the format."""
-
     def __init__(self) -> None:
         self.form = ""
         self.tags: dict[str, None] = {}
@@ -262,10 +255,10 @@ class _Lines:
         self.scores: dict[str, dict[str, float]] = {}
         self.ranks: dict[str, list[float]] = {}  # of TREC's form
         self.places: dict[str, dict[int, None]] = {}  # the ranks of MS MARCO's
-        self.documents: dict[str, str] = {}  # one string per document, not one per line
+        self.documents: dict[str, str] = {}  # one string per document
 
     def add(self, line: str, place: str) -> None:
-        """Add a line. Raises DataError, beginning with the place, for a malformed line."""
+        """Add a line. Raises DataError for a malformed one."""
         fields, is_last = text_lines.columns(line, place), not line.endswith("\n")
         form = _form(line, fields)
         if form is None or self.form not in ("", form):
@@ -319,7 +312,7 @@ def _form(line: str, fields: list[str]) -> str | None:
 
 
 def run_of_scores(scores: Mapping[str, Mapping[str, Any]], form: str) -> RunFile:
-    """Return a run from query -> document -> score. Raises DataError for a score that is not finite."""
+    """Return a run from query -> document -> score. Raises DataError."""
     rankings: Run = {}
     for query, of in scores.items():
         if of:

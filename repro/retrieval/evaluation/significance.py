@@ -1,7 +1,6 @@
 """Paired tests between systems, on scores of queries: Student's t, and ``pairwise_tests``.
 
-ranx's own ``compare`` gives equal results (a test compares both), but e.g. breaks ties in no fixed order and
-compiles for half a minute in every process.
+ranx's ``compare`` gives equal results, but breaks ties in no fixed order and compiles for half a minute.
 """
 
 import hashlib
@@ -17,22 +16,21 @@ from repro.retrieval.evaluation.p_values import holm
 CONFIDENCE = 0.95
 FEW_QUERIES = 100
 RESAMPLES_OF_FEW, RESAMPLES = 100_000, 10_000
-TOO_FEW_QUERIES = 6  # below this number no permutation p is under 0.05
+TOO_FEW_QUERIES = 6  # below it no permutation p is under 0.05
 _BATCH = 256
-_ROUNDING = 1e-12  # of the largest possible sum, within which sums count as equal
+_ROUNDING = 1e-12  # relative to the largest possible sum
 
 
 def pairwise_tests(scores: np.ndarray, queries: Sequence[str], measure: str) -> dict:
     """Test every system against every other: permutation p, effect size, bootstrap interval, Holm.
 
-    ``scores`` are (S, Q), a row per system. The Q ids of ``queries`` and the measure seed the random draws.
+    ``scores`` are (S, Q), a row per system. ``queries`` and the measure seed the random draws.
 
     Returns matrices (S lists of S values, None on the diagonal), [i][j] being i minus j: ``difference`` of
     the means, ``effect_size``, the difference over the differences' standard deviation, ``interval``, the 95
-    % percentile bootstrap of the difference, ``permutation_p``, two-sided, from ``resamples`` draws as (b +
-    1) / (B + 1), or ``exact`` from all sign flips if there are no more than that, and ``holm_p``, corrected
-    among all systems compared with i. Undefined values are None. Raises DataError for a score that is not
-    finite.
+    % percentile bootstrap, ``permutation_p``, two-sided, from ``resamples`` draws as (b + 1) / (B + 1) or
+    ``exact`` from all sign flips, and ``holm_p``, corrected among all systems compared with i. Undefined
+    values are None. Raises DataError for a score that is not finite.
     """
     scores = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(scores).all():
@@ -71,7 +69,7 @@ def smallest_p(queries: int) -> float:
 
 
 def matrix(size: int, value) -> list[list]:
-    """Return ``value(i, j)`` for every two systems, None on the diagonal."""
+    """Return ``value(i, j)`` for all pairs of systems."""
     return [[None if i == j else value(i, j) for j in range(size)] for i in range(size)]
 
 
@@ -81,7 +79,7 @@ def seed_of(measure: str, queries: Sequence[str]) -> int:
 
 
 def permutation_p(scores: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:
-    """Return two-sided p (S, S) of mean differences of scores (S, Q) over all or ``resamples`` sign flips."""
+    """Return two-sided p (S, S) of scores (S, Q) over all or ``resamples`` sign flips."""
     count, size = scores.shape
     observed_differences = np.abs(_differences(scores.sum(axis=1)))
     allowance = _ROUNDING * max(1.0, size * np.abs(scores).max(initial=0.0))
@@ -96,7 +94,7 @@ def permutation_p(scores: np.ndarray, *, resamples: int, seed: int) -> np.ndarra
 
 
 def sign_flips(size: int, *, resamples: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield batches (B, size) of 1 and -1: all 2**size, or ``resamples`` random ones if these are fewer."""
+    """Yield batches (B, size) of 1 and -1: all 2**size, or ``resamples`` random ones if fewer."""
     if 2**size <= resamples:
         for start in range(0, 2**size, _BATCH):
             numbers = np.arange(start, min(start + _BATCH, 2**size))
@@ -110,7 +108,7 @@ def sign_flips(size: int, *, resamples: int, seed: int) -> Iterator[np.ndarray]:
 
 
 def bootstrap_interval(scores: np.ndarray, *, resamples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends (S, S) of the 95 % percentile interval of the mean differences of scores (S, Q)."""
+    """Return the ends (S, S) of the 95 % interval of the mean differences of scores (S, Q)."""
     count, size = scores.shape
     generator = np.random.default_rng(seed)
     means = np.empty((resamples, count))
@@ -131,7 +129,7 @@ def _differences(values: np.ndarray) -> np.ndarray:
 
 
 def _spread(scores: np.ndarray) -> np.ndarray:
-    """Return the standard deviations, (S, S), of the differences between rows of scores, (S, Q), or 0."""
+    """Return the standard deviations, (S, S), of row differences."""
     count, size = scores.shape
     spread = np.zeros((count, count))
     for i in range(count if size > 1 else 0):
@@ -155,14 +153,13 @@ def compare(
 ) -> dict:
     """Compare every pair of runs on every measure by a two-sided paired t-test over the judged queries.
 
-    ``runs`` are rankings as returned by ``read_run``, or functions that read one (then one is held at a
-    time). Runs with equal names are still two systems.
+    ``runs`` are rankings, or functions that read one (then one is held at a time).
 
     Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", …}}}``, with the
-    values of ``pairwise_tests``. ``p[i][j]``, ``holm_student_p`` (corrected among all systems compared with
-    i) and the numbers of queries that i ``wins``, ``ties`` or ``losses`` are None on the diagonal. Two
-    runs with equal scores have p 1.0 and are listed under ``identical``. Any other undefined p is None.
-    Raises UsageError for an unknown measure or another number of names.
+    values of ``pairwise_tests``. ``holm_student_p`` is corrected among all systems compared with i. ``wins``,
+    ``ties`` and ``losses`` count the queries of i. Runs with equal scores have p 1.0 and are listed under
+    ``identical``. Any other undefined p is None. Raises UsageError for an unknown measure or another number
+    of names.
     """
     if len(runs) != len(names):
         raise UsageError(f"{len(runs)} runs were given {len(names)} names")
@@ -182,13 +179,13 @@ def compare_scores(
     *,
     max_p: float = 0.05,
 ) -> dict:
-    """Compare systems as ``compare`` does, from their scores. Raises DataError for nan."""
+    """Compare systems by their scores, as ``compare`` does. Raises DataError for nan."""
     if len(scores) != len(names):
         raise UsageError(f"{len(scores)} systems were given {len(names)} names")
     tables_by_measure = {}
     for text in measures:
         values = np.array([system[text] for system in scores], dtype=np.float64)
-        tests = pairwise_tests(values, queries, text)  # refuses what is not finite
+        tests = pairwise_tests(values, queries, text)
         tables = _means_and_t_tests(values, names)
         tables_by_measure[text] = {**tables, **tests, "holm_student_p": [holm(row) for row in tables["p"]]}
     return {"test": "student", "max_p": max_p, "measures": tables_by_measure}

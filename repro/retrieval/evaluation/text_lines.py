@@ -1,4 +1,4 @@
-"""Reads text files, plain or gzipped, by line or as JSON. Errors name the line, e.g. ``qrels:7``."""
+"""Reads text files, plain or gzipped. Errors name the line, e.g. ``qrels:7``."""
 
 import contextlib
 import gc
@@ -15,8 +15,8 @@ from typing import Any
 from repro.errors import DataError
 from repro.machine.bounded_reading import whole_lines
 
-SCORE_BOUND = (2 - 2**-24) * 2.0**127  # what is smaller rounds to a finite float32
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")  # and a byte order mark amid a file
+SCORE_BOUND = (2 - 2**-24) * 2.0**127  # rounds to no finite float32
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")
 Qrels = dict[str, dict[str, int]]
 _GRADE = re.compile(r"[-+]?[0-9]+")
 _LARGEST = 2**31  # characters of a JSON file
@@ -24,7 +24,7 @@ _LARGEST = 2**31  # characters of a JSON file
 
 @contextlib.contextmanager
 def many_objects() -> Iterator[None]:
-    """Switch the garbage collector off, e.g. while millions of objects are created."""
+    """Switch the garbage collector off while many objects are created."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -35,7 +35,7 @@ def many_objects() -> Iterator[None]:
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield numbered lines of a UTF-8 file, packed or not. Raises DataError ``file:line: reason``."""
+    """Yield a file's numbered lines. Raises DataError ``file:line: reason``."""
     number = 0
     try:
         with open_text(path) as file:
@@ -50,10 +50,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def first_bytes(path: Path) -> bytes:
-    """Return the first bytes after white space, decompressed, or b"" for a damaged file.
-
-    Raises DataError if the path is not a file.
-    """
+    """Return the first bytes, decompressed, or b"" for a damaged file. Raises DataError."""
     try:
         with open_bytes(path) as file:
             return file.read(1 << 12).removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -61,11 +58,11 @@ def first_bytes(path: Path) -> bytes:
         reason = "it is not a file" if path.exists() else "no such file"
         raise DataError(f"{path}: {reason}") from None
     except (OSError, EOFError, ValueError, zlib.error):
-        return b""  # the reader of lines raises for it
+        return b""
 
 
 def read_json(path: Path, what: str, read_value: Callable[[Any, str], Any]) -> dict[str, dict[str, Any]]:
-    """Read ``{qid: {docid: value}}``. Raises DataError for other content, or for an id given twice."""
+    """Read ``{qid: {docid: value}}``. Raises DataError for other content or a repeated id."""
     try:
         with open_text(path) as file:
             content = json.loads(file.read(_LARGEST), object_pairs_hook=_unrepeated)
@@ -87,7 +84,7 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def columns(line: str, where: str) -> list[str]:
-    """Return columns separated by white space. Raises DataError for a control character, e.g. a NUL."""
+    """Return columns. Raises DataError for a control character."""
     fields = line.split()
     if not "".join(fields).isprintable():
         bad_field = next(filter(_CONTROL.search, fields), None)
@@ -97,19 +94,17 @@ def columns(line: str, where: str) -> list[str]:
 
 
 def open_text(path: Path) -> TextIOWrapper:
-    """Open a text file, plain or gzipped, as UTF-8 without a byte order mark."""
     return TextIOWrapper(open_bytes(path), encoding="utf-8-sig")
 
 
 def open_bytes(path: Path) -> BufferedReader | gzip.GzipFile:
-    """Open a file, plain or gzipped, to be read as the bytes that were packed."""
     with open(path, "rb") as file:
         is_zipped = file.read(2) == b"\x1f\x8b"
     return gzip.open(path) if is_zipped else open(path, "rb")
 
 
 def read_score(text: str, where: str) -> float:
-    """Return the score in a TREC run's column. Raises DataError for others, e.g. nan, inf, 1e39 or 1_0."""
+    """Return a score. Raises DataError for e.g. nan, inf, 1e39 or 1_0."""
     try:
         score = float(text)
     except ValueError:
@@ -120,7 +115,7 @@ def read_score(text: str, where: str) -> float:
 
 
 def read_qrels(path: Path) -> Qrels:
-    """Read ``qid iteration docid grade`` lines, plain or gzipped, as ``{qid: {docid: grade}}``.
+    """Read ``qid iteration docid grade`` lines as ``{qid: {docid: grade}}``.
 
     Raises DataError ``file:line: reason`` for other columns or a document judged twice.
     """
@@ -140,5 +135,5 @@ def read_qrels(path: Path) -> Qrels:
 
 
 def relevant_documents(qrels: Qrels) -> dict[str, list[str]]:
-    """Return the documents of grade 1 and above of each query, sorted, or an empty list."""
+    """Return the documents of grade 1 and above of each query, sorted."""
     return {query: sorted(d for d, grade in grades.items() if grade >= 1) for query, grades in qrels.items()}

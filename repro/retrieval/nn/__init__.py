@@ -1,1 +1,1 @@
-"""Tensors and modules that two papers share word for word. No hyper-parameter has a default here."""
+"""Tensors and modules that papers share. No hyper-parameter has a default here."""

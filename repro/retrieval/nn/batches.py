@@ -19,20 +19,16 @@ from repro.retrieval.nn.tokens import TokenRows
 
 T = TypeVar("T")
 Output = TypeVar("Output", Tensor, Tensors)
-# of RuntimeErrors by torch's allocator on a CPU, CUDA's calls and its libraries
+# in RuntimeErrors of torch and CUDA
 WORDS = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether a GPU or the CPU allocator ran out of memory."""
     return isinstance(error, RuntimeError) and any(words in str(error) for words in WORDS)
 
 
 def attempted(work: Callable[[], T]) -> tuple[T | None, str]:
-    """Return ``work()`` and "", or None and the first sentence of the error if memory ran out.
-
-    Then the error is gone, and with it the tensors of its traceback.
-    """
+    """Return ``work()`` and "", or None and the first sentence of an out-of-memory error."""
     try:
         return work(), ""
     except RuntimeError as error:
@@ -42,14 +38,13 @@ def attempted(work: Callable[[], T]) -> tuple[T | None, str]:
 
 
 def release_memory() -> None:
-    """Release the memory of a failed attempt."""
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
 
 
 class HalvingEncoder(Generic[Output]):
-    """Encodes batches, and after a batch that does not fit into memory only half as many tokens at once.
+    """Encodes batches in ever smaller pieces if memory runs out.
 
     ``encode`` maps model inputs, (n, l) each, to (n, …), or to several such arrays by name.
     """
@@ -59,8 +54,7 @@ class HalvingEncoder(Generic[Output]):
         self.tokens: int | None = None
 
     def __call__(self, inputs: Tensors) -> Output:
-        """Encode ``inputs``, (N, L), in as few pieces as fit. Raises StageError if a single text does not
-        fit."""
+        """Encode ``inputs``, (N, L). Raises StageError if one text does not fit."""
         count, length = inputs["attention_mask"].shape
         parts: list[Output] = []
         first = 0
@@ -95,17 +89,17 @@ def side_inputs(batch: Tensors, prefix: str) -> Tensors:
 
 
 TOGETHER = 2_000  # texts tokenised in one call
-TOKENS = {"cpu": 32 * 128, "cuda": 512 * 128}  # of a batch, with padding
+TOKENS = {"cpu": 32 * 128, "cuda": 512 * 128}  # per batch
 
 
 def tokenised_together(texts: Sequence[Sequence[str]]) -> Iterator[list[int]]:
-    """Return groups of ``TOGETHER`` rows of (title, text), the longest in characters first."""
+    """Return groups of row indices of (title, text), the longest first."""
     by_length = sorted(range(len(texts)), key=lambda row: sum(map(len, texts[row])), reverse=True)
     return (by_length[start : start + TOGETHER] for start in range(0, len(by_length), TOGETHER))
 
 
 def token_batches(rows: TokenRows) -> Iterator[tuple[list[int], Tensors]]:
-    """Yield batches, the longest texts first: the indices of the texts and their model inputs, (n, l)."""
+    """Yield indices and model inputs, (n, l), of each batch, the longest texts first."""
     order, start = np.argsort(-rows.lengths, kind="stable"), 0
     while start < len(order):
         longest = max(1, int(rows.lengths[order[start]]))
@@ -116,10 +110,7 @@ def token_batches(rows: TokenRows) -> Iterator[tuple[list[int], Tensors]]:
 
 @contextlib.contextmanager
 def in_background(items: Iterable[T], *, ahead: int) -> Iterator[Iterator[T]]:
-    """Yield the items in order, prepared by a thread up to ``ahead`` of the caller.
-
-    Exceptions of ``items`` are raised at their position.
-    """
+    """Yield the items in order, prepared by a thread up to ``ahead`` of the caller."""
     iterator = iter(items)
 
     def next_items() -> list[T]:

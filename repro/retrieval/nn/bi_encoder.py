@@ -20,14 +20,11 @@ PROJECTOR_STARTS = ("pre-trained", "new")
 
 
 class BiEncoderContrastive(RankedTextsLoss):
-    """Contrastive loss of each query's positive, with one encoder for queries and passages.
+    """Contrastive loss with one encoder for queries and passages.
 
-    Args:
-        temperature, similarity, negatives: arguments of ``contrastive``.
-        projector: ``none``, ``linear`` or ``nonlinear``, trained and saved with the encoder. One of the same
-            architecture that the starting model encodes with is trained further.
-        projector_start: any other projector starts ``new``, or if possible with the ``pre-trained`` weights
-            in the starting model's directory, ``start``.
+    ``projector`` is ``none``, ``linear`` or ``nonlinear``. ``projector_start`` is ``new`` or ``pre-trained``,
+    with weights from ``start``, the starting model's directory. A projector that already encodes is trained
+    further if its architecture is the same.
     """
 
     encoder: Encoder
@@ -83,19 +80,18 @@ class BiEncoderContrastive(RankedTextsLoss):
 
 
 class CosineBiEncoder(RankedTextsLoss):
-    """Contrastive loss of a query's positive within the batch of all processes, by cosine over a temperature.
+    """Contrastive loss over the batch of all processes, by cosine over a temperature.
 
     Args:
-        temperature_warmup: 1/tau grows from 1 to its value over ``warmup_steps`` (reading
+        temperature_warmup: whether 1/tau grows from 1 over ``warmup_steps`` (reading
             ``nq-temperature-warmup``).
         terms: a key of ``contrasts``, the similarities in the denominator (reading ``contrastive-terms``).
-        shares: parts of a batch without common negatives, e.g. one per device (reading
-            ``cross-device-negatives``).
+        shares: parts of a batch without common negatives (reading ``cross-device-negatives``).
         weight: the factor of the loss, e.g. 1/R for R processes (reading ``nq-loss-scale``).
     """
 
     model: TextModel
-    steps: Tensor  # made so far, saved with a checkpoint
+    steps: Tensor  # saved with a checkpoint
     name = "cosine-contrastive"
     version = 1
     load = staticmethod(load_encoder)
@@ -138,7 +134,7 @@ class CosineBiEncoder(RankedTextsLoss):
 
     def contrastive(self, queries: Tensor, passages: Tensor) -> Tensor:
         """Return the weighted loss of a whole batch: (Q, H), (Q*P, H) to a scalar."""
-        size = -(-len(queries) // self.shares)  # queries in a share; the last of an epoch may have fewer
+        size = -(-len(queries) // self.shares)  # queries per share
         per_query = len(passages) // len(queries)
         temperature = self.warmed(self.temperature)
         losses = []
@@ -150,7 +146,7 @@ class CosineBiEncoder(RankedTextsLoss):
         return self.weight * reduce(add, losses)
 
     def warmed(self, temperature: float) -> float | Tensor:
-        """Return the temperature at this step: 1 / max(1, min(1, steps / warmup_steps) / temperature)."""
+        """Return 1 / max(1, min(1, steps / warmup_steps) / temperature)."""
         if not self.temperature_warmup:
             return temperature
         share = (self.steps / max(1, self.warmup_steps)).clamp(max=1.0)
@@ -174,9 +170,9 @@ class DistilledBiEncoder(CosineBiEncoder):
 
         L_kl = 1/Q sum_i KL( softmax(theta_i / T) || softmax(cos_i / tau_s) )
 
-    theta_i are the re-ranker's logits and cos_i the cosines of a query's P passages. T is
-    ``teacher_temperature`` (reading ``teacher-scores``), and tau_s is warmed up if tau is. L_cont is the loss
-    of ``CosineBiEncoder`` (readings ``distillation-weight``, ``nq-distillation``, ``nq-loss-scale``).
+    theta_i are the re-ranker's logits, cos_i the cosines of a query's passages and T is
+    ``teacher_temperature`` (reading ``teacher-scores``). tau_s is warmed up if tau is. L_cont is the loss of
+    ``CosineBiEncoder`` (readings ``distillation-weight``, ``nq-distillation``, ``nq-loss-scale``).
     """
 
     name = "distillation"
@@ -223,7 +219,7 @@ class DistilledBiEncoder(CosineBiEncoder):
         return super().represent(batch) | {"teacher": batch["teacher"]}
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Return the losses ``divergence`` and, unless its weight is 0, ``contrastive``."""
+        """Return ``divergence`` and, unless its weight is 0, ``contrastive``."""
         queries, passages, teacher = (represented[name] for name in ("queries", "passages", "teacher"))
         cosines = contrastive.own_scores(queries, passages, similarity="cosine")  # (Q, P)
         losses = {

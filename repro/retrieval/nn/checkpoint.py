@@ -1,7 +1,4 @@
-"""Model directories, read and written with transformers, quietly and without a network.
-
-The classes are types for transformers' models, e.g. ``MaskedModel`` for BertForMaskedLM.
-"""
+"""Model directories, read and written with transformers, quietly and without a network."""
 
 from __future__ import annotations
 
@@ -24,17 +21,17 @@ if TYPE_CHECKING:
     from transformers.models.bert.modeling_bert import BertLayer, BertOnlyMLMHead
     from transformers.models.roberta.modeling_roberta import RobertaEmbeddings
 
-# parts of released encoders that retrieval does not use
+# parts that retrieval does not use
 HEADS = re.compile(
     r"(^|\.)(cls|lm_head|pooler|decoder|vocab_\w+|(generator|discriminator)_\w+|position_ids)(\.|$)"
 )
 OTHER = "it is another model's"
-POSITION_TABLES = ("position_embeddings", "embed_positions", "wpe")  # their names in several families
+POSITION_TABLES = ("position_embeddings", "embed_positions", "wpe")
 Tokenizer: TypeAlias = "PreTrainedTokenizerFast"
 
 
 def load_tokenizer(folder: Path):
-    """Return a directory's fast tokenizer, which pads at the right. Raises DataError."""
+    """Return a directory's fast tokenizer, padding at the right. Raises DataError."""
     from transformers import AutoTokenizer
 
     tokenizer = load(AutoTokenizer, folder)
@@ -63,7 +60,7 @@ def load_encoder(folder: Path):
 
 
 def check_fits(model, tokenizer, length: int) -> None:
-    """Raise UsageError for more tokens than positions, DataError for a tokenizer that does not match."""
+    """Raise UsageError for too long texts, DataError for a tokenizer that does not match."""
     count = positions(model)
     if count is not None and length > count:
         raise UsageError(f"a length of {length} tokens is more than the model's {count} positions")
@@ -74,12 +71,12 @@ def check_fits(model, tokenizer, length: int) -> None:
 
 
 def positions(model) -> int | None:
-    """Return the maximum number of tokens of a text, or None without a limit."""
+    """Return the maximum number of tokens of a text, if any."""
     table = _position_table(model)
     if table is None:
         return getattr(model.config, "max_position_embeddings", None)
     padding = -1 if table.padding_idx is None else table.padding_idx
-    return table.num_embeddings - getattr(table, "offset", padding + 1)  # the first ones stand for padding
+    return table.num_embeddings - getattr(table, "offset", padding + 1)  # the first ones are for padding
 
 
 def _position_table(model):
@@ -88,7 +85,7 @@ def _position_table(model):
 
 
 def check_missing(model, report: dict, *, has_pooler: bool = False) -> None:
-    """Raise ValueError for a missing weight, which would be random, except one of an unused pooler."""
+    """Raise ValueError for a missing weight, except one of an unused pooler."""
     lost = sorted(key for key in report["missing_keys"] if has_pooler or not key.startswith("pooler"))
     if lost:
         name = type(model).__name__
@@ -102,7 +99,7 @@ def check_heads(report: dict) -> None:
 
 
 def check_vocabulary(model, tokenizer) -> None:
-    """Raise ValueError if the tokenizer does not match the model's embeddings."""
+    """Raise ValueError if the tokenizer does not match the embeddings."""
     table, vocabulary = model.get_input_embeddings(), tokenizer.get_vocab()
     rows = getattr(table, "num_embeddings", None)
     if rows is None:
@@ -128,7 +125,7 @@ def _check_padding(table, places, tokenizer) -> None:
 
 
 def save_model(model, tokenizer, folder: Path) -> None:
-    """Write a model directory, without custom code and without the tokenizer's current truncation."""
+    """Write a model directory, without custom code."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = copy.deepcopy(tokenizer)
     tokenizer.backend_tokenizer.no_truncation()
@@ -150,8 +147,8 @@ def load(kind: Any, folder: Path, **options) -> Any:
 
 
 def pretrained(kind: Any, folder: Path, **options) -> Any:
-    """Read a directory as transformers' ``kind``, quietly and offline. Raises the library's errors."""
-    if (folder / "adapter_config.json").exists():  # ignored without peft
+    """Read a directory as transformers' ``kind``. Raises the library's errors."""
+    if (folder / "adapter_config.json").exists():
         raise ValueError("it has an adapter, adapter_config.json, which is not known here")
     check_self_contained(folder)
     with quiet():
@@ -159,17 +156,16 @@ def pretrained(kind: Any, folder: Path, **options) -> Any:
 
 
 def check_self_contained(folder: Path) -> None:
-    """Raise ValueError if a config refers to code of the hub, which would be run."""
+    """Raise ValueError if a config refers to code of the hub."""
     if not (folder / "config.json").exists():
         return
     config = read_json_file(folder / "config.json")
     for key, value in dict(config).items():
-        if key.endswith("_implementation") and "/" in str(value):  # the hub's kernels, which would be run
+        if key.endswith("_implementation") and "/" in str(value):  # the hub's kernels
             raise ValueError(f"its {key} is {value!r}, code of the hub, which is never run here")
 
 
 def reason(error: Exception) -> str:
-    """Return why the library could not read a directory, without a full stop."""
     if "trust_remote_code" in str(error):
         return "it needs code that comes with it, which is never run here"
     if "ignore_mismatched_sizes" in str(error):
@@ -189,7 +185,6 @@ _ABSENT = re.compile(
 
 
 def remedy(folder: Path, problem: str) -> str:
-    """Return the next step for an unusable directory, which is to add files if one is missing."""
     has_weights = any(path.suffix in (".safetensors", ".bin") for path in folder.rglob("*"))
     is_whole = has_weights and any(folder.rglob("config.json")) and not _ABSENT.search(problem)
     return "correct its files or its settings" if is_whole else FILES
@@ -197,7 +192,7 @@ def remedy(folder: Path, problem: str) -> str:
 
 @contextlib.contextmanager
 def quiet():
-    """Suppress progress bars and the loading reports of transformers and sentence-transformers."""
+    """Suppress progress bars and loading reports of transformers and sentence-transformers."""
     from transformers.utils import logging as library
 
     loggers = [logging.getLogger(name) for name in ("transformers", "sentence_transformers")]
@@ -219,8 +214,6 @@ class Layers(nn.Module):
 
 
 class TextModel(nn.Module):
-    """A transformers encoder without heads."""
-
     config: BertConfig
     embeddings: RobertaEmbeddings
     encoder: Layers
@@ -228,8 +221,6 @@ class TextModel(nn.Module):
 
 
 class MaskedModel(nn.Module):
-    """BertForMaskedLM, or a model with the same parts."""
-
     config: BertConfig
     base_model: TextModel
     cls: BertOnlyMLMHead

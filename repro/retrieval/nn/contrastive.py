@@ -1,4 +1,4 @@
-"""Similarities in full precision, and losses over their softmax distributions, e.g. contrastive."""
+"""Similarities and losses over their softmax distributions, e.g. contrastive."""
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
@@ -14,15 +14,15 @@ SIMILARITIES = ("dot", "cosine")
 
 
 def check_similarity(similarity: str) -> str:
-    """Return ``similarity`` unchanged. Raises UsageError unless it is one of SIMILARITIES."""
+    """Return ``similarity``. Raises UsageError if it is unknown."""
     check_known("similarity", similarity, valid=SIMILARITIES)
     return similarity
 
 
 def similarities(left: Tensor, right: Tensor, *, similarity: str) -> Tensor:
-    """Return the similarity, ``dot`` or ``cosine``, of all rows of two matrices: (N, H), (M, H) to (N, M).
+    """Return all similarities, ``dot`` or ``cosine``: (N, H), (M, H) to (N, M).
 
-    It is computed in float32 or above, as half precision is too coarse over a small temperature.
+    They are computed in float32 or above, as half precision is too coarse.
     """
     dtype = torch.promote_types(left.dtype, torch.float32)
     with torch.autocast(left.device.type, enabled=False):
@@ -43,9 +43,9 @@ def view_similarities(
 
         d(q, p) = sum over the terms v of s(q_v, p_v)
 
-    ``queries`` and ``passages`` are (Q, H_v) and (M, H_v) by view. A term that is listed twice counts twice
-    (reading ``hybrid-similarity``). The ``objective`` ``sum`` returns d under "", ``separate`` s of every
-    view under ".<view>", and ``both`` returns both (reading ``view-objective``).
+    ``queries`` and ``passages`` are (Q, H_v) and (M, H_v) by view. A repeated term counts twice (reading
+    ``hybrid-similarity``). The ``objective`` ``sum`` returns d under "", ``separate`` s of every view under
+    ".<view>", and ``both`` returns both (reading ``view-objective``).
     """
     check_known("objective of the views", objective, valid=OBJECTIVES)
     by_view = {
@@ -65,10 +65,10 @@ NEGATIVES = ("in-batch", "own", "pairwise")
 def contrastive(
     queries: Tensor, passages: Tensor, *, negatives: str, temperature: float, similarity: str
 ) -> Tensor:
-    """Return the loss of each query's positive against the chosen ``negatives``, averaged over queries.
+    """Return the loss of each query's positive against ``negatives``, averaged over queries.
 
-    ``in-batch`` is the cross-entropy among all passages, ``own`` among the query's own, and ``pairwise`` -log
-    sigmoid of the positive's lead over one own negative, averaged over these too.
+    ``in-batch`` is the cross-entropy among all passages, ``own`` among the query's own. ``pairwise`` is the
+    mean -log sigmoid of the positive's lead over each own negative.
     """
     if negatives == "in-batch":
         return in_batch_contrastive(queries, passages, temperature=temperature, similarity=similarity)
@@ -79,28 +79,27 @@ def contrastive(
 
 
 def listwise(scores: Tensor) -> Tensor:
-    """Return the cross-entropy of the first of each row's K scores, averaged over rows of (N, K)."""
+    """Return the mean cross-entropy of the first of each row's K scores, (N, K)."""
     return functional.cross_entropy(scores, torch.zeros(len(scores), dtype=torch.long, device=scores.device))
 
 
 def own_scores(queries: Tensor, passages: Tensor, *, similarity: str) -> Tensor:
-    """Return similarities of each query to its own passages: (Q, H), (Q*P, H) to (Q, P)."""
+    """Return similarities to each query's own passages: (Q, H), (Q*P, H) to (Q, P)."""
     return own_columns(similarities(queries, passages, similarity=similarity))
 
 
 def own_columns(scores: Tensor) -> Tensor:
-    """Return the scores of each query with its own passages: (Q, Q*P) to (Q, P)."""
+    """Return the scores of each query's own passages: (Q, Q*P) to (Q, P)."""
     count = len(scores)
     return scores.view(count, count, -1).diagonal(dim1=0, dim2=1).T
 
 
 def in_batch_contrastive(queries: Tensor, passages: Tensor, *, temperature: float, similarity: str) -> Tensor:
-    """Return the cross-entropy of each query's positive among all passages, averaged over queries.
+    """Return the cross-entropy of each query's positive among all passages (Karpukhin et al. 2020, Eq. 2).
 
         L = 1/Q sum_i -log( exp(s(q_i, p_iP) / tau) / sum_j exp(s(q_i, p_j) / tau) )
 
-    with j over all Q*P passages (Karpukhin et al. 2020, Eq. 2). ``queries`` are (Q, H), and ``passages``
-    (Q*P, H): P of each query in turn, its positive first.
+    ``queries`` are (Q, H), ``passages`` (Q*P, H): P of each query in turn, its positive first.
     """
     count, total = len(queries), len(passages)
     assert total % count == 0, f"{total} passages are not P for each of {count} queries"
@@ -110,7 +109,7 @@ def in_batch_contrastive(queries: Tensor, passages: Tensor, *, temperature: floa
 
 
 def four_block_contrastive(queries: Tensor, passages: Tensor, *, temperature: float | Tensor) -> Tensor:
-    """Return the cross-entropy of each query's positive among four blocks of cosines, averaged over queries.
+    """Return the cross-entropy of each query's positive among four blocks of cosines.
 
         L = 1/Q sum_i -log( phi(q_i, d_i+) / Z_i ),   phi(a, b) = exp( cos(a, b) / tau )
         Z_i = sum over all passages d of phi(q_i, d)
@@ -131,10 +130,9 @@ def four_block_contrastive(queries: Tensor, passages: Tensor, *, temperature: fl
 
 
 def divergence(target: Tensor, scores: Tensor) -> Tensor:
-    """Return KL(softmax(target) || softmax(scores)) of (N, K) each, averaged over the N rows, in float32 or
-    above.
+    """Return KL(softmax(target) || softmax(scores)) of (N, K) each, averaged over the rows.
 
-    The caller has to detach a target that is not trained.
+    It is computed in float32 or above. The caller has to detach a target that is not trained.
     """
     log_p, log_q = (
         functional.log_softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)), dim=-1)

@@ -30,13 +30,13 @@ from repro.retrieval.nn.tokens import TokenRows, paired_rows
 REGULARISERS = ("r-drop", "none")
 BLOCK = 20_000  # pairs sorted by length together
 BATCH = {"cpu": 32, "cuda": 256}
-TOGETHER = 8  # batches tokenised in one call, which uses all cores
-AHEAD = 2  # such pieces that are tokenised in advance
+TOGETHER = 8  # batches tokenised in one call
+AHEAD = 2  # pieces tokenised in advance
 Batches = list[Tensors]
 
 
 def load_cross_encoder(folder: Path):
-    """Return transformers' sequence classifier with one label, in float32. Raises DataError.
+    """Return a sequence classifier with one label, in float32. Raises DataError.
 
     Missing weights are drawn from torch's global generator.
     """
@@ -48,7 +48,7 @@ def load_cross_encoder(folder: Path):
 def pair_tokens(
     tokenizer, queries: list[str], passages: list[dict], *, length: int, separator: str
 ) -> TokenRows:
-    """Return the tokens of N queries and N passages ``{"title", "text"}`` as pairs of segments."""
+    """Return the tokens of N queries with N passages ``{"title", "text"}``."""
     texts = [passage_text(passage["title"], passage["text"], separator=separator) for passage in passages]
     return paired_rows(tokenizer, queries, texts, length=length)
 
@@ -58,14 +58,11 @@ class CrossEncoder(nn.Module):
 
         L = 1/Q sum_i -log( exp theta(q_i, d_i+) / sum_{d in K_i} exp theta(q_i, d) )
 
-    K_i is the positive and the negatives that the model, without dropout, currently scores highest:
-    ``trained_passages`` of the P given, or all (reading ``reranker-group``). With ``r-drop`` (reading
-    ``reranker-regulariser``, Liang et al. 2021) the K_i are read twice with different dropout, if the model
-    has any, and
+    K_i is the positive and the negatives with the highest scores: ``trained_passages`` of the P given
+    (reading ``reranker-group``). With ``r-drop`` (reading ``reranker-regulariser``, Liang et al. 2021) a
+    model with dropout reads the K_i twice, and
 
         L = (L_1 + L_2) / 2 + 1/Q sum_i ( KL(p_i1 || p_i2) + KL(p_i2 || p_i1) ) / 2
-
-    ``passage_length`` are tokens of query and passage together, with [CLS] and both [SEP].
     """
 
     name = "cross-encoder"
@@ -101,7 +98,7 @@ class CrossEncoder(nn.Module):
         return {name: value.unflatten(0, (len(examples), per_query)) for name, value in inputs.items()}
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return the losses ``listwise`` and, in training with ``r-drop``, ``r_drop``."""
+        """Return the losses ``listwise`` and perhaps ``r_drop``."""
         if self.trained_passages < batch["input_ids"].shape[1]:
             with torch.no_grad(), _evaluation_mode(self.model):
                 places = hardest(self._scores(batch), count=self.trained_passages)  # (Q, K)
@@ -134,7 +131,7 @@ class CrossEncoder(nn.Module):
 
 
 def hardest(scores: Tensor, *, count: int) -> Tensor:
-    """Return the indices, (Q, K), of the positive and the ``count`` - 1 highest negatives of (Q, P)."""
+    """Return indices, (Q, K), of the positive and the highest negatives of (Q, P)."""
     negatives = scores[:, 1:].topk(count - 1, dim=1).indices + 1  # (Q, K - 1)
     return torch.cat((torch.zeros_like(negatives[:, :1]), negatives), dim=1)
 
@@ -154,10 +151,9 @@ def _evaluation_mode(model: nn.Module) -> Iterator[None]:
 
 
 class PairScorer:
-    """A cross-encoder that returns its logit for each pair, e.g. for re-ranking.
+    """A cross-encoder for re-ranking. Raises BlockedError, UsageError or DataError.
 
-    ``say`` is called if pairs cannot be read without padding (``packs``). Raises BlockedError, UsageError or
-    DataError.
+    ``say`` is called if pairs cannot be read without padding.
     """
 
     def __init__(
@@ -190,7 +186,7 @@ class PairScorer:
             yield places, [ready_for_device(rows.inputs(slice(n, n + batch))) for n in firsts]
 
     def score(self, batches: Batches) -> np.ndarray:
-        """Return the scores of ``prepared`` batches, (n,) float32. Raises StageError if one is not finite."""
+        """Return scores, (n,) float32. Raises StageError if one is not finite."""
         context = padding_free(self.model, self.packed)
         with threads_for(self.model), torch.inference_mode(), autocast(self.precision), context:
             logits = [self.halved(batch) for batch in batches]
@@ -213,8 +209,8 @@ class PairTexts:
         return len(self.row)
 
     def __getitem__(self, block: slice) -> tuple[list[str], list[dict]]:
-        """Return query texts and passages ``{"title", "text"}`` for a slice of pairs."""
-        rows, places = np.unique(self.row[block], return_inverse=True)  # a passage is read once
+        """Return query texts and passages ``{"title", "text"}``."""
+        rows, places = np.unique(self.row[block], return_inverse=True)
         texts = self.corpus[rows]
         passages = [{"title": a, "text": b} for a, b in zip(texts["title"], texts["text"], strict=True)]
         return [self.queries[n] for n in self.query[block]], [passages[n] for n in places]
@@ -230,7 +226,7 @@ def score_pairs(
 ) -> np.ndarray:
     """Return the score of every pair, (N,): float32, or float64 rounded to ``decimals``.
 
-    Finished blocks are kept in ``scratch``, e.g. as ``0-CHECKSUM.npy``. A shard scores only its own blocks.
+    Finished blocks are kept in ``scratch``. A shard scores only its own blocks.
     """
     scratch.mkdir(parents=True, exist_ok=True)
     scores, unread = np.zeros(len(pairs), dtype=np.float32), []
@@ -254,7 +250,6 @@ def score_pairs(
 def _pieces(
     pairs: PairTexts, scorer: PairScorer, firsts: list[int]
 ) -> Iterator[tuple[int, list[int], Batches, bool]]:
-    """Yield the first pair of a block, places in the block, their batches, and whether they are its last."""
     for first in firsts:
         queries, passages = pairs[slice(first, first + BLOCK)]
         count = 0
@@ -264,7 +259,7 @@ def _pieces(
 
 
 def _keep_block(scratch: Path, first: int, scores: np.ndarray) -> None:
-    partial = scratch / f"{first}.partial.npy"  # of another shard there may be one
+    partial = scratch / f"{first}.partial.npy"  # another shard may have one
     np.save(partial, scores)
     partial.rename(scratch / f"{first}-{zlib.crc32(scores.tobytes())}.npy")
 

@@ -25,7 +25,7 @@ FILE = "projector.safetensors"
 class Projector(nn.Module):
     """z = tanh(W h + b) (``nonlinear``, BERT's pooler), z = W h + b (``linear``) or z = h (``none``).
 
-    The first of two layers is h = gelu(W' x + b'). Weights start as N(0, ``initializer_range``), biases as 0.
+    The first of two layers is h = gelu(W' x + b').
     """
 
     def __init__(self, hidden_size: int, *, architecture: str, layers: int, initializer_range: float):
@@ -59,15 +59,15 @@ class Projector(nn.Module):
         return torch.tanh(output) if self.architecture == "nonlinear" else output
 
     def save(self, folder: Path, *, encodes: bool) -> None:
-        """Write ``projector.safetensors``, with a mark if it ``encodes`` texts."""
+        """Write ``projector.safetensors``, and whether it ``encodes`` texts."""
         if self.architecture != "none":
-            # one key: safetensors writes several in an order that changes from process to process
+            # one key: safetensors orders several keys at random
             description = json.dumps({"architecture": self.architecture, "encodes": encodes}, sort_keys=True)
             save_file(self.state_dict(), folder / FILE, metadata={"projector": description})
 
 
 def saved_projector(folder: Path) -> tuple[Projector, bool] | None:
-    """Return the projector in a model directory and whether texts are encoded with it, or None."""
+    """Return a directory's projector and whether it encodes texts, or None."""
     if not (folder / FILE).exists():
         return None
     with safe_open(folder / FILE, framework="pt") as file:
@@ -91,23 +91,23 @@ def _linear(size: int, initializer_range: float) -> nn.Linear:
 
 
 class PooledEncoder(nn.Module):
-    """Maps token ids to one vector per text, by a ``model`` and ``cls`` or ``mean`` ``pooling``."""
+    """Maps token ids to one vector per text, by ``cls`` or ``mean`` ``pooling``."""
 
     model: nn.Module
     pooling: str
 
     def forward(self, inputs: dict[str, Tensor]) -> Tensor:
-        """Map model inputs, (N, L) each, to (N, H). Without segments, every token is in the first."""
+        """Map model inputs, (N, L) each, to (N, H)."""
         hidden = self.model(**inputs).last_hidden_state  # (N, L, H)
         return self.finished(pooled(hidden, inputs["attention_mask"], pooling=self.pooling))
 
     def finished(self, vectors: Tensor) -> Tensor:
-        """Map pooled vectors, (N, H), to the encoder's output."""
+        """Map pooled vectors, (N, H), to the output."""
         return vectors
 
 
 class Encoder(PooledEncoder):
-    """A model with pooling, ``cls`` or ``mean``, and optionally a projector for the pooled vector."""
+    """A pooled model with an optional projector."""
 
     def __init__(self, model: nn.Module, *, pooling: str, projector: Projector | None):
         super().__init__()
@@ -120,19 +120,19 @@ class Encoder(PooledEncoder):
 
 
 def load_text_encoder(folder: Path, *, pooling: str) -> Encoder:
-    """Return the encoder in a directory, with its projector if it encodes texts. Raises DataError."""
+    """Return a directory's encoder, with its projector if it encodes texts. Raises DataError."""
     projector, encodes = saved_projector(folder) or (None, False)
     return Encoder(load_encoder(folder), pooling=pooling, projector=projector if encodes else None)
 
 
 def check_pooling(pooling: str) -> str:
-    """Return ``pooling`` unchanged. Raises UsageError unless it is one of POOLINGS."""
+    """Return ``pooling``. Raises UsageError if it is unknown."""
     check_known("pooling", pooling, valid=POOLINGS)
     return pooling
 
 
 def pooled(hidden: Tensor, attention_mask: Tensor, *, pooling: str) -> Tensor:
-    """Return one vector per text, (N, H): its first token (``cls``), or the ``mean`` over its tokens.
+    """Return each text's first token (``cls``) or the ``mean`` of its tokens, (N, H).
 
     The mean includes [CLS] and [SEP], as in sentence-transformers. ``hidden`` is (N, L, H),
     ``attention_mask`` (N, L).
@@ -144,7 +144,7 @@ def pooled(hidden: Tensor, attention_mask: Tensor, *, pooling: str) -> Tensor:
 
 
 def span_means(hidden: Tensor, spans: Tensor) -> Tensor:
-    """Return the mean token vector of each span, (N, S, H), in float32 or above, or zeros for an empty span.
+    """Return the mean vector of each span, (N, S, H), in float32 or above. Empty spans give zeros.
 
     ``hidden`` is (N, L, H), ``spans`` (N, S, 2): first position, and one past the last.
     """

@@ -1,4 +1,4 @@
-"""Released encoders, e.g. SPLADE, loaded by sentence-transformers with the settings of their folders."""
+"""Released encoders, e.g. SPLADE, loaded by sentence-transformers."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 
 SPARSE: dict[str, Literal["max", "sum"]] = {"splade": "max", "splade-sum": "sum"}
-TASKS = {"queries": "query", "passages": "document"}  # kinds of texts in the library's words
+TASKS = {"queries": "query", "passages": "document"}  # the library's names
 
 
 def load(folder: Path, settings: Mapping[str, Any]) -> AnyEncoder:
-    """Load the dense or sparse encoder in a folder onto this process's device. Its own code is never run.
+    """Load the dense or sparse encoder in a folder, without running its own code.
 
-    ``settings``: ``kind`` (``dense``, ``splade``, ``splade-sum``, or ``sparse`` for the folder's own
-    modules). ``pooling``, ``length`` in tokens, ``truncate_dim`` and ``precision`` replace the folder's
-    unless None. ``cap`` limits the length of all texts. Raises DataError, or BlockedError for a pointer of
-    Git LFS and for a tokenizer without a padding token.
+    The ``kind`` in ``settings`` is ``dense``, ``splade``, ``splade-sum``, or ``sparse`` for the folder's own
+    modules. ``pooling``, ``length`` in tokens, ``truncate_dim`` and ``precision`` replace the folder's
+    settings unless None. ``cap`` limits all lengths. Raises DataError, or BlockedError for a Git LFS pointer
+    or a missing padding token.
     """
     reports: list[tuple] = []
     try:
@@ -121,7 +121,6 @@ def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
 
 @contextlib.contextmanager
 def _reports_kept(reports: list[tuple]) -> Iterator[None]:
-    """Collect transformers' loading reports, which sentence-transformers drops."""
     from transformers import PreTrainedModel
 
     name = "from_pretrained"
@@ -141,7 +140,7 @@ def _reports_kept(reports: list[tuple]) -> Iterator[None]:
 
 
 def _check_weights(model: AnyEncoder, reports: list[tuple]) -> None:
-    """Raise ValueError for a missing weight, which would be random, or one of an unknown head."""
+    """Raise ValueError for a missing weight, or one of an unknown head."""
     parts = transformers(model)
     has_pooler = any(part.module_output_name == "sentence_embedding" for part in parts)
     for each, report in reports:
@@ -155,7 +154,6 @@ def _check_weights(model: AnyEncoder, reports: list[tuple]) -> None:
 
 
 def transformers(model: AnyEncoder) -> list:
-    """Return the transformers of an encoder."""
     from sentence_transformers.base.modules import Transformer
 
     return [module for module in model.modules() if isinstance(module, Transformer)]
@@ -164,7 +162,7 @@ def transformers(model: AnyEncoder) -> list:
 def _set_lengths(model: AnyEncoder, settings: Mapping[str, Any]) -> None:
     for part in model.modules():
         if part is model or hasattr(part, "sub_modules"):
-            continue  # it has the limits of its parts
+            continue
         text = _text_settings(part)
         for name in ("max_seq_length", "query_length", "document_length"):
             if (limit := _limit(getattr(part, name, None), settings)) is not None:
@@ -206,7 +204,7 @@ def encode(
     precision: str | None = None,
     batch_size: int = 32,
 ) -> Tensor:
-    """Encode texts, or pairs of segments, to (N, H) float32 or, for a sparse encoder, sparse (N, V).
+    """Encode texts, or pairs of segments, to (N, H) float32 or sparse (N, V).
 
     ``kind`` is ``queries`` or ``passages``. ``prompt`` replaces the encoder's own unless None.
     """
@@ -226,10 +224,9 @@ def encode(
 def batch_difference(
     model: AnyEncoder, texts: list[str | tuple[str, str]], *, kind: str, prompt: str | None
 ) -> tuple[float, float] | None:
-    """Return cosine and relative difference of a text's vectors, alone and together with a longer text.
+    """Return cosine and relative difference of a text's vectors, alone and batched with a longer text.
 
-    ``texts`` are these two. Returns None for a difference by rounding, up to the square root of the
-    precision's unit.
+    ``texts`` are these two. Returns None for a rounding difference.
     """
     alone, together = (
         encode(model, batch, kind=kind, prompt=prompt).to_dense()[0].double() for batch in (texts[:1], texts)
@@ -241,7 +238,7 @@ def batch_difference(
 
 
 def reading(model: AnyEncoder, kind: str) -> tuple[str, int | None]:
-    """Return the library's prompt for such texts, and the maximum number of tokens per text."""
+    """Return the library's prompt for ``kind``, and the maximum number of tokens."""
     parts = [part for child in model.children() for part in _on_route(child, TASKS[kind])]
     limits = [limit for part in parts if (limit := _length(part, kind)) is not None]
     name = _prompt_name(model, kind)
@@ -257,7 +254,6 @@ def _on_route(module: torch.nn.Module, task: str) -> Iterator[torch.nn.Module]:
 
 
 def unused_prompts(model: AnyEncoder) -> list[str]:
-    """Return the names of prompts that the library uses neither for queries nor for documents."""
     used = {_prompt_name(model, kind) for kind in ("queries", "passages")}
     return [name for name, text in model.prompts.items() if text and name not in used]
 
@@ -268,7 +264,7 @@ def _prompt_name(model: AnyEncoder, kind: str) -> str | None:
 
 
 def named(module: torch.nn.Module) -> str:
-    """Return a module's name with the class of its transformer or its pooling, e.g. ``Pooling (mean)``."""
+    """Return a module's name with its model or pooling, e.g. ``Pooling (mean)``."""
     name = type(module).__name__
     if hasattr(module, "auto_model"):
         return f"{name} ({type(module.auto_model).__name__})"
@@ -281,7 +277,7 @@ def named(module: torch.nn.Module) -> str:
 
 
 class ReleasedEncoder(PooledEncoder):
-    """Maps token ids to one vector of ``size`` numbers per text, with the modules of sentence-transformers.
+    """Maps token ids to one vector per text with sentence-transformers' modules.
 
     Raises DataError unless they are a transformer, one known pooling and heads.
     """
@@ -305,10 +301,9 @@ class ReleasedEncoder(PooledEncoder):
 
 
 class SpladeEncoder(nn.Module):
-    """Maps token ids to max_i log(1 + ReLU(w_ij)), w the logits of a masked language model (Formal et al.
-    2021).
+    """Maps token ids to max_i log(1 + ReLU(w_ij)), w masked-language logits (Formal et al. 2021).
 
-    The maximum, or with ``pooling`` ``sum`` the sum, includes [CLS] and [SEP], as in released code.
+    The maximum (or the sum, by ``pooling``) includes [CLS] and [SEP], as in released code.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""BERT's token masking (Devlin et al. 2019, Appendix A.1), e.g. of 15 % of tokens, and its cross-entropy."""
+"""BERT's token masking (Devlin et al. 2019, Appendix A.1), e.g. of 15 % of tokens, and its loss."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NotRequired, TypedDict
@@ -13,15 +13,14 @@ from repro.errors import check_known
 from repro.retrieval.nn.precision import Tensors
 from repro.retrieval.nn.text import frame_texts, side_by_side
 
-IGNORED = -100  # torch's own mark for "no label here"
+IGNORED = -100  # torch's "no label"
 CHUNK = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at once
 
 
 def token_cross_entropy(logits: Tensor, labels: Tensor, *, reduction: str) -> Tensor:
-    """Return the negative log-likelihood of the labels of a batch, in float32 or above.
+    """Return the negative log-likelihood of the labels, in float32 or above.
 
-    ``mean`` divides by the number of labelled positions of the batch, as in BERT. ``logits`` are (..., V),
-    ``labels`` (...), with at least one that is not IGNORED.
+    ``mean`` divides by the number of labels, as in BERT. ``logits`` are (..., V), ``labels`` (...).
     """
     assert reduction in ("mean", "sum"), reduction
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
@@ -31,27 +30,27 @@ def token_cross_entropy(logits: Tensor, labels: Tensor, *, reduction: str) -> Te
 
 
 def labelled(labels: Tensor) -> Tensor:
-    """Return the flattened indices of labels, (M,) int64. This waits once for the GPU."""
+    """Return flattened indices of labels, (M,) int64. This waits once for the GPU."""
     return places_of(labels != IGNORED)
 
 
 def places_of(mask: Tensor) -> Tensor:
-    """Return the flattened indices where a mask is true, (M,) int64."""
+    """Return flattened indices where a mask is true, (M,) int64."""
     return mask.flatten().nonzero().squeeze(1)
 
 
 def values_at(values: Tensor, places: Tensor) -> Tensor:
-    """Return values of padded texts, (N, L, ...), at flattened indices: (M, ...)."""
+    """Return values of (N, L, ...) at flattened indices: (M, ...)."""
     return values.flatten(0, 1)[places]
 
 
 def divisor(labels: Tensor, *, reduction: str) -> int | None:
-    """Return the number of labelled positions for ``mean``, or None for ``sum``."""
+    """Return the number of labels for ``mean``, or None for ``sum``."""
     return int((labels != IGNORED).sum()) if reduction == "mean" else None
 
 
 def mlm_loss(rows: Tensors, *, reduction: str) -> Tensors:
-    """Return ``mlm`` over the ``mlm_rows`` of all parts, or {} without labelled tokens."""
+    """Return ``mlm`` over the ``mlm_rows`` of all parts, or {} without labels."""
     count = rows["masked"].sum() if "masked" in rows else 0
     if not count:
         return {}
@@ -62,10 +61,10 @@ def mlm_loss(rows: Tensors, *, reduction: str) -> Tensors:
 def chunked_token_cross_entropy(
     hidden: Tensor, head: Callable[[Tensor], Tensor], labels: Tensor, *, reduction: str, chunk: int | None
 ) -> Tensor:
-    """Return ``token_cross_entropy(head(hidden), labels)``, with logits for ``chunk`` positions at a time.
+    """Return ``token_cross_entropy(head(hidden), labels)``, computed ``chunk`` positions at a time.
 
-    ``hidden`` is (M, H), ``labels`` (M,). ``head`` maps (m, H) to (m, V) logits without dropout, as it runs
-    again for the gradient.
+    ``hidden`` is (M, H), ``labels`` (M,). ``head`` maps (m, H) to (m, V). It runs again for the gradient, so
+    it must not use dropout.
     """
     assert reduction in ("mean", "sum"), reduction
 
@@ -85,8 +84,7 @@ def chunked_token_cross_entropy(
 def mlm_rows(
     hidden: Tensor, head: Callable[[Tensor], Tensor], labels: Tensor, *, chunk: int | None = None
 ) -> Tensors:
-    """Return the summed loss ``mlm`` of the labelled tokens of (N, L, H) and their number ``masked``, (1,)
-    each."""
+    """Return the summed loss ``mlm`` of (N, L, H) and its number of labels ``masked``, (1,) each."""
     places = labelled(labels)
     wanted = values_at(hidden, places), head, values_at(labels, places)
     total = chunked_token_cross_entropy(*wanted, reduction="sum", chunk=chunk)
@@ -97,8 +95,6 @@ DRAWS = ("each", "count")
 
 
 class Masking(TypedDict):
-    """The shares of ``masked_tokens``, e.g. ``{"rate": 0.15, "mask": 0.8, "random": 0.1}``."""
-
     rate: float
     mask: float
     random: float
@@ -120,14 +116,13 @@ def masked_tokens(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return texts with some tokens replaced, (T,), and labels, (T,): the original token, or IGNORED.
 
-    With ``draw`` ``each``, every token that is not special is selected with probability ``rate``, as in
-    transformers' DataCollatorForLanguageModeling. With ``count``, max(1, round(rate * length)) such tokens of
-    a text are selected if there are so many, as in BERT's create_pretraining_data (reading ``mlm-draw``). The
-    length includes [CLS] and [SEP]. A selected token becomes [MASK] with probability ``mask`` and any token
-    of the vocabulary with probability ``random``.
+    With ``draw`` ``each``, every ordinary token is selected with probability ``rate``, as in transformers'
+    DataCollatorForLanguageModeling. With ``count``, max(1, round(rate * length)) tokens of a text are, as in
+    BERT's create_pretraining_data (reading ``mlm-draw``). A selected token becomes [MASK] with probability
+    ``mask`` and a random one with probability ``random``.
 
-    ``input_ids``, (T,), are N texts end to end, with their special tokens, of the ``lengths`` (N,). Each text
-    has its own generator, so that its mask does not depend on other texts.
+    ``input_ids``, (T,), are N framed texts end to end, of ``lengths`` (N,). Each has its own generator, so
+    that its mask does not depend on other texts.
     """
     assert 0 <= rate <= 1 and 0 <= mask + random <= 1, (rate, mask, random)
     check_known("draw of masked tokens", draw, valid=DRAWS)
@@ -161,10 +156,9 @@ def _smallest_chances(
 def masked_texts(
     texts: Sequence[np.ndarray], *, tokenizer, generators: Sequence[np.random.Generator], **shares: Any
 ) -> Tensors:
-    """Return N token lists framed by [CLS] and [SEP], original and masked with the ``shares`` of
-    ``masked_tokens``.
+    """Return N texts framed by [CLS] and [SEP], original and masked by ``masked_tokens``.
 
-    Returns ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask``, (N, L) int64.
+    Keys are ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask``, (N, L) int64.
     """
     clean, lengths = frame_texts(texts, tokenizer)
     masked, labels = masked_tokens(

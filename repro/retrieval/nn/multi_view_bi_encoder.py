@@ -1,4 +1,4 @@
-"""Fine-tuning of one encoder with a similarity that sums views of a text, e.g. a dense and a sparse one."""
+"""Fine-tuning with a similarity that sums views of a text, e.g. a dense and a sparse one."""
 
 from collections.abc import Callable, Mapping
 from functools import reduce
@@ -31,23 +31,20 @@ class MultiViewBiEncoder(RankedTextsLoss):
     and the FLOPS regulariser of SPLADE on each side's sparse vectors. Options are named after their readings.
 
     Args:
-        top_k: the number of values kept of a sparse vector. None keeps all.
-        sparse_truncation: {after: ``saturation``, queries, passages}, the sides with truncated vectors.
+        top_k: the number of values kept of a sparse vector, or None for all.
+        sparse_truncation: {after: ``saturation``, queries, passages}, the truncated sides.
         hybrid_similarity, similarity, view_objective: arguments of ``view_similarities``.
-        contrastive_denominator: a key of ``contrasts``, e.g. ``softmax`` for L_ft as above.
-        in_batch_negatives: a positive competes with all passages of the ``batch`` or with its query's
-            ``own``.
-        temperature: tau.
-        flops_weight: {queries, passages, ramp_steps}. The weight grows with the square of the step up to
-            ``ramp_steps``. With ``shares``, the penalty is the mean over so many equal shares of the batch.
+        in_batch_negatives: all passages of the ``batch`` or the query's ``own``.
+        flops_weight: {queries, passages, ramp_steps}, growing with the square of the step. With
+            ``shares``, the penalty is the mean over equal shares of the batch.
         flops_vectors: vectors are regularised ``before`` or ``after`` truncation.
-        distillation: None, or {direction, contrastive_weight, teacher_temperature}: KL from teacher to
-            student or, with ``student-teacher``, in reverse, the weight of L_ft, and T.
-        start: directory of the starting model. Its projection is trained further if the shape matches.
+        distillation: None, or {direction, contrastive_weight, teacher_temperature}. The direction
+            ``student-teacher`` reverses the KL, the weight is that of L_ft, and the temperature is T.
+        start: the starting model's directory. A projection of the same shape is trained further.
     """
 
     encoder: ViewEncoder
-    steps: Tensor  # made so far, saved with a checkpoint
+    steps: Tensor  # saved with a checkpoint
     name = "multi-view-contrastive"
     version = 1
     load = staticmethod(load_masked_lm)
@@ -110,11 +107,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return batch if self.distillation is None else batch | {"teacher": teacher_scores(examples)}
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Return ``contrastive`` and ``divergence``, e.g. ``contrastive.dense`` for a single view, and
-        ``flops.<side>``.
-
-        Losses of weight 0 are left out. Counts a step.
-        """
+        """Return the losses, e.g. ``contrastive.dense`` or ``flops.queries``."""
         if self.training:
             self.steps += 1
         views = self.encoder.views
@@ -147,7 +140,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return vectors | {"sparse": top_k(vectors["sparse"], self.top_k)}
 
     def ranking_losses(self, suffix: str, scores: Tensor, represented: Tensors) -> Tensors:
-        """Return the losses of similarities divided by tau, (Q, Q*P), with ``suffix`` in their names."""
+        """Return the losses of similarities over tau, (Q, Q*P), named with ``suffix``."""
         losses: Tensors = {}
         rows, weight = contrastive.own_columns(scores), 1.0  # rows: (Q, P)
         if self.distillation is not None:
@@ -162,7 +155,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return losses
 
     def flops_losses(self, vectors: dict[str, Tensors]) -> Tensors:
-        """Return each side's regulariser, times its weight and min(1, step / ramp_steps)^2."""
+        """Return each side's regulariser, times weight and min(1, step / ramp_steps)^2."""
         if "sparse" not in self.encoder.views:
             return {}
         ramp_steps = self.flops_weight["ramp_steps"]

@@ -15,7 +15,7 @@ from repro.retrieval.nn.contrastive import in_batch_contrastive
 from repro.retrieval.nn.precision import Tensors
 from repro.retrieval.nn.text import passage_rows, tokenised
 
-SENTENCES, MASKS = 0, 1  # streams of random numbers
+SENTENCES, MASKS = 0, 1  # random streams
 
 
 class BatchLoss(nn.Module):
@@ -31,12 +31,10 @@ class BatchLoss(nn.Module):
 def ranked_texts(
     tokenizer, examples: list[dict], *, query_length: int, passage_length: int, separator: str
 ) -> Tensors:
-    """Return ``query_`` inputs of Q queries, (Q, L), and ``passage_`` inputs of all their passages, (Q*P,
-    L').
+    """Return ``query_`` inputs, (Q, L), and ``passage_`` inputs, (Q*P, L').
 
-    ``examples`` are ``{"query", "passages": [{"title", "text"}, …]}``, with the positive first. Lengths are
-    in tokens, with [CLS] and [SEP]. ``separator`` is between title and text, e.g. ``[SEP]``, or ``pair`` for
-    two segments.
+    ``examples`` are ``{"query", "passages": [{"title", "text"}, …]}``, with the positive first. ``separator``
+    is between title and text, e.g. ``[SEP]``, or ``pair`` for two segments.
     """
     passages = [passage for example in examples for passage in example["passages"]]
     queries = tokenised(tokenizer, [example["query"] for example in examples], length=query_length)
@@ -71,7 +69,7 @@ class RankedTextsLoss(BatchLoss):
 
 
 def teacher_scores(examples: list[dict]) -> Tensor:
-    """Return a re-ranker's scores of the passages, (Q, P) float32. Raises DataError if there are none."""
+    """Return a re-ranker's scores, (Q, P) float32. Raises DataError if there are none."""
     if any("scores" not in example for example in examples):
         raise DataError("the training set has no scores to distil. Score it with a re-ranker first")
     return torch.tensor([example["scores"] for example in examples], dtype=torch.float32)
@@ -81,10 +79,7 @@ HEADS = ("checkpoint", "new")
 
 
 def with_head(model: MaskedModel, head: str) -> MaskedModel:
-    """Return the model with its own masked-language head (``checkpoint``) or a ``new`` one.
-
-    Weights shared with the encoder stay.
-    """
+    """Return the model with its own masked-language head (``checkpoint``) or a ``new`` one."""
     check_known("start of the masked-language head", head, valid=HEADS)
     if head == "new":
         shared_ids = {id(parameter) for parameter in model.base_model.parameters()}
@@ -103,7 +98,7 @@ def _draw(module: nn.Module, shared_ids: set[int], spread: float) -> None:
 
 
 def set_dropout(model: nn.Module, rate: float) -> None:
-    """Set the rate of every dropout module. Raises UsageError unless 0 <= rate < 1."""
+    """Set the rate of every dropout module. Raises UsageError."""
     if not 0 <= rate < 1:
         raise UsageError(f"dropout is {rate!r}, and has to be from 0 to below 1, e.g. 0.1")
     for module in model.modules():
@@ -112,11 +107,7 @@ def set_dropout(model: nn.Module, rate: float) -> None:
 
 
 class MaskedPretraining(nn.Module):
-    """Base class that reads, masks, encodes and saves texts. An objective adds its losses and sets the
-    attributes.
-
-    In ``masking``, ``draw`` defaults to ``each``. ``length`` is in tokens per text, with [CLS] and [SEP].
-    """
+    """Reads, masks, encodes and saves texts. An objective adds its losses."""
 
     encoder: MaskedModel
     tokenizer: Tokenizer
@@ -125,14 +116,13 @@ class MaskedPretraining(nn.Module):
     seed: int
 
     def texts(self, examples: list[dict]) -> list[np.ndarray]:
-        """Return the tokens of the examples, (n,) each, cut to leave room for [CLS] and [SEP]."""
+        """Return the examples' tokens, (n,) each, with room for [CLS] and [SEP]."""
         return [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
 
     def generators(
         self, examples: list[dict], *stream: int, each_epoch: bool = True
     ) -> list[np.random.Generator]:
-        """Return a generator per example, by (seed, stream, epoch, index). Without ``each_epoch`` the epoch
-        is 0."""
+        """Return a generator per example, by (seed, stream, epoch, index)."""
         places = [(example["epoch"] if each_epoch else 0, example["index"]) for example in examples]
         return [np.random.default_rng((self.seed, *stream, *place)) for place in places]
 
@@ -148,7 +138,7 @@ class MaskedPretraining(nn.Module):
         )
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Return the arrays of ``masked_texts``. A mask depends only on (seed, epoch, index)."""
+        """Return ``masked_texts``. A mask depends only on (seed, epoch, index)."""
         return self.masked(self.texts(examples), self.generators(examples))
 
     def hidden(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
@@ -188,7 +178,7 @@ class MaskedLanguageModel(MaskedPretraining):
             return {}
         output = self.encoder.base_model(
             batch["masked_ids"], attention_mask=batch["attention_mask"], token_type_ids=batch.get("segments")
-        )  # without segments every token is of the first
+        )
         logits = self.encoder.cls(masked_tokens.values_at(output.last_hidden_state, places))  # (M, V)
         labels = masked_tokens.values_at(batch["labels"], places)
         return {"mlm": masked_tokens.token_cross_entropy(logits, labels, reduction=self.reduction)}
@@ -200,9 +190,9 @@ class MaskedLanguageModel(MaskedPretraining):
 class NeighbouringSentences(MaskedPretraining, BatchLoss):
     """L = L_MLM - 1/N sum_i log( exp(a_i . b_i) / sum_j exp(a_i . b_j) ), a_i and b_i [CLS] of two sentences.
 
-    The second term is BERT's next-sentence prediction (Devlin et al. 2019, §3.1) over a batch: the next
-    sentence of a_i has to be found among those of all N texts. Both sentences are masked. A text of one
-    sentence counts only in L_MLM. ``sentence_end`` is the token that ends a sentence, e.g. ``.``.
+    The second term is BERT's next-sentence prediction (Devlin et al. 2019, §3.1) over a batch: a_i's next
+    sentence among those of all N texts. Both sentences are masked. A text of one sentence counts only in
+    L_MLM. ``sentence_end`` is a token, e.g. ``.``.
     """
 
     name = "neighbours"
@@ -226,12 +216,11 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         self.masking, self.length, self.seed = masking, length, seed
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Return ``masked_texts`` of N first sentences, then N successors, and whether they are ``paired``,
-        (N,) bool."""
+        """Return ``masked_texts`` of N sentences and N successors, and ``paired``, (N,) bool."""
         streams = self.generators(examples, SENTENCES)
         pairs = [self.pair(text, random) for text, random in zip(self.texts(examples), streams, strict=True)]
         first, second = zip(*pairs, strict=True)
-        masks = self.generators(examples, MASKS)  # each serves a text's first sentence, then its second
+        masks = self.generators(examples, MASKS)  # used for first, then second sentences
         batch = self.masked([*first, *second], masks + masks)
         return batch | {"paired": torch.tensor([len(sentence) > 0 for sentence in second])}
 
@@ -244,7 +233,7 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         return text[first:middle], text[middle:last]
 
     def represent(self, batch: Tensors) -> Tensors:
-        """Return ``mlm_rows`` of a part of a batch, and ``first`` and ``second``, (P, H), of its P pairs."""
+        """Return ``mlm_rows``, and ``first`` and ``second``, (P, H), of the P pairs."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (2N, L, H)
         first, second = hidden[:, 0].chunk(2)
         sides = {"first": first[batch["paired"]], "second": second[batch["paired"]]}

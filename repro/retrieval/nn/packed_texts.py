@@ -1,4 +1,4 @@
-"""Vectors of texts encoded end to end, without padding, e.g. at most 2,048 tokens at a time on a CPU."""
+"""Vectors of texts encoded end to end, without padding."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -11,14 +11,13 @@ from repro.retrieval.nn.padding_free import Layout, all_layers, can_be_packed, e
 from repro.retrieval.nn.precision import Tensors, device, is_small, on_device
 
 TOKENS = {"cpu": 2048, "cuda": 1 << 20}  # encoded at a time
-ROWS = {"cpu": 512, "cuda": None}  # of them in the feed-forward part
+ROWS = {"cpu": 512, "cuda": None}  # in the feed-forward part
 
 
 def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[Tensors], Tensor]:
-    """Return a function that encodes inputs on the CPU, end to end where this is faster.
+    """Return a function that encodes inputs on the CPU, without padding where this is faster.
 
     Small models on a CPU keep padding, so that their vectors have the same bits on any number of cores.
-    ``gpu`` is the result of ``padding_free.packs``.
     """
     on_cpu = device().type == "cpu" and not is_small(encoder)
     if not ((gpu or on_cpu) and can_be_packed(encoder.model)):
@@ -30,8 +29,7 @@ def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[T
 class PackedTexts(nn.Module):
     """Maps token ids to a pooled vector per text, equal to the padded model's except for rounding.
 
-    ``pooling`` is ``cls``, ``mean``, or ``pooler`` for the model's own. ``tokens`` are encoded at a time. A
-    longer text is encoded alone.
+    ``pooling`` is ``cls``, ``mean``, or ``pooler`` for the model's own.
     """
 
     def __init__(self, model: TextModel, *, pooling: str, tokens: int | None = None):
@@ -43,7 +41,7 @@ class PackedTexts(nn.Module):
 
     @torch.inference_mode()
     def forward(self, inputs: Tensors) -> Tensor:
-        """Map right-padded model inputs on the CPU, (N, L) each with ``attention_mask``, to (N, H)."""
+        """Map right-padded model inputs on the CPU, (N, L) each, to (N, H)."""
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
         parts = []
         for first, end in _token_ranges(lengths, self.tokens):

@@ -1,6 +1,6 @@
-"""Texts encoded end to end, without padding, with the same vectors, losses and gradients except for dropout.
+"""Texts encoded end to end, without padding, e.g. texts of 3 and 5 tokens as 8 tokens.
 
-E.g. texts of 3 and 5 tokens are encoded as 8 tokens instead of 2 x 5.
+Vectors, losses and gradients are the same, except for dropout.
 """
 
 import contextlib
@@ -24,14 +24,14 @@ from repro.retrieval.nn.precision import Tensors, device
 if TYPE_CHECKING:
     from transformers.models.bert.modeling_bert import BertLayer
 
-KINDS = ("bert", "roberta", "xlm-roberta")  # architectures whose layers have BERT's parts under BERT's names
+KINDS = ("bert", "roberta", "xlm-roberta")  # layers are named as in BERT
 HALVES = (torch.float16, torch.bfloat16)
-KERNEL_FROM = (8, 0)  # the compute capability of an A100
-flash_attention = torch.ops.aten._flash_attention_forward  # torch's ``varlen_attn`` of it leaves dropout out
+KERNEL_FROM = (8, 0)  # compute capability of an A100
+flash_attention = torch.ops.aten._flash_attention_forward  # torch's ``varlen_attn`` has no dropout
 
 
 def can_be_packed(model: nn.Module) -> TypeGuard[TextModel]:
-    """Return whether a transformers model is an encoder with BERT's layers and bidirectional attention."""
+    """Return whether a model is a bidirectional encoder with BERT's layers."""
     config: Any = getattr(model, "config", None)
     parts = hasattr(model, "encoder") and hasattr(model, "embeddings")
     is_known = parts and getattr(config, "model_type", None) in KINDS and not config.is_decoder
@@ -39,10 +39,9 @@ def can_be_packed(model: nn.Module) -> TypeGuard[TextModel]:
 
 
 class Layout:
-    """The arrangement of the tokens of texts placed end to end, without empty texts.
+    """The arrangement of texts placed end to end, without empty texts.
 
-    ``stretches`` are runs of consecutive texts of equal length, e.g. ``[(2, 7), (1, 9)]`` for lengths 7, 7
-    and 9.
+    ``stretches`` count texts of equal length, e.g. ``[(2, 7), (1, 9)]`` for 7, 7 and 9.
     """
 
     def __init__(self, lengths: Sequence[int], device: torch.device):
@@ -52,13 +51,13 @@ class Layout:
 
     @cached_property
     def bounds(self) -> Tensor:
-        """(n + 1,) int32, the start of each text and the end of the last one."""
+        """Each text's start and the last end, (n + 1,) int32."""
         sizes = torch.tensor([0, *self.lengths], dtype=torch.int32)
         return sizes.cumsum(0, dtype=torch.int32).to(self.device, non_blocking=True)
 
     @cached_property
     def firsts(self) -> Tensor:
-        """(n + 1,) int32, the bounds of queries if only first tokens are queries."""
+        """Bounds if only first tokens are queries, (n + 1,) int32."""
         return torch.arange(len(self.lengths) + 1, dtype=torch.int32, device=self.device)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, dropout: float) -> Tensor:
@@ -66,14 +65,11 @@ class Layout:
 
 
 def embed(model: TextModel, inputs: Tensors, places: Tensor) -> Tensor:
-    """Return the input of the first layer, (T, H), with positions counted within each text.
-
-    ``places``, (T,), are those of the tokens that are not padding among N x L.
-    """
+    """Return the input of the first layer, (T, H), for the T ``places`` of tokens among N x L."""
     ids, kinds, embeddings = inputs["input_ids"], inputs.get("token_type_ids"), model.embeddings
     if model.config.model_type == "bert":
         positions = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
-    else:  # RoBERTa's begin after its padding's
+    else:  # RoBERTa's begin after the padding's
         positions = embeddings.create_position_ids_from_input_ids(ids, embeddings.padding_idx)
     return embeddings(
         input_ids=ids.reshape(-1)[places].unsqueeze(0),
@@ -85,7 +81,7 @@ def embed(model: TextModel, inputs: Tensors, places: Tensor) -> Tensor:
 def layer_output(
     layer: "BertLayer", queries: Tensor, hidden: Tensor, layout: Layout, *, rows: int | None = None
 ) -> Tensor:
-    """Return a layer's output at the tokens of ``queries``: all of ``hidden``, (T, H), or each text's first.
+    """Return a layer's output at ``queries``: all of ``hidden``, (T, H), or each text's first token.
 
     The feed-forward part computes ``rows`` at a time, None for all.
     """
@@ -104,7 +100,7 @@ def layer_output(
 def all_layers(
     model: TextModel, hidden: Tensor, layout: Layout, *, firsts: bool, rows: int | None = None
 ) -> Tensor:
-    """Return the output of the last layer, (T, H), or with ``firsts`` each text's first token, (n, H)."""
+    """Return the last layer's output, (T, H), or with ``firsts`` each text's first token, (n, H)."""
     *before, last = model.encoder.layer
     for layer in before:
         hidden = layer_output(layer, hidden, hidden, layout, rows=rows)
@@ -113,7 +109,7 @@ def all_layers(
 
 
 def has_kernel(query: Tensor) -> bool:
-    """Return whether one kernel can attend within all texts of (T, heads, h): on a GPU in half precision."""
+    """Return whether one kernel can attend within all texts of (T, heads, h)."""
     is_supported = query.is_cuda and query.dtype in HALVES and _has_size(query.shape[-1])
     return is_supported and torch.cuda.get_device_capability(query.device) >= KERNEL_FROM
 
@@ -123,7 +119,7 @@ def _has_size(head: int) -> bool:
 
 
 def by_kernel(query: Tensor, key: Tensor, value: Tensor, layout: Layout, dropout: float = 0.0) -> Tensor:
-    """Return the attention of ``text_by_text`` from a single kernel, with dropout in other places."""
+    """Return the attention of ``text_by_text`` from a single kernel."""
     whole = len(query) == len(key)
     query_bounds, most = (layout.bounds, layout.longest) if whole else (layout.firsts, 1)
     bounds = (query_bounds, layout.bounds, most, layout.longest)
@@ -131,7 +127,7 @@ def by_kernel(query: Tensor, key: Tensor, value: Tensor, layout: Layout, dropout
 
 
 def text_by_text(query: Tensor, key: Tensor, value: Tensor, layout: Layout, dropout: float = 0.0) -> Tensor:
-    """Return attention for queries of all tokens, (T, heads, h), or of one per text, (n, heads, h)."""
+    """Return attention for all tokens, (T, heads, h), or one per text, (n, heads, h)."""
     sizes = [count * length for count, length in layout.stretches]
     widths = sizes if len(query) == len(key) else [count for count, _ in layout.stretches]
     # the gradient of each slice would be as large as all tokens
@@ -145,20 +141,17 @@ def text_by_text(query: Tensor, key: Tensor, value: Tensor, layout: Layout, drop
 
 
 VARIABLE = "REPRO_PADDING_FREE"
-DATACLASS = ("return_dict", True)  # an argument of the library's own heads
+DATACLASS = ("return_dict", True)  # passed by the library's heads
 
 
 @dataclass
 class PaddingFree:
-    """Whether any batch was read without padding."""
-
     used: bool = False
 
 
 @contextlib.contextmanager
 def padding_free(objective: nn.Module, wanted: bool) -> Iterator[PaddingFree]:
-    """If ``wanted``, let all models of an objective that ``can_be_packed`` read texts end to end in this
-    context."""
+    """If ``wanted``, let an objective's models read texts end to end in this context."""
     packing, modules = PaddingFree(), list(objective.modules()) if wanted else []
     cls_models = {part.model for part in modules if isinstance(part, Encoder) and part.pooling == "cls"}
     with contextlib.ExitStack() as stack:
@@ -185,18 +178,13 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
     try:
         yield
     finally:
-        del model.forward  # the class's is found again
+        del model.forward
 
 
 def _states(
     model: TextModel, ids: Tensor, mask: Tensor, kinds: Tensor | None, *, firsts: bool
 ) -> BaseModelOutputWithPooling:
-    """Return the last layer's states, (N, L, H), which are 0 at padding. Texts are sorted by length for
-    attention.
-
-    ``ids``, ``mask`` and ``kinds`` are (N, L), with the mask on the CPU. With ``firsts``, only first tokens
-    get states.
-    """
+    """Return the last layer's states, (N, L, H), 0 at padding."""
     lengths = mask.sum(dim=1)  # (N,)
     order = lengths.argsort(stable=True)
     numbers = torch.arange(mask.numel()).view(mask.shape)
@@ -217,7 +205,7 @@ def _states(
 
 
 def is_asked_for(environment: Mapping[str, str]) -> bool | None:
-    """Return the value of REPRO_PADDING_FREE (1 or 0), or None. Raises UsageError for other values."""
+    """Return whether REPRO_PADDING_FREE is 1, or None. Raises UsageError."""
     text = environment.get(VARIABLE)
     if text not in (None, "0", "1"):
         raise UsageError(f"{VARIABLE} is {text!r}, but must be 1 (no padding), 0 (padding) or unset")
@@ -225,7 +213,6 @@ def is_asked_for(environment: Mapping[str, str]) -> bool | None:
 
 
 def trains_faster(objective: nn.Module, precision: str) -> bool:
-    """Return whether training without padding is faster: on a CPU, and on a GPU with the kernel."""
     processor = device()
     if processor.type == "cpu":
         return any(map(can_be_packed, objective.modules()))
@@ -233,7 +220,9 @@ def trains_faster(objective: nn.Module, precision: str) -> bool:
 
 
 def packs(model: nn.Module, *, precision: str, say: Callable[[str], None]) -> bool:
-    """Return whether a GPU should encode texts end to end. Calls ``say`` if it is wanted but impossible."""
+    """Return whether a GPU should encode without padding. Calls ``say`` if REPRO_PADDING_FREE is 1 and it
+    cannot.
+    """
     processor, wanted = device(), is_asked_for(os.environ)
     if wanted is False or processor.type == "cpu":
         return False
@@ -260,8 +249,7 @@ def _obstacle(model: nn.Module, precision: str, processor: torch.device) -> str:
 
 
 def _fault(processor: torch.device, dtype: torch.dtype, shape: tuple[int, int]) -> str:
-    """Return how the kernel's attention is faulty, or "". It is compared with ``text_by_text`` on a few
-    numbers."""
+    """Return how the kernel's attention differs from ``text_by_text``, or ""."""
     layout = Layout([5, 3, 3, 1], processor)
     numbers = torch.linspace(-1, 1, sum(layout.lengths) * shape[0] * shape[1], device=processor).sin()
     vectors = numbers.view(-1, *shape).to(dtype)

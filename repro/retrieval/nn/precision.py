@@ -15,14 +15,14 @@ Tensors = dict[str, Tensor]
 
 
 def device() -> torch.device:
-    """Return this process's CUDA device, or the CPU if there is none."""
+    """Return this process's CUDA device, or the CPU."""
     if not torch.cuda.is_available():
         return torch.device("cpu")
     return torch.device(f"cuda:{local_rank() % torch.cuda.device_count()}")
 
 
 def check_precision(precision: str) -> str:
-    """Return ``precision`` unchanged. Raises UsageError, or BlockedError for half precision without a GPU."""
+    """Return ``precision``. Raises UsageError, or BlockedError for half precision without a GPU."""
     check_known("precision", precision, valid=PRECISIONS)
     if precision != "fp32" and not torch.cuda.is_available():
         raise BlockedError(
@@ -32,7 +32,7 @@ def check_precision(precision: str) -> str:
 
 
 def autocast(precision: str) -> contextlib.AbstractContextManager:
-    """Return the context for a forward pass in this precision. On a GPU, fp32 disables TF32."""
+    """Return the context for a forward pass. On a GPU, fp32 disables TF32."""
     if check_precision(precision) == "fp32":
         return contextlib.nullcontext() if device().type == "cpu" else true_float32()
     return torch.autocast("cuda", dtype=torch.float16 if precision == "fp16" else torch.bfloat16)
@@ -62,16 +62,13 @@ SMALL = 2_000_000  # parameters outside the embeddings
 
 
 def is_small(model: nn.Module) -> bool:
-    """Return whether a model has fewer than ``SMALL`` parameters outside its embeddings."""
+    """Return whether a model has few parameters outside its embeddings."""
     return sum(p.numel() for name, p in model.named_parameters() if "embedding" not in name) < SMALL
 
 
 @contextlib.contextmanager
 def threads_for(model: nn.Module) -> Iterator[None]:
-    """Run a small model on one thread, which is faster and gives the same bits on any number of cores.
-
-    A large model has torch's default number, or a fixed one if kernels are pinned.
-    """
+    """Run a small model on one thread, which gives the same bits on any number of cores."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1 if is_small(model) else kernels.THREADS if kernels.is_pinned() else threads)
     try:
@@ -88,13 +85,13 @@ def ready_for_device(inputs: Tensors) -> Tensors:
 
 
 def on_device(inputs: Tensors) -> Tensors:
-    """Return inputs copied to the device, without waiting for those in pinned memory."""
+    """Copy inputs to the device, without waiting for those in pinned memory."""
     processor = device()
     return {name: values.to(processor, non_blocking=True) for name, values in inputs.items()}
 
 
 def to_host(values: Tensor) -> Callable[[], Tensor]:
-    """Start copying a tensor to the CPU. The returned function waits for the copy and returns it."""
+    """Start copying a tensor to the CPU, and return a function that waits for it."""
     if values.device.type == "cpu":
         return lambda: values
     copy = values.to("cpu", non_blocking=True)

@@ -1,8 +1,6 @@
-"""SEED's released weights, converted from fairseq's names to the equivalent RoBERTa architecture.
+"""SEED's released weights (microsoft/SEED-Encoder@ececaa9), converted to the equivalent RoBERTa.
 
-Source: microsoft/SEED-Encoder@ececaa9, model/SEED_Encoder. It has post-norm layers, positions that count from
-the padding token's id, a LayerNorm over the embeddings and no segments. The vocabulary is WordPiece's in
-another order, with ``<mask>`` last.
+The vocabulary is WordPiece's in another order, with ``<mask>`` last.
 """
 
 import re
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 MODEL_TYPE = "seed_encoder"
-BODY = "sentence_encoder."  # in every release, behind prefixes that differ
+BODY = "sentence_encoder."  # behind various prefixes
 MASK = "<mask>"
 SPECIAL = {"cls_token": "[CLS]", "pad_token": "[PAD]", "sep_token": "[SEP]", "unk_token": "[UNK]"}
 EPSILON = 1e-5  # of fairseq's LayerNorm
@@ -42,10 +40,9 @@ LAYER = {
 
 
 def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
-    """Return the checkpoint in ``folder``, its tokenizer, and facts, e.g. ``{"retrieval_head": "none", …}``.
+    """Return a checkpoint, its tokenizer, and facts, e.g. ``{"retrieval_head": "none", …}``.
 
-    The decoder of pre-training and the retrieval head are dropped. ``retrieval_head`` is ``none``, ``new``,
-    or ``trained`` if it and the encoder were trained on MS MARCO. Raises OSError or ValueError.
+    The decoder and the retrieval head are dropped. Raises OSError or ValueError.
     """
     from transformers import RobertaForMaskedLM, RobertaModel
 
@@ -145,7 +142,7 @@ def _fill(model: torch.nn.Module, weights: Tensors, *, segments: str) -> None:
 
 
 def _retrieval_head(weights: Mapping[str, Tensor]) -> str:
-    """Return ``none``, ``new`` or ``trained``, by its LayerNorm, which training changes."""
+    """Return ``none``, ``new`` or, if its LayerNorm changed, ``trained``."""
     if "norm.weight" not in weights:
         return "none"
     scale, shift = weights["norm.weight"], weights["norm.bias"]

@@ -1,4 +1,4 @@
-"""Model inputs from strings, e.g. from title and text: truncation, segments, padding, and whole words."""
+"""Model inputs from strings, e.g. titles and texts: truncation, segments, padding, and whole words."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ KINDS = ("words", "letters", "marks")
 
 
 def passage_text(title: str, text: str, *, separator: str) -> str:
-    """Return title, separator and text as one string, e.g. ``Title[SEP]Text``, or only the text."""
+    """Return title, separator and text, e.g. ``Title[SEP]Text``, or only the text."""
     return f"{title}{separator}{text}" if title else text
 
 
 def tokenised(tokenizer, texts: Sequence[str], *, length: int) -> Tensors:
-    """Return ``input_ids`` and ``attention_mask``, (N, L) int64, without segments as in Tevatron."""
+    """Return ``input_ids`` and ``attention_mask``, (N, L) int64."""
     return text_rows(tokenizer, texts, length=length).inputs()
 
 
@@ -33,13 +33,13 @@ def text_rows(tokenizer, texts: Sequence[str], *, length: int) -> TokenRows:
     return TokenRows.of(ids, padding=tokenizer.pad_token_id)
 
 
-PAIR = "pair"  # in place of a separator: title and text are two segments
+PAIR = "pair"  # a separator for two segments
 
 
 def passage_rows(
     tokenizer, titles: Sequence[str], texts: Sequence[str], *, length: int, separator: str
 ) -> TokenRows:
-    """Return the tokens of titled passages, joined by a separator or as a ``pair`` of segments."""
+    """Return the tokens of titled passages, joined or as a ``pair`` of segments."""
     if separator == PAIR:
         return paired_rows(tokenizer, titles, texts, length=length)
     strings = [passage_text(*pair, separator=separator) for pair in zip(titles, texts, strict=True)]
@@ -49,23 +49,23 @@ def passage_rows(
 def pair_rows(
     tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int
 ) -> list[dict[str, np.ndarray]]:
-    """Return ``input_ids`` and ``token_type_ids`` of each pair of ``paired_rows``, (l,)."""
+    """Return ``input_ids`` and ``token_type_ids`` of each pair, (l,)."""
     rows = paired_rows(tokenizer, firsts, seconds, length=length)
     ends = np.cumsum(rows.lengths)[:-1]
     kinds = np.zeros_like(rows.ids) if rows.kinds is None else rows.kinds
     columns = (np.split(values.astype(np.int64), ends) for values in (rows.ids, kinds))
-    pairs = list(zip(*columns, strict=True))[: len(rows)]  # nothing is split into one piece
+    pairs = list(zip(*columns, strict=True))[: len(rows)]
     return [{"input_ids": ids, "token_type_ids": kinds} for ids, kinds in pairs]
 
 
 def padded(rows: Sequence[np.ndarray], *, value: int) -> Tensor:
-    """Return rows of unequal length, right-padded: N of (l,) to (N, max l), int64."""
+    """Right-pad rows of unequal length: N of (l,) to (N, max l), int64."""
     tensors = [torch.as_tensor(row, dtype=torch.int64) for row in rows]
     return pad_sequence(tensors, batch_first=True, padding_value=value)
 
 
 def frame_texts(texts: Sequence[np.ndarray], tokenizer) -> tuple[np.ndarray, np.ndarray]:
-    """Return texts end to end, each between [CLS] and [SEP], (T,), and their lengths, (N,)."""
+    """Return texts end to end, each between [CLS] and [SEP], (T,), and lengths, (N,)."""
     lengths = np.array([len(text) + 2 for text in texts])
     ends = np.cumsum(lengths)
     tokens = np.full(ends[-1], tokenizer.sep_token_id)
@@ -75,7 +75,7 @@ def frame_texts(texts: Sequence[np.ndarray], tokenizer) -> tuple[np.ndarray, np.
 
 
 def inner_tokens(lengths: np.ndarray) -> np.ndarray:
-    """Return a mask, (T,), of the tokens of framed texts without the first and last of each text."""
+    """Return a mask, (T,), without the first and last token of each framed text."""
     ends = np.cumsum(lengths)
     inner = np.ones(ends[-1], dtype=bool)
     inner[ends - lengths] = inner[ends - 1] = False
@@ -83,9 +83,9 @@ def inner_tokens(lengths: np.ndarray) -> np.ndarray:
 
 
 def side_by_side(columns: Mapping[str, tuple[np.ndarray, int | bool]], lengths: np.ndarray) -> Tensors:
-    """Return texts given end to end as padded rows, (N, L) each, with their ``attention_mask``.
+    """Return texts given end to end as padded rows, (N, L), with their ``attention_mask``.
 
-    ``columns`` are a value per token, (T,), and the value for right padding. ``lengths`` are (N,).
+    ``columns`` are a value per token, (T,), and the value for right padding.
     """
     mask = np.arange(lengths.max()) < lengths[:, None]  # (N, L)
     arrays = {"attention_mask": mask.astype(np.int64)}
@@ -102,10 +102,10 @@ class Words:
     Attributes:
         pieces: the entries, lower-cased, without ``##``.
         continues: whether an entry continues a word.
-        barred: whether a word may not begin with the entry, e.g. a special token.
+        barred: whether no word begins with the entry, e.g. a special token.
         stop_words: excluded words, in lower case.
-        stops: whether an entry is a complete stop word.
-        foreign: whether an entry may not occur in a word.
+        stops: whether an entry is a stop word.
+        foreign: whether no word contains the entry.
         begins_stop: whether a stop word begins with the entry.
     """
 
@@ -119,8 +119,7 @@ class Words:
 
     @classmethod
     def of(cls, tokenizer, stop_words: Collection[str], *, kind: str = "words") -> Words:
-        """Return a vocabulary's words of a kind: ``words`` (beginning with a letter or digit), ``letters`` or
-        ``marks``."""
+        """Return words beginning with a letter or digit (``words``), ``letters`` or ``marks``."""
         check_known("kind of words", kind, valid=KINDS)
         entries = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
         continues = np.array([entry.startswith("##") for entry in entries])
@@ -138,12 +137,11 @@ class Words:
 
     @property
     def alone(self) -> np.ndarray:
-        """A mask, (V,), of the entries that are a complete word and not a stop word."""
+        """A mask, (V,), of the entries that are a whole word and no stop word."""
         return ~(self.continues | self.barred | self.stops | self.foreign)
 
     @property
     def with_stop_words(self) -> Words:
-        """The same words, including stop words."""
         none = np.zeros_like(self.stops)
         return dataclasses.replace(self, stop_words=frozenset(), stops=none, begins_stop=none)
 
@@ -151,8 +149,8 @@ class Words:
         """Return every whole word of a text in order, including repetitions, without stop words.
 
         The tail of a word that begins before the text is left out. A word that is cut at the end counts.
-        ``input_ids`` are (T,), without special tokens around, of one text, or of N end to end with
-        ``lengths``, (N,). Returns (O, 2): first token, and one past the last, as indices into ``input_ids``.
+        ``input_ids`` are (T,), of one text, or of N end to end with ``lengths``, (N,). Returns (O, 2): first
+        token, and one past the last.
         """
         first = np.flatnonzero(~self.continues[input_ids])
         end = np.append(first, len(input_ids))[1:]  # nothing where there is no first
@@ -173,9 +171,9 @@ def _has_letter_or_digit(piece: str) -> bool:
 
 
 def distinct(input_ids: np.ndarray, spans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Group occurrences of the same word among the tokens (n,), by the spans (O, 2) of ``Words.spans``.
+    """Group occurrences of the same word by the spans (O, 2) of ``Words.spans``.
 
-    Returns each word's first occurrence, (W, 2), and each occurrence's word in 0..W-1, (O,).
+    Returns each word's first occurrence, (W, 2), and each occurrence's word, (O,).
     """
     words: dict[bytes, int] = {}
     numbers = np.array(

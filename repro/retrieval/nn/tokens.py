@@ -1,4 +1,4 @@
-"""Token ids of texts and pairs of texts, without padding. Long texts are tokenised only as far as needed.
+"""Token ids without padding. Long texts are tokenised only as far as needed.
 
 E.g. for 64 tokens, at first only about 384 characters of a text are read.
 """
@@ -16,13 +16,13 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from torch import Tensor
 
-MOST = 4096  # texts in the cache per way of tokenising: 10 MB with 64 tokens and 75 MB with 512
+MOST = 4096  # cached texts per way of tokenising: 75 MB with 512 tokens
 _recent: ContextVar[dict[tuple, dict[str, list[int]]] | None] = ContextVar("recent tokens", default=None)
 
 
 @contextlib.contextmanager
 def tokens_remembered() -> Iterator[None]:
-    """Tokenise repeated texts only once within this context, as far as the cache has room."""
+    """Tokenise repeated texts only once within this context."""
     token = _recent.set({})
     try:
         yield
@@ -30,16 +30,15 @@ def tokens_remembered() -> Iterator[None]:
         _recent.reset(token)
 
 
-TOGETHER = 250  # texts per call of the library, which keeps more than 100 bytes per token
-CHARACTERS = 6  # read per wanted token. An English token has about five, with the blank
+TOGETHER = 250  # texts per call of the library
+CHARACTERS = 6  # per wanted token. English tokens have about five
 
 
 @dataclass(frozen=True)
 class TokenRows:
     """The tokens of N texts, end to end.
 
-    ``ids`` are (T,) int32, with special tokens, ``lengths`` (N,), ``padding`` the id that rows are padded
-    with, and ``kinds`` (T,) int32, the segment of each token, or None.
+    ``ids`` are (T,) int32, ``lengths`` (N,), and ``kinds`` (T,) int32 each token's segment, or None.
     """
 
     ids: np.ndarray
@@ -56,7 +55,7 @@ class TokenRows:
         return len(self.lengths)
 
     def inputs(self, rows: np.ndarray | slice = slice(None)) -> dict[str, Tensor]:
-        """Return the model inputs of some texts, (n, L) int64 each, right-padded to the longest of them."""
+        """Return model inputs of some texts, right-padded, (n, L) int64 each."""
         lengths, starts = self.lengths[rows], (np.cumsum(self.lengths) - self.lengths)[rows]
         places = np.arange(lengths.max(initial=0))
         mask = places < lengths[:, None]  # (n, L)
@@ -77,11 +76,7 @@ def _flat(rows: Iterable[Sequence[int]]) -> np.ndarray:
 def token_ids(
     tokenizer, texts: Sequence[str], *, length: int, add_special_tokens: bool = True
 ) -> list[list[int]]:
-    """Return the ids of each text, cut to ``length`` tokens, equal to those of the tokenizer's own call.
-
-    ``length`` includes [CLS] and [SEP] if ``add_special_tokens``. Tokenizers unlike BERT's read the whole
-    text.
-    """
+    """Return the ids of each text, cut to ``length`` tokens, equal to the tokenizer's own."""
     recent, way = _recent.get(), (tokenizer, length, add_special_tokens)
     if recent is None:
         return _read(*way, texts)
@@ -125,7 +120,7 @@ def _beginning(text: str, limit: int) -> str:
 
 
 def truncating_tokenizer(tokenizer, length: int):
-    """Return the library's tokenizer, set to truncate like transformers with ``truncation=True``."""
+    """Return the library's tokenizer, truncating like transformers."""
     backend = tokenizer.backend_tokenizer
     truncation = {
         "max_length": length,
@@ -143,7 +138,7 @@ def truncating_tokenizer(tokenizer, length: int):
 
 
 def _reads_words(tokenizer) -> bool:
-    """Return whether the tokens before a blank are independent of the text after it, as in BERT's.
+    """Return whether the tokens before a blank are independent of the text after it.
 
     Added tokens are matched in the raw text, so they must not contain a blank.
     """
@@ -160,9 +155,9 @@ def _reads_words(tokenizer) -> bool:
 
 
 def paired_rows(tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int) -> TokenRows:
-    """Return the tokens of [CLS] first [SEP] second [SEP], or of [CLS] second [SEP] if the first is empty.
+    """Return the tokens of [CLS] first [SEP] second [SEP], or of [CLS] second [SEP] for an empty first.
 
-    The longer text of a pair with more than ``length`` tokens loses its last ones, as with ``longest_first``.
+    The longer text loses its last tokens above ``length``, as with ``longest_first``.
     """
     if length <= 3 or (frame := _frame(tokenizer)) is None:
         return _as_the_library_has_them(tokenizer, firsts, seconds, length=length)
@@ -177,7 +172,7 @@ def paired_rows(tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, len
             parts += (start, second, end)
             sizes[place, 0] = len(second) + 2
             continue
-        if len(first) == len(second) == length:  # both are cut, so the longer one is unknown
+        if len(first) == len(second) == length:  # both are cut
             first, second = _cut_by_the_library(tokenizer, *pair, length=length)
         ends = _truncated_lengths(len(first), len(second), length - 3)
         parts += (start, first[: ends[0]], end, second[: ends[1]], end)
@@ -201,7 +196,7 @@ def _truncated_lengths(first: int, second: int, room: int) -> tuple[int, int]:
 
 
 def _frame(tokenizer) -> tuple[int, int] | None:
-    """Return [CLS] and [SEP] of a tokenizer that frames texts like BERT's, or None."""
+    """Return [CLS] and [SEP] of a tokenizer that frames texts like BERT's."""
     backend, (start, end) = tokenizer.backend_tokenizer, (tokenizer.cls_token_id, tokenizer.sep_token_id)
     if start is None or end is None or backend.post_processor is None or tokenizer.truncation_side != "right":
         return None

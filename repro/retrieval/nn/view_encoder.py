@@ -1,4 +1,4 @@
-"""A text encoder with two views of a text, e.g. a dense vector and a sparse one over the vocabulary."""
+"""A text encoder with views of a text, e.g. a dense vector and a sparse one."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -19,12 +19,10 @@ POSITIONS = 4096  # logits of 4,096 positions x 30,522 entries x 4 bytes = 500 M
 
 
 def max_log_saturated(hidden: Tensor, head: Callable[[Tensor], Tensor], keep: Tensor) -> Tensor:
-    """Return s_j = max_i log(1 + ReLU(w_ij)), w_i = head(h_i), over the kept positions i (Formal et al.
-    2021).
+    """Return s_j = max_i log(1 + ReLU(w_ij)), w_i = head(h_i), over kept positions i (Formal et al. 2021).
 
-    Logits are computed for a few texts at a time, as 1,024 passages of 144 tokens would have 18 GB of them.
     Maps ``hidden``, (B, L, H), and ``keep``, (B, L) bool, to (B, V), in float32 or above. A text without a
-    kept position gets zeros.
+    kept position gets zeros. A few texts are computed at a time, to save memory.
     """
 
     def highest(states: Tensor, mask: Tensor) -> Tensor:
@@ -49,9 +47,9 @@ def sum_log_saturated(logits: Tensor, keep: Tensor) -> Tensor:
 def kept_positions(
     input_ids: Tensor, attention_mask: Tensor, *, cls: bool, sep: bool | str, tokenizer
 ) -> Tensor:
-    """Return the positions that count in a sparse vector, (B, L) bool, from ids and mask, (B, L) each.
+    """Return the positions that count in a sparse vector, (B, L) bool.
 
-    ``cls`` and ``sep`` are whether these tokens count. ``between`` keeps only the [SEP] after the title.
+    ``cls`` and ``sep`` are whether these count. ``between`` keeps only the [SEP] after the title.
     """
     keep = attention_mask.bool()
     if sep == "between":
@@ -64,7 +62,7 @@ def kept_positions(
 
 
 def top_k(values: Tensor, k: int) -> Tensor:
-    """Set all but the k highest values of each row of (N, V) to zero. The lowest index breaks ties."""
+    """Set all but each row's k highest values to zero, (N, V). The lowest index breaks ties."""
     if k >= values.shape[-1]:
         return values
     with torch.no_grad():
@@ -76,12 +74,12 @@ def top_k(values: Tensor, k: int) -> Tensor:
 
 
 def flops(vectors: Tensor) -> Tensor:
-    """Return sum_j ( 1/N sum_i |w_ij| )^2 of (N, V), the regulariser of SPLADE (Paria et al. 2020)."""
+    """Return sum_j ( 1/N sum_i |w_ij| )^2 of (N, V), SPLADE's regulariser (Paria et al. 2020)."""
     return _MeanMagnitude.apply(vectors).square().sum()
 
 
 class _MeanMagnitude(torch.autograd.Function):
-    """1/N sum_i |w_ij|, (N, V) to (V,). Its gradient is the only (N, V) array that is allocated."""
+    """1/N sum_i |w_ij|, (N, V) to (V,), with one (N, V) array for its gradient."""
 
     @staticmethod
     def forward(ctx, vectors: Tensor) -> Tensor:
@@ -107,10 +105,10 @@ class ViewEncoder(nn.Module):
 
     Args:
         sparse_positions: {cls, sep}, of ``kept_positions`` (reading ``sparse-pooling-positions``).
-        vocabulary_head: w by BERT's masked-language head (``transform``), or without its dense layer and
-            LayerNorm (``plain``) (reading ``vocabulary-head``).
+        vocabulary_head: BERT's (``transform``), or without its dense layer and LayerNorm (``plain``)
+            (reading ``vocabulary-head``).
         dense_reduction: None, or {to, by}: DEN becomes W DEN with ``to`` components (``linear``), or its
-            first ``to`` components (``truncate``) (reading ``dense-reduction``).
+            first ones (``truncate``) (reading ``dense-reduction``).
     """
 
     def __init__(
@@ -161,14 +159,14 @@ class ViewEncoder(nn.Module):
         return functional.linear(hidden, decoder.weight, decoder.bias)
 
     def start_from(self, folder: Path) -> None:
-        """Load the projection saved in a model directory if there is one of the same shape."""
+        """Load a directory's projection if it has the same shape."""
         if self.projection is not None and (folder / PROJECTION).exists():
             saved, weight = load_file(folder / PROJECTION)["weight"], self.projection.weight
             if saved.shape == weight.shape:
                 weight.data.copy_(saved)
 
     def save(self, folder: Path) -> None:
-        """Save the masked LM, its tokenizer, any projection, and the settings in ``views.json``."""
+        """Save the masked LM, its tokenizer, any projection, and ``views.json``."""
         save_model(self.model, self.tokenizer, folder)
         if self.projection is not None:
             save_file({"weight": self.projection.weight.detach().contiguous()}, folder / PROJECTION)
@@ -189,9 +187,9 @@ class ViewEncoder(nn.Module):
 def load_view_encoder(
     folder: Path, *, views: Sequence[str], sparse_positions: Mapping[str, Any], vocabulary_head: str
 ) -> ViewEncoder:
-    """Return the encoder in a model directory, with the reduction of dense vectors used in training.
+    """Return the encoder in a model directory, with the dense reduction used in training.
 
-    Any masked LM works. Raises DataError, or UsageError for other settings or views than in training.
+    Raises DataError, or UsageError for other settings or views than in training.
     """
     settings = {"sparse_positions": dict(sparse_positions), "vocabulary_head": vocabulary_head}
     description: dict[str, Any] = settings | {"views": list(VIEWS), "dense_reduction": None}
@@ -217,7 +215,7 @@ def load_view_encoder(
 
 
 def check_names(kind: str, names: Sequence[str], *, valid) -> None:
-    """Raise UsageError if there is no name, or an invalid one."""
+    """Raise UsageError for no name, or an invalid one."""
     if not names:
         raise UsageError(f"no {kind} is given. Known: {', '.join(valid)}")
     check_known(kind, *names, valid=valid)

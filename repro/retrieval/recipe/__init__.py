@@ -1,8 +1,7 @@
 """Functions for recipes. Each returns a node of the graph and runs nothing.
 
 A recipe is a function ``recipe(request, *, option=…) -> Node`` in a paper's ``recipes.py``, e.g. one that
-ends in ``return recipe.search(passages, topics, depth=1000)``. It returns a run over ``request.dataset``, or
-several as ``Runs``. Values that a paper leaves open come from ``request.reading(id)``.
+ends in ``return recipe.search(passages, topics, depth=1000)``. It returns one run, or several as ``Runs``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,7 +46,7 @@ def encode(
     precision: str | Mapping[str, str],
     numbers: str = "float32",
 ) -> tuple[Node, Node]:
-    """Return the nodes of one vector per passage and per query. ``numbers`` is the type of passages."""
+    """Encode passages and queries. ``numbers`` is the type of passage vectors."""
     precisions = precision if isinstance(precision, Mapping) else dict.fromkeys(KINDS_OF_TEXTS, precision)
     pooling = {"pooling": texts.pooling, "normalize": normalize}
     params = {kind: {**pooling, "precision": precisions[kind]} for kind in KINDS_OF_TEXTS}
@@ -57,7 +56,7 @@ def encode(
 
 
 def search(passages: Node, topics: Node, *, depth: int) -> Node:
-    """Return the run of each query's ``depth`` passages with the greatest inner products."""
+    """Return the run of each query's ``depth`` best passages by inner product."""
     return Node("search", {"depth": depth}, {"passages": passages, "queries": topics})
 
 
@@ -72,8 +71,7 @@ def encode_views(
     head: str,
     precision: str,
 ) -> tuple[Node, Node]:
-    """Return the nodes of dense and sparse vectors of passages and of queries, with at most ``top_k`` sparse
-    values."""
+    """Encode dense and sparse vectors, with at most ``top_k`` sparse values per text."""
     options = {"positions": dict(positions), "head": head, "precision": precision}
     params = {kind: {"normalize": normalize, "top_k": top_k[kind], **options} for kind in KINDS_OF_TEXTS}
     return _encode_sides("encode_views", model, texts, params, views=list(views))
@@ -100,24 +98,23 @@ def _encode_sides(
 def search_views(
     passages: Node, topics: Node, *, depth: int, terms: Sequence[str], mode: str, list_depth: int | None
 ) -> Node:
-    """Return the run of an exact search by the sum of the inner products of ``terms``, e.g. ["dense",
-    "sparse"].
+    """Search exactly by the sum of inner products of ``terms``, e.g. ["dense", "sparse"].
 
-    ``mode`` is "exact", or "union" of the first ``list_depth`` passages of each view.
+    ``mode`` "exact" ranks all passages, "union" the first ``list_depth`` of each view.
     """
     params = {"depth": depth, "terms": list(terms), "mode": mode, "list_depth": list_depth}
     return Node("search_views", params, {"passages": passages, "queries": topics})
 
 
 def bm25(documents: Node, topics: Node, *, k1: float, b: float, multifield: bool, depth: int) -> Node:
-    """Return a BM25 run by Lucene over titles and texts, in one field or two."""
+    """Return a BM25 run over titles and texts, in one field or two."""
     index = Node("lucene_index", {"multifield": multifield}, {"corpus": documents})
     params = {"k1": k1, "b": b, "multifield": multifield, "depth": depth}
     return Node("bm25", params, {"index": index, "queries": topics})
 
 
 def weigh_terms(model: Node, documents: Node, *, length: int, scale: float, precision: str) -> Node:
-    """Return the documents with each word repeated in proportion to the model's weight times ``scale``."""
+    """Repeat each word of documents by the model's weight times ``scale``."""
     params = {"length": length, "scale": scale, "precision": precision}
     return Node("weigh_terms", params, {"model": model, "corpus": documents})
 
@@ -132,7 +129,7 @@ def mine(
     random_added: int = 0,
     documents: Node | None = None,
 ) -> Node:
-    """Return hard negatives: ``per_query`` from the top of a run, and ``random_added`` from ``documents``."""
+    """Mine ``per_query`` hard negatives from a run, and ``random_added`` from ``documents``."""
     params, inputs = {"depth": depth, "per_query": per_query, "seed": seed}, {"run": run, "qrels": judgements}
     if random_added:
         if documents is None:
@@ -142,14 +139,14 @@ def mine(
 
 
 def union(*training_sets: Node) -> Node:
-    """Return the concatenation of training sets. A query may have a row from each."""
+    """Concatenate training sets."""
     return Node("union", {}, {"training_sets": training_sets})
 
 
 def score_pairs(
     model: Node, training_set: Node, *, texts: Texts, per_query: int, decimals: int | None, precision: str
 ) -> Node:
-    """Return a cross-encoder's scores of a training set's positives and first ``per_query`` negatives."""
+    """Score a training set's positives and first ``per_query`` negatives by a cross-encoder."""
     params = {"per_query": per_query, **_scoring_params(texts, decimals, precision)}
     inputs = {"model": model, "training_set": training_set, **texts.as_inputs()}
     return Node("score_pairs", params, inputs)
@@ -158,8 +155,7 @@ def score_pairs(
 def rerank(
     model: Node, run: Node, *, texts: Texts, depth: int, keep: int, decimals: int | None, precision: str
 ) -> Node:
-    """Return a run with its first ``depth`` passages reordered by a cross-encoder, and the old ones up to
-    rank ``keep``."""
+    """Re-rank a run to ``depth`` by a cross-encoder. Old ranks follow up to ``keep``."""
     params = {"depth": depth, "keep": keep, **_scoring_params(texts, decimals, precision)}
     inputs = {"run": run, "model": model, **texts.as_inputs()}
     return Node("rerank", params, inputs)
@@ -171,7 +167,7 @@ def _scoring_params(texts: Texts, decimals: int | None, precision: str) -> dict[
 
 
 def judged_examples(judgements: Node, *, dataset: str, negative_grade: int) -> Node:
-    """Return positives and hard negatives (of ``negative_grade``) from the judgements of ``dataset``."""
+    """Return positives, and negatives of ``negative_grade``, from judgements."""
     params = {"dataset": dataset, "negative_grade": negative_grade}
     return Node("judged_examples", params, {"qrels": judgements})
 
@@ -189,8 +185,10 @@ def mine_answers(
     score_decimals: Sequence[int] = (),
     tokenless_answers: bool = False,
 ) -> Node:
-    """Return top passages of a run without an answer as hard negatives, with scores rounded to each of
-    ``score_decimals`` in turn."""
+    """Mine top passages without an answer as hard negatives.
+
+    Scores are rounded to each of ``score_decimals`` in turn.
+    """
     params: dict[str, Any] = {"depth": depth, "per_query": per_query, "seed": seed}
     params["extra_positives"] = extra_positives
     params |= {"score_decimals": list(score_decimals)} if score_decimals else {}
@@ -200,7 +198,7 @@ def mine_answers(
 
 
 def index_size(passages: Node, *, bytes_per_number: int, bytes_per_gb: int) -> Node:
-    """Return the size of a collection's vectors, in units of ``bytes_per_gb``."""
+    """Return the size of a collection's vectors, in ``bytes_per_gb``."""
     params = {"bytes_per_number": bytes_per_number, "bytes_per_gb": bytes_per_gb}
     return Node("index_size", params, {"passages": passages})
 
@@ -217,7 +215,7 @@ def project(
     grade: int,
     seed: int,
 ) -> Node:
-    """Return the exhibit of one query and its first candidates, projected onto a plane by t-SNE."""
+    """Project one query and its first candidates onto a plane by t-SNE."""
     params = {"query": query, "candidates": candidates, "grade": grade}
     params |= {"perplexity": perplexity, "seed": seed, "method": "t-sne"}
     inputs = {"passages": passages, "queries": topics, "run": run, "qrels": judgements}
@@ -234,13 +232,13 @@ def inspect_text(
     words: int,
     length: int,
 ) -> Node:
-    """Return one number of a model for each word of a document, as computed by ``view``."""
+    """Compute a number for each word of a document by ``view``."""
     params = {"view": view.identity, "options": dict(options), "title": title, "words": words}
     return Node("inspect_text", params | {"length": length}, {"model": model, "corpus": documents})
 
 
 def top_passages(run: Node, documents: Node, dataset: str, *, wanted: Sequence[str], depth: int) -> Node:
-    """Return the first passages of a run for the queries of ``dataset`` with the texts ``wanted``."""
+    """Return a run's first passages for the queries with the texts ``wanted``."""
     inputs = {"run": run, "corpus": documents, "queries": queries(dataset), "qrels": qrels(dataset)}
     return Node("top_passages", {"queries": list(wanted), "depth": depth}, inputs)
 
@@ -250,13 +248,13 @@ class Conventions:
     """How an encoder reads texts, and how vectors are compared.
 
     Attributes:
-        kind: ``dense``, ``splade`` (max of log(1 + ReLU) of the masked-language head over all positions) or
-            ``splade-sum`` (their sum).
-        pooling: ``cls``, ``mean``, or ``sentence-transformers``, which uses modules.json.
-        similarity: ``dot`` or ``cosine``.
+        kind: "dense", "splade" (max of log(1 + ReLU) of the masked-language head over positions) or
+            "splade-sum".
+        pooling: "cls", "mean", or "sentence-transformers" (by modules.json).
+        similarity: "dot" or "cosine".
         query_length, passage_length: tokens with [CLS] and [SEP].
-        separator: between title and text. ``pair`` makes two segments, None drops the title.
-        query_prefix, passage_prefix: text before a query, or before a passage with its title, e.g. "query: ".
+        separator: between title and text. "pair" makes two segments, None drops the title.
+        query_prefix, passage_prefix: text before a query or a passage's title, e.g. "query: ".
     """
 
     kind: str = "dense"
@@ -279,14 +277,14 @@ def released_encoder(
     source: dict | None = None,
     stand_in: Node | None = None,
 ) -> Node:
-    """Return an encoder by its hub name or ``source`` folder. Below full scale, ``stand_in`` replaces it."""
+    """Return an encoder by hub name or ``source``. Below full scale ``stand_in`` replaces it."""
     params = {"name": name, "revision": revision, "kind": kind, "pooling": pooling}
     inputs = {"stand_in": stand_in} if stand_in else {}
     return Node("released", params | ({"source": source} if source else {}), inputs)
 
 
 def released_reranker_or(own: Node, checkpoint: str | None) -> Node:
-    """Return a released cross-encoder. Scales other than full replace it by ``own``."""
+    """Return a released cross-encoder, or ``own`` below full scale or without a checkpoint."""
     if checkpoint is None:
         return own
     return released_encoder(checkpoint, revision="main", kind="cross-encoder", pooling=None, stand_in=own)
@@ -295,8 +293,7 @@ def released_reranker_or(own: Node, checkpoint: str | None) -> Node:
 def released_ranking(
     passages: Node, topics: Node, *, models: tuple[Node, Node], conventions: Conventions, depth: int
 ) -> Node:
-    """Rank passages for queries by the vectors of released encoders, ``models`` of passages and of
-    queries."""
+    """Rank passages for queries by released ``models``, of passages and of queries."""
     is_splade = conventions.kind.startswith("splade")
     stage = "encode_views" if is_splade else "encode"
     vectors = SPLADE_VIEW | {"head": conventions.kind} if is_splade else {"pooling": conventions.pooling}

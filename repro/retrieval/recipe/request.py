@@ -18,12 +18,12 @@ Recipe = TypeVar("Recipe", bound=Callable[..., Any])
 
 
 def full_only(reason: str) -> Callable[[Recipe], Recipe]:
-    """Return a decorator that marks a recipe as running at full scale only, with the reason."""
+    """Restrict a recipe to full scale, with the reason."""
     return lambda recipe: _marked(recipe, full_only=reason)
 
 
 def only_at(scale: str) -> Callable[[Recipe], Recipe]:
-    """Return a decorator that marks a recipe as running only at one scale, and at scales like it."""
+    """Restrict a recipe to one scale and scales like it."""
     return lambda recipe: _marked(recipe, only_at=scale)
 
 
@@ -34,17 +34,17 @@ def _marked(recipe: Recipe, **marks: str) -> Recipe:
 
 @dataclass
 class Choices:
-    """The readings available to a recipe, and a record of those it used.
+    """The readings available to a recipe, and a record of those that it used.
 
     Attributes:
         overrides: the user's choices by reading id, e.g. {"recall-definition": "success"}.
-        data: the user's data folder with original files.
+        data: the user's data folder.
         used: reading id -> choice, filled while the recipe runs.
         originals_only: whether to require the papers' own data.
-        substitutes: reading id -> reason for another choice than the wanted one.
-        missing: an original's name in the graph -> the choice without it, as ``reading=choice``.
-        scoring: the recipe's changes to the usual scoring of its dataset.
-        measured_as: printed measure -> intended measure, e.g. {"R@50": "Success@50"}.
+        substitutes: reading id -> reason for another choice.
+        missing: an original's name -> the choice without it, as ``reading=choice``.
+        scoring: changes to the usual scoring.
+        measured_as: printed -> intended measure, e.g. {"R@50": "Success@50"}.
     """
 
     readings: Mapping[str, Reading]
@@ -66,11 +66,10 @@ class Choices:
         return reading.choices[choice]
 
     def original(self, identifier: str, file: str, *, otherwise: str, known_as: str = "") -> Path | None:
-        """Return a reading's original ``file`` below REPRO_DATA. None if it is missing or has wrong words:
-        ``otherwise`` is the choice without it.
+        """Return a reading's original ``file``, or None if it is missing or has wrong words.
 
-        With ``originals_only`` the expected path of a missing file is returned for the plan to report.
-        ``known_as`` is its name in the graph, by default ``file``.
+        Then ``otherwise`` becomes the choice. With ``originals_only`` the expected path is returned and noted
+        in ``missing``, as ``known_as`` or ``file``.
         """
         fault = word_lists.fault(self.data, file)
         path = None if self.data is None else self.data / file
@@ -84,11 +83,11 @@ class Choices:
         return None
 
     def departures(self) -> dict[str, str]:
-        """Return reading id -> used choice, for other choices than the default. They prevent a comparison."""
+        """Return used choices other than the default. They prevent a comparison."""
         return {i: c for i, c in self.used.items() if c != self._reading(i).default}
 
     def in_full_precision(self) -> dict[str, str]:
-        """Return reading id -> the choice that differs from the used fp16 or bf16 choice only by fp32."""
+        """Return reading id -> the choice with fp32 instead of the used fp16 or bf16."""
         replacements = {}
         for identifier, choice in self.used.items():
             choices = self._reading(identifier).choices
@@ -113,48 +112,44 @@ def _full_precision(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Request:
-    """The dataset, e.g. "beir/scifact/test", readings and seed (None: the paper's) for which a recipe builds
-    a run."""
+    """The dataset, e.g. "beir/scifact/test", readings and seed (None: the paper's) of a run."""
 
     dataset: str
     choices: Choices
     seed: int | None = None
 
     def reading(self, identifier: str) -> Any:
-        """Return the chosen value of a reading."""
         return self.choices.value(identifier)
 
     def score_with(self, *, ignore_identical_ids: bool) -> None:
-        """Set whether documents with the query's id are ignored, as a reading requires."""
+        """Set whether to ignore documents with the query's id."""
         self.choices.scoring["ignore_identical_ids"] = ignore_identical_ids
 
     def match_answers(self, *, tokenless: bool) -> None:
-        """Set whether an answer without a token counts as found, if the dataset is judged by answers."""
+        """Set whether an answer without a token counts as found."""
         if catalogued(self.dataset).judgements == "answers":
             self.choices.scoring["tokenless_answers"] = tokenless
 
     def measure_as(self, printed: str, meant: str) -> None:
-        """Compute a column headed ``printed`` by the measure ``meant``, as a reading requires."""
+        """Compute the column ``printed`` by the measure ``meant``."""
         self.choices.measured_as[printed] = meant
 
     def seed_or(self, papers_own: int) -> int:
-        """Return the user's seed, or by default the paper's own."""
+        """Return the user's seed, or the paper's."""
         return papers_own if self.seed is None else self.seed
 
     @property
     def collection(self) -> str:
-        """The id of the corpus that the dataset's topics search."""
+        """The id of the searched corpus."""
         return catalogued(self.dataset).corpus_id
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Several runs behind one cell. Its value is the largest of the means of ``groups``, equally many runs
-    each."""
+    """Several runs behind one cell. Its value is the largest mean of equally large ``groups``."""
 
     groups: tuple[tuple[Node, ...], ...]
 
     @property
     def all(self) -> tuple[Node, ...]:
-        """The runs of all groups in order."""
         return tuple(run for group in self.groups for run in group)

@@ -20,7 +20,7 @@ class Texts:
         query_length, passage_length: tokens, special ones included. A cross-encoder reads query and passage
             together in ``passage_length`` tokens.
         separator: between title and text, e.g. " ".
-        pooling: reduces an encoder's token vectors to one, e.g. "cls".
+        pooling: reduces token vectors to one, e.g. "cls".
     """
 
     documents: Node
@@ -31,24 +31,21 @@ class Texts:
     pooling: str | None = None
 
     def as_params(self) -> dict[str, Any]:
-        """Return the parameters for a fine-tuning on these texts."""
         names = ("query_length", "passage_length", "separator", "pooling")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
     def as_inputs(self) -> dict[str, Node]:
-        """Return the inputs of a stage that reads documents and topics."""
         return {"corpus": self.documents, "queries": self.topics}
 
 
 def corpus(identifier: str, *, text: str = "{text}", untitled: str = "") -> Node:
-    """Return the documents of a collection, with ``untitled`` for empty titles. ``text`` is a template, e.g.
-    "{url} {text}"."""
+    """Return documents by the template ``text``, e.g. "{url} {text}". ``untitled`` fills empty titles."""
     fields = {} if (text, untitled) == ("{text}", "") else {"text": text, "untitled": untitled}
     return Node("corpus", {"dataset": identifier, **fields})
 
 
 def queries(identifier: str) -> Node:
-    """Return the topics of a dataset, with answers if it is judged by answers."""
+    """Return a dataset's topics, and answers if it is judged by them."""
     return Node("queries", {"dataset": identifier})
 
 
@@ -58,8 +55,10 @@ def qrels(identifier: str) -> Node:
 
 
 def official_negatives(identifier: str, *, per_query: int, seed: int, judgements: Node | None) -> Node:
-    """Return a training set from distributed triples: ``per_query`` sampled negatives, with positives from
-    ``judgements`` or, if None, from the triples."""
+    """Return a training set from distributed triples, with sampled negatives.
+
+    Positives come from ``judgements``, or from the triples if that is None.
+    """
     inputs = {"qrels": judgements} if judgements else {}
     return Node("official_negatives", {"dataset": identifier, "per_query": per_query, "seed": seed}, inputs)
 
@@ -69,8 +68,8 @@ def listed_negatives(
 ) -> Node:
     """Return a training set from a public file with cross-encoder scores.
 
-    Negatives score ``margin`` below every positive, at most ``per_system`` from each of ``systems``, e.g.
-    ["bm25"]. None means no limit.
+    Negatives score at least ``margin`` below every positive, at most ``per_system`` from each of ``systems``,
+    e.g. ["bm25"]. None means no limit.
     """
     params = {"dataset": identifier, "margin": margin, "per_system": per_system, "systems": systems}
     return Node("listed_negatives", params)
@@ -85,8 +84,7 @@ def sample(
     queries: int | None = None,
     share: float | None = None,
 ) -> Node:
-    """Return a sample of a training set, a number of ``queries`` or a ``share``. ``method`` is "random" or
-    "block"."""
+    """Draw ``queries`` rows or a ``share``, by ``method`` "random" or "block"."""
     params: dict[str, Any] = {"queries": queries} if share is None else {"share": share}
     params |= {"sample": sample, "method": method, "seed": seed}
     return Node("sample", params, {"training_set": training_set})
@@ -102,7 +100,7 @@ def tokenize(
     separator: str,
     fewest_tokens: int = 0,
 ) -> Node:
-    """Return token ids in chunks or truncated to ``length``, without texts of less than ``fewest_tokens``."""
+    """Return token ids in chunks or truncated, for texts of ``fewest_tokens`` or more."""
     params = {"length": length, "policy": policy, "titles": titles, "separator": separator}
     params["fewest_tokens"] = fewest_tokens
     return Node("tokenize", params, {"corpus": documents, "model": model})
@@ -118,25 +116,25 @@ def tokenize_spans(
     fields: Sequence[str],
     seed: int,
 ) -> Node:
-    """Return documents (``fields`` of url, title, body) as token ids in spans of about ``length`` tokens."""
+    """Return token ids of url, title or body in spans of about ``length``."""
     params = {"length": length, "policy": "spans", "splitter": splitter, "span_packing": dict(packing)}
     params |= {"fields": list(fields), "seed": seed}
     return Node("tokenize", params, {"corpus": documents, "model": model})
 
 
 def term_statistics(tokens: Node, *, model: Node) -> Node:
-    """Return how often each vocabulary entry occurs, and in how many texts."""
+    """Return the collection and document frequency of each vocabulary entry."""
     return Node("term_statistics", {}, {"tokens": tokens, "model": model})
 
 
 def backbone(name: str, *, revision: str, stand_in: Node | None = None) -> Node:
-    """Return a released checkpoint. Below full scale, the trained model ``stand_in`` replaces it."""
+    """Return a released checkpoint. Below full scale the model ``stand_in`` replaces it."""
     inputs = {"stand_in": stand_in} if stand_in else {}
     return Node("backbone", {"name": name, "revision": revision}, inputs)
 
 
 def random_weights(name: str, *, revision: str, seed: int, layers: int | None = None) -> Node:
-    """Return a checkpoint's architecture with random weights and ``layers`` layers (0: only word vectors)."""
+    """Return an architecture with random weights. ``layers`` 0 leaves only word vectors."""
     params = {"name": name, "revision": revision, "weights": "random", "seed": seed}
     return Node("backbone", params | ({} if layers is None else {"layers": layers}))
 
@@ -154,7 +152,7 @@ def initialise(
     deviation: float,
     seed: int,
 ) -> Node:
-    """Return a BERT of the given size with random weights and a vocabulary of the documents' words."""
+    """Return a BERT with random weights and the documents' vocabulary."""
     tokenizer = Node("vocabulary", {"size": vocabulary}, {"corpus": documents})
     params: dict[str, Any] = {"hidden_size": hidden_size, "layers": layers, "heads": heads}
     params |= {"intermediate_size": intermediate_size, "max_positions": max_positions}
@@ -163,7 +161,7 @@ def initialise(
 
 
 def released_or(own: Node, checkpoint: str | None) -> Node:
-    """Return a released checkpoint. Scales other than full replace it by ``own``, and so does None."""
+    """Return a released checkpoint, or ``own`` below full scale or without a checkpoint."""
     return own if checkpoint is None else backbone(checkpoint, revision="main", stand_in=own)
 
 
@@ -177,7 +175,7 @@ def pretrain(
     generator: Node | None = None,
     examples: str = "rows",
 ) -> Node:
-    """Return a model pre-trained on tokens. Its ``examples`` are "rows", or the "spans" of rows."""
+    """Pre-train a model on tokens. ``examples`` are "rows", or the "spans" of rows."""
     batch: dict[str, Any] = {"texts_per_batch": optimisation.batch_size}
     batch |= {"examples": examples} if examples != "rows" else {}
     params = _params(objective, options, optimisation, batch=batch, texts={"length": tokens.params["length"]})
@@ -187,7 +185,7 @@ def pretrain(
 
 
 def pretrained_like(made: Node, *, tokens: Node, optimisation: Optimisation) -> Node:
-    """Return the pre-training ``made`` with other tokens and another optimisation."""
+    """Repeat the pre-training ``made`` with other tokens and optimisation."""
     params = {"texts_per_batch": optimisation.batch_size, "length": tokens.params["length"]}
     inputs = {"model": tokens.inputs["model"], "tokens": tokens}
     return Node("pretrain", {**made.params, **_of(optimisation), **params}, {**made.inputs, **inputs})
@@ -205,10 +203,10 @@ def finetune(
     negative_choice: str = "window",
     positive_choice: str = "all",
 ) -> Node:
-    """Return an encoder or a cross-encoder trained on judged queries with negatives.
+    """Fine-tune an encoder or cross-encoder on judged queries with negatives.
 
-    Each of a batch's queries has ``passages_per_query`` passages: one positive and its negatives, used by
-    ``negative_choice`` and ``positive_choice`` as in the stage.
+    ``passages_per_query`` counts one positive and its negatives. The stage describes ``negative_choice`` and
+    ``positive_choice``.
     """
     batch = {"queries_per_batch": optimisation.batch_size, "passages_per_query": passages_per_query}
     params = _params(objective, options, optimisation, batch=batch, texts=texts.as_params())
@@ -232,7 +230,6 @@ def _params(
 
 
 def _of(optimisation: Optimisation) -> dict[str, Any]:
-    """Return the parameters of an optimisation. Raises UsageError for a warm-up that never ends."""
     if optimisation.is_all_warm_up:
         steps = f"{optimisation.warmup_steps} steps of warm-up, and ends after {optimisation.max_steps}"
         raise UsageError(f"the training has {steps}. Give fewer warmup_steps, or more max_steps.")

@@ -11,20 +11,20 @@ from repro.retrieval.datasets.hub_models import model_type, planned_checkpoint
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """Write ``model/``: the checkpoint ``name`` in safetensors and float32, with its tokenizer.
 
-    ``source`` is ``{"kind": "folder", "path": …}`` or ``{"kind": "hub", …}``, and ``identity`` the digest of
-    the folder's files, or the commit. SEED's weights are converted. With ``weights`` ``"random"``, weights
-    are drawn with ``seed``, for ``layers`` layers if given. Code of a checkpoint is never run.
+    ``identity`` is the files' digest, or the commit of a ``source`` in the hub's cache. ``weights``
+    ``"random"`` are drawn with ``seed``, for ``layers`` layers if given. SEED's weights are converted. A
+    checkpoint's code is never run.
     """
     from repro.retrieval.nn.checkpoint import reason, save_model
 
-    shutil.rmtree(out / "model", ignore_errors=True)  # of an attempt on files that were refused
+    shutil.rmtree(out / "model", ignore_errors=True)  # of a failed attempt
     with planned_checkpoint(params) as folder:
         try:
             model, tokenizer, facts = _read(params, folder)
         except (OSError, ValueError, KeyError) as error:
             problem = f"{folder} is not a checkpoint of {params['name']} that transformers can read"
             raise BlockedError(f"{problem} ({reason(error)})", _remedy(params)) from error
-        save_model(model, tokenizer, out / "model")  # may read weights from their file
+        save_model(model, tokenizer, out / "model")  # may still read the file
     return {
         "parameters": model.num_parameters(),
         "vocabulary": len(tokenizer),

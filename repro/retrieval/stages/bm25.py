@@ -12,13 +12,11 @@ from repro.retrieval.stages.lucene_index import FIELDS
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write the run of BM25(``k1``, ``b``), e.g. BM25(0.9, 0.4), with ``depth`` documents per query with
-    hits.
+    """Write the run of BM25(``k1``, ``b``), e.g. BM25(0.9, 0.4), as in Lucene 9.
 
     score(q, d) = sum over terms t of q of  idf(t) tf / (tf + k1 (1 - b + b |d| / avgdl)), idf(t) = ln(1 + (N
-    - df + 0.5) / (df + 0.5)), with |d| stored in one byte (exact up to 40 terms), as in Lucene 9. With
-    ``multifield`` this is summed over title and contents. Anserini rounds to four decimals and spreads ties
-    by 1e-6 in the order of document ids.
+    - df + 0.5) / (df + 0.5)), with |d| in one byte (exact up to 40 terms). With ``multifield`` this is summed
+    over title and contents. Anserini rounds to four decimals and spreads ties by 1e-6 in the order of ids.
     """
     index, queries = inputs["index"], inputs["queries"] / "queries.jsonl"
     multifield = json.loads((index / FIELDS).read_text())["multifield"]

@@ -1,4 +1,4 @@
-"""Stage ``compare``: pairwise significance tests of runs over the same queries, or of their scores."""
+"""Stage ``compare``: pairwise significance tests of runs or of scores."""
 
 import json
 from functools import partial
@@ -15,11 +15,10 @@ MAX_P = 0.05  # the level the papers print
 
 
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
-    """Write ``significance.json``, the result of :func:`repro.retrieval.evaluation.significance.compare`.
+    """Write ``significance.json``, the result of ``evaluation.significance.compare``.
 
-    Params: ``measures`` (e.g. ``"nDCG@10"``), ``names`` (one per run in ``runs``) and
-    ``ignore_identical_ids`` (BEIR's rule, False by default). With inputs ``scores`` instead of ``runs`` and
-    ``qrels``, ``names`` are systems, each with as many consecutive ``scores`` as a cell averages.
+    ``measures`` are e.g. ``"nDCG@10"``, ``names`` those of the ``runs``. With inputs ``scores`` instead of
+    ``runs`` and ``qrels``, each name has as many ``scores`` as a cell averages.
     """
     if "scores" in inputs:
         return _by_scores(params, inputs["scores"], out)
@@ -58,8 +57,10 @@ def _by_scores(params: dict, directories: list[Path], out: Path) -> dict:
 
 
 def joint_queries(systems: list[list[dict]]) -> list[str]:
-    """Return the members' query ids after the member's number, e.g. ``"0:q1"``. Raises DataError if the
-    systems were scored on different queries."""
+    """Return query ids after the member's number, e.g. ``"0:q1"``.
+
+    Raises DataError if the systems were scored on different queries.
+    """
     ids = [[f"{n}:{q}" for n, part in enumerate(parts) for q in part["queries"]] for parts in systems]
     if any(queries != ids[0] for queries in ids):
         raise DataError("the systems were scored on different queries and cannot be compared by query")
@@ -67,7 +68,7 @@ def joint_queries(systems: list[list[dict]]) -> list[str]:
 
 
 def weighted_scores(parts: list[dict], measure: str) -> list[float]:
-    """Return the members' scores, weighted so that their mean is the mean of the members' means."""
+    """Return scores weighted so that their mean is the mean of the members' means."""
     total = sum(len(part["queries"]) for part in parts)
     weights = [total / (len(parts) * len(part["queries"])) for part in parts]
     return [w * x for w, part in zip(weights, parts, strict=True) for x in part["measures"][measure]]

@@ -1,4 +1,4 @@
-"""Stage ``corpus``: the documents of a located collection as an Arrow dataset, streamed."""
+"""Stage ``corpus``: the documents of a collection as an Arrow dataset."""
 
 import itertools
 from collections.abc import Iterator
@@ -16,9 +16,9 @@ from repro.store.disk import BLOCKS
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``arrow/`` with columns id, title and text, and url if the collection has addresses.
 
-    Optional ``params`` are text (a template, e.g. ``"{url} {text}"``), untitled (replaces an empty title),
-    and first (rows to read of each of the source's parts). Memory contains 1,000 documents and 24 bytes per
-    id, and 70 more per id of an earlier attempt.
+    Optional are text (a template, e.g. ``"{url} {text}"``), untitled (replaces an empty title) and first
+    (rows of each part). Memory contains 1,000 documents and 24 bytes per id, and 70 more per id of an earlier
+    attempt.
     """
     entry = dataset(params["dataset"])
     columns = ("id", "title", "text", "url") if entry.addresses else ("id", "title", "text")
@@ -51,7 +51,7 @@ def _fill(blocks: RowBlocks, params: dict, source: Source, advance) -> tuple[lis
             advance(len(table))
         firsts.append(first)
         if len(ids) < first + BLOCK:
-            break  # the last block
+            break
     documents = reading.documents(source, first=params.get("first"), known=ids if as_source else ())
     finished = len(ids)
     del ids
@@ -69,7 +69,7 @@ def _fill(blocks: RowBlocks, params: dict, source: Source, advance) -> tuple[lis
 
 
 def as_written(documents, params: dict, content: ContentDigest) -> Iterator[dict[str, str]]:
-    """Yield the row of each document, and add the source's content to ``content``."""
+    """Yield the row of each document, and add the unchanged row to ``content``."""
     entry = dataset(params["dataset"])
     template, placeholder = params.get("text", "{text}"), params.get("untitled", "")
     for document in documents:

@@ -25,23 +25,22 @@ from repro.stage_table import MODULES, check_choices
 from repro.store.disk import BLOCKS
 
 BLOCK = 20_000  # texts sorted by length together
-AHEAD = 2  # groups of texts that are tokenised in advance
+AHEAD = 2  # groups tokenised in advance
 Titled = tuple[str, str]
 TitledRows = Callable[[int, int], list[Titled]]  # of a range of rows
-Batches = list[tuple[list[int], dict[str, Any]]]  # texts' places in a group, and their input tensors
+Batches = list[tuple[list[int], dict[str, Any]]]  # places in a group, input tensors
 Prepare = Callable[[list[Titled]], Batches]
-Records = Callable[[], list[Arrays]]  # waits for them
+Records = Callable[[], list[Arrays]]
 Encode = Callable[[Batches], Records]
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``vectors.npy``, (N, H) in the order of ``ids.txt``, which is the source's order.
+    """Write ``vectors.npy``, (N, H) in the source's order (``ids.txt``), as ``numbers`` float32 or float16.
 
-    ``numbers`` is ``float32`` or ``float16``. Title and text are joined by ``separator``, or are two segments
-    if it is ``pair``. If it is null, titles are left out. Inputs are cut to ``length`` tokens and pooled by
-    ``pooling``, for a released encoder by its own modules (``sentence-transformers``). With ``normalize``,
-    vectors have length 1. An optional ``prefix``, e.g. ``"query: "``, precedes every text. Texts are read
-    without padding if the model allows it (on a GPU unless REPRO_PADDING_FREE is 0).
+    Title and text are joined by ``separator``: ``pair`` makes two segments, null leaves titles out.
+    ``prefix``, e.g. ``"query: "``, precedes every text. ``pooling`` ``sentence-transformers`` uses a released
+    encoder's own modules. ``normalize`` gives vectors length 1. On a GPU texts are read without padding if
+    the model allows it, unless REPRO_PADDING_FREE is 0.
     """
     from repro.retrieval.nn.batches import HalvingEncoder
     from repro.retrieval.nn.checkpoint import check_fits, load_tokenizer
@@ -66,7 +65,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 @dataclass(frozen=True)
 class Texts:
-    """Passages or queries. ``titled`` maps a range of rows to titles, empty for queries, and texts."""
+    """Passages or queries. ``titled`` maps a range of rows to titles, "" for queries, and texts."""
 
     folder: Path
     ids: Sequence[str] | ColumnTexts
@@ -74,8 +73,7 @@ class Texts:
 
     @classmethod
     def read(cls, folder: Path, params: dict) -> "Texts":
-        """Open the texts of the ``kind`` in ``params``, each after its ``prefix``. If ``separator`` is None,
-        titles are left out."""
+        """Open passages or queries. Raises DataError if there are none."""
         ids, titled = (_queries if params["kind"] == "queries" else _passages)(folder, params)
         if not ids:
             raise DataError(f"{folder}: there is no text to encode")
@@ -112,7 +110,7 @@ def _encoder(folder: Path, pooling: str):
 
 
 def outputs(encoder: Callable, batches: Batches, params: dict) -> Iterator[tuple[list[int], Any]]:
-    """Yield each batch's indices and its output. A GPU may still be computing the output."""
+    """Yield each batch's indices and output, which a GPU may still be computing."""
     import torch
 
     from repro.retrieval.nn.precision import autocast
@@ -148,7 +146,7 @@ def _batch_encoder(encoder: Callable, params: dict) -> Encode:
 
 
 def rounded(vectors: np.ndarray, numbers: str) -> np.ndarray:
-    """Convert vectors to another type. Values outside its range become infinite."""
+    """Convert vectors to another type. Values out of range become infinite."""
     with np.errstate(over="ignore"):
         return vectors.astype(numbers, copy=False)
 
@@ -166,9 +164,8 @@ def write_encoded(
 ) -> dict[str, int]:
     """Write ``ids.txt`` and the arrays of encoded texts, in blocks of ``size`` texts.
 
-    Under torchrun with n processes, each encodes every n-th block, and the first joins them. A shard does
-    not. ``vocabulary`` is that of ``join_blocks``. Returns ``texts``, the facts of ``join_blocks``, and for a
-    resumed attempt ``resumed_at``, the first row that it encoded.
+    Under torchrun with n processes, each encodes every n-th block, and the first joins them, unless it is a
+    shard. Facts include ``resumed_at``, the first row that a resumed attempt encoded.
     """
     count, folder = len(texts.ids), out / BLOCKS
     firsts = range(0, count, size)
@@ -179,7 +176,7 @@ def write_encoded(
             write_ids(texts.ids, out, texts.folder)
             check_joined(folder, firsts)
         everybody_waits()
-        bar = progress if rank == 0 else Progress()  # bars of several processes would overwrite each other
+        bar = progress if rank == 0 else Progress()  # several bars would overwrite each other
         own = blocks(count, size, rank=rank, ranks=ranks)
         ranges = [(first, min(first + size, count)) for first in own]
         prepare = partial(_prepared_batches, tokenizer, params=params)
@@ -200,7 +197,7 @@ def write_blocks(
     encode: Encode,
     advance: Callable[[int], object],
 ) -> list[int]:
-    """Write a file for each missing range of rows, encoding ahead of writing. Returns their first rows."""
+    """Write each missing range of rows, encoding ahead. Returns their first rows."""
     from repro.retrieval.nn.batches import in_background
 
     done, rows = [], dict[int, Arrays]()
@@ -218,10 +215,7 @@ def write_blocks(
 
 @dataclass(frozen=True)
 class _TextGroup:
-    """Some texts, at ``places`` in the block of ``size`` texts from row ``first`` on.
-
-    ``batches`` is None for a block from an earlier attempt.
-    """
+    """Texts at ``places`` in a block of ``size`` texts. ``batches`` is None for a kept block."""
 
     first: int
     size: int
@@ -244,7 +238,6 @@ def _groups(
 
 
 def _in_turn(groups: Iterable[_TextGroup], encode: Encode) -> Iterator[tuple[_TextGroup, Records | None]]:
-    """Yield each group with its encoded records after the next group has been started."""
     previous = None
     for group in groups:
         current = group, None if group.batches is None else encode(group.batches)
@@ -256,7 +249,6 @@ def _in_turn(groups: Iterable[_TextGroup], encode: Encode) -> Iterator[tuple[_Te
 
 
 def _prepared_batches(tokenizer: Any, texts: Sequence[Titled], params: dict) -> Batches:
-    """Return the indices and inputs of each batch of texts, ready to be sent to a GPU."""
     from repro.retrieval.nn.batches import token_batches
     from repro.retrieval.nn.precision import ready_for_device
     from repro.retrieval.nn.text import passage_rows

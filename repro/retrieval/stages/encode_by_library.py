@@ -1,4 +1,4 @@
-"""Stage ``encode_by_library``: a vector for every passage or query, encoded by sentence-transformers."""
+"""Stage ``encode_by_library``: vectors by sentence-transformers."""
 
 from importlib.metadata import version
 from pathlib import Path
@@ -15,17 +15,16 @@ from repro.stage_table import check_choices
 from repro.store.disk import BLOCKS
 
 LIBRARY = "sentence-transformers"
-BLOCK = 10_000  # texts per call of the library
+BLOCK = 10_000  # texts per call
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write the vectors of each text in the format of ``encode_views`` (for dense vectors also ``encode``).
 
-    ``source`` is the location of the encoder, and ``identity`` its digest or commit. ``kind_of_encoder``,
-    ``pooling``, ``length``, ``truncate_dim`` and ``precision`` are settings of ``library_encoder.load``.
-    ``prompt`` replaces the encoder's own unless it is null, e.g. ``"title: {title} | text: "``. ``separator``
-    is that of ``encode``. With the ``similarity`` cosine, vectors have length 1. With euclidean they have an
-    extra number, so that the greatest inner product is the least distance.
+    Settings are those of ``library_encoder.load``, ``identity`` is the encoder's digest or commit.
+    ``prompt``, e.g. ``"title: {title} | text: "``, replaces the encoder's own unless it is null. With
+    ``similarity`` cosine, vectors have length 1. With euclidean they have an extra number, so that the
+    greatest inner product is the least distance.
     """
     from repro.retrieval.nn import library_encoder
     from repro.retrieval.nn.checkpoint import remedy
@@ -62,7 +61,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def joined(titled: list[Titled], params: dict) -> tuple[list, str | None]:
-    """Return the texts joined with their titles, and the prompt that the library adds."""
+    """Return the texts with their titles, and the prompt that the library adds."""
     separator, prompt = params["separator"], params["prompt"]
     if "{title}" in (prompt or ""):
         return [prompt.replace("{title}", title or "none") + text for title, text in titled], ""
@@ -80,7 +79,6 @@ def _joined(title: str, text: str, separator: str | None) -> str | Titled:
 
 
 def _rows(vectors, params: dict) -> list[dict[str, np.ndarray]]:
-    """Return a record per text for ``save_block``, from vectors (N, H) or sparse (N, V)."""
     from torch.nn.functional import normalize
 
     if vectors.is_sparse:

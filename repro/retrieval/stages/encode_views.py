@@ -1,4 +1,4 @@
-"""Stage ``encode_views``: a dense vector, a sparse vector, or both for every passage or query."""
+"""Stage ``encode_views``: dense and sparse vectors of passages or queries."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,17 +10,16 @@ from repro.retrieval.stages.encode import Batches, Encode, Records, Texts, outpu
 from repro.retrieval.stages.vectors.encoded_blocks import Arrays
 from repro.stage_table import check_choices
 
-BLOCK = 10_000  # texts sorted by length together
+BLOCK = 10_000
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write the ``views`` of each text, e.g. ``["dense", "sparse"]``, in the source's order (``ids.txt``).
 
-    ``dense`` is ``vectors.npy``, (N, H) float32. ``sparse`` is in CSR format without zeros: ``indptr.npy``
-    int64, ``indices.npy`` int32 and ``values.npy`` float32, the ``top_k`` highest values of a text unless
-    that is null. ``views.json`` contains the widths. Texts are read as in ``encode``. ``positions`` and
-    ``head`` are sparse_positions and vocabulary_head of ``ViewEncoder``, or ``splade`` or ``splade-sum`` for
-    a released model. With ``normalize`` each vector has length 1, a sparse one after truncation.
+    ``dense`` is ``vectors.npy``, (N, H) float32. ``sparse`` is CSR without zeros: ``indptr.npy`` int64,
+    ``indices.npy`` int32 and ``values.npy`` float32, the ``top_k`` highest of a text unless null.
+    ``views.json`` has the widths. Texts are read as in ``encode``. ``positions`` and ``head`` are those of
+    ``ViewEncoder``, or ``head`` is ``splade`` or ``splade-sum``.
     """
     from repro.retrieval.nn.batches import HalvingEncoder
     from repro.retrieval.nn.checkpoint import check_fits

@@ -17,10 +17,8 @@ from repro.retrieval.evaluation.text_lines import read_qrels
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``scores.json``: queries, measures, missing, ignored.
 
-    Params: ``measures`` (e.g. ``"RR@10"``), ``ignore_identical_ids`` (BEIR's rule) and ``judgements``:
-    ``qrels`` (graded documents) or ``answers`` (answer strings, which need inputs ``queries`` and
-    ``corpus``), with ``tokenless_answers`` for ``contains_answer``. Raises DataError if every run scores 0
-    under one of the measures.
+    ``measures`` are e.g. ``"RR@10"``, ``judgements`` is ``qrels``, or ``answers``, which needs inputs
+    ``queries`` and ``corpus``. Raises DataError if every run scores 0 under a measure.
     """
     ranking = read_run(inputs["run"] / "run.trec")
     if params["judgements"] == "qrels":

@@ -24,9 +24,9 @@ SCORES = ("positive_scores", "negative_scores")
 class Groups:
     """Queries of a training set, each with one positive and some negatives, chosen again every epoch.
 
-    ``negative_choice`` is ``window`` or ``slice``, the rules ``next_window`` and ``next_slice``.
-    ``positive_choice`` is ``all`` in turn, or only ``confident`` ones. ``left_out`` is the number of rows
-    without a positive or a needed negative.
+    ``negative_choice`` ``window`` is the rule ``next_window``, ``slice`` is ``next_slice``.
+    ``positive_choice`` is ``all`` in turn, or only ``confident`` ones. ``left_out`` counts rows without a
+    needed passage.
     """
 
     def __init__(
@@ -62,7 +62,10 @@ class Groups:
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
         """Return ``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}``, the positive
-        first, with ``"scores"`` of the passages if the training set has them."""
+        first.
+
+        A training set with scores adds ``"scores"``.
+        """
         examples = []
         for epoch, place in places:
             index = int(self.kept[place])
@@ -95,7 +98,6 @@ def _as_rows(lists, corpus: Path, training_set: Path) -> Lists:
 
 
 def _scores(rows, training_set: Path) -> tuple[Lists, Lists] | None:
-    """Return the scores of positives and negatives, or None. Raises DataError if only some rows have them."""
     import pyarrow.compute as pc
 
     if not set(SCORES) <= set(rows.column_names):
@@ -110,9 +112,8 @@ def _scores(rows, training_set: Path) -> tuple[Lists, Lists] | None:
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Train ``params["objective"]`` on groups of passages and save it in ``model/``.
 
-    A batch is ``queries_per_batch`` queries with ``passages_per_query`` passages each, over all devices, e.g.
-    64 with 8. The objective may take any of these parameters, ``start``, the directory of the starting model,
-    and ``warmup_steps``, their actual number.
+    A batch is ``queries_per_batch`` queries with ``passages_per_query`` passages each, over all devices. The
+    objective may take any of ``params``, ``start`` (the starting model's folder) and ``warmup_steps``.
     """
     from transformers import set_seed
 
@@ -147,11 +148,9 @@ def next_window(
 ) -> list[int]:
     """Return one positive and ``passages`` - 1 negatives, with another window of negatives every epoch.
 
-    As in Tevatron's training set (tevatron/data.py), the negatives of a query are shuffled once, and a window
-    of ``passages`` - 1 moves by its own length every epoch and wraps around. The positive moves by one from a
-    random start. A query with too few negatives draws them with replacement. Instead of Python's ``hash`` of
-    the tokens, the seeds are (seed, index) and for draws (seed, index, epoch), where ``index`` is the query's
-    row.
+    As in Tevatron's tevatron/data.py, negatives are shuffled once, and the window moves by its own length
+    every epoch and wraps around. The positive moves by one from a random start. Too few negatives are drawn
+    with replacement. Seeds are (seed, index), and (seed, index, epoch) for draws.
     """
     count, available = passages - 1, len(negatives)
     generator = np.random.default_rng((seed, index))
@@ -169,11 +168,10 @@ def next_window(
 def next_slice(
     positives: Sequence[int], negatives: Sequence[int], *, passages: int, seed: int, epoch: int
 ) -> list[int]:
-    """Return one positive and the next ``passages`` - 1 negatives of shuffled lists (the loader released with
-    Wang et al. 2023).
+    """Return one positive and the next ``passages`` - 1 negatives (the loader of Wang et al. 2023).
 
-    With k = epoch + ``seed``, the positive is entry k, and the negatives start at entry k * (P - 1), both
-    modulo the length of their lists.
+    With k = epoch + ``seed``, the positive is entry k, and the negatives start at entry k * (``passages`` -
+    1), both modulo the length of the shuffled lists.
     """
     count, turn = passages - 1, epoch + seed
     choices = [negatives[(turn * count + place) % len(negatives)] for place in range(count)]
@@ -181,7 +179,9 @@ def next_slice(
 
 
 def confident(positive_scores: Sequence[float], negative_scores: Sequence[float]) -> list[int]:
-    """Return the indices of a query's trusted positives: the first, and those that score at least as high or
-    above every negative (the loader released with Wang et al. 2023)."""
+    """Return the indices of a query's trusted positives (the loader of Wang et al. 2023).
+
+    These are the first, and those that score at least as high, or above every negative.
+    """
     first, best = positive_scores[0], max(negative_scores, default=-np.inf)
     return [n for n, score in enumerate(positive_scores) if n == 0 or score >= first or score > best]

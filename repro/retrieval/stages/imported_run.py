@@ -1,4 +1,4 @@
-"""Stage ``imported_run``: convert a run file by others, e.g. from pyserini, into a run of the suite."""
+"""Stage ``imported_run``: convert a run file by others, e.g. from pyserini."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,14 +9,13 @@ from repro.retrieval.datasets.sources import file_digest
 from repro.retrieval.evaluation.run_writer import write_metadata, write_run
 from repro.retrieval.evaluation.runs import read_run_file
 
-_LOW = -3.4e38  # a padding score is the smallest float32, -3.4028235e38
+_LOW = -3.4e38  # padding is -3.4028235e38, the smallest float32
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``run.trec`` with ties broken by the suite's rule, ``raw.npy`` and the run's metadata.
 
-    Params: ``dataset`` (of its topics), ``sha256`` of the file's bytes, ``source`` (its path) and ``name``.
-    Raises DataError if the file is malformed or has another digest.
+    Raises DataError if the file ``source`` is malformed or has another digest than ``sha256``.
     """
     path = Path(params["source"])
     with unchanged([path], params["sha256"], lambda: file_digest(path)):
@@ -29,7 +28,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _lifted(ranking: Sequence[tuple[str, float]]) -> Sequence[tuple[str, float]]:
-    """Return the ranking with its padding scores raised, which leaves room below them for breaking ties."""
+    """Raise padding scores, which leaves room below them for breaking ties."""
     if not ranking or ranking[-1][1] > _LOW:
         return ranking
     return [(document, max(score, _LOW)) for document, score in ranking]

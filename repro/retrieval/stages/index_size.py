@@ -9,8 +9,10 @@ from repro.progress import Progress
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``scores.json`` with the measure GB: N x H numbers of ``bytes_per_number`` bytes, e.g. 4, in
-    units of ``bytes_per_gb``. Values of sparse vectors also count."""
+    """Write ``scores.json`` with the measure GB: N x H numbers of ``bytes_per_number`` bytes, e.g. 4.
+
+    The unit is ``bytes_per_gb``. Values of sparse vectors also count.
+    """
     folder, size, values = inputs["passages"], 0, 0
     sparse = (folder / "indptr.npy").exists()
     if (folder / "vectors.npy").exists() or not sparse:

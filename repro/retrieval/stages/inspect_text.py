@@ -16,9 +16,8 @@ View = Callable[..., list[tuple[str, float]]]
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``exhibit.json``: the words of a text with a value each, e.g. ``["cell", 0.7]``.
 
-    The text is the first ``words`` words of the document titled ``title``, or of the first document. The
-    values come from ``view`` ({name, version, path}), a function of the model's folder and the text, with
-    ``length`` and ``options``.
+    The text is the first ``words`` words of the document ``title``, or of the first document. ``view`` is a
+    function of the model's folder and the text, with ``length`` and ``options``.
     """
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Stage ``judged_examples``: a training set with positives and negatives from judgements."""
+"""Stage ``judged_examples``: a training set from judgements."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,16 +8,14 @@ from repro.progress import Progress
 from repro.retrieval.datasets.arrow import SCORED_EXAMPLES, write_rows
 from repro.retrieval.evaluation.text_lines import read_qrels
 
-FIRST_SCORE = 1000.0  # of an annotated passage in DPR's files
+FIRST_SCORE = 1000.0  # as in DPR's files
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``arrow/``: per query the documents of grade 1 and above, the highest grade first, and as
-    negatives those of grade ``negative_grade``, e.g. 0. Equal grades are in the order of the file.
+    """Write ``arrow/``: documents of grade 1 and above as positives, of ``negative_grade`` as negatives.
 
     DPR's questions have grade 2 for the annotated passage, 1 for BM25's passages with the answer, 0 for hard
-    negatives and -1 for others. The first positive scores 1,000 and all others 0, so that only it is
-    ``confident``.
+    negatives and -1 for others. The first positive scores 1,000, others 0, so that only it is ``confident``.
     """
     omitted_queries = 0
 

@@ -1,4 +1,4 @@
-"""Stage ``listed_negatives``: a training set from a public file with the negatives of several retrievers."""
+"""Stage ``listed_negatives``: a training set from a public file of several retrievers' negatives."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,8 +17,8 @@ STEP = 1000  # queries per step of the bar
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``arrow/`` with columns query, positives and negatives (ids), in the file's order.
 
-    ``params`` contain the rules of ``ListedQuery.negatives``: margin, per_system and systems, e.g.
-    ``["bm25"]``. None means no limit. A query without a positive or a negative is left out.
+    ``params`` contain the limits of ``ListedQuery.negatives``, e.g. systems ``["bm25"]``. A query without a
+    positive or a negative is left out.
     """
     entry, first_rows = dataset(params["dataset"]), FirstRows.of(inputs)
     margin, systems = params["margin"], params["systems"]

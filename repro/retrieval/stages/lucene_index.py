@@ -1,4 +1,4 @@
-"""Stage ``lucene_index``: index a corpus with Lucene for BM25 (Anserini's analysis, through pyserini)."""
+"""Stage ``lucene_index``: index a corpus with Lucene for BM25."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``lucene/`` and ``fields.json``, e.g. ``{"multifield": false}``: whether titles are a separate
     field.
 
-    Scores are the same for any number of threads and commits. The bytes of the index are not.
+    Scores, but not bytes, are the same for any number of threads and commits.
     """
     fields, corpus, blocks = {"multifield": params["multifield"]}, inputs["corpus"], out / BLOCKS
     blocks.mkdir(exist_ok=True)

@@ -18,18 +18,16 @@ from repro.store.disk import BLOCKS
 
 Result = tuple[str, list[str], list[float]]  # query, documents and scores
 Rows = Callable[[Iterator[Result], dict[str, int]], Iterable[dict]]
-BLOCK = 1 << 26  # bytes of the run per block of queries
+BLOCK = 1 << 26  # bytes of the run per block
 COUNTS = ("queries", "queries_with_fewer_negatives", "queries_not_in_run", "queries_without_positive")
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write a training set with hard negatives: for each query with a positive, ``per_query`` of the run's
-    top passages.
+    """Write a training set with ``per_query`` hard negatives from a run, for each query with a positive.
 
     Positives (grade 1 and above) are removed from the ranking. Its first ``depth`` entries are shuffled, by
-    the seed and the query's id only, and the first ``per_query`` become negatives, e.g. 7 of the top 200.
-    With ``random_added``, passages drawn from the input ``corpus`` fill them up to ``per_query`` +
-    ``random_added``, and they are shuffled again.
+    the seed and the query's id only, and the first ``per_query`` are kept, e.g. 7 of the top 200.
+    ``random_added`` passages of ``corpus`` are added and shuffled in.
     """
     positives = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec"))
     if (is_random := params.get("random_added")) and "corpus" not in inputs:
@@ -72,14 +70,14 @@ def _rows(results, facts: dict, *, params: dict, positives: dict[str, list[str]]
 def negatives(
     query: str, ranking: list[str], positives: list[str], *, depth: int, per_query: int, seed: int
 ) -> list[str]:
-    """Return ``per_query`` of the first ``depth`` documents that are not positives, in random order."""
+    """Return ``per_query`` of the first ``depth`` documents that are not positives."""
     relevant = set(positives)
     candidates = [document for document in ranking if document not in relevant][:depth]
     return sample(candidates, query, count=per_query, seed=seed)
 
 
 def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[str]:
-    """Return ``count`` candidates in random order, which depends only on the seed and the query's id."""
+    """Return ``count`` candidates in an order that depends on seed and query only."""
     order = np.random.default_rng((seed, zlib.crc32(query.encode()))).permutation(len(candidates))
     return [candidates[place] for place in order[:count]]
 
@@ -87,7 +85,7 @@ def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[
 def with_random(
     query: str, chosen: list[str], known: set[str], ids: list[str] | ColumnTexts, *, count: int, seed: int
 ) -> list[str]:
-    """Fill ``chosen`` up to ``count`` with random documents that are not ``known``, if there are any."""
+    """Fill ``chosen`` up to ``count`` with random documents that are not ``known``."""
     generator = np.random.default_rng((seed, zlib.crc32(query.encode()), 1))
     documents, used = list(chosen), known.copy()
     available = len(ids) - len(known)
@@ -108,11 +106,10 @@ def fill_blocks(
     counts: Sequence[str],
     advance: Callable[[int], None],
 ) -> tuple[range, dict[str, int]]:
-    """Write the missing blocks of this shard, each for ``size`` bytes of the run. Returns all blocks, and the
-    counts of this shard.
+    """Write this shard's missing blocks, each for ``size`` bytes of the run. Returns all blocks and the
+    counts.
 
-    ``rows`` makes rows from queries with their documents and scores, and updates the counts in its second
-    argument.
+    ``rows`` makes rows from queries, documents and scores, and updates the counts.
     """
     firsts = parts(run, size)
     totals = Counter(dict.fromkeys(counts, 0))

@@ -1,4 +1,4 @@
-"""Stage ``mine_answers``: positives and hard negatives of questions, distinguished by answer strings."""
+"""Stage ``mine_answers``: training questions, with positives found by answer strings."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -13,23 +13,20 @@ from repro.retrieval.evaluation.text_lines import read_qrels
 from repro.retrieval.stages.mine import fill_blocks, sample
 from repro.store.disk import BLOCKS
 
-BLOCK = 1 << 24  # bytes of the run per block of questions
+BLOCK = 1 << 24  # bytes of the run per block
 COUNTS = ("queries", "queries_left_out", "queries_not_judged")
 
 FIRST_SCORE = 1000.0  # above every score of a retriever
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write a training set of questions: passages of a run with an answer as positives, those without as
-    negatives (the mining script released with Wang et al. 2023, readings ``nq-training-data`` and
-    ``nq-mined-score-decimals``).
+    """Write a training set of questions from a run: passages with an answer are positives, others negatives.
 
-    The first positive is the passage judged best, with score 1,000. With ``extra_positives``, passages of the
-    first ``depth`` with an answer follow by rank, with the run's scores. Otherwise the first of them is the
-    positive if no passage is judged. Negatives are ``per_query`` of those without an answer, shuffled. Titles
-    are not searched. A question without positive or negative is left out. Scores are rounded to each of
-    ``score_decimals`` in turn, e.g. ``[4, 2]``. ``tokenless_answers`` is ``tokenless`` of
-    ``contains_answer``.
+    The first positive is the passage judged best, with score 1,000. ``extra_positives`` adds those of the
+    first ``depth`` with an answer. Otherwise the first of them replaces a missing judged passage.
+    ``per_query`` passages without an answer are negatives, shuffled. A question without positive or negative
+    is left out. Source: the mining script of Wang et al. 2023, readings ``nq-training-data`` and
+    ``nq-mined-score-decimals``.
     """
     answers = read_answers(inputs["queries"] / "queries.jsonl")
     judgements = read_qrels(inputs["qrels"] / "qrels.trec")
@@ -70,13 +67,12 @@ def _examples(
 
 
 def annotated(grades: dict[str, int]) -> str | None:
-    """Return the first document with the highest grade, or None if no grade is above 0."""
+    """Return the document with the highest grade, or None without a grade above 0."""
     best = max(grades, key=grades.__getitem__, default=None)
     return best if best is not None and grades[best] >= 1 else None
 
 
 def rounded(scores: list[float], *, decimals: Sequence[int]) -> list[float]:
-    """Return scores rounded to each number of decimals in turn."""
     for places in decimals:
         scores = [round(float(score), places) for score in scores]
     return scores
@@ -93,10 +89,9 @@ def example(
     per_query: int,
     seed: int,
 ) -> dict | None:
-    """Return a row of the training set, or None if it has no positive or no negative.
+    """Return a row of the training set, or None without a positive or a negative.
 
-    ``documents`` and ``scores`` are the ranking, ``hits`` say which have an answer, ``best`` is the annotated
-    passage.
+    ``hits`` marks documents with an answer, ``best`` is the judged one.
     """
     score = dict(zip(documents, scores, strict=True))
     is_hit = dict(zip(documents, hits, strict=True))

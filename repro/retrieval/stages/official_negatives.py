@@ -1,4 +1,4 @@
-"""Stage ``official_negatives``: a training set from triples, with negatives sampled per query."""
+"""Stage ``official_negatives``: a training set from triples, with sampled negatives."""
 
 import itertools
 import shutil
@@ -22,19 +22,18 @@ from repro.retrieval.datasets.sources import Source
 from repro.retrieval.evaluation.text_lines import read_qrels, relevant_documents
 from repro.store.disk import BLOCKS
 
-GROUP = 4096  # queries per group of sorted triples
+GROUP = 4096  # queries per group
 ROWS = 1000  # per returned table
-HASHED = 50_000  # rows with their strings in memory at once
-LARGEST = 2**31 - 1  # rows per record batch, so that none is divided
+HASHED = 50_000  # rows in memory at once
+LARGEST = 2**31 - 1  # rows per record batch, never divided
 _SORTED = {"query": "uint16", "rank": "uint64", "negative": "string"}  # a query is its place in its group
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``arrow/`` with columns query, positives and negatives (ids), in the triples' order of queries.
 
-    ``per_query`` negatives are kept of a query, e.g. 30. Positives are the relevant documents of the input
-    ``qrels`` or, without it, those of the triples, and a negative that another row calls relevant is removed.
-    A query without a positive or a negative is left out.
+    ``per_query`` negatives are kept, e.g. 30. Positives come from the input ``qrels`` or, without it, from
+    the triples. A query without a positive or a negative is left out.
     """
     relevant = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec")) if "qrels" in inputs else None
     blocks = RowBlocks(out / BLOCKS, EXAMPLES, origin=stamps(Source.from_json(params["source"]).files))
@@ -84,10 +83,9 @@ class TripleSamples:
     """Keeps ``per_query`` negatives of each query, with queries in order of appearance.
 
     These have the largest keyed hash of query and document: a uniform sample without replacement, independent
-    of the rows' order and repetitions. ``add`` sorts a chunk's rows into groups of 4,096 queries on disk, and
-    ``rows`` reads one group from all chunks. Memory contains the names of the queries and their relevant
-    documents, one chunk and one group: less than 1 GB for the 398 million triples of MS MARCO. With
-    ``positives``, the triples' relevant documents are collected and excluded from negatives.
+    of the rows' order and repetitions. ``add`` sorts chunks into groups of queries on disk, ``rows`` reads a
+    group, so that 398 million triples take less than 1 GB of memory. With ``positives``, the triples'
+    relevant documents are collected and excluded from negatives.
     """
 
     def __init__(self, folder: Path, *, per_query: int, seed: int, positives: bool, origin: Any = None):
@@ -99,7 +97,7 @@ class TripleSamples:
         self._places: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
 
     def add(self, chunk: Chunk | Piece) -> int:
-        """Add the next chunk, unless an earlier attempt did. Returns its number of rows."""
+        """Add a chunk, unless an earlier attempt did. Returns its rows."""
         facts = self._sorted.kept(chunk.first)
         if facts is None:
             facts = {"rows": 0, "queries": [], "pairs": [], "groups": []}
@@ -111,11 +109,10 @@ class TripleSamples:
         return facts["rows"]
 
     def groups(self) -> range:
-        """Return the numbers of the groups."""
         return range(-(-len(self._codes) // GROUP))
 
     def rows(self, group: int, judged: Mapping[str, list[str]] | None) -> Iterator[Any]:
-        """Yield one group's rows as pyarrow tables. Positives are ``judged``, or those of the triples."""
+        """Yield one group as tables. Positives are ``judged``, or from the triples."""
         import pyarrow as pa
 
         names = list(itertools.islice(self._codes, group * GROUP, (group + 1) * GROUP))
@@ -187,7 +184,7 @@ class TripleSamples:
         return np.concatenate([np.empty(0, np.uint64), *ranks]).astype(np.uint64)
 
     def _sample(self, group: int):
-        """Return a group's sample in random order by query: query indices, (M,), and documents."""
+        """Return a group's sample in random order: query indices, (M,), and documents."""
         import pyarrow as pa
 
         table = pa.concat_tables(self._sorted.table(*place) for place in self._places[group])
@@ -204,7 +201,6 @@ class TripleSamples:
 
     @staticmethod
     def _is_first(codes: np.ndarray, ranks: np.ndarray, documents, order: np.ndarray) -> np.ndarray:
-        """Return whether each sorted row differs from the one before."""
         import pyarrow.compute as pc
 
         is_first = np.ones(len(codes), bool)

@@ -14,7 +14,7 @@ TOKEN_COLUMNS = ("input_ids", "sentences", "spans")
 
 
 class TokenRows:
-    """The rows of a tokens artefact, read on demand from its memory-mapped file."""
+    """The rows of a tokens artefact, read on demand from disk."""
 
     def __init__(self, folder: Path):
         tokens = read_rows(folder)
@@ -26,8 +26,10 @@ class TokenRows:
         return len(self.table)
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
-        """Return ``{"input_ids": (n,) int64, "epoch", "index"}`` for (epoch, index), and for policy ``spans``
-        also the counts ``sentences`` and ``spans``. The caller may change the arrays."""
+        """Return ``{"input_ids": (n,) int64, "epoch", "index"}`` for each (epoch, index).
+
+        The policy ``spans`` adds the counts ``sentences`` and ``spans``. The caller may change the arrays.
+        """
         return [
             {name: lists[index].values.to_numpy().astype(np.int64) for name, lists in self.columns.items()}
             | {"epoch": epoch, "index": index}
@@ -36,10 +38,9 @@ class TokenRows:
 
 
 class SpanRows:
-    """The spans of all rows of a tokens artefact of policy ``spans``. Raises UsageError for others.
+    """The spans of all rows of policy ``spans``. Raises UsageError for other tokens.
 
-    An example is the row, with ``index``, the span's number among all spans, and ``anchor``, its number in
-    the row.
+    An example is the row, with ``index`` among all spans and ``anchor`` in the row.
     """
 
     def __init__(self, folder: Path):
@@ -52,7 +53,6 @@ class SpanRows:
         return int(self.begins[-1])
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
-        """Return examples for (epoch, index)."""
         rows = [int(np.searchsorted(self.begins, index, side="right")) - 1 for _, index in places]
         row_places = [(epoch, row) for (epoch, _), row in zip(places, rows, strict=True)]
         examples = self.rows.__getitems__(row_places)
@@ -68,9 +68,8 @@ EXAMPLES: dict[str, type[TokenRows] | type[SpanRows]] = {"rows": TokenRows, "spa
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Train ``params["objective"]`` on a tokens artefact and save it in ``model/``.
 
-    An example is a row of the tokens or, if ``examples`` is ``spans``, each span of a row. The objective may
-    take any of these parameters, e.g. ``length``, and must take the folders of the optional inputs
-    ``statistics``, counts over the corpus, and ``generator``, another model.
+    An example is a row or, if ``examples`` is ``spans``, each span of a row. The objective may take any
+    parameter, e.g. ``length``, and takes the inputs ``statistics`` and ``generator``, if given.
     """
     from transformers import set_seed
 
@@ -99,7 +98,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def trained(objective, examples, optimisation, params: dict, out: Path, progress: Progress) -> dict:
-    """Train an objective with the options in the environment, e.g. REPRO_MICRO_BATCH, and save its model."""
+    """Train an objective with options of the environment, and save its model."""
     from repro.retrieval.training.declaration import Execution, step_memory
     from repro.retrieval.training.loop import save_model, train
 

@@ -1,4 +1,4 @@
-"""Stage ``project``: one query and its top candidates in a plane, with measures of their similarity."""
+"""Stage ``project``: one query and its top candidates in a plane."""
 
 import json
 from pathlib import Path
@@ -11,16 +11,15 @@ from repro.retrieval.evaluation.runs import read_run
 from repro.retrieval.evaluation.text_lines import read_qrels
 from repro.stage_table import check_choices
 
-FEWEST = 4  # candidates of t-SNE
+FEWEST = 4  # for t-SNE
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``exhibit.json``: points of the query and of the first ``candidates`` documents of its ranking,
-    e.g. 100.
+    """Write ``exhibit.json``: points of a query, by default the first, and of its ``candidates`` best
+    documents.
 
-    If ``query`` is None it is the run's first. Points come from scikit-learn's t-SNE, started from the
-    principal components, with a perplexity of at most a third of the points. The exhibit also contains
-    ``measured``: a document is relevant from ``grade`` on.
+    scikit-learn's t-SNE starts from the principal components, with a perplexity of at most a third of the
+    points. A document is relevant from ``grade`` on.
     """
     check_choices("project", params)
     query, candidates = _candidates(params, inputs["run"])
@@ -30,7 +29,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         raise DataError(f"passages have {vectors.shape[1]} dimensions, queries {query_vector.shape[1]}")
     grades = read_qrels(inputs["qrels"] / "qrels.trec").get(query, {})
     relevant = np.array([grades.get(document, 0) >= params["grade"] for document in candidates])
-    perplexity = min(params["perplexity"], len(candidates) / 3)  # a third of the points other than one
+    perplexity = min(params["perplexity"], len(candidates) / 3)  # a third of the other points
     points = _t_sne(np.concatenate([query_vector, vectors]), perplexity=perplexity, seed=params["seed"])
     exhibit = {
         "kind": "scatter",
@@ -48,10 +47,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def measured(scores: np.ndarray, relevant: np.ndarray) -> dict[str, float | None]:
-    """Return mean similarities of relevant and other candidates, and the AUC: the probability that a relevant
-    one is more similar (ties count half). None if undefined.
+    """Return mean similarities of relevant and other candidates, and the AUC. None if undefined.
 
-    ``scores`` are the inner products with the query, (C,), ``relevant`` is (C,) bool.
+    ``scores``, (C,), are inner products, ``relevant`` is (C,) bool. The AUC is the probability that a
+    relevant candidate is more similar (ties count half).
     """
     hits, misses = scores[relevant], scores[~relevant]
     auc = None
@@ -77,7 +76,6 @@ def _candidates(params: dict, run: Path) -> tuple[str, list[str]]:
 
 
 def _vectors(folder: Path, ids: list[str]) -> np.ndarray:
-    """Return the vectors of ``ids``, (len(ids), H) float64, without loading all vectors."""
     places = dict.fromkeys(ids, -1)
     with open(folder / "ids.txt", encoding="utf-8", newline="\n") as file:
         for place, line in enumerate(file):
@@ -91,11 +89,11 @@ def _vectors(folder: Path, ids: list[str]) -> np.ndarray:
 
 
 def _t_sne(vectors: np.ndarray, *, perplexity: float, seed: int) -> np.ndarray:
-    """Return points (N, 2), computed by one thread, as sums over several differ between machines."""
+    """Return points (N, 2), by one thread, as sums over several differ between machines."""
     from sklearn.manifold import TSNE
     from threadpoolctl import threadpool_limits
 
-    varies = vectors.shape[1] > 1 and (vectors != vectors[0]).any()  # else there are no principal components
+    varies = vectors.shape[1] > 1 and (vectors != vectors[0]).any()  # otherwise no principal components
     start = "pca" if varies else "random"
     projection = TSNE(perplexity=perplexity, random_state=seed, init=start, method="exact", n_jobs=1)
     with threadpool_limits(1):

@@ -9,7 +9,7 @@ from repro.retrieval.datasets.first_rows import FirstRows
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``qrels.trec``, lines "query 0 document grade" with each pair once. It is empty for answer sets.
+    """Write ``qrels.trec``, lines "query 0 document grade" without duplicates, empty for answer sets.
 
     In a rehearsal, queries beyond the first rows are left out.
     """

@@ -1,4 +1,4 @@
-"""Stage ``released``: an encoder released by others. An incomplete one is refused."""
+"""Stage ``released``: an encoder released by others."""
 
 import shutil
 from pathlib import Path
@@ -13,16 +13,15 @@ HEADS = {"cross-encoder": "ForSequenceClassification", "term-weights": "ForToken
 
 
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
-    """Write ``model/``: the checkpoint ``name`` at ``revision`` in safetensors and float32, its tokenizer,
-    and, if ``pooling`` is ``sentence-transformers``, the modules after the transformer.
+    """Write ``model/``: the checkpoint ``name`` in safetensors and float32, with its tokenizer.
 
-    The ``kind`` ``splade`` or ``splade-sum`` keeps the masked-language head, ``cross-encoder`` the head that
-    scores a pair, and ``term-weights`` the one that scores a token. Code of a checkpoint is never run. Raises
-    BlockedError if it cannot be read or a weight is missing or unused.
+    ``pooling`` ``sentence-transformers`` keeps the modules after the transformer, ``kind`` the head for
+    masked tokens (``splade``), pairs (``cross-encoder``) or ``term-weights``. A checkpoint's code is never
+    run. Raises BlockedError if it cannot be read or a weight is missing or unused.
     """
     from repro.retrieval.nn.checkpoint import reason, remedy, save_model
 
-    shutil.rmtree(out / "model", ignore_errors=True)  # from a failed attempt
+    shutil.rmtree(out / "model", ignore_errors=True)
     with planned_checkpoint(params) as folder:
         try:
             if params["pooling"] == MODULES:
@@ -32,7 +31,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
             check_pulled(folder)
             problem = f"{folder} cannot be read as such an encoder ({reason(error)})"
             raise BlockedError(problem, remedy(folder, problem)) from error
-        save_model(model, tokenizer, out / "model")  # may read weights from their file
+        save_model(model, tokenizer, out / "model")  # may still read the file
     return {"parameters": model.num_parameters(), "vocabulary": len(tokenizer)}
 
 

@@ -12,12 +12,11 @@ from repro.stage_table import check_choices
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``arrow/``: ``queries`` rows of a training set in its order, e.g. 100, or the ``share`` of its
+    """Write ``arrow/``: ``queries`` rows of a training set in its order, e.g. 100, or a ``share`` of its
     rows.
 
-    ``random`` draws them without replacement. ``block`` takes consecutive rows from a random start, for
-    sample 0 as in the first version of one paper's released scripts. Draws depend on ``seed`` and the
-    sample's number ``sample``.
+    ``random`` draws without replacement, by ``seed`` and ``sample``. ``block`` takes consecutive rows from a
+    random start, for sample 0 as in one paper's first released scripts.
     """
     check_choices("sample", params)
     if "share" in params and not 0 < params["share"] <= 1:

@@ -20,12 +20,10 @@ from repro.store.disk import BLOCKS
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write the training set again with a cross-encoder's logits as ``positive_scores`` and
-    ``negative_scores``.
+    """Write the training set with a cross-encoder's logits as ``positive_scores`` and ``negative_scores``.
 
     All positives of a query and its first ``per_query`` negatives are kept. Query and passage are read
-    together, cut to ``length`` tokens, with title and text joined by ``separator``. Scores are rounded to
-    ``decimals``, e.g. 4, unless that is None.
+    together, cut to ``length`` tokens. Scores are rounded to ``decimals``, e.g. 4, unless None.
     """
     import pyarrow.compute as pc
 

@@ -6,8 +6,7 @@ from repro.progress import Progress
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``run.trec`` and ``raw.npy``: each query's ``depth`` best passages by inner product, by
-    ``search_views``."""
+    """Write ``run.trec`` and ``raw.npy``: each query's ``depth`` best passages, as in ``search_views``."""
     from repro.retrieval.stages.vectors.exact_search import search
 
     return search(inputs, out, progress, terms=["dense"], depth=params["depth"], list_depth=None, tag="dense")

@@ -8,17 +8,14 @@ from repro.stage_table import check_choices
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``run.trec`` and ``raw.npy``: the ``depth`` best passages of every query by the sum of the inner
-    products of the views in ``terms``, e.g. ``["dense", "sparse"]``. A view listed twice counts twice.
+    """Write ``run.trec`` and ``raw.npy``: the ``depth`` best passages by the sum of inner products of
+    ``terms``.
 
-    Products in float32 only find candidates, 100 more than the depth. They are scored again in a fixed way
-    (``ViewScorer``), so that the run has the same bytes on a GPU and a CPU, for any number of threads and any
-    memory. If more than those 100 may be as good as the last one within the error bound, the query is
-    compared with all passages. ``search_memory`` limits the memory, and in addition every passage takes 32
-    bytes and its id.
-
-    Among equal scores the greater id comes first. ``mode`` ``exact`` ranks all passages. ``union`` ranks only
-    those among the ``list_depth`` best by a single view.
+    ``terms`` are views, e.g. ``["dense", "sparse"]``, and may repeat. Float32 only finds candidates, 100 more
+    than the depth. ``ViewScorer`` scores them again, so that the run has the same bytes on a GPU and a CPU,
+    for any number of threads and any memory. If others may be as good within the error bound, all passages
+    are compared. The search takes ``search_memory`` and 32 bytes and an id per passage. Ties go to the
+    greater id. ``mode`` ``exact`` ranks all passages, ``union`` only the ``list_depth`` best of each view.
     """
     from repro.retrieval.stages.vectors.exact_search import search
 

@@ -10,13 +10,14 @@ from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
 
-BATCH = 1000  # texts at a time, in a table of V columns
+BATCH = 1000  # texts at a time
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``collection_frequency.npy`` and ``document_frequency.npy``, (V,) int64 for V entries of the
-    model's tokenizer, and ``counts.json``, e.g. ``{"texts": 10, "tokens": 640}``. A text is a row of the
-    tokens artefact."""
+    """Write ``collection_frequency.npy`` and ``document_frequency.npy``, (V,) int64 for V vocabulary entries.
+
+    ``counts.json`` contains the totals, e.g. ``{"texts": 10, "tokens": 640}``. A text is a row of the tokens.
+    """
     from repro.retrieval.nn.checkpoint import load_tokenizer
 
     size = len(load_tokenizer(inputs["model"] / "model"))
@@ -36,7 +37,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def frequencies(
     batches: Iterable[tuple[np.ndarray, np.ndarray]], *, vocabulary_size: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return occurrences of each id, and texts with at least one occurrence, both (V,) int64.
+    """Return occurrences of each id, and texts with an occurrence, both (V,) int64.
 
     ``batches`` have up to ``BATCH`` texts each: their concatenated ids, and their lengths.
     """

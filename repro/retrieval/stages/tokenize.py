@@ -22,17 +22,14 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``arrow/``: documents in order, as chunks of at most ``length`` - 2 tokens, without [CLS] and
     [SEP].
 
-    ``chunk`` keeps all consecutive chunks of a document, ``whole-chunks`` all but a shorter last one (unless
-    it is the only one), and ``truncate`` the first. With ``titles`` a document is title, separator and text,
-    or only the text if it has no title. A document without tokens, or with fewer than ``fewest_tokens``,
-    gives no row. ``truncate-pair`` has the tokenizer's own [SEP] between title and text, where the longer one
-    loses its last tokens.
+    The policy ``chunk`` keeps all chunks, ``whole-chunks`` drops a shorter last one unless it is the only
+    one, ``truncate`` keeps the first. ``truncate-pair`` cuts the longer one of title and text, with [SEP]
+    between them. A document with fewer than ``fewest_tokens``, or none, gives no row.
 
     ``spans`` keeps a document in one row, with tokens per sentence in ``sentences`` and sentences per span in
-    ``spans``. The document is its ``fields``, e.g. ``["title", "body"]``, joined by blanks and split by
-    ``splitter``. Sentences are packed by ``span_packing`` {overshoot, short_probability, minimum_spans},
-    towards ``length`` tokens if a span may overshoot and otherwise ``length`` - 2. A document with fewer than
-    ``minimum_spans`` gives no row.
+    ``spans``. ``fields``, e.g. ``["title", "body"]``, are joined, split by ``splitter`` and packed by
+    ``span_packing``, towards ``length`` tokens if a span may overshoot and otherwise ``length`` - 2. A
+    document with fewer than ``minimum_spans`` gives no row.
     """
     from repro.retrieval.nn.checkpoint import load_tokenizer
 
@@ -123,8 +120,6 @@ def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callabl
 def _packer(
     tokenizer, splitter: SentenceSplitter, params: dict, advance: Callable[[int], None]
 ) -> Callable[..., dict]:
-    """Return a function that maps documents and their corpus rows, which seed the lengths of spans, to
-    columns."""
     packing, columns = params["span_packing"], [FIELDS[field] for field in params["fields"]]
     target = params["length"] if packing["overshoot"] else params["length"] - 2
     options = {"target": target, **{name: packing[name] for name in ("overshoot", "short_probability")}}
@@ -159,7 +154,6 @@ def _token_ids(tokenizer, texts: list[str]) -> list[list[int]]:
 
 
 def _splitter(params: dict) -> SentenceSplitter:
-    """Check the parameters of policy ``spans`` and return its sentence splitter."""
     packing = params["span_packing"]
     check_known("field", *params["fields"], valid=FIELDS)
     if not params["fields"]:

@@ -1,4 +1,4 @@
-"""Stage ``top_passages``: the first passages of a run for a few queries, given by their texts."""
+"""Stage ``top_passages``: the first passages of a run for a few queries."""
 
 import json
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ Query = dict[str, str]
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``exhibit.json``: the first ``depth`` passages for each of ``queries``, e.g. 5.
+    """Write ``exhibit.json``: the first ``depth`` passages, e.g. 5, for each of ``queries``.
 
-    Queries are matched by their text, ignoring case and whitespace. A missing query is replaced by the first
-    unused query of the collection, with ``found`` false. A grade is null if the document is not judged.
+    Queries are matched by text, ignoring case and whitespace. An unused query of the collection replaces a
+    missing one, with ``found`` false.
     """
     records = read_queries(inputs["queries"])
     queries = [{"id": record["id"], "text": record["text"]} for record in records]
@@ -48,7 +48,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def chosen_queries(
     wanted: Sequence[str], queries: Sequence[Query], *, source: Path
 ) -> list[tuple[Query, bool]]:
-    """Return a query for each wanted text, the first of equal ones, and whether the query has this text."""
+    """Return a query for each wanted text, and whether it has this text."""
     by_text: dict[str, Query] = {}
     for query in queries:
         by_text.setdefault(_words(query["text"]), query)

@@ -7,7 +7,7 @@ from repro.retrieval.datasets.arrow import read_rows
 
 
 def run(params: dict, inputs: dict[str, list[Path]], out: Path, progress: Progress) -> dict:
-    """Write one training set with the rows of all, in order. A query may have a row from each."""
+    """Write one training set with all rows, in order."""
     from datasets import concatenate_datasets
 
     parts = [read_rows(path) for path in inputs["training_sets"]]

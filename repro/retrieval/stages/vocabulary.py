@@ -9,14 +9,13 @@ from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-ALPHABET = 1000  # as in tokenizers' BertWordPieceTokenizer. Rarer characters become [UNK]
+ALPHABET = 1000  # as in BertWordPieceTokenizer
 
-_INSIDE = 0xF0000  # offset of characters inside a word: Unicode's private planes
+_INSIDE = 0xF0000  # offset inside a word: Unicode's private planes
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``model/``: an uncased BERT tokenizer of at most ``size`` entries, e.g. 8,000, with five special
-    ones."""
+    """Write ``model/``: an uncased BERT tokenizer of at most ``size`` entries, e.g. 8,000."""
     from transformers import BertTokenizer
 
     if params["size"] < 2 * len(SPECIAL):
@@ -33,7 +32,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def counted_words(texts: Iterable[str]) -> Counter[str]:
-    """Count the words into which BERT's tokeniser splits texts before WordPiece."""
+    """Count the words into which BERT's tokeniser splits texts."""
     from tokenizers.normalizers import BertNormalizer
     from tokenizers.pre_tokenizers import BertPreTokenizer
 
@@ -45,11 +44,10 @@ def counted_words(texts: Iterable[str]) -> Counter[str]:
 
 
 def word_pieces(words: Counter[str], *, size: int) -> list[str]:
-    """Return at most ``size`` pieces: characters, then merges of the most frequent pairs, as in HF's trainer.
+    """Return at most ``size`` pieces: characters, then merges of the most frequent pairs.
 
-    HF's WordPiece trainer depends on the order of a hash map (huggingface/tokenizers issue 1794). Here
-    characters inside a word are moved to a private plane of Unicode and plain BPE is trained, which always
-    gives the same merges.
+    Hugging Face's WordPiece trainer depends on the order of a hash map (tokenizers issue 1794). Plain BPE,
+    for which characters inside a word are moved to a private plane, always gives the same merges.
     """
     from tokenizers import Tokenizer
     from tokenizers.models import BPE

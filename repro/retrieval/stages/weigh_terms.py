@@ -1,4 +1,4 @@
-"""Stage ``weigh_terms``: a corpus with every word repeated according to its weight from a model."""
+"""Stage ``weigh_terms``: a corpus with words repeated by a model's weights."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -6,16 +6,15 @@ from pathlib import Path
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows, write_rows
 
-BATCH = 512  # texts that are read together
-AHEAD = 2  # such parts that are tokenised in advance
+BATCH = 512  # texts read together
+AHEAD = 2  # parts tokenised in advance
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``arrow/`` with the columns id, title, empty, and text: DeepCT's frequencies as repeated words.
+    """Write ``arrow/`` with columns id, title (empty) and text: DeepCT's frequencies as repeated words.
 
-    A word's frequency is the model's weight of its first piece times ``scale``, rounded, e.g. 0.27 x 10 gives
-    3. The highest of several occurrences in the first ``length`` tokens counts, and words below 1 are left
-    out (Dai and Callan 2019, DeepCT-Index).
+    A word's frequency is its first piece's weight times ``scale``, rounded, e.g. 0.27 x 10 gives 3. The
+    highest in ``length`` tokens counts, words below 1 are left out (Dai and Callan 2019).
     """
     from transformers import AutoModelForTokenClassification
 
@@ -53,7 +52,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def weights(encoder, tokenizer, texts, params: dict) -> list[list[tuple[str, float]]]:
-    """Return the tokens and weights of each of the ``TokenRows``, by a ``HalvingEncoder``."""
+    """Return the tokens and weights of each of the ``TokenRows``."""
     import torch
 
     from repro.retrieval.nn.batches import token_batches
@@ -74,7 +73,7 @@ def weights(encoder, tokenizer, texts, params: dict) -> list[list[tuple[str, flo
 def frequencies(
     weighed: Sequence[tuple[str, float]], *, scale: float, special: Sequence[str]
 ) -> dict[str, int]:
-    """Return the frequency of each word of a text, by the weight of its first piece."""
+    """Return the frequency of each word, by the weight of its first piece."""
     words: list[list] = []
     for token, weight in weighed:
         if token.startswith("##") and words:

@@ -1,1 +1,1 @@
-"""The training loop and its components. Objectives are modules of ``nn`` and of papers."""
+"""The training loop and its components."""

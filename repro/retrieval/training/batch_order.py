@@ -17,7 +17,7 @@ Place = tuple[int, int]  # epoch, index
 
 
 class BatchOrder:
-    """Batches of (epoch, index): a new permutation of the examples every epoch, ``steps`` batches in all.
+    """Batches of (epoch, index), with a new permutation of the examples every epoch.
 
     Each process gets its share of every batch, e.g. 4, 3 or 3 of 10 examples.
     """
@@ -27,7 +27,7 @@ class BatchOrder:
     ):
         self.examples, self.batch_size, self.steps, self.seed = examples, batch_size, steps, seed
         self.rank, self.processes, self.drop_last = rank, processes, False
-        last = examples % batch_size if steps > examples // batch_size else 0  # of an epoch, if reached
+        last = examples % batch_size if steps > examples // batch_size else 0
         smallest = min(batch_size, last or batch_size)
         if smallest < processes:
             batch = f"a batch of {smallest} of the {examples} examples"
@@ -53,7 +53,7 @@ class BatchOrder:
         return self._share(self._permutation(epoch), batch * self.batch_size, epoch)
 
     def shares(self, step: int) -> list[int]:
-        """Return each process's number of examples in the batch after ``step`` others."""
+        """Return each process's number of examples in that batch."""
         return self._sizes(step % self._batches * self.batch_size)
 
     @property
@@ -77,11 +77,7 @@ FILE = "batch_reading.json"  # in a checkpoint
 
 
 class BatchReading:
-    """Reads the texts of batches with or without padding, in the way that the training began with.
-
-    Without a ``padding_free`` in ``execution``, the ``faster`` way is used. ``say`` is called with a message
-    if REPRO_PADDING_FREE differs from the checkpoint.
-    """
+    """Reads batches with or without padding, as the training began."""
 
     def __init__(
         self, execution: Execution, checkpoint: Path | None, say: Callable[[str], None], *, faster: bool
@@ -98,13 +94,11 @@ class BatchReading:
 
     @contextlib.contextmanager
     def applied_to(self, objective: nn.Module) -> Iterator[None]:
-        """Let an objective read its batches with or without padding within the context."""
         with padding_free(objective, bool(self.execution.padding_free)) as self._packing:
             yield
 
     @property
     def used(self) -> bool:
-        """Whether any batch so far was read without padding, also before the checkpoint."""
         return self._used or self._packing.used
 
     def save(self, checkpoint: Path) -> None:

@@ -1,7 +1,4 @@
-"""The log and the checkpoints that a training resumes from, e.g. ``checkpoints/checkpoint-500``.
-
-A complete checkpoint has a seal with the digest of each file and the length of the training.
-"""
+"""The log and the checkpoints that a training resumes from, e.g. ``checkpoints/checkpoint-500``."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ LINES, SUMS = 200, "log.pt"
 
 
 class TrainingLog:
-    """Means of the losses of all steps since the previous line, written by rank 0 ``every`` so many steps."""
+    """Mean losses since the previous line, written ``every`` so many steps."""
 
     def __init__(self, path: Path, *, steps: int):
         self.path, self.every = path, max(1, steps // LINES)
@@ -41,7 +38,7 @@ class TrainingLog:
 
     @contextlib.contextmanager
     def open(self, resumed_at: int) -> Iterator[None]:
-        """Keep the log file open, after removing its lines after step ``resumed_at``."""
+        """Keep the log file open, without its lines after step ``resumed_at``."""
         if rank() > 0:
             yield
             return
@@ -74,7 +71,7 @@ class TrainingLog:
             details = ", ".join(f"{name} {value}" for name, value in means.items())
             raise StageError(f"the loss is not finite at step {step} ({details})")
         line = {"step": step, "learning_rate": rate, "loss": mean} | means
-        if math.isfinite(norm):  # fp16 skips a step with an overflowed gradient, which has no norm
+        if math.isfinite(norm):  # not finite if fp16 overflowed
             line["grad_norm"] = norm
         if self._file is not None:
             self._file.write(json.dumps(line) + "\n")
@@ -88,33 +85,31 @@ class TrainingLog:
 
 
 def cut_log(path: Path, step: int) -> None:
-    """Keep the log's lines up to a step, as a resumed training writes the others again."""
     lines = []
     if step and path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
             try:
                 if json.loads(line)["step"] > step:
                     break
-            except ValueError:  # the attempt was killed while it wrote this line
+            except ValueError:  # cut off while it was written
                 break
             lines.append(line + "\n")
-    write_whole(path, "".join(lines))  # no other copy of these lines exists
+    write_whole(path, "".join(lines))
 
 
 SEAL = "seal.json"
 CHECKPOINT_SECONDS = 600
-ASKED = 20  # steps between checks by the first of several processes whether this time has passed
+ASKED = 20  # steps between checks of the time
 
 
 def seal(checkpoint: Path, *, steps: int) -> None:
-    """Mark a checkpoint of a training of ``steps`` steps as complete."""
+    """Mark a checkpoint as complete, with the digest of each file."""
     files = [path for path in sorted(checkpoint.iterdir()) if path.is_file() and path.name != SEAL]
     write_note(checkpoint / SEAL, files, steps=steps)
 
 
 def last_complete(checkpoints: Path, *, steps: int) -> Path | None:
-    """Return the newest undamaged checkpoint of a training of ``steps`` steps, or None, and remove all
-    others."""
+    """Return the newest undamaged checkpoint, or None, and remove all others."""
     checkpoint = None
     folders = [path for path in checkpoints.glob("checkpoint-*") if path.is_dir()]
     for folder in sorted(folders, key=step_of, reverse=True):
@@ -152,7 +147,7 @@ class Checkpoints:
         return decided_by_first(time.monotonic() - self.saved_time > CHECKPOINT_SECONDS, device)
 
     def save(self, step: int, write: Callable[[Path], None]) -> None:
-        """Have every process write its part of a checkpoint, seal it, and remove all but the last two."""
+        """Have every process write its part of a checkpoint, and seal it."""
         checkpoint = self.folder / f"checkpoint-{step}"
         write(checkpoint)
         everybody_waits()
@@ -167,7 +162,7 @@ WEIGHTS, OPTIMIZER, SCHEDULE, SCALER = "model.safetensors", "optimizer.pt", "sch
 
 
 def write_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> None:
-    """Write weights and states into ``folder`` (rank 0), and the states of each process's own generators."""
+    """Write weights and states (rank 0), and each process's random states."""
     folder.mkdir(parents=True, exist_ok=True)
     if rank() == 0:
         save_model(objective, str(folder / WEIGHTS))  # supports weights that share memory
@@ -187,7 +182,6 @@ def read_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> None
 
 
 def restore_generators(folder: Path) -> None:
-    """Restore the random states of Python, numpy and torch from a checkpoint."""
     if not _generators(folder).exists():  # written by another number of processes
         return
     with safe_globals():
@@ -195,7 +189,7 @@ def restore_generators(folder: Path) -> None:
     random.setstate(states["python"])
     np.random.set_state(states["numpy"])
     torch.set_rng_state(states["cpu"])
-    if torch.cuda.is_available() and torch.is_tensor(states.get("cuda")):  # not written without a GPU
+    if torch.cuda.is_available() and torch.is_tensor(states.get("cuda")):
         torch.cuda.set_rng_state(states["cuda"])
 
 

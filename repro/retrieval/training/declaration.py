@@ -1,8 +1,7 @@
-"""Declarations of trainings in recipes: the objective, its optimisation and the options of the machine.
+"""Declarations of trainings in recipes, without importing objectives or torch.
 
-A plan imports neither an objective nor torch. Memory follows Korthikanti et al. 2022, section 4.1: for its
-backward pass a layer keeps 34 bytes per hidden number at 16 bits, without attention matrices, which the
-kernels recompute, and twice as many at 32 bits, except for dropout. Automatic casting is between the two.
+Memory follows Korthikanti et al. 2022, section 4.1: a layer keeps 34 bytes per hidden number at 16 bits,
+without attention matrices, and twice as many at 32 bits, except for dropout.
 """
 
 from __future__ import annotations
@@ -22,32 +21,29 @@ from repro.errors import UsageError, check_known
 from repro.graph import Node
 from repro.stage_table import POSITIVE, SHARE, STAGES, check_numbers
 
-OPTION_NUMBERS = {  # of options, also nested ones, with the same meaning in every objective
+OPTION_NUMBERS = {  # also of nested options
     **dict.fromkeys(("temperature", "student_temperature", "teacher_temperature"), POSITIVE),
     **dict.fromkeys(("rate", "encoder_rate", "decoder_rate", "mask", "random"), SHARE),
 }
 STATE = 16  # bytes of a parameter: four numbers of 32 bits
 ACTIVATIONS = {"fp32": 66, "fp16": 50, "bf16": 50}  # bytes a layer, token and hidden number
-USABLE = 0.9  # of a GPU's memory; the rest is for its context, for NCCL, and lost between blocks
-PREDICTED = 0.15  # share of the tokens whose words are predicted, at BERT's rate
-LOGIT = 12  # bytes of a logit over the vocabulary: it, its softmax and its gradient
+USABLE = 0.9  # of a GPU's memory
+PREDICTED = 0.15  # share of predicted tokens
+LOGIT = 12  # bytes of a logit, its softmax and gradient
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A training objective, declared next to the recipes that train with it.
-
-    Its ``name`` and ``version``, which are those of the class, are part of a fingerprint.
+    """A training objective, declared next to its recipes. Its name and version are those of the class.
 
     Attributes:
         path: the class or function, e.g. ``"repro.retrieval.nn.bi_encoder:BiEncoderContrastive"``.
         choices: valid values of text options, e.g. ``"similarity=dot|cosine target=a|b"``.
-        token_lengths: options that are lengths within a text. A scale shrinks them like the text.
-        vector_widths: options that count the numbers of a vector. A scale shrinks them like the backbone.
-        passes: passes per token of a text, for cost estimates of pre-training: ``encoders`` through all
-            layers, ``layers`` through one extra layer, ``heads`` predictions over the vocabulary, with the
-            prefix ``frozen_`` for an untrained model. The default is one pass with BERT's head.
-        own_parts: whether losses may be means over parts of its ``part_size`` (``training.objective``).
+        token_lengths: options that a scale shrinks like the text.
+        vector_widths: options that a scale shrinks like the backbone.
+        passes: passes per token, for cost estimates: ``encoders`` through all layers, ``layers`` through
+            an extra one, ``heads`` over the vocabulary. ``frozen_`` marks untrained ones.
+        own_parts: whether losses may be means over parts of its ``part_size``.
     """
 
     name: str
@@ -76,7 +72,7 @@ _declared: dict[str, Objective] = {}
 
 
 def declared(identity: Mapping[str, Any]) -> Objective:
-    """Return the declared objective of a stage. Raises UsageError if no imported recipe declares it."""
+    """Return a stage's declared objective. Raises UsageError if no imported recipe declares it."""
     try:
         return _declared[identity["path"]]
     except KeyError:
@@ -84,7 +80,7 @@ def declared(identity: Mapping[str, Any]) -> Objective:
 
 
 def names_in(folders: Iterable[Path]) -> frozenset[str]:
-    """Return the names of the objectives declared below these folders, without importing them."""
+    """Return the names of objectives declared below these folders, without imports."""
     texts = (path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py"))
     return frozenset(name for text in texts for name in re.findall(r'\bObjective\(\s*"([^"]+)"', text))
 
@@ -123,18 +119,17 @@ def _quote(names: Iterable[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Optimisation:
-    """How an objective is minimised. Names follow HF's TrainingArguments where it has them.
+    """How an objective is minimised. Names follow HF's TrainingArguments.
 
     Attributes:
-        batch_size: examples (texts, or queries with their passages) per step over all processes.
-        epochs, max_steps: training ends at whichever comes first. One of them may be None.
-        warmup_ratio, warmup_steps: linear warm-up over this share or number of steps. One is 0 or None.
-        schedule: course of the learning rate after warm-up, by HF's name where it exists. ``linear`` falls to
-            0 at the last step. ``logarithmic`` does too, after a warm-up that rises with the logarithm of the
-            step. ``deepspeed-0.6.0`` is the same one step later, with the first step at the peak.
+        batch_size: texts, or queries with their passages, per step over all processes.
+        epochs, max_steps: training ends at whichever comes first.
+        warmup_ratio, warmup_steps: linear warm-up over this share or number of steps.
+        schedule: ``linear`` falls to 0 at the last step. ``logarithmic`` does too, after a warm-up that
+            rises with the logarithm of the step. ``deepspeed-0.6.0`` is the same one step later, with the
+            first step at the peak. Other names are HF's.
         weight_decay: not applied to biases or LayerNorm. 0 gives Adam.
         max_grad_norm: 0 disables clipping.
-        seed: the seed of dropout and of the order of examples.
     """
 
     batch_size: int
@@ -161,7 +156,7 @@ class Optimisation:
     def of(cls, params: Mapping[str, Any], *, batch_size: int) -> Optimisation:
         """Return the optimisation from the parameters of a training stage.
 
-        Raises UsageError for invalid ones, BlockedError for half precision without a GPU.
+        Raises UsageError, or BlockedError for half precision without a GPU.
         """
         from repro.retrieval.nn.precision import check_precision
 
@@ -183,8 +178,7 @@ class Optimisation:
 
     @property
     def is_all_warm_up(self) -> bool:
-        """Whether the warm-up is longer than ``max_steps``. With ``epochs`` this is unknown here and
-        False."""
+        """Whether the warm-up is longer than ``max_steps``. False with ``epochs``."""
         return self.epochs is None and (self.warmup_steps or 0) > (self.max_steps or 0)
 
     def warmup(self, steps: int) -> int:
@@ -199,15 +193,14 @@ VARIABLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Execution:
-    """Options that do not change the gradient, except through torch's random draws such as dropout.
+    """Options that change the gradient only through random draws such as dropout.
 
     Attributes:
         micro_batch: examples encoded at a time. None encodes all at once.
-        padding_free: 1 reads the texts of a batch without padding if models are built like BERT, 0 with
-            padding. None chooses the faster way.
+        padding_free: 1 reads texts without padding, 0 with padding. None chooses the faster way.
         save_steps: steps between checkpoints. None saves every ten minutes.
-        origin: how the micro-batch was chosen, e.g. ``"estimated"``. Empty if the user set it.
-        parts_are_fixed: whether the objective's loss is a mean over parts of exactly this size.
+        origin: how the micro-batch was chosen, e.g. ``"estimated"``, or "" by the user.
+        parts_are_fixed: whether the loss is a mean over parts of this size.
     """
 
     micro_batch: int | None = None
@@ -218,7 +211,7 @@ class Execution:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Execution:
-        """Read the REPRO_ variables, e.g. ``REPRO_MICRO_BATCH=8``. Raises UsageError for an invalid value."""
+        """Read the REPRO_ variables, e.g. ``REPRO_MICRO_BATCH=8``. Raises UsageError."""
         from repro.retrieval.nn.padding_free import is_asked_for
 
         is_packed = is_asked_for(environment)
@@ -233,7 +226,7 @@ class Execution:
         return cls(**values)
 
     def for_parts_of(self, size: int | None) -> Execution:
-        """Return the execution for losses that are means over parts of ``size``, if any."""
+        """Return the execution for a loss that is a mean over parts of ``size``."""
         return self if size is None else replace(self, micro_batch=size, parts_are_fixed=True)
 
 
@@ -242,8 +235,7 @@ WHOLE_BATCHES = Execution()
 
 @dataclass(frozen=True)
 class StepMemory:
-    """The sizes that determine the memory of a training step. ``tokens`` are those of an example, with
-    padding."""
+    """The sizes that determine a training step's memory. ``tokens`` are per example."""
 
     parameters: int
     layers: int
@@ -265,13 +257,13 @@ class StepMemory:
         return max(1, int((USABLE * memory - STATE * self.parameters) // self.example))
 
     def micro_batch(self, examples: int, memory: float) -> int | None:
-        """Return the examples per part for as few equal parts as fit, or None for one part."""
+        """Return the examples per part for few equal parts, or None for one."""
         parts = math.ceil(examples / self.fitting(memory))
         return None if parts == 1 else math.ceil(examples / parts)
 
 
 def step_memory(objective, params: dict) -> StepMemory | None:
-    """Return the memory of a step of an ``nn.Module``, or None if its encoder's sizes are unknown."""
+    """Return the memory of an objective's step, or None if it is unknown."""
     configs = (getattr(module, "config", None) for module in objective.modules())
     config = next((candidate for candidate in configs if hasattr(candidate, "num_hidden_layers")), None)
     if config is None:
@@ -287,7 +279,7 @@ def step_memory(objective, params: dict) -> StepMemory | None:
 
 
 def example_tokens(params: dict) -> int:
-    """Return the tokens per example with padding. An example is a text, or a query with its passages."""
+    """Return the tokens per text, or per query with its passages."""
     if "texts_per_batch" in params:
         return params["length"]
     return params.get("query_length", 0) + params["passages_per_query"] * params["passage_length"]
@@ -301,8 +293,7 @@ def predicts_words(params: dict) -> bool:
 def keywords(objective: Mapping[str, Any]) -> dict[str, bool]:
     """Return an objective's keyword parameters and whether each is required, e.g. ``{"temperature": True}``.
 
-    The class is imported only if its source does not show its constructor. Raises UsageError without a class
-    or for ``**options``.
+    A class is imported only if its source does not show its constructor. Raises UsageError.
     """
     module, _, name = objective["path"].partition(":")
     if arguments := _constructor(module, name):
@@ -321,8 +312,7 @@ def keywords(objective: Mapping[str, Any]) -> dict[str, bool]:
 
 
 def _constructor(module: str, name: str) -> ast.arguments | None:
-    """Return the arguments of a class's own or inherited ``__init__``, or None if the source does not show
-    them."""
+    """Return the arguments of an own or inherited ``__init__``, if the source shows them."""
     match _named(_statements(module), name):
         case [ast.ImportFrom(module=str(origin), names=aliases, level=0)]:
             return _constructor(origin, {a.asname or a.name: a.name for a in aliases}[name])

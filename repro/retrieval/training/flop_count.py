@@ -1,4 +1,4 @@
-"""Floating-point operations of training steps, counted by torch during the step."""
+"""Floating-point operations of training steps, counted by torch."""
 
 import contextlib
 import json
@@ -11,9 +11,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 FILE = "flops.json"  # in a checkpoint
-STEPS = 3  # counted; texts differ in length, so one step alone may be off
+STEPS = 3  # counted
 ATTENTION = "_scaled_dot_product_flash_attention"
-# torch adds to its own as kernels are loaded, but lacks attention on a CPU, of as many operations as on a GPU
+# torch adds formulas as kernels are loaded, but lacks attention on a CPU
 FORMULAS = ChainMap({}, flop_registry)
 for _way in ("", "_backward"):
     _formula = flop_registry[getattr(torch.ops.aten, ATTENTION + _way)]
@@ -23,9 +23,8 @@ for _way in ("", "_backward"):
 class Flops:
     """Counts matrix products and attention of a training's first ``STEPS`` steps, forward and backward.
 
-    Recomputed operations (checkpointed activations) count again. torch's own counter hooks into modules,
-    which fails for objectives that leave the graph. E.g. 3 counted steps with a mean of 2e12 operations give
-    2e16 for 10,000 steps.
+    Recomputed operations count again. torch's own counter hooks into modules, which fails for objectives that
+    leave the graph.
     """
 
     def __init__(self):
@@ -33,7 +32,7 @@ class Flops:
 
     @contextlib.contextmanager
     def step(self) -> Iterator[None]:
-        """Count the operations in this context if it is one of the first ``STEPS`` steps."""
+        """Count the operations in this context in the first steps."""
         if len(self.counted) == STEPS:
             yield
             return
@@ -42,7 +41,7 @@ class Flops:
         self.counted.append(counter.total)
 
     def facts(self, steps: int) -> dict[str, int]:
-        """Return ``flops``, the mean of the counted steps times ``steps``, or {} if none was counted."""
+        """Return ``flops``, the mean of the counted steps times ``steps``, or {}."""
         if not self.counted:
             return {}
         return {"flops": round(sum(self.counted) / len(self.counted) * steps)}
@@ -55,8 +54,6 @@ class Flops:
 
 
 class Counter(TorchDispatchMode):
-    """Adds up the operations within its context as ``total``."""
-
     total = 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):

@@ -1,7 +1,6 @@
-"""Training of an objective, with batches in a fixed order, a log and checkpoints to resume from.
+"""Training of an objective, with a log and checkpoints to resume from.
 
-A training that is killed and resumed in the same folder ends with the same bits on a CPU, e.g. one that is
-resumed from ``checkpoints/checkpoint-500``.
+A resumed training ends with the same bits on a CPU.
 """
 
 import json
@@ -37,14 +36,13 @@ from repro.store.disk import CHECKPOINTS
 
 Batch = dict[str, torch.Tensor]
 LOG = "train_log.jsonl"
-AHEAD = 8  # batches made at once without a GPU, as caches are cold between two steps
+AHEAD = 8  # batches made at once without a GPU
 
 
 class ObjectiveTrainer:
     """Minimises the sum of an objective's losses and logs each of them.
 
-    ``out`` is the folder of the log and the checkpoints, ``resumed`` a complete checkpoint to resume from, or
-    None. Every batch is a list of its parts.
+    ``out`` is the folder of the log and the checkpoints, ``resumed`` a complete checkpoint or None.
     """
 
     def __init__(
@@ -59,7 +57,7 @@ class ObjectiveTrainer:
         reading: BatchReading,
     ):
         set_seed(optimisation.seed)
-        if group.processes() > 1:  # otherwise dropout is the same in every process
+        if group.processes() > 1:  # different dropout in each
             torch.manual_seed(optimisation.seed + group.rank())
         self.device = device()
         self.model, self.examples, self.order = objective.to(self.device), examples, order
@@ -112,8 +110,7 @@ class ObjectiveTrainer:
     def training_step(self, pieces: list[Batch]) -> torch.Tensor:
         """Return the loss of a batch and leave its gradient with the parameters.
 
-        If memory runs out, the step is repeated in parts half as large, from the same state of torch's
-        generator.
+        If memory runs out, the step is repeated in smaller parts, from the same random state.
         """
         state = parts.random_state(self.device)
         while True:
@@ -173,12 +170,12 @@ class ObjectiveTrainer:
 
 
 def _one_thread(worker: int) -> None:
-    # A forked tokeniser would wait for threads of its parent.
+    # A forked tokeniser would wait for its parent.
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
 def _zero_loss(model: nn.Module) -> torch.Tensor:
-    # for a small last batch without a loss, with a graph
+    # with a graph, for a batch without a loss
     return next(model.parameters()).sum() * 0
 
 
@@ -202,20 +199,14 @@ def train(
 ) -> dict:
     """Minimise the losses of an objective, in place.
 
-    ``out/checkpoints`` keeps checkpoints until the artefact is sealed. An interrupted training resumes from
-    the last complete one. ``out/train_log.jsonl`` gets about 200 lines with step, learning rate, gradient
-    norm and losses (means since the previous line).
+    ``out/checkpoints`` keeps checkpoints, from which an interrupted training resumes. ``out/train_log.jsonl``
+    gets about 200 lines with step, learning rate, gradient norm and mean losses. Under torchrun every process
+    takes its share of each batch, and all end with the same weights. If memory runs out, steps are made in
+    smaller parts. On a GPU ``memory`` gives the first size.
 
-    Under torchrun every process takes its share of each batch, and all end with the same weights. If memory
-    does not suffice for a step, it and later steps are made in smaller parts. On a GPU ``memory`` gives the
-    first size.
-
-    Returns facts: steps, epochs, examples, losses of the last log line, seconds of this attempt,
-    floating-point operations of the whole training, and ``options_in_effect``.
-
-    Raises:
-        StageError: a loss is not finite, or memory does not suffice for a single example.
-        UsageError: a batch has fewer examples than there are processes.
+    Returns facts, e.g. steps, last losses, seconds of this attempt, floating-point operations of the whole
+    training, and ``options_in_effect``. Raises StageError if a loss is not finite or memory does not suffice
+    for one example, and UsageError for more processes than examples in a batch.
     """
     start, steps, log = time.monotonic(), optimisation.steps(len(examples)), out / LOG
     execution = execution.for_parts_of(getattr(objective, "part_size", None))
@@ -236,7 +227,7 @@ def train(
     seconds = round(time.monotonic() - start, 1)
     epochs = steps * optimisation.batch_size / len(examples)
     facts: dict = {"steps": steps, "epochs": epochs, "examples": len(examples), "losses": _last_losses(log)}
-    group.everybody_waits()  # the first process may now pass the folder on
+    group.everybody_waits()
     facts |= {"seconds": seconds} | trainer.flops.facts(steps * group.processes())
     return facts | options_in_effect(trainer)
 
@@ -261,8 +252,7 @@ def save_model(objective: nn.Module, out: Path) -> None:
 
 
 def options_in_effect(trainer: ObjectiveTrainer) -> dict[str, int | str]:
-    """Return the batch options in effect, the step of resuming, and the number of skipped steps, without
-    zeros."""
+    """Return batch options, the step of resuming and the number of skipped steps."""
     options = {"resumed_at": trainer.resumed_at, "padding_free": int(trainer.reading.used)}
     options["skipped_steps"] = trainer.optimizer.skipped(trainer.step)
     return trainer.parts.facts() | {name: value for name, value in options.items() if value}
@@ -270,7 +260,7 @@ def options_in_effect(trainer: ObjectiveTrainer) -> dict[str, int | str]:
 
 def _last_checkpoint(folder: Path, steps: int) -> Path | None:
     if group.rank() > 0:
-        group.everybody_waits()  # the first process removes damaged checkpoints
+        group.everybody_waits()  # rank 0 removes damaged ones
     checkpoint = checkpoints.last_complete(folder, steps=steps)
     if group.rank() == 0:
         group.everybody_waits()

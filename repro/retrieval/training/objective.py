@@ -1,10 +1,9 @@
 """The interface between a training and its objective, and how a stage finds and makes one.
 
 An objective is an ``nn.Module`` made as ``Class(model, tokenizer, **options)``. Its ``__init__`` names all
-keyword parameters: the options of its stage, and parameters of the stage that it uses, e.g. ``length``,
-``seed`` or ``pooling``. In fine-tuning ``start`` is the directory of the starting model, which a static
-``load(folder)`` of the objective returns. In pre-training it is a masked language model. Random draws depend
-only on the seed, the epoch and the example's index.
+keyword parameters: its options, and parameters of the stage that it uses, e.g. ``length`` or ``seed``. In
+fine-tuning ``start`` is the starting model's directory, which a static ``load(folder)`` reads. In
+pre-training the model is a masked language model. Random draws depend only on seed, epoch and index.
 """
 
 from __future__ import annotations
@@ -36,28 +35,28 @@ class Objective(Protocol):
         """Return the losses like ``forward``."""
 
     def parameters(self) -> Iterator[nn.Parameter]:
-        """Return all parameters that may be trained."""
+        """Return all trainable parameters."""
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Return a batch, or part of one, from examples that each have ``epoch`` and ``index``."""
+        """Return a batch, or part of one, from examples with ``epoch`` and ``index``."""
 
     def save(self, folder: Path) -> None:
-        """Write the result of the training as a model directory."""
+        """Write the trained model directory."""
 
 
 @runtime_checkable
 class SumObjective(Objective, Protocol):
     """Losses that are sums or means over elements of single texts, e.g. masked tokens.
 
-    The losses of parts of a batch can be added. If they are means of the means of parts, ``part_size`` is the
-    number of examples per part, regardless of REPRO_MICRO_BATCH, and ``denominators`` are 1.
+    Losses of parts of a batch are added. For means of the means of parts, ``part_size`` is the number of
+    examples per part and ``denominators`` are 1.
     """
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return named scalar losses, which are summed, without those for which the batch has no element."""
+        """Return named scalar losses to sum, without those of no element of the batch."""
 
     def denominators(self, batch: Tensors) -> dict[str, int | None]:
-        """Return the number of elements that each loss averages in this part, or None for a sum."""
+        """Return how many elements each loss averages, or None for a sum."""
 
 
 @runtime_checkable
@@ -65,15 +64,14 @@ class BatchObjective(Objective, Protocol):
     """Losses over several texts of a batch. ``forward`` is ``losses(represent(batch))``."""
 
     def represent(self, batch: Tensors) -> Tensors:
-        """Return rows by name of a part of a batch. ``losses`` receives those of all parts and processes."""
+        """Return rows by name of a part of a batch."""
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Return named scalar losses of the whole batch, like ``SumObjective.forward``."""
+        """Return named scalar losses of the rows of all parts and processes."""
 
 
 def import_declared(kind: str, declared: Mapping[str, Any]):
-    """Return the object at ``declared["path"]``. Raises UsageError if it is missing or has another name or
-    version."""
+    """Return the object at ``declared["path"]``. Raises UsageError if it is missing or another."""
     path = declared["path"]
     module, _, attribute = path.partition(":")
     try:
@@ -90,10 +88,7 @@ def import_declared(kind: str, declared: Mapping[str, Any]):
 
 
 def objective_class(stage: str, params: Mapping[str, Any]):
-    """Return the class of a training's objective, which has the methods that its stage calls.
-
-    Raises UsageError if the class or a method is missing, or for another name or version.
-    """
+    """Return a training's objective class, with all needed methods. Raises UsageError."""
     path, kind = params["objective"]["path"], import_declared("objective", params["objective"])
     needed = ["collate", "save", *(["load"] if stage == "finetune" else [])]
     own = {name for each in kind.__mro__ if not each.__module__.startswith("torch.") for name in vars(each)}
@@ -111,8 +106,7 @@ def build(
     *,
     settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> nn.Module:
-    """Return the objective made with its options and the settings it takes. Raises UsageError for other
-    options."""
+    """Return the objective made with its options and settings. Raises UsageError."""
     signature = inspect.signature(objective)
     values = {name: value for name, value in settings.items() if name in signature.parameters} | dict(options)
     try:

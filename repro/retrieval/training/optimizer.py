@@ -1,4 +1,4 @@
-"""AdamW as set up by transformers' Trainer, with learning rate schedules, clipping and half precision."""
+"""AdamW as set up by transformers' Trainer, with schedules, clipping and half precision."""
 
 import contextlib
 import functools
@@ -14,7 +14,7 @@ from repro.retrieval.training.declaration import Optimisation
 
 
 def logarithmic_warmup_share(step: int, *, warmup: int, total: int) -> float:
-    """Return the share of the peak rate at ``step``, counted from 0, of DeepSpeed's WarmupDecayLR (``log``).
+    """Return the share of the peak rate at ``step``, from 0, of DeepSpeed's WarmupDecayLR (``log``).
 
         log(step + 1) / log(warmup)             before ``warmup`` (at least 2, as log 1 is 0)
         (total - step) / (total - warmup)       afterwards, 0 at ``total``
@@ -28,10 +28,10 @@ def logarithmic_warmup_share(step: int, *, warmup: int, total: int) -> float:
 
 
 def deepspeed_share(step: int, *, warmup: int, total: int) -> float:
-    """Return the share of the peak rate at ``step``, counted from 0, under DeepSpeed 0.6.0.
+    """Return the share of the peak rate at ``step``, from 0, under DeepSpeed 0.6.0.
 
-    Its scheduler is called after each step, so the first has the peak rate (microsoft/DeepSpeed at v0.6.0,
-    deepspeed/runtime/lr_schedules.py and engine.py).
+    Its scheduler is called after each step, so the first has the peak rate (deepspeed/runtime/lr_schedules.py
+    and engine.py).
     """
     return logarithmic_warmup_share(step - 1, warmup=warmup, total=total) if step else 1.0
 
@@ -42,10 +42,10 @@ AUTOCAST = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
 
 class Optimizer:
-    """AdamW over the trained parameters of an objective. The schedule advances after each step.
+    """AdamW over the trained parameters, with betas 0.9 and 0.999 and epsilon 1e-8.
 
-    Betas are 0.9 and 0.999, epsilon is 1e-8. With fp16, losses are scaled, and a step with an overflowed
-    gradient is skipped without the schedule, as in transformers' Trainer with an AdamW that is not fused.
+    With fp16, losses are scaled, and a step with an overflowed gradient is skipped without the schedule, as
+    in transformers' Trainer with an AdamW that is not fused.
     """
 
     def __init__(self, objective: nn.Module, optimisation: Optimisation, *, steps: int):
@@ -57,7 +57,7 @@ class Optimizer:
         self.schedule = rate_schedule(self.adamw, optimisation, steps=steps)
         self.limit = optimisation.max_grad_norm if optimisation.max_grad_norm > 0 else math.inf
         self.scaler = torch.amp.GradScaler(device) if optimisation.precision == "fp16" else None
-        if self.scaler is not None:  # a process without a first loss could not unscale otherwise
+        if self.scaler is not None:  # allows unscaling without a first loss
             self.scaler.scale(torch.zeros((), device=device))
         self._scale: float | None = None  # after the last step
         dtype = AUTOCAST.get(optimisation.precision)
@@ -71,8 +71,7 @@ class Optimizer:
         (loss if self.scaler is None else self.scaler.scale(loss)).backward()
 
     def step(self) -> torch.Tensor:
-        """Clip the gradients, update the parameters, drop the gradients, and return the norm before
-        clipping."""
+        """Clip the gradients, update the parameters, and return the norm before clipping."""
         if self.scaler is not None:
             self.scaler.unscale_(self.adamw)
         norm = nn.utils.clip_grad_norm_(self.parameters, self.limit)
@@ -82,14 +81,14 @@ class Optimizer:
         return norm
 
     def _move(self) -> bool:
-        """Update the parameters. Returns False, without an update, if their gradient overflowed."""
+        """Update the parameters and return True, unless their gradient overflowed."""
         if self.scaler is None:
             self.adamw.step()
             return True
         scale = self.scaler.get_scale() if self._scale is None else self._scale
         self.scaler.step(self.adamw)
         self.scaler.update()
-        self._scale = self.scaler.get_scale()  # a GPU is waited for
+        self._scale = self.scaler.get_scale()  # waits for a GPU
         return self._scale >= scale
 
     def skipped(self, steps: int) -> int:
@@ -101,7 +100,6 @@ class Optimizer:
 
 
 def rate_schedule(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, steps: int) -> LRScheduler:
-    """Return the learning rate schedule over so many steps."""
     warmup = optimisation.warmup(steps)
     if share := OWN_SHARES.get(optimisation.schedule):
         return LambdaLR(adamw, functools.partial(share, warmup=warmup, total=steps))
@@ -109,7 +107,7 @@ def rate_schedule(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, s
 
 
 def _groups(objective: nn.Module, weight_decay: float) -> list[dict]:
-    """Return two parameter groups, with and without weight decay, by the rules of transformers' Trainer."""
+    """Return parameters with and without weight decay, as transformers' Trainer."""
     decay_names = set(get_parameter_names(objective, [nn.LayerNorm], UNDECAYED))
     weights = [(name, weight) for name, weight in objective.named_parameters() if weight.requires_grad]
     return [

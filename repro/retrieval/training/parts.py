@@ -1,8 +1,7 @@
 """The gradient of a batch that is cut into parts which fit into memory.
 
-Parts of a ``SumObjective`` are weighted by its denominators. For a ``BatchObjective`` several parts are
-encoded twice, without a graph to get the gradient of the losses and with one to propagate it (gradient
-caching, Gao et al. 2021). E.g. a batch of 64 examples with ``REPRO_MICRO_BATCH=16`` is encoded in four parts.
+Parts of a ``SumObjective`` are weighted by its denominators. Those of a ``BatchObjective`` are encoded twice,
+without and with a graph (gradient caching, Gao et al. 2021).
 """
 
 import contextlib
@@ -22,23 +21,22 @@ from repro.retrieval.training.declaration import VARIABLES, Execution, StepMemor
 from repro.retrieval.training.objective import BatchObjective, SumObjective
 from repro.retrieval.training.process_group import gather_rows, in_memory, sum_gradients, sum_values
 
-MOST = 16  # each keeps two batches in memory
+MOST = 16
 
 
 def collating_processes(*, gpu: bool) -> int:
-    """Return the number of processes that collate batches for one training process, e.g. 0 without a GPU."""
     return max(1, min(MOST, cores() // local_processes() - 1)) if gpu else 0
 
 
 Batch = dict[str, torch.Tensor]
 
 
-FILE = "micro_batch.json"  # in a checkpoint, so that a resumed training draws the same dropout
+FILE = "micro_batch.json"  # in a checkpoint, to draw the same dropout
 VARIABLE = VARIABLES["micro_batch"][0]
 
 
 def with_estimated_micro_batch(execution: Execution, memory: StepMemory | None, *, share: int) -> Execution:
-    """Return the execution with a micro-batch for this GPU if a step needs one and the user set none.
+    """Return the execution with a micro-batch for this GPU if needed and not set.
 
     ``share`` is the largest number of examples of a batch per process.
     """
@@ -50,7 +48,7 @@ def with_estimated_micro_batch(execution: Execution, memory: StepMemory | None, 
 
 
 class Parts:
-    """Collates examples in parts of ``size`` examples (None: all), which the collating processes share.
+    """Collates examples in parts of ``size`` examples (None: all).
 
     ``origin`` is how the size was chosen, e.g. ``"halved at step 12"``.
     """
@@ -108,7 +106,7 @@ HALVES = (torch.float16, torch.bfloat16)
 
 
 def in_single_precision(values: Batch) -> Batch:
-    """Return losses or rows with half precision converted to single."""
+    """Convert losses or rows from half to single precision."""
     return {name: value.float() if value.dtype in HALVES else value for name, value in values.items()}
 
 
@@ -119,11 +117,10 @@ def backward_in_parts(
     backward: Backward,
     autocast: Precision = contextlib.nullcontext,
 ) -> Batch:
-    """Compute the gradient of the batch of all processes and leave it with the parameters of each process.
+    """Compute the gradient of the batch of all processes and return its losses.
 
-    ``pieces`` are this process's share of the batch. ``backward`` is called with every loss that has a graph,
-    in single precision. ``autocast`` makes the context for encoding. Returns the losses of the whole batch.
-    Raises OutOfMemory if memory ran out in any process.
+    ``pieces`` are this process's share. ``backward`` is called with every loss that has a graph. Raises
+    OutOfMemory if memory ran out in any process.
     """
     if isinstance(objective, SumObjective):
         losses = _sum_of_parts(objective, pieces, backward, autocast)
@@ -154,7 +151,7 @@ def _sum_of_parts(
     device = next(objective.parameters()).device
 
     def count_parts() -> list[dict[str, int | None]]:
-        with autocast():  # one that draws what it predicts encodes the texts here
+        with autocast():  # some objectives encode texts here
             return [objective.denominators(piece) for piece in pieces]
 
     counts = in_memory(count_parts, device)
@@ -185,7 +182,6 @@ def _totals(counts: list[dict[str, int | None]], device: torch.device) -> dict[s
 def _with_cached_gradient(
     objective: BatchObjective, pieces: list[Batch], backward: Backward, autocast: Precision
 ) -> Batch:
-    """Propagate the gradient at the representations of all parts, part by part."""
     device = next(objective.parameters()).device
 
     def encode() -> list[tuple[RandomState, Batch]]:
@@ -221,7 +217,7 @@ def _gradients_by_part(rows: Batch, outputs: Sequence[Batch]) -> list[Batch]:
 
 
 def _represent(objective: BatchObjective, piece: Batch, autocast: Precision) -> Batch:
-    with autocast():  # left before the losses, which are taken in single precision
+    with autocast():
         rows = objective.represent(piece)
     return in_single_precision(rows)
 
@@ -232,12 +228,10 @@ def _minimise(losses: Batch, backward: Backward) -> None:
 
 
 def random_state(device: torch.device) -> RandomState:
-    """Return the states of torch's generators for the CPU and, if it is a GPU, the device."""
     return torch.get_rng_state(), torch.cuda.get_rng_state(device) if device.type == "cuda" else None
 
 
 def restore_random_state(state: RandomState, device: torch.device) -> None:
-    """Restore the states of torch's generators."""
     torch.set_rng_state(state[0])
     if state[1] is not None:
         torch.cuda.set_rng_state(state[1], device)

@@ -1,7 +1,6 @@
 """Vectors and gradients of all processes of a distributed training.
 
-Each process computes the loss over the representations of all processes. Only its own rows carry a gradient,
-so that the gradients add up. E.g. with 2 processes of 8 rows each, ``gather_rows`` returns 16 rows.
+Each computes the loss over all representations. Only its own rows carry a gradient, so that gradients add up.
 """
 
 import contextlib
@@ -18,16 +17,15 @@ from repro.retrieval.nn import precision
 from repro.retrieval.nn.batches import attempted
 
 T = TypeVar("T")
-LONGEST_WAIT = timedelta(days=1)  # one process may encode much longer than another, if it does not hang
+LONGEST_WAIT = timedelta(days=1)  # one may encode much longer than another
 
 
 def processes() -> int:
-    """Return the number of processes that train together, 1 unless torch.distributed has started."""
     return distributed.get_world_size() if distributed.is_initialized() else 1
 
 
 def rank() -> int:
-    """Return the rank of this process, from 0. Before torch.distributed starts it comes from the launcher."""
+    """Return the rank of this process, from 0, at first as given by the launcher."""
     return distributed.get_rank() if distributed.is_initialized() else launched_rank()
 
 
@@ -43,7 +41,7 @@ def join_others() -> None:
 
 @contextlib.contextmanager
 def launched_together() -> Iterator[tuple[int, int]]:
-    """Yield this process's rank and the number of processes, e.g. (0, 1), connected by gloo if necessary."""
+    """Yield rank and number of processes, e.g. (0, 1), connected by gloo."""
     if launched_processes() == 1:
         yield 0, 1
         return
@@ -58,13 +56,11 @@ def launched_together() -> Iterator[tuple[int, int]]:
 
 
 def everybody_waits() -> None:
-    """Wait for all processes to reach this call."""
     if processes() > 1:
         distributed.barrier()
 
 
 def decided_by_first(decision: bool, device: torch.device) -> bool:
-    """Return the decision of rank 0 in every process."""
     if processes() == 1:
         return decision
     value = torch.tensor(int(decision), device=device)
@@ -77,7 +73,7 @@ class OutOfMemory(Exception):
 
 
 def in_memory(work: Callable[[], T], device: torch.device) -> T:
-    """Return ``work()``, called by every process. Raises OutOfMemory in all if memory runs out in one."""
+    """Return ``work()``. Raises OutOfMemory in all processes if memory runs out in one."""
     value, words = attempted(work)
     failures = int(bool(words))
     if processes() > 1:
@@ -88,10 +84,10 @@ def in_memory(work: Callable[[], T], device: torch.device) -> T:
 
 
 def gather_rows(vectors: torch.Tensor) -> torch.Tensor:
-    """Concatenate the rows of all processes by rank: (N_r, ...) to (sum of N_r, ...)."""
+    """Concatenate the rows of all processes: (N_r, ...) to (sum of N_r, ...)."""
     if processes() == 1:
         return vectors
-    if vectors.dtype == torch.bool:  # which not every backend sends
+    if vectors.dtype == torch.bool:  # not every backend sends it
         return gather_rows(vectors.byte()).bool()
     counts = torch.zeros(processes(), dtype=torch.int64, device=vectors.device)
     counts[distributed.get_rank()] = len(vectors)
@@ -115,10 +111,9 @@ def sum_values(values: torch.Tensor) -> torch.Tensor:
 
 
 def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
-    """Replace the gradients in every process by their sum over all processes, in one message.
+    """Sum the gradients over all processes. Raises OutOfMemory.
 
-    A parameter that no process used keeps no gradient. Raises OutOfMemory if the message does not fit into
-    memory.
+    A parameter that no process used keeps no gradient.
     """
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     if processes() == 1 or not trained:

@@ -1,4 +1,4 @@
-"""Charts as SVG and CSV, e.g. curves. They share size, fonts and palette."""
+"""Charts as SVG and CSV, e.g. curves."""
 
 import csv
 import textwrap
@@ -37,10 +37,7 @@ LOOKS = {
 
 
 def scatter(panels: Sequence[tuple[str, dict]], path: Path, *, note: str) -> None:
-    """Draw one query and its candidates in a plane, one panel per system, and a .csv of the same name.
-
-    ``panels`` are pairs of a label and an exhibit of the stage ``project``.
-    """
+    """Draw a query and its candidates, a panel per (label, exhibit), and a .csv."""
     rows, exhibits = [], [exhibit for _, exhibit in panels]
     with canvas(path, panels=len(panels), panel_height=2.6 if len(panels) == 1 else 1.75) as (figure, grid):
         for axes, (label, exhibit) in zip(grid, panels, strict=True):
@@ -72,16 +69,15 @@ def _notes(exhibits: Sequence[dict]) -> tuple[str, str]:
 
 
 Point = tuple[float | None, float, float | None, float | None]  # x, y, low, high
-MADE = ("seeds", "commit", "hours", "doubts")  # hours of training
+MADE = ("seeds", "commit", "hours", "doubts")
 
 
 def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
-    """Draw lines over an x-axis, which is logarithmic from a factor of ten, and write their .csv.
+    """Draw lines over an x-axis, logarithmic from a factor of ten, and write their .csv.
 
-    Args:
-        panels: {"title", "x_label", "y_label", "series": [{"label", "points": [(x, y, low, high), …]}]}. A
-            series of one point with x None is a horizontal line. A band shows low and high unless None.
-            The optional "made" of a series has the fields ``MADE`` for each point.
+    ``panels`` are {"title", "x_label", "y_label", "series": [{"label", "points": [(x, y, low, high), …]}]}. A
+    single point with x None is a horizontal line. A band shows low and high. The optional "made" of a series
+    has the fields ``MADE`` for each point.
     """
     x_labels, rows = {panel["x_label"] for panel in panels}, _rows(panels)
     names = list(dict.fromkeys(row[2] for row in rows))
@@ -132,7 +128,7 @@ def _series(axes, series: dict, number: int) -> None:
     if has_band and len(x) > 1:
         axes.fill_between(x, low, high, **band_look)
     elif has_band:
-        axes.vlines(x, low, high, color=colour, linewidth=1.2)  # a band would have no width
+        axes.vlines(x, low, high, color=colour, linewidth=1.2)
 
 
 def _title(panel: dict, letters: int) -> str:
@@ -187,7 +183,7 @@ def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH
 
 
 def legend(figure, *, handle_length: float) -> None:
-    """Draw one entry per name above all panels, in at most three columns."""
+    """Draw one entry per name above all panels."""
     handles = legend_handles(figure)
     look = {"handlelength": handle_length, "handletextpad": 0.5, "columnspacing": 1.2, "borderpad": 0.1}
     place = {"loc": "outside upper center", "ncols": min(len(handles), 3), "frameon": False}
@@ -196,7 +192,6 @@ def legend(figure, *, handle_length: float) -> None:
 
 
 def legend_handles(figure) -> dict[str, Any]:
-    """Return the names in the legends of all panels -> the first handle."""
     pairs = (pair for axes in figure.axes for pair in zip(*axes.get_legend_handles_labels(), strict=True))
     handles: dict[str, Any] = {}
     for handle, label in pairs:
@@ -205,7 +200,6 @@ def legend_handles(figure) -> dict[str, Any]:
 
 
 def foot(figure, label: str, *small_print: str) -> None:
-    """Write the x-axis label and small print below all panels."""
     inches, height = 0.03, figure.get_figheight()
     for line in reversed([line for line in small_print if line]):
         figure.text(0.99, inches / height, line, fontsize=7, color=GREY, ha="right", va="bottom")
@@ -217,7 +211,7 @@ def foot(figure, label: str, *small_print: str) -> None:
 
 
 def write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence]) -> None:
-    """Write the numbers of a drawing to a .csv of the same name."""
+    """Write a drawing's numbers to a .csv of the same name."""
     with open(path.with_suffix(".csv"), "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(head)

@@ -1,4 +1,4 @@
-"""Views of texts, e.g. words shaded by probability or retrieved passages."""
+"""Views of texts, e.g. words shaded by probability."""
 
 import html
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ SHADES = ("#ffffff", "#e6eef7", "#c3d7ec", "#92b9dd", "#5b93c7", "#24619e")
 
 
 def shade(value: float) -> str:
-    """Return the colour of a value, e.g. "#ffffff" for 0 and the darkest from 0.5."""
+    """Return a value's colour, e.g. "#ffffff" for 0."""
     return SHADES[sum(value >= step for step in STEPS) - 1 if value >= 0 else 0]
 
 
@@ -31,7 +31,7 @@ def shaded_text(words: Iterable[tuple[str, float]]):
 
 
 def shaded_words(exhibit: dict, path: Path, *, note: str) -> None:
-    """Write shaded words of an exhibit of ``inspect_text`` as an HTML page and a .csv."""
+    """Write an exhibit of ``inspect_text`` as an HTML page and a .csv."""
     title = html.escape(exhibit["title"] or "Untitled")
     legend = "".join(_span(_format_step(step), step) for step in STEPS)
     body = " ".join(_span(word, value) for word, value in exhibit["words"])
@@ -83,9 +83,9 @@ _HEAD = ("system", "wanted", "query", "found", "rank", "id", "grade", "score", "
 
 
 def passages(exhibits: Sequence[tuple[str, dict]], path: Path, *, note: str) -> None:
-    """Write a Markdown table per query, with systems as columns and ranks as rows, and a .csv.
+    """Write a Markdown table per query, a column per system and a row per rank, and a .csv.
 
-    ``exhibits`` are pairs of a label and an exhibit of ``top_passages``, with equal queries.
+    ``exhibits`` are pairs of a label and an exhibit of ``top_passages``.
     """
     blocks = []
     for entries in zip(*(exhibit["queries"] for _, exhibit in exhibits), strict=True):

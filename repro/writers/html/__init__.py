@@ -1,1 +1,1 @@
-"""The report as HTML: elements and styles, then cells, tables, papers and the whole page."""
+"""The report as HTML."""

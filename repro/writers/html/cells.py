@@ -34,14 +34,14 @@ GRADES = {
 
 
 def card(c: ComparedCell, part: Part) -> list[Markup]:
-    """Return the pieces of a cell's card. The page stores each piece once."""
+    """Return the pieces of a cell's card."""
     facts = [*_publication(c), *_measurement(c), *_imported_runs(c), *_stated_values(c)]
     facts += [*_tests(c, part.view.comparison), *_paired_tests(c, part.view.comparison)]
     facts += [_fact("reproduce", elements.copyable(_command(c))), *_obstacles(c), *_choices(c)]
     facts += [*_definition(c), *_readings(c.cell, part)]
     facts += [_fact(name, content) for more in part.of_plugins for name, content in more.card(c, part)]
     facts += _origins(c)
-    why = "" if c.obstacles else c.verdict.why  # the obstacles are listed below
+    why = "" if c.obstacles else c.verdict.why  # listed below
     return [el("p", badge(c.verdict.name), " ", why), *facts]
 
 
@@ -54,7 +54,7 @@ def _command(c: ComparedCell) -> str:
 
 
 def interval(printed: PublishedCell) -> str | None:
-    """Return the range that rounds to the published number, e.g. "33.05 to 33.15", if any."""
+    """Return the numbers that round to the published one, e.g. "33.05 to 33.15"."""
     if printed.value is None or printed.bound:
         return None
     half = half_unit(printed.decimals)
@@ -184,7 +184,6 @@ def _paired_tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
 
 
 def _origins(c: ComparedCell) -> Iterator[Markup]:
-    """Yield the origins of our records and of runs by others."""
     records = [*c.records, *(run.record for run in c.imported)]
     if records:
         facts = [fact for record in records for fact in _provenance(record)]
@@ -224,7 +223,7 @@ ABOUT = "The cells of all papers. Press a system to see how its number is define
 
 
 def cells(report: Report) -> Markup:
-    """Return the list of all cells, which a script fills from ``data``."""
+    """Return the list of all cells, which a script fills."""
     heads = [el("th", name, scope="col") for name in COLUMNS]
     body = el("table", el("thead", el("tr", heads)), el("tbody"), class_="plain list")
     header = el("header", el("h2", "All cells"), el("p", ABOUT, class_="lead"))
@@ -236,8 +235,8 @@ def cells(report: Report) -> Markup:
 def data(report: Report) -> Markup:
     """Return the list and all cards as JSON, with shared texts stored once.
 
-    ``texts`` are HTML, as indices into ``pieces`` (tags, or text between tags). A cell is a list: id, fields
-    of its line and parts of its card (indices into ``texts``), and 1 if it is published.
+    ``texts`` are HTML, as indices into ``pieces``. A cell is a list: id, fields of its line and parts of its
+    card (indices into ``texts``), and 1 if it is published.
     """
     texts: dict[str, int] = {}
 
@@ -258,13 +257,13 @@ def data(report: Report) -> Markup:
     numbers = [[pieces.setdefault(p, len(pieces)) for p in PIECES.findall(text)] for text in texts]
     content = {"scale": report.scale, "pieces": list(pieces), "texts": numbers, "cells": lines}
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    # nothing in it ends the script, or begins a comment
+    # must not end the script or begin a comment
     safe = text.replace("</", "<\\/").replace("<!--", "<\\u0021--")
     return el("script", Markup(safe), type="application/json", id="data")
 
 
 def to_list(text: str, chosen: Mapping[str, str] | None) -> Content:
-    """Return a link to the list of cells filtered by ``chosen``, or the text without it."""
+    """Return a link to the list of cells filtered by ``chosen``."""
     return text if chosen is None else el("a", text, href="#cells", data_filter=urlencode(chosen))
 
 

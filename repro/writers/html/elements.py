@@ -13,7 +13,7 @@ from repro.verdicts.compared import ComparedCell
 from repro.verdicts.summary import summarise
 from repro.writers.grid import STATED
 
-_cached_escape = functools.lru_cache(maxsize=10_000)(escape)  # words recur all over a page
+_cached_escape = functools.lru_cache(maxsize=10_000)(escape)
 VOID = frozenset({"meta", "link", "br", "hr", "img", "col", "input", "source"})
 
 
@@ -29,7 +29,7 @@ Content = str | Iterable["Content"] | None
 def el(name: str, /, *content: Content, **attributes: str | float | bool | None) -> Markup:
     """Return an element, e.g. ``el("th", "RR@10", scope="col")``.
 
-    ``class_`` becomes the attribute class, ``aria_label`` aria-label. None and False omit an attribute.
+    ``class_`` becomes class, ``aria_label`` aria-label. None and False omit an attribute.
     """
     words = [
         _attribute(key, value)
@@ -46,7 +46,6 @@ def section(title: str, *content: Content, place: str) -> Markup:
 
 
 def join(*content: Content) -> Markup:
-    """Concatenate pieces."""
     return Markup("".join(map(_html, content)))
 
 
@@ -60,7 +59,7 @@ def plain_table(
 
 
 def copyable(text: str, tag: str = "code") -> Markup:
-    """Return a text with a button to copy it, which the page's script shows."""
+    """Return a text with a button to copy it."""
     button = el("button", "copy", type="button", class_="copy", hidden=True)
     return el("div", el(tag, text), button, class_="copied")
 
@@ -76,7 +75,7 @@ def _identifier_part(part: str) -> str:
 
 
 def rendered(markdown: str, *, tags: bool = False) -> Markup:
-    """Convert Markdown to HTML for a section. ``tags`` keeps HTML tags."""
+    """Convert Markdown to HTML. ``tags`` keeps HTML tags."""
     from markdown_it import MarkdownIt
 
     text = MarkdownIt("commonmark", {"html": tags}).enable("table").render(markdown)
@@ -120,7 +119,7 @@ VERDICTS = {
 }
 
 
-# verdict or knowledge of a number -> class of colours, and the sign for it in cells
+# name -> class of colours, sign in cells
 SIGNS = {
     **{name: (kind, mark) for name, (kind, mark, _) in VERDICTS.items()},
     "measured": ("pass", "✓"),
@@ -132,13 +131,13 @@ SIGNS = {
 
 
 def tone(name: str) -> str:
-    """Return the CSS class of a verdict's colours, e.g. "v-pass"."""
+    """Return a verdict's CSS class, e.g. "v-pass"."""
     return f"v-{SIGNS[name][0]}"
 
 
 @functools.cache
 def badge(name: str, *, plain: bool = False) -> Markup:
-    """Return sign and name in the verdict's or, if ``plain``, in neutral colours."""
+    """Return sign and name, coloured unless ``plain``."""
     return el("span", sign(name), " ", name, class_=f"badge {'v-none' if plain else tone(name)}")
 
 
@@ -149,7 +148,7 @@ def sign(name: str) -> Markup:
 
 
 def bar(counts: Mapping[str, int], *, label: str) -> Markup:
-    """Return a bar of counts and a list of them below."""
+    """Return a bar and a list of counts."""
     total = sum(counts.values())
     present = [name for name in SIGNS if counts.get(name)]
     parts = []
@@ -163,12 +162,11 @@ def bar(counts: Mapping[str, int], *, label: str) -> Markup:
 
 
 def bars(cells: Sequence[ComparedCell], *, label: str) -> Markup | None:
-    """Return the verdicts of cells as a bar, or None without cells."""
     return bar(summarise(cells).verdicts, label=label) if cells else None
 
 
 def in_words(counts: Mapping[str, int]) -> str:
-    """Return counts in the order of the signs, e.g. ``3 exact, 2 lower``."""
+    """Return counts in words, e.g. ``3 exact, 2 lower``."""
     return ", ".join(f"{counts[name]} {name}" for name in SIGNS if counts.get(name)) or "no cells"
 
 
@@ -187,14 +185,12 @@ HOW_TO_READ = (
 
 
 def legend() -> Markup:
-    """Return an explanation of cells and signs."""
     signs = [(badge(name), text) for name, (_, _, text) in VERDICTS.items()]
     items = [el("div", el("dt", mark), el("dd", text)) for mark, text in [*signs, *NUMBERS.items()]]
     return join(el("p", HOW_TO_READ), el("dl", items, class_="legend"))
 
 
 def folded(summary: str, *content: Content) -> Markup:
-    """Return content hidden below a ``summary`` line."""
     return el("details", el("summary", summary), *content)
 
 
@@ -203,7 +199,7 @@ PACKAGE = "repro.writers.html"
 
 
 def resource(name: str, package: str = PACKAGE) -> Markup:
-    """Return a style sheet or script of a package, e.g. "report.css"."""
+    """Return a package's style sheet or script, e.g. "report.css"."""
     return Markup(resources.files(package).joinpath(name).read_text(encoding="utf-8"))
 
 
@@ -251,10 +247,7 @@ def standalone(
 ) -> str:
     """Return a page with one article in the report's style, without scripts.
 
-    Args:
-        above: a line above the title.
-        links: id of a section -> text of the link to it.
-        sheet: package and name of an additional style sheet.
+    ``links`` map section ids to texts. ``sheet`` is package and name of a style sheet.
     """
     package, name = sheet
     header = el("header", el("p", above, class_="eyebrow"), el("h2", title), lead)

@@ -21,7 +21,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 
 
 def page(report: Report, files: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Return the page of one scale. ``files`` are the pages by scale. Equal inputs give equal text."""
+    """Return the page of one scale. ``files`` are the pages by scale."""
     names = ", ".join(part.paper.name for part in report.parts)
     links = [el("a", "Overview", href="#overview"), el("a", "All cells", href="#cells")]
     links += [el("a", part.paper.name, href=f"#{identifier(part.paper.name)}") for part in report.parts]
@@ -48,7 +48,7 @@ def _scales(shown: str, files: Mapping[str, str]) -> Markup | None:
 
 
 def overview(report: Report) -> Markup:
-    """Return the coverage of published numbers, the scale's counts, papers and signs."""
+    """Return coverage, the scale's counts, papers and signs."""
     tallies = {name: Tally(name, name, items).published for name, items in report.known.items()}
     tallies = {name: tally for name, tally in tallies.items() if tally.cells}
     everything = total(tallies.values(), what="all")
@@ -108,7 +108,6 @@ def _known_counts(tally: Tally, rehearsed: Sequence[str]) -> list[str]:
 
 
 def _numbers(report: Report) -> Iterator[Content]:
-    """Yield the counts of measurements and of runs by others."""
     cells = report.compared
     totals = summarise(cells)
     yield _meaning(report.scale)
@@ -139,7 +138,6 @@ def _stand_ins(cells: Sequence[ComparedCell]) -> Markup | None:
 
 
 def _card(part: Part) -> Markup:
-    """Return a paper's card with one bar per table."""
     manifest, name = part.paper.manifest, part.paper.name
     tables = []
     for owner in dict.fromkeys(c.cell.table.id for c in part.cells()):

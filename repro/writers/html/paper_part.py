@@ -43,7 +43,7 @@ def _sections(part: Part) -> list[Content]:
 
 
 def place(part: Part, owner: str) -> str:
-    """Return the id of a section. ``owner`` is e.g. ``4`` or ``figure-4``."""
+    """Return the id of a section. ``owner`` is e.g. ``figure-4``."""
     return identifier(part.paper.name, owner)
 
 
@@ -76,7 +76,6 @@ def _table(part: Part, printed: Table) -> Markup:
 
 
 def _copies(part: Part, owner: str) -> Markup | None:
-    """Return links to the list of cells, CSV and LaTeX."""
     if not part.cells(owner):
         return None
     text = part.view.latex.get(owner)
@@ -111,7 +110,6 @@ def _scatters(scatters: Sequence[Scatter]) -> Iterator[Markup]:
 
 
 def paper_citation(source: Paper) -> Markup:
-    """Return authors, venue and links of a paper."""
     m = source.manifest
     links = {"DOI": f"https://doi.org/{m.doi}"} if m.doi else {}
     links |= {"arXiv": f"https://arxiv.org/abs/{m.arxiv}"} if m.arxiv else {}
@@ -121,7 +119,7 @@ def paper_citation(source: Paper) -> Markup:
 
 
 def datasets(source: Paper, scale: str) -> Markup:
-    """Return the paper's collections with licences and substitutes at the scale."""
+    """Return collections with licences and substitutes at the scale."""
     names = dict.fromkeys(c.dataset for t in source.manifest.tables for c in t.columns)
     smaller = [scale] if scale != "full" else []
     rows = []
@@ -139,7 +137,6 @@ def _code(name: str | None) -> Content:
 
 
 def citation(source: Paper) -> Markup:
-    """Return a BibTeX entry of the paper."""
     m = source.manifest
     facts: dict[str, str | None] = {"title": m.title, "author": " and ".join(m.authors), "note": m.venue}
     facts |= {"doi": m.doi, "eprint": m.arxiv, "url": m.code}
@@ -149,11 +146,11 @@ def citation(source: Paper) -> Markup:
 
 
 SAFE = " /:;,=()@!*'$+?-._~|[]{}^`<>"  # in an attribute and an address
-LARGEST = 1_000_000  # bytes of a drawing that is shown
+LARGEST = 1_000_000  # bytes
 
 
 def drawing_view(path: Path, about: str) -> Markup:
-    """Return a drawing: SVG as an image, HTML in a sandboxed frame, Markdown as tables."""
+    """Return a drawing: SVG as an image, HTML in a sandbox, Markdown as tables."""
     if path.stat().st_size > LARGEST:
         return el("p", f"{path.name} is too large to be shown here.")
     if path.suffix == ".svg":
@@ -171,7 +168,7 @@ def drawing_view(path: Path, about: str) -> Markup:
 
 
 def readings(source: Paper, concerned: Sequence[Reading], answers: Answers) -> Markup | None:
-    """Return the unspecified choices of a paper, with bold defaults."""
+    """Return a paper's unspecified choices, with bold defaults."""
     if not concerned:
         return None
     condition = "where the paper is silent or contradicts itself or its code"
@@ -197,7 +194,7 @@ def _reading(source: Paper, r: Reading, answers: Answers) -> Markup:
 
 
 def study_lines(pointers: Sequence[str], answers: Answers) -> list[Markup]:
-    """Return one line per comparison of a study with its measured difference."""
+    """Return a line per comparison of a study."""
     words = {text: answers[text].words if text in answers else "no study is at hand" for text in pointers}
     return [
         el("p", "on equal terms, ", el("code", text), ": ", said, class_="fine")

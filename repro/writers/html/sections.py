@@ -33,8 +33,6 @@ FEW = 4
 
 @dataclass(frozen=True)
 class Sources:
-    """The sources of a report."""
-
     papers: Mapping[str, Paper]
     cells: Sequence[Cell]
     known: CellReadings
@@ -43,16 +41,13 @@ class Sources:
     machine: Machine
 
     def answers(self, pointers: Iterable[str]) -> Answers:
-        """Return measured differences by pointers of readings or claims."""
+        """Return measured differences by pointers of readings."""
         return call("study answers", list(dict.fromkeys(pointers)), self) or {}
 
 
 @dataclass(frozen=True)
 class View:
-    """The comparison of all papers, and one paper's cells and drawings at one scale.
-
-    Mappings have the ids of tables and figures as keys, e.g. ``figure-2``.
-    """
+    """The comparison of all papers, and one paper's cells and drawings."""
 
     comparison: Comparison
     compared: Sequence[ComparedCell] = ()
@@ -70,10 +65,8 @@ class View:
 class Part:
     """The part of one paper at one scale.
 
-    Attributes:
-        home: address of the page with the sections of no scale, or "" for this page.
-        rests_on: cell -> the readings behind its number.
-        answers: measured differences by pointers of readings.
+    ``home`` is the address of the page with the sections of no scale, or "" for this one. ``rests_on`` maps a
+    cell to the readings behind its number.
     """
 
     paper: Paper
@@ -88,11 +81,10 @@ class Part:
 
     @cached_property
     def more_sections(self) -> list[Section]:
-        """The sections of plugins by rank."""
         return sorted((s for part in self.of_plugins for s in part.sections(self)), key=lambda s: s.rank)
 
     def cells(self, owner: str | None = None) -> Sequence[ComparedCell]:
-        """Return the cells, optionally of one table or figure, e.g. ``figure-2``."""
+        """Return the cells, optionally of a table or figure, e.g. ``figure-2``."""
         return self.view.of(owner) if owner else self.view.compared
 
 
@@ -100,10 +92,8 @@ class Part:
 class Report:
     """The content of one page, for one scale.
 
-    Attributes:
-        selected: cells at any scale.
-        to_do: paper -> the cost of measuring it at full.
-        made: the day of the report and the commit of the suite.
+    ``selected`` are cells at any scale. ``to_do`` maps a paper to its cost at full. ``made`` are the day of
+    the report and the commit of the suite.
     """
 
     scale: str
@@ -115,12 +105,11 @@ class Report:
 
     @property
     def compared(self) -> list[ComparedCell]:
-        """The compared cells of all papers."""
         return [c for part in self.parts for c in part.cells()]
 
     @property
     def words(self) -> str:
-        """The number of selected cells measured at this scale, in words."""
+        """The number of measured cells, in words."""
         measured = {c.id for items in self.known.values() for c in items if self.scale in c.measured}
         return count_in_words(self.selected, measured=measured, scale=self.scale)
 
@@ -140,11 +129,10 @@ def gather(
     home: str = "",
     made: tuple[str, ...] = (),
 ) -> list[Report]:
-    """Return one report per plan. Runs no stage. The store may be empty.
+    """Return one report per plan, without running a stage.
 
-    Args:
-        selected: all cells to count, by default those of the plans.
-        home: address of the first plan's page, with the sections of no scale.
+    ``selected`` are all cells to count, by default the plans'. ``home`` is the address of the first plan's
+    page, with the sections of no scale.
     """
     cells = selected or list({cell.id: cell for plan in plans for cell in plan.cells}.values())
     sources = {cell.paper.name: cell.paper for cell in cells}
@@ -152,7 +140,7 @@ def gather(
     machine = plans[0].machine
     facts = _facts(Sources(sources, cells, CellReadings(machine), results, store, machine))
     to_do, reports = _to_do(plans), []
-    earlier: set[str] = set()  # papers with a part on a page, to which their later parts link
+    earlier: set[str] = set()  # papers with a part on a page
     for plan in plans:
         views = dict(_views(plan, results, store))
         parts = [
@@ -180,7 +168,7 @@ def _facts(made_from: Sources) -> dict[str, dict]:
 
 
 def _to_do(plans: Sequence[Plan]) -> dict[str, str]:
-    """Return paper, or "" for all -> estimated GPU hours and this machine's missing requirements."""
+    """Return paper, or "" for all -> GPU hours and missing requirements."""
     if (plan := next((plan for plan in plans if plan.scale.name == "full"), None)) is None:
         return {}
     cost, to_do = estimate(plan, assumed_throughput(DEVICE), None), {}
@@ -220,7 +208,7 @@ def drawings(files: Iterable[Path], source: Paper) -> dict[str, list[Path]]:
 def own_tables(
     cells: Sequence[ComparedCell], plan: Plan, store: Store, results: Results
 ) -> dict[str, Markup]:
-    """Return the HTML of the paper's tables made by a plugin."""
+    """Return the HTML of tables made by a plugin."""
     source = cells[0].cell.paper
     tables: dict[str, Markup] = {}
     for table in source.manifest.tables:

@@ -32,7 +32,7 @@ SIDE, PAD = 150, 8
 
 
 def table(source: Paper, printed: Table, compared: Sequence[ComparedCell]) -> Markup:
-    """Return one table with our number below each published one."""
+    """Return a table with our number below each published one."""
     by_id = {c.cell.id: c for c in compared}
     cells = cells_of(source, (printed,))
     grid = Grid.of(printed, {(c.row.id, c.column.id): _cell(c, by_id.get(c.id)) for c in cells})
@@ -48,12 +48,12 @@ def table(source: Paper, printed: Table, compared: Sequence[ComparedCell]) -> Ma
 
 
 def scrolling(content: Markup, name: str) -> Markup:
-    """Return a box that scrolls horizontally, also by keyboard."""
+    """Return a box that scrolls, also by keyboard."""
     return el("div", content, class_="scroll", role="region", tabindex=0, aria_label=name)
 
 
 def head(heads: Sequence[Head], more: Sequence[str] = ()) -> list[Markup]:
-    """Return shared headings and names of columns, followed by ``more``."""
+    """Return the lines of headings and columns, followed by ``more``."""
     lines = []
     if headings := spans(heads):
         cells = [
@@ -85,7 +85,6 @@ def _marks(marks: str) -> Content:
 
 
 def _cell(cell: Cell, c: ComparedCell | None) -> Markup:
-    """Return a cell. A measurable one is a button that opens its card."""
     number = _printed_number(cell)
     if c is None:
         return el("td", number)
@@ -132,7 +131,6 @@ def _stated_number(c: ComparedCell) -> Markup | None:
 
 
 def notes(printed: Table) -> Markup:
-    """Return the manifest's notes on marks, test and table."""
     items = [el("li", el("b", character), " ", meaning(mark)) for character, mark in printed.marks.items()]
     if printed.test:
         sides = {1: "one-sided ", 2: "two-sided "}.get(printed.test.sides or 0, "")
@@ -144,7 +142,7 @@ def notes(printed: Table) -> Markup:
 
 
 def examples(printed: Table) -> Markup:
-    """Return queries with rank and relevance of the systems' answers."""
+    """Return queries with ranks and relevance of answers."""
     words = {True: "relevant", False: "not relevant", None: ""}
     lines = []
     for entry in printed.entries:
@@ -180,7 +178,7 @@ def _gain(effect: Effect) -> str:
 
 @dataclass(frozen=True)
 class Scatter:
-    """The scores of a row against those of the reference row, one point (reference, row) per query."""
+    """A row's scores against the reference row's, one point (reference, row) per query."""
 
     row: str
     reference: str
@@ -190,13 +188,13 @@ class Scatter:
 
     @property
     def outcomes(self) -> str:
-        """The numbers of queries with the row above, equal to and below the reference."""
+        """The numbers of queries above, equal to and below the reference."""
         signs = Counter((y > x) - (y < x) for x, y in self.points)
         return f"{signs[1]} above, {signs[0]} equal, {signs[-1]} below"
 
 
 def scatters(plan: Plan, store: Store, paper: str) -> dict[str, list[Scatter]]:
-    """Return table id -> a scatter plot per row, in the first column with stored scores of two rows."""
+    """Return table id -> scatter plots of rows, in the first column with scores of two."""
     measurements: dict[str, dict[str, dict[str, Measurement]]] = {}
     tables: dict[str, Table] = {}
     for m in plan.measurements:
@@ -231,7 +229,6 @@ def _scores(m: Measurement, store: Store) -> dict[str, float]:
 
 
 def drawing(scatter: Scatter) -> Markup:
-    """Return the scatter plot with its caption."""
     maximum = max([1e-9, *(v for point in scatter.points for v in point)])
     title = f"{scatter.row} against {scatter.reference}, {scatter.measure} by query: {scatter.outcomes}"
     edge = SIDE - PAD

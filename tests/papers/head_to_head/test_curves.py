@@ -105,14 +105,15 @@ def test_curves_are_of_their_own_scale_alone(name):
         {"encoder": "papers.cotmae_v2.encoders:second_version", "texts_per_row": 2, **NARROW},
     ],
 )
-def test_a_point_of_a_curve_is_measured(settings, tmp_path):
-    """At the smallest scale, whose collections and caps it takes."""
+def test_a_point_of_a_curve_is_measured(settings, tmp_path_factory):
+    """At the smallest scale, whose collections and caps it takes. The points share a store."""
     validation = "msmarco-passage/train-pool-12k/train/validation"
     run = from_scratch(
         Request(validation, Choices({})), **BASES[0] | {"vocabulary": 600, "queries": 20} | settings
     )
     asked = evaluation(run, dataset(validation), "RR@10", {})
-    store, end = Store(tmp_path), Machine().resolve(scale("smoke").rewriter()(asked))
+    store = Store(tmp_path_factory.getbasetemp() / "curves")
+    end = Machine().resolve(scale("smoke").rewriter()(asked))
     make_writable(store.root)
     store.remember(walk([end]))
     take_what_is_finished(walk([end]), store)

@@ -6,11 +6,14 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
+from matplotlib.figure import Figure
 
 from papers.head_to_head import article
 from repro import cli
 from repro.manifest.papers import paper
+from repro.plugins.studies import writing
 from repro.plugins.studies.contrasts import analysis_of
+from repro.plugins.studies.studies import study_of
 from repro.retrieval.evaluation.p_values import holm
 from repro.store.results import Results
 
@@ -24,6 +27,20 @@ def _texts(folder: Path, kinds: tuple[str, ...]) -> dict[str, str]:
     return {path.name: OF_HISTORY.sub("", path.read_text(encoding="utf-8")) for path in paths}
 
 
+@pytest.fixture(scope="module")
+def study():
+    """``study_of``, which judges a table once for all pages and tables."""
+    judged = {}
+
+    def call(plan, store, *, source, table, **others):
+        key = source.name, table.id, plan.scale.name
+        if key not in judged:
+            judged[key] = study_of(plan, store, source=source, table=table, **others)
+        return judged[key]
+
+    return call
+
+
 @pytest.mark.parametrize(
     ("main", "words", "folder", "kinds"),
     [
@@ -32,13 +49,16 @@ def _texts(folder: Path, kinds: tuple[str, ...]) -> dict[str, str]:
     ],
 )
 def test_pages_and_tables_are_what_recipes_analysis_and_records_make_now(
-    main, words, folder, kinds, tmp_path, monkeypatch
+    main, words, folder, kinds, study, tmp_path, monkeypatch
 ):
     """Another setting of a recipe or a scale has no record to show; another of the analysis, other words."""
     selection = ("--scale", "small-cpu", "--seeds", SEEDS, "--out", str(tmp_path / "out"))
     places = ("--store", str(tmp_path / "store"), "--results", str(ROOT / "results"))
     monkeypatch.setattr("sys.argv", [*words.split(), *selection, *places])
+    for module in (article, writing):
+        monkeypatch.setattr(module, "study_of", study)
     monkeypatch.setattr(article, "page", lambda text, folder: "")  # which would have them in it
+    monkeypatch.setattr(Figure, "savefig", lambda *_, **__: None)  # nor are its pictures compared
     try:
         main()
     except SystemExit as left:  # by which the command line ends

@@ -20,11 +20,13 @@ def planned(name: str) -> list:
     return plan([cell(name)], scale=scale("full"), machine=Machine()).nodes
 
 
-def test_300_documents_have_the_vectors_of_the_library(real_data, real_encoder, tmp_path):
+def test_documents_have_the_vectors_of_the_library(real_data, real_encoder, tmp_path):
     from sentence_transformers import SentenceTransformer
 
     with open(real_data / "beir/nfcorpus/corpus.jsonl", encoding="utf-8") as file:
         rows = [json.loads(line) for _, line in zip(range(300), file, strict=False)]
+    for row in rows[10:]:  # the beginnings, which take a fifth of the time
+        row["text"] = " ".join(row["text"].split()[:20])
     columns = {"id": [row["_id"] for row in rows]} | {n: [row[n] for row in rows] for n in ("title", "text")}
     Dataset.from_dict(columns).save_to_disk(str(tmp_path / "texts/arrow"))
     nodes = planned(f"{ROW}/nfcorpus")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from repro.plugins.manuscripts.source_tables import Place
 
 SEVERITIES = ("error", "doubt", "note")
-# check -> its description, for other programs
+# check -> its description
 CHECKS = {
     "average": "an average that its cells cannot give under any rounding",
     "sum": "a sum that its cells cannot give under any rounding",
@@ -36,8 +36,8 @@ CHECKS = {
 class Finding:
     """An inconsistency, e.g. ``Finding("error", "sum", place, "12 is not the sum of …", "It is 13")``.
 
-    ``severity`` is error (arithmetically impossible), doubt (one of two is wrong, or a rule of the table is
-    broken) or note (often no mistake). ``says`` and ``why`` are sentences without a full stop.
+    ``severity`` is error (arithmetically impossible), doubt (one of two numbers is wrong, or a habit of the
+    table is broken) or note (often no mistake).
     """
 
     severity: str
@@ -51,17 +51,15 @@ class Finding:
 
     @property
     def text(self) -> str:
-        """Return both sentences, e.g. "12 is not the sum of its 3 cells. The sum of A to C is 13."."""
         return f"{self.says}. {self.why}."
 
     def as_json(self) -> dict:
-        """Return plain values."""
         place = {"file": str(self.place.file), "line": self.place.line}
         return {"severity": self.severity, "check": self.check, **place, "says": self.says, "why": self.why}
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """Return each finding once, by file, line and severity."""
+    """Sort distinct findings by file, line and severity."""
     once, rank = dict.fromkeys(findings), SEVERITIES.index
     return sorted(once, key=lambda f: (f.place.file, f.place.line, rank(f.severity), f.check, f.says))
 
@@ -70,11 +68,10 @@ WORDS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
     *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
 )
-NUMERALS = "|".join(WORDS)  # for regular expressions
+NUMERALS = "|".join(WORDS)
 
 
 def numeral(text: str | None) -> int | None:
-    """Return a number in digits or words, or None."""
     if not text:
         return None
     digits = text.replace(",", "")

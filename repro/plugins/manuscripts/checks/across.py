@@ -1,4 +1,4 @@
-"""Checks of values that occur in two tables or in a known paper, e.g. 0.366 here and 0.361 in Table 2."""
+"""Compares values with other tables and known papers, e.g. 0.366 here and 0.361 in Table 2."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from repro.plugins.manuscripts.vocabulary import without_measures
 _REMARK = re.compile(
     r"(?i)\s*(\[[^\]]*\]|\([^)]*\d{4}[a-z]?\)|\((ours?|this work|proposed|full( model)?|default)\)|et al\.?.*)\s*$"
 )
-Key = tuple[str, str]  # collection, measure (success is published as recall)
+Key = tuple[str, str]  # collection, measure
 
 
 @dataclass(frozen=True)
 class Stated:
-    """A value in per cent, with half a unit of its last digit and its position."""
+    """A value in per cent, half a unit of its last digit, and its position."""
 
     number: Decimal
     half: Decimal
@@ -33,45 +33,42 @@ class Stated:
 
     @classmethod
     def of(cls, number: Decimal, decimals: int, unit: str, where: str) -> Stated:
-        """Return a number with the given unit and decimals."""
         return cls(percent(number, unit), percent(half_unit(decimals), unit), where)
 
     def differs_from(self, other: Stated) -> bool:
-        """Return whether the two cannot be the same number before rounding."""
+        """Return whether rounding cannot explain the difference."""
         return are_apart(self.number, self.half, other.number, other.half)
 
     def is_near(self, other: Stated, part: int = 50) -> bool:
-        """Return whether the two differ by less than a part of the larger one, e.g. a fiftieth."""
+        """Return whether they differ by less than 1/``part``."""
         return part * abs(self.number - other.number) < max(self.number, other.number)
 
 
 @dataclass(frozen=True)
 class Printed:
-    """A number of a table and its series."""
-
     series: Series
     value: Value
 
     @property
     def stated(self) -> Stated:
-        """Return the number in per cent. A series without numbers above 1 contains fractions."""
+        """The number in per cent. A series without numbers above 1 contains fractions."""
         largest = max(value.number for value in self.series)
         unit, value = "percent" if largest > 1 else "fraction", self.value
         return Stated.of(value.number, value.decimals, unit, str(value.place))
 
 
 def name_of(label: str) -> str:
-    """Return a name without citation, case, spaces and hyphens."""
+    """Return a name without citation, case, blanks and hyphens."""
     return re.sub(r"[\s_\-–—]+", "", without_remarks(label)).lower()
 
 
 def without_remarks(label: str) -> str:
-    """Return a label without a trailing citation or "(ours)"."""
+    """Remove a trailing citation or "(ours)"."""
     return _REMARK.sub("", label).strip()
 
 
 def several_values(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find systems with other values in two tables: doubts if most values agree, notes if these are close."""
+    """Find systems with different values in two tables: doubts if most agree, notes if all are close."""
     for one, other in combinations(grids, 2):
         if swapped := list(_swapped_systems(one, other)):
             yield from swapped
@@ -131,7 +128,6 @@ def _swapped(unequal: Sequence[tuple[Printed, Printed]]) -> Iterator[Finding]:
 
 
 def _swapped_systems(one: Grid, other: Grid) -> Iterator[Finding]:
-    """Find two systems with each other's value in a table that repeats a column of another table."""
     columns: dict[Key, list[tuple[Printed, Printed]]] = {}
     for line, other_line in _shared_lines(one, other):
         for key, pair in _shared_values(one, line, other, other_line).items():
@@ -141,7 +137,6 @@ def _swapped_systems(one: Grid, other: Grid) -> Iterator[Finding]:
 
 
 def _keyed(grid: Grid, line: int) -> dict[Key, Printed]:
-    """Return the values of a line whose collection and measure are known and occur once."""
     scores = [(_collection(s), measure_of(grid, s), s) for s in grid.scores if not s.is_difference]
     known = [each for each in scores if all(each)]
     often = Counter((dataset, measure) for dataset, measure, _ in known)
@@ -163,18 +158,17 @@ def measure_of(grid: Grid, series: Series) -> str:
 
 
 def _collection(series: Series) -> str:
-    """Return the id of a collection, or the words of a heading with an unknown one."""
     words = without_measures(EFFECT.sub(" ", series.name))
     return series.dataset or ("" if series.total or not words else f"'{' '.join(sorted(words))}'")
 
 
 def family(measure: str) -> str:
-    """Return the published name of a measure: recall for success, without the lowest relevant grade."""
+    """Return the published name of a measure, e.g. recall for success."""
     return re.sub(r"\(rel=\d\)", "", measure).replace("Success@", "R@")
 
 
 def unpublished(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find values of known systems, in seemingly cited lines, that nobody published or reported."""
+    """Find values of known systems that nobody published or reported."""
     for grid in grids:
         for number, line in grid.lines.items():
             yield from _of_system(grid, number, name_of(line.label))
@@ -225,7 +219,7 @@ def _of_places(grid: Grid, printed: Printed, places: Sequence[Stated]) -> Iterat
 
 @at_hand.kept_with_papers
 def known_cells() -> dict[tuple[str, str, str], list[Cell]]:
-    """Return (system, collection, measure) -> the cells of papers at hand that publish it."""
+    """Return (system, collection, measure) -> the cells that publish it."""
     cells: dict[tuple[str, str, str], list[Cell]] = {}
     sources = filterfalse(lambda paper: paper.manifest.title.startswith("todo"), at_hand.papers().values())
     for cell in chain.from_iterable(map(numeric_cells, sources)):  # without drafts

@@ -1,5 +1,4 @@
-"""Checks of averages, sums and differences, e.g. an "Avg." column that fits the five columns before it on
-most lines and fails on one."""
+"""Checks averages, sums and differences, e.g. an "Avg." that is wrong on one line."""
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -22,7 +21,7 @@ OVER = re.compile(
 
 @dataclass(frozen=True)
 class Parts:
-    """A candidate set of series for a total, which is an average or a sum according to ``check``."""
+    """Series that a total may cover. ``check`` is "average" or "sum"."""
 
     check: str
     total: Series
@@ -30,22 +29,21 @@ class Parts:
 
     @cached_property
     def lines(self) -> dict[int, bool]:
-        """Line -> True if the total fits, for lines with all numbers."""
+        """Line -> True if the total fits, for complete lines."""
         whole = [n for n in self.total.values if all(n in part.values for part in self.series)]
         return {line: self._fits(line) for line in whole}
 
     @property
     def right(self) -> int:
-        """The number of fitting lines."""
         return sum(self.lines.values())
 
     def explains(self, least: int) -> bool:
-        """Return whether the total fits at least ``least`` lines, and twice as many as it does not fit."""
+        """Return whether ``least`` lines fit, and twice as many as do not."""
         return self.right >= max(least, 2 * (len(self.lines) - self.right))
 
     @cached_property
     def weights(self) -> list[int]:
-        """The weight of each number, e.g. 12 and 3 for "A (12)" and "B (3)" in "Avg. (15)", or 1."""
+        """The weights, e.g. 12 and 3 for "A (12)" and "B (3)" in "Avg. (15)", otherwise 1."""
         *sizes, total = (
             int(match[1]) if (match := SIZE.search(part.name)) else 0 for part in (*self.series, self.total)
         )
@@ -53,7 +51,6 @@ class Parts:
         return sizes if is_weighted else [1] * len(sizes)
 
     def exact(self, line: int) -> Decimal:
-        """Return the total of the printed numbers."""
         return self._total(part.values[line].number for part in self.series)
 
     def _total(self, numbers: Iterable[Decimal]) -> Decimal:
@@ -67,7 +64,6 @@ class Parts:
         return abs(total.number - self.exact(line)) <= slack
 
     def without_one(self) -> Iterator["Parts"]:
-        """Yield the parts without each one in turn."""
         for left_out in self.series if len(self.series) > 2 else ():
             yield Parts(self.check, self.total, tuple(p for p in self.series if p is not left_out))
 
@@ -113,12 +109,11 @@ def _on_lines_of(grid: Grid, other: Grid) -> Iterator[Series]:
 
 
 def explanation(grid: Grid, series: Series) -> Parts | None:
-    """Return the columns that a total covers, if they explain most of its lines."""
+    """Return the series that a total covers, if they explain most of its lines."""
     return _explanation(_plausible(grid, series))
 
 
 def _thin_explanation(plausible: Sequence[Parts]) -> Parts | None:
-    """Return the parts of a total with one right line and one near line."""
     best = max(plausible, key=attrgetter("right"), default=None)
     if best is None or sorted(best.lines.values()) != [False, True]:
         return None
@@ -165,10 +160,10 @@ def _finding(grid: Grid, parts: Parts, line: int, *, is_thin: bool) -> Finding:
     return Finding(severity, parts.check, value.place, says, why)
 
 
-LEAST = 4  # fitting differences that are required before others count as wrong
-THIN = 3  # differences of which one may be wrong, as a note
-MOST_IN_GROUP = 30  # series per group, for the search of pairs
-MOST_SERIES = 50  # without differences (pairs of more series are not searched)
+LEAST = 4  # fitting differences required
+THIN = 3  # differences, one wrong
+MOST_IN_GROUP = 30  # series per group
+MOST_SERIES = 50
 Bases = dict[tuple[Series, int], Value]  # (series, line) -> the base of a difference
 FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
     ("its group", lambda line: line.group),
@@ -177,8 +172,8 @@ FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
 
 
 def behind_values(grid: Grid) -> Iterator[Finding]:
-    """Find differences printed after a number that differ from the base used by most others. Bases are any
-    line, the first line of a group or block, the line above, or a column."""
+    """Find wrong differences printed after numbers. Most determine the base: a line, the first line of a
+    group or block, the line above, or a column."""
     printed = [(s, v) for s in grid.series for v in s if v.delta is not None]
     bases = _bases(grid) if len(printed) >= THIN else ()
     found = [(name, _fitting_to(base, printed, sign)) for name, base in bases for sign in (1, -1)]
@@ -202,7 +197,6 @@ def _severity(right: int, wrong: int) -> str:
 def _fitting_to(
     bases: Bases, printed: list[tuple[Series, Value]], sign: int
 ) -> dict[tuple[Series, Value, Value], bool]:
-    """Return (series, value, base) -> True if the difference printed after the value fits."""
     pairs = [(series, value, bases.get((series, value.line), value)) for series, value in printed]
     return {pair: _is_printed(*pair[1:], sign) for pair in pairs if pair[1] is not pair[2]}
 
@@ -233,7 +227,7 @@ def _from_lines(grid: Grid, bases: dict[int, int]) -> Bases:
 
 @dataclass(frozen=True)
 class Explained:
-    """Two series with another as their difference, and the lines where this is right or wrong."""
+    """A series of differences between two others, in per cent if ``is_share``."""
 
     series: Series
     one: Series
@@ -255,16 +249,13 @@ class Explained:
 
     @property
     def right(self) -> int:
-        """The number of right lines."""
         return sum(self.fits.values())
 
     @property
     def wrong(self) -> list[int]:
-        """The wrong lines."""
         return list(filterfalse(self.fits.get, self.fits))
 
     def findings(self, grid: Grid, severity: str, right: int) -> Iterator[Finding]:
-        """Yield a finding for each wrong line, given the number of right differences."""
         for line in self.wrong if severity else ():
             value, one, other = (each.values[line] for each in (self.series, self.one, self.other))
             exact = one.number - other.number
@@ -276,7 +267,7 @@ class Explained:
 
 
 def in_series(grid: Grid) -> Iterator[Finding]:
-    """Find numbers in a series of differences that do not fit the two series with the best fit."""
+    """Find wrong numbers in a series of differences, by the two series that fit it best."""
     others = list(filterfalse(attrgetter("is_difference"), grid.series))
     if 1 < len(others) <= MOST_SERIES:
         for series in filter(attrgetter("is_difference"), grid.series):
@@ -293,8 +284,7 @@ def _with_pairs(series: Series, others: Sequence[Series]) -> Iterator[Explained]
 
 
 def from_line(grid: Grid) -> Iterator[Finding]:
-    """Find wrong differences between a series beside them and one of its lines, e.g. the first of an
-    ablation."""
+    """Find wrong differences from one line of a neighbouring series, e.g. the first of an ablation."""
     for place, series in enumerate(grid.series):
         if not series.is_difference or len(series.values) < THIN:
             continue
@@ -330,7 +320,7 @@ def _with_lines(grid: Grid, series: Series, other: Series) -> Iterator[Explained
 
 
 def in_groups(grid: Grid) -> Iterator[Finding]:
-    """Find wrong differences in groups of columns, each with too few numbers, e.g. per collection."""
+    """Find wrong differences in groups of short columns, e.g. a group per collection."""
     pooled: dict[tuple[str, ...], dict[Hashable, list[Explained]]] = {}
     for pair in _within_groups(grid):
         key = (pair.one.heads[-1:], pair.other.heads[-1:], pair.is_share)

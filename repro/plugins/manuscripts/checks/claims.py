@@ -1,4 +1,4 @@
-"""Checks of sentences on results, e.g. "We reach 41.2 MRR@10 on MS MARCO" or "best of all on FiQA"."""
+"""Checks sentences on results, e.g. "We reach 41.2 MRR@10" or "best of all on FiQA"."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -48,7 +48,7 @@ _DIFFERENCE = re.compile(
 
 
 def wrong_numbers(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
-    """Find scores in a sentence that no matching cell has, e.g. "an nDCG@10 of 70.3 (Table 2)"."""
+    """Find scores that no matching cell has, e.g. "an nDCG@10 of 70.3 (Table 2)"."""
     if _UNCLEAR.search(sentence) or _OTHERS.search(sentence):
         return
     reached = (match["number"] for match in _REACHES.finditer(plain(sentence)))
@@ -57,7 +57,6 @@ def wrong_numbers(place: Place, sentence: str, systems: Systems) -> Iterator[Fin
 
 
 def _scores(sentence: str) -> Iterator[str]:
-    """Yield the numbers next to a measure that are no differences."""
     text = plain(sentence)
     spans = sorted(measures(text).values())
     for match in re.finditer(NUMBER, text):
@@ -126,7 +125,7 @@ def _compares(match: re.Match[str]) -> bool:
 
 
 def _way(match: re.Match[str]) -> int:
-    """Return 1 for words such as "higher", -1 for words such as "below", or 0."""
+    """Return 1 for e.g. "higher", -1 for e.g. "below", or 0."""
     up = {"above", "higher", "better", "more", "ahead"}.intersection(_words(match))
     down = {"below", "behind", "lower", "worse", "less", "under"}.intersection(_words(match))
     return bool(up) - bool(down)
@@ -171,7 +170,7 @@ _COUNT = re.compile(
 
 
 def wrong_claims(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
-    """Find claims that tables refute, to be the best or to outperform a system on some collections."""
+    """Find claims to be the best, or to outperform a system, that tables refute."""
     if _BEATS.search(sentence) and (count := _count(sentence)):
         yield from _of_count(place, sentence, systems, *count)
     elif _BEST.search(sentence) and not _LIMITED.search(sentence):
@@ -181,7 +180,7 @@ def wrong_claims(place: Place, sentence: str, systems: Systems) -> Iterator[Find
 
 
 def _count(sentence: str) -> tuple[int | None, int | None] | None:
-    """Return the numbers of won and of all collections, None for "all" and for an unknown number."""
+    """Return the numbers of won and of all collections, None for "all" or unknown."""
     for match in _COUNT.finditer(sentence):
         wins, whole = (numeral(match[name]) for name in ("wins", "all"))
         if whole is not None or (match["wins"].lower() == "all" and match["what"]):
@@ -220,7 +219,7 @@ def _of_best(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]
 
 
 def _ahead(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series, Any, str]]:
-    """Yield each score of a sentence with a better number of the same group, or None, and its label."""
+    """Yield series with a better number of the same group, or None, and its label."""
     subjects, grid = systems.subjects(table, sentence), systems.tables[table].grid
     groups = {grid.lines[line].group for line in subjects}
     for series in systems.scores(table, sentence):

@@ -1,4 +1,4 @@
-"""Checks of bold, underlined and marked numbers, e.g. a bold number that is not the best of its column."""
+"""Checks bold, underlined and marked numbers, e.g. a bold number that is not the best."""
 
 import re
 from collections import Counter
@@ -12,8 +12,8 @@ from repro.plugins.manuscripts.notation import MARKS
 from repro.plugins.manuscripts.series import Grid, Line, Series, Value
 
 OTHER_MEANING = re.compile(r"(?i)\bbold(face|ed)?\b[^.;]*signific|signific[^.;]*\bbold|\bours?\b[^.;]*\bbold")
-LEAST = 3  # right scopes required in all, and for each wrong one
-# A style marks the best or second best number among lines of a series with equal keys.
+LEAST = 3  # right scopes per wrong one
+# A style compares the lines of a series with equal keys.
 SCOPES: dict[str, Callable[[Line], Hashable]] = {
     "column": lambda line: None,
     "group": lambda line: line.group,
@@ -23,7 +23,7 @@ SCOPES: dict[str, Callable[[Line], Hashable]] = {
 
 @dataclass(frozen=True)
 class Style:
-    """A style of numbers, with its check, its adjective and the rank of the numbers that should have it."""
+    """A style, e.g. bold, for the numbers with a rank: 0 for the best, 1 for the second best."""
 
     check: str
     adjective: str
@@ -32,7 +32,6 @@ class Style:
     colour: str = ""
 
     def has(self, value: Value) -> bool:
-        """Return whether a number is printed in this style."""
         if self.colour:
             return value.cell.shade == self.colour
         return value.cell.underlined if self.rank else value.cell.bold
@@ -43,41 +42,38 @@ BOLD, UNDERLINE = Style("bold", "bold", 0, "best"), Style("underline", "underlin
 
 @dataclass(frozen=True)
 class Scope:
-    """Numbers of one series, with a style for the best or second best."""
+    """Numbers of one series. A style marks the best or second best."""
 
     series: Series
     members: tuple[Value, ...]
     style: Style
 
     def ranked(self, rank: int) -> list[Value]:
-        """Return the members with the best number (rank 0) or the second best (rank 1)."""
+        """Return the members with the best (rank 0) or second best number."""
         numbers = sorted({value.number for value in self.members}, reverse=self.series.sign > 0)
         return [value for value in self.members if [value.number] == numbers[rank : rank + 1]]
 
     @cached_property
     def target(self) -> list[Value]:
-        """The members that should have the style."""
         return self.ranked(self.style.rank)
 
     @cached_property
     def styled(self) -> list[Value]:
-        """The members that have the style."""
         return list(filter(self.style.has, self.members))
 
     @property
     def is_right(self) -> bool:
-        """True if the right members have the style."""
         return self.styled == self.target
 
     @property
     def is_reported(self) -> bool:
-        """True if a fault can be reported. A second best needs a known best."""
+        """True if it is wrong. A second best counts only if the best is bold."""
         return not self.is_right and (not self.style.rank or all(map(BOLD.has, self.ranked(0))))
 
 
 @dataclass(frozen=True)
 class Habit:
-    """The use of a style in one table: the kind of scope that fits best, and all scopes of that kind."""
+    """The use of a style in a table: the kind of scope that fits best."""
 
     grid: Grid
     scope: str
@@ -85,18 +81,15 @@ class Habit:
 
     @cached_property
     def right(self) -> int:
-        """The number of scopes with the style on the right members only."""
         return sum(scope.is_right for scope in self.scopes)
 
     @property
     def wrong(self) -> int:
-        """The number of the other scopes."""
         return len(self.scopes) - self.right
 
     @property
     def outside(self) -> set[int]:
-        """The lines that beat the styled numbers always, or at least twice and in over a third of the
-        scopes."""
+        """The lines ahead of the styled numbers always, or twice and in a third of the scopes."""
         ahead, numbers = Counter[int](), Counter[int]()
         for scope in self.scopes:
             for value in scope.members:
@@ -107,20 +100,19 @@ class Habit:
 
 
 def best(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find bold numbers that are not the best of their column, group or block, and equal ones that are not
-    bold."""
+    """Find bold numbers that are not the best of a column, group or block, and ties without bold."""
     yield from _of_style([grid for grid in grids if not OTHER_MEANING.search(grid.remarks)], BOLD)
 
 
 def shaded(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find shaded numbers that are not the best, for a colour that marks the best of most columns."""
+    """Find shaded numbers that are not the best, by colour."""
     colours = (value.cell.shade for grid in grids for series in grid.series for value in series)
     for colour in filter(None, dict.fromkeys(colours)):
         yield from _of_style(grids, Style("shade", "shaded", 0, "best", colour))
 
 
 def second_best(grids: Sequence[Grid]) -> Iterator[Finding]:
-    """Find underlined numbers that are not the second best, if most underlined ones are."""
+    """Find underlined numbers that are not the second best."""
     yield from _of_style(grids, UNDERLINE)
 
 
@@ -211,7 +203,7 @@ LETTERED = re.compile(r"^[(\[]?(?P<letter>[a-z0-9])[)\].:]\s*(?P<label>\S.*)$")
 
 
 def impossible(grid: Grid) -> Iterator[Finding]:
-    """Find marks of significance on numbers that are not better than the named row or the baselines."""
+    """Find marks of significance on numbers that do not beat the named row or baselines."""
     if SIGNIFICANT.search(grid.remarks):
         rivals = _named_rivals(grid) or _lettered(grid)
         for series, value in grid.numbers:

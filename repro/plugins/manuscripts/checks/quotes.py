@@ -1,4 +1,4 @@
-"""Checks of numbers that a sentence quotes from a table, e.g. "0.366 in Table 2" with .361 in the table."""
+"""Checks numbers that a sentence quotes from a table, e.g. "0.366 in Table 2"."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from repro.plugins.manuscripts.vocabulary import measures, named_collections, wi
 END = re.compile(r"(?<=[.!?;])\s+(?=[A-Z(])")
 TABLE = r"(?:Table|Tab\.|Tbl\.)[\s~]*(?P<table>\d+)"
 NUMBER = r"(?<![\d.,@-])(?P<number>\d*\.\d+)(?![\d.]*\d)"
-# a number directly before its table, e.g. "0.366 in Table 2"
+# e.g. "0.366 in Table 2"
 IN_TABLE = re.compile(rf"{NUMBER}\s*(?:%|points?)?[^.;:,\d]{{0,40}}\b(?:in|of|from)\s+{TABLE}\b")
 FROM_TO = re.compile(r"\bfrom\s+(?P<low>\d*\.\d+)\s*%?\s+to\s+(?P<high>\d*\.\d+)(?![\d.]*\d)")
 BY = re.compile(
@@ -32,31 +32,26 @@ NO_QUOTE = re.compile(r"(?i)\bon average\b|\baverag|\bp\s*[<=]|respectively|up t
 
 @dataclass(frozen=True)
 class Numbered:
-    """A table with its number in the text."""
-
     number: str
     grid: Grid
 
     @property
     def values(self) -> list[Value]:
-        """Return its numbers."""
         return [value for series in self.grid.series for value in series]
 
 
 def numbered(manuscript: Manuscript, grids: Sequence[Grid]) -> list[Numbered]:
-    """Return the tables of a source with their numbers."""
     labels, pairs = manuscript.labels, zip(manuscript.tables, grids, strict=True)
     return [Numbered(each.number or labels.get(each.label, ""), grid) for each, grid in pairs]
 
 
 def sentences(manuscript: Manuscript) -> Iterator[tuple[Place, str]]:
-    """Yield the sentences of the text."""
     for place, paragraph in manuscript.prose:
         yield from ((place, sentence) for sentence in END.split(paragraph))
 
 
 def wrong_quotes(place: Place, sentence: str, tables: Sequence[Numbered]) -> Iterator[Finding]:
-    """Find numbers of a sentence that their table or cell does not have, e.g. "0.366 in Table 2"."""
+    """Find numbers of a sentence that the table or cell does not have."""
     by_number = {table.number: table for table in tables}
     yield from _in_table(place, sentence, by_number)
     yield from _from_to(place, sentence, by_number)
@@ -122,7 +117,7 @@ def _only_table(sentence: str, tables: Mapping[str, Numbered]) -> Numbered | Non
 
 
 def plain(sentence: str) -> str:
-    """Return a sentence without the punctuation at the ends of words."""
+    """Remove the punctuation at the ends of words."""
     return re.sub(r"[.,;:](?=\s|$)", " ", sentence)
 
 
@@ -134,12 +129,11 @@ def _pairs_in(sentence: str, table: Numbered) -> Iterator[tuple[Value, Value]]:
 
 
 def find(name: str, sentence: str) -> re.Match[str] | None:
-    """Return the first occurrence of a name as whole words."""
     return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", sentence)
 
 
 def labels_in(sentence: str, table: Numbered) -> list[int]:
-    """Return the lines whose label a sentence contains, the longest labels first."""
+    """Return the lines that a sentence names. A longer label excludes its parts."""
     names = [(without_remarks(line.label), n) for n, line in table.grid.lines.items()]
     lines = [(name, n) for name, n in names if len(name) > 2]
     named = [(label, n) for label, n in lines if find(label, sentence)]
@@ -147,7 +141,7 @@ def labels_in(sentence: str, table: Numbered) -> list[int]:
 
 
 def series_in(sentence: str, table: Numbered) -> list[Series]:
-    """Return the scores with the measures and collections that a sentence names."""
+    """Return the scores of the measures and collections that a sentence names."""
     named = {family(str(measure)) for measure in measures(plain(sentence))}
     collections = {each.id for each in named_collections(without_measures(plain(sentence)))}
     return [
@@ -159,7 +153,7 @@ def series_in(sentence: str, table: Numbered) -> list[Series]:
 
 
 def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
-    """Return whether two numbers differ by this, in points or, if ``is_share``, also relative to either."""
+    """Return whether numbers differ by ``text`` points or, if ``is_share``, per cent."""
     stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
     for digits in (0, 2):  # as fractions and as points
         apart = shift_point(abs(one.number - other.number), digits)
@@ -169,7 +163,7 @@ def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
 
 
 def differs_by_share(one: Value, other: Value, text: str) -> bool:
-    """Return whether two numbers differ by this in per cent of either."""
+    """Return whether numbers differ by ``text`` per cent of either."""
     stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
     apart, slack = 100 * abs(one.number - other.number), 200 * (one.half + other.half)
     bases = [value.number for value in (one, other) if value.number > value.half]
@@ -177,7 +171,7 @@ def differs_by_share(one: Value, other: Value, text: str) -> bool:
 
 
 def is_in(text: str, table: Numbered) -> bool:
-    """Return whether a number is that of a cell, or the difference of two in one column."""
+    """Return whether a table has a number, also as a difference in one column."""
     stated = Decimal(text)
     half = half_unit(decimals_of(stated))
     if any(is_same(text, value) for value in table.values):
@@ -188,7 +182,7 @@ def is_in(text: str, table: Numbered) -> bool:
 
 
 def is_same(text: str, value: Value) -> bool:
-    """Return whether a number is that of a cell, as a fraction or in per cent."""
+    """Return whether a number is that of a cell, also as a fraction or in per cent."""
     stated = Decimal(text)
     half = half_unit(decimals_of(stated))
     return any(
@@ -198,7 +192,7 @@ def is_same(text: str, value: Value) -> bool:
 
 
 def nearest(text: str, table: Numbered) -> Value | None:
-    """Return the number of a table within a tenth of this one, or None."""
+    """Return the table's nearest number if it is within a tenth, or None."""
     stated = Decimal(text)
     near = min(table.values, key=lambda value: abs(value.number - stated))
     return near if abs(near.number - stated) * 10 <= near.number else None
@@ -217,21 +211,19 @@ _NAMED = re.compile(
 
 @dataclass(frozen=True)
 class Systems:
-    """The tables of a source and the names of its own system."""
-
     tables: tuple[Numbered, ...]
     names: frozenset[str]
 
     @classmethod
     def of(cls, manuscript: Manuscript, tables: Sequence[Numbered]) -> Systems:
-        """Return the systems of a source. A title "Otter: …" and "we propose Otter" name its own."""
+        """Find the own names in a title "Otter: …" and in "we propose Otter"."""
         title = manuscript.front.get("title", "").partition(":")[0].strip()
         found = (match["name"] for _, text in manuscript.prose for match in _NAMED.finditer(text))
         return cls(tuple(tables), frozenset(filter(None, (title.lower(), *map(str.lower, found)))))
 
     @cached_property
     def ours(self) -> Mapping[int, list[int]]:
-        """The lines of the paper's own system, by the index of a table."""
+        """Index of a table -> the lines of the own system."""
         return {number: self._ours(table) for number, table in enumerate(self.tables)}
 
     def _ours(self, table: Numbered) -> list[int]:
@@ -241,12 +233,11 @@ class Systems:
         return named or marked
 
     def cited(self, sentence: str) -> list[int]:
-        """Return the indices of the tables that a sentence cites, or of all if it cites none."""
+        """Return the indices of the tables that a sentence cites, by default all."""
         pointers = _pointers(sentence)
         return [n for n, each in enumerate(self.tables) if not pointers or each.number in pointers]
 
     def have(self, text: str) -> bool:
-        """Return whether a number is that of any table, or a difference in one."""
         return any(is_in(text, table) for table in self.tables)
 
     def subjects(self, table: int, sentence: str) -> list[int]:
@@ -256,7 +247,7 @@ class Systems:
         return [*named, *(self.ours[table] if means_ours else ())]
 
     def pairs(self, table: int, sentence: str) -> Iterator[tuple[Series, Value, Value]]:
-        """Yield the scores of two compared systems, in the order of the sentence, with their series."""
+        """Yield series and scores of two systems, in the order of the sentence."""
         lines, at = self.subjects(table, sentence), dict[int, int]()
         for line in lines:
             label = without_remarks(self.tables[table].grid.lines[line].label)
@@ -269,7 +260,7 @@ class Systems:
                     yield series, series.values[first], series.values[second]
 
     def scores(self, table: int, sentence: str) -> list[Series]:
-        """Return the scores of a table that a sentence is about, without averages unless it names them."""
+        """Return the series that a sentence is about, averages only if it names them."""
         if re.search(r"(?i)\baverag", sentence):
             return [each for each in self.tables[table].grid.series if each.total == "average"]
         named = series_in(sentence, self.tables[table])
@@ -277,12 +268,11 @@ class Systems:
         return headed or named
 
     def names_column(self, sentence: str) -> bool:
-        """Return whether a sentence names a collection or the heading of a column."""
+        """Return whether a sentence contains a column's heading."""
         scores = (each for table in self.tables for each in table.grid.scores)
         return any(_is_headed(each, sentence) for each in scores)
 
     def values(self, table: int, sentence: str) -> list[Value]:
-        """Return the numbers of the systems and scores of a sentence."""
         lines = self.subjects(table, sentence)
         scores = self.scores(table, sentence)
         return [each.values[line] for each in scores for line in lines if line in each.values]

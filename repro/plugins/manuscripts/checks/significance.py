@@ -1,4 +1,4 @@
-"""Checks of significance and spread, e.g. "p < .05" on five queries, or 12.3 ± 15.1."""
+"""Checks significance and spread, e.g. "p < .05" on five queries."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -90,7 +90,7 @@ def large_spreads(grid: Grid) -> Iterator[Finding]:
 
 
 def fewer_datasets(grid: Grid) -> Iterator[Finding]:
-    """Find averages over another number of columns than the caption or heading says."""
+    """Find averages over another number of columns than stated."""
     for series in (each for each in grid.series if each.total == "average"):
         number = stated(grid, series)
         parts = explanation(grid, series) if number else None

@@ -1,4 +1,4 @@
-"""Checks of numbers against their measure, collection and column, e.g. R@1000 cannot be below R@100."""
+"""Checks numbers against their measure, collection and column, e.g. R@1000 below R@100."""
 
 import re
 from collections import Counter
@@ -20,19 +20,19 @@ from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.evaluation.measures import Measure, families, parse_measure
 from repro.running.measurement import listed_measures
 
-CAPPED = re.compile(r"(?i)capp?ed|\bcap\b")  # recall over at most as many as ranks: it may fall
+CAPPED = re.compile(r"(?i)capp?ed|\bcap\b")  # such recall may fall
 SEVERAL_RUNS = re.compile(r"(?i)\b(seeds?|runs|trials|averaged? (over|of)|standard deviation|std)\b|±")
 
 
 def impossible(grids: Iterable[Grid]) -> Iterator[tuple[Value, Finding]]:
-    """Find values of another unit or out of range, which other checks leave out."""
+    """Find values out of range or of another unit, which other checks leave out."""
     for grid in grids:
         yield from mixed_units(grid)
         yield from out_of_range(grid)
 
 
 def out_of_range(grid: Grid) -> Iterator[tuple[Value, Finding]]:
-    """Find scores above 100 or below 0, in columns with few of them."""
+    """Find scores above 100 or below 0, if a column has few."""
     for series in filter(_is_share, grid.scores):
         wrong = [v for v in series if not 0 <= v.number <= 100]
         for value in wrong if 4 * len(wrong) <= len(series.values) else ():
@@ -46,7 +46,7 @@ def _is_share(series: Series) -> bool:
     return series.measure is not None and not series.is_difference and not is_signed
 
 
-Odd = tuple[Series, list[Value], str]  # unusual values of a series, described in words
+Odd = tuple[Series, list[Value], str]  # series, unusual values, description
 
 
 def _of_odd_lines(grid: Grid, odd: Sequence[Odd]) -> Iterator[Odd]:
@@ -58,7 +58,7 @@ def _of_odd_lines(grid: Grid, odd: Sequence[Odd]) -> Iterator[Odd]:
 
 
 def mixed_units(grid: Grid) -> Iterator[tuple[Value, Finding]]:
-    """Find a percentage in a column of fractions, or a fraction in a column of percentages, by size."""
+    """Find percentages among fractions, and fractions among percentages."""
     odd = [told for series in filter(_is_share, grid.scores) for told in _of_other_unit(series)]
     why = "The rest of its column has the other unit"
     for series, values, words in _of_odd_lines(grid, odd):
@@ -83,7 +83,7 @@ def _within(series: Series, low: Decimal, high: int) -> list[Value]:
 
 
 def decimals(grid: Grid) -> Iterator[Finding]:
-    """Find the few scores of a column with an unusual number of decimals, as one finding per column."""
+    """Find scores with an unusual number of decimals, one finding per column."""
     odd = [told for series in grid.scores if (told := _of_other_digits(series))]
     if not odd:
         yield from _of_odd_table(grid)
@@ -102,7 +102,6 @@ def _of_odd_table(grid: Grid) -> Iterator[Finding]:
 
 
 def _usual_decimals(values: Iterable[Value]) -> tuple[int, int]:
-    """Return the most frequent number of decimals and its frequency."""
     return next(iter(Counter(value.decimals for value in values).most_common(1)), (0, 0))
 
 
@@ -126,7 +125,7 @@ DOWNSTREAM = re.compile(
 
 
 def falling(grid: Grid) -> Iterator[Finding]:
-    """Find R@100 above R@1000 in one row on one collection, and the same for success and reciprocal ranks."""
+    """Find scores that fall with the cutoff, e.g. R@100 above R@1000."""
     alike: dict[tuple, list[tuple[int, Series]]] = {}
     for measure, series in _measured(grid) if not DOWNSTREAM.search(grid.remarks) else ():
         if families()[measure.name].monotone and not CAPPED.search(series.name):
@@ -141,7 +140,7 @@ def falling(grid: Grid) -> Iterator[Finding]:
 
 
 def below_first(grid: Grid) -> Iterator[Finding]:
-    """Find a reciprocal rank below the share of queries with a relevant first document, e.g. P@1."""
+    """Find reciprocal ranks below P@1 or Success@1."""
     for (first, one), (ranks, other) in product(_measured(grid), repeat=2):
         if first.name in ("P", "Success") and first.cutoff == 1 and ranks.name == "RR":
             is_alike = without_measures(one.name) == without_measures(other.name)
@@ -158,8 +157,8 @@ def _of_cuts(grid: Grid, few: Series, many: Series, why: str) -> Iterator[Findin
 
 
 def impossible_means(grid: Grid) -> Iterator[Finding]:
-    """Find means that n queries cannot have: j/n for success, multiples of 1/(n lcm(1..k)) for RR@k. Columns
-    with more than a third of such means are skipped."""
+    """Find means that n queries cannot have. Success is j/n, and RR@k a multiple of 1/(n lcm(1..k)). Columns
+    with many such means are skipped."""
     for series in grid.scores if not SEVERAL_RUNS.search(grid.remarks) else ():
         if multiples := _queries(grid, series) * _steps(series):
             wrong, told = _impossible(series, multiples)
@@ -221,13 +220,11 @@ def _measure(series: Series) -> Measure | None:
 
 
 def lost_parts(manuscript: Manuscript) -> Iterator[Finding]:
-    """Find rows, cells and tables that are missing from the result."""
     why = "Other findings do not cover this part"
     yield from (Finding("doubt", "unread", place, text, why) for place, text in manuscript.lost)
 
 
 def unread_cells(tables: Sequence[SourceTable]) -> Iterator[Finding]:
-    """Find cells in columns of numbers that are no number, as one finding per column."""
     for table in tables:
         for cells in filter(None, (unread for _, unread in columns_of(table))):
             shown = [repr(cell.text) for cell in cells]

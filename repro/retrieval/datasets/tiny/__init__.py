@@ -1,5 +1,4 @@
-"""Generate the embedded collections, e.g. ``tiny/passage``, small enough for a CPU to train and test in
-minutes.
+"""Generate the embedded collections, e.g. ``tiny/passage``, on which a CPU trains in minutes.
 
 Texts describe the deeds of invented people. Questions use synonyms, which a model can learn and BM25 cannot.
 """
@@ -85,8 +84,7 @@ def _question_and_answer(
 
 
 def beir() -> Collection:
-    """Return 285 titled documents, 45 graded questions (0-2), and 15 with ids of documents to ignore in
-    runs."""
+    """Return 285 titled documents, 45 questions graded 0 to 2, and 15 that are documents themselves."""
     draw = Draw("tiny/beir")
     world = deeds(draw, people(draw, 90), each=3)
     ids = shuffled_ids(draw, len(world) + 15, first=1)
@@ -130,7 +128,7 @@ NOUNS = ("object", "trade", "helper", "place", "occasion")
 
 
 def articles() -> Collection:
-    """Return 1,200 articles titled with a name: a sentence with it, and two nameless ones on its deed."""
+    """Return 1,200 articles titled with a name: a sentence with it, and two without."""
     draw = Draw("tiny/text")
     persons = people(draw, 1200, asked=False)
     all_deeds = deeds(draw, persons, each=1, of=SHORT_DEED)
@@ -182,17 +180,15 @@ COLLECTIONS: dict[str, Callable[[], Collection]] = {
 
 @functools.cache
 def collection(id: str) -> Collection:
-    """Return the collection of a corpus id. Raises KeyError for an id that is not embedded."""
+    """Return the collection of a corpus id. Raises KeyError for another id."""
     return COLLECTIONS[id]()
 
 
 def documents(corpus: str) -> tuple[Document, ...]:
-    """Return the documents of an embedded corpus, sorted by number."""
     return collection(corpus).documents
 
 
 def queries(corpus: str, split: str) -> tuple[Query, ...]:
-    """Return the questions of one split of an embedded corpus."""
     return collection(corpus).topics[split].queries
 
 

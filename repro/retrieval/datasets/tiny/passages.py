@@ -1,7 +1,6 @@
 """Generate tiny/passage and tiny/document, web passages and documents in miniature.
 
-Train and evaluation questions share people, but no deed. With other people, a model could learn who is never
-relevant.
+Train and evaluation questions share people, but no deed, so that no model learns who is never relevant.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,8 +25,7 @@ from repro.retrieval.datasets.tiny.world import (
 
 @dataclass(frozen=True)
 class Topics:
-    """The questions of one split, e.g. ``dev``, with judgements unless answers decide which passages are
-    relevant."""
+    """The questions of a split, e.g. ``dev``, with judgements unless answers decide."""
 
     queries: tuple[Query, ...]
     judgements: tuple[Judgement, ...] = ()
@@ -35,19 +33,19 @@ class Topics:
 
 @dataclass(frozen=True)
 class Collection:
-    """One embedded collection. The order of its documents does not reveal the splits."""
+    """An embedded collection. The documents' order does not reveal the splits."""
 
     documents: tuple[Document, ...]
     topics: Mapping[str, Topics] = field(default_factory=dict)
 
 
 def shuffled_ids(draw: Draw, n: int, *, first: int) -> list[str]:
-    """Return ``n`` numbers from ``first`` on in random order, e.g. ["102", "100", "101"]."""
+    """Return ``n`` numbers from ``first`` on, shuffled, e.g. ["102", "100", "101"]."""
     return [str(first + i) for i in draw.sample(range(n), n)]
 
 
 def in_id_order(documents: Sequence[Document]) -> tuple[Document, ...]:
-    """Return documents sorted by number, which removes their order by split."""
+    """Sort documents by number, which hides the order of splits."""
     return tuple(sorted(documents, key=lambda document: int(document.id)))
 
 
@@ -60,8 +58,10 @@ def graded_judgements(
     top: int,
     others: int,
 ) -> list[Judgement]:
-    """Return judgements of ``top`` for a document with all ``concepts``, one less for each that its best deed
-    lacks. Of grades 1 and 0 there are at most ``others`` each."""
+    """Judge documents by ``concepts``: ``top`` for all, one less for each that the best deed lacks.
+
+    Of grades 1 and 0 there are at most ``others`` each.
+    """
     grades: dict[int, list[str]] = {}
     for document, life in world.items():
         best = max(agreement(concepts, deed) for deed in life)
@@ -74,7 +74,7 @@ def graded_judgements(
     return rows
 
 
-SIZES = (4, 5, 6)  # concepts in a question with one right answer
+SIZES = (4, 5, 6)  # concepts in a question
 GRADED_SIZES = (3, 4)  # fewer, so that several documents answer a part
 KEYWORDS = 0.2
 ASIDES = 0.2
@@ -103,7 +103,7 @@ def passages() -> Collection:
 
 
 def many_passages() -> Collection:
-    """Return 2,400 passages about some 800 people and 16,000 training questions, for cross-encoders."""
+    """Return 2,400 passages about 800 people and 16,000 training questions."""
     draw = Draw("tiny/passage-many")
     deeds_by_keys = {deed.keys: deed for deed in deeds(draw, people(draw, 805), each=3, of=SHORT_DEED)}
     world = list(deeds_by_keys.values())[:2400]  # each with a question of its own
@@ -171,7 +171,6 @@ def _topics(
     sizes: Sequence[int] = SIZES,
     lives: Mapping[str, Sequence[Deed]] | None = None,
 ) -> Topics:
-    """Return a question for each deed, with its document as relevant one or graded documents of ``lives``."""
     queries, judgements, index = [], [], deeds_by_key(world)
     for number, (document, deed) in enumerate(targets, first):
         concepts = question(draw, deed, index, sizes=sizes)

@@ -1,6 +1,6 @@
 """Define the embedded world: words, people, deeds, and their description in English.
 
-Random choices are reproducible. Each mention of a concept draws its own synonym, e.g. river, stream or brook.
+Each mention of a concept draws its own synonym, e.g. river, stream or brook.
 """
 
 import functools
@@ -18,25 +18,20 @@ PARTICIPLES = {"stole": "stolen", "hid": "hidden", "broke": "broken"}
 
 
 class Draw:
-    """A seeded source of random choices. Equal seeds give equal sequences."""
-
     def __init__(self, seed: str):
         self._next = random.Random(seed).random
 
     def below(self, n: int) -> int:
-        """Return an integer in 0..n-1."""
         return int(self._next() * n)
 
     def pick(self, items: Sequence[T]) -> T:
-        """Return one of ``items``."""
         return items[self.below(len(items))]
 
     def chance(self, probability: float) -> bool:
-        """Return True with the given probability."""
         return self._next() < probability
 
     def sample(self, items: Sequence[T], k: int) -> list[T]:
-        """Return ``k`` of ``items`` without repetition, in random order (Fisher-Yates, stopped early)."""
+        """Return ``k`` of ``items`` without repetition, in random order."""
         pool = list(items)
         for i in range(k):
             j = i + self.below(len(pool) - i)
@@ -54,7 +49,7 @@ TOWN_ENDINGS = ("avon", "esk", "umbra", "oril", "atha", "ynde", "orno", "eshi")
 
 @dataclass(frozen=True)
 class Concept:
-    """A property of a deed, with two or three synonymous ``forms``."""
+    """A property of a deed, with synonymous ``forms``."""
 
     slot: str
     key: str
@@ -63,7 +58,6 @@ class Concept:
 
 @functools.cache
 def slots() -> dict[str, tuple[Concept, ...]]:
-    """Return the concepts of each slot, in the order of words.yaml."""
     raw = read_facts(Path(__file__).with_name("words.yaml"))
     return {
         slot: tuple(Concept(slot, f"{slot}:{name}", tuple(forms)) for name, forms in concepts.items())
@@ -72,13 +66,12 @@ def slots() -> dict[str, tuple[Concept, ...]]:
 
 
 def with_article(noun: str) -> str:
-    """Return ``noun`` with "a" or "an"."""
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 @functools.cache
 def names() -> tuple[tuple[str, str], ...]:
-    """Return all pairs of 50 given and 50 family names, shuffled. So few names suit a small vocabulary."""
+    """Return all pairs of 50 given and 50 family names, shuffled."""
     draw = Draw("tiny/names")
     given_names = _invent_names(draw, GIVEN_ENDINGS, 50)
     family_names = _invent_names(draw, FAMILY_ENDINGS, 50)
@@ -88,12 +81,10 @@ def names() -> tuple[tuple[str, str], ...]:
 
 @functools.cache
 def towns() -> tuple[str, ...]:
-    """Return the names of 24 towns, shared by all collections."""
     return tuple(_invent_names(Draw("tiny/towns"), TOWN_ENDINGS, 24))
 
 
 def _invent_names(draw: Draw, endings: tuple[str, ...], n: int) -> list[str]:
-    """Return ``n`` different names that end in one of ``endings``."""
     unique_names: dict[str, None] = {}
     while len(unique_names) < n:
         syllable = draw.pick(ONSETS) + draw.pick(VOWELS) + draw.pick(CODAS)
@@ -103,13 +94,13 @@ def _invent_names(draw: Draw, endings: tuple[str, ...], n: int) -> list[str]:
 
 PERSONAL = ("trait", "trade")
 DEED = ("act", "quality", "object", "place", "time", "occasion", "helper")
-TOLD_ONLY = 1400  # pairs of names that occur in pre-training text alone
+TOLD_ONLY = 1400  # pairs for pre-training alone
 SHORT_DEED = DEED[:5]  # what one sentence can hold
 
 
 @dataclass(frozen=True)
 class Person:
-    """An invented person with a home town. All deeds of a person share trait and trade."""
+    """An invented person. All deeds of a person share trait and trade."""
 
     name: str
     town: str
@@ -118,7 +109,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Deed:
-    """A deed of a person: one concept for some slots of words.yaml, and the set of their keys."""
+    """A deed of a person: one concept for some slots of words.yaml, and their keys."""
 
     person: Person
     year: int
@@ -127,7 +118,7 @@ class Deed:
 
 
 def people(draw: Draw, n: int, *, asked: bool = True) -> list[Person]:
-    """Return ``n`` people with different names. Those that questions are about have names of their own."""
+    """Return ``n`` people. ``asked`` people, who occur in questions, have other names."""
     pairs = names()[:TOLD_ONLY] if not asked else names()[TOLD_ONLY:]
     return [
         Person(
@@ -140,7 +131,7 @@ def people(draw: Draw, n: int, *, asked: bool = True) -> list[Person]:
 
 
 def deeds(draw: Draw, persons: Sequence[Person], *, each: int, of: Sequence[str] = DEED) -> list[Deed]:
-    """Return ``each`` deeds of every person, person by person. ``of`` lists the filled slots."""
+    """Return ``each`` deeds of every person in turn. ``of`` lists the filled slots."""
     return [_deed(draw, person, of) for person in persons for _ in range(each)]
 
 
@@ -150,12 +141,11 @@ def _deed(draw: Draw, person: Person, slot_names: Sequence[str]) -> Deed:
 
 
 def agreement(concepts: Mapping[str, Concept], deed: Deed) -> int:
-    """Count the slots of a deed that have these ``concepts``."""
     return sum(concept.key in deed.keys for concept in concepts.values())
 
 
 def deeds_by_key(world: Sequence[Deed]) -> dict[str, set[int]]:
-    """Return the identities of the deeds with each concept, for ``question``."""
+    """Return the ``id`` of each deed with a concept."""
     identities: dict[str, set[int]] = {}
     for deed in world:
         for key in deed.keys:
@@ -166,9 +156,9 @@ def deeds_by_key(world: Sequence[Deed]) -> dict[str, set[int]]:
 def question(
     draw: Draw, deed: Deed, world: Mapping[str, set[int]], *, sizes: Sequence[int]
 ) -> dict[str, Concept]:
-    """Draw concepts of ``deed`` that no other deed of ``world`` has together, including its act or object.
+    """Draw concepts of ``deed`` that no other deed of ``world`` combines, including its act or object.
 
-    Their number is one of ``sizes``, e.g. (4, 5, 6). ``world`` is the result of ``deeds_by_key``.
+    Their number is one of ``sizes``, e.g. (4, 5, 6). ``world`` comes from ``deeds_by_key``.
     """
     while True:
         chosen_slots = set(draw.sample(list(deed.concepts), draw.pick(sizes)))
@@ -180,7 +170,7 @@ def question(
 
 
 def tell(deed: Deed, draw: Draw, *, asides: float, stories: str = "stories") -> str:
-    """Describe a deed by one of SENTENCES, e.g. of "tales", and with probability ``asides`` an aside."""
+    """Describe a deed by a template of ``stories``, and an aside with probability ``asides``."""
     text = fill(draw.pick(SENTENCES[stories]), deed, draw)
     if draw.chance(asides):
         aside, concepts = draw.pick(SENTENCES["asides"]), {s: draw.pick(c) for s, c in slots().items()}
@@ -189,7 +179,7 @@ def tell(deed: Deed, draw: Draw, *, asides: float, stories: str = "stories") -> 
 
 
 def fill(template: str, deed: Deed, draw: Draw, *, concepts: Mapping[str, Concept] | None = None) -> str:
-    """Fill a template about ``deed``, or about other ``concepts``. Sentences begin with a capital."""
+    """Fill a template with a deed, or other ``concepts``. Sentences begin with a capital."""
     forms = {slot: draw.pick(concept.forms) for slot, concept in (concepts or deed.concepts).items()}
     base, past = forms["act"].split()
     thing = f"{forms['quality']} {forms['object']}"
@@ -214,8 +204,7 @@ def fill(template: str, deed: Deed, draw: Draw, *, concepts: Mapping[str, Concep
 
 
 def ask(concepts: Mapping[str, Concept], draw: Draw, *, keywords: float) -> str:
-    """Return a question for the person with these ``concepts``, e.g. "who hid a …", or with probability
-    ``keywords`` their words only."""
+    """Return a question, e.g. "who hid a …", or with probability ``keywords`` its words only."""
     forms = _draw_forms(concepts, draw)
     if draw.chance(keywords):
         words = [forms[slot].removeprefix("a ").removeprefix("an ") for slot in forms]
@@ -225,7 +214,7 @@ def ask(concepts: Mapping[str, Concept], draw: Draw, *, keywords: float) -> str:
 
 
 def ask_for(frame: str, concepts: Mapping[str, Concept], draw: Draw) -> str:
-    """Return ``frame`` with {person} and {predicate} filled from ``concepts``."""
+    """Fill {person} and {predicate} in ``frame`` from ``concepts``."""
     forms = _draw_forms(concepts, draw)
     return frame.format(person=_person(forms) or "person", predicate=" ".join(_predicate(forms)))
 

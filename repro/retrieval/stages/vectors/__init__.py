@@ -28,8 +28,7 @@ Advance = Callable[[int], object]  # called with the number of finished queries
 
 
 class VectorFile:
-    """``vectors.npy`` of an embeddings folder, mapped anew for each read, because mapped pages stay in
-    memory.
+    """``vectors.npy`` of a folder, mapped anew for each read, as mapped pages stay in memory.
 
     Raises DataError if the folder has no such array.
     """
@@ -52,7 +51,7 @@ class VectorFile:
             raise DataError(f"{self.path}: not an array of vectors ({error}). Encode again") from error
 
     def read(self, first: int, end: int) -> np.ndarray:
-        """Read rows ``first`` to ``end``, (end - first, H), converted to float32."""
+        """Read rows ``first`` to ``end``, (end - first, H) float32."""
         return self.mapped()[first:end].astype(np.float32)
 
     def at(self, rows: np.ndarray) -> np.ndarray:
@@ -61,9 +60,9 @@ class VectorFile:
 
 
 class SparseFile:
-    """``indptr.npy``, ``indices.npy`` and ``values.npy`` of a folder of views, mapped as in ``VectorFile``.
+    """The arrays of a sparse view in CSR format, mapped as in ``VectorFile``.
 
-    ``bounds`` are the starts of the rows' values, (N + 1,) int64. ``width`` is V, the size of the vocabulary.
+    ``bounds`` are the starts of the rows' values, (N + 1,) int64. ``width`` is V, the vocabulary's size.
     """
 
     def __init__(self, folder: Path, width: int):
@@ -74,11 +73,11 @@ class SparseFile:
         return len(self.bounds) - 1
 
     def read(self, first: int, end: int) -> csr_array:
-        """Read rows ``first`` to ``end``, (end - first, V) float32, without zeros."""
+        """Read rows ``first`` to ``end``, (end - first, V) float32."""
         return self._rows(self.bounds[first : end + 1], slice(self.bounds[first], self.bounds[end]))
 
     def at(self, rows: np.ndarray) -> csr_array:
-        """Read the given rows, (K,) int64, in the same form as ``read``."""
+        """Read the given rows, (K,) int64, as ``read`` does."""
         counts = self.bounds[rows + 1] - self.bounds[rows]
         ends = np.concatenate(([0], np.cumsum(counts)))
         return self._rows(ends, np.arange(ends[-1]) + np.repeat(self.bounds[rows] - ends[:-1], counts))
@@ -106,7 +105,7 @@ def write_ids(ids: Iterable[str], folder: Path, source: Path) -> None:
 
 
 class IdFile:
-    """``ids.txt``, one id per line, memory-mapped. It takes 8 bytes of memory per id, 16 on opening."""
+    """``ids.txt``, memory-mapped. It takes 8 bytes of memory per id, 16 on opening."""
 
     def __init__(self, folder: Path):
         path = folder / "ids.txt"
@@ -128,8 +127,7 @@ class IdFile:
         return [self._text[start : end - 1].decode("utf-8") for start, end in bounds]
 
     def ascending(self) -> np.ndarray:
-        """Return the rows in UTF-8 order of their ids, (N,) int64. Takes the longest id's bytes plus 16 per
-        id."""
+        """Return the rows in UTF-8 order of ids, (N,) int64. Takes the longest id's bytes plus 16 per id."""
         longest = int(np.diff(self._starts).max(initial=1))
         ids = np.empty(len(self), dtype=f"S{longest}")
         for first in range(0, len(self), 100_000):
@@ -140,10 +138,7 @@ class IdFile:
 
 @dataclass(frozen=True)
 class Views:
-    """The vectors of some texts: an artefact of ``encode`` or ``encode_views``.
-
-    ``files`` are those of the views ``dense`` and ``sparse``, as far as present.
-    """
+    """Vectors from ``encode`` or ``encode_views``. ``files`` are by view, e.g. "dense"."""
 
     folder: Path
     ids: IdFile
@@ -151,7 +146,7 @@ class Views:
 
     @classmethod
     def read(cls, folder: Path) -> Views:
-        """Open an artefact. Raises DataError if a view has another number of rows than ids.txt."""
+        """Open an artefact. Raises DataError for different numbers of rows and ids."""
         ids, path = IdFile(folder), folder / "views.json"
         files: dict[str, VectorFile | SparseFile] = {}
         widths = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"dense": True}
@@ -168,17 +163,17 @@ class Views:
         return len(self.ids)
 
     def sparse_bounds(self) -> np.ndarray:
-        """Return the start of each row's sparse values, (N + 1,) int64. Zeros without a sparse view."""
+        """Return the starts of the rows' sparse values, (N + 1,) int64, or zeros."""
         file = self.files.get("sparse")
         return file.bounds if isinstance(file, SparseFile) else np.zeros(len(self) + 1, np.int64)
 
     def block(self, view: str, first: int, end: int) -> np.ndarray | csr_array:
-        """Read rows ``first`` to ``end`` of a view, float32: (n, H), or (n, V) sparse."""
+        """Read rows of a view, float32: (n, H), or (n, V) sparse."""
         return self.files[view].read(first, end)
 
 
 def in_shares(advance: Advance, queries: int, passages: int) -> Callable[[int], None]:
-    """Return a function of the number of searched passages that advances by the same share of the queries."""
+    """Return a function that converts searched passages to progress in queries."""
     total = 0
 
     def report(end: int) -> None:
@@ -191,8 +186,7 @@ def in_shares(advance: Advance, queries: int, passages: int) -> Callable[[int], 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Scored pairs of queries and passages, unordered: ``queries`` and ``rows``, (P,) int64, ``scores``, (P,)
-    float32."""
+    """Scored pairs: ``queries`` and ``rows``, (P,) int64, ``scores``, (P,) float32."""
 
     queries: np.ndarray
     rows: np.ndarray
@@ -200,23 +194,21 @@ class Pairs:
 
     @classmethod
     def joined(cls, parts: Sequence[Pairs]) -> Pairs:
-        """Concatenate pairs."""
         arrays = ([getattr(part, name) for part in parts] for name in ("queries", "rows", "scores"))
         return cls(*(np.concatenate(array) for array in arrays))
 
     def of(self, chosen: np.ndarray) -> Pairs:
-        """Select pairs by a mask or by indices."""
         return Pairs(self.queries[chosen], self.rows[chosen], self.scores[chosen])
 
     def cut(self, depth: int, places: np.ndarray) -> Pairs:
-        """Return each query's ``depth`` best pairs. Ties go to the greatest of ``places``, (N,)."""
+        """Return each query's best pairs. Ties go to the greatest of ``places``, (N,)."""
         order = self._ascending(places[self.rows])
         counts = np.bincount(self.queries, minlength=1)
         ranks = np.repeat(np.cumsum(counts), counts) - np.arange(len(order))  # 1 for the best
         return self.of(order[ranks <= depth])
 
     def edges(self, depth: int, queries: int) -> np.ndarray:
-        """Return each query's score at rank ``depth``, (Q,). Minus infinity for a query with fewer pairs."""
+        """Return each query's score at rank ``depth``, (Q,), or minus infinity."""
         order = self._ascending()
         counts = np.bincount(self.queries, minlength=queries)
         edges = np.full(queries, -np.inf, np.float32)
@@ -225,7 +217,7 @@ class Pairs:
         return edges
 
     def _ascending(self, places: np.ndarray | int = 0) -> np.ndarray:
-        """Return the indices that sort pairs by query, score and place. Integers sort fastest."""
+        """Return indices that sort by query, score and place. Integers sort fastest."""
         bits = (self.scores + np.float32(0)).view(np.uint32)  # 0 and -0 are equal
         scores = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31)).astype(np.uint64)
         order = np.argsort(scores << np.uint64(32) | np.asarray(places).astype(np.uint64))
@@ -235,7 +227,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class RunBlocks:
-    """The blocks of a run, ``size`` queries each, in the stage's folder ``out``."""
+    """The blocks of a run, ``size`` queries each."""
 
     out: Path
     queries: int
@@ -244,8 +236,8 @@ class RunBlocks:
     def fill(self, search: Callable[[int, int], Pairs], advance: Advance) -> int | None:
         """Search the blocks of this shard that are missing or changed.
 
-        ``search`` takes the first query of a block and its end, and returns the best pairs with queries
-        counted from 0. Returns the first searched query if earlier blocks were kept, otherwise None.
+        ``search`` maps a block's first query and end to its best pairs, with queries counted from 0. Returns
+        the first searched query if earlier blocks were kept, otherwise None.
         """
         (self.out / BLOCKS).mkdir(exist_ok=True)
         earliest = self.queries
@@ -266,7 +258,7 @@ class RunBlocks:
         return self.out / BLOCKS / f"{first}.npz"
 
     def ranked(self, topics: IdFile, documents: IdFile) -> Iterator[tuple[str, list[str], np.ndarray]]:
-        """Yield each query's documents and scores, unordered, with one block in memory at a time."""
+        """Yield queries with unordered documents and scores, one block in memory at a time."""
         for first in range(0, self.queries, self.size):
             with np.load(self._path(first)) as block:
                 pairs = Pairs(*(block[name] for name in ("queries", "rows", "scores")))

@@ -19,8 +19,10 @@ TYPES = {"vectors": "float32", "indptr": "int64", "indices": "int32", "values": 
 
 @dataclass(frozen=True)
 class Joined:
-    """The note of a joined block, e.g. ``blocks/20000.json``: its end in the arrays (``rows`` and
-    ``values``), and of dense vectors the dimensions (``size``) and the type (``numbers``)."""
+    """The note of a joined block, e.g. ``blocks/20000.json``: its end in the arrays.
+
+    Dense vectors have ``size`` dimensions of type ``numbers``.
+    """
 
     rows: int = 0
     values: int = 0
@@ -30,10 +32,10 @@ class Joined:
 
 
 def save_block(folder: Path, first: int, rows: list[Arrays]) -> None:
-    """Write the vectors of a block of texts, beginning with row ``first``, as one file with a note.
+    """Write the vectors of a block of texts, from row ``first`` on, with a note.
 
-    A record has ``vectors``, (H,) float32 or float16, or the non-zero ``values`` and their ``indices``, or
-    both. Raises StageError if a number is not finite.
+    A record has ``vectors``, (H,), or non-zero ``values`` and their ``indices``, or both. Raises StageError
+    if a number is not finite.
     """
     arrays = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
     if not all(np.isfinite(array).all() for array in arrays.values()):
@@ -49,7 +51,7 @@ def save_block(folder: Path, first: int, rows: list[Arrays]) -> None:
 
 
 def block_is_kept(folder: Path, first: int, rows: int) -> bool:
-    """Return whether the block that begins with row ``first`` was joined, or has an unchanged file."""
+    """Return whether a block was joined, or has an unchanged file."""
     return _note(folder, first).exists() or intact(_saved(folder, first), rows=rows) is not None
 
 
@@ -66,7 +68,7 @@ def _note(folder: Path, first: int) -> Path:
 
 
 def check_joined(folder: Path, firsts: range) -> None:
-    """Remove all notes after the first missing one, as each block's place depends on the previous note."""
+    """Remove all notes after the first missing one, as each determines the next block's place."""
     noted = True
     for first in firsts:
         noted = noted and _read(_note(folder, first)) is not None
@@ -82,9 +84,8 @@ def _read(note: Path) -> Joined | None:
 def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | None) -> dict[str, int]:
     """Append the blocks to the artefact's arrays in order, and remove each afterwards.
 
-    It continues after the last block with a note. ``firsts`` are the blocks' first rows, with the number of
-    texts as their end. ``vocabulary`` is V, for the widths in ``views.json``, or None without this file.
-    Returns ``size`` of dense vectors and ``values`` of sparse ones, as far as present.
+    It continues after the last block with a note. ``firsts`` are first rows. ``vocabulary`` is V for
+    ``views.json``, or None without it. Returns ``size`` of dense vectors and ``values`` of sparse ones.
     """
     last = Joined()
     for first in firsts:
@@ -136,7 +137,7 @@ def _write(out: Path, name: str, array: np.ndarray, place: int) -> None:
 
 
 def _header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
-    """Return numpy's header, of the same length for any number of rows."""
+    """Return numpy's header, with the same length for any number of rows."""
     file = io.BytesIO()
     description = {"descr": np.lib.format.dtype_to_descr(dtype)}
     np.lib.format.write_array_header_1_0(file, description | {"fortran_order": False, "shape": shape})

@@ -32,8 +32,8 @@ from repro.retrieval.stages.vectors.search_memory import MemoryNeeds, Sizes, sea
 BLOCK = 32_768  # queries searched together
 SPARE = 100  # candidates beyond a list's depth
 SLAB = 1 << 18  # pairs compared at a time
-GPU_DEPTH, FAISS_BYTES = 2048, 1 << 28  # of faiss on a GPU: its deepest search and its memory
-NEAR = 64  # most pairs of a query in a block that may reach its edge by float32
+GPU_DEPTH, FAISS_BYTES = 2048, 1 << 28  # faiss on a GPU: deepest search, memory
+NEAR = 64  # with more pairs per query and block, use float64
 
 
 def search(
@@ -48,8 +48,8 @@ def search(
 ) -> dict[str, int]:
     """Write the run of all queries, as described in the stage ``search_views``.
 
-    Returns the counts of ``write_run``, and for a resumed attempt ``resumed_at``, the first query that it
-    searched. Empty for a shard.
+    Returns the counts of ``write_run`` and ``resumed_at``, the first query of a resumed attempt. A shard
+    returns no facts.
     """
     passages, queries = Views.read(inputs["passages"]), Views.read(inputs["queries"])
     _check(terms, passages, queries)
@@ -96,9 +96,9 @@ class ViewSearch:
     """A search of all passages by the sum of the views ``terms``.
 
     Attributes:
-        lists: list name -> passages to find. A list is named after its view, or "" for the sum.
-        places: (N,), each passage's place among the ids in ascending order.
-        longest: greatest vector length of a passage by view, filled by the first pass.
+        lists: list name (a view, or "" for the sum) -> passages to find.
+        places: (N,), each passage's place among the ascending ids.
+        longest: greatest passage length by view, filled by the first pass.
     """
 
     passages: Views
@@ -112,7 +112,7 @@ class ViewSearch:
     longest: dict[str, float] = field(default_factory=dict)
 
     def block(self, first: int, end: int, advance: Advance) -> Pairs:
-        """Return the ``depth`` best passages of queries ``first`` to ``end``, with queries counted from 0."""
+        """Return the best passages of queries ``first`` to ``end``, counted from 0."""
         parts = []
         for start in range(first, end, self.sizes.group):
             rows = np.arange(start, min(start + self.sizes.group, end))
@@ -142,7 +142,7 @@ class ViewSearch:
             yield part, Tile(vectors, sums, self.device, frequent)
 
     def _candidates(self, scorer: ViewScorer, advance: Advance) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Return each list's candidates: scores, (Q, K) float32 in descending order, and rows."""
+        """Return each list's candidates: descending scores, (Q, K) float32, and rows."""
         best = {
             name: BestScores(len(scorer), min(depth + SPARE, len(self.passages)), self.device)
             for name, depth in self.lists.items()
@@ -166,10 +166,9 @@ class ViewSearch:
     def _best_pairs(self, scorer: ViewScorer, name: str, products: np.ndarray, rows: np.ndarray) -> Pairs:
         """Return a list's best pairs among its candidates.
 
-        Candidates more than twice the error bound below rank ``depth`` are not rescored. If the last
-        candidate may reach rank ``depth``, all passages are examined. If two scores of a candidate differ by
-        more than the bound, products were not in float32 (e.g. TF32), and all queries are examined in
-        float64.
+        Candidates more than twice the error bound below rank ``depth`` are not rescored. If the last one may
+        reach that rank, all passages are examined. Two scores that differ by more than the bound show that
+        products were not in float32 (e.g. TF32). All queries are then examined in float64.
         """
         depth, count = self.lists[name], products.shape[1]
         near, errors = np.ones(products.shape, bool), scorer.errors(name, self.longest, SINGLE)
@@ -194,11 +193,9 @@ class ViewSearch:
     def _among_all(
         self, scorer: ViewScorer, name: str, unsure: np.ndarray, edges: np.ndarray, *, rough: bool
     ) -> Pairs:
-        """Return pairs of the ``unsure`` queries, including their ``depth`` best, by a second pass over all
-        passages.
+        """Return pairs of the ``unsure`` queries, with their best, by a second pass.
 
-        ``edges``, (Q,), are scores that ``depth`` passages of a query reach. ``rough``: float32 is
-        unreliable.
+        ``edges``, (Q,), are scores that ``depth`` passages reach. ``rough``: float32 is unreliable.
         """
         subset = ViewScorer.of(self.passages, self.queries, self.terms, scorer.rows[unsure])
         reach = ScoreBound(subset, name, self.longest, edges[unsure], rough=rough)
@@ -221,7 +218,7 @@ class ViewSearch:
 def _faiss(
     device: torch.device, terms: Sequence[str], best: Mapping[str, BestScores]
 ) -> Callable[[Tile, Passages], tuple[np.ndarray, np.ndarray]] | None:
-    """Return a function of the nearest passages of a block, or None if another search is needed."""
+    """Return a search for a block's nearest passages, or None if faiss does not apply."""
     import faiss
 
     if list(best) != [""] or list(terms) != ["dense"]:
@@ -250,7 +247,7 @@ def _gpu_resources() -> Any:
 
 
 class ScoreBound:
-    """The least scores of pairs in a list. If ``rough``, float32 products are unreliable."""
+    """The least scores in a list. If ``rough``, float32 products are unreliable."""
 
     def __init__(
         self, scorer: ViewScorer, name: str, longest: dict[str, float], edges: np.ndarray, *, rough: bool
@@ -262,13 +259,13 @@ class ScoreBound:
         }
 
     def raise_to(self, edges: np.ndarray) -> None:
-        """Raise the bounds to ``edges``, (Q,), where these are greater."""
+        """Raise the bounds to ``edges``, (Q,), where greater."""
         self.edges = np.maximum(self.edges, edges)
 
     def near(
         self, tile: Tile, part: slice, block: Passages, vectors: Mapping[str, Matrix]
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield queries and rows of pairs that may reach the bound, by float64 if float32 leaves too many."""
+        """Yield pairs that may reach the bound, by float64 if float32 leaves too many."""
         scores = (tile.exact(block) if self.rough else tile.scores(block, vectors))[self.name]  # (n, t)
         near = scores >= self._bounds(part, scores)
         if not self.rough and int(near.sum()) > NEAR * scores.shape[1]:
@@ -281,7 +278,7 @@ class ScoreBound:
                 yield queries.cpu().numpy() + part.start, rows.cpu().numpy() + (block.first + start)
 
     def _bounds(self, part: slice, scores: torch.Tensor) -> torch.Tensor:
-        """Return the least score of each query, (t,), that may round to its edge in float32."""
+        """Return the least scores, (t,), that may round to the edges in float32."""
         edges = np.nextafter(self.edges[part], np.float32(-np.inf)).astype(np.float64)
         bounds = torch.from_numpy(edges - self._errors[scores.dtype][part]).to(scores.dtype)
         return torch.nextafter(bounds, torch.full_like(bounds, -torch.inf)).to(scores.device)
@@ -290,7 +287,7 @@ class ScoreBound:
 class BestScores:
     """The greatest scores of each query so far, (Q, K) in descending order, and their passages.
 
-    Each method takes the scores of a block of passages, from row ``first`` on, for a ``part`` of t queries.
+    Methods take passages from row ``first`` on, for a ``part`` of t queries.
     """
 
     def __init__(self, queries: int, depth: int, device: torch.device):
@@ -299,15 +296,15 @@ class BestScores:
         self.rows = torch.zeros((queries, depth), dtype=torch.int64, device=device)
 
     def take(self, part: slice, scores: np.ndarray, rows: np.ndarray, first: int) -> bool:
-        """Merge the block's greatest scores, (t, at most K). Returns False instead if one is not finite."""
-        if (rows < 0).any() or not np.isfinite(scores).all():  # -1 is what faiss puts where it sees nan
+        """Merge a block's greatest scores, (t, at most K). Returns False if one is not finite."""
+        if (rows < 0).any() or not np.isfinite(scores).all():  # faiss returns -1 for nan
             return False
         found = (torch.from_numpy(array).to(self.scores.device) for array in (scores, rows + first))
         self._merge(part, *found)
         return True
 
     def add(self, part: slice, scores: torch.Tensor, first: int) -> None:
-        """Merge the scores (n, t) of n passages that exceed the query's lowest kept score."""
+        """Merge the scores (n, t) that exceed the query's lowest kept score."""
         near, queries, depth = scores > self.scores[part, -1], scores.shape[1], self.depth  # (n, t)
         total = int(near.count_nonzero())
         if not total:

@@ -15,22 +15,21 @@ import torch
 from repro.errors import StageError
 from repro.retrieval.stages.vectors import VectorFile, Views
 
-SCORED, PAIRS = 4096, 64  # pairs scored by a thread at a time, dense ones multiplied at once
-SINGLE, DOUBLE = 2.0**-24, 2.0**-53  # the relative error of one operation in float32 and in float64
-SMALLEST = 2.0**-126  # the absolute error of one near zero in float32
-SHARE, FREQUENT = 0.1, 1024  # of the queries with a frequent word, most such words
+SCORED, PAIRS = 4096, 64  # pairs per thread, dense pairs at once
+SINGLE, DOUBLE = 2.0**-24, 2.0**-53  # unit roundoff of float32 and float64
+SMALLEST = 2.0**-126  # absolute error near zero in float32
+SHARE, FREQUENT = 0.1, 1024  # of queries with a frequent word, most such words
 ROWS = 512  # passages multiplied through the index at once
-EIGHTHS = 8  # of a tile's queries are multiplied in float64 at a time
-Rows = Any  # an array (n, H), or a csr_array (n, V) of scipy, which has no types
+EIGHTHS = 8  # parts of a tile multiplied in float64
+Rows = Any  # an array (n, H), or scipy's csr_array (n, V)
 Matrix = Any  # a tensor, or a pair for ``uses_inverted_index``
 
 
 @dataclass(frozen=True)
 class ViewScorer:
-    """Scores pairs of some queries, ``rows`` (Q,) of all queries, and any passages in one fixed way.
+    """Scores pairs of queries, ``rows`` (Q,) of all queries, and passages in one fixed way.
 
-    ``terms`` are the views that are added, twice if named twice. ``vectors`` are those of the queries by
-    view, e.g. "dense".
+    ``terms`` are the added views, twice if named twice. ``vectors`` are the queries by view.
     """
 
     passages: Views
@@ -40,7 +39,6 @@ class ViewScorer:
 
     @classmethod
     def of(cls, passages: Views, queries: Views, terms: Sequence[str], rows: np.ndarray) -> ViewScorer:
-        """Read the vectors of the given queries."""
         vectors = {view: queries.files[view].at(rows) for view in dict.fromkeys(terms)}
         return cls(passages, terms, rows, vectors)
 
@@ -48,20 +46,19 @@ class ViewScorer:
         return len(self.rows)
 
     def named(self, name: str) -> Sequence[str]:
-        """Return the views that are added for a list: all terms for "", otherwise the view of that name."""
+        """Return the views added for a list, all for ""."""
         return [name] if name else self.terms
 
     def scores(self, queries: np.ndarray, rows: np.ndarray, name: str) -> np.ndarray:
         """Score P pairs by a view, or by the sum for "": (P,) float32, rounded once.
 
-        ``queries`` and ``rows``, (P,) int64, are numbers of these queries and rows of all passages, without
-        duplicate pairs.
+        ``queries`` and ``rows``, (P,) int64, number these queries and all passages, without duplicate pairs.
         """
         order, scores = np.argsort(rows, kind="stable"), np.empty(len(rows), np.float32)
         terms, file = self.named(name), self.passages.files.get("dense")
         parts = [order[start : start + SCORED] for start in range(0, len(rows), SCORED)]
         if list(terms) == ["dense"] and isinstance(file, VectorFile):
-            for pairs in parts:  # one after another: each is made by all of torch's threads
+            for pairs in parts:  # each uses all of torch's threads
                 scores[pairs] = self._dense_scores(file, queries[pairs], rows[pairs])
             return scores
 
@@ -74,10 +71,10 @@ class ViewScorer:
         return scores
 
     def _dense_scores(self, file: VectorFile, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Score pairs sorted by row: (P,) float64, which round to the same float32 as those of ``_products``.
+        """Score pairs sorted by row, (P,) float64, which round to the same float32 as ``_products``.
 
-        Two orders of summation differ by at most twice the bound of ``errors``. Pairs within that distance of
-        a rounding boundary are rescored in the fixed order.
+        Two orders of summation differ by at most twice ``errors``. Pairs that near a rounding boundary are
+        rescored in the fixed order.
         """
         chosen, starts = np.unique(rows, return_index=True)
         bounds, width = np.append(starts, len(rows)), self._doubles.shape[1]
@@ -110,8 +107,7 @@ class ViewScorer:
         return lengths(self.vectors["dense"])
 
     def _products(self, view: str, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Multiply pairs, (P,) float64: exact products, summed pairwise if dense, by ascending index if
-        sparse."""
+        """Multiply pairs, (P,) float64, summed pairwise if dense, by index if sparse."""
         vectors, file = self.vectors[view], self.passages.files[view]
         if isinstance(file, VectorFile):
             passages, sums = file.mapped(), np.empty(len(rows))
@@ -126,15 +122,13 @@ class ViewScorer:
         return np.bincount(pair, products.data, minlength=len(rows))
 
     def errors(self, name: str, longest: Mapping[str, float], rounding: float) -> np.ndarray:
-        """Bound the distance of a list's products, summed in any order, from the scores made here: (Q,)
-        float64.
+        """Bound the distance of a list's products, summed in any order, from ``scores``: (Q,) float64.
 
         A sum of n products has an error of at most n u / (1 - n u) times the sum of their magnitudes, with u
         = ``rounding`` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., §3.1, Eq. 3.5). That
-        sum is at most the product of both vectors' lengths (Cauchy and Schwarz). n is the number of a sparse
-        query's values, plus one per added view, plus four for rounding these scores and the lengths, which
-        also get one percent. The bound holds for float32, not for TF32. ``longest`` is the greatest length of
-        a passage by view.
+        sum is at most the product of both vectors' lengths (Cauchy and Schwarz). n counts a query's values,
+        the added views, and four for rounding these scores and the lengths, which also get one percent. The
+        bound does not hold for TF32. ``longest`` is the greatest passage length by view.
         """
         terms = self.named(name)
         counts = np.max([_counts(self.vectors[view]) for view in terms], axis=0) + len(terms) + 4
@@ -148,7 +142,7 @@ def _counts(vectors: Rows) -> np.ndarray:
 
 
 def lengths(vectors: Rows) -> np.ndarray:
-    """Return Euclidean lengths of dense or sparse rows, (n,) float64."""
+    """Return the Euclidean lengths of rows, (n,) float64."""
     if isinstance(vectors, np.ndarray):
         return np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     return np.sqrt(vectors.astype(np.float64).power(2).sum(axis=1))
@@ -156,7 +150,7 @@ def lengths(vectors: Rows) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Passages:
-    """Passages ``first`` to ``end`` in memory, float32, by view: (n, H), or (n, V) sparse."""
+    """Passages ``first`` to ``end``, float32, by view: (n, H), or (n, V) sparse."""
 
     first: int
     end: int
@@ -166,7 +160,7 @@ class Passages:
     def read_ahead(
         cls, views: Views, names: Sequence[str], ranges: Sequence[tuple[int, int]]
     ) -> Iterator[Passages]:
-        """Yield the passages of each range, reading the next range meanwhile."""
+        """Yield each range, while the next one is being read."""
 
         def read(first: int, end: int) -> Passages:
             vectors = {name: views.block(name, first, end) for name in dict.fromkeys(names)}
@@ -180,27 +174,29 @@ class Passages:
                 yield block
 
     def longest(self, least: Mapping[str, float]) -> dict[str, float]:
-        """Return the greatest vector length in each view, or ``least`` if that is greater."""
+        """Return the greatest length by view, at least ``least``."""
         return {name: float(lengths(rows).max(initial=least[name])) for name, rows in self.vectors.items()}
 
     def on(
         self, device: torch.device, frequent: np.ndarray, dtype: torch.dtype = torch.float32
     ) -> dict[str, Matrix]:
-        """Copy each view's vectors to a device in the form that ``Tile`` multiplies: one matrix, or for a
-        sparse view on a CPU the columns of frequent words and all rows."""
+        """Copy the vectors to a device for ``Tile``: one matrix per view.
+
+        On a CPU a sparse view becomes the columns of frequent words, and all rows.
+        """
         return {name: _to_device(vectors, device, frequent, dtype) for name, vectors in self.vectors.items()}
 
 
 def uses_inverted_index(device: torch.device) -> bool:
-    """Return whether sparse rows are multiplied by scipy through an inverted index of the queries.
+    """Return whether scipy multiplies sparse rows through an inverted index.
 
-    PyTorch's product of sparse and dense is fast on a GPU only. Frequent words are multiplied densely.
+    PyTorch's product of sparse and dense is fast on a GPU only.
     """
     return device.type == "cpu"
 
 
 def frequent_words(vectors: Mapping[str, Rows], device: torch.device) -> np.ndarray:
-    """Return the words of sparse queries that are multiplied densely: (F,), at most 1,024."""
+    """Return the words of sparse queries that are multiplied densely, (F,)."""
     if "sparse" not in vectors or not uses_inverted_index(device):
         return np.empty(0, np.int64)
     rows = vectors["sparse"]
@@ -227,7 +223,7 @@ def _to_device(vectors: Rows, device: torch.device, frequent: np.ndarray, dtype:
 class Tile:
     """Queries that are multiplied together and stay on the device for all passages.
 
-    ``vectors`` are (t, H), or (t, V) sparse, by view. ``sums`` are the views that are added for each list.
+    ``vectors`` are (t, H), or (t, V) sparse, by view. ``sums`` are the added views by list.
     """
 
     def __init__(
@@ -244,8 +240,7 @@ class Tile:
         return next(iter(self.vectors.values())).shape[0]
 
     def _columns(self, rows: Rows, dtype: torch.dtype) -> Matrix:
-        """Transpose queries to (H, t) or (V, t), or for an inverted index to frequent words, (F, t), and the
-        index."""
+        """Transpose queries to (H, t) or (V, t), or for an inverted index to (F, t) and the index."""
         if isinstance(rows, np.ndarray):
             return torch.from_numpy(rows).to(self.device, dtype).T.contiguous()
         if uses_inverted_index(self.device):
@@ -261,7 +256,7 @@ class Tile:
         return columns
 
     def scores(self, passages: Passages, vectors: Mapping[str, Matrix]) -> dict[str, torch.Tensor]:
-        """Return the sums by list, (n, t) float32, computed in float64 if one overflows.
+        """Return the sums by list, (n, t) float32, from float64 if one overflows.
 
         Raises StageError for a score that is not finite.
         """
@@ -273,7 +268,7 @@ class Tile:
         return scores
 
     def exact(self, passages: Passages) -> dict[str, torch.Tensor]:
-        """Return the same sums in float64."""
+        """Return the sums by list in float64."""
         vectors = passages.on(self.device, self.frequent, torch.float64)
         parts, step = [], -(-len(self) // EIGHTHS)
         for start in range(0, len(self), step):
@@ -291,7 +286,7 @@ class Tile:
 
 
 def _products(passages: Matrix, columns: Matrix) -> torch.Tensor:
-    """Multiply rows and columns, dense or sparse, to (n, t)."""
+    """Return all products, (n, t)."""
     if isinstance(passages, torch.Tensor):
         return passages @ columns
     products = passages[0] @ columns[0]

@@ -20,21 +20,23 @@ from repro.retrieval.stages.vectors import Views
 from repro.retrieval.stages.vectors.products import FREQUENT
 
 VARIABLE = "REPRO_SEARCH_MEMORY"
-LEAST = 2**26  # minimum, even if nothing is free
+LEAST = 2**26  # minimum
 V2 = ("memory.max", "memory.current", "active_file", "inactive_file")
 V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_active_file", "total_inactive_file")
-BLOCK_BYTES = 1 << 30  # of passages and their scores. More is not faster.
+BLOCK_BYTES = 1 << 30  # of passages and their scores
 TILE = 2048  # queries multiplied at once
-PAIR = 32  # bytes of a passage's scores for one query
-NUMBER = 16  # bytes per dense number of a passage: in two blocks, and in float64
-VALUE = 32  # bytes per sparse value, likewise, with its index
+PAIR = 32  # bytes of scores per passage and query
+NUMBER = 16  # bytes per dense number: two blocks, and float64
+VALUE = 32  # bytes per sparse value, with its index
 CANDIDATE = 152  # bytes per candidate of a query
-RANK = 40  # bytes per rank of the run, twice while groups are joined
+RANK = 40  # bytes per rank, twice while groups are joined
 
 
 def search_memory() -> int:
-    """Return the bytes for vectors, scores and rankings: REPRO_SEARCH_MEMORY, or half of the free memory, at
-    least 64 MiB. Raises UsageError if the variable is not a positive size."""
+    """Return the bytes for a search: REPRO_SEARCH_MEMORY, or half of the free memory, at least 64 MiB.
+
+    Raises UsageError for another value than a positive size.
+    """
     setting = os.environ.get(VARIABLE, "").strip()
     if not setting:
         return max(LEAST, free_memory() // 2)
@@ -44,7 +46,7 @@ def search_memory() -> int:
 
 
 def free_memory() -> int:
-    """Return the bytes available without swapping or exceeding the limit of a job or container."""
+    """Return the bytes free without swapping or exceeding a container's limit."""
     amounts = (_free_bytes(folder, names) for folder, names in _control_groups())
     return min([psutil.virtual_memory().available, *(bytes_ for bytes_ in amounts if bytes_ is not None)])
 
@@ -59,7 +61,6 @@ def _control_groups() -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _free_bytes(folder: str, names: tuple[str, ...]) -> int | None:
-    """Return a control group's free bytes, page cache included. None without a limit."""
     limit, usage = (_text(f"{folder}/{name}").strip() for name in names[:2])
     if not (limit.isdecimal() and usage.isdecimal()):  # e.g. "max"
         return None
@@ -79,8 +80,8 @@ def _text(path: str) -> str:
 class Sizes:
     """The parts of a search that are in memory at a time.
 
-    ``group`` queries stay on the device for a pass over all passages, and ``tile`` of them are multiplied at
-    once. ``ranges`` are the (first, end) rows of blocks of passages.
+    ``group`` queries stay on the device for all passages, ``tile`` are multiplied at once. ``ranges`` are
+    rows of blocks of passages.
     """
 
     group: int
@@ -93,12 +94,12 @@ class MemoryNeeds:
     """The memory needs of a search.
 
     Attributes:
-        dense, sparse: widths of the views. 0 for an unused one.
-        values: the largest number of sparse values of a query.
-        bounds: (N + 1,), the index of each passage's first sparse value.
-        candidates: number of candidates per query, over all lists.
-        ranked: number of ranks of the run in a block of queries.
-        inverted: the result of ``uses_inverted_index``.
+        dense, sparse: widths of the views, 0 if unused.
+        values: most sparse values of a query.
+        bounds: (N + 1,), start of each passage's sparse values.
+        candidates: per query, over all lists.
+        ranked: ranks of a block of queries.
+        inverted: whether ``uses_inverted_index``.
     """
 
     queries: int
@@ -112,7 +113,7 @@ class MemoryNeeds:
 
     @classmethod
     def of(cls, passages: Views, queries: Views, terms: Sequence[str], **needs: Any) -> MemoryNeeds:
-        """Read the needs of a search by these views from their files, with the last three attributes."""
+        """Read the needs of a search. ``needs`` are the last three attributes."""
         widths = {view: passages.files[view].width for view in terms}
         dense, sparse = widths.get("dense", 0), widths.get("sparse", 0)
         bounds = passages.sparse_bounds() if sparse else np.zeros(len(passages) + 1, np.int64)
@@ -120,7 +121,7 @@ class MemoryNeeds:
         return cls(len(queries), dense, sparse, values, bounds, **needs)
 
     def sizes(self, memory: int) -> Sizes:
-        """Divide the search to fit into ``memory`` bytes. Raises UsageError if that is impossible."""
+        """Divide the search to fit into ``memory`` bytes. Raises UsageError if impossible."""
         rankings, query = RANK * self.ranked, self._query()
         heaviest = self._dense() + VALUE * int(np.diff(self.bounds).max(initial=0)) + PAIR
         least = rankings + 2 * max(query, heaviest)
