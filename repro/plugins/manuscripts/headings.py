@@ -159,8 +159,8 @@ def _dataset(
         nearest = vocabulary.collection(without_measures(head[-1]), name)
         return nearest if nearest.value else dataset
     if dataset.sure == "unknown":
-        return _of_part(_of_caption(shared.words, name), shared.words)
-    return dataset
+        return _of_part(_of_caption(shared.words, name), frozenset(w for w in shared.words if len(w) > 2))
+    return _of_part(dataset, frozenset(w for w in shared.words & set(facts()["languages"]) if len(w) > 2))
 
 
 def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | None, str]:
@@ -200,6 +200,8 @@ def _of_part(dataset: Resolution, said: frozenset[str]) -> Resolution:
     """Reject a collection if the text names another part of it, e.g. dev instead of test."""
     if dataset.value and said & set(facts()["pieces"]):
         return Resolution(reason=f"the heading names a part of {dataset.value}")
+    if dataset.value and said & set(facts()["languages"]) - words(dataset.value):
+        return Resolution(reason=f"a translation of {dataset.value} is named")
     parts = frozenset(("train", "dev", "test"))
     meant = parts & set((dataset.value or "").split("/"))
     if not meant or not (parts & said) or meant & said:

@@ -182,7 +182,10 @@ def _of_system(grid: Grid, line: int, name: str) -> Iterator[Finding]:
         for printed, cells in told.items()
         if all(map(printed.stated.differs_from, _known(cells)))
     }
-    if told and 3 * len(wrong) > len(told):
+    far = {p: cells for p, cells in wrong.items() if _is_far(p.stated, list(_known(cells)))}
+    if len(far) == 1:
+        wrong = far
+    elif told and 3 * len(wrong) > len(told):
         yield from _of_other_run(grid, line, told, wrong)
         return
     for printed, cells in wrong.items():
@@ -209,8 +212,14 @@ def _nearest(stated: Stated, places: Iterable[Stated]) -> Stated:
     return min(places, key=lambda place: abs(place.number - stated.number))
 
 
+def _is_far(stated: Stated, places: Sequence[Stated]) -> bool:
+    numbers = [place.number for place in places]
+    return len(numbers) > 4 and not 4 * min(numbers) < 5 * stated.number < 6 * max(numbers)
+
+
 def _of_places(grid: Grid, printed: Printed, places: Sequence[Stated]) -> Iterator[Finding]:
-    if 30 * (places[-1].number - places[0].number) < places[-1].number:
+    lowest, highest = places[0].number, places[-1].number
+    if 30 * (highest - lowest) < highest or _is_far(printed.stated, places):
         near = _nearest(printed.stated, places)
         says = f"{grid.where(printed.series, printed.value)} is no known value of this system"
         why = f"The nearest of {len(places)} known values is {near.number:f} % ({near.where})"
