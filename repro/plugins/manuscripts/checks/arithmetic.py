@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from itertools import filterfalse, product, takewhile
+from itertools import chain, filterfalse, product, takewhile
 from operator import attrgetter
 
 from repro.manifest.printed import half_unit
@@ -68,24 +68,32 @@ class Parts:
             yield Parts(self.check, self.total, tuple(p for p in self.series if p is not left_out))
 
 
-def totals(grid: Grid) -> Iterator[Finding]:
+Seen = dict[str, set[int]]  # kind of number -> the ids of the compared cells
+TOTALS, DIFFERENCES = "averages and sums", "differences"
+
+
+def totals(grid: Grid, seen: Seen) -> Iterator[Finding]:
     """Find averages and sums that their cells cannot give."""
     for series in filter(attrgetter("total"), grid.series):
         plausible = _plausible(grid, series)
         parts = _explanation(plausible)
         if best := parts or _thin_explanation(plausible):
+            seen[TOTALS].update(id(series.values[line].cell) for line in best.lines)
             for line in _wrong_lines(best, plausible):
                 yield _finding(grid, best, line, is_thin=parts is None)
 
 
-def in_two_tables(grids: Sequence[Grid]) -> Iterator[Finding]:
+def in_two_tables(grids: Sequence[Grid], seen: Seen) -> Iterator[Finding]:
     """Find wrong averages over the columns of this table and of the tables before or behind it."""
     for place, grid in enumerate(grids):
         for total in (each for each in grid.series if each.total == "average"):
             own, number = _averaged(grid), stated(grid, total)
-            runs = [grids[n:place] for n in range(place)] + [grids[place + 1 : n + 1] for n in range(place, len(grids))]
-            shared = [(*own, *(s for other in run for s in _on_lines_of(grid, other))) for run in runs if number and run]
-            if best := _explanation([Parts("average", total, parts) for parts in shared if len(parts) == number]):
+            ends = range(place + 2, len(grids) + 1)
+            runs = [*(grids[n:place] for n in range(place)), *(grids[place + 1 : n] for n in ends)]
+            shared = [(*own, *chain.from_iterable(_on_lines_of(grid, other) for other in run)) for run in runs]
+            plausible = [Parts("average", total, parts) for parts in shared if len(parts) == number]
+            if best := _explanation(plausible):
+                seen[TOTALS].update(id(total.values[line].cell) for line in best.lines)
                 yield from (_finding(grid, best, line, is_thin=False) for line in _wrong_lines(best, ()))
 
 
@@ -171,7 +179,7 @@ FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
 )
 
 
-def behind_values(grid: Grid) -> Iterator[Finding]:
+def behind_values(grid: Grid, seen: Seen) -> Iterator[Finding]:
     """Find wrong differences printed after numbers. Most determine the base: a line, the first line of a
     group or block, the line above, or a column."""
     printed = [(s, v) for s in grid.series for v in s if v.delta is not None]
@@ -180,6 +188,7 @@ def behind_values(grid: Grid) -> Iterator[Finding]:
     name, best = max(found, key=lambda pair: sum(pair[1].values()), default=("", {}))
     right = sum(best.values())
     severity = _severity(right, len(best) - right)
+    seen[DIFFERENCES].update(id(value.cell) for _, value, _ in best if severity)
     for series, value, base in filterfalse(best.get, best) if severity else ():
         says = f"{grid.where(series, value)} does not differ by this from {base.text}"
         exact = value.number - base.number
@@ -255,7 +264,8 @@ class Explained:
     def wrong(self) -> list[int]:
         return list(filterfalse(self.fits.get, self.fits))
 
-    def findings(self, grid: Grid, severity: str, right: int) -> Iterator[Finding]:
+    def findings(self, grid: Grid, seen: Seen, severity: str, right: int) -> Iterator[Finding]:
+        seen[DIFFERENCES].update(id(self.series.values[line].cell) for line in self.fits if severity)
         for line in self.wrong if severity else ():
             value, one, other = (each.values[line] for each in (self.series, self.one, self.other))
             exact = one.number - other.number
@@ -266,7 +276,7 @@ class Explained:
             yield Finding(severity, "delta", value.place, says, why)
 
 
-def in_series(grid: Grid) -> Iterator[Finding]:
+def in_series(grid: Grid, seen: Seen) -> Iterator[Finding]:
     """Find wrong numbers in a series of differences, by the two series that fit it best."""
     others = list(filterfalse(attrgetter("is_difference"), grid.series))
     if 1 < len(others) <= MOST_SERIES:
@@ -275,7 +285,7 @@ def in_series(grid: Grid) -> Iterator[Finding]:
             severity = _severity(best.right, len(best.wrong))
             is_near = abs(grid.series.index(best.one) - grid.series.index(best.other)) <= 2
             if severity == "error" or (is_near and not best.is_share):
-                yield from best.findings(grid, severity, best.right)
+                yield from best.findings(grid, seen, severity, best.right)
 
 
 def _with_pairs(series: Series, others: Sequence[Series]) -> Iterator[Explained]:
@@ -283,7 +293,7 @@ def _with_pairs(series: Series, others: Sequence[Series]) -> Iterator[Explained]
     yield from (Explained(series, *pair) for pair in pairs if pair[0] is not pair[1])
 
 
-def from_line(grid: Grid) -> Iterator[Finding]:
+def from_line(grid: Grid, seen: Seen) -> Iterator[Finding]:
     """Find wrong differences from one line of a neighbouring series, e.g. the first of an ablation."""
     for place, series in enumerate(grid.series):
         if not series.is_difference or len(series.values) < THIN:
@@ -293,19 +303,21 @@ def from_line(grid: Grid) -> Iterator[Finding]:
         best = max(candidates, key=attrgetter("right"), default=None)
         severity = _severity(best.right, len(best.wrong)) if best else ""
         if best and severity and (severity == "error" or not best.is_share):
-            yield from best.findings(grid, severity, best.right)
+            yield from best.findings(grid, seen, severity, best.right)
         elif best and not severity:
             yield from (found for other in others for found in _of_base(grid, series, other))
 
 
 def _of_base(grid: Grid, series: Series, other: Series) -> Iterator[Finding]:
     """Find a line without a difference from which all differences differ alike, e.g. 40.3 for 40.9."""
-    bases = [value for value in other if value.line not in series.values or not series.values[value.line].number]
-    pairs = [(other.values[d.line], d) for d in series if d.line in other.values and d.number]
+    differences = {value.line: value for value in series if value.number}
+    bases = [value for value in other if value.line not in differences]
+    pairs = [(other.values[line], d) for line, d in differences.items() if line in other.values]
     for sign in (1, -1) if len(bases) == 1 and len(pairs) >= THIN else ():
         implied = [value.number - sign * d.number for value, d in pairs]
         slack = pairs[0][0].half + pairs[0][1].half
-        if max(implied) - min(implied) <= 2 * slack and abs(implied[0] - bases[0].number) > slack + bases[0].half:
+        is_other = abs(implied[0] - bases[0].number) > slack + bases[0].half
+        if is_other and max(implied) - min(implied) <= 2 * slack:
             says = f"{grid.where(other, bases[0])} fits none of the {len(pairs)} differences"
             why = f"Each number of {series.name} is a difference from {implied[0]}"
             yield Finding("doubt", "delta", bases[0].place, says, why)
@@ -319,7 +331,7 @@ def _with_lines(grid: Grid, series: Series, other: Series) -> Iterator[Explained
             yield from (Explained(series, *pair, is_share) for is_share in (False, True))
 
 
-def in_groups(grid: Grid) -> Iterator[Finding]:
+def in_groups(grid: Grid, seen: Seen) -> Iterator[Finding]:
     """Find wrong differences in groups of short columns, e.g. a group per collection."""
     pooled: dict[tuple[str, ...], dict[Hashable, list[Explained]]] = {}
     for pair in _within_groups(grid):
@@ -329,7 +341,7 @@ def in_groups(grid: Grid) -> Iterator[Finding]:
         best = max(pairs.values(), key=_right)
         if _right(best) >= max(LEAST, 3 * sum(len(pair.wrong) for pair in best)):
             for pair in best:
-                yield from pair.findings(grid, "error", _right(best))
+                yield from pair.findings(grid, seen, "error", _right(best))
 
 
 def _right(pairs: Sequence[Explained]) -> int:

@@ -108,7 +108,22 @@ def shaded(grids: Sequence[Grid]) -> Iterator[Finding]:
     """Find shaded numbers that are not the best, by colour."""
     colours = (value.cell.shade for grid in grids for series in grid.series for value in series)
     for colour in filter(None, dict.fromkeys(colours)):
-        yield from _of_style(grids, Style("shade", "shaded", 0, "best", colour))
+        style = Style("shade", "shaded", 0, "best", colour)
+        yield from _of_style([grid for grid in grids if not _is_of_lines(grid, style)], style)
+
+
+def _is_of_lines(grid: Grid, style: Style) -> bool:
+    """Return whether a style marks whole lines, e.g. the proposed system."""
+    styled = {value.line for _, value in grid.numbers if style.has(value)}
+    is_whole = all(style.has(value) for _, value in grid.numbers if value.line in styled)
+    return len(grid.scores) > 1 and is_whole
+
+
+def is_by_line(grid: Grid) -> bool:
+    """Return whether a style marks the best of each line, so that the columns are systems."""
+    colours = {value.cell.shade for _, value in grid.numbers} - {""}
+    styles = [BOLD, *(Style("shade", "shaded", 0, "best", colour) for colour in sorted(colours))]
+    return any(_right_along_lines(grid, s) >= max(LEAST, 2 * _habit(grid, s).right + 1) for s in styles)
 
 
 def second_best(grids: Sequence[Grid]) -> Iterator[Finding]:
