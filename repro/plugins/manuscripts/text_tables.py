@@ -4,7 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
@@ -39,6 +39,7 @@ TAGS: dict[str, dict[str, Any]] = {
 }
 NUMBERED = re.compile(r"\s*Table\s+(\d+[a-z]?)\b", re.IGNORECASE)
 _PARAGRAPHS = frozenset({"p", "div", "li", "h1", "h2", "h3", "h4"})
+_SHADE = re.compile(r"background(?:-color)?:\s*([^\s;]+)")
 _SPAN_LIMIT = 200
 
 
@@ -64,6 +65,7 @@ class _Cell(NamedTuple):
     columns: int
     rows: int
     is_head: bool
+    shade: str
 
 
 @dataclass
@@ -81,7 +83,7 @@ class _Table:
             made: list[SourceCell] = []
             for one in row:
                 _take(made, above)
-                cell = styled(one.pieces, one.place, columns=one.columns)
+                cell = replace(styled(one.pieces, one.place, columns=one.columns), shade=one.shade)
                 columns = range(len(made), len(made) + one.columns)
                 above |= dict.fromkeys(columns if one.rows > 1 else (), (cell, one.rows - 1))
                 made += [cell] * one.columns
@@ -158,7 +160,8 @@ class _Parser(HTMLParser):
             self._cells += 1
             check_size(self._cells, place)
             spans = _span(given.get("colspan")), _span(given.get("rowspan"))
-            table.rows[-1].append(_Cell(table.text, place, *spans, is_head))
+            shade = _SHADE.search(f"background:{given.get('bgcolor') or ''};{given.get('style') or ''}")
+            table.rows[-1].append(_Cell(table.text, place, *spans, is_head, shade[1] if shade else ""))
 
     def _style(self) -> Style:
         return self._styles[-1][1] if self._styles else Style()

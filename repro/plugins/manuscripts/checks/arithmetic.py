@@ -90,7 +90,9 @@ def in_two_tables(grids: Sequence[Grid], seen: Seen) -> Iterator[Finding]:
             own, number = _averaged(grid), stated(grid, total)
             ends = range(place + 2, len(grids) + 1)
             runs = [*(grids[n:place] for n in range(place)), *(grids[place + 1 : n] for n in ends)]
-            shared = [(*own, *chain.from_iterable(_on_lines_of(grid, other) for other in run)) for run in runs]
+            shared = [
+                (*own, *chain.from_iterable(_on_lines_of(grid, other) for other in run)) for run in runs
+            ]
             plausible = [Parts("average", total, parts) for parts in shared if len(parts) == number]
             if best := _explanation(plausible):
                 seen[TOTALS].update(id(total.values[line].cell) for line in best.lines)
@@ -313,15 +315,20 @@ def _of_base(grid: Grid, series: Series, other: Series) -> Iterator[Finding]:
     differences = {value.line: value for value in series if value.number}
     bases = [value for value in other if value.line not in differences]
     pairs = [(other.values[line], d) for line, d in differences.items() if line in other.values]
-    for sign in (1, -1) if len(bases) == 1 and len(pairs) >= THIN else ():
-        implied = [value.number - sign * d.number for value, d in pairs]
-        slack = pairs[0][0].half + pairs[0][1].half
-        is_other = abs(implied[0] - bases[0].number) > slack + bases[0].half
-        if is_other and max(implied) - min(implied) <= 2 * slack:
-            says = f"{grid.where(other, bases[0])} fits none of the {len(pairs)} differences"
-            why = f"Each number of {series.name} is a difference from {implied[0]}"
-            yield Finding("doubt", "delta", bases[0].place, says, why)
-            return
+    if len(bases) != 1 or len(pairs) < THIN or any(_is_from(bases[0], *pair) for pair in pairs):
+        return
+    implied = [value.number - d.number for value, d in pairs]
+    says = f"{grid.where(other, bases[0])} fits none of the {len(pairs)} differences"
+    if max(implied) - min(implied) <= 2 * (pairs[0][0].half + pairs[0][1].half):
+        why = f"Each number of {series.name} is a difference from {implied[0]}"
+        yield Finding("doubt", "delta", bases[0].place, says, why)
+    elif max(pair.right for pair in _with_pairs(series, [s for s in grid.series if not s.is_difference])) < 2:
+        yield Finding("note", "delta", bases[0].place, says, f"It is the only line without {series.name}")
+
+
+def _is_from(base: Value, value: Value, difference: Value) -> bool:
+    deltas = (difference.number, -difference.number)
+    return any(_agrees(value, base, deltas, difference.decimals, is_share=share) for share in (False, True))
 
 
 def _with_lines(grid: Grid, series: Series, other: Series) -> Iterator[Explained]:
