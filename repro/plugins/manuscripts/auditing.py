@@ -103,10 +103,8 @@ def findings(
     odd = [value.cell for value, _ in impossible]
     by_systems, turned = ([pair[way].without(odd) for pair in pairs] for way in (0, 1))
     found = [finding for _, finding in impossible]
-    for check, grid in product(BOTH_WAYS, (*by_systems, *turned)):
-        found += check(grid, seen)
-    for check, grid in product(BY_SYSTEMS, by_systems):
-        found += check(grid)
+    found += chain.from_iterable(check(g, seen) for check in BOTH_WAYS for g in (*by_systems, *turned))
+    found += chain.from_iterable(check(*of) for check, *of in product(BY_SYSTEMS, by_systems))
     found += chain.from_iterable(arithmetic.behind_values(grid, seen) for grid in by_systems)
     found += arithmetic.in_two_tables(by_systems, seen)
     found += chain.from_iterable(check(by_systems) for check in ACROSS)
@@ -122,11 +120,10 @@ def oriented(tables: Iterable[SourceTable]) -> list[tuple[Grid, Grid]]:
     """Return the grids of each table. Columns are systems if they are rows elsewhere, or if bold says so."""
     pairs: list[tuple[Grid, Grid]] = []
     for table in tables:
-        pair = grids(table)
-        systems = {across.name_of(line.label) for grid, _ in pairs for line in grid.lines.values()}
+        pair, systems = grids(table), {name for grid, _ in pairs for name in across.names(grid)}
         heads = [each.heads[-1] for each in pair[0].series if each.heads and not each.total]
         is_turned = systems.issuperset(map(across.name_of, heads)) or emphasis.is_by_line(pair[0])
-        is_turned &= len(heads) > 1 and not any(names_something(head) for head in heads)
+        is_turned &= len(heads) > 1 and not any(map(names_something, heads))
         pairs.append(grids(table, is_turned=True) if is_turned else pair)
     return pairs
 
@@ -186,8 +183,8 @@ def audited(path: Path, *, is_known_compared: bool = True) -> Audited:
     if not is_known_compared:
         found = [finding for finding in found if finding.check != "published"]
     columns = [column for table in manuscript.tables for column in values.columns_of(table)]
-    read, unread = (sum(len(column[part]) for column in columns) for part in (0, 1))
-    return Audited(manuscript, found, read, unread + len(manuscript.lost), _looked_at(manuscript, seen))
+    cells, unread = (sum(len(column[part]) for column in columns) for part in (0, 1))
+    return Audited(manuscript, found, cells, unread + len(manuscript.lost), _looked_at(manuscript, seen))
 
 
 def _looked_at(manuscript: Manuscript, seen: Seen) -> dict[str, int]:

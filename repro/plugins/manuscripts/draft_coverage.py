@@ -10,7 +10,8 @@ from repro.cli.verbs import show
 from repro.manifest.papers import papers
 from repro.plugins.manuscripts.auditing import Audited, audited
 from repro.plugins.manuscripts.checks.values import columns_of
-from repro.plugins.manuscripts.draft import draft
+from repro.plugins.manuscripts.draft import TableDraft, draft
+from repro.plugins.manuscripts.source_tables import SourceTable
 
 HEAD = ("table", "in the source", "rows", "numbers", "not read", "open columns", "open rows")
 OF_DRAFTS = """
@@ -41,25 +42,26 @@ def command(names, form):
 def of_draft(made: Audited) -> dict:
     """Return the counts of a draft, e.g. ``{"tables": [{"read": 40, "unread": [], …}], "cells": 40, …}``."""
     drafted = {each.head.place: each for each in draft("draft", made.manuscript).tables}
-    tables = []
-    for number, source in enumerate(made.manuscript.tables, start=1):
-        columns, known = list(columns_of(source)), drafted.get(source.place)
-        entries = [(name, entry) for name, entry in known.entries() if entry.is_asked] if known else []
-        questions = [(name.partition(", ")[2], entry) for name, entry in entries]
-        unread = [{"text": cell.text, "place": str(cell.place)} for _, cells in columns for cell in cells]
-        tables.append(
-            {
-                "table": source.number or str(number),
-                "place": str(source.place),
-                "rows": len(source.body),
-                "read": sum(len(read) for read, _ in columns),
-                "unread": unread,
-                "open": [{"entry": name, "place": str(e.place)} for name, e in questions if name],
-            }
-        )
+    sources = enumerate(made.manuscript.tables, start=1)
+    tables = [_of_table(source, str(n), drafted.get(source.place)) for n, source in sources]
     lost = [{"text": text, "place": str(place)} for place, text in made.manuscript.lost]
     counts = {"cells": made.cells, "unread": made.unread, "checked": made.looked_at}
     return {"source": str(made.manuscript.path), "tables": tables, **counts, "lost": lost}
+
+
+def _of_table(source: SourceTable, number: str, drafted: TableDraft | None) -> dict:
+    columns = list(columns_of(source))
+    entries = [*drafted.columns, *drafted.rows] if drafted else []
+    names = [name for name, _ in drafted.entries()][-len(entries) :] if drafted else []
+    named = [(name.partition(", ")[2], entry) for name, entry in zip(names, entries, strict=True)]
+    return {
+        "table": source.number or number,
+        "place": str(source.place),
+        "rows": len(source.body),
+        "read": sum(len(read) for read, _ in columns),
+        "unread": [{"text": c.text, "place": str(c.place)} for _, cells in columns for c in cells],
+        "open": [{"entry": name, "place": str(entry.place)} for name, entry in named if entry.is_asked],
+    }
 
 
 def _print(made: dict) -> None:
@@ -77,6 +79,4 @@ def _print(made: dict) -> None:
             put(f"{entry['place']}: table {each['table']}, {entry['entry']} is open")
     for part in made["lost"]:
         put(f"{part['place']}: {part['text']}")
-    say(
-        "`repro new paper NAME --from FILE` drafts these tables, with a question for each open column and row."
-    )
+    say("`repro new paper NAME --from FILE` drafts these tables and asks about each open column and row.")

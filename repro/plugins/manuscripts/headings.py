@@ -67,15 +67,11 @@ class Meaning:
 
 
 def meaning(table: SourceTable, *, is_turned: bool = False) -> Meaning:
-    """Return the meaning of a table. It is transposed if measures or collections name its rows, or if
+    """Return the meaning of a table, transposed if measures or collections name its rows, or if
     ``is_turned``."""
     plan = layouts.layout(table, vocabulary.measures)
-    heads = [" ".join(plan.head(place)) for place in plan.values]
-    above = sum(vocabulary.names_something(head) or _MEASURE.search(head) is not None for head in heads)
     beside, depth = _named_beside(plan)
-    is_transposed = beside * max(len(plan.values), 1) > above * max(len(plan.rows), 1)
-    told = _OF_COLLECTIONS.fullmatch(plan.corner) or _OF_ROWS.search(table.caption)
-    is_transposed |= is_turned or bool(told and not above)
+    is_transposed = is_turned or _is_transposed(plan, beside)
     if is_transposed:
         plan = layouts.layout(layouts.transposed(table, depth), vocabulary.measures)
     shared = _Shared.of(plan)
@@ -83,6 +79,13 @@ def meaning(table: SourceTable, *, is_turned: bool = False) -> Meaning:
     units = Counter(column.unit for column in columns if column.unit and not column.is_cost)
     unit = units.most_common(1)[0][0] if units else None
     return Meaning(plan, is_transposed, tuple(_averaged(plan, c, columns) for c in columns), unit)
+
+
+def _is_transposed(plan: Layout, beside: int) -> bool:
+    heads = [" ".join(plan.head(place)) for place in plan.values]
+    above = sum(vocabulary.names_something(head) or _MEASURE.search(head) is not None for head in heads)
+    is_told = _OF_COLLECTIONS.fullmatch(plan.corner) or _OF_ROWS.search(plan.table.caption)
+    return beside * max(len(heads), 1) > above * max(len(plan.rows), 1) or bool(is_told and not above)
 
 
 def _named_beside(plan: Layout) -> tuple[int, int]:

@@ -26,7 +26,8 @@ SMALLER = re.compile(
     r"(?i)latency|time|\bm?s\b|sec|\b[gmk]b\b|memory|size|param|flops|cost|loss|perplex|\berrors?\b|\bWER\b"
 )
 EFFECT = re.compile(
-    r"(?i)\b(?P<name>accuracy|acc|exact[ -]match|EM|F1|BLEU|ROUGE(?:-\w)?|MAP|precision|recall|success|hits?|n?DCG|MRR)\b"
+    r"(?i)\b(?P<name>accuracy|acc|exact[ -]match|EM|F1|BLEU|ROUGE(?:-\w)?|MAP|precision|recall|success|hits?"
+    r"|n?DCG|MRR)\b"
 )
 _P_VALUES = re.compile(r"(?i)\bp-?\s?values?\b")
 _LETTERS = re.compile(r"(?<=\d)\s(?![hd]$)[a-l](?:,?\s?[a-l])*$")  # of other rows
@@ -197,11 +198,17 @@ def _with_scores(
 ) -> Iterator[Series]:
     """Take columns of unknown collections for scores if the caption or most other columns name a measure."""
     is_of_scores = EFFECT.search(caption) or 2 * sum(each.is_score for each in series) >= len(series)
+    costs = {number for number, means in meanings.items() if means.is_cost}
+    others = range(len(series)) if is_of_scores and meanings else ()
+    unknown = {n for n in others if n not in costs and _may_be_score(series[n])}
     for number, each in enumerate(series):
-        is_other = SMALLER.search(each.name) or STATISTIC.search(each.name) or each.is_difference
-        is_share = meanings and not meanings[number].is_cost and _are_shares(each.values.values())
-        is_score = each.is_score or bool(is_of_scores and is_share and not is_other)
+        is_score = each.is_score or number in unknown
         yield replace(each, is_score=is_score and not _P_VALUES.search(caption))
+
+
+def _may_be_score(series: Series) -> bool:
+    is_other = SMALLER.search(series.name) or STATISTIC.search(series.name) or series.is_difference
+    return not is_other and _are_shares(series.values.values())
 
 
 def _are_shares(values: Collection[Value]) -> bool:

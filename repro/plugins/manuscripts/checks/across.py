@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain, combinations, filterfalse
+from operator import attrgetter
 
 from repro.hooks import notes
 from repro.manifest import papers as at_hand
@@ -18,7 +19,8 @@ from repro.plugins.manuscripts.series import EFFECT, Grid, Series, Value
 from repro.plugins.manuscripts.vocabulary import without_measures
 
 _REMARK = re.compile(
-    r"(?i)\s*(\[[^\]]*\]|\([^)]*\d{4}[a-z]?\)|\((ours?|this work|proposed|full( model)?|default)\)|et al\.?.*)\s*$"
+    r"(?i)\s*(\[[^\]]*\]|\([^)]*\d{4}[a-z]?\)|\((ours?|this work|proposed|full( model)?|default)\)"
+    r"|et al\.?.*)\s*$"
 )
 Key = tuple[str, str]  # collection, measure
 
@@ -60,6 +62,11 @@ class Printed:
 def name_of(label: str) -> str:
     """Return a name without citation, case, blanks and hyphens."""
     return re.sub(r"[\s_\-–—]+", "", without_remarks(label)).lower()
+
+
+def names(grid: Grid) -> set[str]:
+    """Return the names of a table's lines."""
+    return {name_of(line.label) for line in grid.lines.values()}
 
 
 def without_remarks(label: str) -> str:
@@ -177,19 +184,14 @@ def unpublished(grids: Sequence[Grid]) -> Iterator[Finding]:
 def _of_system(grid: Grid, line: int, name: str) -> Iterator[Finding]:
     keyed = _keyed(grid, line).items() if name else ()
     told = {printed: cells for key, printed in keyed if (cells := known_cells().get((name, *key)))}
-    wrong = {
-        printed: cells
-        for printed, cells in told.items()
-        if all(map(printed.stated.differs_from, _known(cells)))
-    }
-    far = {p: cells for p, cells in wrong.items() if _is_far(p.stated, list(_known(cells)))}
-    if len(far) == 1:
-        wrong = far
-    elif told and 3 * len(wrong) > len(told):
-        yield from _of_other_run(grid, line, told, wrong)
+    places = {printed: sorted(_known(cells), key=attrgetter("number")) for printed, cells in told.items()}
+    wrong = [p for p, known in places.items() if all(map(p.stated.differs_from, known))]
+    far = [printed for printed in wrong if _is_far(printed.stated, places[printed])]
+    if len(far) != 1 and 3 * len(wrong) > len(told):
+        yield from _of_other_run(grid, line, told, {printed: told[printed] for printed in wrong})
         return
-    for printed, cells in wrong.items():
-        yield from _of_places(grid, printed, sorted(_known(cells), key=lambda place: place.number))
+    for printed in far if len(far) == 1 else wrong:
+        yield from _of_places(grid, printed, places[printed])
 
 
 def _of_other_run(
@@ -213,8 +215,7 @@ def _nearest(stated: Stated, places: Iterable[Stated]) -> Stated:
 
 
 def _is_far(stated: Stated, places: Sequence[Stated]) -> bool:
-    numbers = [place.number for place in places]
-    return len(numbers) > 4 and not 4 * min(numbers) < 5 * stated.number < 6 * max(numbers)
+    return len(places) > 4 and not 4 * places[0].number < 5 * stated.number < 6 * places[-1].number
 
 
 def _of_places(grid: Grid, printed: Printed, places: Sequence[Stated]) -> Iterator[Finding]:

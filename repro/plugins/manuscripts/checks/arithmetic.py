@@ -86,24 +86,26 @@ def totals(grid: Grid, seen: Seen) -> Iterator[Finding]:
 def in_two_tables(grids: Sequence[Grid], seen: Seen) -> Iterator[Finding]:
     """Find wrong averages over the columns of this table and of the tables before or behind it."""
     for place, grid in enumerate(grids):
+        ends = range(place + 2, len(grids) + 1)
+        runs = [*(grids[n:place] for n in range(place)), *(grids[place + 1 : n] for n in ends)]
         for total in (each for each in grid.series if each.total == "average"):
-            own, number = _averaged(grid), stated(grid, total)
-            ends = range(place + 2, len(grids) + 1)
-            runs = [*(grids[n:place] for n in range(place)), *(grids[place + 1 : n] for n in ends)]
-            shared = [
-                (*own, *chain.from_iterable(_on_lines_of(grid, other) for other in run)) for run in runs
-            ]
-            plausible = [Parts("average", total, parts) for parts in shared if len(parts) == number]
+            plausible = _with_others(grid, total, runs)
             if best := _explanation(plausible):
                 seen[TOTALS].update(id(total.values[line].cell) for line in best.lines)
                 yield from (_finding(grid, best, line, is_thin=False) for line in _wrong_lines(best, ()))
 
 
+def _with_others(grid: Grid, total: Series, runs: Iterable[Sequence[Grid]]) -> list[Parts]:
+    number, own = stated(grid, total), _averaged(grid)
+    shared = [(*own, *chain.from_iterable(_on_lines_of(grid, other) for other in run)) for run in runs]
+    return [Parts("average", total, parts) for parts in shared if len(parts) == number]
+
+
 def stated(grid: Grid, total: Series) -> int:
     """Return over how many collections a heading or the remarks say that an average is, or 0."""
-    numbers = {m["n"] for m in (*SIZE.finditer(total.name), *OVER.finditer(f"{total.name}. {grid.remarks}"))}
-    numbers = set(map(numeral, numbers))
-    return (numbers.pop() or 0) if len(numbers) == 1 else 0
+    found = (*SIZE.finditer(total.name), *OVER.finditer(f"{total.name}. {grid.remarks}"))
+    numbers = {numeral(match["n"]) or 0 for match in found}
+    return max(numbers) if len(numbers) == 1 else 0
 
 
 def _averaged(grid: Grid) -> tuple[Series, ...]:
@@ -298,31 +300,31 @@ def _with_pairs(series: Series, others: Sequence[Series]) -> Iterator[Explained]
 def from_line(grid: Grid, seen: Seen) -> Iterator[Finding]:
     """Find wrong differences from one line of a neighbouring series, e.g. the first of an ablation."""
     for place, series in enumerate(grid.series):
-        if not series.is_difference or len(series.values) < THIN:
-            continue
         others = list(filterfalse(attrgetter("is_difference"), grid.series[max(0, place - 2) : place]))
         candidates = [each for other in others for each in _with_lines(grid, series, other)]
-        best = max(candidates, key=attrgetter("right"), default=None)
-        severity = _severity(best.right, len(best.wrong)) if best else ""
-        if best and severity and (severity == "error" or not best.is_share):
-            yield from best.findings(grid, seen, severity, best.right)
-        elif best and not severity:
-            yield from (found for other in others for found in _of_base(grid, series, other))
+        if series.is_difference and len(series.values) >= THIN and candidates:
+            best = max(candidates, key=attrgetter("right"))
+            severity = _severity(best.right, len(best.wrong))
+            if severity == "error" or not best.is_share:
+                yield from best.findings(grid, seen, severity, best.right)
+            for other in others if not severity else ():
+                yield from _of_base(grid, series, other)
 
 
 def _of_base(grid: Grid, series: Series, other: Series) -> Iterator[Finding]:
-    """Find a line without a difference from which all differences differ alike, e.g. 40.3 for 40.9."""
+    """Find the only line without a difference if it fits none of them, e.g. 40.3 for 40.9."""
     differences = {value.line: value for value in series if value.number}
     bases = [value for value in other if value.line not in differences]
     pairs = [(other.values[line], d) for line, d in differences.items() if line in other.values]
     if len(bases) != 1 or len(pairs) < THIN or any(_is_from(bases[0], *pair) for pair in pairs):
         return
-    implied = [value.number - d.number for value, d in pairs]
+    implied = [value.number - difference.number for value, difference in pairs]
     says = f"{grid.where(other, bases[0])} fits none of the {len(pairs)} differences"
+    others = filterfalse(attrgetter("is_difference"), grid.series)
     if max(implied) - min(implied) <= 2 * (pairs[0][0].half + pairs[0][1].half):
         why = f"Each number of {series.name} is a difference from {implied[0]}"
         yield Finding("doubt", "delta", bases[0].place, says, why)
-    elif max(pair.right for pair in _with_pairs(series, [s for s in grid.series if not s.is_difference])) < 2:
+    elif max(pair.right for pair in _with_pairs(series, list(others))) < 2:
         yield Finding("note", "delta", bases[0].place, says, f"It is the only line without {series.name}")
 
 

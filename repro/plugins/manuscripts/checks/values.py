@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from itertools import combinations, product
+from itertools import combinations, filterfalse, product
 from math import ceil, floor, lcm
 from operator import itemgetter
 
@@ -243,11 +243,14 @@ def columns_of(table: SourceTable) -> Iterator[tuple[list[SourceCell], list[Sour
     plan = meaning(table).layout
     for place in sorted({*range(plan.table.width)} - {*plan.labels}):
         found = {id(cell): cell for row in plan.rows for cell in plan.table.body[row][place : place + 1]}
-        cells = [cell for cell in found.values() if cell.text.strip() not in DASHES]
-        read = list(filter(_is_read, cells))
-        is_of_numbers = place in plan.values or 2 * len(read) >= len(cells)
-        others = [cell for cell in cells if is_of_numbers and not _is_read(cell) and _is_number(cell.text)]
-        yield read, others
+        read, others = _split(found.values())
+        is_of_numbers = place in plan.values or len(read) >= len(others)
+        yield read, [cell for cell in others if is_of_numbers and _is_number(cell.text)]
+
+
+def _split(cells: Iterable[SourceCell]) -> tuple[list[SourceCell], list[SourceCell]]:
+    printed = [cell for cell in cells if cell.text.strip() not in DASHES]
+    return list(filter(_is_read, printed)), list(filterfalse(_is_read, printed))
 
 
 def _is_read(cell: SourceCell) -> bool:
