@@ -1,7 +1,6 @@
 """The audit of a source: its checks, and comments that suppress findings."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, product
@@ -77,7 +76,7 @@ def _of_comment(comment: Ignored, used: set[str]) -> Iterator[Finding]:
 
 
 BOTH_WAYS = (arithmetic.totals, arithmetic.in_series, arithmetic.in_groups, arithmetic.from_line)
-Seen = arithmetic.Seen
+Seen = arithmetic.Seen | None
 BY_SYSTEMS = (
     emphasis.impossible,
     values.decimals,
@@ -92,12 +91,10 @@ SENTENCES = (claims.wrong_numbers, claims.wrong_differences, claims.wrong_claims
 ACROSS = (emphasis.best, emphasis.second_best, emphasis.shaded, across.several_values, across.unpublished)
 
 
-def findings(
-    manuscript: Manuscript, readme: Manuscript | None = None, seen: Seen | None = None
-) -> list[Finding]:
+def findings(manuscript: Manuscript, readme: Manuscript | None = None, seen: Seen = None) -> list[Finding]:
     """Return all findings in order, including suppressed ones. A README adds numbers that differ. ``seen``
     collects the compared cells."""
-    seen = defaultdict(set) if seen is None else seen
+    seen = arithmetic.Seen(set) if seen is None else seen
     pairs = oriented([_with_definitions(table, manuscript) for table in manuscript.tables])
     impossible = list(values.impossible(grid for grid, _ in pairs))
     odd = [value.cell for value, _ in impossible]
@@ -106,7 +103,7 @@ def findings(
     found += chain.from_iterable(check(g, seen) for check in BOTH_WAYS for g in (*by_systems, *turned))
     found += chain.from_iterable(check(*of) for check, *of in product(BY_SYSTEMS, by_systems))
     found += chain.from_iterable(arithmetic.behind_values(grid, seen) for grid in by_systems)
-    found += arithmetic.in_two_tables(by_systems, seen)
+    found += arithmetic.in_several_tables(by_systems, seen)
     found += chain.from_iterable(check(by_systems) for check in ACROSS)
     found += significance.undefined_marks(by_systems, manuscript.prose)
     found += significance.of_texts(manuscript)
@@ -120,8 +117,9 @@ def oriented(tables: Iterable[SourceTable]) -> list[tuple[Grid, Grid]]:
     """Return the grids of each table. Columns are systems if they are rows elsewhere, or if bold says so."""
     pairs: list[tuple[Grid, Grid]] = []
     for table in tables:
-        pair, systems = grids(table), {name for grid, _ in pairs for name in across.names(grid)}
+        pair, lines = grids(table), [line for grid, _ in pairs for line in grid.lines.values()]
         heads = [each.heads[-1] for each in pair[0].series if each.heads and not each.total]
+        systems = {across.name_of(line.label) for line in lines}
         is_turned = systems.issuperset(map(across.name_of, heads)) or emphasis.is_by_line(pair[0])
         is_turned &= len(heads) > 1 and not any(map(names_something, heads))
         pairs.append(grids(table, is_turned=True) if is_turned else pair)
@@ -152,9 +150,7 @@ def of_sentences(manuscript: Manuscript, by_systems: Sequence[Grid]) -> Iterator
         yield from found
 
 
-def audit(
-    manuscript: Manuscript, readme: Manuscript | None = None, seen: Seen | None = None
-) -> list[Finding]:
+def audit(manuscript: Manuscript, readme: Manuscript | None = None, seen: Seen = None) -> list[Finding]:
     """Return the findings that no comment suppresses."""
     places = [cell.place for table in manuscript.tables for row in (*table.head, *table.body) for cell in row]
     places += [place for place, _ in manuscript.prose]
@@ -178,7 +174,7 @@ def audited(path: Path, *, is_known_compared: bool = True) -> Audited:
     from repro.plugins.manuscripts.reading import read
 
     manuscript = read(path)
-    seen: Seen = defaultdict(set)
+    seen = arithmetic.Seen(set)
     found = audit(manuscript, _readme(path, manuscript), seen)
     if not is_known_compared:
         found = [finding for finding in found if finding.check != "published"]
@@ -187,7 +183,7 @@ def audited(path: Path, *, is_known_compared: bool = True) -> Audited:
     return Audited(manuscript, found, cells, unread + len(manuscript.lost), _looked_at(manuscript, seen))
 
 
-def _looked_at(manuscript: Manuscript, seen: Seen) -> dict[str, int]:
+def _looked_at(manuscript: Manuscript, seen: arithmetic.Seen) -> dict[str, int]:
     by_systems = [grid for grid, _ in oriented(manuscript.tables)]
     values = [(series, value) for grid in by_systems for series in grid.series for value in series]
     sentences = (text for _, text in quotes.sentences(manuscript))

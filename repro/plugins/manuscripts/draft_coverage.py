@@ -1,5 +1,6 @@
 """The command ``repro show coverage FILE``: tables, read cells and open rows of a draft."""
 
+from collections.abc import Iterable
 from inspect import cleandoc
 from pathlib import Path
 
@@ -10,10 +11,10 @@ from repro.cli.verbs import show
 from repro.manifest.papers import papers
 from repro.plugins.manuscripts.auditing import Audited, audited
 from repro.plugins.manuscripts.checks.values import columns_of
-from repro.plugins.manuscripts.draft import TableDraft, draft
-from repro.plugins.manuscripts.source_tables import SourceTable
+from repro.plugins.manuscripts.draft import draft
+from repro.plugins.manuscripts.source_tables import Place
 
-HEAD = ("table", "in the source", "rows", "numbers", "not read", "open columns", "open rows")
+HEAD = ("table", "place", "rows", "numbers", "not read", "open")
 OF_DRAFTS = """
 
 A FILE is the source of a paper, e.g. paper.tex: its tables with the numbers that `repro audit` reads and does
@@ -35,48 +36,35 @@ def command(names, form):
     if form == "json":
         return emit_json(made)
     for each in made:
-        _print(each)
-    return None
+        title = f"{each['source']}: {each['cells']:,} numbers are read, {each['unread']:,} cells are not"
+        counts = [[len(v) if isinstance(v, list) else v for v in one.values()] for one in each["tables"]]
+        table(title, HEAD, [list(map(str, row)) for row in counts], right=range(2, 6))
+        parts = [part for one in each["tables"] for part in (*one["unread"], *one["open"])]
+        for part in (*parts, *each["lost"]):
+            put(f"{part['place']}: {part['text']}")
+    return say(
+        "`repro new paper NAME --from FILE` drafts these tables and asks about each open column and row."
+    )
 
 
 def of_draft(made: Audited) -> dict:
     """Return the counts of a draft, e.g. ``{"tables": [{"read": 40, "unread": [], …}], "cells": 40, …}``."""
     drafted = {each.head.place: each for each in draft("draft", made.manuscript).tables}
-    sources = enumerate(made.manuscript.tables, start=1)
-    tables = [_of_table(source, str(n), drafted.get(source.place)) for n, source in sources]
-    lost = [{"text": text, "place": str(place)} for place, text in made.manuscript.lost]
-    counts = {"cells": made.cells, "unread": made.unread, "checked": made.looked_at}
-    return {"source": str(made.manuscript.path), "tables": tables, **counts, "lost": lost}
+    tables = []
+    for number, source in enumerate(made.manuscript.tables, start=1):
+        columns, entries = (
+            list(columns_of(source)),
+            drafted[source.place].entries() if source.place in drafted else (),
+        )
+        unread = [(f"{cell.text!r} is not read", cell.place) for _, cells in columns for cell in cells]
+        asked = [(f"{name} is open", each.place) for name, each in entries if each.is_asked and "," in name]
+        counts = {"rows": len(source.body), "read": sum(len(read) for read, _ in columns)}
+        place = {"table": source.number or str(number), "place": str(source.place)}
+        tables.append({**place, **counts, "unread": _listed(unread), "open": _listed(asked)})
+    totals = {"cells": made.cells, "unread": made.unread, "checked": made.looked_at}
+    lost = _listed((text, place) for place, text in made.manuscript.lost)
+    return {"source": str(made.manuscript.path), **totals, "tables": tables, "lost": lost}
 
 
-def _of_table(source: SourceTable, number: str, drafted: TableDraft | None) -> dict:
-    columns = list(columns_of(source))
-    entries = [*drafted.columns, *drafted.rows] if drafted else []
-    names = [name for name, _ in drafted.entries()][-len(entries) :] if drafted else []
-    named = [(name.partition(", ")[2], entry) for name, entry in zip(names, entries, strict=True)]
-    return {
-        "table": source.number or number,
-        "place": str(source.place),
-        "rows": len(source.body),
-        "read": sum(len(read) for read, _ in columns),
-        "unread": [{"text": c.text, "place": str(c.place)} for _, cells in columns for c in cells],
-        "open": [{"entry": name, "place": str(entry.place)} for name, entry in named if entry.is_asked],
-    }
-
-
-def _print(made: dict) -> None:
-    def row(each: dict) -> list[str]:
-        kinds = [sum(entry["entry"].startswith(kind) for entry in each["open"]) for kind in ("column", "row")]
-        counts = (each["rows"], each["read"], len(each["unread"]), *kinds)
-        return [each["table"], each["place"], *map(str, counts)]
-
-    title = f"{made['source']}: {made['cells']:,} numbers are read, {made['unread']:,} cells are not"
-    table(title, HEAD, [row(each) for each in made["tables"]], right=range(2, 7))
-    for each in made["tables"]:
-        for cell in each["unread"]:
-            put(f"{cell['place']}: {cell['text']!r} is not read")
-        for entry in each["open"]:
-            put(f"{entry['place']}: table {each['table']}, {entry['entry']} is open")
-    for part in made["lost"]:
-        put(f"{part['place']}: {part['text']}")
-    say("`repro new paper NAME --from FILE` drafts these tables and asks about each open column and row.")
+def _listed(parts: Iterable[tuple[str, Place]]) -> list[dict[str, str]]:
+    return [{"text": text, "place": str(place)} for text, place in parts]

@@ -9,7 +9,7 @@ from typing import Literal
 from repro.plugins.manuscripts import layout as layouts
 from repro.plugins.manuscripts import vocabulary
 from repro.plugins.manuscripts.layout import Layout
-from repro.plugins.manuscripts.notation import leading_number
+from repro.plugins.manuscripts.notation import EFFECT, leading_number
 from repro.plugins.manuscripts.source_tables import SourceTable
 from repro.plugins.manuscripts.vocabulary import (
     NamedMeasure,
@@ -22,7 +22,6 @@ from repro.plugins.manuscripts.vocabulary import (
 
 NOTHING = Resolution(None, "certain")  # for a column without a collection or measure
 UNNAMED = Resolution(reason="neither the heading nor the caption names one collection")
-_MEASURE = re.compile(r"(?i)\b(accuracy|acc|exact[ -]match|EM|F1|BLEU|ROUGE)\b")
 _BEIR = "no measure is named, and BEIR uses nDCG@10"
 _OF_COLLECTIONS = re.compile(
     r"(?i)(data ?sets?|collections?|corpora|corpus|tasks?|benchmarks?|test sets?|languages?|domains?)"
@@ -83,7 +82,7 @@ def meaning(table: SourceTable, *, is_turned: bool = False) -> Meaning:
 
 def _is_transposed(plan: Layout, beside: int) -> bool:
     heads = [" ".join(plan.head(place)) for place in plan.values]
-    above = sum(vocabulary.names_something(head) or _MEASURE.search(head) is not None for head in heads)
+    above = sum(vocabulary.names_something(head) or EFFECT.search(head) is not None for head in heads)
     is_told = _OF_COLLECTIONS.fullmatch(plan.corner) or _OF_ROWS.search(plan.table.caption)
     return beside * max(len(heads), 1) > above * max(len(plan.rows), 1) or bool(is_told and not above)
 

@@ -39,6 +39,10 @@ KNOWN = re.compile(
         (?:%|[kKMBGT]B?|[mµn]?s|sec|min|hrs?|h|hours?|days?|d|[x×]|pp|pts?|points?|dim|epochs?|steps?)?""",
     re.VERBOSE,
 )
+EFFECT = re.compile(
+    r"(?i)\b(?P<name>accuracy|acc|exact[ -]match|EM|F1|BLEU|ROUGE(?:-\w)?|MAP|precision|recall|success|hits?"
+    r"|n?DCG|MRR)\b"
+)
 SPREAD = re.compile(
     r"\s*\(?(±|\+/-|\+-|-\+)\s*(?P<spread>\d*\.?\d+)\s*%?\)?|(?<=\d)\((?P<digits>\d{1,2})\)"
     rf"|(?<=[\d%])\s*[\[(]\s*{_SIGNED}\s*[,–-]\s*{_SIGNED}\s*[\])]"  # an interval

@@ -11,7 +11,7 @@ from functools import cached_property
 from repro.manifest.printed import decimals_of, half_unit, parse
 from repro.plugins.manuscripts.headings import ColumnMeaning, meaning
 from repro.plugins.manuscripts.layout import Layout, layout, transposed
-from repro.plugins.manuscripts.notation import DELTA, DOWN, SPREAD, scaled
+from repro.plugins.manuscripts.notation import DELTA, DOWN, EFFECT, SPREAD, scaled
 from repro.plugins.manuscripts.source_tables import Place, SourceCell, SourceTable
 from repro.plugins.manuscripts.vocabulary import facts, names_something, words
 
@@ -24,10 +24,6 @@ STATISTIC = re.compile(
 )
 SMALLER = re.compile(
     r"(?i)latency|time|\bm?s\b|sec|\b[gmk]b\b|memory|size|param|flops|cost|loss|perplex|\berrors?\b|\bWER\b"
-)
-EFFECT = re.compile(
-    r"(?i)\b(?P<name>accuracy|acc|exact[ -]match|EM|F1|BLEU|ROUGE(?:-\w)?|MAP|precision|recall|success|hits?"
-    r"|n?DCG|MRR)\b"
 )
 _P_VALUES = re.compile(r"(?i)\bp-?\s?values?\b")
 _LETTERS = re.compile(r"(?<=\d)\s(?![hd]$)[a-l](?:,?\s?[a-l])*$")  # of other rows
@@ -189,26 +185,8 @@ def _grid(plan: Layout, meanings: Mapping[int, ColumnMeaning]) -> Grid:
         values = [value for value in found if value]
         means = meanings.get(number)
         values = values if means is None else _comparable(values, lines)
-        series.append(_series(plan.head(column), {value.line: value for value in values}, means))
-    return Grid(plan.table, tuple(_with_scores(series, plan.table.caption, meanings)), lines)
-
-
-def _with_scores(
-    series: Sequence[Series], caption: str, meanings: Mapping[int, ColumnMeaning]
-) -> Iterator[Series]:
-    """Take columns of unknown collections for scores if the caption or most other columns name a measure."""
-    is_of_scores = EFFECT.search(caption) or 2 * sum(each.is_score for each in series) >= len(series)
-    costs = {number for number, means in meanings.items() if means.is_cost}
-    others = range(len(series)) if is_of_scores and meanings else ()
-    unknown = {n for n in others if n not in costs and _may_be_score(series[n])}
-    for number, each in enumerate(series):
-        is_score = each.is_score or number in unknown
-        yield replace(each, is_score=is_score and not _P_VALUES.search(caption))
-
-
-def _may_be_score(series: Series) -> bool:
-    is_other = SMALLER.search(series.name) or STATISTIC.search(series.name) or series.is_difference
-    return not is_other and _are_shares(series.values.values())
+        series.append(_series(plan.head(column), {v.line: v for v in values}, means, plan.table.caption))
+    return Grid(plan.table, tuple(series), lines)
 
 
 def _are_shares(values: Collection[Value]) -> bool:
@@ -217,14 +195,18 @@ def _are_shares(values: Collection[Value]) -> bool:
     return 4 * len(odd) <= len(values)
 
 
-def _series(heads: tuple[str, ...], values: Mapping[int, Value], means: ColumnMeaning | None) -> Series:
+def _series(
+    heads: tuple[str, ...], values: Mapping[int, Value], means: ColumnMeaning | None, caption: str
+) -> Series:
     if means is None:
         return Series(heads, values)
-    measure = means.measure.value or next(iter(means.measure.choices), None)
-    told = names_something(" ".join(heads)) or AVERAGE.search(" ".join(heads)) is not None
+    measure, name = means.measure.value or next(iter(means.measure.choices), None), " ".join(heads)
+    told = names_something(name) or AVERAGE.search(name) is not None
     is_certain = means.dataset.sure == means.measure.sure == "certain"
-    is_share = measure is not None and _are_shares(values.values())
-    is_score = (told or is_share) and not means.is_cost
+    is_other = any(pattern.search(name) for pattern in (SMALLER, STATISTIC, DIFFERENCE))
+    is_effect = measure is not None or (EFFECT.search(f"{name} {caption}") and not is_other)
+    is_score = bool(told or (is_effect and _are_shares(values.values())))
+    is_score &= not (means.is_cost or _P_VALUES.search(caption))
     return Series(heads, values, measure, means.dataset.value, is_score, is_certain)
 
 

@@ -15,7 +15,8 @@ from repro.manifest import papers as at_hand
 from repro.manifest.cells import Cell, numeric_cells
 from repro.manifest.printed import are_apart, decimals_of, half_unit, percent
 from repro.plugins.manuscripts.checks import Finding
-from repro.plugins.manuscripts.series import EFFECT, Grid, Series, Value
+from repro.plugins.manuscripts.notation import EFFECT
+from repro.plugins.manuscripts.series import Grid, Series, Value
 from repro.plugins.manuscripts.vocabulary import without_measures
 
 _REMARK = re.compile(
@@ -62,11 +63,6 @@ class Printed:
 def name_of(label: str) -> str:
     """Return a name without citation, case, blanks and hyphens."""
     return re.sub(r"[\s_\-–—]+", "", without_remarks(label)).lower()
-
-
-def names(grid: Grid) -> set[str]:
-    """Return the names of a table's lines."""
-    return {name_of(line.label) for line in grid.lines.values()}
 
 
 def without_remarks(label: str) -> str:
@@ -156,12 +152,10 @@ def _keyed(grid: Grid, line: int) -> dict[Key, Printed]:
 
 def measure_of(grid: Grid, series: Series) -> str:
     """Return the published name of a measure, or the only name of another one in the heading or caption."""
-    for text in (series.name, grid.table.caption) if not series.measure else ():
-        names = {match["name"].lower().replace("-", " ") for match in EFFECT.finditer(text)}
-        names = {{"em": "exact match", "acc": "accuracy"}.get(name, name) for name in names}
-        if names:
-            return names.pop() if len(names) == 1 else ""
-    return family(series.measure or "")
+    text = series.name if EFFECT.search(series.name) else grid.table.caption
+    names = {match["name"].lower().replace("-", " ") for match in EFFECT.finditer(text)}
+    names = {{"em": "exact match", "acc": "accuracy"}.get(name, name) for name in names}
+    return family(series.measure) if series.measure else "".join(names if len(names) == 1 else ())
 
 
 def _collection(series: Series) -> str:

@@ -1,6 +1,7 @@
 """Checks averages, sums and differences, e.g. an "Avg." that is wrong on one line."""
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -68,7 +69,7 @@ class Parts:
             yield Parts(self.check, self.total, tuple(p for p in self.series if p is not left_out))
 
 
-Seen = dict[str, set[int]]  # kind of number -> the ids of the compared cells
+Seen = defaultdict[str, set[int]]  # kind of number -> the ids of the compared cells
 TOTALS, DIFFERENCES = "averages and sums", "differences"
 
 
@@ -83,22 +84,17 @@ def totals(grid: Grid, seen: Seen) -> Iterator[Finding]:
                 yield _finding(grid, best, line, is_thin=parts is None)
 
 
-def in_two_tables(grids: Sequence[Grid], seen: Seen) -> Iterator[Finding]:
-    """Find wrong averages over the columns of this table and of the tables before or behind it."""
+def in_several_tables(grids: Sequence[Grid], seen: Seen) -> Iterator[Finding]:
+    """Find wrong averages over the columns of this table and of those next to it."""
     for place, grid in enumerate(grids):
-        ends = range(place + 2, len(grids) + 1)
-        runs = [*(grids[n:place] for n in range(place)), *(grids[place + 1 : n] for n in ends)]
-        for total in (each for each in grid.series if each.total == "average"):
-            plausible = _with_others(grid, total, runs)
+        ends = product(range(place + 1), range(place + 1, len(grids) + 1))
+        runs = [grids[first:last] for first, last in ends if last - first > 1]
+        for total in (each for each in grid.series if each.total == "average" and stated(grid, each)):
+            parts = [tuple(chain.from_iterable(_on_lines_of(grid, each) for each in run)) for run in runs]
+            plausible = [Parts("average", total, p) for p in parts if len(p) == stated(grid, total)]
             if best := _explanation(plausible):
                 seen[TOTALS].update(id(total.values[line].cell) for line in best.lines)
                 yield from (_finding(grid, best, line, is_thin=False) for line in _wrong_lines(best, ()))
-
-
-def _with_others(grid: Grid, total: Series, runs: Iterable[Sequence[Grid]]) -> list[Parts]:
-    number, own = stated(grid, total), _averaged(grid)
-    shared = [(*own, *chain.from_iterable(_on_lines_of(grid, other) for other in run)) for run in runs]
-    return [Parts("average", total, parts) for parts in shared if len(parts) == number]
 
 
 def stated(grid: Grid, total: Series) -> int:
@@ -108,14 +104,10 @@ def stated(grid: Grid, total: Series) -> int:
     return max(numbers) if len(numbers) == 1 else 0
 
 
-def _averaged(grid: Grid) -> tuple[Series, ...]:
-    return tuple(s for s in grid.scores if not (s.total or s.is_difference))
-
-
 def _on_lines_of(grid: Grid, other: Grid) -> Iterator[Series]:
-    """Yield the scores of another table, on the lines of the same systems in this one."""
+    """Yield the scores of a table on the lines of the same systems in another."""
     lines = {line.label: number for number, line in grid.lines.items()}
-    for series in _averaged(other):
+    for series in (each for each in other.scores if not (each.total or each.is_difference)):
         values = {lines[other.label(value)]: value for value in series if other.label(value) in lines}
         yield replace(series, values=values)
 
@@ -299,6 +291,7 @@ def _with_pairs(series: Series, others: Sequence[Series]) -> Iterator[Explained]
 
 def from_line(grid: Grid, seen: Seen) -> Iterator[Finding]:
     """Find wrong differences from one line of a neighbouring series, e.g. the first of an ablation."""
+    scores = list(filterfalse(attrgetter("is_difference"), grid.series))
     for place, series in enumerate(grid.series):
         others = list(filterfalse(attrgetter("is_difference"), grid.series[max(0, place - 2) : place]))
         candidates = [each for other in others for each in _with_lines(grid, series, other)]
@@ -307,8 +300,8 @@ def from_line(grid: Grid, seen: Seen) -> Iterator[Finding]:
             severity = _severity(best.right, len(best.wrong))
             if severity == "error" or not best.is_share:
                 yield from best.findings(grid, seen, severity, best.right)
-            for other in others if not severity else ():
-                yield from _of_base(grid, series, other)
+            if not severity and max((pair.right for pair in _with_pairs(series, scores)), default=0) < 2:
+                yield from chain.from_iterable(_of_base(grid, series, other) for other in others)
 
 
 def _of_base(grid: Grid, series: Series, other: Series) -> Iterator[Finding]:
@@ -319,13 +312,10 @@ def _of_base(grid: Grid, series: Series, other: Series) -> Iterator[Finding]:
     if len(bases) != 1 or len(pairs) < THIN or any(_is_from(bases[0], *pair) for pair in pairs):
         return
     implied = [value.number - difference.number for value, difference in pairs]
+    is_same = max(implied) - min(implied) <= 2 * (pairs[0][0].half + pairs[0][1].half)
     says = f"{grid.where(other, bases[0])} fits none of the {len(pairs)} differences"
-    others = filterfalse(attrgetter("is_difference"), grid.series)
-    if max(implied) - min(implied) <= 2 * (pairs[0][0].half + pairs[0][1].half):
-        why = f"Each number of {series.name} is a difference from {implied[0]}"
-        yield Finding("doubt", "delta", bases[0].place, says, why)
-    elif max(pair.right for pair in _with_pairs(series, list(others))) < 2:
-        yield Finding("note", "delta", bases[0].place, says, f"It is the only line without {series.name}")
+    why = f"{series.name} has differences from {implied[0] if is_same else 'several numbers'}"
+    yield Finding("doubt" if is_same else "note", "delta", bases[0].place, says, why)
 
 
 def _is_from(base: Value, value: Value, difference: Value) -> bool:

@@ -1,14 +1,14 @@
 """Checks significance and spread, e.g. "p < .05" on five queries."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from repro.plugins.manuscripts.checks import NUMERALS, Finding, numeral
 from repro.plugins.manuscripts.checks.arithmetic import explanation, stated
 from repro.plugins.manuscripts.checks.quotes import END
 from repro.plugins.manuscripts.notation import SPREAD
-from repro.plugins.manuscripts.series import Grid, Series, Value
+from repro.plugins.manuscripts.series import Grid
 from repro.plugins.manuscripts.source_tables import Manuscript, Place
 
 TEST = re.compile(
@@ -76,23 +76,19 @@ def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -
 def large_spreads(grid: Grid) -> Iterator[Finding]:
     """Find standard deviations above their mean, e.g. 12.3 ± 15.1, or six times those of the other lines."""
     for series in grid.scores:
-        found = ((value, SPREAD.search(value.text)) for value in series)
-        spreads = {value: Decimal(match["spread"]) for value, match in found if match and match["spread"]}
-        for value in spreads:
-            yield from _of_spread(grid, series, value, spreads)
-
-
-def _of_spread(
-    grid: Grid, series: Series, value: Value, spreads: Mapping[Value, Decimal]
-) -> Iterator[Finding]:
-    others = [spread for other, spread in spreads.items() if other is not value]
-    if spreads[value] > value.number > 0:
-        says = f"{grid.where(series, value)}: The deviation is larger than the mean"
-        why = "Scores between 0 and 1, or 0 and 100 %, hardly vary so much"
-        yield Finding("doubt", "spread", value.place, says, why)
-    elif len(others) > 2 and spreads[value] > 6 * max(others) > 0:
-        says = f"{grid.where(series, value)} has an unusual deviation"
-        yield Finding("note", "spread", value.place, says, f"The others are up to {max(others)}")
+        found = [(value, SPREAD.search(value.text)) for value in series]
+        spreads = [(Decimal(match["spread"]), value) for value, match in found if match and match["spread"]]
+        *others, largest = sorted(number for number, _ in spreads) or [Decimal()]
+        for spread, value in spreads:
+            severity, says = "doubt", f"{grid.where(series, value)}: The deviation is larger than the mean"
+            why = "Scores between 0 and 1, or 0 and 100 %, hardly vary so much"
+            if not spread > value.number > 0:
+                severity, says = "note", f"{grid.where(series, value)} has an unusual deviation"
+                why = f"The others are up to {max(others, default=0)}"
+            if severity == "doubt" or (
+                spread == largest and len(others) > 2 and spread > 6 * max(others) > 0
+            ):
+                yield Finding(severity, "spread", value.place, says, why)
 
 
 def fewer_datasets(grid: Grid) -> Iterator[Finding]:
