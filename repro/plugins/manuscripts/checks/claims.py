@@ -35,13 +35,16 @@ _COMPARED = re.compile(
     r"\s*(?:%|percent)?[\s-]*(?:absolute|relative|points?|pts|pp|higher|lower|better|worse|more)\b"
 )
 _BY = re.compile(
-    r"(?i)\b(?:by|gains?\s+of|from|to|than|margin\s+of|improvements?\s+of|drops?\s+of)\s+\S*\s*$"
+    r"(?i)\b(?:by|gains?\s+of|from|to|than|margin\s+of|improvements?\s+of|drops?\s+of|at(?:\s+[\d.,]+|\s+and)*)\s+\S*\s*$|[≥≤<>=]\s*$"
+)
+_COSTS = re.compile(
+    r"(?i)cost|latenc|fast|slow|token|memory|param|speed|storage|time|size|error|mse\b|loss|perplex"
 )
 _MEASURED = 30  # characters between a number and its measure
 _WHOLE = r"(?<![\d.,@-])(?P<whole>\d+)(?=\s*(?:%|percent\b))"
 _DIFFERENCE = re.compile(
     rf"(?P<by>\b(?:by|gains?\s+of|lead\s+of|margin\s+of|improvements?\s+of|increases?\s+of|drops?\s+of)\s+"
-    rf"(?:about\s+|around\s+|over\s+|only\s+|an?\s+)*\+?)?(?P<share>relative\w*\s+)?(?:{NUMBER}|{_WHOLE})"
+    rf"(?:only\s+|an?\s+|up\s+to\s+)*\+?)?(?P<share>relative\w*\s+)?(?:{NUMBER}|{_WHOLE})"
     r"\s*(?P<unit>%|percent\b|pp\b)?"
     r"(?P<words>(?:[\s-]*(?:absolute|relative|percentage|points?|pts?|higher|lower|better|worse|more|less))*)"
     r"\s*(?P<way>above|over|below|behind|than|ahead\s+of|under|improvement|gain|relative\s+to)?\b"
@@ -79,7 +82,7 @@ def _of_number(place: Place, sentence: str, text: str, systems: Systems) -> Iter
         names = ", ".join(f"{value.text} at {value.place}" for value in near[:3])
         says = f"The text gives {text}: {_short(sentence)}"
         yield Finding("doubt", "prose", place, says, f"The table has {names}")
-    elif known or (WE.search(sentence) and not systems.have(text)):
+    elif (known or WE.search(sentence)) and not systems.have(text):
         why = "No table has this number for the named system and measure"
         yield Finding("note", "prose", place, f"{text} is not in any matching cell: {_short(sentence)}", why)
 
@@ -99,6 +102,7 @@ def wrong_differences(place: Place, sentence: str, systems: Systems) -> Iterator
     """Find differences that the two named systems never have, e.g. "2.1 points above BM25"."""
     text = plain(sentence)
     found = [match for match in _DIFFERENCE.finditer(text) if match["by"] or _compares(match)]
+    found = [each for each in found if not _COSTS.search(text[max(each.start() - 25, 0) : each.end() + 40])]
     for match in found if not re.search("respectively", text) and not _OTHERS.search(text) else ():
         yield from _of_difference(place, text, match, systems, is_alone=len(found) == 1)
 
@@ -198,8 +202,10 @@ _BEST = re.compile(
 _LIMITED = re.compile(
     r"(?i)\b(second|dense|sparse|lexical|supervised|unsupervised|single|size|sized|small|comparable|among the"
     r"|except|but|other than|than all other \w+ \w+ models|baselines? (?:with|without|of)|not|n't|never"
-    r"|one of|zero-shot models)\b"
+    r"|one of|zero-shot models|search|tun(?:e|ed|ing)|select\w*|choos\w+|chosen"
+    r"|(?:its|our|their) (?:best|strongest|highest))\b"
 )
+_PLACE = re.compile(r"(?i)\b(?:in|on|for|at)\s+(?:the\s+)?$")
 _BEATS = re.compile(
     r"(?i)\b(?:outperform\w*|beats?|surpass\w*|exceed\w*|improves?\s+(?:up)?on|improves?\s+over|wins?\s+against|is\s+better\s+than)\b"
 )
@@ -215,21 +221,29 @@ _COUNT = re.compile(
 
 def wrong_claims(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
     """Find claims that tables refute, to be the best or to outperform a system on some collections."""
-    counts = [match for match in _COUNT.finditer(sentence) if match["all"] or match["what"]]
-    if counts and (_BEATS.search(sentence) or _BEST.search(sentence)):
+    verbs = sorted((*_BEATS.finditer(sentence), *_BEST.finditer(sentence)), key=re.Match.start)
+    counts = [match for match in _COUNT.finditer(sentence) if _is_count(match)]
+    if counts and verbs:
         for match in counts:
-            yield from _of_count(place, sentence, systems, match)
+            verb = [each for each in verbs if each.end() <= match.end()][-1:] or verbs[:1]
+            yield from _of_count(place, sentence, systems, match, verb[0])
     elif _BEST.search(sentence) and not _LIMITED.search(sentence):
         yield from _of_best(place, sentence, systems)
     elif _BEATS.search(sentence) and not _HEDGED.search(sentence):
         yield from _of_order(place, sentence, systems)
 
 
-def _of_count(place: Place, sentence: str, systems: Systems, match: re.Match[str]) -> Iterator[Finding]:
+def _is_count(match: re.Match[str]) -> bool:
+    return bool(match["all"] or (match["what"] and numeral(match["wins"]) is None) or match["but"])
+
+
+def _of_count(
+    place: Place, sentence: str, systems: Systems, match: re.Match[str], verb: re.Match[str]
+) -> Iterator[Finding]:
     wins, whole = numeral(match["wins"]), numeral(match["all"])
     counted = []
-    for leads, at in _leads(sentence, systems, match):
-        if len(leads) < 3 or whole not in (None, len(leads)) or (whole is wins is None and not match["what"]):
+    for leads, at in _leads(sentence, systems, match, verb):
+        if len(leads) < 3 or whole not in (None, len(leads)):
             continue
         ahead, ties = sum(lead > 0 for lead in leads), leads.count(Decimal(0))
         stated = len(leads) - (wins or 0) if match["but"] or wins is None else wins
@@ -241,43 +255,38 @@ def _of_count(place: Place, sentence: str, systems: Systems, match: re.Match[str
         yield Finding("doubt", "claim", place, says, f"Counted in the table at {at}")
 
 
-def _leads(sentence: str, systems: Systems, match: re.Match[str]) -> Iterator[tuple[list[Decimal], Place]]:
+def _leads(
+    sentence: str, systems: Systems, match: re.Match[str], verb: re.Match[str]
+) -> Iterator[tuple[list[Decimal], Place]]:
     """Yield the leads of a subject by column: over one system, or over all if it is called the best. The
     columns are those of a table, of one of its measures, or of all cited tables."""
     meant = systems.meant(sentence)
     together = list[tuple[Series, Decimal]]()
-    beaten = [each.end() for each in _BEATS.finditer(sentence[: match.start()])]
     for table in meant or systems.cited(sentence):
-        columns = [each for each in systems.columns(table, sentence) if not each.total]
-        ahead = list(_ahead_by(table, sentence, systems, columns, (beaten[-1:] or [0])[0], match.start()))
-        groups = [
-            ahead,
-            *([pair for pair in ahead if pair[0].name.endswith(name)] for name in _measured(ahead)),
-        ]
-        yield from (([lead for _, lead in group], systems.tables[table].grid.table.place) for group in groups)
+        place = systems.tables[table].grid.table.place
+        ahead = list(_ahead_by(table, sentence, systems, match, verb))
+        yield [lead for _, lead in ahead], place
+        for name in {series.heads[-1] for series, _ in ahead if measures(series.name)}:
+            yield [lead for series, lead in ahead if series.heads[-1] == name], place
         together += ahead
     if meant and together:
         yield [lead for _, lead in together], systems.tables[meant[0]].grid.table.place
 
 
-def _measured(ahead: Iterable[tuple[Series, Decimal]]) -> list[str]:
-    return list(dict.fromkeys(series.heads[-1] for series, _ in ahead if measures(series.heads[-1])))
-
-
 def _ahead_by(
-    table: int, sentence: str, systems: Systems, columns: Iterable[Series], beaten: int, end: int
+    table: int, sentence: str, systems: Systems, match: re.Match[str], verb: re.Match[str]
 ) -> Iterator[tuple[Series, Decimal]]:
-    named, grid = systems.mentions(table, sentence), systems.tables[table].grid
+    named, lines = systems.mentions(table, sentence), systems.tables[table].grid.lines
     subjects = [line for at, line in named if at == named[0][0]]
-    others = [line for at, line in named if beaten <= at < end][-1:] if beaten else list(grid.lines)
-    groups = {grid.lines[line].group for line in subjects}
-    for series in columns:
+    others = [line for line in lines if lines[line].group in {lines[each].group for each in subjects}]
+    if _BEATS.match(verb[0]):
+        behind = [(at, line) for at, line in named if at >= verb.end()]
+        others = [line for at, line in behind if at < match.start()][-1:] or [line for _, line in behind[:1]]
+    for series in systems.columns(table, sentence) if subjects else ():
         ours = [series.values[line] for line in subjects if line in series.values]
-        lines = [line for line in others if line in series.values and line not in subjects]
-        if not beaten:
-            lines = [line for line in lines if grid.lines[line].group in groups]
-        if ours and lines:
-            yield series, max(min(series.lead(our, series.values[line]) for line in lines) for our in ours)
+        beaten = [value for value in series if value.line in others and value not in ours]
+        if ours and beaten and not series.total:
+            yield series, max(min(series.lead(our, value) for value in beaten) for our in ours)
 
 
 def _of_best(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
@@ -290,7 +299,9 @@ def _of_best(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]
 
 def _ahead(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series, Any, str]]:
     """Yield each score of a sentence with a better number of the same group, or None, and its label."""
-    subjects, grid = systems.subjects(table, sentence), systems.tables[table].grid
+    grid, best = systems.tables[table].grid, _BEST.search(sentence)
+    named = [m for m in systems.mentions(table, sentence) if not _PLACE.search(sentence[: m[0]])]
+    subjects = [line for at, line in named if best and (at < best.start() or not WE.match(sentence[at:]))]
     groups = {grid.lines[line].group for line in subjects}
     for series in systems.scores(table, sentence):
         ours = [value for value in series if value.line in subjects]

@@ -127,7 +127,10 @@ def _is_name(text: str, context: str, sentence: str) -> bool:
     """Return whether a text can be a name. A number needs a word of its context, e.g. "16 examples"."""
     if not re.fullmatch(r"\d[\d.,]*[kKM]?", text):
         return len(text) > 2
-    return bool(words(context) & words(sentence) - words(text))
+    near = (
+        sentence[max(m.start() - 12, 0) : m.end() + 20] for m in re.finditer(rf"\b{text}\b(?!\s*%)", sentence)
+    )
+    return any(words(context) & words(part) - words(text) for part in near)
 
 
 def measures_of(series: Series) -> set[str]:
