@@ -87,7 +87,7 @@ BY_SYSTEMS = (
     significance.large_spreads,
     significance.fewer_datasets,
 )
-SENTENCES = (claims.wrong_numbers, claims.wrong_differences, claims.wrong_claims)
+SENTENCES = (claims.wrong_numbers, claims.wrong_differences, claims.wrong_order, claims.wrong_claims)
 ACROSS = (emphasis.best, emphasis.second_best, emphasis.shaded, across.several_values, across.unpublished)
 
 
@@ -143,11 +143,13 @@ def of_sentences(manuscript: Manuscript, by_systems: Sequence[Grid]) -> Iterator
     """Yield findings on sentences. Claims are checked in sentences without a wrong quote."""
     tables = quotes.numbered(manuscript, by_systems)
     systems = quotes.Systems.of(manuscript, tables)
-    for place, sentence in quotes.sentences(manuscript):
-        found = list(quotes.wrong_quotes(place, sentence, tables))
-        for check in SENTENCES if not found else ():
-            found += check(place, sentence, systems)
-        yield from found
+    for place, paragraph in manuscript.prose:
+        sentences = quotes.END.split(paragraph)
+        for number, sentence in enumerate(sentences):
+            found = list(quotes.wrong_quotes(place, sentence, tables))
+            for check in SENTENCES if not found else ():
+                found += check(place, sentence, replace(systems, before=tuple(sentences[:number])))
+            yield from found
 
 
 def audit(manuscript: Manuscript, readme: Manuscript | None = None, seen: Seen = None) -> list[Finding]:

@@ -26,7 +26,8 @@ _LEVEL = re.compile(r"\bp\s*[<≤]\s*(?P<level>0?\.\d+)")
 _NEGATED = re.compile(
     r"(?i)\b(not|no|non|n't|never|neither|without|insignificant|los[et]\w*|fail\w*|lack\w*|vanish\w*|marginal\w*)\b|\bin-?significant"
 )
-_FEW = re.compile(rf"(?i)\b(?P<n>[2-5]|{NUMERALS})\s+(?:\w+\s+)?(?:queries|topics|questions)\b")
+_FEW = re.compile(rf"(?i)\b(?P<n>\d+|{NUMERALS})\s+(?:\w+\s+)?(?:queries|topics|questions|users)\b")
+_EXACT = re.compile(r"(?i)permutation|randomi[sz]ation|sign(?:ed-rank)?\s+test|wilcoxon")
 _WORDS = {"†": "dagger", "‡": "double dagger", "*": "asterisk", "§": "section sign", "¶": "pilcrow"}
 
 
@@ -45,19 +46,22 @@ def of_texts(manuscript: Manuscript) -> Iterator[Finding]:
 
 
 def _refuted(place: Place, sentence: str) -> Iterator[Finding]:
-    if not re.search("(?i)signific", sentence) or _NEGATED.search(sentence):
+    stated = [Decimal(match["level"]) for match in _LEVEL.finditer(sentence)]
+    is_exact = stated and _EXACT.search(sentence)
+    if not (is_exact or re.search("(?i)signific", sentence)) or _NEGATED.search(sentence):
         return
-    level = min((Decimal(match["level"]) for match in _LEVEL.finditer(sentence)), default=Decimal("0.05"))
+    level = min(stated, default=Decimal("0.05"))
     for match in _P_VALUE.finditer(sentence):
         if Decimal(match["p"]) >= max(level, Decimal("0.05")):
             says = f"The text claims significance with {match[0]}"
             yield Finding("doubt", "significance", place, says, f"The p-value is not below {level}")
     few = _FEW.search(sentence)
-    if few and (number := numeral(few["n"])) and 1 < number < 6:
-        says = f"The text claims significance on {few[0]}"
+    if few and (number := numeral(few["n"])) and 1 < number < 30:
         least = Decimal(2) ** (1 - number)
-        why = f"A sign or randomization test on {number} queries has a p-value of at least {least}"
-        yield Finding("doubt", "significance", place, says, why)
+        if least >= (level if is_exact else Decimal("0.05")):
+            says = f"The text claims significance on {few[0]}"
+            why = f"A sign or randomization test on {number} queries has a p-value of at least {least}"
+            yield Finding("doubt", "significance", place, says, why)
 
 
 def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -> Iterator[Finding]:
