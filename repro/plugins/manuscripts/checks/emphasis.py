@@ -146,7 +146,7 @@ def _of_habit(habit: Habit, style: Style, tolerance: int = 0) -> Iterator[Findin
         outside = habit.outside if style.colour else _habit(habit.grid, BOLD).outside
         for scope in habit.scopes:
             yield from _of_scope(habit, scope, outside) if scope.is_reported else ()
-        yield from _bare(habit, style, outside) if not style.rank else ()
+        yield from _bare(habit, style, outside)
 
 
 def _bare(habit: Habit, style: Style, outside: set[int]) -> Iterator[Finding]:
@@ -154,8 +154,8 @@ def _bare(habit: Habit, style: Style, outside: set[int]) -> Iterator[Finding]:
     if (habit.scope, len(bare), habit.wrong) == ("column", 1, 0) and habit.right > 1:
         members = tuple(value for value in bare[0] if value.line not in outside)
         for value in Scope(bare[0], members, style).target[: max(1, len(members) // 3)]:
-            says = f"{habit.grid.where(bare[0], value)} is the best but not {style.adjective}"
-            why = f"The best is {style.adjective} in the {habit.right} other columns"
+            says = f"{habit.grid.where(bare[0], value)} is the {style.target} but not {style.adjective}"
+            why = f"The {style.target} is {style.adjective} in the {habit.right} other columns"
             yield Finding("note", style.check, value.place, says, why)
 
 
