@@ -69,7 +69,8 @@ def meaning(table: SourceTable) -> Meaning:
     above = sum(vocabulary.names_something(" ".join(plan.head(place))) for place in plan.values)
     beside, depth = _named_beside(plan)
     is_transposed = beside * max(len(plan.values), 1) > above * max(len(plan.rows), 1)
-    is_transposed = is_transposed or (not above and _lists_collections(plan))
+    if not above and words(plan.corner) & set(facts()["rows"]):
+        is_transposed = is_transposed or bool(vocabulary.measures(f"{table.caption} {plan.corner}"))
     if is_transposed:
         plan = layouts.layout(layouts.transposed(table, depth), vocabulary.measures)
     shared = _Shared.of(plan)
@@ -77,12 +78,6 @@ def meaning(table: SourceTable) -> Meaning:
     units = Counter(column.unit for column in columns if column.unit and not column.is_cost)
     unit = units.most_common(1)[0][0] if units else None
     return Meaning(plan, is_transposed, tuple(_averaged(plan, c, columns) for c in columns), unit)
-
-
-def _lists_collections(plan: Layout) -> bool:
-    """Return whether the corner says that the rows are collections, and the caption names a measure."""
-    names_rows = words(plan.corner) & set(facts()["rows"])
-    return bool(names_rows and vocabulary.measures(f"{plan.table.caption} {plan.corner}"))
 
 
 def _named_beside(plan: Layout) -> tuple[int, int]:
