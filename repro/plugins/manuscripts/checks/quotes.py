@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -127,14 +127,10 @@ def _is_name(text: str, context: str, sentence: str) -> bool:
     return any(words(context) & words(part) - words(text) for part in near)
 
 
-def measures_of(series: Series) -> set[str]:
-    """Return the measure of a series, or those that its heading names."""
-    return {family(series.measure)} if series.measure else set(map(str, measures(series.name)))
-
-
-def _is_of(series: Series, named: Iterable[str]) -> bool:
-    own = {part for name in measures_of(series) for part in (name, name.partition("@")[0])}
-    return bool(own.intersection(named))
+def _is_of(series: Series, named: set[str]) -> bool:
+    """Return whether a series has one of these measures, or may have it since neither names one."""
+    own = {family(series.measure)} if series.measure else set(map(str, measures(series.name)))
+    return not (named and own) or bool(named & (own | {name.partition("@")[0] for name in own}))
 
 
 def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
@@ -196,10 +192,8 @@ _NAMED = re.compile(
     r"\b(?:propose|present|introduce|call(?:ed|\s+it|\s+this)?|named?|dub(?:bed)?)\s+(?:it\s+)?"
     r"(?P<name>[A-Z][\w+-]+)"
 )
-
-
 _IT = re.compile(r"\b[Ii]ts?\b")
-_AVERAGE = re.compile(r"(?i)\baverag|\bmean\b")
+AVERAGE = re.compile(r"(?i)\baverag|\bmean\b")
 _SHORT = re.compile(r"\b(?P<long>[A-Z]\w+)\s\((?P<short>\w{2,5})\)")
 
 
@@ -234,22 +228,16 @@ class Systems:
     def _of(self, pointers: set[str]) -> list[int]:
         return [n for n, each in enumerate(self.tables) if each.number in pointers]
 
-    def have(self, text: str) -> bool:
-        return any(is_in(text, table) for table in self.tables)
-
     def mentions(self, table: int, sentence: str) -> list[tuple[int, int]]:
         """Return the positions and lines of the systems that a sentence names or means by "we" or "it"."""
         named, ours = labels_in(sentence, self.tables[table]), self.ours[table]
         if (match := WE.search(sentence)) and not {line for _, line in named} & set(ours):
             named += [(match.start(), line) for line in ours]
         elif (match := _IT.search(sentence)) and not any(at < match.start() for at, _ in named):
-            meant = [line for _, line in self._before(table)[:1]] or ours
+            last = [labels_in(text, self.tables[table]) for text in self.before[-1:]]
+            meant = [line for each in last for _, line in each[:1]] or ours
             named += [(match.start(), line) for line in meant]
         return sorted(named)
-
-    def _before(self, table: int) -> list[tuple[int, int]]:
-        last = self.before[-1:]
-        return [mention for text in last for mention in replace(self, before=()).mentions(table, text)]
 
     def subjects(self, table: int, sentence: str) -> list[int]:
         """Return the lines of a table that a sentence names or means."""
@@ -258,18 +246,14 @@ class Systems:
     def columns(self, table: int, sentence: str) -> list[Series]:
         """Return the scores of a table, of the measures that a sentence names."""
         named = {family(str(measure)) for measure in measures(plain(sentence))}
-        scores = self.tables[table].scores
-        return [each for each in scores if not named or _is_of(each, named) or not measures_of(each)]
+        return [each for each in self.tables[table].scores if _is_of(each, named)]
 
     def scores(self, table: int, sentence: str) -> list[Series]:
         """Return the scores of a table that a sentence is about, without averages unless it names them."""
         columns, caption = self.columns(table, sentence), self.tables[table].grid.remarks
-        names_average, named = _AVERAGE.search(sentence), self.named(sentence)
-        about = [
-            each
-            for each in columns
-            if (names_average and each.total == "average") or self._heads(each, sentence)
-        ]
+        names_average, named = AVERAGE.search(sentence), self.named(sentence)
+        averages = [each for each in columns if names_average and each.total == "average"]
+        about = [*averages, *(each for each in columns if self._heads(each, sentence))]
         if about or names_average or (named and not any(find(name, caption) for name in named)):
             return about
         return [each for each in columns if not each.total]
@@ -294,15 +278,8 @@ class Systems:
 
     def in_order(self, table: int, sentence: str) -> list[Series]:
         """Return the scores of a table whose headings a sentence names, in the order of the sentence."""
-        places = {
-            s: min(self._heads(s, sentence).values(), default=-1) for s in self.columns(table, sentence)
-        }
-        return sorted((s for s, at in places.items() if at >= 0), key=places.__getitem__)
-
-    def values(self, table: int, sentence: str) -> list[Value]:
-        lines = self.subjects(table, sentence)
-        scores = self.scores(table, sentence)
-        return [each.values[line] for each in scores for line in lines if line in each.values]
+        heads = {each: self._heads(each, sentence) for each in self.columns(table, sentence)}
+        return sorted(filter(heads.get, heads), key=lambda each: min(heads[each].values()))
 
 
 def _ours(table: Numbered, names: frozenset[str]) -> list[int]:
