@@ -303,6 +303,10 @@ _OWN = (  # in the order of their parts
                 "tables and sentences of a paper's source: LaTeX, Markdown, CSV, HTML",
                 "manuscript_audit:file_command",
             ),
+            "show coverage": (
+                "numbers of measured and measurable cells, or the tables of a draft",
+                "draft_coverage:command",
+            ),
         },
     ),
     OwnPlugin(
