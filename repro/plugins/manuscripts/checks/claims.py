@@ -317,9 +317,9 @@ def wrong_order(place: Place, sentence: str, systems: Systems) -> Iterator[Findi
     lists = [re.findall(r"\d*\.\d+", text) for text in _LIST.findall(sentence)]
     rows = [
         values
-        for table in systems.cited(sentence)
+        for table in (systems.cited(sentence) if "respectively" in sentence and len(lists) == 1 else ())
         for values in _rows(table, sentence, systems)
-        if "respectively" in sentence and len(lists) == 1 and len(values) == len(lists[0])
+        if len(values) == len(lists[0])
     ]
     right = [sum(map(is_same, lists[0], values)) for values in rows]
     if not rows or max(right) == len(lists[0]):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement
 
 from repro.manifest.printed import decimals_of, half_unit, shift_point
@@ -42,10 +42,9 @@ class Numbered:
 
 
 def _is_score(series: Series) -> bool:
-    if series.is_difference or not series.values:
-        return False
     is_plain = series.sign == 0 and not re.search(r"\((?!%|in %|\d)", series.name)
-    return series.is_score or (is_plain and all(v.decimals and 0 <= v.number <= 100 for v in series))
+    is_score = series.is_score or (is_plain and all(v.decimals and 0 <= v.number <= 100 for v in series))
+    return is_score and bool(series.values) and not series.is_difference
 
 
 def numbered(manuscript: Manuscript, grids: Sequence[Grid]) -> list[Numbered]:
@@ -75,7 +74,8 @@ def _in_table(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> It
 
 
 def _from_to(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
-    if (table := _only_table(sentence, tables)) is None:
+    pointers = _pointers(sentence)
+    if len(pointers) != 1 or not (table := tables.get(min(pointers))):
         return
     for match in FROM_TO.finditer(sentence):
         lacking = [text for text in (match["low"], match["high"]) if not is_in(text, table)]
@@ -87,11 +87,6 @@ def _from_to(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Ite
 
 def _pointers(sentence: str) -> set[str]:
     return {number for match in _TABLES.finditer(sentence) for number in re.findall(r"\d+", match[0])}
-
-
-def _only_table(sentence: str, tables: Mapping[str, Numbered]) -> Numbered | None:
-    pointers = _pointers(sentence)
-    return tables.get(pointers.pop()) if len(pointers) == 1 else None
 
 
 def plain(sentence: str) -> str:
@@ -129,7 +124,7 @@ def _is_name(text: str, context: str, sentence: str) -> bool:
 
 def _is_of(series: Series, named: set[str]) -> bool:
     """Return whether a series has one of these measures, or may have it since neither names one."""
-    own = {family(series.measure)} if series.measure else set(map(str, measures(series.name)))
+    own = {family(series.measure)} if series.measure else _measures(series.name)
     return not (named and own) or bool(named & (own | {name.partition("@")[0] for name in own}))
 
 
@@ -245,8 +240,7 @@ class Systems:
 
     def columns(self, table: int, sentence: str) -> list[Series]:
         """Return the scores of a table, of the measures that a sentence names."""
-        named = {family(str(measure)) for measure in measures(plain(sentence))}
-        return [each for each in self.tables[table].scores if _is_of(each, named)]
+        return [each for each in self.tables[table].scores if _is_of(each, _measures(sentence))]
 
     def scores(self, table: int, sentence: str) -> list[Series]:
         """Return the scores of a table that a sentence is about, without averages unless it names them."""
@@ -264,22 +258,32 @@ class Systems:
         return {name for each in scores for name in self._heads(each, sentence)}
 
     def _heads(self, series: Series, sentence: str) -> dict[str, int]:
-        """Return the headings of a series that a sentence names, with their positions."""
-        found = {}
-        for head in series.heads:
-            for name in filter(None, (head, self.short.get(head))):
-                match = find(name, sentence)
-                if match and not measures(name) and _is_name(name, series.name, sentence):
-                    found[name] = match.start()
-        if not found and series.dataset:
-            ids = {each.id for each in named_collections(without_measures(plain(sentence)))}
-            found |= {series.dataset: len(sentence)} if series.dataset in ids else {}
-        return found
+        names = tuple(filter(None, (*series.heads, *map(self.short.get, series.heads))))
+        return _headed(names, series.dataset, sentence)
 
     def in_order(self, table: int, sentence: str) -> list[Series]:
         """Return the scores of a table whose headings a sentence names, in the order of the sentence."""
         heads = {each: self._heads(each, sentence) for each in self.columns(table, sentence)}
         return sorted(filter(heads.get, heads), key=lambda each: min(heads[each].values()))
+
+
+@lru_cache(10_000)
+def _headed(names: tuple[str, ...], dataset: str | None, sentence: str) -> dict[str, int]:
+    """Return the headings of a series that a sentence names, with their positions."""
+    matches = ((name, find(name, sentence)) for name in names if not measures(name))
+    context = " ".join(names)
+    found = {name: m.start() for name, m in matches if m and _is_name(name, context, sentence)}
+    return found or ({dataset: len(sentence)} if dataset and dataset in _collections(sentence) else {})
+
+
+@lru_cache(10_000)
+def _collections(sentence: str) -> set[str]:
+    return {each.id for each in named_collections(without_measures(plain(sentence)))}
+
+
+@lru_cache(10_000)
+def _measures(sentence: str) -> set[str]:
+    return {family(str(measure)) for measure in measures(plain(sentence))}
 
 
 def _ours(table: Numbered, names: frozenset[str]) -> list[int]:
