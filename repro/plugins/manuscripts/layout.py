@@ -12,6 +12,8 @@ from repro.plugins.manuscripts.source_tables import SourceCell, SourceTable
 
 _DASHES = frozenset({"-", "–", "—", "−", "--", "N/A", "n/a", "NA", "n.a.", "×", "✓", "✗"})
 _Row = Sequence[SourceCell]
+_BEGINS_WITH_DIGIT = re.compile(r"[<>≤≥~≈(]?\s*[-+−–]?\s*\.?\d")
+_MOST_WITHOUT_RULE = 3
 
 
 def is_value(text: str) -> bool:
@@ -29,24 +31,26 @@ def is_group(row: _Row) -> bool:
 
 
 def _values(row: _Row) -> list[str]:
-    return [cell.text for cell in {id(cell): cell for cell in row}.values()][1:]
+    texts = [cell.text for cell in {id(cell): cell for cell in row}.values() if cell.text]
+    return texts[bool(row[0].text) :]
 
 
-def _has_decimal(row: _Row) -> bool:
-    """Return whether a value, unlike the count ``0.1k``, has decimals or a percent sign."""
-    matches = (VALUE.fullmatch(text) for text in _values(row))
-    return any(m and (m["unit"] == "%" or (m["point"] and m["unit"] is None)) for m in matches)
+def _has_decimals(row: _Row) -> bool:
+    """Return whether half of the values, unlike the count ``0.1k``, have decimals or a percent sign."""
+    texts = _values(row)
+    matches = filter(None, map(VALUE.fullmatch, texts))
+    decimals = [m for m in matches if m["unit"] == "%" or (m["point"] and m["unit"] is None)]
+    return 2 * len(decimals) >= len(texts) > 0
 
 
 def _has_value(row: _Row) -> bool:
     return any(is_value(text) or text in _DASHES for text in _values(row))
 
 
-def _is_of_words(row: _Row) -> bool:
-    cells = row[1:]
-    if is_group(row) or _has_value(row):
-        return False
-    return 2 * sum(bool(cell.text) for cell in cells) >= len(cells) > 0
+def _is_of_numbers(row: _Row) -> bool:
+    """Return whether most values begin with a digit, e.g. ``5e-05``."""
+    texts = _values(row)
+    return 2 * sum(_BEGINS_WITH_DIGIT.match(text) is not None for text in texts) > len(texts)
 
 
 def head_length(rows: Sequence[_Row], rules: Sequence[int]) -> int:
@@ -54,26 +58,37 @@ def head_length(rows: Sequence[_Row], rules: Sequence[int]) -> int:
     if len(rows) < 2:
         return 0
     lines = sorted({rule for rule in rules if 0 < rule < len(rows)})
-    is_decimal = any(_has_decimal(row) for row in rows)
-    if not lines or any(_has_decimal(row) for row in rows[: lines[0]]):
-        return _above_values(rows, _has_decimal if is_decimal else _has_value)
-    return _above_lines(rows, lines) if is_decimal else lines[0]
-
-
-def _above_lines(rows: Sequence[_Row], lines: Sequence[int]) -> int:
+    is_decimal = any(map(_has_decimals, rows))
+    first = rows[: lines[0]] if lines else rows
+    if not lines or any(map(_has_decimals, first)) or sum(map(_is_of_numbers, first)) > 1:
+        return _above_values(rows, _has_decimals if is_decimal else _has_value)
     head = lines[0]
     for line in lines[1:]:
-        part = rows[head:line]
-        if any(_has_value(row) for row in part) or all(is_group(row) for row in part):
+        if not all(_continues(*pair) for pair in pairwise(rows[head - 1 : line])):
             break
         head = line
-    while head < len(rows) - 1 and _is_of_words(rows[head]):
+    while is_decimal and head < len(rows) - 1 and not rows[head][0].text and _continues(*rows[head - 1 : head + 1]):
         head += 1
     return head
 
 
+def _is_below(row: _Row, above: _Row) -> bool:
+    """Return whether a row divides the columns of a text above it."""
+    return row[0] is above[0] or (any(cell.columns > 1 for cell in above) and not is_group(above))
+
+
+def _continues(above: _Row, row: _Row) -> bool:
+    """Return whether a row below a rule still belongs to the head."""
+    is_part = _is_below(row, above) or is_group(above) or not (row[0].text and above[0].text)
+    return is_part and not (is_group(row) or _has_value(row) or (row[0].text and _is_of_numbers(row)))
+
+
 def _above_values(rows: Sequence[_Row], has_value: Callable[[_Row], bool]) -> int:
-    head = next((i for i, row in enumerate(rows) if has_value(row)), 1)
+    """Return the number of rows, at most three, above the first values."""
+    pairs = enumerate(pairwise(rows), start=1)
+    counted = (i for i, (above, row) in pairs if _is_of_numbers(row) and not _is_below(row, above))
+    values = (i for i, row in enumerate(rows) if has_value(row))
+    head = min(next(values, 1), next(counted, _MOST_WITHOUT_RULE))
     while head > 1 and is_group(rows[head - 1]):
         head -= 1
     return head
