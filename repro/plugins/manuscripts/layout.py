@@ -1,10 +1,10 @@
 """The layout of a table. For example, a row with the single text "Dense retrievers" is a group heading."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
 
 from repro.manifest.printed import DASHES
 from repro.plugins.manuscripts.notation import NUMBER, VALUE
@@ -103,6 +103,32 @@ def stacked(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
     return list(zip(starts, [*starts[1:], len(rows)], strict=True))
 
 
+def side_by_side(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
+    """Return (start, end) of the columns of each list, if the head of the first column of words is repeated."""
+    heads = [cell.text for cell in rows[head - 1]]
+    starts = [place for place, text in enumerate(heads) if not place or (head and text and text == heads[0])]
+    parts = list(zip(starts, [*starts[1:], len(heads)], strict=True))
+    columns = [[row[place] for row in rows[head:] if row[place].text] for place in range(len(heads))]
+    is_list = [not _holds_numbers(columns[i]) and any(map(_holds_numbers, columns[i + 1 : j])) for i, j in parts]
+    return parts if all(is_list) else [(0, len(heads))]
+
+
+def join_continued(grid: list[list[SourceCell]], rules: Container[int]) -> None:
+    """Join a row with the row above if it only continues its label, or fills its gaps below an empty label."""
+    for at in range(len(grid) - 1, 0, -1):
+        (label, *cells), above = grid[at], grid[at - 1]
+        pairs = list(zip(cells, above[1:], strict=True))
+        own = [(cell, other) for cell, other in pairs if cell.text and cell is not other]
+        shared = [cell for cell, other in pairs if cell is other and is_value(cell.text)]
+        fills = own and not label.text and not any(other.text for _, other in own) and any(map(is_number, above[1:]))
+        if at in rules or not above[0].text or not (fills and is_number(own[0][0]) or not own and len(shared) > 1):
+            continue
+        more = "" if label is above[0] else label.text
+        first = replace(above[0], text=f"{above[0].text} {more}".strip())
+        grid[at - 1] = [first, *(cell if cell.text else other for cell, other in pairs)]
+        grid[at] = [SourceCell("", label.place)] * len(above)
+
+
 Row = tuple[SourceCell, ...]
 
 
@@ -145,10 +171,12 @@ def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text
     table, rows, groups = _grouped(table)
     body = [table.body[number] for number in rows]
     columns = [[row[place] for row in body] for place in range(table.width)]
-    first = 0 if is_heading(" ".join(Layout(table, (), (), rows, groups).head(0))) else 1
+    is_measured = is_heading(" ".join(Layout(table, (), (), rows, groups).head(0)))
+    first = 0 if is_measured and not _counts([row[0].text for row in body]) else 1
     values = [place for place in range(first, table.width) if _holds_numbers(columns[place])]
     labels = () if 0 in values else _labels(body, values)
-    blocks = [_blocks([cell.text.strip() for cell in columns[place]]) for place in labels[:-1]]
+    parts = [sum(rule <= row for rule in table.full_rules) for row in rows]
+    blocks = [_blocks(columns[place], columns[labels[-1]], parts) for place in labels[:-1]]
     groups = tuple(" / ".join(filter(None, names)) for names in zip(groups, *blocks, strict=True))
     return Layout(table, labels, tuple(place for place in values if place not in labels), rows, groups)
 
@@ -189,7 +217,9 @@ def transposed(table: SourceTable, depth: int = 0) -> SourceTable:
         tops = {text: SourceCell(text, table.place) for text in groups}
         above = (*[blank] * len(table.head), *(tops[text] for text in groups))
         columns, depth = [above, *columns], depth + 1
-    return replace(table, head=tuple(columns[:depth]), body=tuple(columns[depth:]), rules=frozenset())
+    none = frozenset[int]()
+    head, body = tuple(columns[:depth]), tuple(columns[depth:])
+    return replace(table, head=head, body=body, rules=none, full_rules=none)
 
 
 def _holds_numbers(cells: Sequence[SourceCell]) -> bool:
@@ -227,6 +257,21 @@ def _telling_apart(body: Sequence[Row], values: Sequence[int], labels: Sequence[
     return words[:1] if 2 * len(names) <= len(body) else []
 
 
-def _blocks(texts: Sequence[str]) -> list[str]:
-    blocks: Iterator[str] = accumulate(texts, lambda current, text: text or current)
-    return list(blocks)
+def _counts(texts: Sequence[str]) -> bool:
+    """Return whether the whole numbers of a column, e.g. 1, 2, 3 and "all", are consecutive."""
+    numbers = [int(text) for text in texts if text.isdecimal()]
+    return len(numbers) > 1 and all(other - number in (0, 1) for number, other in pairwise(numbers))
+
+
+def _blocks(cells: Sequence[SourceCell], labels: Sequence[SourceCell], parts: Sequence[int]) -> list[str]:
+    """Return the block of each row. A name is that of all rows between two full rules, or of those below it."""
+    blocks: list[str] = []
+    is_each_ruled = len(set(parts)) == len(parts)
+    for _, group in groupby(zip(cells, labels, parts, strict=True), key=lambda row: not is_each_ruled and row[2]):
+        rows = [(cell.text.strip(), label.text.strip()) for cell, label, _ in group]
+        names = {name for name, _ in rows if name}
+        is_shared = len(names) == 1 and all(label for _, label in rows)
+        first = min(names) if is_shared else ""
+        written = (name for name, _ in rows)
+        blocks += [*accumulate(written, lambda current, name: name or current, initial=first)][1:]
+    return blocks
