@@ -237,7 +237,9 @@ class Tabular:
                 head=tuple(row[left:right] for row in rows[start : start + head]),
                 body=tuple(row[left:right] for row in rows[start + head : end]),
                 rules=frozenset(at - start - head for at, _ in rules if start + head < at < end),
-                full_rules=frozenset(at - start - head for at, is_full in rules if is_full and at > start + head),
+                full_rules=frozenset(
+                    at - start - head for at, is_full in rules if is_full and at > start + head
+                ),
                 legend=(*legend, *self.words.footnotes),
                 notes=tuple(self.notes),
                 **facts,

@@ -36,11 +36,11 @@ def _values(row: _Row) -> list[str]:
 
 
 def _has_decimals(row: _Row) -> bool:
-    """Return whether half of the values, unlike the count ``0.1k``, have decimals or a percent sign."""
+    """Return whether most values, unlike the count ``0.1k``, have decimals or a percent sign."""
     texts = _values(row)
     matches = filter(None, map(VALUE.fullmatch, texts))
     decimals = [m for m in matches if m["unit"] == "%" or (m["point"] and m["unit"] is None)]
-    return 2 * len(decimals) >= len(texts) > 0
+    return 2 * len(decimals) > len(texts)
 
 
 def _has_value(row: _Row) -> bool:
@@ -67,7 +67,12 @@ def head_length(rows: Sequence[_Row], rules: Sequence[int]) -> int:
         if not all(_continues(*pair) for pair in pairwise(rows[head - 1 : line])):
             break
         head = line
-    while is_decimal and head < len(rows) - 1 and not rows[head][0].text and _continues(*rows[head - 1 : head + 1]):
+    while (
+        is_decimal
+        and head < len(rows) - 1
+        and not rows[head][0].text
+        and _continues(*rows[head - 1 : head + 1])
+    ):
         head += 1
     return head
 
@@ -104,24 +109,35 @@ def stacked(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
 
 
 def side_by_side(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
-    """Return (start, end) of the columns of each list, if the head of the first column of words is repeated."""
+    """Return (start, end) of the columns of each list if the first head, e.g. "Model", is repeated."""
     heads = [cell.text for cell in rows[head - 1]]
     starts = [place for place, text in enumerate(heads) if not place or (head and text and text == heads[0])]
     parts = list(zip(starts, [*starts[1:], len(heads)], strict=True))
     columns = [[row[place] for row in rows[head:] if row[place].text] for place in range(len(heads))]
-    is_list = [not _holds_numbers(columns[i]) and any(map(_holds_numbers, columns[i + 1 : j])) for i, j in parts]
+    is_list = [
+        not _holds_numbers(columns[i]) and any(map(_holds_numbers, columns[i + 1 : j])) for i, j in parts
+    ]
     return parts if all(is_list) else [(0, len(heads))]
 
 
 def join_continued(grid: list[list[SourceCell]], rules: Container[int]) -> None:
-    """Join a row with the row above if it only continues its label, or fills its gaps below an empty label."""
+    """Join a row with the row above if it only continues its label or fills its gaps."""
     for at in range(len(grid) - 1, 0, -1):
         (label, *cells), above = grid[at], grid[at - 1]
         pairs = list(zip(cells, above[1:], strict=True))
         own = [(cell, other) for cell, other in pairs if cell.text and cell is not other]
         shared = [cell for cell, other in pairs if cell is other and is_value(cell.text)]
-        fills = own and not label.text and not any(other.text for _, other in own) and any(map(is_number, above[1:]))
-        if at in rules or not above[0].text or not (fills and is_number(own[0][0]) or not own and len(shared) > 1):
+        fills = (
+            own
+            and not label.text
+            and not any(other.text for _, other in own)
+            and any(map(is_number, above[1:]))
+        )
+        if (
+            at in rules
+            or not above[0].text
+            or not ((fills and is_number(own[0][0])) or (not own and len(shared) > 1))
+        ):
             continue
         more = "" if label is above[0] else label.text
         first = replace(above[0], text=f"{above[0].text} {more}".strip())
@@ -173,7 +189,10 @@ def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text
     columns = [[row[place] for row in body] for place in range(table.width)]
     is_measured = is_heading(" ".join(Layout(table, (), (), rows, groups).head(0)))
     first = 0 if is_measured and not _counts([row[0].text for row in body]) else 1
-    values = [place for place in range(first, table.width) if _holds_numbers(columns[place])]
+    own = [
+        [row[place] for row in body if not place or row[place] is not row[0]] for place in range(table.width)
+    ]
+    values = [place for place in range(first, table.width) if _holds_numbers(own[place])]
     labels = () if 0 in values else _labels(body, values)
     parts = [sum(rule <= row for rule in table.full_rules) for row in rows]
     blocks = [_blocks(columns[place], columns[labels[-1]], parts) for place in labels[:-1]]
@@ -264,10 +283,12 @@ def _counts(texts: Sequence[str]) -> bool:
 
 
 def _blocks(cells: Sequence[SourceCell], labels: Sequence[SourceCell], parts: Sequence[int]) -> list[str]:
-    """Return the block of each row. A name is that of all rows between two full rules, or of those below it."""
+    """Return the block of each row. A single name between two full rules applies to all rows."""
     blocks: list[str] = []
     is_each_ruled = len(set(parts)) == len(parts)
-    for _, group in groupby(zip(cells, labels, parts, strict=True), key=lambda row: not is_each_ruled and row[2]):
+    for _, group in groupby(
+        zip(cells, labels, parts, strict=True), key=lambda row: not is_each_ruled and row[2]
+    ):
         rows = [(cell.text.strip(), label.text.strip()) for cell, label, _ in group]
         names = {name for name, _ in rows if name}
         is_shared = len(names) == 1 and all(label for _, label in rows)
