@@ -14,6 +14,7 @@ from repro.plugins.manuscripts.latex_tables import Caption, Scope, Tabular, numb
 from repro.plugins.manuscripts.latex_text import Words, arguments, last, names, parse, raw
 from repro.plugins.manuscripts.orders import expand
 from repro.plugins.manuscripts.source_tables import (
+    CHOICE,
     Manuscript,
     Place,
     SourceTable,
@@ -84,7 +85,7 @@ def _main_files(files: Files) -> tuple[list[str], list[str]]:
         return _outer(texts), []
     papers.sort(key=lambda name: _rank(name, texts))
     others = ", ".join(papers[1:])
-    return papers[:1], [f"{files.shown(papers[0])} is the paper. Not read: {others}"] if others else []
+    return papers[:1], [f"{files.shown(papers[0])} {CHOICE} {others}"] if others else []
 
 
 def _rank(name: str, texts: dict[str, str]) -> tuple[bool, int, bool, int]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from repro.errors import DataError
 from repro.plugins.manuscripts.notation import MARKS, NUMERIC, SPACED, count_commas, with_point
 
+CHOICE = "is the paper. Not read:"  # in a note about a folder of several papers
 MOST_CELLS = 100_000  # per table, ten times a paper's
 
 

@@ -281,6 +281,9 @@ def test_a_float_without_an_end_hides_no_other(tmp_path):
     assert made.notes == (f"{tmp_path}/main.tex:4: \\begin{{table}} has no \\end.",)
 
 
+CONTINUED = (
+    r"Way & F1 & EM \\ \hline Oak, & \multirow{2}{*}{1.2} & \multirow{2}{*}{3.4} \\ Elm & & \\ Ash & 1 & 2 \\"
+)
 LISTS = r"Model & F1 & Model & F1 \\ \midrule Oak & 1.2 & Elm & 1.3 \\ Ash & 1.4 & Fir & 1.5 \\"
 BLOCK = r"Tree & Way & F1 \\ \hline & a & 1.1 \\ Oak & b & 1.2 \\ \hline & a & 1.3 \\ Elm & b & 1.4 \\"
 MATRIX = (
