@@ -13,7 +13,6 @@ from repro.plugins.manuscripts.source_tables import SourceCell, SourceTable
 _DASHES = frozenset({"-", "–", "—", "−", "--", "N/A", "n/a", "NA", "n.a.", "×", "✓", "✗"})
 _Row = Sequence[SourceCell]
 _BEGINS_WITH_DIGIT = re.compile(r"[<>≤≥~≈(]?\s*[-+−–]?\s*\.?\d")
-_MOST_WITHOUT_RULE = 3
 
 
 def is_value(text: str) -> bool:
@@ -67,12 +66,8 @@ def head_length(rows: Sequence[_Row], rules: Sequence[int]) -> int:
         if not all(_continues(*pair) for pair in pairwise(rows[head - 1 : line])):
             break
         head = line
-    while (
-        is_decimal
-        and head < len(rows) - 1
-        and not rows[head][0].text
-        and _continues(*rows[head - 1 : head + 1])
-    ):
+    last = len(rows) - 1 if is_decimal else 0
+    while head < last and not rows[head][0].text and _continues(*rows[head - 1 : head + 1]):
         head += 1
     return head
 
@@ -93,7 +88,7 @@ def _above_values(rows: Sequence[_Row], has_value: Callable[[_Row], bool]) -> in
     pairs = enumerate(pairwise(rows), start=1)
     counted = (i for i, (above, row) in pairs if _is_of_numbers(row) and not _is_below(row, above))
     values = (i for i, row in enumerate(rows) if has_value(row))
-    head = min(next(values, 1), next(counted, _MOST_WITHOUT_RULE))
+    head = min(next(values, 1), next(counted, 3))
     while head > 1 and is_group(rows[head - 1]):
         head -= 1
     return head
@@ -114,10 +109,9 @@ def side_by_side(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
     starts = [place for place, text in enumerate(heads) if not place or (head and text and text == heads[0])]
     parts = list(zip(starts, [*starts[1:], len(heads)], strict=True))
     columns = [[row[place] for row in rows[head:] if row[place].text] for place in range(len(heads))]
-    is_list = [
-        not _holds_numbers(columns[i]) and any(map(_holds_numbers, columns[i + 1 : j])) for i, j in parts
-    ]
-    return parts if all(is_list) else [(0, len(heads))]
+    counted = list(map(_holds_numbers, columns))
+    is_each_list = all(not counted[start] and any(counted[start:end]) for start, end in parts)
+    return parts if is_each_list else [(0, len(heads))]
 
 
 def join_continued(grid: list[list[SourceCell]], rules: Container[int]) -> None:
@@ -127,17 +121,9 @@ def join_continued(grid: list[list[SourceCell]], rules: Container[int]) -> None:
         pairs = list(zip(cells, above[1:], strict=True))
         own = [(cell, other) for cell, other in pairs if cell.text and cell is not other]
         shared = [cell for cell, other in pairs if cell is other and is_value(cell.text)]
-        fills = (
-            own
-            and not label.text
-            and not any(other.text for _, other in own)
-            and any(map(is_number, above[1:]))
-        )
-        if (
-            at in rules
-            or not above[0].text
-            or not ((fills and is_number(own[0][0])) or (not own and len(shared) > 1))
-        ):
+        fills = not label.text and any(map(is_number, above[1:])) and any(is_number(cell) for cell, _ in own)
+        continues = fills and not any(other.text for _, other in own) if own else len(shared) > 1
+        if at in rules or not above[0].text or not continues:
             continue
         more = "" if label is above[0] else label.text
         first = replace(above[0], text=f"{above[0].text} {more}".strip())
@@ -189,10 +175,8 @@ def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text
     columns = [[row[place] for row in body] for place in range(table.width)]
     is_measured = is_heading(" ".join(Layout(table, (), (), rows, groups).head(0)))
     first = 0 if is_measured and not _counts([row[0].text for row in body]) else 1
-    own = [
-        [row[place] for row in body if not place or row[place] is not row[0]] for place in range(table.width)
-    ]
-    values = [place for place in range(first, table.width) if _holds_numbers(own[place])]
+    own = {n: [row[n] for row in body if not n or row[n] is not row[0]] for n in range(first, table.width)}
+    values = [place for place, cells in own.items() if _holds_numbers(cells)]
     labels = () if 0 in values else _labels(body, values)
     parts = [sum(rule <= row for rule in table.full_rules) for row in rows]
     blocks = [_blocks(columns[place], columns[labels[-1]], parts) for place in labels[:-1]]
@@ -236,9 +220,8 @@ def transposed(table: SourceTable, depth: int = 0) -> SourceTable:
         tops = {text: SourceCell(text, table.place) for text in groups}
         above = (*[blank] * len(table.head), *(tops[text] for text in groups))
         columns, depth = [above, *columns], depth + 1
-    none = frozenset[int]()
     head, body = tuple(columns[:depth]), tuple(columns[depth:])
-    return replace(table, head=head, body=body, rules=none, full_rules=none)
+    return replace(table, head=head, body=body, rules=frozenset(), full_rules=frozenset())
 
 
 def _holds_numbers(cells: Sequence[SourceCell]) -> bool:
@@ -285,10 +268,9 @@ def _counts(texts: Sequence[str]) -> bool:
 def _blocks(cells: Sequence[SourceCell], labels: Sequence[SourceCell], parts: Sequence[int]) -> list[str]:
     """Return the block of each row. A single name between two full rules applies to all rows."""
     blocks: list[str] = []
-    is_each_ruled = len(set(parts)) == len(parts)
-    for _, group in groupby(
-        zip(cells, labels, parts, strict=True), key=lambda row: not is_each_ruled and row[2]
-    ):
+    if len(set(parts)) == len(parts):  # a rule below each row
+        parts = [0] * len(parts)
+    for _, group in groupby(zip(cells, labels, parts, strict=True), key=lambda row: row[2]):
         rows = [(cell.text.strip(), label.text.strip()) for cell, label, _ in group]
         names = {name for name, _ in rows if name}
         is_shared = len(names) == 1 and all(label for _, label in rows)
