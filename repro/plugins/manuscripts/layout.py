@@ -7,12 +7,12 @@ from functools import cached_property
 from itertools import accumulate, groupby, pairwise
 
 from repro.manifest.printed import DASHES
-from repro.plugins.manuscripts.notation import NUMBER, VALUE
+from repro.plugins.manuscripts.notation import KNOWN, NUMBER, VALUE
 from repro.plugins.manuscripts.source_tables import SourceCell, SourceTable
 
 _DASHES = frozenset({"-", "–", "—", "−", "--", "N/A", "n/a", "NA", "n.a.", "×", "✓", "✗"})
 _Row = Sequence[SourceCell]
-_BEGINS_WITH_DIGIT = re.compile(r"[<>≤≥~≈(]?\s*[-+−–]?\s*\.?\d")
+_BEGINS_WITH_DIGIT = re.compile(r"[<>≤≥~≈(]?\s*[-+−–]?\s*[$€£]?\.?\d")
 
 
 def is_value(text: str) -> bool:
@@ -165,7 +165,8 @@ class Layout:
 
 
 def is_number(cell: SourceCell) -> bool:
-    return NUMBER.match(cell.text.strip()) is not None
+    text = cell.text.strip()
+    return (NUMBER.match(text) or KNOWN.fullmatch(text)) is not None
 
 
 def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text: False) -> Layout:
@@ -243,7 +244,7 @@ def _labels(body: Sequence[Row], values: Sequence[int]) -> tuple[int, ...]:
 
 
 def _first_label(body: Sequence[Row], values: Sequence[int]) -> int:
-    counted = all(is_number(row[0]) for row in body)
+    counted = all(NUMBER.match(row[0].text.strip()) for row in body)
     places = range(1, (len(body[0]) + 1) // 2) if body and counted else ()
     return next((place for place in places if place not in values), 0)
 

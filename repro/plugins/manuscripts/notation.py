@@ -19,24 +19,34 @@ SCALES = {
     "s": 0,
     "ms": -3,
     "µs": -6,
+    "%": 0,
+    "pp": 0,
+    "x": 0,
+    "×": 0,
 }
 DOWN = f"-{MINUS}↓▼▽"
 _SIGN = rf"\s*[-+{MINUS}±]?\s*"
 _BOUND = "[<>≤≥~≈]?"
+_CURRENCY = "[$€£]?"
 _NUMBER = r"(?:\d[\d,]*(?:\.\d+)?|\.\d+)"
 _SIGNED = rf"[-+{MINUS}]?\d*\.?\d+"
 
+_POWER = r"(?:[eE]|\s?[×x]?\s?10\^)[-+−]?\d{1,2}"
+_ASIDE = rf"(?:\s*[(\[]\s*{_CURRENCY}{_NUMBER}(?:/\d+)?\s*[%kKMBs]?\s*[)\]])"
+
 # a whole cell
 VALUE = re.compile(
-    rf"{_BOUND}{_SIGN}(?:\d{{1,3}}(?:,\d{{3}})+|\d*)(?P<point>\.\d+)?(?:×10\^[-−]?\d+)?\s*"
+    rf"{_BOUND}{_SIGN}{_CURRENCY}(?:\d{{1,3}}(?:,\d{{3}})+|\d*)(?P<point>\.\d+)?(?:×10\^[-−]?\d+)?\s*"
     r"(?P<unit>[%kKMB]|ms|s|GB)?(?:\s*[±(/|→].*)?"
 )
-NUMBER = re.compile(rf"{_BOUND}{_SIGN}\.?\d[\d,]*\.?\d*\s*%?(?![A-Za-z\d])")  # the beginning of a cell
+# the beginning of a cell
+NUMBER = re.compile(rf"{_BOUND}{_SIGN}{_CURRENCY}\.?\d[\d,]*\.?\d*\s*%?(?![A-Za-z\d])")
 PUBLISHED = re.compile(rf"([<>≤≥~]?\s*[-+−]?)({_NUMBER})\s*(GB|MB|k|%)?(?!\.?[\dA-Za-z])")
 # numbers with any unit, and bounds
 KNOWN = re.compile(
-    rf"""[<>≤≥~≈×x]?\s*[-+−±]?\s*{_NUMBER}\s*
-        (?:%|[kKMBGT]B?|[mµn]?s|sec|min|hrs?|h|hours?|days?|d|[x×]|pp|pts?|points?|dim|epochs?|steps?)?""",
+    rf"""[<>≤≥~≈×x]?\s*[-+−±]?\s*{_CURRENCY}{_NUMBER}\s*
+        (?:%|[kKMBGT]B?|[mµn]?s|sec|min|hrs?|h|hours?|days?|d|[x×]|pp|pts?|points?|dim|epochs?|steps?|{_POWER})?
+        {_ASIDE}?""",
     re.VERBOSE,
 )
 EFFECT = re.compile(
@@ -55,15 +65,18 @@ SPACED = re.compile(r"\d{1,3}(?: \d{3})+(?:[.,]\d+)?")  # e.g. "532 761"
 _COMMA = re.compile(r"(?<![\d.,])(\d+|\d{1,3}(?:[.\u2009']\d{3})+),(\d+)(?![\d,.]*\d)")
 _POINT = re.compile(r"\d\.\d")
 _SCALED = re.compile(
-    rf"([-+]?(?:\d+(?:\.\d+)?|\.\d+))(?:\s?({'|'.join(SCALES)})|(?:[eE]|\s?[×x]\s?10\^)([-+−]?\d{{1,2}}))"
+    rf"(?P<sign>[-+]?)\s?{_CURRENCY}\s?(?P<number>{_NUMBER}|(?=10\^))"
+    rf"(?:(?P<power>{_POWER})|\s?(?P<unit>{'|'.join(SCALES)}))?\s?[*†‡]*{_ASIDE}?"
 )
 
 
 def scaled(text: str) -> Decimal | None:
-    """Return a number with a unit or exponent, e.g. 8800000 for "8.8M", or None."""
+    """Return a number with a unit or exponent, e.g. 8800000 for "8.8M (2)", or None."""
     if not (match := _SCALED.fullmatch(text)):
         return None
-    return Decimal(match[1]).scaleb(SCALES[match[2]] if match[2] else int(match[3].replace("−", "-")))
+    power = re.sub(r".*[eE^]", "", match["power"] or "0").replace("−", "-")
+    number = Decimal(match["sign"] + (match["number"] or "1").replace(",", ""))
+    return number.scaleb(SCALES.get(match["unit"], int(power)))
 
 
 def leading_number(text: str) -> float | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 
-from repro.manifest.printed import decimals_of, half_unit, parse
+from repro.manifest.printed import DASHES, decimals_of, half_unit
 from repro.plugins.manuscripts.headings import ColumnMeaning, meaning
 from repro.plugins.manuscripts.layout import Layout, layout, transposed
 from repro.plugins.manuscripts.notation import DELTA, DOWN, EFFECT, SPREAD, scaled
@@ -150,19 +151,36 @@ class Grid:
 def value_of(cell: SourceCell, line: int) -> Value | None:
     """Return the number of a cell, or None for words, dashes, bounds and cells with several numbers."""
     text = SPREAD.sub("", _LETTERS.sub("", cell.text.strip()).replace("\u2009", "").replace("\u2212", "-"))
-    if match := DELTA.search(text):
-        text = text[: match.start()]
-    text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
-    text = re.sub(r"^([-+]?)\.(?=\d)", r"\g<1>0.", text).removesuffix("%").rstrip()
-    printed = parse(text)
-    if printed.value is None or printed.bound or not re.fullmatch(r"[-+]?[\d.]+[*†‡]*", text):
-        number = scaled(text)
-        return None if number is None else Value(cell, number, -int(number.as_tuple().exponent), line)
+    number, match = scaled(text.rstrip()), None
+    if number is None and (match := DELTA.search(text)):
+        number = scaled(text[: match.start()].rstrip())
+    if number is None:
+        return None
+    value = Value(cell, number, -int(number.as_tuple().exponent), line)
     if match is None:
-        return Value(cell, printed.value, printed.decimals, line)
+        return value
     delta, is_share = Decimal(match["digits"]), match["share"] is not None
     change = -delta if match["sign"] in DOWN else delta
-    return Value(cell, printed.value, printed.decimals, line, change, decimals_of(delta), is_share)
+    return replace(value, delta=change, delta_decimals=decimals_of(delta), relative=is_share)
+
+
+def parts(cells: Mapping[int, SourceCell], heads: tuple[str, ...]) -> dict[tuple[str, ...], dict[int, Value]]:
+    """Return the numbers of a column, or of each part if its cells are pairs, e.g. "45.3 / 60.0"."""
+    found = {row: value for row, cell in cells.items() if (value := value_of(cell, row))}
+    texts = {row: cell.text.split("/") for row, cell in cells.items() if cell.text.strip() not in DASHES}
+    size = Counter(map(len, texts.values())).most_common(1)[0][0] if texts else 1
+    outer, last = heads[:-1], " ".join(heads[-1:])
+    names = [name.strip() for name in last.split("/")]
+    pairs = {row: text for row, text in texts.items() if len(text) == size}
+    if found or size == 1 or (len(pairs) < len(texts) and len(names) != size):
+        return {heads: found}
+    names = names if len(names) == size else [f"{last} ({n})".strip() for n in range(1, size + 1)]
+    split: dict[tuple[str, ...], dict[int, Value]] = {}
+    for n, name in enumerate(names):
+        plain = {row: SourceCell(text[n].strip(), cells[row].place) for row, text in pairs.items()}
+        split[*outer, name] = {row: value for row, cell in plain.items() if (value := value_of(cell, row))}
+    is_read = all(len(values) == len(pairs) for values in split.values())
+    return split if is_read else {heads: found}
 
 
 def grids(table: SourceTable, *, is_turned: bool = False) -> tuple[Grid, Grid]:
@@ -181,11 +199,10 @@ def _grid(plan: Layout, meanings: Mapping[int, ColumnMeaning]) -> Grid:
     }
     series = []
     for number, column in enumerate(plan.values):
-        found = (value_of(plan.table.body[row][column], row) for row in plan.rows)
-        values = [value for value in found if value]
-        means = meanings.get(number)
-        values = values if means is None else _comparable(values, lines)
-        series.append(_series(plan.head(column), {v.line: v for v in values}, means, plan.table.caption))
+        means, cells = meanings.get(number), {row: plan.table.body[row][column] for row in plan.rows}
+        for heads, numbers in parts(cells, plan.head(column)).items():
+            values = list(numbers.values()) if means is None else _comparable([*numbers.values()], lines)
+            series.append(_series(heads, {v.line: v for v in values}, means, plan.table.caption))
     return Grid(plan.table, tuple(series), lines)
 
 

@@ -26,7 +26,7 @@ BLOCKS = "Tea|10|Oak|1|2\n||Elm|3|4\n|50|Oak|5|6\n||Elm|7|8"
 @pytest.mark.parametrize(
     ("head", "rows", "labels", "values", "groups"),
     [
-        ("Collection|Queries|MRR", "MS MARCO|500k|0.2\nNQ|70k|0.3", (0,), (2,), [""]),  # sizes with letters
+        ("Collection|Queries|MRR", "MS MARCO|500k|0.2\nNQ|70k|0.3", (0,), (1, 2), [""]),
         ("Data|Depth|Method|Mean|Median", BLOCKS, (0, 1, 2), (3, 4), ["Tea / 10", "Tea / 50"]),
         ("Model|Phase|Mean", TWICE, (0, 1), (2,), ["Oak", "Elm"]),
         ("Model|Loss|Mean", "Oak|a|1\nOak|b|2\nElm|a|3\nAsh|a|4", (0,), (2,), [""]),

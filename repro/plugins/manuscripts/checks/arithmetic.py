@@ -277,9 +277,11 @@ def in_series(grid: Grid, seen: Seen) -> Iterator[Finding]:
     others = list(filterfalse(attrgetter("is_difference"), grid.series))
     if 1 < len(others) <= MOST_SERIES:
         for series in filter(attrgetter("is_difference"), grid.series):
-            best = max(_with_pairs(series, others), key=attrgetter("right"))
+            pairs = chain(_with_pairs(series, others), _with_best_other(grid, series))
+            best = max(pairs, key=attrgetter("right"))
             severity = _severity(best.right, len(best.wrong))
-            is_near = abs(grid.series.index(best.one) - grid.series.index(best.other)) <= 2
+            places = [place for place, each in enumerate(grid.series) if each in (best.one, best.other)]
+            is_near = len(places) == 2 and places[1] - places[0] <= 2
             if severity == "error" or (is_near and not best.is_share):
                 yield from best.findings(grid, seen, severity, best.right)
 
@@ -287,6 +289,16 @@ def in_series(grid: Grid, seen: Seen) -> Iterator[Finding]:
 def _with_pairs(series: Series, others: Sequence[Series]) -> Iterator[Explained]:
     pairs = product(others, others, (False, True))
     yield from (Explained(series, *pair) for pair in pairs if pair[0] is not pair[1])
+
+
+def _with_best_other(grid: Grid, series: Series) -> Iterator[Explained]:
+    """Yield the differences of each series from the best of its neighbours above ``series``."""
+    before = grid.series[: grid.series.index(series)]
+    near = list(takewhile(lambda each: not each.is_difference, reversed(before)))
+    for one in near:
+        others = [value for each in near if each is not one for value in each]
+        best = {value.line: value for value in sorted(others, key=attrgetter("number"))}
+        yield Explained(series, one, Series(("the best other",), best))
 
 
 def from_line(grid: Grid, seen: Seen) -> Iterator[Finding]:

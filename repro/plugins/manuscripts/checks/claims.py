@@ -1,7 +1,7 @@
 """Checks sentences on results, e.g. "We reach 41.2 MRR@10" or "best of all on FiQA"."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import chain, permutations
 from typing import Any
@@ -114,7 +114,7 @@ def wrong_differences(place: Place, sentence: str, systems: Systems) -> Iterator
 def _of_difference(
     place: Place, sentence: str, match: re.Match[str], systems: Systems, *, is_alone: bool
 ) -> Iterator[Finding]:
-    pairs, is_clear = _pairs(sentence, match.span(), systems, is_alone=is_alone)
+    pairs, is_clear = _pairs(sentence, match.span(), systems, systems.cited(sentence), is_alone=is_alone)
     numbers = [number for number in re.findall(NUMBER, sentence) if number != _stated(match)]
     told = [p for p in pairs if all(any(is_same(text, value) for text in numbers) for value in p[1:])]
     pairs = told or pairs
@@ -136,12 +136,12 @@ _THAN = re.compile(
 
 
 def _pairs(
-    sentence: str, span: tuple[int, int], systems: Systems, *, is_alone: bool = True
+    sentence: str, span: tuple[int, int], systems: Systems, tables: Sequence[int], *, is_alone: bool = True
 ) -> tuple[list[tuple[Series, Value, Value]], bool]:
     """Return the scores of a subject and of the system that it is compared with at a span, with their series,
     and whether the sentence names one subject."""
     pairs, is_clear = list[tuple[Series, Value, Value]](), True
-    for table in systems.cited(sentence):
+    for table in tables:
         named = systems.mentions(table, sentence)
         than = [mention for mention in named if _THAN.search(sentence[: mention[0]])]
         behind = [mention for mention in named if mention[0] >= span[1]][:1]
@@ -253,7 +253,7 @@ def _leads(sentence: str, systems: Systems, claim: _Claim) -> Iterator[tuple[lis
     """Yield the leads of a subject by column: over one system, or over all if it is called the best. The
     columns are those of a table, of one of its measures, or of all cited tables."""
     meant, together = systems.meant(sentence), list[Decimal]()
-    for table in meant or systems.cited(sentence):
+    for table in meant or (systems.cited if claim[0]["all"] else systems.judging)(sentence):
         place = systems.tables[table].grid.table.place
         ahead = list(_ahead_by(table, sentence, systems, claim))
         for name in {"", *(series.heads[-1] for series, _ in ahead if measures(series.name))}:
@@ -278,7 +278,7 @@ def _ahead_by(table: int, sentence: str, systems: Systems, claim: _Claim) -> Ite
 
 
 def _of_best(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
-    ahead = [found for table in systems.cited(sentence) for found in _ahead(table, sentence, systems)]
+    ahead = [found for table in systems.judging(sentence) for found in _ahead(table, sentence, systems)]
     is_of_one = len({series.name for series, *_ in ahead}) == 1 or AVERAGE.search(sentence)
     if ahead and is_of_one and all(value for _, value, _ in ahead):
         [(series, value, label), *_] = ahead
@@ -301,7 +301,7 @@ def _ahead(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series
 
 
 def _of_order(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
-    pairs, _ = _pairs(sentence, (len(sentence),) * 2, systems)
+    pairs, _ = _pairs(sentence, (len(sentence),) * 2, systems, systems.judging(sentence))
     if pairs and not re.search(NUMBER, sentence) and all(s.lead(*numbers) < 0 for s, *numbers in pairs):
         series, one, other = pairs[0]
         says = f"The first system is behind: {_short(sentence)}"

@@ -252,6 +252,22 @@ class Systems:
             return about
         return [each for each in columns if not each.total]
 
+    def judging(self, sentence: str) -> list[int]:
+        """Return the cited tables with a system and score that a sentence names, and with its numbers."""
+        numbers, measured = re.findall(NUMBER, plain(sentence)), _measures(sentence)
+        return [
+            n
+            for n in self.cited(sentence)
+            if self.mentions(n, sentence)
+            and any(self._is_named(each, sentence, measured) for each in self.columns(n, sentence))
+            and (not numbers or any(is_in(text, self.tables[n]) for text in numbers))
+        ]
+
+    def _is_named(self, series: Series, sentence: str, measured: set[str]) -> bool:
+        has_measure = measured and (series.measure or _measures(series.name))
+        is_average = series.total == "average" and AVERAGE.search(sentence)
+        return bool(has_measure or is_average or self._heads(series, sentence))
+
     def named(self, sentence: str) -> set[str]:
         """Return the headings and collections of any table that a sentence names."""
         scores = (each for table in self.tables for each in table.scores)

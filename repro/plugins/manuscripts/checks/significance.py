@@ -26,6 +26,7 @@ _LEVEL = re.compile(r"\bp\s*[<≤]\s*(?P<level>0?\.\d+)")
 _NEGATED = re.compile(
     r"(?i)\b(not|no|non|n't|never|neither|without|insignificant|los[et]\w*|fail\w*|lack\w*|vanish\w*|marginal\w*)\b|\bin-?significant"
 )
+_DENIED = re.compile(r"(?i)(?:\b(?:not(?!\s+only)|no|without)|n['’]t)\s+(?:\S+\s+){0,2}$")
 _FEW = re.compile(rf"(?i)\b(?P<n>\d+|{NUMERALS})\s+(?:\w+\s+)?(?:queries|topics|questions|users)\b")
 _EXACT = re.compile(r"(?i)permutation|randomi[sz]ation|sign(?:ed-rank)?\s+test|wilcoxon")
 _WORDS = {"†": "dagger", "‡": "double dagger", "*": "asterisk", "§": "section sign", "¶": "pilcrow"}
@@ -36,7 +37,8 @@ def of_texts(manuscript: Manuscript) -> Iterator[Finding]:
     texts = [*manuscript.prose]
     for table in manuscript.tables:
         texts += [(table.place, text) for text in (table.caption, *table.legend)]
-    claims = [(place, match[0]) for place, text in texts if (match := CLAIM.search(text))]
+    found = ((place, match) for place, text in texts for match in CLAIM.finditer(text))
+    claims = [(at, match[0]) for at, match in found if not _DENIED.search(match.string[: match.start()])]
     for place, words in claims[:1] if not any(TEST.search(text) for _, text in texts) else ():
         why = "The source names no test and no p-value"
         yield Finding("note", "significance", place, f"{words!r} claims significance", why)

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from itertools import combinations, filterfalse, product
+from itertools import combinations, product
 from math import ceil, floor, lcm
 from operator import itemgetter
 
@@ -13,7 +13,7 @@ from repro.manifest.printed import DASHES
 from repro.plugins.manuscripts.checks import Finding, numeral
 from repro.plugins.manuscripts.headings import meaning
 from repro.plugins.manuscripts.notation import KNOWN
-from repro.plugins.manuscripts.series import Grid, Series, Value, value_of
+from repro.plugins.manuscripts.series import Grid, Series, Value, parts, value_of
 from repro.plugins.manuscripts.source_tables import Manuscript, SourceCell, SourceTable
 from repro.plugins.manuscripts.vocabulary import without_measures
 from repro.retrieval.datasets.catalog import catalog
@@ -242,15 +242,13 @@ def columns_of(table: SourceTable) -> Iterator[tuple[list[SourceCell], list[Sour
     words are neither."""
     plan = meaning(table).layout
     for place in sorted({*range(plan.table.width)} - {*plan.labels}):
-        found = {id(cell): cell for row in plan.rows for cell in plan.table.body[row][place : place + 1]}
-        read, others = _split(found.values())
+        cells = {row: plan.table.body[row][place] for row in plan.rows if place < len(plan.table.body[row])}
+        is_split = len(parts(cells, plan.head(place))) > 1
+        read, others = list[SourceCell](), list[SourceCell]()
+        for cell in {id(cell): cell for cell in cells.values() if cell.text.strip() not in DASHES}.values():
+            (read if _is_read(cell) or (is_split and "/" in cell.text) else others).append(cell)
         is_of_numbers = place in plan.values or len(read) >= len(others)
         yield read, [cell for cell in others if is_of_numbers and _is_number(cell.text)]
-
-
-def _split(cells: Iterable[SourceCell]) -> tuple[list[SourceCell], list[SourceCell]]:
-    printed = [cell for cell in cells if cell.text.strip() not in DASHES]
-    return list(filter(_is_read, printed)), list(filterfalse(_is_read, printed))
 
 
 def _is_read(cell: SourceCell) -> bool:
