@@ -9,7 +9,7 @@ import pytest
 from repro.plugins.manuscripts.auditing import audit, findings
 from repro.plugins.manuscripts.checks import CHECKS
 from repro.plugins.manuscripts.reading import read
-from repro.plugins.manuscripts.source_tables import Manuscript
+from repro.plugins.manuscripts.source_tables import Manuscript, Place
 from tests.cli.conftest import folders as folders
 from tests.cli.conftest import repro as repro
 from tests.plugins.manuscripts import written_tables
@@ -58,8 +58,9 @@ def test_a_fault_is_planted_for_every_check_of_tables_and_prose():
     assert {check for _, check, *_ in PLANTED} == CHECKS.keys() - elsewhere
 
 
-def _of(*tables):
-    return [(f.severity, f.check, f.place.line) for f in findings(Manuscript(Path("paper.tex"), tables))]
+def _of(*tables, prose=()):
+    made = Manuscript(Path("paper.tex"), tables, tuple((Place(Path("paper.tex"), 9), text) for text in prose))
+    return [(f.severity, f.check, f.place.line) for f in findings(made)]
 
 
 BEIR, BEST = "Model|NFCorpus|FiQA|SciFact|ArguAna", "Z|**31.2**|**22.2**|**63.2**|44.2"
@@ -89,6 +90,10 @@ LETTERS = "Letters: significant improvement over that row (t-test)."
         ("Model|R@100|R@1000", "A|75.1|91.2\nB|77.0|92.0\nΔ|1.9|0.8", "", []),
         ("Model|R_cap@100|R_cap@1000", "A|75.1|71.2\nB|77.0|92.0\nC|78.1|93.0", "", []),
         ("Model|NQ test Top-20", "A|59.11\nB|73.72\nC|80.12", "Means of 5 seeds.", []),
+        # pairs are two series, also of rows
+        ("|A|B|C", "NQ: S / U|10 / 20|30 / 40|50 / 60\nMean|15.0|36.0|55.0", "", [("error", "average", 3)]),
+        ("Model|P / R|F1", "A|1.5 / 2.5|2.0\nB|3.5 / 2.5|3.0", "", []),
+        ("Model|P|F1", "A|1.5 / 2.5|2.0\nB|3.5|3.0\nC|3.6|3.1", "", [("note", "unread", 2)]),
         ("Model|Avg.|X|Y", "A|30.0|20.0|40.0\nB|99.0|21.0|41.0\nC|55.0|22.0|44.0", "", []),
     ],
 )
@@ -104,6 +109,31 @@ def test_rows_of_differences_and_of_averages_are_checked_as_columns_are():
     body = "BM25|30.1|23.6|60.0|31.5|30.0|36.7\nStork|33.0|25.1|65.0|41.0|40.0|30.1\n"
     assert _of(table(head, body + "Δ|+2.9|+1.5|+5.0|+9.5|+10.0|-6.6")) == []
     assert _of(table(head, body + "Δ|+2.9|+1.5|+5.0|+9.5|+11.0|-6.6")) == [("error", "delta", 4)]
+    body = "BM25|30.1|23.6|66.0|31.5|30.0|36.7\nOtter|29.1|20.6|67.0|30.5|29.0|36.1\n"
+    body += "Stork|33.0|25.1|65.0|41.0|40.0|30.1\n"
+    assert _of(table(head, body + "Δ|+2.9|+1.5|-2.0|+9.5|+10.0|-6.6")) == []  # from the best other row
+    assert _of(table(head, body + "Δ|+2.9|+1.5|-2.0|+9.5|+11.0|-6.6")) == [("error", "delta", 5)]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "told"),
+    [
+        ("Stork is the best of all models on FiQA.", [("doubt", "claim", 9)]),
+        ("Stork outperforms Heron on FiQA.", [("doubt", "claim", 9)]),
+        (
+            "The best of all models on the binary problem was Stork, with 0.50 on FiQA.",
+            [],
+        ),  # of another table
+        ("Stork outperforms all other models in both the Chat and Empathy domains.", []),
+        ("Stork provides the strongest evidence on time.", []),
+        ("A basic strategy is to take the token of Stork with the highest probability in each step.", []),
+        ("Stork significantly improves FiQA.", [("note", "significance", 9)]),
+        ("Stork did not significantly improve FiQA.", []),
+        ("It brings no statistically significant gain.", []),
+    ],
+)
+def test_a_sentence_is_judged_by_a_table_of_its_system_and_score(sentence, told):
+    assert _of(table("Model|FiQA|SciFact", "Heron|23.6|60.0\nStork|20.1|65.0"), prose=(sentence,)) == told
 
 
 def test_papers_at_hand_have_a_wrong_bold_number_and_success_that_no_number_of_queries_gives(tmp_path):

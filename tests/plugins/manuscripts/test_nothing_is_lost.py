@@ -83,7 +83,16 @@ def test_merged_heads_of_packages_cover_their_columns(tmp_path, table):
 def test_units_and_exponents_are_part_of_a_number():
     assert transcribe(cell("8.8M")).text == "-" and transcribe(cell("8.8M")).remainder == "8.8M"
     numbers = {"8.8M": 8_800_000, "110k": 110_000, "1.2e3": 1200, "1.5×10^2": 150}
-    numbers |= {"38.2(3)": 38.2, "0.568 (±0.004)": 0.568}
+    numbers |= {"38.2(3)": 38.2, "0.568 (±0.004)": 0.568, "$1,186.1": 1186.1, "7,281k": 7_281_000}
+    numbers |= {"38.1 (61.1)": 38.1, "00.89 (23.39)": 0.89, "32.5% (65/200)": 32.5, "-0.43 (0.2)": -0.43}
+    numbers |= {
+        "5e-05": 5e-5,
+        "10^-6": 1e-6,
+        "3×10^-4": 3e-4,
+        "108s": 108,
+        "2.3\u2009pp": 2.3,
+        "1,431×": 1431,
+    }
     assert {text: float(value_of(cell(text), 0).number) for text in numbers} == numbers
 
 
