@@ -92,8 +92,7 @@ ACROSS = (emphasis.best, emphasis.second_best, emphasis.shaded, across.several_v
 
 
 def findings(manuscript: Manuscript, readme: Manuscript | None = None, seen: Seen = None) -> list[Finding]:
-    """Return all findings in order, including suppressed ones. A README adds numbers that differ. ``seen``
-    collects the compared cells."""
+    """Return all findings in order, also suppressed ones. ``seen`` collects the compared cells."""
     seen = arithmetic.Seen(set) if seen is None else seen
     pairs = oriented([_with_definitions(table, manuscript) for table in manuscript.tables])
     impossible = list(values.impossible(grid for grid, _ in pairs))

@@ -47,8 +47,7 @@ class Macro(NamedTuple):
 
 
 class Reader:
-    """Reads a file token by token, because macros change later tokens. ``back`` is a stack of tokens to
-    return first. A package or class prints nothing (``only_defines``)."""
+    """Reads a file token by token, first those of ``back``. A package prints nothing (``only_defines``)."""
 
     def __init__(self, text: str, number: int, name: str):
         self.text, self.number, self.name, self.at = text, number, name, 0

@@ -35,8 +35,7 @@ _DEFINED = re.compile(
 
 @dataclass(frozen=True)
 class ColumnMeaning:
-    """The meaning of a column. ``head`` begins with the outermost text. ``mean_of`` lists the averaged
-    columns. A size, time or setting ``is_cost``."""
+    """The meaning of a column under ``head``, outermost first. ``mean_of`` lists the averaged columns."""
 
     place: int
     head: tuple[str, ...]
@@ -66,8 +65,7 @@ class Meaning:
 
 
 def meaning(table: SourceTable, *, is_turned: bool = False) -> Meaning:
-    """Return the meaning of a table, transposed if measures or collections name its rows, or if
-    ``is_turned``."""
+    """Return a table's meaning, transposed if measures or collections name its rows or ``is_turned``."""
     plan = layouts.layout(table, vocabulary.measures)
     beside, depth = _named_beside(plan)
     is_transposed = is_turned or _is_transposed(plan, beside)

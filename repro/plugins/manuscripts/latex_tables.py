@@ -336,8 +336,7 @@ class Tabular:
         return starts
 
     def _cell(self, nodes: list[Any], start: int, *, is_label: bool) -> tuple[SourceCell, int, bool]:
-        """Return a cell, its number of rows (negative upwards), and whether it covers blanks. The keys of
-        citations are the text of a label that has no other."""
+        """Return a cell, its number of rows (negative upwards), and whether it covers blanks."""
         columns, rows, is_area = _spans(nodes)
         cell = styled(self.words.pieces(nodes), self.flat.place(start), columns=columns)
         named = {getattr(node, "macroname", ""): node for node in _walk(nodes)}

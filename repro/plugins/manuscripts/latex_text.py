@@ -137,8 +137,7 @@ def _text_of(node: Any) -> str:
 
 @dataclass
 class Words:
-    r"""Converts nodes to text. ``numbers`` maps labels to numbers, and ``unknown`` collects undefined macros.
-    ``is_legend`` skips tabulars and begins a line at ``\item``."""
+    r"""Converts nodes to text. ``is_legend`` skips tabulars and begins a line at ``\item``."""
 
     numbers: Mapping[str, str] = field(default_factory=dict)
     footnotes: list[str] = field(default_factory=list)

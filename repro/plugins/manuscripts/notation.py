@@ -6,24 +6,8 @@ from decimal import Decimal
 
 MARKS = "†‡§¶*∗⋆★✶♣♠♦♥♢♡△▲▽▼⋄◇◆○•∘◦⊕"
 MINUS = "−–"  # printed for "-"
-SCALES = {
-    "k": 3,
-    "K": 3,
-    "M": 6,
-    "B": 9,
-    "G": 9,
-    "KB": 3,
-    "MB": 6,
-    "GB": 9,
-    "TB": 12,
-    "s": 0,
-    "ms": -3,
-    "µs": -6,
-    "%": 0,
-    "pp": 0,
-    "x": 0,
-    "×": 0,
-}
+SCALES = {"k": 3, "K": 3, "M": 6, "B": 9, "G": 9, "KB": 3, "MB": 6, "GB": 9, "TB": 12, "ms": -3, "µs": -6}
+SCALES |= dict.fromkeys(("s", "%", "pp", "x", "×"), 0)
 DOWN = f"-{MINUS}↓▼▽"
 _SIGN = rf"\s*[-+{MINUS}±]?\s*"
 _BOUND = "[<>≤≥~≈]?"

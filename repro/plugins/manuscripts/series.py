@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -57,8 +57,7 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Numbers by line under one heading. ``heads`` begins with the outermost text. Scores have a measure or
-    collection, and ``is_certain`` means both."""
+    """Numbers by line under ``heads``, outermost first. Scores have a measure or collection."""
 
     heads: tuple[str, ...]
     values: Mapping[int, Value]
@@ -69,6 +68,10 @@ class Series:
 
     def __iter__(self) -> Iterator[Value]:
         return iter(self.values.values())
+
+    def on(self, lines: Iterable[int]) -> list[Value]:
+        """Return the numbers on some lines."""
+        return [self.values[line] for line in lines if line in self.values]
 
     def lead(self, one: Value, other: Value) -> Decimal:
         """Return how far a number is ahead of another, negative if behind."""
@@ -142,6 +145,11 @@ class Grid:
     def label(self, value: Value) -> str:
         return self.lines[value.line].label
 
+    def grouped_with(self, lines: Iterable[int]) -> list[int]:
+        """Return the lines of the groups of some lines."""
+        groups = {self.lines[line].group for line in lines}
+        return [line for line, each in self.lines.items() if each.group in groups]
+
     def without(self, cells: Sequence[SourceCell]) -> Grid:
         left_out = set(map(id, cells))
         kept = [(s, {v.line: v for v in s if id(v.cell) not in left_out}) for s in self.series]
@@ -165,27 +173,28 @@ def value_of(cell: SourceCell, line: int) -> Value | None:
 
 
 def parts(cells: Mapping[int, SourceCell], heads: tuple[str, ...]) -> dict[tuple[str, ...], dict[int, Value]]:
-    """Return the numbers of a column, or of each part if its cells are pairs, e.g. "45.3 / 60.0"."""
-    found = {row: value for row, cell in cells.items() if (value := value_of(cell, row))}
+    """Return the numbers of a column by heading, of each part if its cells are pairs, e.g. "45.3 / 60.0"."""
+    found = _read(cells)
     texts = {row: cell.text.split("/") for row, cell in cells.items() if cell.text.strip() not in DASHES}
     size = Counter(map(len, texts.values())).most_common(1)[0][0] if texts else 1
-    outer, last = heads[:-1], " ".join(heads[-1:])
-    names = [name.strip() for name in last.split("/")]
-    pairs = {row: text for row, text in texts.items() if len(text) == size}
-    if found or size == 1 or (len(pairs) < len(texts) and len(names) != size):
+    last = " ".join(heads[-1:])
+    names, pairs = last.split("/"), {row: text for row, text in texts.items() if len(text) == size}
+    if found or size == 1 or (size != len(names) and pairs != texts):
         return {heads: found}
-    names = names if len(names) == size else [f"{last} ({n})".strip() for n in range(1, size + 1)]
-    split: dict[tuple[str, ...], dict[int, Value]] = {}
-    for n, name in enumerate(names):
-        plain = {row: SourceCell(text[n].strip(), cells[row].place) for row, text in pairs.items()}
-        split[*outer, name] = {row: value for row, cell in plain.items() if (value := value_of(cell, row))}
-    is_read = all(len(values) == len(pairs) for values in split.values())
-    return split if is_read else {heads: found}
+    names = names if len(names) == size else [f"{last} ({n})" for n in range(1, size + 1)]
+    columns = [
+        {row: SourceCell(text[n], cells[row].place) for row, text in pairs.items()} for n in range(size)
+    ]
+    split = {(*heads[:-1], name.strip()): _read(column) for name, column in zip(names, columns, strict=True)}
+    return split if all(len(values) == len(pairs) for values in split.values()) else {heads: found}
+
+
+def _read(cells: Mapping[int, SourceCell]) -> dict[int, Value]:
+    return {row: value for row, cell in cells.items() if (value := value_of(cell, row))}
 
 
 def grids(table: SourceTable, *, is_turned: bool = False) -> tuple[Grid, Grid]:
-    """Return the table with systems as lines, and the transposed table. ``is_turned`` means that the columns
-    are systems."""
+    """Return the table with systems as lines (as columns if ``is_turned``), and the transposed one."""
     means = meaning(table, is_turned=is_turned)
     across = layout(table if means.is_transposed else transposed(table))
     return _grid(means.layout, dict(enumerate(means.columns))), _grid(across, {})

@@ -68,8 +68,7 @@ class SourceTable:
 
 @dataclass(frozen=True)
 class Manuscript:
-    """The tables and paragraphs of a source. ``labels`` maps labels to numbers, ``front`` has title, authors
-    and venue, and ``lost`` lists unread parts of tables."""
+    """The tables and paragraphs of a source. ``labels`` maps labels to numbers, ``lost`` is not read."""
 
     path: Path
     tables: tuple[SourceTable, ...]
@@ -182,8 +181,7 @@ _BRACKETS = re.compile(r"\([^)]*\)|\[[^]]*\]")
 
 
 def uneven(rows: Sequence[tuple[Place, int]]) -> Iterator[tuple[Place, str]]:
-    """Yield a sentence for the few rows that are longer than the others, or for the only one that is shorter,
-    given their numbers of cells."""
+    """Yield a sentence for few longer rows, or for the only shorter one, by numbers of cells."""
     usual, often = next(iter(Counter(width for _, width in rows).most_common(1)), (0, 0))
     odd = [(place, width) for place, width in rows if usual != width > 1]
     for place, width in odd if len(odd) <= max(1, often // 3) else ():

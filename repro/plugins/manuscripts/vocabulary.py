@@ -40,8 +40,7 @@ class NamedMeasure:
 
 @dataclass(frozen=True)
 class NamedCollection:
-    """An entry of vocabulary.yaml. One of ``names`` suffices. ``because`` is the reason why it is only
-    likely. Empty ``measures`` mean all."""
+    """An entry of vocabulary.yaml. ``because`` says why it is only likely. Empty ``measures`` mean all."""
 
     id: str
     names: tuple[frozenset[str], ...]

@@ -176,8 +176,7 @@ FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
 
 
 def behind_values(grid: Grid, seen: Seen) -> Iterator[Finding]:
-    """Find wrong differences printed after numbers. Most determine the base: a line, the first line of a
-    group or block, the line above, or a column."""
+    """Find wrong differences printed after numbers, from the base that fits most of them."""
     printed = [(s, v) for s in grid.series for v in s if v.delta is not None]
     bases = _bases(grid) if len(printed) >= THIN else ()
     found = [(name, _fitting_to(base, printed, sign)) for name, base in bases for sign in (1, -1)]

@@ -1,9 +1,11 @@
 """Checks sentences on results, e.g. "We reach 41.2 MRR@10" or "best of all on FiQA"."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
+from functools import partial
 from itertools import chain, permutations
+from operator import itemgetter
 from typing import Any
 
 from repro.manifest.printed import shift_point
@@ -77,18 +79,21 @@ def _of_number(place: Place, sentence: str, text: str, systems: Systems) -> Iter
     known, scores = list[Value](), list[Series]()
     for table in systems.cited(sentence):
         columns, lines = systems.scores(table, sentence), systems.subjects(table, sentence)
-        known += [each.values[line] for each in columns for line in lines if line in each.values]
+        known += chain.from_iterable(each.on(lines) for each in columns)
         scores += columns
-    right = [value for each in scores for value in each] if f"({text}" in sentence else known
-    if not scores or any(is_same(text, value) for value in right):
+    right = chain.from_iterable(scores) if f"({text}" in sentence else known
+    if not scores or any(map(partial(is_same, text), right)):
         return
-    if near := [value for value in known if _is_near(text, value)]:
-        names = ", ".join(f"{value.text} at {value.place}" for value in near[:3])
+    if near := list(filter(partial(_is_near, text), known)):
         says = f"The text gives {text}: {_short(sentence)}"
-        yield Finding("doubt", "prose", place, says, f"The table has {names}")
-    elif (known or WE.search(sentence)) and not any(is_in(text, table) for table in systems.tables):
+        yield Finding("doubt", "prose", place, says, f"The table has {_listed(near[:3])}")
+    elif (known or WE.search(sentence)) and not any(map(partial(is_in, text), systems.tables)):
         why = "No table has this number for the named system and measure"
         yield Finding("note", "prose", place, f"{text} is not in any matching cell: {_short(sentence)}", why)
+
+
+def _listed(values: Iterable[Value]) -> str:
+    return ", ".join(f"{value.text} at {value.place}" for value in values)
 
 
 def _short(sentence: str, most: int = 90) -> str:
@@ -114,18 +119,29 @@ def wrong_differences(place: Place, sentence: str, systems: Systems) -> Iterator
 def _of_difference(
     place: Place, sentence: str, match: re.Match[str], systems: Systems, *, is_alone: bool
 ) -> Iterator[Finding]:
-    pairs, is_clear = _pairs(sentence, match.span(), systems, systems.cited(sentence), is_alone=is_alone)
-    numbers = [number for number in re.findall(NUMBER, sentence) if number != _stated(match)]
-    told = [p for p in pairs if all(any(is_same(text, value) for text in numbers) for value in p[1:])]
-    pairs = told or pairs
-    fitting = [(one, other) for _, one, other in pairs if _differ_by(one, other, match)]
+    tables = systems.cited(sentence)
+    pairs, is_clear = _pairs(sentence, match.span(), systems, tables, is_alone=is_alone)
+    told = _quoted(sentence, match, pairs)
+    fitting = [(one, other) for _, one, other in told or pairs if _differ_by(one, other, match)]
     severity = "doubt" if is_clear or told else "note"
-    if pairs and not fitting:
+    if not pairs:
+        return
+    if not fitting:
         says = f"The two systems never differ by {_stated(match)}: {_short(sentence)}"
-        yield Finding(severity, "prose", place, says, f"Their numbers include {_both(*pairs[0][1:])}")
-    elif fitting and all((one.number - other.number) * _way(match) < 0 for one, other in fitting):
+        why = f"Their numbers include {_both(*(told or pairs)[0][1:])}"
+        yield Finding(severity, "prose", place, says, why)
+    elif all((one.number - other.number) * _way(match) < 0 for one, other in fitting):
         says = f"The difference has the other sign: {_short(sentence)}"
         yield Finding(severity, "prose", place, says, _both(*fitting[0]))
+
+
+_Pair = tuple[Series, Value, Value]
+
+
+def _quoted(sentence: str, match: re.Match[str], pairs: Sequence[_Pair]) -> list[_Pair]:
+    """Return the pairs whose two numbers are in the sentence."""
+    numbers = [number for number in re.findall(NUMBER, sentence) if number != _stated(match)]
+    return [p for p in pairs if all(any(is_same(text, value) for text in numbers) for value in p[1:])]
 
 
 _THAN = re.compile(
@@ -137,29 +153,39 @@ _THAN = re.compile(
 
 def _pairs(
     sentence: str, span: tuple[int, int], systems: Systems, tables: Sequence[int], *, is_alone: bool = True
-) -> tuple[list[tuple[Series, Value, Value]], bool]:
-    """Return the scores of a subject and of the system that it is compared with at a span, with their series,
-    and whether the sentence names one subject."""
-    pairs, is_clear = list[tuple[Series, Value, Value]](), True
+) -> tuple[list[_Pair], bool]:
+    """Return the scores of a subject and of the compared system, and whether one subject is named."""
+    pairs, is_clear = list[_Pair](), True
     for table in tables:
-        named = systems.mentions(table, sentence)
-        than = [mention for mention in named if _THAN.search(sentence[: mention[0]])]
-        behind = [mention for mention in named if mention[0] >= span[1]][:1]
-        near = [m for m in behind if re.fullmatch(r"[^\d,;]{0,30}", sentence[span[1] : m[0]])]
-        others = near or (than or named[1:] if is_alone else [])
-        subjects = [mention[1] for mention in named if mention not in (*than, *near, *others[:1])]
-        if not others or (not near and len({line for _, line in others}) > 1):
+        subjects, other = _compared(sentence, span, systems.mentions(table, sentence), is_alone)
+        if other is None:
             continue
-        other, lines = others[0][1], subjects or systems.ours[table]
-        found = [
-            (each, each.values[line], each.values[other])
-            for each in systems.scores(table, sentence)
-            for line in lines
-            if line != other and {line, other} <= each.values.keys()
-        ]
+        lines = [line for line in subjects or systems.ours[table] if line != other]
+        columns = [each for each in systems.scores(table, sentence) if other in each.values]
+        found = [(each, one, each.values[other]) for each in columns for one in each.on(lines)]
         is_clear = is_clear and (len(subjects) == 1 or not found)
         pairs += found
     return pairs, is_clear
+
+
+_Mentions = list[tuple[int, int]]  # positions and lines
+
+
+def _compared(
+    sentence: str, span: tuple[int, int], named: _Mentions, is_alone: bool
+) -> tuple[list[int], int | None]:
+    """Return the lines of the subjects, and the line that they are compared with."""
+    than = [mention for mention in named if _THAN.search(sentence[: mention[0]])]
+    near = _right_behind(sentence, span[1], named)
+    others = near or (than or named[1:] if is_alone else [])
+    subjects = [mention[1] for mention in named if mention not in (*than, *near, *others[:1])]
+    is_one = near or len(set(map(itemgetter(1), others))) == 1
+    return subjects, others[0][1] if is_one else None
+
+
+def _right_behind(sentence: str, end: int, named: _Mentions) -> _Mentions:
+    behind = [mention for mention in named if mention[0] >= end][:1]
+    return [mention for mention in behind if re.fullmatch(r"[^\d,;]{0,30}", sentence[end : mention[0]])]
 
 
 def _both(one: Value, other: Value) -> str:
@@ -250,8 +276,7 @@ def _of_count(place: Place, sentence: str, systems: Systems, claim: _Claim) -> I
 
 
 def _leads(sentence: str, systems: Systems, claim: _Claim) -> Iterator[tuple[list[Decimal], Place]]:
-    """Yield the leads of a subject by column: over one system, or over all if it is called the best. The
-    columns are those of a table, of one of its measures, or of all cited tables."""
+    """Yield the leads of a subject in the columns of a table, of a measure, or of all cited tables."""
     meant, together = systems.meant(sentence), list[Decimal]()
     for table in meant or (systems.cited if claim[0]["all"] else systems.judging)(sentence):
         place = systems.tables[table].grid.table.place
@@ -264,15 +289,14 @@ def _leads(sentence: str, systems: Systems, claim: _Claim) -> Iterator[tuple[lis
 
 
 def _ahead_by(table: int, sentence: str, systems: Systems, claim: _Claim) -> Iterator[tuple[Series, Decimal]]:
-    named, lines = systems.mentions(table, sentence), systems.tables[table].grid.lines
-    (match, verb), subjects = claim, [line for at, line in named if at == named[0][0]]
-    others = [line for line in lines if lines[line].group in {lines[each].group for each in subjects}]
+    (match, verb), named = claim, systems.mentions(table, sentence)
+    subjects = [line for at, line in named if at == named[0][0]]
+    others = systems.tables[table].grid.grouped_with(subjects)
     if _BEATS.match(verb[0]):
         behind = [(at, line) for at, line in named if at >= verb.end()]
         others = [line for at, line in behind if at < match.start()][-1:] or [line for _, line in behind[:1]]
-    for series in systems.columns(table, sentence) if subjects else ():
-        ours = [series.values[line] for line in subjects if line in series.values]
-        beaten = [value for value in series if value.line in others and value not in ours]
+    for series in systems.columns(table, sentence):
+        ours, beaten = series.on(subjects), series.on({*others} - {*subjects})
         if ours and beaten and not series.total:
             yield series, max(min(series.lead(our, value) for value in beaten) for our in ours)
 
@@ -288,16 +312,20 @@ def _of_best(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]
 
 def _ahead(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series, Any, str]]:
     """Yield each score of a sentence with a better number of the same group, or None, and its label."""
-    grid, best = systems.tables[table].grid, _BEST.search(sentence)
-    named = [m for m in systems.mentions(table, sentence) if not _PLACE.search(sentence[: m[0]])]
-    subjects = [line for at, line in named if best and (at < best.start() or not WE.match(sentence[at:]))]
-    groups = {grid.lines[line].group for line in subjects}
+    grid = systems.tables[table].grid
+    subjects = [line for at, line in systems.mentions(table, sentence) if _is_subject(sentence, at)]
     for series in systems.scores(table, sentence):
-        ours = [value for value in series if value.line in subjects]
+        ours, rivals = series.on(subjects), series.on(grid.grouped_with(subjects))
         if ours and len(series.values) > 1:
-            ahead = (value for value in series if all(series.lead(value, our) > 0 for our in ours))
-            better = next((value for value in ahead if grid.lines[value.line].group in groups), None)
+            ahead = (value for value in rivals if all(series.lead(value, our) > 0 for our in ours))
+            better = next(ahead, None)
             yield series, better, grid.label(better) if better else ""
+
+
+def _is_subject(sentence: str, at: int) -> bool:
+    """Return whether a mention is no place, e.g. "on NQ", and no "we" behind "best"."""
+    is_early = at < len(_BEST.split(sentence, maxsplit=1)[0])
+    return not _PLACE.search(sentence[:at]) and (is_early or not WE.match(sentence[at:]))
 
 
 def _of_order(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
@@ -315,29 +343,29 @@ def wrong_order(place: Place, sentence: str, systems: Systems) -> Iterator[Findi
     """Find exchanged numbers, e.g. "A and B reach 41.2 and 39.5, respectively" with 39.5 for A, and lists
     with one number that is wrong."""
     lists = [re.findall(r"\d*\.\d+", text) for text in _LIST.findall(sentence)]
-    rows = [
-        values
-        for table in (systems.cited(sentence) if "respectively" in sentence and len(lists) == 1 else ())
-        for values in _rows(table, sentence, systems)
-        if len(values) == len(lists[0])
-    ]
-    right = [sum(map(is_same, lists[0], values)) for values in rows]
-    if not rows or max(right) == len(lists[0]):
+    if "respectively" not in sentence or len(lists) != 1:
         return
-    exchanged = (r for r in rows if any(all(map(is_same, order, r)) for order in permutations(lists[0])))
-    near = (
-        r for n, r in zip(right, rows, strict=True) if n == len(r) - 1 and all(map(_is_near, lists[0], r))
-    )
-    if values := next(chain(exchanged, near), None):
-        names = ", ".join(f"{value.text} at {value.place}" for value in values)
-        says = f"The numbers or their order differ: {_short(sentence)}"
-        yield Finding("doubt", "prose", place, says, f"The table has {names}")
+    found = (values for table in systems.cited(sentence) for values in _rows(table, sentence, systems))
+    rows = [values for values in found if len(values) == len(lists[0])]
+    if not any(all(map(is_same, lists[0], values)) for values in rows):
+        tests = map(partial, (_is_exchanged, _is_almost), lists * 2)
+        for values in list(chain.from_iterable(filter(test, rows) for test in tests))[:1]:
+            says = f"The numbers or their order differ: {_short(sentence)}"
+            yield Finding("doubt", "prose", place, says, f"The table has {_listed(values)}")
+
+
+def _is_exchanged(stated: Sequence[str], values: Sequence[Value]) -> bool:
+    return any(all(map(is_same, order, values)) for order in permutations(stated))
+
+
+def _is_almost(stated: Sequence[str], values: Sequence[Value]) -> bool:
+    is_right = sum(map(is_same, stated, values)) == len(stated) - 1
+    return is_right and all(map(_is_near, stated, values))
 
 
 def _rows(table: int, sentence: str, systems: Systems) -> Iterator[list[Value]]:
     """Yield the numbers of the named systems by score, and those of the named scores by system."""
     lines, scores = systems.subjects(table, sentence), systems.in_order(table, sentence)
-    for series in systems.scores(table, sentence):
-        yield [series.values[line] for line in lines if line in series.values]
+    yield from (series.on(lines) for series in systems.scores(table, sentence))
     for line in lines:
         yield [series.values[line] for series in scores if line in series.values]

@@ -194,8 +194,7 @@ _SHORT = re.compile(r"\b(?P<long>[A-Z]\w+)\s\((?P<short>\w{2,5})\)")
 
 @dataclass(frozen=True)
 class Systems:
-    """The tables of a source, the names of its own system, its abbreviations and the sentences ``before``
-    one in its paragraph. ``ours`` lists the lines of the own system by table."""
+    """The tables of a source, its own systems by table, and the sentences ``before`` one."""
 
     tables: tuple[Numbered, ...]
     ours: tuple[list[int], ...]
@@ -253,20 +252,20 @@ class Systems:
         return [each for each in columns if not each.total]
 
     def judging(self, sentence: str) -> list[int]:
-        """Return the cited tables with a system and score that a sentence names, and with its numbers."""
-        numbers, measured = re.findall(NUMBER, plain(sentence)), _measures(sentence)
-        return [
-            n
-            for n in self.cited(sentence)
-            if self.mentions(n, sentence)
-            and any(self._is_named(each, sentence, measured) for each in self.columns(n, sentence))
-            and (not numbers or any(is_in(text, self.tables[n]) for text in numbers))
-        ]
+        """Return the cited tables with a system and score that a sentence names, and one of its numbers."""
+        numbers = re.findall(NUMBER, plain(sentence))
+        cited = [n for n in self.cited(sentence) if self.mentions(n, sentence) and self._names(n, sentence)]
+        return [n for n in cited if not numbers or any(is_in(text, self.tables[n]) for text in numbers)]
 
-    def _is_named(self, series: Series, sentence: str, measured: set[str]) -> bool:
-        has_measure = measured and (series.measure or _measures(series.name))
-        is_average = series.total == "average" and AVERAGE.search(sentence)
-        return bool(has_measure or is_average or self._heads(series, sentence))
+    def _names(self, table: int, sentence: str) -> bool:
+        """Return whether a sentence names a measure, heading, collection or average of a table."""
+        is_average, is_measured = AVERAGE.search(sentence), _measures(sentence)
+        return any(
+            self._heads(each, sentence)
+            or (is_average and each.total)
+            or (is_measured and (each.measure or _measures(each.name)))
+            for each in self.columns(table, sentence)
+        )
 
     def named(self, sentence: str) -> set[str]:
         """Return the headings and collections of any table that a sentence names."""

@@ -85,16 +85,16 @@ def large_spreads(grid: Grid) -> Iterator[Finding]:
         found = [(value, SPREAD.search(value.text)) for value in series]
         spreads = [(Decimal(match["spread"]), value) for value, match in found if match and match["spread"]]
         *others, largest = sorted(number for number, _ in spreads) or [Decimal()]
+        is_odd = len(others) > 2 and largest > 6 * max(others) > 0
         for spread, value in spreads:
-            severity, says = "doubt", f"{grid.where(series, value)}: The deviation is larger than the mean"
-            why = "Scores between 0 and 1, or 0 and 100 %, hardly vary so much"
-            if not spread > value.number > 0:
-                severity, says = "note", f"{grid.where(series, value)} has an unusual deviation"
-                why = f"The others are up to {max(others, default=0)}"
-            if severity == "doubt" or (
-                spread == largest and len(others) > 2 and spread > 6 * max(others) > 0
-            ):
-                yield Finding(severity, "spread", value.place, says, why)
+            where = grid.where(series, value)
+            if spread > value.number > 0:
+                why = "Scores between 0 and 1, or 0 and 100 %, hardly vary so much"
+                says = f"{where}: The deviation is larger than the mean"
+                yield Finding("doubt", "spread", value.place, says, why)
+            elif is_odd and spread == largest:
+                why = f"The others are up to {max(others)}"
+                yield Finding("note", "spread", value.place, f"{where} has an unusual deviation", why)
 
 
 def fewer_datasets(grid: Grid) -> Iterator[Finding]:

@@ -157,8 +157,7 @@ def _of_cuts(grid: Grid, few: Series, many: Series, why: str) -> Iterator[Findin
 
 
 def impossible_means(grid: Grid) -> Iterator[Finding]:
-    """Find means that n queries cannot have. Success is j/n, and RR@k a multiple of 1/(n lcm(1..k)). Columns
-    with many such means are skipped."""
+    """Find means that n queries cannot have: success is j/n, RR@k a multiple of 1/(n lcm(1..k))."""
     for series in grid.scores if not SEVERAL_RUNS.search(grid.remarks) else ():
         if multiples := _queries(grid, series) * _steps(series):
             wrong, told = _impossible(series, multiples)
@@ -238,21 +237,21 @@ _OPEN = re.compile(r"(?i)\?+|to-?do|tbd|x+\.?x+")
 
 
 def columns_of(table: SourceTable) -> Iterator[tuple[list[SourceCell], list[SourceCell]]]:
-    """Yield the cells of each column that are read, and the others of a column of numbers. Labels, dashes and
-    words are neither."""
+    """Yield the read cells of each column, and the unread numbers of a column of numbers."""
     plan = meaning(table).layout
     for place in sorted({*range(plan.table.width)} - {*plan.labels}):
         cells = {row: plan.table.body[row][place] for row in plan.rows if place < len(plan.table.body[row])}
         is_split = len(parts(cells, plan.head(place))) > 1
-        read, others = list[SourceCell](), list[SourceCell]()
-        for cell in {id(cell): cell for cell in cells.values() if cell.text.strip() not in DASHES}.values():
-            (read if _is_read(cell) or (is_split and "/" in cell.text) else others).append(cell)
-        is_of_numbers = place in plan.values or len(read) >= len(others)
-        yield read, [cell for cell in others if is_of_numbers and _is_number(cell.text)]
+        printed = {id(cell): cell for cell in cells.values() if cell.text.strip() not in DASHES}.values()
+        read = [cell for cell in printed if _is_read(cell, is_split)]
+        others = [cell for cell in printed if not _is_read(cell, is_split) and _is_number(cell.text)]
+        is_of_numbers = place in plan.values or 2 * len(read) >= len(printed)
+        yield read, others if is_of_numbers else []
 
 
-def _is_read(cell: SourceCell) -> bool:
-    return value_of(cell, 0) is not None or KNOWN.fullmatch(cell.text.strip()) is not None
+def _is_read(cell: SourceCell, is_split: bool) -> bool:
+    is_known = value_of(cell, 0) is not None or KNOWN.fullmatch(cell.text.strip()) is not None
+    return is_known or (is_split and "/" in cell.text)
 
 
 def _is_number(text: str) -> bool:
