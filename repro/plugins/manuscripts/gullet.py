@@ -1,5 +1,4 @@
-r"""Expands includes, macros and conditionals of TeX, without scopes. Text of a macro, e.g. ``\ours`` after
-``\newcommand{\ours}{Ours}``, has the file position of its call."""
+r"""Expands includes, macros and conditionals of TeX. The text of a macro has the position of its call."""
 
 import re
 from bisect import bisect_right

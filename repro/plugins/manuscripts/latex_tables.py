@@ -33,8 +33,7 @@ class Caption:
 
 @dataclass
 class Scope:
-    """A float, subtable or minipage. A subtable ``is_half``: it has a letter instead of a number. ``labels``
-    lists (label, number of preceding captions)."""
+    """A float, subtable (``is_half``) or minipage. ``labels`` lists (label, captions before it)."""
 
     kind: str
     parent: "Scope | None" = None

@@ -39,10 +39,7 @@ class NoTableError(DataError):
 
 
 def read(path: Path) -> Manuscript:
-    """Read a file, folder or archive of LaTeX, Markdown, CSV, TSV or HTML.
-
-    Raises UsageError if ``path`` is missing or no source, and DataError if it is unreadable or has no table.
-    """
+    """Read a source. Raises UsageError if it is missing, and DataError if it has no readable table."""
     try:
         tables, prose, labels, notes, front, lost = _read(Files(path))
     except RecursionError:

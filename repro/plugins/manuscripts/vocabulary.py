@@ -17,11 +17,8 @@ FILE = Path(__file__).with_suffix(".yaml")
 
 @dataclass(frozen=True)
 class Resolution:
-    """A catalogued collection or a measure (ir_measures' notation) that a heading means, or None.
-
-    ``sure`` is ``likely`` by convention, and ``elsewhere`` for a name that the suite lacks. The usual one of
-    ``choices`` is first.
-    """
+    """A collection or a measure (ir_measures' notation) of a heading, or None. ``sure`` is ``elsewhere`` for
+    a name that the suite lacks. The usual one of ``choices`` is first."""
 
     value: str | None = None
     sure: Sure = "unknown"
