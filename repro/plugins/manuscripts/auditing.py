@@ -116,9 +116,9 @@ def oriented(tables: Iterable[SourceTable]) -> list[tuple[Grid, Grid]]:
     """Return the grids of each table. Columns are systems if they are rows elsewhere, or if bold says so."""
     pairs: list[tuple[Grid, Grid]] = []
     for table in tables:
-        pair, lines = grids(table), [line for grid, _ in pairs for line in grid.lines.values()]
+        pair = grids(table)
         heads = [each.heads[-1] for each in pair[0].series if each.heads and not each.total]
-        systems = {across.name_of(line.label) for line in lines}
+        systems = {across.name_of(line.label) for grid, _ in pairs for line in grid.lines.values()}
         is_turned = systems.issuperset(map(across.name_of, heads)) or emphasis.is_by_line(pair[0])
         is_turned &= len(heads) > 1 and not any(map(names_something, heads))
         pairs.append(grids(table, is_turned=True) if is_turned else pair)
@@ -187,12 +187,12 @@ def audited(path: Path, *, is_known_compared: bool = True) -> Audited:
 def _looked_at(manuscript: Manuscript, seen: arithmetic.Seen) -> dict[str, int]:
     by_systems = [grid for grid, _ in oriented(manuscript.tables)]
     values = [(series, value) for grid in by_systems for series in grid.series for value in series]
-    sentences = (text for _, text in quotes.sentences(manuscript))
+    sentences = quotes.sentences(manuscript)
     return {
         **{kind: len(seen[kind]) for kind in (arithmetic.TOTALS, arithmetic.DIFFERENCES)},
         "columns with bold, underlined or shaded numbers": len({s for s, v in values if v.cell.is_styled}),
         "marked numbers": sum(bool(value.cell.marks) for _, value in values),
-        "sentences with numbers": sum(re.search(quotes.NUMBER, text) is not None for text in sentences),
+        "sentences with numbers": sum(re.search(quotes.NUMBER, text) is not None for _, text in sentences),
     }
 
 

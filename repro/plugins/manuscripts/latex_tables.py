@@ -264,8 +264,8 @@ class Tabular:
 
     def _raw(self) -> _Raw:
         raw, until = _Raw(), 0
-        for node in self.node.nodelist:
-            if node is None or node.pos + node.len <= until:
+        for node in filter(None, self.node.nodelist):
+            if node.pos + node.len <= until:
                 continue
             name = getattr(node, "macroname", "")
             if name == "CodeAfter":

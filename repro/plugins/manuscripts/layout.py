@@ -273,10 +273,10 @@ def _blocks(cells: Sequence[SourceCell], labels: Sequence[SourceCell], parts: Se
         parts = [0] * len(parts)
     for _, group in groupby(zip(cells, labels, parts, strict=True), key=lambda row: row[2]):
         rows = [(cell.text.strip(), label.text.strip()) for cell, label, _ in group]
-        names = {name for name, _ in rows if name}
+        written = [name for name, _ in rows]
+        names = set(filter(None, written))
         is_shared = len(names) == 1 and all(label for _, label in rows)
         first = min(names) if is_shared else ""
-        written = (name for name, _ in rows)
         blocks += [*accumulate(written, lambda current, name: name or current, initial=first)][1:]
     return blocks
 
@@ -292,6 +292,6 @@ def spread(grid: list[list[SourceCell]], spans: list[tuple[int, int, int]], line
         is_middle = top and top not in lines and not grid[top - 1][column].text  # of its rows
         end = min((line for line in lines if is_middle and line > top), default=len(grid))
         below = range(top + 1, min(top + rows, end)) if rows > 0 else range(top - 1, top + rows, -1)
-        for other in below:
-            if 0 <= other < len(grid) and not grid[other][column].text:
+        for other in set(below).intersection(range(len(grid))):
+            if not grid[other][column].text:
                 grid[other][column] = grid[top][column]

@@ -163,7 +163,7 @@ def _pairs(
         lines = [line for line in subjects or systems.ours[table] if line != other]
         columns = [each for each in systems.scores(table, sentence) if other in each.values]
         found = [(each, one, each.values[other]) for each in columns for one in each.on(lines)]
-        is_clear = is_clear and (len(subjects) == 1 or not found)
+        is_clear &= len(subjects) == 1 or not found
         pairs += found
     return pairs, is_clear
 
@@ -342,10 +342,10 @@ _LIST = re.compile(r"\d*\.\d+(?:(?:\s*,|\s*and|\s*%)+\s*\d*\.\d+)+")
 def wrong_order(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
     """Find exchanged numbers, e.g. "A and B reach 41.2 and 39.5, respectively" with 39.5 for A, and lists
     with one number that is wrong."""
-    lists = [re.findall(r"\d*\.\d+", text) for text in _LIST.findall(sentence)]
+    lists = list(map(re.compile(r"\d*\.\d+").findall, _LIST.findall(sentence)))
     if "respectively" not in sentence or len(lists) != 1:
         return
-    found = (values for table in systems.cited(sentence) for values in _rows(table, sentence, systems))
+    found = chain.from_iterable(_rows(table, sentence, systems) for table in systems.cited(sentence))
     rows = [values for values in found if len(values) == len(lists[0])]
     if not any(all(map(is_same, lists[0], values)) for values in rows):
         tests = map(partial, (_is_exchanged, _is_almost), lists * 2)
