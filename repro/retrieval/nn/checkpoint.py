@@ -60,7 +60,7 @@ def load_encoder(folder: Path):
 
 
 def check_fits(model, tokenizer, length: int) -> None:
-    """Raise UsageError for too long texts, DataError for a tokenizer that does not match."""
+    """Raise UsageError if ``length`` exceeds the positions, DataError if the tokenizer does not match."""
     count = positions(model)
     if count is not None and length > count:
         raise UsageError(f"a length of {length} tokens is more than the model's {count} positions")
@@ -71,7 +71,7 @@ def check_fits(model, tokenizer, length: int) -> None:
 
 
 def positions(model) -> int | None:
-    """Return the maximum number of tokens of a text, if any."""
+    """Return the maximum number of tokens of a text, or None without a limit."""
     table = _position_table(model)
     if table is None:
         return getattr(model.config, "max_position_embeddings", None)
@@ -125,7 +125,7 @@ def _check_padding(table, places, tokenizer) -> None:
 
 
 def save_model(model, tokenizer, folder: Path) -> None:
-    """Write a model directory, without custom code."""
+    """Write a model directory, without references to custom code."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = copy.deepcopy(tokenizer)
     tokenizer.backend_tokenizer.no_truncation()

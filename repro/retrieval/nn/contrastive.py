@@ -1,4 +1,4 @@
-"""Similarities and losses over their softmax distributions, e.g. contrastive."""
+"""Similarities of vectors, and losses over their softmax distributions, e.g. contrastive ones."""
 
 from collections.abc import Mapping, Sequence
 from functools import reduce

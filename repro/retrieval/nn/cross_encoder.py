@@ -48,7 +48,7 @@ def load_cross_encoder(folder: Path):
 def pair_tokens(
     tokenizer, queries: list[str], passages: list[dict], *, length: int, separator: str
 ) -> TokenRows:
-    """Return the tokens of N queries with N passages ``{"title", "text"}``."""
+    """Return the tokens of N queries, each with its passage ``{"title", "text"}``."""
     texts = [passage_text(passage["title"], passage["text"], separator=separator) for passage in passages]
     return paired_rows(tokenizer, queries, texts, length=length)
 
@@ -131,7 +131,7 @@ class CrossEncoder(nn.Module):
 
 
 def hardest(scores: Tensor, *, count: int) -> Tensor:
-    """Return indices, (Q, K), of the positive and the highest negatives of (Q, P)."""
+    """Return the indices, (Q, K), of the positive and the highest-scoring negatives in (Q, P)."""
     negatives = scores[:, 1:].topk(count - 1, dim=1).indices + 1  # (Q, K - 1)
     return torch.cat((torch.zeros_like(negatives[:, :1]), negatives), dim=1)
 
@@ -153,7 +153,7 @@ def _evaluation_mode(model: nn.Module) -> Iterator[None]:
 class PairScorer:
     """A cross-encoder for re-ranking. Raises BlockedError, UsageError or DataError.
 
-    ``say`` is called if pairs cannot be read without padding.
+    ``say`` is called with the reason if pairs must be read with padding.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class PairScorer:
         return ({"padding_free": 1} if self.packed else {}) | self.halved.facts()
 
     def prepared(self, queries: list[str], passages: list[dict]) -> Iterator[tuple[list[int], Batches]]:
-        """Yield indices of some of the N pairs, the longest first, and their batches."""
+        """Yield the N pairs in groups, the longest first: indices of pairs, and their batches."""
         order = sorted(range(len(queries)), key=lambda n: len(passages[n]["text"]), reverse=True)
         batch = BATCH[device().type]
         for start in range(0, len(order), TOGETHER * batch):

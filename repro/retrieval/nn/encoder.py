@@ -25,7 +25,7 @@ FILE = "projector.safetensors"
 class Projector(nn.Module):
     """z = tanh(W h + b) (``nonlinear``, BERT's pooler), z = W h + b (``linear``) or z = h (``none``).
 
-    The first of two layers is h = gelu(W' x + b').
+    With two ``layers``, h = gelu(W' x + b') comes first.
     """
 
     def __init__(self, hidden_size: int, *, architecture: str, layers: int, initializer_range: float):
@@ -59,7 +59,7 @@ class Projector(nn.Module):
         return torch.tanh(output) if self.architecture == "nonlinear" else output
 
     def save(self, folder: Path, *, encodes: bool) -> None:
-        """Write ``projector.safetensors``, and whether it ``encodes`` texts."""
+        """Write ``projector.safetensors``, which also notes whether it ``encodes`` texts, unless ``none``."""
         if self.architecture != "none":
             # one key: safetensors orders several keys at random
             description = json.dumps({"architecture": self.architecture, "encodes": encodes}, sort_keys=True)

@@ -224,9 +224,9 @@ def encode(
 def batch_difference(
     model: AnyEncoder, texts: list[str | tuple[str, str]], *, kind: str, prompt: str | None
 ) -> tuple[float, float] | None:
-    """Return cosine and relative difference of a text's vectors, alone and batched with a longer text.
+    """Compare a text's vectors, encoded alone and in a batch with a longer text.
 
-    ``texts`` are these two. Returns None for a rounding difference.
+    ``texts`` are these two. Returns cosine and relative difference, or None if only rounding differs.
     """
     alone, together = (
         encode(model, batch, kind=kind, prompt=prompt).to_dense()[0].double() for batch in (texts[:1], texts)
@@ -238,7 +238,7 @@ def batch_difference(
 
 
 def reading(model: AnyEncoder, kind: str) -> tuple[str, int | None]:
-    """Return the library's prompt for ``kind``, and the maximum number of tokens."""
+    """Return the encoder's own prompt for ``kind``, and its maximum number of tokens."""
     parts = [part for child in model.children() for part in _on_route(child, TASKS[kind])]
     limits = [limit for part in parts if (limit := _length(part, kind)) is not None]
     name = _prompt_name(model, kind)
@@ -301,7 +301,7 @@ class ReleasedEncoder(PooledEncoder):
 
 
 class SpladeEncoder(nn.Module):
-    """Maps token ids to max_i log(1 + ReLU(w_ij)), w masked-language logits (Formal et al. 2021).
+    """Maps token ids to max_i log(1 + ReLU(w_ij)) of masked-language logits w (Formal et al. 2021).
 
     The maximum (or the sum, by ``pooling``) includes [CLS] and [SEP], as in released code.
     """

@@ -112,7 +112,7 @@ class TripleSamples:
         return range(-(-len(self._codes) // GROUP))
 
     def rows(self, group: int, judged: Mapping[str, list[str]] | None) -> Iterator[Any]:
-        """Yield one group as tables. Positives are ``judged``, or from the triples."""
+        """Yield a group's training rows as tables. Positives are ``judged``, or from the triples."""
         import pyarrow as pa
 
         names = list(itertools.islice(self._codes, group * GROUP, (group + 1) * GROUP))

@@ -27,7 +27,7 @@ LINES, SUMS = 200, "log.pt"
 
 
 class TrainingLog:
-    """Mean losses since the previous line, written ``every`` so many steps."""
+    """A log with a line after ``every`` steps: mean losses since the previous line."""
 
     def __init__(self, path: Path, *, steps: int):
         self.path, self.every = path, max(1, steps // LINES)

@@ -36,7 +36,7 @@ VARIABLE = VARIABLES["micro_batch"][0]
 
 
 def with_estimated_micro_batch(execution: Execution, memory: StepMemory | None, *, share: int) -> Execution:
-    """Return the execution with a micro-batch for this GPU if needed and not set.
+    """Return the execution with an estimated micro-batch, unless one is set or memory suffices.
 
     ``share`` is the largest number of examples of a batch per process.
     """

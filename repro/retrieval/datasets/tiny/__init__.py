@@ -39,7 +39,7 @@ YEAR = "which year is named in the tale of the {person} who {predicate}"
 
 
 def wiki() -> Collection:
-    """Return 360 passages of 60 towns and 7 hard cases, with 160 train, 60 dev and 67 test questions."""
+    """Return 360 passages titled by 24 towns, 7 hard passages, 160 train, 60 dev and 67 test questions."""
     draw = Draw("tiny/wiki")
     world = deeds(draw, people(draw, 120), each=3)
     ids = shuffled_ids(draw, len(world), first=1)

@@ -46,7 +46,7 @@ class ViewScorer:
         return len(self.rows)
 
     def named(self, name: str) -> Sequence[str]:
-        """Return the views added for a list, all for ""."""
+        """Return the views that are summed for a list. The list "" sums all ``terms``."""
         return [name] if name else self.terms
 
     def scores(self, queries: np.ndarray, rows: np.ndarray, name: str) -> np.ndarray:

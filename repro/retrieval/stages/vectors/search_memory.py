@@ -97,8 +97,8 @@ class MemoryNeeds:
         dense, sparse: widths of the views, 0 if unused.
         values: most sparse values of a query.
         bounds: (N + 1,), start of each passage's sparse values.
-        candidates: per query, over all lists.
-        ranked: ranks of a block of queries.
+        candidates: number per query, over all lists.
+        ranked: number of results kept for a block of queries.
         inverted: whether ``uses_inverted_index``.
     """
 
