@@ -37,7 +37,7 @@ def survey(data_root: Path | None, home: Path | None = None) -> list[Row]:
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece read in full, with the facts of ``summary`` and its faults."""
+    """A piece read in full, with the facts of ``summary`` and the problems found."""
 
     dataset: str
     piece: str
@@ -61,7 +61,7 @@ def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None 
 
 
 def problems_of(pieces: Iterable[Piece]) -> list[ReproError]:
-    """Return the different problems of pieces, which often share files."""
+    """Return the problems of pieces without duplicates, as pieces often share files."""
     return list({str(problem): problem for piece in pieces for problem in piece.problems}.values())
 
 
@@ -135,7 +135,7 @@ def summary(source: Source) -> dict[str, Any]:
 
 
 def problem(source: Source, facts: Mapping[str, Any]) -> str:
-    """Return the difference between a ``summary`` and the published rows, or ""."""
+    """Describe how a ``summary`` differs from the published rows, or return ""."""
     name = key(source.dataset, source.piece)
     known = published().get(name)
     if known is None or facts["digest"] in known["digests"]:

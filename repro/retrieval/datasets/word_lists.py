@@ -55,7 +55,7 @@ def remedy(name: str) -> str:
 
 
 def make(name: str, files: Iterable[Path]) -> list[str]:
-    """Return the words of a list from its published parts, in any order.
+    """Return the union of a list's published parts, given in any order.
 
     Raises UsageError for an unknown list, DataError for a wrong or missing part.
     """

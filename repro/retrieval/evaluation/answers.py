@@ -54,8 +54,8 @@ def score_by_answers(
 ) -> Scores:
     """Return Success@k of a run for questions ``{qid: [answer, …]}``.
 
-    ``texts`` has every document in the first k ranks. Raises UsageError, or DataError without a query with
-    answers.
+    ``texts`` has every document in the first k ranks. Raises UsageError for another measure, DataError if no
+    query of the run has answers.
     """
     by_name = answer_measures(measures)
     depth = max((measure.cutoff for measure in by_name.values()), default=0)

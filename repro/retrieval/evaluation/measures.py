@@ -87,7 +87,7 @@ class Scores:
 
 
 def parse_measure(text: str) -> Measure:
-    """Return the measure of e.g. ``"R(rel=2)@1000"``. Raises UsageError."""
+    """Return the measure named e.g. ``"R(rel=2)@1000"``. Raises UsageError for an unknown name."""
     if match := _FORM.fullmatch(text):
         row = families().get(match["name"])
         if row and row.scored and (row.graded or not match["rel"]):
@@ -169,7 +169,7 @@ def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[l
 
 
 def by_rank(documents: Sequence[str]) -> dict[str, float]:
-    """Return the scores K, K-1, …, 1 in the given order."""
+    """Return the scores K, K-1, …, 1 of K documents, best document first."""
     return dict(zip(documents, map(float, range(len(documents), 0, -1)), strict=True))
 
 

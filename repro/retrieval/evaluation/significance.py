@@ -69,7 +69,7 @@ def smallest_p(queries: int) -> float:
 
 
 def matrix(size: int, value) -> list[list]:
-    """Return ``value(i, j)`` for all pairs of systems."""
+    """Return ``value(i, j)`` for all pairs of systems, with None on the diagonal."""
     return [[None if i == j else value(i, j) for j in range(size)] for i in range(size)]
 
 
@@ -79,7 +79,7 @@ def seed_of(measure: str, queries: Sequence[str]) -> int:
 
 
 def permutation_p(scores: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:
-    """Return two-sided p (S, S) of scores (S, Q) over all or ``resamples`` sign flips."""
+    """Return two-sided p-values, (S, S), of scores (S, Q) from all or ``resamples`` random sign flips."""
     count, size = scores.shape
     observed_differences = np.abs(_differences(scores.sum(axis=1)))
     allowance = _ROUNDING * max(1.0, size * np.abs(scores).max(initial=0.0))
@@ -153,8 +153,7 @@ def compare(
 ) -> dict:
     """Compare every pair of runs on every measure by a two-sided paired t-test over the judged queries.
 
-    ``runs`` are rankings, or functions that read one (then one is held at a time).
-
+    ``runs`` are rankings, or functions that read one, so that only one is in memory.
     Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", …}}}``, with the
     values of ``pairwise_tests``. ``holm_student_p`` is corrected among all systems compared with i. ``wins``,
     ``ties`` and ``losses`` count the queries of i. Runs with equal scores have p 1.0 and are listed under
