@@ -153,7 +153,6 @@ class RepresentativeWords(MaskedPretraining):
         return self.loss.losses(self.encoder, batch)
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """Return the denominators of ``PreferenceLoss``."""
         return self.loss.denominators(batch)
 
 

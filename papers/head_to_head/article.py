@@ -152,7 +152,7 @@ class Article:
         return " or ".join(f"{count:,}" for count in sorted(counts)) or NOT_MEASURED
 
     def planned(self, row: str, stage: str, parameter: str, number: int = -1) -> str:
-        """Return a parameter, e.g. ``options.temperature``, of the last stage of a name, or of a ``number``."""
+        """Return a parameter, e.g. ``options.temperature``, of the last stage of a name, or of ``number``."""
         params = self.stages(row, stage)[number].params
         value = reduce(lambda part, key: part[key], parameter.split("."), params)
         return f"{value:,}" if isinstance(value, int) else f"{value:g}"

@@ -72,7 +72,6 @@ class Lists:
         return self.values[self.offsets[index] : self.offsets[index + 1]]
 
     def lengths(self) -> np.ndarray:
-        """Return the lists' lengths, (L,)."""
         return self.offsets[1:] - self.offsets[:-1]
 
 

@@ -34,7 +34,7 @@ class RowDigest:
 class ContentDigest:
     """sha256 over the sorted digests of rows, the same for a collection in any file format.
 
-    Each run of white space counts as one blank. A sum of digests would be easy to forge.
+    Each run of white space counts as one blank.
     """
 
     def __init__(self) -> None:

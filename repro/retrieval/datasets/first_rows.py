@@ -32,10 +32,7 @@ class FirstRows:
         return cls(queries, documents)
 
     def judgements(self, judgements: Iterable[Judgement]) -> list[Judgement]:
-        """Return the read queries' judgements with unread document ids replaced.
-
-        If pairs become equal, the highest grade is kept.
-        """
+        """Return the read queries' judgements with unread document ids replaced. Equal pairs get the highest grade."""
         highest_grades: dict[tuple[str, str], int] = {}
         for query, document, grade in judgements:
             if query in self._queries:

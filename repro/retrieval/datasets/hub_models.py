@@ -35,7 +35,6 @@ def wanted(files: Iterable[str]) -> list[str]:
 
 
 def has_weights(folder: Path) -> bool:
-    """Return whether a folder contains weights at any depth."""
     return any(any(folder.rglob(kind)) for kind in ("*.safetensors", "pytorch_model*.bin"))
 
 

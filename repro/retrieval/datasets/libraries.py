@@ -29,7 +29,6 @@ def documents(id: str) -> Iterator[Document]:
 
 
 def queries(id: str) -> Iterator[Query]:
-    """Yield queries, with answer strings if any."""
     for row in _rows(id, "queries"):
         yield Query(row.query_id, row.text.strip(), tuple(getattr(row, "answers", ())))
 

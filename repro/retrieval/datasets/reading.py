@@ -75,13 +75,11 @@ def rows(source: Source) -> Iterator[dict[str, Any] | Judgement]:
 
 
 def document_row(document: Document, entry: Dataset) -> dict[str, str]:
-    """Return a document's columns, with ``url`` if the collection has addresses."""
     row = document._asdict()
     return row if entry.addresses else {name: row[name] for name in ("id", "title", "text")}
 
 
 def query_row(query: Query, entry: Dataset) -> dict[str, Any]:
-    """Return a query's fields, with ``answers`` if the collection has answers."""
     row = {"id": query.id, "text": query.text}
     return row | {"answers": list(query.answers)} if entry.answers else row
 
@@ -107,9 +105,9 @@ def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:
 
 
 def counted(records: Iterable[T], source: Source, *, first: int | None = None, count: int = 0) -> Iterator[T]:
-    """Yield ``records``. Raises DataError if their number is not the catalogue's.
+    """Yield ``records``. Raises DataError if their number, plus ``count``, is not the catalogue's.
 
-    ``first`` limits the number, without a check. ``count`` records were read before.
+    ``first`` limits the number, without a check.
     """
     if first is not None:
         yield from islice(records, first - count)

@@ -265,7 +265,6 @@ def _trec_documents(path: Path) -> Iterator[Document]:
 
 
 def _psgs(path: Path) -> Iterator[Document]:
-    """Yield DPR's passages: number, text, title."""
     rows = lines(path)
     next(rows)
     for number, line in rows:
@@ -299,7 +298,6 @@ def _dpr_readers(path: Path) -> Iterator[tuple]:
 
 
 def _parquet_documents(path: Path) -> Iterator[Document]:
-    """Yield NanoBEIR's documents, which have no titles."""
     for number, row in _parquet_rows(path, "_id", "text"):
         yield Document(checked_id(row["_id"], "_id", path, number), "", row["text"] or "")
 

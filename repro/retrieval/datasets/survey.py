@@ -45,7 +45,6 @@ class Piece:
     problems: tuple[ReproError, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the object of `repro data check --format json`."""
         place = {"dataset": self.dataset, "piece": self.piece}
         return {**place, **self.facts, "problems": list(map(str, self.problems))}
 

@@ -78,5 +78,4 @@ def _describe(part: Mapping[str, Any]) -> str:
 
 
 def digest(words: Iterable[str]) -> str:
-    """Return sha256 of words in the given order."""
     return sha256("".join(f"{word}\n" for word in words).encode()).hexdigest()

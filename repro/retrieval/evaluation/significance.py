@@ -1,7 +1,4 @@
-"""Paired tests between systems, on scores of queries: Student's t, and ``pairwise_tests``.
-
-ranx's ``compare`` gives equal results, but breaks ties in no fixed order and compiles for half a minute.
-"""
+"""Paired tests between systems, on scores of queries: Student's t, and ``pairwise_tests``."""
 
 import hashlib
 import math
@@ -74,7 +71,6 @@ def matrix(size: int, value) -> list[list]:
 
 
 def seed_of(measure: str, queries: Sequence[str]) -> int:
-    """Return a seed that depends only on the measure and the queries."""
     return int.from_bytes(hashlib.sha256("\n".join([measure, *queries]).encode()).digest()[:8], "big")
 
 
@@ -129,7 +125,6 @@ def _differences(values: np.ndarray) -> np.ndarray:
 
 
 def _spread(scores: np.ndarray) -> np.ndarray:
-    """Return the standard deviations, (S, S), of row differences."""
     count, size = scores.shape
     spread = np.zeros((count, count))
     for i in range(count if size > 1 else 0):

@@ -14,7 +14,6 @@ SIMILARITIES = ("dot", "cosine")
 
 
 def check_similarity(similarity: str) -> str:
-    """Return ``similarity``. Raises UsageError if it is unknown."""
     check_known("similarity", similarity, valid=SIMILARITIES)
     return similarity
 

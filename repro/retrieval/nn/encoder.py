@@ -126,7 +126,6 @@ def load_text_encoder(folder: Path, *, pooling: str) -> Encoder:
 
 
 def check_pooling(pooling: str) -> str:
-    """Return ``pooling``. Raises UsageError if it is unknown."""
     check_known("pooling", pooling, valid=POOLINGS)
     return pooling
 

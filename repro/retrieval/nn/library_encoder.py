@@ -140,7 +140,6 @@ def _reports_kept(reports: list[tuple]) -> Iterator[None]:
 
 
 def _check_weights(model: AnyEncoder, reports: list[tuple]) -> None:
-    """Raise ValueError for a missing weight, or one of an unknown head."""
     parts = transformers(model)
     has_pooler = any(part.module_output_name == "sentence_embedding" for part in parts)
     for each, report in reports:

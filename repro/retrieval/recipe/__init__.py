@@ -139,7 +139,6 @@ def mine(
 
 
 def union(*training_sets: Node) -> Node:
-    """Concatenate training sets."""
     return Node("union", {}, {"training_sets": training_sets})
 
 

@@ -135,7 +135,6 @@ class Request:
         self.choices.measured_as[printed] = meant
 
     def seed_or(self, papers_own: int) -> int:
-        """Return the user's seed, or the paper's."""
         return papers_own if self.seed is None else self.seed
 
     @property

@@ -53,7 +53,6 @@ def queries(identifier: str) -> Node:
 
 
 def qrels(identifier: str) -> Node:
-    """Return the judgements of a dataset."""
     return Node("qrels", {"dataset": identifier})
 
 

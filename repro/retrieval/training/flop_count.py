@@ -23,8 +23,7 @@ for _way in ("", "_backward"):
 class Flops:
     """Counts matrix products and attention of a training's first ``STEPS`` steps, forward and backward.
 
-    Recomputed operations count again. torch's own counter hooks into modules, which fails for objectives that
-    leave the graph.
+    Recomputed operations count again.
     """
 
     def __init__(self):

@@ -107,7 +107,6 @@ def rate_schedule(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, s
 
 
 def _groups(objective: nn.Module, weight_decay: float) -> list[dict]:
-    """Return parameters with and without weight decay, as transformers' Trainer."""
     decay_names = set(get_parameter_names(objective, [nn.LayerNorm], UNDECAYED))
     weights = [(name, weight) for name, weight in objective.named_parameters() if weight.requires_grad]
     return [

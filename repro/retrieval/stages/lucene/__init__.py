@@ -1,7 +1,7 @@
 """BM25 indexing and search with Lucene through pyserini, in a child process (``__main__``).
 
-A Java virtual machine that fails while booting ends its process without an exception. The child is reused for
-some seconds, because starting Java takes seconds.
+A Java virtual machine that fails to boot ends its process without an exception. The child is reused for
+some seconds, because Java starts slowly.
 """
 
 import contextlib
