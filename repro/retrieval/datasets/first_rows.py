@@ -32,7 +32,10 @@ class FirstRows:
         return cls(queries, documents)
 
     def judgements(self, judgements: Iterable[Judgement]) -> list[Judgement]:
-        """Return the read queries' judgements with unread document ids replaced. Equal pairs get the highest grade."""
+        """Return the read queries' judgements, with unread document ids replaced.
+
+        Of several grades of a pair the highest is kept.
+        """
         highest_grades: dict[tuple[str, str], int] = {}
         for query, document, grade in judgements:
             if query in self._queries:

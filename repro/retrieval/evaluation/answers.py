@@ -1,7 +1,7 @@
 """Scores success by answer strings: a passage is relevant if its text contains an answer.
 
 The rule is that of DPR's released evaluation: texts are decomposed (NFD), cut into tokens and lower-cased.
-The answer's tokens must be consecutive, e.g. "new york" in "in New York,".
+An answer's tokens must be consecutive, e.g. "new york" in "in New York,".
 """
 
 import json

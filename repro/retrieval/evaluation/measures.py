@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).with_suffix(".yaml")
 _FORM = re.compile(r"(?P<name>\w+)(?:\(rel=(?P<rel>[1-9][0-9]*)\))?@(?P<cutoff>[1-9][0-9]*)")
-QUERIES = 64  # scored at a time
+QUERIES = 64
 
 
 @dataclass(frozen=True)
@@ -277,7 +277,7 @@ def _scores_of_block(
     ranks = {query: by_rank(ranking) for query, ranking in ids.items() if ranking}
     try:
         metrics = list(ir_measures.iter_calc([type(measure)(**params)], grades, ranks))
-    except Exception as error:  # each provider has its own
+    except Exception as error:
         reason = f"{type(error).__name__}: {str(error)[:80]}"
         raise UsageError(f"ir_measures cannot compute {name} here ({reason})") from error
     return {metric.query_id: float(metric.value) for metric in metrics}

@@ -89,7 +89,7 @@ def side_inputs(batch: Tensors, prefix: str) -> Tensors:
 
 
 TOGETHER = 2_000  # texts tokenised in one call
-TOKENS = {"cpu": 32 * 128, "cuda": 512 * 128}  # per batch
+TOKENS = {"cpu": 32 * 128, "cuda": 512 * 128}
 
 
 def tokenised_together(texts: Sequence[Sequence[str]]) -> Iterator[list[int]]:

@@ -173,7 +173,7 @@ def reason(error: Exception) -> str:
     if "Weights only load failed" in str(error):
         return "its weights are a pickle that holds more than tensors, which is never read here"
     first, *others = str(error).strip().split("\n")
-    if first.endswith(":") and others:  # the reason is on the next line
+    if first.endswith(":") and others:
         first = f"{first} {others[0].strip()}"
     return first.rstrip(".")
 

@@ -98,7 +98,6 @@ class CrossEncoder(nn.Module):
         return {name: value.unflatten(0, (len(examples), per_query)) for name, value in inputs.items()}
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return the losses ``listwise`` and perhaps ``r_drop``."""
         if self.trained_passages < batch["input_ids"].shape[1]:
             with torch.no_grad(), _evaluation_mode(self.model):
                 places = hardest(self._scores(batch), count=self.trained_passages)  # (Q, K)

@@ -107,8 +107,6 @@ class PooledEncoder(nn.Module):
 
 
 class Encoder(PooledEncoder):
-    """A pooled model with an optional projector."""
-
     def __init__(self, model: nn.Module, *, pooling: str, projector: Projector | None):
         super().__init__()
         self.model = model

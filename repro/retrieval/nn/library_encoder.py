@@ -51,7 +51,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> AnyEncoder:
     except (BlockedError, DataError):
         check_pulled(folder)
         raise
-    except Exception as error:  # of many kinds
+    except Exception as error:
         check_pulled(folder)
         why = _unreadable_file(folder) or checkpoint.reason(error).removeprefix("Error ")
         raise DataError(f"{folder}: cannot be read as an encoder ({why})") from error
@@ -107,7 +107,7 @@ def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
         raise DataError(f"{folder}: it has no pooling to replace. Remove the setting pooling")
     [place] = places
     if mode == "pooler":
-        first: Any = model[0]  # a transformer of the library's
+        first: Any = model[0]
         if getattr(first.auto_model, "pooler", None) is None:
             raise DataError(f"{folder}: the model has no pooler. Choose another pooling")
         first.modality_config["text"]["method_output_name"] = "pooler_output"

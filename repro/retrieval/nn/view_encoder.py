@@ -166,7 +166,6 @@ class ViewEncoder(nn.Module):
                 weight.data.copy_(saved)
 
     def save(self, folder: Path) -> None:
-        """Save the masked LM, its tokenizer, any projection, and ``views.json``."""
         save_model(self.model, self.tokenizer, folder)
         if self.projection is not None:
             save_file({"weight": self.projection.weight.detach().contiguous()}, folder / PROJECTION)

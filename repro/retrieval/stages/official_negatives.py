@@ -22,7 +22,7 @@ from repro.retrieval.datasets.sources import Source
 from repro.retrieval.evaluation.text_lines import read_qrels, relevant_documents
 from repro.store.disk import BLOCKS
 
-GROUP = 4096  # queries per group
+GROUP = 4096
 ROWS = 1000  # per returned table
 HASHED = 50_000  # rows in memory at once
 LARGEST = 2**31 - 1  # rows per record batch, never divided

@@ -73,7 +73,7 @@ class BatchOrder:
         return [size + (rank < more) for rank in range(self.processes)]
 
 
-FILE = "batch_reading.json"  # in a checkpoint
+FILE = "batch_reading.json"
 
 
 class BatchReading:

@@ -10,7 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
-FILE = "flops.json"  # in a checkpoint
+FILE = "flops.json"
 STEPS = 3  # counted
 ATTENTION = "_scaled_dot_product_flash_attention"
 # torch adds formulas as kernels are loaded, but lacks attention on a CPU

@@ -37,7 +37,7 @@ def deepspeed_share(step: int, *, warmup: int, total: int) -> float:
 
 
 OWN_SHARES = {"logarithmic": logarithmic_warmup_share, "deepspeed-0.6.0": deepspeed_share}
-UNDECAYED = ["bias", "layernorm", "rmsnorm", r"(?:^|\.)norm(?:$|\.)", r"_norm(?:$|\.)"]  # in names
+UNDECAYED = ["bias", "layernorm", "rmsnorm", r"(?:^|\.)norm(?:$|\.)", r"_norm(?:$|\.)"]
 AUTOCAST = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
 

@@ -106,7 +106,6 @@ HALVES = (torch.float16, torch.bfloat16)
 
 
 def in_single_precision(values: Batch) -> Batch:
-    """Convert losses or rows from half to single precision."""
     return {name: value.float() if value.dtype in HALVES else value for name, value in values.items()}
 
 

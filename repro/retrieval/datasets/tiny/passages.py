@@ -60,8 +60,8 @@ def graded_judgements(
 ) -> list[Judgement]:
     """Grade the documents of ``world`` by how many ``concepts`` their best deed has.
 
-    All concepts give ``top``, and each missing one takes one off, down to 0. Documents with no concept are
-    not judged. At most ``others`` random documents have grade 1, and as many grade 0.
+    The grade is ``top`` for all concepts and one less per missing one, but not below 0. Documents with no
+    concept are left out. At most ``others`` random documents get grade 1, and as many grade 0.
     """
     grades: dict[int, list[str]] = {}
     for document, life in world.items():

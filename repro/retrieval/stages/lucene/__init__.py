@@ -69,7 +69,7 @@ class _Child:
 
     def order(self, order: dict) -> None:
         assert self.process.stdin
-        with contextlib.suppress(BrokenPipeError):  # it has ended
+        with contextlib.suppress(BrokenPipeError):
             self.process.stdin.write(json.dumps(order) + "\n")
             self.process.stdin.flush()
 
@@ -86,7 +86,7 @@ class _Child:
             self.process.kill()
             self.process.wait()
         for pipe in filter(None, (self.process.stdin, self.process.stdout)):
-            with contextlib.suppress(BrokenPipeError):  # an unread order
+            with contextlib.suppress(BrokenPipeError):
                 pipe.close()
 
 

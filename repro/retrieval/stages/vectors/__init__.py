@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 CHUNK = 1 << 24  # bytes of ids scanned at a time
-IDS = 10_000  # ids written at a time
+IDS = 10_000
 Advance = Callable[[int], object]  # called with the number of finished queries
 
 

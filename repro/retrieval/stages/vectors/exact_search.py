@@ -259,7 +259,6 @@ class ScoreBound:
         }
 
     def raise_to(self, edges: np.ndarray) -> None:
-        """Raise the bounds to ``edges``, (Q,), where greater."""
         self.edges = np.maximum(self.edges, edges)
 
     def near(

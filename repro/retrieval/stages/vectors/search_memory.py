@@ -20,7 +20,7 @@ from repro.retrieval.stages.vectors import Views
 from repro.retrieval.stages.vectors.products import FREQUENT
 
 VARIABLE = "REPRO_SEARCH_MEMORY"
-LEAST = 2**26  # minimum
+LEAST = 2**26
 V2 = ("memory.max", "memory.current", "active_file", "inactive_file")
 V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_active_file", "total_inactive_file")
 BLOCK_BYTES = 1 << 30  # of passages and their scores
