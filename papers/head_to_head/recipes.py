@@ -146,7 +146,7 @@ def papers_own(
     default those of its folder."""
     asked, source = request.choices, home(encoder)
     if source is None:
-        raise UsageError(f"{encoder} is no recipe of a paper")
+        raise UsageError(f"{encoder} is not a recipe of a paper")
     own = source.readings
     check_known("reading", *(readings or {}), valid=own)
     choices = Choices(

@@ -49,7 +49,7 @@ def kept_positions(
 ) -> Tensor:
     """Return the positions that count in a sparse vector, (B, L) bool.
 
-    ``cls`` and ``sep`` are whether these count. ``between`` keeps only the [SEP] after the title.
+    ``cls`` and ``sep``: whether these tokens count. ``sep`` "between" keeps only the one after the title.
     """
     keep = attention_mask.bool()
     if sep == "between":
@@ -62,7 +62,7 @@ def kept_positions(
 
 
 def top_k(values: Tensor, k: int) -> Tensor:
-    """Set all but each row's k highest values to zero, (N, V). The lowest index breaks ties."""
+    """Return values, (N, V), with all but each row's k highest set to 0. The lowest index breaks ties."""
     if k >= values.shape[-1]:
         return values
     with torch.no_grad():
@@ -159,7 +159,6 @@ class ViewEncoder(nn.Module):
         return functional.linear(hidden, decoder.weight, decoder.bias)
 
     def start_from(self, folder: Path) -> None:
-        """Load a directory's projection if it has the same shape."""
         if self.projection is not None and (folder / PROJECTION).exists():
             saved, weight = load_file(folder / PROJECTION)["weight"], self.projection.weight
             if saved.shape == weight.shape:

@@ -83,7 +83,7 @@ class Choices:
         return None
 
     def departures(self) -> dict[str, str]:
-        """Return the used choices other than the default, which prevent a comparison with the paper."""
+        """Return the used choices other than the default. They prevent a comparison with the paper."""
         return {i: c for i, c in self.used.items() if c != self._reading(i).default}
 
     def in_full_precision(self) -> dict[str, str]:
@@ -139,7 +139,6 @@ class Request:
 
     @property
     def collection(self) -> str:
-        """The id of the searched corpus."""
         return catalogued(self.dataset).corpus_id
 
 

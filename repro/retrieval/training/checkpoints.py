@@ -127,7 +127,7 @@ def step_of(checkpoint: Path) -> int:
 
 
 class Checkpoints:
-    """Decides when a checkpoint is due, always at the last step, and keeps the last two.
+    """Decides when to save a checkpoint, always at the last step, and keeps the last two.
 
     ``every`` is in steps. None saves one every ``CHECKPOINT_SECONDS``.
     """

@@ -263,7 +263,7 @@ class StepMemory:
 
 
 def step_memory(objective, params: dict) -> StepMemory | None:
-    """Return the memory of an objective's step, or None if it is unknown."""
+    """Return the ``StepMemory`` of an objective, or None without a transformer's configuration."""
     configs = (getattr(module, "config", None) for module in objective.modules())
     config = next((candidate for candidate in configs if hasattr(candidate, "num_hidden_layers")), None)
     if config is None:
@@ -286,7 +286,6 @@ def example_tokens(params: dict) -> int:
 
 
 def predicts_words(params: dict) -> bool:
-    """Return whether this is a pre-training, which predicts words."""
     return "texts_per_batch" in params
 
 

@@ -84,7 +84,6 @@ class Parts:
         self.origin = f"halved at step {step}"
 
     def facts(self) -> dict[str, int | str]:
-        """Return ``micro_batch``, and ``micro_batch_origin`` unless the user set it."""
         if self.size is None:
             return {}
         origin = {"micro_batch_origin": self.origin} if self.origin else {}
