@@ -66,7 +66,7 @@ def make(name: str, files: Iterable[Path]) -> list[str]:
         file_words = words(file)
         if missing_parts.pop(digest(file_words), None) is None:
             missing = " and ".join(map(_describe, missing_parts.values())) or "none"
-            raise DataError(f"{file}: its {len(file_words):,} words are not a missing part of {name}: {missing}")
+            raise DataError(f"{file}: its {len(file_words):,} words are no missing part of {name}: {missing}")
         union.update(file_words)
     if missing_parts:
         raise DataError(f"{name} also needs {' and '.join(map(_describe, missing_parts.values()))}")

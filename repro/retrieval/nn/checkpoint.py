@@ -89,7 +89,7 @@ def check_missing(model, report: dict, *, has_pooler: bool = False) -> None:
     lost = sorted(key for key in report["missing_keys"] if has_pooler or not key.startswith("pooler"))
     if lost:
         name = type(model).__name__
-        raise ValueError(f"its weights do not fit {name}, as which it is read: {lost[0]} is not among them")
+        raise ValueError(f"its weights do not fit {name}: {lost[0]} is missing")
 
 
 def check_heads(report: dict) -> None:
