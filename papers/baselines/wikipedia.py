@@ -11,7 +11,7 @@ from repro.retrieval.recipe.request import Request
 
 
 def bert(request: Request) -> Node:
-    """Return the checkpoint at the start of every training."""
+    """Return the checkpoint that every training starts from."""
     return recipe.backbone(request.reading("backbone-checkpoint"), revision="main")
 
 

@@ -60,7 +60,7 @@ def from_scratch(
 
     Args:
         layers: number of layers. 0 leaves word and position vectors under a LayerNorm.
-        deviation: of initial weights at width 768. It is larger at a smaller width, so layers add as much.
+        deviation: standard deviation of initial weights at width 768. It grows at a smaller width.
         pretraining: a key of ``PRETRAININGS``, or ``backbone``, the start of all rows of the study.
             ``pretraining_steps`` may be 0.
         pretraining_batch: texts per step. ``pretraining_seed`` is one for all seeds of the rest.

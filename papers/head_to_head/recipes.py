@@ -64,11 +64,11 @@ def row(
         texts_per_row: texts of full length that encoder and decoders read per example. It divides the
             batches, so all pre-trainings see as many tokens.
         random_weights: start from new random weights, optionally with this number of ``layers``.
-        pooling: of token vectors. A bag of word vectors is their mean.
+        pooling: how token vectors are pooled. A bag of word vectors uses their mean.
         fine_tuned: whether the encoder is fine-tuned.
-        steps: factor of the number of pre-training steps at equal tokens.
-        share: of the training queries that is used, drawn anew for every seed.
-        tuning_steps: factor of the number of fine-tuning steps on all queries.
+        steps: multiple of the common number of pre-training steps.
+        share: share of the training queries, drawn anew for every seed.
+        tuning_steps: multiple of the number of fine-tuning steps on all queries.
         hard_negatives: whether a query has BM25's negatives in addition to those of its batch.
     """
     seed = request.seed_or(42)
