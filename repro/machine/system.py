@@ -242,11 +242,11 @@ class PeakMemory:
     def __init__(self):
         with contextlib.suppress(OSError):
             CLEAR.write_text("5")  # resets the peak
-        self._children = _children_peak()
+        self._children = _kib(resource.RUSAGE_CHILDREN)
 
     def kib(self) -> int:
         """Return the peak of this process or its largest finished child."""
-        children = _children_peak()
+        children = _kib(resource.RUSAGE_CHILDREN)
         # a later, smaller child is not seen
         return max(_resident_peak(), children if children > self._children else 0)
 
@@ -274,10 +274,6 @@ def _resident_peak() -> int:
         lines = STATUS.read_text(encoding="ascii").splitlines()
         return int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
     return _kib(resource.RUSAGE_SELF)
-
-
-def _children_peak() -> int:
-    return _kib(resource.RUSAGE_CHILDREN)
 
 
 def _kib(who: int) -> int:

@@ -52,6 +52,11 @@ class Cell:
         """The path, e.g. ``paper/1/group.system/dev.rr10``."""
         return f"{self.paper.name}/{self.table.id}/{self.row.id}/{self.column.id}"
 
+    @property
+    def row_path(self) -> str:
+        """``paper/table/row``."""
+        return self.id.rpartition("/")[0]
+
     @cached_property
     def printed(self) -> printed.PublishedCell:
         return printed.parse(self.text)
@@ -60,6 +65,16 @@ class Cell:
     def number(self) -> Decimal:
         """The published number as printed, e.g. 41.2 for a percentage."""
         return self.printed.number
+
+    @property
+    def percent(self) -> Decimal:
+        """The published number in per cent, e.g. 18.7 for the fraction .187."""
+        return printed.percent(self.number, self.unit)
+
+    @property
+    def rounding(self) -> Decimal:
+        """Half a unit of the last decimal, in per cent."""
+        return printed.percent(printed.half_unit(self.printed.decimals), self.unit)
 
     def equals(self, value: Decimal) -> bool:
         """Return whether a value equals the published number at the coarser decimals."""
@@ -264,7 +279,7 @@ class ShownExhibit:
         return dict(self.exhibit.with_)
 
 
-def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[ShownExhibit]:
+def exhibits(names: tuple[str, ...], owners: tuple[str, ...] = ()) -> list[ShownExhibit]:
     """Return the exhibits of papers in tables and figures, e.g. ``figure-3``, by default all."""
     result = []
     for source in map(paper, names or papers()):

@@ -1,5 +1,3 @@
-"""Tables in a terminal, at any width: words stay whole, and columns stay in line."""
-
 import io
 
 import pytest

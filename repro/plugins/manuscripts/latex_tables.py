@@ -8,7 +8,7 @@ from typing import Any
 
 from repro.plugins.manuscripts.gullet import Expanded
 from repro.plugins.manuscripts.latex_text import Words, arguments, counts, kind, last, names, raw, within
-from repro.plugins.manuscripts.layout import head_length, stacked
+from repro.plugins.manuscripts.layout import head_length, is_value, stacked
 from repro.plugins.manuscripts.source_tables import (
     Place,
     SourceCell,
@@ -16,6 +16,7 @@ from repro.plugins.manuscripts.source_tables import (
     check_size,
     plain,
     styled,
+    uneven,
     with_points,
 )
 
@@ -304,6 +305,8 @@ class Tabular:
                     continue
                 spans += [(top, len(grid[-1]) + more, rows) for more in range(cell.columns)]
                 grid[-1] += [cell] * cell.columns
+        of_numbers = [row for row in grid if sum(is_value(cell.text) for cell in row) > 1]
+        self.flat.lost += uneven([(row[0].place, len(row)) for row in of_numbers])
         width = max(map(len, grid), default=0)
         check_size(width * len(grid), self.place)
         for filled in grid:

@@ -1,7 +1,8 @@
 r"""Uninterpreted tables of a source, e.g. ``\textbf{36.6}$^\dagger$`` as a bold cell "36.6" with mark †."""
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, pairwise
@@ -174,6 +175,16 @@ def _marks(text: str) -> list[str]:
 
 
 Rows = list[list[SourceCell]]
+
+
+def uneven(rows: Sequence[tuple[Place, int]]) -> Iterator[tuple[Place, str]]:
+    """Yield a sentence for the few rows that are longer than the others, or for the only one that is shorter,
+    given their numbers of cells."""
+    usual, often = next(iter(Counter(width for _, width in rows).most_common(1)), (0, 0))
+    odd = [(place, width) for place, width in rows if usual != width > 1]
+    for place, width in odd if len(odd) <= max(1, often // 3) else ():
+        if width > usual or len(odd) == 1 < often - 1:
+            yield place, f"This row has {width} cells, and the others have {usual}"
 
 
 def with_points(rows: Rows) -> Rows:

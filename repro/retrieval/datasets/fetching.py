@@ -14,11 +14,9 @@ from typing import Any
 from repro.errors import BlockedError, DataError, UsageError, check_known
 from repro.machine.bounded_reading import lines, malformed
 from repro.progress import Progress
-from repro.retrieval.datasets import libraries, reading, word_lists
+from repro.retrieval.datasets import hub_models, libraries, reading, sources, word_lists
 from repro.retrieval.datasets.catalog import Dataset, Document, Judgement, Query, catalog, dataset
-from repro.retrieval.datasets.hub_models import wanted
 from repro.retrieval.datasets.libraries import resumable_downloads
-from repro.retrieval.datasets.sources import LIBRARIES, Source, describe_size, fetched_with
 from repro.retrieval.datasets.word_lists import known_lists
 
 MODEL = "model:"
@@ -44,10 +42,10 @@ def offer(id: str, *, library: str = "") -> Offer:
     if id.startswith(MODEL):
         return _model_offer(id.removeprefix(MODEL))
     entry = dataset(id)
-    parts = [dataset(part) for part in entry.components or [fetched_with(entry)]]
+    parts = [dataset(part) for part in entry.components or [sources.fetched_with(entry)]]
     _check(entry, parts, library)
     size = max((part.size for part in parts if part.size), default=None)  # forums come in one archive
-    description = f"{entry.title}: {describe_size(size)} to download, {entry.licence}"
+    description = f"{entry.title}: {sources.describe_size(size)} to download, {entry.licence}"
 
     def load(data_root: Path, progress: Progress) -> list[Path]:
         if entry.source == "datasets":
@@ -68,7 +66,7 @@ def _model_offer(name: str) -> Offer:
 
         folder = data_root / "models" / name
         try:
-            files = wanted(HfApi().list_repo_files(name, revision="main"))
+            files = hub_models.wanted(HfApi().list_repo_files(name, revision="main"))
             snapshot_download(name, revision="main", local_dir=folder, allow_patterns=files)
         except Exception as error:  # the hub's errors share no class
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
@@ -104,7 +102,7 @@ def _size(collections: list[str]) -> str:
     sizes = archives(collections)
     known_sizes = [size for size in sizes.values() if size]
     unknown_count = len(sizes) - len(known_sizes)
-    known = describe_size(sum(known_sizes) or None)
+    known = sources.describe_size(sum(known_sizes) or None)
     return f"{known}, and {unknown_count} of unknown size" if known_sizes and unknown_count else known
 
 
@@ -112,7 +110,7 @@ def _check(entry: Dataset, parts: list[Dataset], library: str) -> None:
     if entry.source == "embedded":
         raise UsageError(f"{entry.id} is embedded and needs no fetching")
     for part in parts:
-        if part.source not in LIBRARIES:
+        if part.source not in sources.LIBRARIES:
             raise BlockedError(f"{part.id} cannot be fetched ({part.licence})", part.how)
     if library not in ("", "beir") or (library and not entry.id.startswith("beir/")):
         raise UsageError(f"{library!r} cannot fetch {entry.id}, only ids such as beir/scifact")
@@ -159,8 +157,8 @@ def _splits(entry: Dataset) -> list[Dataset]:
     return [split for split in corpus_entries if "qrels" in split.pieces and not split.topics]
 
 
-def _library_source(entry: Dataset, piece: str) -> Source:
-    return Source(entry.id, piece, "library", entry.source, version=entry.version)
+def _library_source(entry: Dataset, piece: str) -> sources.Source:
+    return sources.Source(entry.id, piece, "library", entry.source, version=entry.version)
 
 
 def _write_topics(entry: Dataset, root: Path) -> list[Path]:
@@ -290,7 +288,7 @@ def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) 
     if len(files) != 2:
         raise UsageError(f"{TITLED} needs two files, para.txt and para.title.txt, not {len(files)}")
     entry = dataset(TITLED)
-    source = Source(entry.id, "documents", "folder", "jsonl", (files[0],), version=entry.version)
+    source = sources.Source(entry.id, "documents", "folder", "jsonl", (files[0],), version=entry.version)
     return _write_documents(reading.counted(documents(*files), source), entry, data_root, progress)
 
 

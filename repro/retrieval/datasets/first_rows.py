@@ -8,8 +8,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from repro.retrieval.datasets.arrow import ColumnTexts, read_queries, read_rows
-from repro.retrieval.datasets.catalog import Judgement
+from repro.retrieval.datasets import arrow, catalog
 from repro.retrieval.datasets.negative_files import Item, ListedQuery, Triple
 
 
@@ -26,12 +25,12 @@ class FirstRows:
             return None
         queries, documents = None, None
         if "queries" in inputs:
-            queries = [record["id"] for record in read_queries(inputs["queries"])]
+            queries = [record["id"] for record in arrow.read_queries(inputs["queries"])]
         if "corpus" in inputs:
-            documents = list(ColumnTexts(read_rows(inputs["corpus"]), "id"))
+            documents = list(arrow.ColumnTexts(arrow.read_rows(inputs["corpus"]), "id"))
         return cls(queries, documents)
 
-    def judgements(self, judgements: Iterable[Judgement]) -> list[Judgement]:
+    def judgements(self, judgements: Iterable[catalog.Judgement]) -> list[catalog.Judgement]:
         """Return the read queries' judgements, with unread document ids replaced.
 
         Of several grades of a pair the highest is kept.
@@ -41,7 +40,7 @@ class FirstRows:
             if query in self._queries:
                 pair = query, self._documents.of(document)
                 highest_grades[pair] = max(grade, highest_grades.get(pair, grade))
-        return [Judgement(*pair, grade) for pair, grade in highest_grades.items()]
+        return [catalog.Judgement(*pair, grade) for pair, grade in highest_grades.items()]
 
     def triples(self, triples: Iterable[Triple]) -> Iterator[Triple]:
         for query, positive, negative in triples:

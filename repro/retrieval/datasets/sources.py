@@ -152,10 +152,6 @@ def _candidates(entry: Dataset, piece: str, root: Path) -> list[tuple[str, list[
         return [("jsonl", [root / f"{entry.file}.jsonl"])]
     if piece in ("triples", "negatives"):
         return [(piece, [root / entry.file])]
-    return _topic_candidates(entry, piece, root)
-
-
-def _topic_candidates(entry: Dataset, piece: str, root: Path) -> list[tuple[str, list[Path]]]:
     folder = root / entry.corpus_id
     topics = [root / "topics" / f"topics.{name}.txt" for name in entry.topics]
     qrels = [root / "qrels" / f"qrels.{name}.txt" for name in entry.qrels]

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from repro.errors import DataError, ReproError
-from repro.retrieval.datasets import reading
+from repro.retrieval.datasets import digests, reading
 from repro.retrieval.datasets.catalog import Dataset, Judgement, catalog, dataset, in_words, key, published
-from repro.retrieval.datasets.digests import ContentDigest, files
 from repro.retrieval.datasets.sources import MissingPiece, Source, file_digest, locate
 
 SUMS = "SHA256SUMS"
@@ -98,7 +97,7 @@ def _row(entry: Dataset, data_root: Path | None, home: Path | None) -> Row:
     state = "partly" if located else "missing"
     if len(located) == len(sources):
         state = "embedded" if entry.source == "embedded" else "found"
-    paths = tuple(dict.fromkeys(str(path) for source in located for path in files(source)))
+    paths = tuple(dict.fromkeys(str(path) for source in located for path in digests.files(source)))
     return Row(entry.id, entry.title, entry.what, state, paths, entry.counts, entry.size, entry.licence)
 
 
@@ -110,7 +109,7 @@ def _sum_problems(source: Source, root: Path) -> Iterator[str]:
     for line in sums.read_text(encoding="utf-8", errors="replace").splitlines():
         digest, _, name = line.partition(" ")
         stated_digests[(root / name.strip().removeprefix("*")).resolve()] = digest
-    for path in files(source):
+    for path in digests.files(source):
         expected_digest = stated_digests.get(path.resolve())
         if expected_digest is not None and file_digest(path) != expected_digest:
             yield f"{path}: its sha256 is not the one in {sums}"
@@ -118,7 +117,7 @@ def _sum_problems(source: Source, root: Path) -> Iterator[str]:
 
 def summary(source: Source) -> dict[str, Any]:
     """Return digests and counts of a source. Raises DataError."""
-    content, names, titled, grades = ContentDigest(), ContentDigest(), 0, Counter[int]()
+    content, names, titled, grades = digests.ContentDigest(), digests.ContentDigest(), 0, Counter[int]()
     for row in reading.rows(source):
         content.add(row)
         if isinstance(row, Judgement):

@@ -89,7 +89,11 @@ def of_mean_squares(mean: float, squares: Sequence[float], *, queries: int, seed
     )
     error = sqrt(total / (queries * seeds))
     error = error if error > ROUNDING * abs(mean) else 0.0
-    return Estimate(mean, error, _freedom(total, squares, queries, seeds), queries, seeds, variances)
+    degrees = queries - 1, seeds - 1, (queries - 1) * (seeds - 1)
+    spread = sum(square**2 / n for square, n in zip(squares, degrees, strict=True))
+    return Estimate(
+        mean, error, (total**2 / spread if spread else float(min(degrees))), queries, seeds, variances
+    )
 
 
 def mean_squares(x: "np.ndarray") -> tuple[float, float, float]:
@@ -102,12 +106,6 @@ def mean_squares(x: "np.ndarray") -> tuple[float, float, float]:
         float(q * ((columns - mean) ** 2).sum() / (s - 1)),
         float((residual**2).sum() / ((q - 1) * (s - 1))),
     )
-
-
-def _freedom(total: float, squares: Sequence[float], queries: int, seeds: int) -> float:
-    degrees = queries - 1, seeds - 1, (queries - 1) * (seeds - 1)
-    spread = sum(square**2 / n for square, n in zip(squares, degrees, strict=True))
-    return total**2 / spread if spread else float(min(degrees))
 
 
 def power(difference: float, variances: Variances, *, queries: int, seeds: int, level: float) -> float:

@@ -260,7 +260,8 @@ class _Lines:
 
     def add(self, line: str, place: str) -> None:
         fields, is_last = text_lines.columns(line, place), not line.endswith("\n")
-        form = _form(line, fields)
+        has_tabs = len(fields) == 3 and line.count("\t") == 2
+        form = TREC if len(fields) == 6 else MS_MARCO if has_tabs else None
         if form is None or self.form not in ("", form):
             reason = AGAIN if is_last and self.form else _EXPECTED[self.form]
             raise DataError(f"{place}: {len(fields)} columns: {reason}")
@@ -304,11 +305,6 @@ class _Lines:
             raise DataError(f"{place}: {reason}: {AGAIN}")
         ranks[rank] = None
         return query, document, -float(rank)
-
-
-def _form(line: str, fields: list[str]) -> str | None:
-    has_tabs = len(fields) == 3 and line.count("\t") == 2
-    return TREC if len(fields) == 6 else MS_MARCO if has_tabs else None
 
 
 def run_of_scores(scores: Mapping[str, Mapping[str, Any]], form: str) -> RunFile:

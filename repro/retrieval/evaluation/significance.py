@@ -9,6 +9,7 @@ import numpy as np
 from repro.errors import DataError, UsageError
 from repro.retrieval.evaluation.measures import parse_measure, score
 from repro.retrieval.evaluation.p_values import holm
+from repro.retrieval.evaluation.text_lines import Judged
 
 CONFIDENCE = 0.95
 FEW_QUERIES = 100
@@ -140,7 +141,7 @@ Ranking = Sequence[tuple[str, float]]
 def compare(
     runs: Sequence[Mapping[str, Ranking] | Callable[[], Mapping[str, Ranking]]],
     names: Sequence[str],
-    qrels: Mapping[str, Mapping[str, int]],
+    qrels: Judged,
     measures: Sequence[str],
     *,
     max_p: float = 0.05,

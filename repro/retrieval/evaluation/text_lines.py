@@ -7,7 +7,7 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from repro.machine.bounded_reading import whole_lines
 SCORE_BOUND = (2 - 2**-24) * 2.0**127  # rounds to no finite float32
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")
 Qrels = dict[str, dict[str, int]]
+Judged = Mapping[str, Mapping[str, int]]  # as ``Qrels``
 _GRADE = re.compile(r"[-+]?[0-9]+")
 _LARGEST = 2**31  # characters of a JSON file
 

@@ -111,12 +111,8 @@ def check_vocabulary(model, tokenizer) -> None:
         raise ValueError(f"{sizes}: tokens were added without resizing the embeddings, or {OTHER}")
     if 2 * tokens < rows:
         raise ValueError(f"{sizes}: its files are missing, or {OTHER}")
-    _check_padding(table, _position_table(model), tokenizer)
-
-
-def _check_padding(table, places, tokenizer) -> None:
     padding, row = tokenizer.pad_token_id, table.padding_idx
-    counted = getattr(places, "padding_idx", None)
+    counted = getattr(_position_table(model), "padding_idx", None)
     if counted is not None and padding != counted:
         raise ValueError(f"the tokenizer pads with token {padding} and the model with {counted}: {OTHER}")
     if row not in (None, padding) and row not in tokenizer.all_special_ids:

@@ -14,8 +14,7 @@ from torch import Tensor, nn
 
 from repro.errors import BlockedError, DataError, check_known
 from repro.machine.bounded_reading import check_pulled
-from repro.retrieval.nn import checkpoint
-from repro.retrieval.nn.batches import is_out_of_memory, release_memory
+from repro.retrieval.nn import batches, checkpoint
 from repro.retrieval.nn.encoder import PooledEncoder
 from repro.retrieval.nn.precision import Tensors, autocast, device
 from repro.retrieval.nn.view_encoder import POSITIONS, max_log_saturated, sum_log_saturated
@@ -214,10 +213,10 @@ def encode(
             try:
                 return method(texts, prompt=prompt, batch_size=batch_size, **options).cpu().float()
             except RuntimeError as error:
-                if batch_size == 1 or not is_out_of_memory(error):
+                if batch_size == 1 or not batches.is_out_of_memory(error):
                     raise
                 batch_size //= 2
-                release_memory()
+                batches.release_memory()
 
 
 def batch_difference(

@@ -131,8 +131,11 @@ class Words:
         words = frozenset(map(str.lower, stop_words))
         beginnings = {word[:end] for word in words for end in range(len(word) + 1)}
         has_sign, is_alphabetic, stops, begins_stop = (
-            np.fromiter(map(test, pieces), dtype=bool, count=len(pieces))
-            for test in (_has_letter_or_digit, str.isalpha, words.__contains__, beginnings.__contains__)
+            np.fromiter(values, dtype=bool, count=len(pieces))
+            for values in (
+                (any(map(str.isalnum, piece)) for piece in pieces),
+                *(map(test, pieces) for test in (str.isalpha, words.__contains__, beginnings.__contains__)),
+            )
         )
         barred = ~has_sign & (kind != "marks")
         barred[tokenizer.all_special_ids] = True
@@ -168,10 +171,6 @@ class Words:
         foreign_counts = np.append(0, np.cumsum(self.foreign[input_ids]))
         mask &= foreign_counts[end] == foreign_counts[first]
         return np.stack((first, end), axis=1)[mask]
-
-
-def _has_letter_or_digit(piece: str) -> bool:
-    return any(map(str.isalnum, piece))
 
 
 def distinct(input_ids: np.ndarray, spans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -12,8 +12,7 @@ from torch.nn import functional
 
 from repro.errors import DataError, UsageError, check_known
 from repro.machine.bounded_reading import read_json_file
-from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, load_masked_lm, load_tokenizer, save_model
-from repro.retrieval.nn.precision import Tensors
+from repro.retrieval.nn import checkpoint, precision
 
 POSITIONS = 4096  # logits of 4,096 positions x 30,522 entries x 4 bytes = 500 MB at once
 
@@ -113,8 +112,8 @@ class ViewEncoder(nn.Module):
 
     def __init__(
         self,
-        model: MaskedModel,
-        tokenizer: Tokenizer,
+        model: checkpoint.MaskedModel,
+        tokenizer: checkpoint.Tokenizer,
         *,
         views: Sequence[str],
         sparse_positions: Mapping[str, Any],
@@ -139,7 +138,7 @@ class ViewEncoder(nn.Module):
                 self.projection = nn.Linear(size, width, bias=False)
                 nn.init.normal_(self.projection.weight, std=model.config.initializer_range)
 
-    def forward(self, inputs: Tensors) -> Tensors:
+    def forward(self, inputs: precision.Tensors) -> precision.Tensors:
         """Map model inputs, (N, L) each, to ``dense``, (N, H) or (N, to), and ``sparse``, (N, V)."""
         hidden = self.model.base_model(**inputs).last_hidden_state  # (N, L, H)
         vectors = {}
@@ -165,7 +164,7 @@ class ViewEncoder(nn.Module):
                 weight.data.copy_(saved)
 
     def save(self, folder: Path) -> None:
-        save_model(self.model, self.tokenizer, folder)
+        checkpoint.save_model(self.model, self.tokenizer, folder)
         if self.projection is not None:
             save_file({"weight": self.projection.weight.detach().contiguous()}, folder / PROJECTION)
         description = {
@@ -199,8 +198,8 @@ def load_view_encoder(
         details = ", ".join(f"{name} {description[name]!r}, not {settings[name]!r}" for name in differences)
         raise UsageError(f"{folder}: the model was trained with {details}")
     encoder = ViewEncoder(
-        load_masked_lm(folder),
-        load_tokenizer(folder),
+        checkpoint.load_masked_lm(folder),
+        checkpoint.load_tokenizer(folder),
         views=views,
         sparse_positions=sparse_positions,
         vocabulary_head=vocabulary_head,

@@ -9,9 +9,8 @@ from repro.errors import unknown
 from repro.graph import Node
 from repro.locations import data_folder
 from repro.manifest.reading_schema import Reading
-from repro.retrieval.datasets import word_lists
+from repro.retrieval.datasets import sources, word_lists
 from repro.retrieval.datasets.catalog import dataset as catalogued
-from repro.retrieval.datasets.sources import PACKINGS
 
 HALF = ("fp16", "bf16")
 Recipe = TypeVar("Recipe", bound=Callable[..., Any])
@@ -73,7 +72,7 @@ class Choices:
         """
         fault = word_lists.fault(self.data, file)
         path = None if self.data is None else self.data / file
-        if path and not fault and any(path.with_name(path.name + end).exists() for end in PACKINGS):
+        if path and not fault and any(path.with_name(path.name + end).exists() for end in sources.PACKINGS):
             return path
         if self.originals_only:
             self.missing[known_as or file] = f"{identifier}={otherwise}"

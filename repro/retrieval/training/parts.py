@@ -153,7 +153,9 @@ def _sum_of_parts(
             return [objective.denominators(piece) for piece in pieces]
 
     counts = in_memory(count_parts, device)
-    totals = _totals(counts, device)
+    means = [name for name, count in counts[0].items() if count is not None]
+    sums = torch.tensor([float(sum(c[name] or 0 for c in counts)) for name in means], dtype=torch.float64)
+    totals = dict(zip(means, sum_values(sums.to(device)).tolist(), strict=True))
 
     def add_parts() -> Batch:
         totalled = {name: torch.zeros((), dtype=torch.float64, device=device) for name in counts[0]}
@@ -169,12 +171,6 @@ def _sum_of_parts(
 
     totalled = in_memory(add_parts, device)
     return {name: sum_values(loss).float() for name, loss in totalled.items() if totals.get(name, 1)}
-
-
-def _totals(counts: list[dict[str, int | None]], device: torch.device) -> dict[str, float]:
-    means = [name for name, count in counts[0].items() if count is not None]
-    sums = torch.tensor([float(sum(c[name] or 0 for c in counts)) for name in means], dtype=torch.float64)
-    return dict(zip(means, sum_values(sums.to(device)).tolist(), strict=True))
 
 
 def _with_cached_gradient(

@@ -1,5 +1,3 @@
-"""A folder that is unusable as an encoder is refused in one sentence with the true reason, before a run."""
-
 from __future__ import annotations
 
 import json
@@ -21,8 +19,6 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def edited(file: str, **values):
-    """A change of a JSON file of the folder."""
-
     def change(folder: Path):
         path = folder / file
         path.write_text(json.dumps(json.loads(path.read_text()) | values))
@@ -44,8 +40,6 @@ def without(*files: str):
 
 
 def with_weights(change):
-    """A change of the tensor of the queries of attention; None takes it out."""
-
     def write(folder: Path):
         weights = load_file(folder / "model.safetensors")
         name = next(name for name in weights if "query.weight" in name)
@@ -76,8 +70,6 @@ def with_vocabulary(words: int, special=SPECIAL):
 
 
 def model_of(name: str, **settings):
-    """A plain folder with a model of transformers of that name."""
-
     def write(folder: Path):
         import transformers
 

@@ -137,7 +137,7 @@ def articles() -> Collection:
 
 
 def books() -> Collection:
-    """Return 40 untitled books, each about ten deeds of five people, told twice."""
+    """Return 40 untitled books, each with two reports of ten deeds by five people."""
     draw = Draw("tiny/text/books")
     persons = people(draw, 200, asked=False)
     books = []

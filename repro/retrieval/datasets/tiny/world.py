@@ -118,7 +118,7 @@ class Deed:
 
 
 def people(draw: Draw, n: int, *, asked: bool = True) -> list[Person]:
-    """Draw ``n`` people. Those ``asked`` about in questions have names that no others have."""
+    """Draw ``n`` people. Those who occur in questions (``asked``) have names that no others have."""
     pairs = names()[:TOLD_ONLY] if not asked else names()[TOLD_ONLY:]
     return [
         Person(

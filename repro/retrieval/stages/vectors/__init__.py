@@ -1,6 +1,6 @@
 """Read dense and sparse vectors and their ids from disk, with only the requested rows in memory.
 
-E.g. ``Views.read(folder).block("dense", 0, 1000)`` returns the first 1,000 vectors.
+E.g. ``Views.read(folder).files["dense"].read(0, 1000)`` returns the first 1,000 vectors.
 """
 
 from __future__ import annotations
@@ -166,10 +166,6 @@ class Views:
         """Return the starts of the rows' sparse values, (N + 1,) int64, or zeros."""
         file = self.files.get("sparse")
         return file.bounds if isinstance(file, SparseFile) else np.zeros(len(self) + 1, np.int64)
-
-    def block(self, view: str, first: int, end: int) -> np.ndarray | csr_array:
-        """Read rows of a view, float32: (n, H), or (n, V) sparse."""
-        return self.files[view].read(first, end)
 
 
 def in_shares(advance: Advance, queries: int, passages: int) -> Callable[[int], None]:

@@ -210,7 +210,8 @@ class ViewSearch:
                     parts.append(Pairs(queries, rows, scores).of(scores >= reach.edges[queries]))
                     if sum(len(pairs.rows) for pairs in parts) > 4 * self.lists[name] * len(subset) + SLAB:
                         parts = [Pairs.joined(parts).cut(self.lists[name], self.places)]
-                        reach.raise_to(parts[0].edges(self.lists[name], len(subset)))
+                        least = parts[0].edges(self.lists[name], len(subset))
+                        reach.edges = np.maximum(reach.edges, least)
         pairs = Pairs.joined(parts)
         return Pairs(unsure[pairs.queries], pairs.rows, pairs.scores)
 
@@ -257,9 +258,6 @@ class ScoreBound:
             torch.float32: scorer.errors(name, longest, SINGLE),
             torch.float64: scorer.errors(name, longest, DOUBLE),
         }
-
-    def raise_to(self, edges: np.ndarray) -> None:
-        self.edges = np.maximum(self.edges, edges)
 
     def near(
         self, tile: Tile, part: slice, block: Passages, vectors: Mapping[str, Matrix]

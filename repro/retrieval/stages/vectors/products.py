@@ -163,7 +163,7 @@ class Passages:
         """Yield each range, while the next one is being read."""
 
         def read(first: int, end: int) -> Passages:
-            vectors = {name: views.block(name, first, end) for name in dict.fromkeys(names)}
+            vectors = {name: views.files[name].read(first, end) for name in dict.fromkeys(names)}
             return cls(first, end, vectors)
 
         with ThreadPoolExecutor(1) as thread:

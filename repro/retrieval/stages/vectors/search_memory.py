@@ -16,8 +16,7 @@ import psutil
 
 from repro.errors import UsageError
 from repro.machine.system import bytes_of
-from repro.retrieval.stages.vectors import Views
-from repro.retrieval.stages.vectors.products import FREQUENT
+from repro.retrieval.stages.vectors import Views, products
 
 VARIABLE = "REPRO_SEARCH_MEMORY"
 LEAST = 2**26
@@ -139,7 +138,7 @@ class MemoryNeeds:
         return CANDIDATE * self.candidates + 20 * self.dense + 24 * self.values + columns
 
     def _dense(self) -> int:
-        return NUMBER * self.dense + (12 * min(FREQUENT, self.sparse) if self.inverted else 0)
+        return NUMBER * self.dense + (12 * min(products.FREQUENT, self.sparse) if self.inverted else 0)
 
     def _ranges(self, tile: int, memory: int) -> Iterator[tuple[int, int]]:
         count, per_passage = len(self.bounds) - 1, PAIR * tile + self._dense()
