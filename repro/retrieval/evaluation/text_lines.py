@@ -136,5 +136,4 @@ def read_qrels(path: Path) -> Qrels:
 
 
 def relevant_documents(qrels: Qrels) -> dict[str, list[str]]:
-    """Return the documents of grade 1 and above of each query, sorted."""
     return {query: sorted(d for d, grade in grades.items() if grade >= 1) for query, grades in qrels.items()}

@@ -214,7 +214,7 @@ def project(
     grade: int,
     seed: int,
 ) -> Node:
-    """Project one query and its first candidates onto a plane by t-SNE."""
+    """Project one query and its first ``candidates`` passages onto a plane by t-SNE."""
     params = {"query": query, "candidates": candidates, "grade": grade}
     params |= {"perplexity": perplexity, "seed": seed, "method": "t-sne"}
     inputs = {"passages": passages, "queries": topics, "run": run, "qrels": judgements}
