@@ -22,7 +22,7 @@ class Locations:
         results: the user's records.
         data: the user's own or fetched collections.
         committed: the suite's records, the reference.
-        release: the same, unless the user named a results folder.
+        release: ``committed``, or None if the user named a results folder.
         home: the home of ir_datasets.
     """
 

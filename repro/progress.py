@@ -38,14 +38,14 @@ class Progress:
 
     @contextlib.contextmanager
     def showing(self) -> Iterator[None]:
-        """Keep the display while pieces begin and end."""
+        """Keep the display open while pieces begin and end."""
         yield
 
     def begins(self, piece: str, whole: OverallProgress | None = None) -> None:
         """Show the start of a piece of work with a unique name."""
 
     def goes_on(self, piece: str, log: Path) -> None:
-        """Show a piece in another process by its ``log``."""
+        """Show a piece that runs in another process, by its ``log``."""
 
     def ends(self, piece: str, how: str, whole: OverallProgress | None = None, *, why: str = "") -> None:
         """Show the end of a piece: ``how`` is its duration or e.g. "failed", with a reason ``why``."""

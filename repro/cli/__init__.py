@@ -265,7 +265,7 @@ def _say(text: str) -> None:
 
 
 def misspelt(names: Iterable[str]) -> Iterator[str]:
-    """Warn of variables that resemble one of ``VARIABLES``, e.g. by a missing letter."""
+    """Yield a warning for each name that resembles one of ``VARIABLES``, e.g. with a missing letter."""
     for name in names:
         if name.startswith("REPRO_") and name not in VARIABLES:
             import difflib

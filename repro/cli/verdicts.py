@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
-    """Print the state of each drawing, only problems if ``quiet``."""
+    """Print the state of each drawing, or of failed and blocked ones only if ``quiet``."""
     for exhibit, node in plan.exhibits.items():
         if node.fingerprint in outcome.failed:
             state = f"failed: {outcome.failed[node.fingerprint]}"
@@ -71,7 +71,7 @@ def show(
 
     Args:
         chosen: the cells to show, by default all. The summary covers all.
-        recurrences: numbers of a run with an earlier record.
+        recurrences: the run's new records, each with the earlier one of its key.
         results: its scores of studies are used if the store lacks them.
         brief: merge more than ``FEW_SENTENCES`` obstacles into one sentence.
         options: are passed to ``table_texts``.
@@ -245,7 +245,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: bool = False) -> list[str]:
-    """Return sentences on obstacles, failures, doubts, imported runs and substitutes."""
+    """Return sentences on obstacles, failures, doubts, imported runs and substitute data."""
     lines = _doubts(cells)
     for c in cells:
         if c.verdict.name == "failed":

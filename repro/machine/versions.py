@@ -142,9 +142,9 @@ SUMMING = MODELS | SEARCHES  # stages with sums by the processor's kernels
 
 
 class Library(NamedTuple):
-    """A library with numerical effects (``why``) on ``stages``. None for all.
+    """A library with numerical effects on ``stages`` (None: on all). ``why`` describes them.
 
-    ``parts`` is the number of compared parts of a version. None for all.
+    ``parts`` is the number of parts of its version that are compared (None: all).
     """
 
     why: str
@@ -210,7 +210,7 @@ def differing(recorded: Mapping[str, str]) -> dict[str, str]:
 
 
 def unlike_here(environment: Mapping[str, Any]) -> set[str]:
-    """Return the libraries and kernels of a record that differ."""
+    """Return a record's libraries that differ here, and its kernels that are not the pinned ones."""
     from repro.machine import kernels
 
     others = kernels.unlike_pinned(environment.get("kernels") or {}, needed=False)

@@ -114,7 +114,7 @@ class ExampleRank(StrictMapping):
 
 
 class Example(StrictMapping):
-    """A printed example's query."""
+    """A query that a paper prints as an example, with its ranks by systems."""
 
     query: str = ""
     shown: tuple[ExampleRank, ...] = ()
@@ -122,7 +122,7 @@ class Example(StrictMapping):
 
 
 class Exhibit(Identified):
-    """A picture or view, from an artefact of a recipe."""
+    """A drawing or page made from one artefact, e.g. a map, ranked passages or shaded text."""
 
     label: str
     recipe: str
@@ -161,7 +161,7 @@ class Table(Identified):
 
 
 class Line(Identified):
-    """One curve. ``over`` is the option on the x-axis, or None for a level line.
+    """One curve. ``over`` is the option on the x-axis, or None for a horizontal line.
 
     Lines of one ``method`` differ in size.
     """
@@ -207,7 +207,7 @@ class Figure(Identified):
 
     @cached_property
     def as_table(self) -> Table:
-        """The points as cells, with a row per line and place on the x-axis."""
+        """The points as cells, with a row for each line and x value."""
         rows = [
             Row.model_validate(
                 {
@@ -236,7 +236,7 @@ class Figure(Identified):
 
 
 class Manifest(StrictMapping):
-    """A cells.yaml. ``readings_of`` are packages with readings."""
+    """The content of a cells.yaml. ``readings_of`` are packages with readings."""
 
     paper: str
     title: str
@@ -251,7 +251,7 @@ class Manifest(StrictMapping):
 
     @property
     def is_study(self) -> bool:
-        """Whether it is the suite's own study."""
+        """Whether it describes the suite's own study."""
         kinds = {table.kind for table in self.tables}
         return "study" in kinds and "results" not in kinds
 

@@ -41,7 +41,7 @@ class RecipeGraphs:
         return {node.fingerprint: node for node in walk(map(self.rewritten, self.runs))}
 
     def scored(self, measure: str | None) -> str:
-        """Return the scoring settings for a measure as comparable text."""
+        """Return the scoring settings for a measure as JSON."""
         return canonical([self.choices.measured_as.get(measure or "", measure), self.choices.scoring])
 
     def work(self, measure: str | None) -> set[tuple[str, str]]:
@@ -82,7 +82,7 @@ class CellReadings:
         return self._by_place[source.name]
 
     def under_other_choices(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
-        """Return readings that the recipe uses only after another choice."""
+        """Return readings that the recipe uses only if another one has a choice other than its default."""
         default_readings = self._recipe_readings(cell, {})
         other_readings: dict[str, Reading] = {}
         for reading in default_readings.values():
@@ -91,7 +91,7 @@ class CellReadings:
         return {k: r for k, r in other_readings.items() if k not in default_readings}
 
     def weighed(self, cell: Cell) -> list[tuple[Reading, str]]:
-        """Return each reading with the first of ``PARTS`` that it changes."""
+        """Return each reading with the first part of the work that it changes, e.g. "fine-tuning"."""
         parts = [(reading, self._first_changed(cell, reading)) for reading in self.of(cell).values()]
         return sorted(parts, key=lambda pair: (PARTS.index(pair[1]), KINDS.index(pair[0].kind)))
 
@@ -108,7 +108,7 @@ class CellReadings:
         return graphs.work(cell.column.measure) if graphs else set()
 
     def made(self, cell: Cell | ShownExhibit, overrides: Mapping[str, str]) -> RecipeGraphs | None:
-        """Return the recipe's graphs for the cell's first dataset, or None."""
+        """Return the recipe's graphs for the cell's first dataset, or None without a recipe."""
         measured_cell, identifier = next(_datasets(cell), (None, ""))
         if measured_cell is None:
             return None

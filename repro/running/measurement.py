@@ -32,10 +32,10 @@ class Measurement:
     """The evaluations of one cell with one seed.
 
     Attributes:
-        groups: the cell's value is the highest mean of a group.
+        groups: groups of evaluations. The cell's value is the highest of their means.
         measure: e.g. "RR@10", the column's or a reading's.
-        departures: effective choices other than the default.
-        substitutes: readings without original data -> reasons.
+        departures: reading -> choice other than the default that changes the evaluations.
+        substitutes: reading -> why another choice replaced the one that needs absent data.
     """
 
     cell: Cell
@@ -81,7 +81,7 @@ class Measurement:
 
 @dataclass
 class MeasurementBuilder:
-    """Calls every distinct recipe once and shares nodes between rows."""
+    """Builds measurements. Calls each distinct recipe once and shares nodes between rows."""
 
     scale: Scale
     machine: Machine
@@ -135,7 +135,7 @@ class MeasurementBuilder:
         return evaluation
 
     def exhibit(self, shown: ShownExhibit, seed: int | None) -> tuple[Node, dict[str, str]]:
-        """Return an exhibit's node and departures."""
+        """Return an exhibit's node, and its choices other than the default."""
         with self._about(shown):
             node, departures, substitutes = self._exhibit(shown, seed)
 
@@ -191,7 +191,7 @@ class MeasurementBuilder:
         return {identifier for _, choices in self._calls.values() for identifier in choices.used}
 
     def in_full_precision(self) -> dict[str, str]:
-        """Return reading -> choice that avoids half precision."""
+        """Return reading -> the choice that avoids half precision."""
         precise_choices: dict[str, str] = {}
         for _, choices in self._calls.values():
 

@@ -35,7 +35,7 @@ def made_by(node: Node) -> dict[str, Any]:
 
 
 def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str] | None:
-    """Return modules and libraries that differ here. None if unknown.
+    """Return the modules and libraries that differ here from those in ``facts``. None if unknown.
 
     Code that code.yaml declares equal does not differ.
     """
@@ -54,7 +54,7 @@ def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str]
 
 
 def planned_code(nodes: Iterable[Node]) -> str:
-    """Return the digest of ``code`` in a record by the current code."""
+    """Return the digest that a record made by the current code would have as ``code``."""
     return _code_of_all(frozenset().union(*map(_entries_below, nodes)))
 
 
@@ -99,7 +99,7 @@ class Makers:
 
 
 def entries(node: Node) -> tuple[str, ...]:
-    """Return the modules of a node's stage and of parameters with a ``path``."""
+    """Return the modules of a node's code: its stage, and parameters with a ``path``."""
     values = (value for value in node.params.values() if isinstance(value, Mapping))
     paths = (str(value.get("path", "")) for value in values)
     return f"repro.retrieval.stages.{node.stage}", *filter(_NAMED.fullmatch, paths)
@@ -125,14 +125,14 @@ REMEDY = "`repro run --rebuild other-code` with a selection makes them again"
 
 @dataclass
 class Origins:
-    """The artefacts made by other code or libraries, by fingerprint.
+    """The stored artefacts of a plan, by the code, libraries and inputs that made them.
 
     Attributes:
         parents: artefact -> artefacts that it was made from.
-        other: artefact -> its differing modules and libraries.
+        other: artefact -> its modules and libraries that differ here.
         unknown: artefacts without recorded code.
-        from_others: artefacts of inputs that were rebuilt differently.
-        environments: libraries and kernels as in a record.
+        from_others: artefacts made from an input that was later rebuilt with other content.
+        environments: artefact -> libraries and kernels, as in a record.
     """
 
     total: int = 0
@@ -145,7 +145,7 @@ class Origins:
     def add(
         self, fingerprint: str, facts: Mapping[str, Any], inputs: Mapping[str, str], node: Node | None = None
     ) -> None:
-        """Check one artefact. ``inputs`` are the contents of its stored inputs."""
+        """Check one artefact. ``inputs`` are the digests of its stored inputs."""
         recorded_inputs = facts.get("inputs", inputs)  # older ones lack them
         self.total += 1
         self.parents[fingerprint] = tuple(recorded_inputs)
@@ -213,7 +213,7 @@ def origins(plan: Plan, store: Store) -> Origins:
 
 
 def made_otherwise(plan: Plan, store: Store) -> list[Node]:
-    """Return stored nodes of other code or inputs and those made from them, but no imported runs.
+    """Return stored nodes of other code or inputs, and nodes made from them. Omits imported runs.
 
     Raises BlockedError if one cannot be made again here.
     """
@@ -222,7 +222,7 @@ def made_otherwise(plan: Plan, store: Store) -> list[Node]:
 
 
 def damaged(plan: Plan, store: Store) -> list[Node]:
-    """Return damaged nodes and those made from them. Raises BlockedError."""
+    """Return damaged nodes, and nodes made from them. Raises BlockedError if one cannot be made again."""
     present = (n for n in plan.nodes if plan.states[n.fingerprint] in PRESENT)
     faulty = {n.fingerprint for n in present if damage(store.path(n), store.progress)}
     return _with_what_is_made_from(faulty, plan)
@@ -243,7 +243,7 @@ def _with_what_is_made_from(others: set[str], plan: Plan) -> list[Node]:
 
 
 def discard(nodes: Sequence[Node], store: Store) -> None:
-    """Discard all artefacts or none. Raises StoreError if a process needs one."""
+    """Discard all artefacts, or none and raise StoreError if another process needs one."""
     if not nodes:
         return
     with one_at_a_time(store.root):
@@ -264,12 +264,12 @@ def equal_code() -> dict[str, dict[str, Any]]:
 
 
 def on_record(digest: str) -> str:
-    """Return the digest that records have for equal code."""
+    """Return the digest that records have for code that is equal to ``digest``."""
     return _recorded_by_digest().get(digest, digest)
 
 
 def all_on_record(digests: Iterable[str]) -> frozenset[str]:
-    """Return the distinct digests of ``on_record``."""
+    """Return the distinct results of ``on_record``."""
     return frozenset(map(on_record, digests))
 
 

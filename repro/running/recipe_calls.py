@@ -66,7 +66,7 @@ def _without_grades(cell: Cell, scale: Scale) -> str:
 
 
 def is_made_at(cell: Cell | ShownExhibit, scale: Scale) -> bool:
-    """Return whether the cell's recipe has a result at this scale."""
+    """Return whether the cell has a recipe that gives a result at this scale."""
     return bool(cell.recipe) and not not_at(cell, scale)
 
 
@@ -91,7 +91,7 @@ def recipe_path(cell: Cell | ShownExhibit) -> str:
 
 
 def readings_for(source: Paper, path: str) -> dict[str, Reading]:
-    """Return the readings of a recipe's home and the row's paper."""
+    """Return the readings of the row's paper and of the folder of the recipe."""
     home_paper = home(path)
     if home_paper is not None:
         return {**source.readings, **home_paper.readings}

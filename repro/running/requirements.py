@@ -39,7 +39,7 @@ class Obstacle:
     """The reason why a node cannot run here, and its remedy.
 
     Attributes:
-        of_machine: whether another machine may lack it.
+        of_machine: whether the same data may run on another machine.
         lacks: the missing item, e.g. "Java".
         fetch: ids for `repro data fetch`.
         otherwise: the remedy for parts without a download.
@@ -76,7 +76,7 @@ class Machine:
     Attributes:
         data, home: the folders of REPRO_DATA and of ir_datasets.
         digests: file that caches digests of data.
-        recorded: e.g. "model:bert@main" -> identity of an absent file.
+        recorded: name of an absent file, e.g. "model:bert@main" -> its recorded identity.
         stand_ins: absent item -> the ``reading=choice`` that avoids it.
         calls: graphs made by recipes.
     """
@@ -94,11 +94,11 @@ class Machine:
     _met: dict[int, tuple[Node, Node]] = field(default_factory=dict)
 
     def without_data(self) -> "Machine":
-        """Return a machine without data, sharing recipe calls made without data."""
+        """Return a machine without data. It shares the recipe calls of one without data."""
         return Machine() if self.data else Machine(calls=self.calls, _known=self._known, _met=self._met)
 
     def resolve(self, node: Node) -> Node:
-        """Return the graph with resolved sources and record obstacles."""
+        """Return the graph with the identities of its sources, and note the obstacles of its nodes."""
         return rewrite(node, self._resolve, self._done)
 
     def leave(self) -> None:
@@ -106,7 +106,7 @@ class Machine:
         self.obstacles = {f: obstacle for f, obstacle in self.obstacles.items() if not obstacle.of_machine}
 
     def offer_full_precision(self, choices: Mapping[str, str]) -> None:
-        """Add choices in full precision to the remedy of a missing GPU."""
+        """Name choices in full precision in the remedy for a missing GPU."""
         if not choices:
             return
         options = " ".join(f"--reading {reading}={choice}" for reading, choice in sorted(choices.items()))
@@ -214,7 +214,7 @@ class Machine:
         return replace(obstacle, remedy=obstacle.remedy + choice, otherwise=otherwise)
 
     def shared(self, node: Node) -> Node:
-        """Return the graph with one object for equal nodes."""
+        """Return the graph with equal nodes as one object."""
         return rewrite(node, lambda each: distinct(each, self._known), self._met)
 
     def once(self, key: object, find: Callable[[], object]):
@@ -298,7 +298,7 @@ def _stand_in_obstacle(identifier: str) -> Obstacle:
 
 @dataclass(frozen=True)
 class NodeObstacles:
-    """Distinct obstacles."""
+    """The distinct obstacles of several nodes."""
 
     obstacles: tuple[Obstacle, ...]
 

@@ -26,7 +26,7 @@ def is_whole(node: Node) -> bool:
 
 
 def source_at_hand(node: Node, data: Path | None, home: Path | None) -> Source | None:
-    """Return a node's source if it is here with the same bytes."""
+    """Return a node's source if it is here with the planned bytes, otherwise None."""
     source = locate(node.params["dataset"], PIECES[node.stage], data, home=home)
     if isinstance(source, Source) and identity(source) == node.params.get("identity"):
         return source
@@ -34,7 +34,7 @@ def source_at_hand(node: Node, data: Path | None, home: Path | None) -> Source |
 
 
 def fault(node: Node, folder: Path, facts: Mapping[str, Any], source: Source | None) -> str:
-    """Return how rows differ from their source or digests, or "". Raises DataError."""
+    """Return how stored rows differ from their source or recorded digests, or "". Raises DataError."""
     try:
         stored, content = _digests(_stored_rows(node, folder))
     except Exception as error:  # of any library
@@ -54,7 +54,7 @@ def fault(node: Node, folder: Path, facts: Mapping[str, Any], source: Source | N
 
 
 def is_published(node: Node, facts: Mapping[str, Any]) -> bool:
-    """Return whether the makers published the recorded content."""
+    """Return whether the recorded content has a digest that the data's makers published."""
     entry, piece = dataset(node.params["dataset"]), PIECES[node.stage]
     known = published().get(key_of(entry, piece), {})
     as_read = node.params.keys().isdisjoint(FORMS)

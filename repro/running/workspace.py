@@ -73,7 +73,7 @@ class Workspace:
 
 
 def measured_data(results: Results) -> dict[str, str]:
-    """Return identities, e.g. of "beir/scifact documents". Raises DataError."""
+    """Return name of the data, e.g. "beir/scifact documents" -> identity. Raises DataError."""
     identities: dict[str, str] = {}
     for path in (folder / FILE for folder in results.folders):
         with translated_errors(results.root, *FOLDER), contextlib.suppress(FileNotFoundError):
@@ -85,7 +85,7 @@ def measured_data(results: Results) -> dict[str, str]:
 
 
 def keep_data(results: Results, identities: Mapping[str, str]) -> None:
-    """Record identities of further files. Safe between processes."""
+    """Add identities to the recorded ones. Safe between processes."""
     path = results.root / FILE
     if identities.items() <= measured_data(results).items():
         return

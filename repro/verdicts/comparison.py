@@ -139,7 +139,7 @@ def judged_cells(plan: Plan, results: Results, store: Store, *, stated: bool = T
 
 
 def judge(evidence: Evidence) -> ComparedCell:
-    """Judge a cell by a failure of the current run, by current records, or by older ones."""
+    """Judge a cell by a failure of the current run, otherwise by current records, otherwise by older ones."""
     failure = _failure(evidence)
     if not failure:
         current = [result or record for record, result in evidence.current]
@@ -269,7 +269,7 @@ def _tolerance_of_run(cell: Cell, nodes: list[Node]) -> Tolerance | None:
 
 
 def standings(measured_cell: Cell, workspace: Workspace) -> list[ComparedCell]:
-    """Return the cell judged at full and every recorded scale."""
+    """Judge a cell at scale full and at each scale with a record of it."""
     compared_cells = []
     for name, scale in known_scales().items():
         records = workspace.results.read(name, measured_cell.paper.name)
@@ -282,7 +282,7 @@ def standings(measured_cell: Cell, workspace: Workspace) -> list[ComparedCell]:
 
 
 def doubts_of(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
-    """Return the doubts about a record, shown by its cell or not."""
+    """Return the doubts about a record, whether or not its cell shows it."""
     matches = [c for c in standings(cell(record.cell), workspace) if c.scale == record.scale]
     if shown := [c for c in matches if record.identity in {r.identity for r in c.records}]:
         return shown[0].doubts

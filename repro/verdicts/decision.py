@@ -1,7 +1,7 @@
 """The rules of verdicts, e.g. "exact".
 
-The first of ``RULES`` that holds gives the verdict. All ``DOUBTS`` that hold are listed. ``CHANGES`` define a
-number from another experiment. ``docs/explained/verdicts.md`` shows these tables.
+The first of ``RULES`` that holds gives the verdict. All ``DOUBTS`` that hold are listed. A number belongs to
+another experiment if one of ``CHANGES`` holds. ``docs/explained/verdicts.md`` shows these tables.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -373,5 +373,5 @@ CHANGES = (
 
 
 def is_changed(basis: Basis) -> bool:
-    """Return whether a number is of another experiment than the published one."""
+    """Return whether a number belongs to another experiment than the published one."""
     return any(change.holds(basis) for change in CHANGES)

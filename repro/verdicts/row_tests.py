@@ -1,4 +1,4 @@
-"""Tests between rows, or our runs and runs by others, e.g. by paired t-tests."""
+"""Significance tests between rows, and between our runs and runs by others, e.g. paired t-tests."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,8 +20,8 @@ _BySeed = dict[int | None, tuple[Node, ...]]  # seed -> evaluations
 def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
     """Return a node per table and dataset that compares all rows with stored runs.
 
-    Averages of collections and judgements by answers are compared by stored scores. Rows have the seed stored
-    for most of them, or their first one.
+    Averages of collections and judgements by answers are compared by stored scores. Each row is tested with
+    the seed that is stored for most rows, or with its own first seed.
     """
     testable = [m for m in plan.measurements if _is_testable(m) and _has_its_scores(m, plan, store)]
     measures: dict[tuple[str, str, str], set[str]] = {}

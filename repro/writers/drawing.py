@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def draw_curves(
     compared: Sequence[ComparedCell], folder: Path, *, hours: Mapping[str, float]
 ) -> Iterator[Path]:
-    """Draw every figure with a measured point. ``hours`` are of training, by cell."""
+    """Draw every figure with a measured point. ``hours`` maps cells to hours of training."""
     cells = [c for c in compared if c.cell.table.kind == "figure"]
     for (name, identifier), group in groupby(cells, key=lambda c: (c.cell.paper.name, c.cell.table.id)):
         points = list(group)
@@ -114,7 +114,7 @@ def _origin(c: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str,
 
 
 def draw_exhibits(plan: Plan, store: Store, folder: Path) -> Iterator[Path]:
-    """Draw the plan's stored exhibits by table or figure."""
+    """Draw the plan's stored exhibits, together for each table or figure."""
     for (name, owner), group in groupby(plan.exhibits, key=lambda s: (s.paper.name, s.owner)):
         stored_exhibits = [s for s in group if plan.states[plan.exhibits[s].fingerprint] == "stored"]
         departures = {k: v for s in stored_exhibits for k, v in plan.departures[s].items()}

@@ -34,7 +34,7 @@ def short_caption(paper: Paper, table: Table) -> str:
 
 
 def cited_paper(manifest: Manifest) -> str:
-    """Cite a paper by authors and venue, or by its title without authors."""
+    """Cite a paper by authors and venue, or by its title if no authors are known."""
     if not manifest.authors:
         return manifest.title
     first, *coauthors = manifest.authors
@@ -208,7 +208,7 @@ class _Writer:
 
     @property
     def length(self) -> int:
-        """The approximate width in characters."""
+        """The approximate width of the table in characters."""
         left = max(latex_text.visible_length(self._label(head, head.label)) for head in self.grid.down)
         widths = [
             max(sum(column.length + 2 for column in columns), len(head.last) + 2)

@@ -41,8 +41,8 @@ class SourcedValue(StrictMapping):
     """A value with its sources, in the units of the plan.
 
     Attributes:
-        published: the paper's value, ``{any: [...]}`` over a row's stages, or ``{by: {row: value}}`` by
-            beginnings of ids.
+        published: the paper's value. ``{any: [...]}`` lists the values of a row's stages, and
+            ``{by: {row: value}}`` has a value for each beginning of a row's id.
         cell: the cell of a manifest with the published number.
         plus: a number to add to the cell's number.
         script: ``source:path`` and the option.
@@ -66,7 +66,7 @@ class Setting(SourcedValue):
 
     Attributes:
         planned: the value in the plan if it differs. Null: the plan has no such parameter.
-        reading: justifies a difference or fills a gap. ``id.key`` is a part of its value.
+        reading: the reading that justifies a difference or fills a gap. ``id.key`` is a part of its value.
     """
 
     planned: Any = None
@@ -77,7 +77,7 @@ class Setting(SourcedValue):
         return "planned" in self.model_fields_set
 
     def taken(self, published: Any, default: Any) -> Any:
-        """Return ``planned``, the published, the released or the default value."""
+        """Return the first of: a stated ``planned`` value, ``published``, the released value, ``default``."""
         released = default if self.released is None else self.released
         return self.planned if self.departs else published if self.is_published else released
 
@@ -94,7 +94,7 @@ class Step(Identified):
 
     Attributes:
         rows: beginnings of cell ids, e.g. ``PAPER/1``.
-        like: a step to inherit from, ``id`` or ``paper/id``. Null removes a setting.
+        like: a step to inherit from, ``id`` or ``paper/id``. A setting that is null is not inherited.
         settings: path of a parameter -> its setting. A path includes all paths below it.
     """
 

@@ -32,7 +32,7 @@ def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
 
 
 def dataset_and_measure(cell: Cell) -> Scored:
-    """Return the data set and measure of a cell. Success counts as recall."""
+    """Return the data set and measure of a cell, with Success@k as R@k."""
     return cell.column.dataset or "", (cell.column.measure or "").replace(_SUCCESS, "R@")
 
 
@@ -87,7 +87,7 @@ Spellings = dict[Scored, dict[str, list[Cell]]]  # by data set and measure, then
 
 
 def namesakes(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a note for every system name in several papers that have no common value of it."""
+    """Yield a note for every system name in several papers that share no value of it."""
     by_system: dict[str, Spellings] = {}
     for cell in _cells_of_others(sources):
         cells_by_paper = by_system.setdefault(cell.row.system, {}).setdefault(dataset_and_measure(cell), {})
@@ -181,7 +181,7 @@ def _percent(cell: Cell) -> Decimal:
 
 
 def conventions(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield findings on equal numbers with different bold or marks in papers of mostly the same authors."""
+    """Yield findings on equal numbers with different bold or marks, in papers that share most authors."""
     for one, other in combinations(sources, 2):
         authors = set(one.manifest.authors), set(other.manifest.authors)
         if 2 * len(set.intersection(*authors)) > max(map(len, authors)):

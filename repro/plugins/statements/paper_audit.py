@@ -76,8 +76,10 @@ def _reading_finding(source: Paper, reading: Reading) -> Finding:
 
 
 def audit(sources: list[Paper]) -> list[Finding]:
-    """Return the findings on these papers, also those between them and others, each fact once. Raises
-    ManifestError."""
+    """Return the findings on these papers, also those between them and others, each fact once.
+
+    Raises ManifestError.
+    """
     all_notes = audit_file.notes()
     by_name = {source.name: source for source in (*papers().values(), *sources)}
     found = [f.explained(all_notes.explanation(f.places)) for f in each(list(by_name.values()), all_notes)]
@@ -92,7 +94,7 @@ def audit(sources: list[Paper]) -> list[Finding]:
 
 
 def each(sources: list[Paper], all_notes: Notes) -> Iterator[Finding]:
-    """Yield every finding, before those of one fact are joined."""
+    """Yield every finding. Those on one fact are not joined yet."""
     yield from disagreements(sources, all_notes)
     yield from other_numbers(sources)
     yield from namesakes(sources, all_notes)
@@ -135,7 +137,7 @@ def of_domains(source: Paper) -> Iterator[Finding]:
 
 
 def of_indices(source: Paper) -> Iterator[Finding]:
-    """Yield a doubt for every index that exceeds its sequence, e.g. entry N+1 of 1 to N."""
+    """Yield a doubt for every index that goes beyond its sequence, e.g. to entry N+1 of 1 to N."""
     for index in notes_of(source).indices:
         first, last = (_number(end) for end in index.sequence)
         used = [_number(end) + _number(index.uses.replace("i", "")) for end in index.runs]

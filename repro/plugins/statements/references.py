@@ -30,12 +30,12 @@ class Work(Faulty):
 
 
 class Pointer(Faulty):
-    """A sentence that refers to one target, or to several that are equally right or wrong.
+    """A sentence that refers to one target, or to several that are all right or all wrong.
 
     Attributes:
         as_: the expected content of the target, or the name of a work.
         to: keys of the reference list, tables, figures, equations or sections, e.g. "Table 3" or 12.
-        reading: the reading of the same fault, which then makes the finding.
+        reading: the reading that reports the same fault. Then the pointer makes no finding.
     """
 
     at: str

@@ -175,7 +175,7 @@ def _score_encoder(model, names, tables, workspace) -> list[str]:
 
 
 def show_yours(compared: ComparedWithYours, form: str, *, per_query: bool) -> None:
-    """Print tables with the user's rows, or the scores ``per_query``."""
+    """Print tables with the user's rows, or only the scores of each query if ``per_query``."""
     from repro.plugins.yours.table import as_json, lines
 
     emit = emit_json if form == "json" else emit_csv
@@ -255,8 +255,10 @@ def _sentences(row: OwnRow) -> list[str]:
 
 
 def record_runs(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tuple[str, int, int]]:
-    """Record each run. Yield its label and the numbers of new and of all records. Raises UsageError without
-    exactly one row at scale full."""
+    """Record each run. Yield its label, the number of new records and that of all.
+
+    Raises UsageError unless the cells are of one row at scale full.
+    """
     from repro.exchange.run_import import Origin
 
     cells = [c for own in tables for c in own.of_paper]

@@ -53,8 +53,10 @@ UNITS = (("hour", 3600), ("minute", 60), ("second", 1))
 
 @dataclass(frozen=True)
 class UserEncoder:
-    """One or two encoders of a user, with parameters of their stages. ``described`` and ``faults`` are
-    sentences on text settings and on vectors that depend on the batch."""
+    """One or two encoders of a user, with the parameters of their stages.
+
+    ``described`` is a sentence on text settings. ``faults`` are sentences on vectors that depend on the batch.
+    """
 
     label: str
     described: str
@@ -101,7 +103,7 @@ class UserEncoder:
 
 @dataclass(frozen=True)
 class _Side:
-    """The encoder of passages or queries, with the settings ``said`` by its export and user."""
+    """The encoder of passages or queries, with the settings that its export or the user ``said``."""
 
     folder: Path
     model: Any
@@ -122,7 +124,7 @@ def _look(
     facts: Mapping[str, Any],
     other: _Side | None = None,
 ) -> _Side:
-    """Load an encoder, unless ``other`` has it, and try it on a text."""
+    """Load an encoder, or share that of ``other`` if it is the same, and encode a trial text."""
     folder, name, source = place
     said = {**_exported(folder), **{key: value for key, value in facts.items() if value is not None}}
     loading = {key: said.get(key) for key in ("pooling", "truncate_dim", "precision")}
@@ -216,7 +218,7 @@ def _width(model: Any, folder: Path, params: dict[str, Any]) -> int:
 
 
 def _fault(model: Any, folder: Path, params: dict[str, Any]) -> str:
-    """Return a sentence on vectors that differ with the batch, or ""."""
+    """Return a sentence on vectors that differ slightly with the batch, or "". Raises BlockedError for more."""
     from repro.retrieval.nn import library_encoder
     from repro.retrieval.stages.encode_by_library import joined
 
@@ -353,7 +355,7 @@ def _own_code(folder: Path) -> str:
 def announce_duration(
     label: str, rankings: Sequence[Node], store: Store, progress: Progress, *, machine: Machine
 ) -> None:
-    """Print the expected duration of missing encodings, timed on a sample."""
+    """Print how long missing encodings will take, timed on a sample."""
     lacking = [n for n in {r.input("passages") for r in rankings} if store.state(n) != "stored"]
     texts = [node.input("texts") for node in lacking]
     ensure(dict.fromkeys(texts), store, progress, machine=machine, quiet=True).raise_first()

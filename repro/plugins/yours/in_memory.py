@@ -99,7 +99,7 @@ def _column(frame: Any, names: tuple[str, ...]) -> str:
 
 
 def saved_encoder(model: Any) -> tuple[Path, dict[str, Any]]:
-    """Save an encoder. Return its folder and the settings that are not in it."""
+    """Save an encoder. Return its folder, and those settings that the folder does not contain."""
     from repro.retrieval.nn.checkpoint import quiet
 
     folder = temporary_folder() / "encoder"

@@ -227,7 +227,7 @@ BASE = 8_000  # MB of libraries, a model and a block
 
 @dataclass(frozen=True)
 class Job:
-    """A job of a queue: several nodes or a shard of one, with limits."""
+    """A job of a queue with its limits: several nodes, or one shard of a node."""
 
     nodes: tuple[Node, ...]
     part: Shard
@@ -253,7 +253,7 @@ def takes_gpu(kind: str) -> bool:
 
 
 def arrange(nodes: Sequence[Node], cost: Estimate, *, shards: int = 1) -> list[Job]:
-    """Arrange nodes, inputs first, into jobs of at most ``shards`` parts.
+    """Arrange nodes, inputs first, into jobs. A node becomes at most ``shards`` jobs.
 
     Encodings of queries, searches and evaluations of the same vectors share a job unless other stages read
     their output.
@@ -284,7 +284,7 @@ def _parts(group: Sequence[Node], count: int, minutes: Mapping[str, Number]) -> 
 
 
 def inputs(jobs: Sequence[Job]) -> dict[str, list[Job]]:
-    """Return by name the jobs that a job waits for."""
+    """Return name of a job -> the jobs that it waits for."""
     makers: dict[str, list[Job]] = {}
     for job in jobs:
         for node in job.nodes:

@@ -236,7 +236,7 @@ def data(report: Report) -> Markup:
     """Return the list and all cards as JSON, with shared texts stored once.
 
     ``texts`` are HTML, as indices into ``pieces``. A cell is a list: id, fields of its line and parts of its
-    card (indices into ``texts``), and 1 if it is published.
+    card (both are indices into ``texts``), and 1 if it is published.
     """
     texts: dict[str, int] = {}
 

@@ -53,7 +53,7 @@ def scrolling(content: Markup, name: str) -> Markup:
 
 
 def head(heads: Sequence[Head], more: Sequence[str] = ()) -> list[Markup]:
-    """Return the lines of headings and columns, followed by ``more``."""
+    """Return the table's head: a line of headings, if any, and a line of columns followed by ``more``."""
     lines = []
     if headings := spans(heads):
         cells = [
@@ -194,7 +194,7 @@ class Scatter:
 
 
 def scatters(plan: Plan, store: Store, paper: str) -> dict[str, list[Scatter]]:
-    """Return table id -> scatter plots of rows, in the first column with scores of two."""
+    """Return table id -> scatter plots of its rows, in the first column in which two rows have scores."""
     measurements: dict[str, dict[str, dict[str, Measurement]]] = {}
     tables: dict[str, Table] = {}
     for m in plan.measurements:
