@@ -13,7 +13,7 @@ from repro.errors import visible
 
 FIRST, INTERVAL = 10.0, 120.0  # seconds before the first and between further lines
 IN_A_LOG = 10.0  # seconds between lines for a parent process
-TAIL = 4096  # bytes
+TAIL = 4096
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class _Lines:
     def __init__(self, name: str, total: int | None, log: Path | None, *, clock, wait, say):
         self.name, self.total, self.log, self.clock, self.say = name, total, log, clock, say
         self.done, (first, self.interval) = 0, wait
-        self.since, self.before = clock(), 0  # where the rate begins
+        self.since, self.before = clock(), 0
         self.began, self.due = self.since, self.since + first
 
     def advance(self, n: int = 1) -> None:
@@ -232,7 +232,7 @@ class _Bars:
         self.pieces[piece] = self._row(piece)
 
     def goes_on(self, piece: str, line: str) -> None:
-        if counts := re.search(r"([\d,]+) of ([\d,]+)", line):  # as _Lines has them
+        if counts := re.search(r"([\d,]+) of ([\d,]+)", line):
             done, total = (int(count.replace(",", "")) for count in counts.groups())
             self._fill(self.pieces[piece], done, total)
 

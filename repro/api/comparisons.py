@@ -116,7 +116,7 @@ def compare_selection(
     plan = plan or selection.plan()
     from repro.verdicts.row_tests import add_tests
 
-    if not outcome:  # else recording has looked
+    if not outcome:
         plan.look(store)
     comparison = compared(plan, results, store=store, outcome=outcome)
     add_tests(comparison, plan, store, progress)

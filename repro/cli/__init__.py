@@ -66,8 +66,6 @@ def _folder_options(function):
 
 
 class _CommandLine(LazyGroup):
-    """The group of verbs. Options for folders may be anywhere on the line."""
-
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         words, folders, others = iter(args), [], []
         for word in words:

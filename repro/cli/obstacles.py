@@ -21,8 +21,8 @@ from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.summary import first_of
 
 GB = 1e9
-DEVICE = "h100"  # for hours without a calibration
-ROWS = 3  # that are named
+DEVICE = "h100"
+ROWS = 3
 
 
 def nothing_can_run(comparison: Comparison, outcome: Outcome) -> bool:

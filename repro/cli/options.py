@@ -39,7 +39,6 @@ def scale_option(name: str = "scale_name", **how) -> Callable:
 
 
 def _known_scale(ctx: click.Context, param: click.Parameter, value):
-    """Register scales of files, and return their names."""
     if isinstance(value, tuple):
         return tuple(_known_scale(ctx, param, each) for each in value)
     if value is None or not (value.endswith((".yaml", ".yml")) or "/" in value):

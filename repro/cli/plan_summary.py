@@ -21,8 +21,8 @@ from repro.stage_table import TRAININGS
 
 COMMON = ("h100", "rtx4090")
 SHOWN = 0.05  # hours, which one decimal shows
-FEW = 12  # named requirements
-KINDS = 4  # named trainings
+FEW = 12
+KINDS = 4
 
 
 def show_summary(

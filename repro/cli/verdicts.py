@@ -41,8 +41,8 @@ def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
         say(f"{state} [{exhibit.id}]")
 
 
-WORDS = ("failed", "blocked", "not run")  # verdicts without a number
-FEW_SENTENCES = 4  # on obstacles or doubts
+WORDS = ("failed", "blocked", "not run")
+FEW_SENTENCES = 4
 SUPERSCRIPTS = (
     "Superscripts mark rows that this row significantly outperforms (one seed, paired two-sided t-test by"
     " ranx, p ≤ .05, Holm-corrected per row)."
@@ -205,7 +205,6 @@ def _comparison_sentences(counts: Summary, scale: str) -> Iterator[str]:
 
 
 def _measured_in_words(cells: Sequence[ComparedCell]) -> str:
-    """Count cells, e.g. "52 of 58 published cells and 8 reference cells"."""
     measured, phrases = {c.cell.id for c in cells if c.measured is not None}, list[str]()
     for kind, chosen in by_count(c.cell for c in cells).items():
         number, noun = len(measured & chosen.keys()), f"{NOUNS[kind]} cell{'s' * (len(chosen) != 1)}"

@@ -3,7 +3,7 @@
 import functools
 from importlib.util import find_spec
 
-PACKAGES = {  # by extra, as in pyproject.toml
+PACKAGES = {
     "score": (
         *("numpy", "scipy", "pandas", "pyarrow", "ranx", "ir_measures", "pytrec_eval-terrier"),
         "matplotlib",

@@ -17,9 +17,9 @@ from typing import IO, Any, AnyStr
 
 from repro.errors import BlockedError, DataError
 
-LONGEST_LINE = 2**24  # characters
+LONGEST_LINE = 2**24
 BOM = b"\xef\xbb\xbf"
-UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")  # control characters
+UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 ARCHIVES = (".zip", ".gz")
 DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, tarfile.TarError)

@@ -22,7 +22,6 @@ class Shard:
 
     @property
     def whole(self) -> bool:
-        """Whether it contains all blocks."""
         return self.count == 1
 
     @classmethod

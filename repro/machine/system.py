@@ -17,7 +17,6 @@ from pathlib import Path
 
 GIB = 2**30
 CPU_INFORMATION = Path("/proc/cpuinfo")
-# by Linux flag, the widest first
 INSTRUCTION_SETS = {"avx512f": "AVX-512", "avx2": "AVX2", "avx": "AVX", "sse4_2": "SSE4.2"}
 INSTRUCTION_SETS |= {"sve": "SVE", "asimd": "NEON"}
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}

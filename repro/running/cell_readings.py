@@ -17,10 +17,9 @@ from repro.running.recipe_calls import call_recipe, recipe_path
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 
-# by weight
 PARTS = ("pre-training", "fine-tuning", "retrieval", "scoring", "nothing here")
 PART_OF = {"pretrain": "pre-training", "finetune": "fine-tuning", "scoring": "scoring"}
-KINDS = ("conflict", "misprint", "data", "silence", "stated")  # in order
+KINDS = ("conflict", "misprint", "data", "silence", "stated")
 
 
 @dataclass(frozen=True)

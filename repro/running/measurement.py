@@ -23,7 +23,7 @@ from repro.running.requirements import Machine
 from repro.running.scale import Scale
 from repro.stage_table import check_choices, check_numbers
 
-UNITS = ("fraction", "percent")  # of scores
+UNITS = ("fraction", "percent")
 COMPUTED = ("index-size",)  # scored by the recipe
 
 
@@ -257,7 +257,7 @@ def evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bo
 
 def _catalogued(cell: Cell) -> tuple[Dataset, str]:
     measure, identifier, key = cell.column.measure, cell.column.dataset, "measure"
-    assert measure and identifier  # by the plan
+    assert measure and identifier
     try:
         if cell.column.kind not in COMPUTED:
             parse_measure(measure)
@@ -273,7 +273,7 @@ def _catalogued(cell: Cell) -> tuple[Dataset, str]:
 def depth_of(run: Node) -> float:
     """Return a run's documents per query, or infinity."""
     depth = run.params.get("depth", math.inf)
-    if run.stage == "rerank":  # or of its input
+    if run.stage == "rerank":
         return min(depth_of(run.input("run")), max(depth, run.params["keep"]))
     return depth
 

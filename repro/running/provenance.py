@@ -20,7 +20,7 @@ from repro.store.seal import damage
 from repro.store.underway import awaited_inputs, one_at_a_time
 
 PRESENT = ("stored", "damaged")
-JOINED_BY = " and "  # between digests
+JOINED_BY = " and "
 _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 OF_THIS_CODE = committed_results()
 EQUAL_CODE = "code.yaml"
@@ -174,7 +174,7 @@ class Origins:
         return own | self._behind(own) | self.from_others
 
     def _behind(self, others: Collection[str]) -> set[str]:
-        names = {name: name.rpartition("/")[2] for name in self.parents}  # some have a stage
+        names = {name: name.rpartition("/")[2] for name in self.parents}
         passed_on, before = {names[name] for name in others}, -1
         while before < (before := len(passed_on)):
             passed_on |= {

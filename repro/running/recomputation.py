@@ -26,7 +26,7 @@ from repro.store.disk import BLOCKS, RECORD, sha256
 from repro.store.notes import Lineage
 
 OF_THE_WORK = ("lucene.log", "state.json", "dataset_info.json")  # differ between equal runs
-ROWS = 1 << 16  # at a time
+ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def _names(folder: Path) -> set[str]:
 def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
     try:
         (structure, numbers), (other_structure, other_numbers) = content(stored_file), content(new_file)
-    except Exception:  # of any library
+    except Exception:
         return None, _describe_difference(stored_file, new_file)
     if structure != other_structure or numbers.shape != other_numbers.shape:
         return None, _describe_difference(stored_file, new_file)
@@ -156,9 +156,9 @@ def _describe_difference(stored_file: Path, new_file: Path) -> str:
 
 
 TOO_MUCH = (*TRAININGS, "lucene_index")  # too long, or never equal
-OUTSIDE = {"source", "checkpoint"}  # of the store
+OUTSIDE = {"source", "checkpoint"}
 TOLERANCES = dict.fromkeys(("initialise", *ENCODINGS, "encode_by_library", "score_pairs", "rerank"), 1e-5)
-TOLERANCES |= {"project": 1e-5, "compare": 1e-9, "evaluate": 1e-12}  # C library
+TOLERANCES |= {"project": 1e-5, "compare": 1e-9, "evaluate": 1e-12}
 HALF_PRECISION = 1e-2
 
 

@@ -115,9 +115,9 @@ def _pair(now: object, before: object) -> str:
     return f"{now or UNKNOWN} ({before or UNKNOWN} on record)"
 
 
-IN_FILES = ("folder", "home", "parts")  # kinds of source
+IN_FILES = ("folder", "home", "parts")
 KNOWN_BY_ROWS = ("documents", "queries", "qrels")
-PER_UNIT = {"percent": 100}  # of a score
+PER_UNIT = {"percent": 100}
 
 
 def record(

@@ -40,13 +40,11 @@ class Rehearsal:
 
     @property
     def uncounted(self) -> list[Node]:
-        """Nodes of unknown hours."""
         unknown_nodes = [node.node for node in self.nodes if node.whole_seconds is None]
         return unknown_nodes + [node for node, _ in self.left_out]
 
     @property
     def disk_bytes(self) -> float:
-        """Known bytes of artefacts."""
         return sum(node.whole_disk_bytes or 0 for node in self.nodes)
 
     def fullest(self, discarded: frozenset[str] = frozenset()) -> float:

@@ -151,7 +151,7 @@ class Machine:
             obstacle = self._or_stand_in(missing, name)
             if known := self.recorded.get(key(name, piece)):
                 return Node(node.stage, {**node.params, "identity": known}, node.inputs), obstacle
-            library_key = ("library", name, piece)  # to plan with
+            library_key = ("library", name, piece)
             source = self.once(library_key, lambda: locate(name, piece, None, allow_download=True))
         params = {**node.params}
         if isinstance(source, Source) and source.kind == "library":

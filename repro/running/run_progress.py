@@ -120,13 +120,11 @@ class RunProgress:
         self._rows = len(self._open)
 
     def begins(self, node: Node) -> None:
-        """Show the start of a node."""
         piece = self._piece(node)
         self._began[node.fingerprint] = time.monotonic(), piece
         self._progress.begins(piece, self._whole)
 
     def goes_on(self, node: Node, log: Path) -> None:
-        """Show a running node with its ``log``."""
         _, piece = self._began[node.fingerprint]
         self._progress.goes_on(piece, log)
 
@@ -200,7 +198,6 @@ class Pace:
             self._seconds.setdefault(kind, {}).setdefault(self._work(node), []).append(seconds)
 
     def learn_stored(self, nodes: Iterable[Node], store: Store) -> None:
-        """Learn from the records of stored artefacts."""
         for node in nodes:
             with contextlib.suppress(StoreError, KeyError, TypeError, ValueError):
                 self.learn(node, float(store.record(node)["facts"]["seconds"]))

@@ -14,7 +14,7 @@ from repro.store import Store, notes, refusal, underway
 from repro.store.notes import Lineage
 from repro.store.seal import damage
 
-MADE_AGAIN = ("compare", "imported_run")  # cheap stages
+MADE_AGAIN = ("compare", "imported_run")
 
 
 @dataclass(frozen=True)

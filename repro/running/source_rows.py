@@ -37,7 +37,7 @@ def fault(node: Node, folder: Path, facts: Mapping[str, Any], source: Source | N
     """Return how stored rows differ from their source or recorded digests, or "". Raises DataError."""
     try:
         stored, content = _digests(_stored_rows(node, folder))
-    except Exception as error:  # of any library
+    except Exception as error:
         return f"its rows cannot be read ({type(error).__name__})"
     if stored != facts.get("digest"):
         return "its rows do not match the digest in its record"

@@ -20,7 +20,7 @@ from repro.store import Store, translated_errors
 from repro.store.disk import file_lock, write_whole
 from repro.store.results import FOLDER, Results
 
-FILE = "data.json"  # identities of files, to find records without them
+FILE = "data.json"
 _IDENTITIES = TypeAdapter(dict[str, str])
 
 
@@ -46,7 +46,6 @@ class Workspace:
 
     @cached_property
     def results(self) -> Results:
-        """The records of measured cells."""
         places = self.locations
         return Results(places.results, places.release, None if places.release else places.committed)
 
@@ -62,7 +61,6 @@ class Workspace:
 
     @cached_property
     def machine(self) -> Machine:
-        """The data and components of this machine."""
         store = self.locations.store
         digests = store / "digests.json" if store.is_dir() else None
         return Machine(self.data, digests, home=self.locations.home, recorded=measured_data(self.results))

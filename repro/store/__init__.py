@@ -65,7 +65,6 @@ class Store:
         return {node.fingerprint: seal.content(path) for node in nodes if (path := self.path(node)).is_dir()}
 
     def discard(self, node: Node) -> None:
-        """Remove a node's artefact."""
         with translated_errors(self.root), contextlib.suppress(FileNotFoundError):
             remove(self.path(node))
 

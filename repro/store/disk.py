@@ -18,7 +18,7 @@ RECORD = "artefact.json"
 SCORES = "scores.json"
 GONE = ".gone"  # suffix during deletion
 STORE = "--store or REPRO_STORE"
-MEGABYTE = 10**6  # bytes
+MEGABYTE = 10**6
 BLOCKS, CHECKPOINTS = "blocks", "checkpoints"  # of an interrupted stage
 FULL = {
     errno.ENOSPC: "no space is left on its file system",

@@ -23,11 +23,11 @@ from repro.store import make_writable, translated_errors
 from repro.store.disk import append_lines, check_regular, file_lock
 from repro.version import DIRTY
 
-DIGEST = "sha256"  # of the rest of a line
+DIGEST = "sha256"
 RETIRED = ("assumed", "unchecked")  # empty in committed lines
 LARGEST = {"fraction": 1, "percent": 100}
 CLOCKS_DIFFER = timedelta(days=1)
-DESCRIPTION = ("source", "toolkit", "settings")  # of a run by others
+DESCRIPTION = ("source", "toolkit", "settings")
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,6 @@ class Results:
         return [folder for folder in (self.release, self.root) if folder]
 
     def path(self, scale: str, paper: str) -> Path:
-        """Return the file of a paper's records."""
         return self.root / "records" / scale / f"{paper}.jsonl"
 
     def scales(self, kind: str) -> set[str]:
@@ -252,7 +251,6 @@ class Results:
         return {p.name for place in places if place.is_dir() for p in place.iterdir() if p.is_dir()}
 
     def papers(self, scale: str) -> list[str]:
-        """Return the papers with records at a scale."""
         return sorted({path.stem for f in self.folders for path in (f / "records" / scale).glob("*.jsonl")})
 
     def figures(self, scale: str) -> list[Path]:

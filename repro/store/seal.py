@@ -42,7 +42,7 @@ def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress 
             name = path.relative_to(directory).as_posix()
             files[name] = {"size": path.stat().st_size, "sha256": sha256(path, advance)}
     record = {"fingerprint": node.fingerprint, "identity": node.identity(), "files": files, "facts": facts}
-    record = json.loads(json.dumps(record))  # as read back
+    record = json.loads(json.dumps(record))
     target = directory / RECORD
     target.write_text(json.dumps(record | {"sha256": _checksum(record)}, indent=1) + "\n")
     disk.sync(target)

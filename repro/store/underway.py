@@ -26,7 +26,7 @@ from repro.store.notes import Lineage
 if TYPE_CHECKING:
     from repro.store import Store
 
-INPUTS = "inputs.json"  # in ``blocks``
+INPUTS = "inputs.json"
 LOCK = re.compile(r"([a-z_0-9]+)-([0-9a-f]{64})\.lock")
 _numbers = count()
 

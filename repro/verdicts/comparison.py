@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from repro.running.runner import Outcome
 
 T = TypeVar("T")
-FEW = 3  # named artefacts
+FEW = 3
 K = TypeVar("K")
 
 
@@ -234,7 +234,6 @@ def _unscored_files(evidence: Evidence) -> list[str]:
 
 
 def _tolerance(evidence: Evidence) -> Tolerance | None:
-    """Return the tolerance by the class of the row or of its graph."""
     cell = evidence.cell
     measure = cell.column.measure or next((m.cell.column.measure for m in evidence.measured_by), None)
     name = cell.row.tolerance or implied_class(node for m in evidence.measured_by for node in m.parts)

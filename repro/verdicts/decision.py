@@ -43,7 +43,6 @@ class Rule(NamedTuple):
 
 _OBEYS = "the paper states a bound, {c.printed.bound} {c.printed.number}"
 
-# how it is shown -> rules
 WORD, MEAN, COMPARED = "a word instead of a number", "our number", "our number and its difference"
 RULES: dict[str, tuple[Rule, ...]] = {
     WORD: (
@@ -189,7 +188,7 @@ def _outdated(b: Basis) -> str:
 
 def _of_code(b: Basis, kind: str) -> str:
     other, unknown = b.counts.other_code, b.counts.unknown_code
-    if b.evidence is None or not b.evidence.current:  # of another graph, or of others
+    if b.evidence is None or not b.evidence.current:
         return ""
     doubts = {}
     if other:

@@ -10,7 +10,7 @@ from repro.manifest.cells import Cell
 from repro.verdicts.compared import ComparedCell
 
 ROWS = 3  # at least, for an order
-APART = ("scaled", "not comparable")  # verdicts that are not compared
+APART = ("scaled", "not comparable")
 
 
 @dataclass(frozen=True)

@@ -236,7 +236,7 @@ def _stages(evidence: Evidence | None) -> set[str]:
 
 def _of_environment(environment: Mapping, names: Iterable[str], stages: set[str]) -> Circumstances:
     software = environment.get("software") or {}
-    has_gpu = (environment.get("hardware") or {}).get("gpu")  # without pinned kernels
+    has_gpu = (environment.get("hardware") or {}).get("gpu")
     return Circumstances(
         {name: software[name] for name in names if name in software},
         environment.get("kernels") or {},

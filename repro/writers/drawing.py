@@ -48,7 +48,6 @@ def _notes(figure: Figure, points: Sequence[ComparedCell]) -> Iterator[str]:
 
 
 def _shared_note(points: Sequence[ComparedCell]) -> str:
-    """Return a note if points share a measurement at this scale."""
     measured = [c for c in points if c.measured is not None and c.cell.row.with_]
     number = len({(c.cell.column.id, c.measurement) for c in measured})
     shared = f"{len(measured)} points are {number} measurements at this scale"
@@ -82,7 +81,6 @@ def _panels(figure: Figure, points: list[ComparedCell], hours: Mapping[str, floa
 
 
 def _faces(figure: Figure) -> Iterator[tuple[Column, str, list[Line]]]:
-    """Yield column, title and lines of every panel."""
     sizes = dict.fromkeys(line.with_[figure.across] for line in figure.lines if figure.across in line.with_)
     for column in figure.panels:
         if not sizes:

@@ -17,7 +17,7 @@ from repro.errors import visible
 GAP = 2
 LABEL = 20  # narrower texts are not wrapped
 UNLIMITED = 10_000  # the width of other outputs
-LINE = 120  # where these wrap texts
+LINE = 120
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,6 @@ class Sheet:
     multiline: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        """Yield the lines, as wide as the console if possible."""
         columns, width = self._measured_columns(), options.max_width
         has_texts = not all(column.right for column in self.columns[1:])
         if has_texts and _total(_least_widths(columns)) > width:
@@ -127,8 +126,6 @@ def _texts(rows: Sequence[Sequence[Cell] | Text]) -> Iterator[Text]:
 
 @dataclass(frozen=True)
 class _MeasuredColumn:
-    """A column with the widths of its cells."""
-
     column: Column
     place: int
     content: int

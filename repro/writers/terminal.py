@@ -32,7 +32,7 @@ from repro.writers.grid import (
 from repro.writers.sheet import Cell as Shown
 from repro.writers.sheet import Column, Sheet, Value
 
-Cells = Sequence[ComparedCell | None]  # of one row or column
+Cells = Sequence[ComparedCell | None]
 Lines = list[Sequence[Shown]]
 STYLES = dict.fromkeys(PASSES, "green") | dict.fromkeys(("lower", "higher"), "red") | {"failed": "bold red"}
 STYLES |= {"inconclusive": "yellow", "uninformative": "yellow", "not comparable": "yellow", "scaled": "cyan"}

@@ -27,8 +27,8 @@ from repro.manifest.printed import half_unit, percent
 from repro.plugins.reports import reports as file
 from repro.plugins.reports.reports import CellReport, Search
 
-Values = Sequence[CellReport]  # on one cell
-WITHIN = (Decimal("0.1"), Decimal("0.5"))  # of a point
+Values = Sequence[CellReport]
+WITHIN = (Decimal("0.1"), Decimal("0.5"))
 _EQUAL = Decimal(-1)  # a distance: equal after rounding
 OTHERS = "others than the authors"
 KINDS = {
@@ -151,7 +151,6 @@ def nearnesses(by_cell: Mapping[str, Values]) -> list[Nearness]:
 
 
 def _distinct_numbers(by_cell: Mapping[str, Values]) -> list[list[Values]]:
-    """Group the values by published number, which several cells may share."""
     parent = {cell: cell for cell in by_cell}
 
     def root(cell: str) -> str:

@@ -22,7 +22,7 @@ DATA = ("evaluate", "corpus", "queries", "qrels")  # their parameters are no set
 NO_SETTINGS = (
     *("dataset", "identity", "source", "revision", "kind", "objective.path", "objective.version"),
     "view",
-    "options.stop_words",  # a file of words
+    "options.stop_words",
 )
 WARMUPS = ("warmup_ratio", "warmup_steps")  # two forms of one setting. A 0 is ignored
 

@@ -14,8 +14,8 @@ from repro.running.workspace import Workspace
 
 
 def claims(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[JudgedStatement]:
-    """Judge sentences, marks and bold numbers of papers (all without ``names``) by the published numbers, ours
-    at ``scale`` and reported ones. Raises UsageError, ManifestError.
+    """Judge sentences, marks and bold numbers of papers (default: all) by the published numbers, by ours at
+    ``scale`` and by reported ones. Raises UsageError, ManifestError.
 
     Example:
         >>> repro.claims("PAPER", scale="tiny").to_frame()

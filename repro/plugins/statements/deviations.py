@@ -27,7 +27,7 @@ from repro.retrieval.evaluation.p_values import quantile
 
 FILE = "deviations.yaml"
 # By chance, two equal deviations over 43 queries differ by this factor once in 100,000 times.
-MARGIN = 0.5  # of the smallest known deviation
+MARGIN = 0.5
 # Two-sided quantiles of Student's t, so that an audit does not import scipy.
 QUANTILES = {(42, 0.05): 2.018081703, (5192, 0.05): 1.960420998, (6979, 0.05): 1.960303958}
 

@@ -41,7 +41,7 @@ class MarksOfCell(CellPart):
 
 
 def of_words(source: Paper) -> Iterator[Finding]:
-    """Yield findings on claims of significance without a test: doubts if a table has a test, otherwise notes."""
+    """Yield findings on claims of significance without a test: doubts if a table has one, otherwise notes."""
     tested, finder = {table.id for table in source.manifest.tables if table.test}, Places(source)
     severity = "doubt" if tested else "note"
     by_id = {statement.id: statement for statement in statements(source) if statement.kind == "claim"}

@@ -54,7 +54,6 @@ def _is_earlier(row: Scores) -> bool:
 
 
 def _out_of_line(source: Paper, table: Table) -> Iterator[Finding]:
-    """Yield findings on values with another order of rows than at both neighbouring cutoffs."""
     families: dict[tuple, dict[int, dict[str, Cell]]] = {}
     for cell in cells_of(source, (table,)):
         if cell.is_numeric and (match := _CUTOFF.fullmatch(cell.column.measure or "")):

@@ -15,7 +15,7 @@ MARKS = {
     WITHIN: "=",
     "not tested": "–",
 }
-MANY = 6  # pairs of one verdict to name
+MANY = 6
 METHOD = (
     "Mean ± half of its 95 % interval. Queries and seeds are crossed random effects "
     "(Satterthwaite's degrees of freedom)."

@@ -23,7 +23,7 @@ from repro.running.requirements import Machine, checkpoint
 from repro.stage_table import MODULES, PRECISIONS
 from repro.store import Store, check_where_stored
 
-NO_TITLES = "none"  # a separator
+NO_TITLES = "none"
 SIMILARITIES = ("dot", "cosine", "euclidean")
 FACTS: dict[str, tuple | type] = {  # setting -> its values or type
     "query_model": str,
@@ -55,7 +55,7 @@ UNITS = (("hour", 3600), ("minute", 60), ("second", 1))
 class UserEncoder:
     """One or two encoders of a user, with the parameters of their stages.
 
-    ``described`` is a sentence on text settings. ``faults`` are sentences on vectors that depend on the batch.
+    ``described`` is a sentence on text settings, ``faults`` are some on vectors that depend on the batch.
     """
 
     label: str
@@ -109,7 +109,7 @@ class _Side:
     model: Any
     said: Mapping[str, Any]
     params: dict[str, Any]
-    numbers: int  # in a vector
+    numbers: int
     fault: str = ""
 
     @property
@@ -145,7 +145,6 @@ def _look(
 
 
 def _located(name: str, data: Path | None) -> tuple[Path, str, dict[str, str]]:
-    """Return an encoder's folder, its name on the hub or ``local``, and the stage's source."""
     folder = Path(name).expanduser()
     if _has_one_of(SETTINGS, folder):
         check_where_stored(folder)
@@ -218,7 +217,7 @@ def _width(model: Any, folder: Path, params: dict[str, Any]) -> int:
 
 
 def _fault(model: Any, folder: Path, params: dict[str, Any]) -> str:
-    """Return a sentence on vectors that differ slightly with the batch, or "". Raises BlockedError for more."""
+    """Return a sentence on vectors that vary slightly with the batch, or "". Raises BlockedError for more."""
     from repro.retrieval.nn import library_encoder
     from repro.retrieval.stages.encode_by_library import joined
 
@@ -346,7 +345,6 @@ def _titles(params: Mapping[str, Any]) -> str:
 
 
 def _own_code(folder: Path) -> str:
-    """Return a sentence on code in a model's folder, which is never run."""
     files = [path for path in sorted(folder.rglob("*config.json")) if _read(path).get("auto_map")]
     names = ", ".join(path.relative_to(folder).as_posix() for path in files)
     return f"its own code, named in {names}, is not run" if files else ""

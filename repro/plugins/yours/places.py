@@ -359,7 +359,6 @@ def _scores(run: PublicRun, measure: str, data: Path) -> Scored | None:
 
 @functools.cache
 def _scores_of_file(path: Path, digest: str, dataset: str, measure: str, data: Path) -> Scored | None:
-    """Score a public run, or return None if the file has other bytes."""
     if sha256(path) != digest:
         return None
     return OwnRun(path).scores(Judged.of(dataset, data), [measure])[measure]

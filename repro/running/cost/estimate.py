@@ -24,11 +24,11 @@ from repro.running.requirements import PIECES, Obstacle
 from repro.store import Store
 from repro.store.disk import size_on_disk
 
-SMALL = Shape(4, 256, 1024, 2000)  # for a CPU
+SMALL = Shape(4, 256, 1024, 2000)
 LENGTH = {"cpu": 128, "cuda": 144}
 BATCH = {"cpu": 16, "cuda": 256}
 MATRIX = {"cpu": 1024, "cuda": 8192}
-SECONDS = 2.0  # per measurement
+SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def _steps(device: str, precision, sizes: Shape) -> tuple[Callable[[], object], 
     with torch.device(device):
         model = BertModel(config, add_pooling_layer=False)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
-    tokens = torch.randint(sizes.vocabulary, (BATCH[device], LENGTH[device]), device=device)  # (N, S)
+    tokens = torch.randint(sizes.vocabulary, (BATCH[device], LENGTH[device]), device=device)
     autocast = torch.autocast(device, precision, enabled=device == "cuda")
 
     def train():
@@ -206,7 +206,6 @@ class Estimate:
         return None if self.throughput is None and not any(parts) else sum(hours or 0 for hours in parts)
 
     def hours_of(self, node: Node) -> float | None:
-        """Return a node's hours, or None."""
         rehearsed_hours = self.rehearsed(node)
         if rehearsed_hours is not None or self.throughput is None:
             return rehearsed_hours

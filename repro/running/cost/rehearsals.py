@@ -80,7 +80,6 @@ class RehearsedNode:
 
     @property
     def whole_seconds(self) -> Number:
-        """Extrapolated seconds."""
         if self.time is None:
             return None
         return self.time.once + (self.time.each * self.share.whole if self.share else 0.0)

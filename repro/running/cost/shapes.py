@@ -155,7 +155,7 @@ def texts_read(node: Node) -> list[TextLength]:
         return [TextLength(*side, kind) for kind, side in sides.items()]
     if p.get("kind") == "queries":
         return [TextLength(query, most, times, "queries")]
-    has_query = "corpus" in node.inputs  # of a cross-encoder
+    has_query = "corpus" in node.inputs
     return [TextLength(document + has_query * query, most, times)]
 
 

@@ -195,7 +195,6 @@ class Workers:
         self._all: list[_Worker] = []
 
     def begin(self, node: Node) -> WorkerStage:
-        """Start a stage in an idle or new worker."""
         while self._idle:
             worker = self._idle.pop()
             if worker.process.poll() is None:
@@ -210,7 +209,6 @@ class Workers:
             self._idle.append(child.worker)
 
     def close(self) -> None:
-        """End all workers with their children."""
         stop([worker for worker in self._all if worker.process.poll() is None])
 
 

@@ -38,12 +38,12 @@ from repro.store.disk import write_whole
 
 FOLDER = "snakemake"
 SNAKEFILE, PLAN = "Snakefile", "plan.json"
-USUAL_GPU = "a100"  # by default
+USUAL_GPU = "a100"
 THREADS = 8  # at the papers' scale
 LOOK = 1.0  # seconds
 # the store has its own locks
 ALWAYS = ("--keep-going", "--drop-metadata", "--nolock", "--quiet", "rules", "host")
-RETRIES = 1  # of a job on this machine
+RETRIES = 1
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
@@ -217,7 +217,7 @@ def _result(node: Node, log: Path) -> str | Obstacle | None:
     return result_of(node, int(status) if word == "status" and status.isdigit() else killed, log)
 
 
-GROUP = "score"  # jobs of several stages
+GROUP = "score"
 SEARCHES = ("search", "search_views")
 AT_ONCE = 60  # minutes per job
 MARGIN = 3  # factor of the estimate

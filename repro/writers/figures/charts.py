@@ -33,7 +33,7 @@ LOOKS = {
     "other": {"marker": "o", "s": 11, "facecolors": "none", "edgecolors": "#8a8a8a", "linewidths": 0.7},
     "relevant": {"marker": "s", "s": 15, "facecolors": COLOURS[1], "edgecolors": "white", "linewidths": 0.3},
     "query": {"marker": "*", "s": 95, "facecolors": COLOURS[0], "edgecolors": "white", "linewidths": 0.5},
-}  # drawn in this order
+}
 
 
 def scatter(panels: Sequence[tuple[str, dict]], path: Path, *, note: str) -> None:
@@ -156,7 +156,6 @@ def _scales(axes, lines: Sequence[dict]) -> None:
 
 
 def _format_tick(tick: float) -> str:
-    """Abbreviate thousands, e.g. "2k"."""
     return f"{tick / 1000:g}k" if tick >= 1000 else f"{tick:g}"
 
 

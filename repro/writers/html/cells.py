@@ -41,7 +41,7 @@ def card(c: ComparedCell, part: Part) -> list[Markup]:
     facts += [*_definition(c), *_readings(c.cell, part)]
     facts += [_fact(name, content) for more in part.of_plugins for name, content in more.card(c, part)]
     facts += _origins(c)
-    why = "" if c.obstacles else c.verdict.why  # listed below
+    why = "" if c.obstacles else c.verdict.why
     return [el("p", badge(c.verdict.name), " ", why), *facts]
 
 

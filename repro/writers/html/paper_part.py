@@ -146,7 +146,7 @@ def citation(source: Paper) -> Markup:
 
 
 SAFE = " /:;,=()@!*'$+?-._~|[]{}^`<>"  # in an attribute and an address
-LARGEST = 1_000_000  # bytes
+LARGEST = 1_000_000
 
 
 def drawing_view(path: Path, about: str) -> Markup:

@@ -109,7 +109,6 @@ class Report:
 
     @property
     def words(self) -> str:
-        """The number of measured cells, in words."""
         measured = {c.id for items in self.known.values() for c in items if self.scale in c.measured}
         return count_in_words(self.selected, measured=measured, scale=self.scale)
 

@@ -26,8 +26,8 @@ from repro.writers.grid import (
 )
 from repro.writers.html.elements import Content, Markup, el, identifier, sign, tone
 
-MOST_ROWS = 12  # of a table
-MOST_QUERIES = 400  # of a drawing
+MOST_ROWS = 12
+MOST_QUERIES = 400
 SIDE, PAD = 150, 8
 
 
