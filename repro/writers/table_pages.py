@@ -42,6 +42,7 @@ LETTERED = (
     "ranx, p ≤ .05, Holm-corrected per row and column)."
 )
 INDEX = """\
+# Tables, row by row
 
 Each table has a page with its rows, commands, published and measured numbers. `repro report site` writes
 these pages from the papers' manifests and the records of measurements.

@@ -93,7 +93,7 @@ def contrasts(
 
 
 def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
-    """Return the mean difference over common queries and seeds, None if they are too few or it is constant."""
+    """Return the mean difference over common queries and seeds. None if too few, or if it is constant."""
     seeds = [seed for seed in ours if seed in theirs]
     if not seeds:
         return None
