@@ -55,7 +55,7 @@ MAKINGS = {
     "trained": "trained from the start",
     "fine-tuned": "fine-tuned from a released pre-training",
     "suite": "run by others with this suite",
-    "unknown": "how is not said",
+    "unknown": "method not stated",
 }
 MATCHES = {"exact": "", "close": "~", "loose": "?"}  # match -> its sign
 

@@ -132,7 +132,7 @@ def _incomparable_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
 
     lines = [
         f"not comparable: {counted(ids)}, because the unspecified choice"
-        f" {reading} is {choice} instead of its default: remove --reading {reading} to compare them"
+        f" {reading} is {choice} and not its default. Remove --reading {reading} to compare them"
         for (reading, choice), ids in incomparable_cells(plan).items()
     ]
     remedies = {row["fingerprint"]: [o["remedy"] for o in row["blocked"]] for row in rows}

@@ -162,7 +162,7 @@ LIBRARIES: dict[str, Library] = {
     "tokenizers": Library("tokens", MODELS | {"tokenize", "vocabulary"}),
     "sentence-transformers": Library("pooling and prompts of an encoder", frozenset({"encode_by_library"})),
     "numpy": Library("random draws, sums and the order of ties", MODELS | SEARCHES | DRAWS | {"tokenize"}),
-    "scipy": Library("products of sparse rows, p-values", SEARCHES | {"compare"}),
+    "scipy": Library("products of sparse matrices, p-values", SEARCHES | {"compare"}),
     "faiss-cpu": Library("candidates of a search", SEARCHES),
     "faiss-gpu": Library("candidates of a search", SEARCHES),
     "pyserini": Library("the Lucene inside, its analysis and BM25", LUCENE),

@@ -301,7 +301,7 @@ def _figure_faults(figure: Figure) -> Iterator[Fault]:
     texts = [f"{point:g}" for point in figure.points]
     for place, text in enumerate(texts):
         if text in texts[:place]:
-            yield ("points", place), f"point {text} occurs twice, to six digits, as cells are named by it"
+            yield ("points", place), f"point {text} occurs twice with six digits, which name its cells"
     for place, line in enumerate(figure.lines):
         if line.over and not figure.points:
             yield ("lines", place), f"line {line.id!r} varies {line.over!r}, and the figure has no `points`"

@@ -56,7 +56,7 @@ def not_at(cell: Cell | ShownExhibit, scale: Scale) -> str:
     if not scale.has_originals and (reason := getattr(function, "full_only", "")):
         return reason
     if scale.facts.named_only and not scale_name:
-        return f"scale {scale.name} measures only cells made for it"
+        return f"scale {scale.name} measures only cells with a recipe for this scale"
     return _without_grades(cell, scale) if isinstance(cell, Cell) else ""
 
 

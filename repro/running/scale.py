@@ -72,7 +72,7 @@ class Scale:
         if not self.facts.without_gpu or _gpus():
             return ()
         settings = ", ".join(f"{name} {value}" for name, value in self.facts.without_gpu.items())
-        return (f"this machine has no GPU: everything is done at {settings}",)
+        return (f"this machine has no GPU, so all stages run at {settings}",)
 
     def rewriter(self) -> Callable[[Node], Node]:
         """Return a function that rewrites graphs. Shared nodes stay shared."""

@@ -105,7 +105,7 @@ def _damages(plan: Plan, store: Store) -> Iterator[str]:
     for path in map(store.path, nodes[:FEW]):
         yield f"damaged: {path}: {'; '.join(wrong_sizes(path) or damage(path))}"
     more = f"{len(nodes) - FEW} more are damaged; " if nodes[FEW:] else ""
-    yield f"{more}`repro store verify --rebuild` removes what is damaged, `repro run` builds it again"
+    yield f"{more}`repro store verify --rebuild` removes damaged artefacts, `repro run` builds them again"
 
 
 def _unfinished(results: Results, scale: str) -> Iterator[str]:
@@ -285,5 +285,5 @@ def doubts_of(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
     matches = [c for c in standings(cell(record.cell), workspace) if c.scale == record.scale]
     if shown := [c for c in matches if record.identity in {r.identity for r in c.records}]:
         return shown[0].doubts
-    why = "its cell shows another record, of another recipe, seed or choice, or somebody's run"
+    why = "its cell shows another record: of another recipe, seed or choice, or of a run by others"
     return (*(() if record.origin else (Doubt("outdated", why),)), *doubts(Basis([record])))

@@ -36,7 +36,7 @@ class CoverageItem:
     Attributes:
         place: ``table 1`` or ``figure 3``.
         way: the strongest of ``WAYS``.
-        measured: scales with a record or drawing. ``full, imported`` means by runs of others only.
+        measured: scales with a record or drawing. ``full, imported`` means by runs by others only.
         reason: why it is not measurable, or the missing entry of an open cell.
         equal: whether the closest value reported elsewhere equals the published one.
     """

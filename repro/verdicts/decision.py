@@ -75,7 +75,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(SIDE, "a published bound, not obeyed", lambda c: c.is_bounded, _OBEYS),
         Rule(
             "uninformative",
-            "a pass by the rules below that more than half of the other rows of the column would have too",
+            "a pass by the rules below, but more than half of the other rows of the column would pass too",
             lambda c: _is_uninformative(c),
             "as for the pass",
         ),
@@ -327,7 +327,7 @@ DOUBTS = (
     ),
     DoubtRule(
         "from the future",
-        "its time is in the future: any other record of it counts before it",
+        "its time is in the future, so any other record of the cell is preferred",
         _from_the_future,
         "recorded at a future time",
     ),
@@ -358,7 +358,7 @@ class Change(NamedTuple):
 
 CHANGES = (
     Change(
-        "another choice than the default, but for one that takes the model of the row's own authors",
+        "a choice other than the default, except the released model of the row's own authors",
         lambda b: (
             b.evidence.departures and not b.evidence.authors_model if b.evidence else b.records[0].readings
         ),
@@ -367,7 +367,7 @@ CHANGES = (
         "substitutes for the paper's data or models (`substitutes`)",
         lambda b: b.evidence and b.records[0].substitutes,
     ),
-    Change("*other data* than the published, as below", _other_data),
+    Change("*other data* than the published data, as below", _other_data),
 )
 
 

@@ -232,7 +232,7 @@ def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
         source = content.sources[report.source]
         for cell in report.cells:
             if cell not in known or not known[cell].is_numeric:
-                yield (*place, "cells"), f"{cell!r} is no cell with a published number"
+                yield (*place, "cells"), f"{cell!r} is not a cell with a published number"
             elif reason := _value_fault(CellReport(known[cell], report, source)):
                 yield (*place, "value"), f"{report.value} on {cell} {reason}"
         yield from (((*place, *field), reason) for field, reason in _report_faults(report, known))

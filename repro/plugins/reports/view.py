@@ -116,7 +116,7 @@ def _show_searches(as_json: bool) -> None:
         rows.append([s.id, str(counts[s.id]), of_runs, str(len(s.places)), "; ".join(s.in_vain), s.date])
     head = ["system", "values", "cells by where a run is", "places", "in vain", "last look"]
     table("", head, rows, right=(1, 3))
-    print(f"runs of others for the {len(places)} cells of these systems: {in_words(places)}")
+    print(f"runs by others for the {len(places)} cells of these systems: {in_words(places)}")
 
 
 def _counts(systems) -> dict[str, int]:

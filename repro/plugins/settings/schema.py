@@ -205,7 +205,7 @@ def _setting_faults(content: Settings, setting: Setting) -> Iterator[str]:
     if not (setting.is_published or setting.released is not None or setting.reading):
         yield "the value has no source (give published, cell, released or reading)"
     if setting.departs and not setting.reading:
-        yield "the plan departs from the stated value without an unspecified choice (name it as reading)"
+        yield "the plan deviates from the stated value and names no unspecified choice (add one as `reading`)"
     yield from _value_faults(content, setting)
 
 

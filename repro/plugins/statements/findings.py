@@ -214,7 +214,7 @@ def notes_of(source: Paper) -> Notes:
         for name, paths in content.configurations.items():
             for number, place in enumerate(paths):
                 if place not in known_places:
-                    yield ("configurations", name, number), f"{place!r} is no row or cell of {source.name}"
+                    yield ("configurations", name, number), f"{place!r} is not a row or cell of {source.name}"
                 if place in seen:
                     yield ("configurations", name, number), f"{place!r} is named twice"
                 seen.add(place)

@@ -67,7 +67,7 @@ def references_of(source: Paper) -> References:
         for number, pointer in enumerate(content.pointers):
             for target in pointer.targets:
                 if not _is_part(target) and target not in content.works:
-                    yield ("pointers", number, "to"), f"{target!r} is no key of `works`"
+                    yield ("pointers", number, "to"), f"{target!r} is not a key of `works`"
             if pointer.reading and pointer.reading not in source.readings:
                 says = f"{source.name} has no unspecified choice {pointer.reading!r}"
                 yield ("pointers", number, "reading"), says

@@ -67,7 +67,7 @@ def _grade(value: Any, query: str) -> int:
     except (TypeError, ValueError):
         grade = None
     if grade is None or isinstance(value, bool) or grade != value:
-        raise DataError(f"query {query!r}: the grade {value!r} is no whole number")
+        raise DataError(f"query {query!r}: the grade {value!r} is not a whole number")
     return grade
 
 

@@ -139,7 +139,7 @@ def _useful(qrels: Qrels, place: str | Path) -> Qrels:
 
 def _grade(value: object, place: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise DataError(f"{place}: the grade {value!r} is no whole number")
+        raise DataError(f"{place}: the grade {value!r} is not a whole number")
     return value
 
 
