@@ -68,11 +68,11 @@ class TerminalProgress(Progress):
     ):
         self._interval, self._verbose = interval, verbose
         self._bars: _Bars | None = None
-        self._last = ""  # the beginning piece of the last line
+        self._last = ""
         self._clock = clock
         self._due: dict[str, float] = {}  # time of a piece's next line
-        self._named: set[str] = set()  # pieces with a line
-        self._logged: set[str] = set()  # pieces with a line and log
+        self._named: set[str] = set()
+        self._logged: set[str] = set()
 
     @contextlib.contextmanager
     def task(self, name: str, total: int | None = None, *, log: Path | None = None):

@@ -8,7 +8,7 @@ import click
 from repro.errors import unknown
 from repro.hooks import Command, ask, merged
 
-Sections = Mapping[str, Mapping[str, str]]  # title -> name -> help
+Sections = Mapping[str, Mapping[str, str]]
 
 
 class LazyGroup(click.Group):

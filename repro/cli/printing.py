@@ -62,7 +62,7 @@ def say(sentence: object) -> None:
         sentence = textwrap.fill(sentence, columns, break_long_words=False, break_on_hyphens=False)
     if _held is not None:
         return _held.append(sentence)
-    sys.stdout.flush()  # to keep the order
+    sys.stdout.flush()
     print(sentence, file=sys.stderr)
 
 

@@ -114,7 +114,7 @@ class ExampleRank(StrictMapping):
 
 
 class Example(StrictMapping):
-    """A query that a paper prints as an example, with its ranks by systems."""
+    """A query printed as an example, with its rank by each system."""
 
     query: str = ""
     shown: tuple[ExampleRank, ...] = ()

@@ -87,7 +87,7 @@ class Makers:
         if node.fingerprint not in self._behind:
             try:
                 facts = self.store.record(node).get("facts", {})
-            except StoreError:  # damaged or gone
+            except StoreError:
                 facts = {}
             codes = all_on_record(str(facts.get("code", "")).split(JOINED_BY))
             commits = set(filter(versions.COMMIT.fullmatch, str(facts.get("commit")).split(JOINED_BY)))

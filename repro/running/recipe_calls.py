@@ -103,7 +103,7 @@ def recipe_function(cell: Cell | ShownExhibit, path: str) -> Callable[..., Node 
     """Return a recipe. Raises ManifestError if it is missing or refuses the options."""
     try:
         function = load(path)
-    except (ReproError, OSError):  # these name the file
+    except (ReproError, OSError):
         raise
     except Exception as error:
         place = _place(error, cell)
@@ -133,7 +133,7 @@ def _call(cell: Cell | ShownExhibit, function: Callable[..., Node | Runs], reque
     path = recipe_path(cell)
     try:
         result = function(request, **cell.options)
-    except (ReproError, OSError):  # these name the file
+    except (ReproError, OSError):
         raise
     except Exception as error:
         reason = f"fails at {_place(error, cell) or path}: {_in_one_line(error)}"

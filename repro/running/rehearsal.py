@@ -21,7 +21,7 @@ from repro.running.scale_facts import RowCounts
 from repro.store import Store
 from repro.store.leftovers import Leftover, remove_leftover
 
-LOOK = 0.05  # seconds
+LOOK = 0.05
 
 
 @dataclass(frozen=True)

@@ -291,7 +291,7 @@ def _splitter_obstacle(name: str, data: Path | None) -> Obstacle | None:
 
 def _stand_in_obstacle(identifier: str) -> Obstacle:
     scale, _, original = identifier.partition("/")
-    dataset(original)  # raises for an unknown id
+    dataset(original)
     cause = f"scale {scale} has no replacement of {original}"
     return Obstacle(cause, "choose another scale", lacks=f"a replacement of {original}")
 

@@ -112,7 +112,7 @@ class RunProgress:
         self._beside, self._apart = beside, apart
         self._left = _unhindered(nodes, machine.obstacles)
         self._done = 0
-        self._began: dict[str, tuple[float, str]] = {}  # start and name
+        self._began: dict[str, tuple[float, str]] = {}
         self._pace = Pace()
         self._pace.learn_stored((n for n in known if n.fingerprint not in self._left), store)
         self._whole = self._overall_progress()

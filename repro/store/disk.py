@@ -38,7 +38,7 @@ REASONS = FULL | {
 def translated_errors(root: Path, what: str = "store", option: str = STORE) -> Iterator[None]:
     """Turn errors about a user's folder into a StoreError.
 
-    ``what`` names the folder, e.g. "results folder". With ``option`` the user can choose another folder.
+    ``what`` names the folder, e.g. "results folder". ``option`` is the option that changes it.
     """
     try:
         yield
@@ -108,7 +108,7 @@ def create_file(file: Path, mode: str = "x") -> IO:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write and sync a new file, then rename it to ``path``, so that no reader sees a part."""
+    """Write and sync a new file, then rename it to ``path``."""
     scratch = path.with_name(f"{path.name}.{uuid4().hex}.new")
     try:
         with create_file(scratch, "xb") as file:

@@ -95,7 +95,7 @@ class Record:
 
     @property
     def key(self) -> tuple:
-        """The key. Of two records with this key, the newer replaces the older."""
+        """The key. A newer record replaces an older one with this key."""
         return self.cell, self.scale, self.seed, *self.identity, tuple(sorted(self.readings.items()))
 
     @property
@@ -297,7 +297,7 @@ class Results:
     def _paths(self, scale: str = "*") -> list[Path]:
         with translated_errors(self.root, *FOLDER):
             with contextlib.suppress(FileNotFoundError):
-                os.scandir(self.root).close()  # raises for a file
+                os.scandir(self.root).close()
             return [
                 p for folder in self.folders for p in sorted((folder / "records").glob(f"{scale}/*.jsonl"))
             ]

@@ -163,7 +163,7 @@ def _fault(path: Path, name: str, digest: str, advance: Callable[[int], None]) -
 
 
 def wrong_sizes(path: Path) -> list[str]:
-    """Return faults of an artefact's record, file names and file sizes, without reading the other files."""
+    """Return faults of an artefact's record, file names and file sizes."""
     try:
         check_regular(path / RECORD)
         record = parsed_json((path / RECORD).read_bytes())

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from repro.manifest.cells import Cell
 from repro.verdicts.compared import ComparedCell
 
-ROWS = 3  # at least, for an order
+ROWS = 3
 APART = ("scaled", "not comparable")
 
 

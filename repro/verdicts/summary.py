@@ -19,7 +19,7 @@ class Summary:
 
     Attributes:
         measurements: distinct ones, without averages.
-        inside: number of published means inside our interval over queries. ``intervals`` have been computed.
+        inside, intervals: published means inside our interval over queries, and all such intervals.
         imported, only_imported: cells with runs by others, or with nothing else.
     """
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from repro.errors import visible
 
 GAP = 2
-LABEL = 20  # narrower texts are not wrapped
+LABEL = 20
 UNLIMITED = 10_000  # the width of other outputs
 LINE = 120
 

@@ -110,7 +110,7 @@ class _Writer:
         return any(c and c.cell.row.id in self.comparison.own_rows for c in cells)
 
     def _measured_line(self, fields: Sequence[Shown]) -> list[Shown]:
-        """Return the measured numbers, or one verdict if all cells lack a number for the same reason."""
+        """Return the measured numbers, or one verdict if all cells lack a number and share it."""
         words = {str(field) for field in fields if field != Text()}
         if len(words) == 1 and words <= STYLES.keys():
             [word] = words

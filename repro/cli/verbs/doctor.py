@@ -208,7 +208,7 @@ def java() -> Component:
 
 
 def torch_info() -> Component:
-    """Return the component torch with its CUDA version, which is read from files."""
+    """Return the component torch with its CUDA version, read from files."""
     version, cuda = versions.version("torch"), versions.torch_cuda()
     if cuda is None and system.gpu():
         remedy = "install the build of torch for your CUDA"

@@ -131,7 +131,7 @@ def _show(cells, plan, workspace, form: str, gpu: str | None, *, quiet: bool) ->
 
 def _options(engine: str, values: dict[str, Any]) -> Options:
     stated = {name: value for name, value in values.items() if value is not None}
-    options = Options(**stated)  # which checks the values
+    options = Options(**stated)
     for name in stated:
         if engine not in (owners := OWNERS.get(name, ENGINES)):
             engines = f"engine{'s' * (len(owners) > 1)} {' and '.join(owners)}"

@@ -26,7 +26,7 @@ def command(fingerprints, shard):
     from repro.store import Store
 
     part = Shard.parse(shard) if shard else Shard()
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the next attempt continues
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     artefact_store = Store(Locations.resolve().store)
     if fingerprints == ("-",):
         serve(lambda digits: _build_status(artefact_store, digits))

@@ -29,7 +29,7 @@ from repro.plugins.reports.reports import CellReport, Search
 
 Values = Sequence[CellReport]
 WITHIN = (Decimal("0.1"), Decimal("0.5"))
-_EQUAL = Decimal(-1)  # a distance: equal after rounding
+_EQUAL = Decimal(-1)
 OTHERS = "others than the authors"
 KINDS = {
     "released model or run": ("checkpoint", "run"),
@@ -232,7 +232,7 @@ class RunPlace:
 
     @cached_property
     def at_hand(self) -> bool:
-        """True if public_runs.yaml lists a run that is deep enough for the cell's measure."""
+        """True if public_runs.yaml lists a run that is deep enough for the cell."""
         return any(cells_of_run(run, [self.cell])[0] for run in public_runs())
 
     @property

@@ -18,7 +18,7 @@ from repro.running.plan import Plan, plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 
-DATA = ("evaluate", "corpus", "queries", "qrels")  # their parameters are no settings
+DATA = ("evaluate", "corpus", "queries", "qrels")
 NO_SETTINGS = (
     *("dataset", "identity", "source", "revision", "kind", "objective.path", "objective.version"),
     "view",

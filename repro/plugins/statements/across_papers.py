@@ -83,7 +83,7 @@ def _definitions(contradictions: dict[Scored, list[Cell]]) -> list[str]:
     )
 
 
-Spellings = dict[Scored, dict[str, list[Cell]]]  # by data set and measure, then by paper
+Spellings = dict[Scored, dict[str, list[Cell]]]
 
 
 def namesakes(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
@@ -137,7 +137,7 @@ def _namesake_finding(system: str, differences: dict[Scored, list[Cell]]) -> Fin
     return Finding("note", "values", "another paper", papers[0], f"names/{system}", places, values, says)
 
 
-Quotation = tuple[Cell, list[Cell]]  # and the cells of its makers
+Quotation = tuple[Cell, list[Cell]]
 
 
 def quotations(sources: list[Paper], notes: Notes) -> Iterator[Finding]:

@@ -33,7 +33,7 @@ class PublishedValues:
         return cell.printed.plain
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise MissingNumber if the order of two numbers is undecided, which published numbers never are."""
+        """Raise MissingNumber if an order is undecided. Published orders never are."""
 
     def p(self, one: Cell, other: Cell) -> None:
         return None

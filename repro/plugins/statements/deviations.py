@@ -124,7 +124,7 @@ class Need:
 def need(cell: Cell, rivals: list[Cell]) -> Need | None:
     """Return the strictest conditions for the lead of a cell over its rivals to be significant.
 
-    Returns None if it does not lead, a number is missing, or there are fewer than two queries.
+    Returns None without a lead, without all numbers, or for fewer than two queries.
     """
     topics = catalog().get(cell.column.dataset or "")
     queries = topics.counts.get("queries", 0) if topics else 0

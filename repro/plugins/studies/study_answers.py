@@ -193,7 +193,7 @@ def _scale_answers(
 ) -> Iterator[tuple[str, Answer]]:
     source, table = cells[0].paper, cells[0].table
     column = primary_column(source, table)
-    cells = [cell for cell in cells if cell.column.id == column.id]  # columns are tested separately
+    cells = [cell for cell in cells if cell.column.id == column.id]
     study_plan = plan(cells, scale=scale, machine=evidence.machine, seeds=seeds)
     study_plan.look(evidence.store)
     compared_cells = compare(study_plan, evidence.results, store=evidence.store).cells

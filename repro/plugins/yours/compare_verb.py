@@ -45,8 +45,8 @@ MARCO, ranx or BEIR, plain or gzipped. An encoder is a folder, a name on the hub
 `model` and its settings. Without a paper, they are scored on a dataset, and runs also by your own
 judgements. A run may come from a pipe, e.g. `-`.
 """
-LEFT = ("column", "row", "against", "by")  # left-aligned
-ALIKE = {"RMSE": "rmse", "tau": "kendall_union", "RBO": "rank_biased_overlap"}  # for a single rival
+LEFT = ("column", "row", "against", "by")
+ALIKE = {"RMSE": "rmse", "tau": "kendall_union", "RBO": "rank_biased_overlap"}
 TESTS = "Paired tests per query. Difference = yours − theirs (Holm-corrected per row and column)"
 
 

@@ -40,7 +40,7 @@ FACTS: dict[str, tuple | type] = {  # setting -> its values or type
 }
 SIDES = {"passages": "passage", "queries": "query"}  # kind of texts -> prefix of its settings
 LEAST = {"truncate_dim": 1, "query_length": 3, "passage_length": 3}  # includes [CLS] and [SEP]
-OURS = ("projector.safetensors", "views.json")  # of models that the suite trained
+OURS = ("projector.safetensors", "views.json")
 LIBRARY = "config_sentence_transformers.json"
 KINDS = {"SentenceTransformer": "dense", "SparseEncoder": "sparse"}
 UNLIMITED = 1_000_000  # tokens. Unlimited tokenizers have more
@@ -155,7 +155,7 @@ def _located(name: str, data: Path | None) -> tuple[Path, str, dict[str, str]]:
     if name and folder.exists():
         raise UsageError(f"{name} is not a model directory: it has none of {', '.join(SETTINGS)}")
     source = None
-    with contextlib.suppress(ValueError):  # not a valid name on the hub
+    with contextlib.suppress(ValueError):
         source = None if folder.is_absolute() else checkpoint(name, "main", data)
     if source:
         place = Path(source["path"]) if "path" in source else cached_folder(name, source["commit"])

@@ -175,7 +175,7 @@ def _encode(node: Node, batching: Batching) -> Work:
     [length] = texts_read(node)
     tokens = batching.encoded(length)
     head = 2 * model.hidden * model.vocabulary if set(params.get("views", ())) - {"dense"} else 0
-    numbers = model.hidden + 2 * (params.get("top_k") or 0)  # a term is a number and its place
+    numbers = model.hidden + 2 * (params.get("top_k") or 0)
     size = numbers * (HALVED if params.get("numbers") == "float16" else NUMBER)
     stored = count * {"rerank": LINE, "score_pairs": PAIR}.get(node.stage, size)
     return Work(0.0, count * tokens * (forward(model, tokens) + head), stored)

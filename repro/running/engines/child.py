@@ -187,7 +187,7 @@ def wait_for_answers(children: Iterable[Child | WorkerStage], seconds: float) ->
 
 
 class Workers:
-    """The worker processes of a run, each of which builds one stage after another."""
+    """The worker processes of a run."""
 
     def __init__(self, store: Store, *, threads: int):
         self._store, self._threads = store, threads

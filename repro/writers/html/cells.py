@@ -214,7 +214,7 @@ COLUMNS = {
     "difference": None,
     "verdict": "verdict",
     "run by others": None,
-    "stated by others": None,  # the head of a copied CSV
+    "stated by others": None,
 }
 ONLY = {"measured": "only measured", "fails": "only what fails", "run": "only run by others"}
 ONLY |= {"stated": f"only {grid.STATED}"}

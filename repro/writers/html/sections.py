@@ -140,7 +140,7 @@ def gather(
     facts = _facts(Sources(sources, cells, CellReadings(machine), results, store, machine))
     pages = [dict(_views(plan, results, store)) for plan in plans]
     to_do, reports = _to_do(plans), []
-    earlier: set[str] = set()  # papers with a part on a page
+    earlier: set[str] = set()
     for plan, views in zip(plans, pages, strict=True):
         parts = [
             Part(sources[n], plan.scale.name, view, home if n in earlier else "", known[n], **facts[n])

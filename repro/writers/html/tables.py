@@ -53,7 +53,7 @@ def scrolling(content: Markup, name: str) -> Markup:
 
 
 def head(heads: Sequence[Head], more: Sequence[str] = ()) -> list[Markup]:
-    """Return the table's head: a line of headings, if any, and a line of columns followed by ``more``."""
+    """Return the table's head: headings, if any, then columns followed by ``more``."""
     lines = []
     if headings := spans(heads):
         cells = [
