@@ -259,7 +259,7 @@ _OWN = (  # in the order of their parts
                 "audit_verbs:claims_command",
             ),
         },
-        names={name: f"api:{name}" for name in ("audit", "claims", "references")},
+        names={name: f"paper_audit:{name}" for name in ("audit", "claims", "references")},
         cell=":part_of_cell",
         paper="claims_sections:StatementsPart",
     ),
@@ -302,6 +302,10 @@ _OWN = (  # in the order of their parts
             "audit file": (
                 "tables and sentences of a paper's source: LaTeX, Markdown, CSV, HTML",
                 "manuscript_audit:file_command",
+            ),
+            "show coverage": (
+                "numbers of measured and measurable cells, or the tables of a draft",
+                "draft_coverage:command",
             ),
         },
     ),

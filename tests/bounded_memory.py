@@ -15,12 +15,7 @@ WITHOUT_HUGE_PAGES = 41  # PR_SET_THP_DISABLE of Linux
 
 
 def peak_growth(work: Callable[[], object], *, warm_up: Callable[[], object] | None = None) -> int:
-    """Bytes by which the resident memory of a fork of this process grows at most while ``work`` runs.
-
-    Pages of files that are mapped count, too, those of libraries as well: a fork begins without the ones
-    that its parent has read. ``warm_up``, which runs in the fork before the measurement, reads them. An
-    exception of either fails the test that asks.
-    """
+    """Return the bytes by which a fork of this process grows at most in ``work``, after ``warm_up``."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -31,7 +26,7 @@ def peak_growth(work: Callable[[], object], *, warm_up: Callable[[], object] | N
             libc = ctypes.CDLL(None)
             libc.prctl(WITHOUT_HUGE_PAGES, 1, 0, 0, 0)  # of which a whole one counts where a part is used
             libc.malloc_trim(0)
-            Path("/proc/self/clear_refs").write_text("5")  # the peak is that of now
+            Path("/proc/self/clear_refs").write_text("5")
             before = _kibibytes("VmHWM")
             work()
             os.write(writing, str(_kibibytes("VmHWM") - before).encode())
@@ -47,7 +42,6 @@ def peak_growth(work: Callable[[], object], *, warm_up: Callable[[], object] | N
 
 
 def in_fresh_process(function: Callable, *arguments: object):
-    """The result of a module's function in a new interpreter, whose memory has no history."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()
 

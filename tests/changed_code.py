@@ -1,11 +1,7 @@
-"""Change one operator, comparison or number of the code at a time, and list the changes that no test notices.
+"""Change one operator, comparison or number of the code at a time and list the changes that no test notices.
 
-``python -m tests.changed_code --sample 30 --seed 1`` draws from the modules in which numbers are made
-(``ROOMS``), makes each change in a copy of the suite and runs there the tests that name the module, and those
-of its name. With ``--settings`` it draws from the numbers of papers' settings, options of rows and recipes
-instead, after ten by name, and holds the papers against their plans, as ``tests/papers/test_settings.py``
-does, and ``test_other_choices.py``. Exit status 1 where a setting passed unnoticed; what of the code does is
-for a reader: some changes change no value.
+``python -m tests.changed_code --sample 30 --seed 1`` runs in a copy of the suite the tests that name
+a changed module. ``--settings`` changes settings of papers instead; exit status 1 where one passed unnoticed.
 """
 
 from __future__ import annotations
@@ -77,7 +73,6 @@ class Change:
         return f"{self.path}:{line}: {self.old} -> {self.new}"
 
     def is_noticed(self, suite: Path, check: Callable[[Change, Path], bool]) -> bool:
-        """Return whether a check fails in a copy of the suite with this change."""
         file = suite / self.path
         text = _text(file)
         file.write_text(text[: self.start] + self.new + text[self.start + len(self.old) :], encoding="utf-8")
@@ -107,7 +102,6 @@ def settings() -> list[Change]:
 
 
 def named() -> list[Change]:
-    """Return the changes of ``NAMED``; raise ValueError where a line is not found."""
     paths = [Path("papers", name) for name, _, _ in NAMED]
     places = [_text(ROOT / path).index(old) for path, (_, old, _) in zip(paths, NAMED, strict=True)]
     return [Change(p, at, *n[1:]) for p, at, n in zip(paths, places, NAMED, strict=True)]
@@ -138,7 +132,6 @@ def _operators(path: Path) -> Iterator[Change]:
 
 
 def _operations(node: ast.AST) -> Iterator[tuple[type, ast.expr, ast.expr]]:
-    """Yield operators of a node with what is left and right of each."""
     if isinstance(node, ast.BinOp) and type(node.op) in OTHERS and not _is_text(node.right):
         yield type(node.op), node.left, node.right
     elif isinstance(node, ast.Compare):
@@ -175,12 +168,10 @@ def _scalars(node: yaml.Node, keys: tuple[str, ...]) -> Iterator[tuple[tuple[str
 
 
 def _other(value: float) -> float:
-    """Return another number for the same place: an integer one larger, any other doubled."""
     return value + 1 if isinstance(value, int) else 2 * value or 0.5
 
 
 def _places(text: str) -> Callable[[int, int], int]:
-    """Return what gives the place in a text of a line and a column in bytes, as ``ast`` counts them."""
     starts, lines = [0, *(match.end() for match in re.finditer("\n", text))], text.splitlines()
     return lambda line, column: starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
 
@@ -228,7 +219,6 @@ def _passes(suite: Path, module: list[str]) -> bool:
 
 
 def main() -> int:
-    """Make the changes that are drawn and list those that pass."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--settings", action="store_true", help="numbers of settings and recipes alone")
     parser.add_argument("--sample", type=int, default=30, help="so many, besides the ten settings by name")

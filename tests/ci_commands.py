@@ -6,7 +6,6 @@ from types import ModuleType
 
 
 def module(path: Path) -> ModuleType:
-    """A file of Python as a module, wherever it lies."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     loaded = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loaded)

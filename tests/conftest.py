@@ -65,13 +65,12 @@ def pytest_terminal_summary(terminalreporter, config):
 
 @pytest.fixture(scope="session")
 def renewing(request) -> bool:
-    """Whether tables of outputs are to be written anew."""
     return request.config.getoption("--renew-outputs")
 
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
-    """Public collections, judgements and runs beside the checkout; the test is skipped without them."""
+    """Public collections, judgements and runs beside the checkout."""
     place = Path(os.environ.get("REPRO_TEST_DATA") or REPOSITORY.parent / "shared" / "data")
     if not (place / "qrels").is_dir():
         pytest.skip(f"no real data at {place}; set REPRO_TEST_DATA to a folder laid out like REPRO_DATA")
@@ -80,7 +79,6 @@ def real_data() -> Path:
 
 @pytest.fixture(scope="session")
 def real_encoder() -> Path:
-    """The folder of all-MiniLM-L6-v2 from the extra ``encoder``; the test is skipped without it."""
     from repro.running.requirements import checkpoint
 
     place = checkpoint("sentence-transformers/all-MiniLM-L6-v2", "not-in-the-hub's-cache", None)
@@ -101,7 +99,6 @@ def in_two_processes():
 
 @pytest.fixture
 def unpinned_environment() -> dict[str, str]:
-    """The environment of a process in which nothing is pinned, as that of a user."""
     return {name: value for name, value in os.environ.items() if name not in kernels.pins()}
 
 
@@ -115,7 +112,7 @@ def _signals_are_heard():
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_settings_of_the_user(tmp_path_factory):
-    """Tests see no settings of whoever runs them, nor the width that pytest-xdist states."""
+    """Tests see no settings of the user, nor the width that pytest-xdist states."""
     settings = [n for n in os.environ if n.startswith("REPRO_") and not n.startswith(OF_TESTS)]
     places = {name: f"no-{name.lower()}" for name in ("IR_DATASETS_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")}
     kept = {name: os.environ.pop(name, None) for name in (*settings, *places, "COLUMNS")}
@@ -144,7 +141,6 @@ def _is_quick(path: Path) -> bool:
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` is asked for
 def pytest_collection_modifyitems(items):
-    """Long proofs are for the night; of the others the longest come first."""
     nightly = os.environ.get("REPRO_SLOW_TESTS") == "1"
     for item in items:
         if _is_quick(item.path) and not item.name.startswith(TRAINS):
@@ -175,7 +171,6 @@ def _turn(item) -> int:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Tests of a file by one process, and all that need two processes, or browsers, started once."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
@@ -190,7 +185,6 @@ def pytest_xdist_make_scheduler(config, log):
 
 @functools.cache
 def _paired() -> set[str]:
-    """The files whose tests run something in two processes, as node ids name them."""
     files = (REPOSITORY / "tests").rglob("test_*.py")
     paired = [path for path in files if "in_two_processes" in path.read_text(encoding="utf-8")]
     return {path.relative_to(REPOSITORY).as_posix() for path in paired}

@@ -1,8 +1,4 @@
-"""A device that is not the host, on a machine that has none: it computes on the CPU and keeps tensors apart.
-
-As beside a GPU, an operation refuses a tensor of the host that is not a single number, and whoever asks what
-a tensor holds, or how many of its values are true, waits until the device is done; those waits are counted.
-"""
+"""A device on a machine that has none: it computes on the CPU, keeps tensors apart and counts waits."""
 
 from __future__ import annotations
 
@@ -19,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_a
 REPOSITORY = Path(__file__).resolve().parents[1]
 READS = (torch.Tensor.tolist, torch.Tensor.numpy, torch.Tensor.cpu)
 WAITS = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}  # as torch itself marks operations
-MASKABLE = ("aten::index", "aten::index_put", "aten::index_put_")  # for masks, and places on the host
+MASKABLE = ("aten::index", "aten::index_put", "aten::index_put_")
 
 
 class Elsewhere(torch.Tensor):
@@ -74,7 +70,6 @@ class Device(TorchDispatchMode):
         return return_and_correct_aliasing(func, args, kwargs, output) if is_here else output
 
     def wait(self, times: int = 1) -> None:
-        """Count so many waits of whoever is at work."""
         if times:
             self.waits[_place()] += times
 
@@ -116,7 +111,6 @@ def _leaves(held) -> Iterator:
 
 
 def _each(kind: type, function: Callable, held):
-    """The same, with what the function makes of each of a kind in its place."""
     if isinstance(held, kind):
         return function(held)
     if isinstance(held, tuple | list):

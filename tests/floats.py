@@ -1,13 +1,8 @@
-"""What may be said of floats on any CPU: results that are equal but for roundings, and results that are not.
+"""Tolerances for floats on any CPU.
 
-A kernel adds in its own order, and each of n additions rounds by a part of ε, the spacing of the format at 1,
-of what the sum has come to by then. Where roundings fall either way, the sum is off by √n ε m, m being the
-most that it came to (Higham, Accuracy and Stability of Numerical Algorithms, 4.2; at worst by n ε m). That a
-sum comes out small makes it no more exact: the tolerance is a share of the largest element, or of
-``summands`` where terms cancel in all of them, never of the element.
-
-What is rounded for another reason (a published figure, a tool's four decimals) or drawn at random states its
-own tolerance, with ``pytest.approx``.
+The sum of n terms is off by about √n ε m, m being the most that it came to (Higham, Accuracy and Stability of
+Numerical Algorithms, 4.2). So a tolerance is a share of the largest element, or of ``summands`` where terms
+cancel. Published or random numbers state their own tolerance, with ``pytest.approx``.
 """
 
 from __future__ import annotations
@@ -24,14 +19,10 @@ nearest: dict[str, float] = {}  # the largest share of a tolerance, by the test
 
 
 def close(actual: Any, expected: Any, *, summands: float = 0.0, terms: int = TERMS, dtype: str = "float64"):
-    """Fail where two results differ by more than roundings make of them.
+    """Fail where two results differ by more than roundings.
 
-    Args:
-        actual, expected: numbers, arrays, tensors or lists of one shape; or mappings of these, whose
-            magnitude is that of the largest element of all, as a loss and its gradients come of one sum.
-        summands: the magnitude of what was added up, where it is above that of all ``expected``.
-        terms: how many roundings follow one another.
-        dtype: the coarsest format on the way, where neither result shows it.
+    ``summands``: the magnitude of the terms, where it is above that of ``expected``. ``terms``: how many
+    roundings follow one another. ``dtype``: the coarsest format on the way.
     """
     share, where = _share(actual, expected, summands, terms, dtype)
     assert share <= 1, f"{where}, {share:.3g} times what roundings make of them"
@@ -39,7 +30,6 @@ def close(actual: Any, expected: Any, *, summands: float = 0.0, terms: int = TER
 
 
 def note(share: float) -> None:
-    """Keep how near the test comes to a tolerance, for ``--near``."""
     test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
     nearest[test] = max(share, nearest.get(test, 0.0))
 
@@ -51,7 +41,6 @@ def apart(actual: Any, expected: Any, *, summands: float = 0.0, terms: int = TER
 
 
 def _share(actual: Any, expected: Any, summands: float, terms: int, dtype: str) -> tuple[float, str]:
-    """Return the largest difference as a share of its tolerance, and which it is."""
     pairs = {"": (actual, expected)}
     if hasattr(actual, "detach") and hasattr(expected, "detach"):
         assert actual.dtype == expected.dtype, f"a tensor of {actual.dtype} is none of {expected.dtype}"
@@ -65,7 +54,7 @@ def _share(actual: Any, expected: Any, summands: float, terms: int, dtype: str) 
         assert one.shape == other.shape, f"{name}{one.shape} is no {other.shape}"
         spacing = max(SPACING[dtype], *(SPACING.get(_format(value), 0.0) for value in pairs[name]))
         tolerance = terms**0.5 * spacing * magnitude
-        with np.errstate(invalid="ignore"):  # an infinity less the same one
+        with np.errstate(invalid="ignore"):
             error = np.where(one == other, 0.0, np.nan_to_num(abs(one - other), nan=np.inf, posinf=np.inf))
         if error.any():
             at = np.unravel_index(error.argmax(), error.shape)

@@ -33,10 +33,7 @@ def killed_in_step(step: int) -> Iterator[None]:
 
 
 def check_killed_and_continued(stage, params: dict, inputs: dict, folder: Path, *, step: int = 7) -> dict:
-    """The facts of ``folder/straight``; ``folder/killed`` ends with the same losses and model.
-
-    Checkpoints are written every third step, of which the last before ``step`` is where it goes on.
-    """
+    """Kill and continue ``folder/killed``; it ends as ``folder/straight``. Checkpoints: every third step."""
     straight, killed = folder / "straight", folder / "killed"
     straight.mkdir()
     killed.mkdir()
@@ -55,5 +52,4 @@ def check_killed_and_continued(stage, params: dict, inputs: dict, folder: Path, 
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
-    """The bytes of every file in a folder, by its path there."""
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}

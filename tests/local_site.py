@@ -1,4 +1,4 @@
-"""A web server on this machine that gives parts of files, breaks off at wish and remembers requests."""
+"""A web server on this machine that breaks off at wish and remembers requests."""
 
 from __future__ import annotations
 
@@ -11,14 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass
 class Site:
-    """What lies at which path, without the slash in front.
-
-    Attributes:
-        address: of the server, without a slash at its end.
-        files: content by path; headers: what is sent with it beside the usual.
-        cut: after how many bytes an answer breaks off, by path; each once.
-        asked: path and first byte of every GET.
-    """
+    """Content by path. ``cut``: bytes after which an answer breaks off, once; ``asked``: every GET."""
 
     address: str = ""
     files: dict[str, bytes] = field(default_factory=dict)
@@ -29,7 +22,6 @@ class Site:
 
 @contextlib.contextmanager
 def served() -> Iterator[Site]:
-    """A site that is answered for as long as the context lasts."""
     site = Site()
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"site": site}))
     site.address = f"http://127.0.0.1:{server.server_port}"

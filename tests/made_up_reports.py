@@ -10,11 +10,9 @@ SOURCE = Source(who="independent", name="somebody's repository", repository="a/b
 def report_on(
     cell: Cell, value: str, start: str = "checkpoint", *, source: Source = SOURCE, **stated
 ) -> CellReport:
-    """A report on a cell: a value in the cell's unit, made in some way, with what else is stated of it."""
     stated = {"unit": cell.unit, "measure": "m", "dataset": "d", "source": "x", **stated}
     return CellReport(cell, Report(cells=(cell.id,), value=value, how={"start": start}, **stated), source)
 
 
 def notes_on(cell: Cell, *values: str, **stated) -> tuple[CellNote, ...]:
-    """Notes of reports of these values on a cell, all made alike."""
     return tuple(report_on(cell, value, **stated).note for value in values)

@@ -1,9 +1,8 @@
 """Tables of outputs by version: an output may change with its version only.
 
-A table is a JSON file: name -> version, ``digest`` of what has to be equal, and ``numbers`` that have to be
-close, name -> number, allowance. ``python -m pytest tests -k recorded --renew-outputs`` writes what has a
-higher version, or no line yet, into the tables, and refuses what changed under the same version. Where only
-the inputs of a test are others, take the lines out first.
+A table is a JSON file: name -> version, ``digest`` and ``numbers`` with allowances. ``python -m pytest
+tests -k recorded --renew-outputs`` writes new or higher versions. Where only a test's inputs change, take its
+lines out first.
 """
 
 from __future__ import annotations
@@ -18,12 +17,6 @@ from tests.floats import note
 
 @dataclass(frozen=True)
 class Recorded:
-    """One table.
-
-    Attributes:
-        versions: where the versions are stated, for a message.
-    """
-
     path: Path
     versions: str
 
@@ -73,7 +66,6 @@ def close(numbers: Iterable[tuple[str, float]], *, share: float) -> dict[str, li
 
 
 def changes(now: dict, recorded: dict) -> list[str]:
-    """Sentences on what differs between two outputs."""
     if now["digest"] != recorded["digest"] or now["numbers"].keys() != recorded["numbers"].keys():
         return ["what is compared by digest is another"]
     return [

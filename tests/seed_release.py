@@ -1,4 +1,4 @@
-"""A release of SEED in small: the names, order and kinds of shape of the released files, made-up values."""
+"""A release of SEED in small: names, order and shapes of the released files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from tests.tiny_models import MARKS, PIECES, WORDS
 
-ENTRIES = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]", *MARKS, *WORDS, *PIECES]  # and <mask> behind them
+ENTRIES = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]", *MARKS, *WORDS, *PIECES]
 CONFIG = {  # what config.json of the released models says, at other sizes
     "model_type": "seed_encoder",
     "architectures": ["SEEDEncoderForMaskedLM"],
@@ -39,7 +39,6 @@ RELEASED = CONFIG | {  # sizes of the released models
 
 
 def shapes(config: dict, *, prefix: str = "seed_encoder.encoder.sentence_encoder.") -> dict[str, tuple]:
-    """Names and shapes of the encoder's weights."""
     width, inner = config["encoder_embed_dim"], config["encoder_ffn_embed_dim"]
     named = {
         "embed_tokens.weight": (config["vocab_size"], width),
@@ -74,7 +73,6 @@ def _pair(name: str, weight: tuple, bias: int) -> dict[str, tuple]:
 
 
 def made_up(named: dict[str, tuple]) -> dict[str, torch.Tensor]:
-    """Random values of those shapes; the head's output matrix is the embeddings'."""
     generator = torch.Generator().manual_seed(4)
     weights = {name: torch.randn(shape, generator=generator) / 4 for name, shape in named.items()}
     if "lm_head.weight" in weights:
@@ -84,7 +82,6 @@ def made_up(named: dict[str, tuple]) -> dict[str, torch.Tensor]:
 
 
 def write_release(folder: Path, weights: dict[str, torch.Tensor], *, mask_line: bool = False) -> Path:
-    """The folder with its three files; ``vocab.txt`` with or without ``<mask>`` in it."""
     folder.mkdir(parents=True)
     (folder / "config.json").write_text(json.dumps(CONFIG))
     (folder / "vocab.txt").write_text("\n".join(ENTRIES + ["<mask>"] * mask_line) + "\n", encoding="utf-8")

@@ -1,5 +1,3 @@
-"""The benchmark of growth at small sizes: works run, and the exponents are those of the points."""
-
 from __future__ import annotations
 
 import cProfile
@@ -54,7 +52,6 @@ def test_calls_grow_in_proportion_to_the_size(growth, tmp_path, work, size):
 
 
 def _calls(run):
-    """The calls of Python's functions and of those built in."""
     profile = cProfile.Profile()
     profile.runcall(run)
     return sum(entry.callcount for entry in profile.getstats())

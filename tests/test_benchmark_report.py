@@ -1,5 +1,3 @@
-"""The page of what was measured is what its records give, and each benchmark has one."""
-
 from __future__ import annotations
 
 import re

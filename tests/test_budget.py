@@ -34,7 +34,6 @@ FORMATTED_BY_HAND = 10
 
 @cache
 def texts(folder: str) -> dict[Path, str]:
-    """Return the Python files of a folder with their contents."""
     return {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / folder).rglob("*.py"))}
 
 

@@ -35,7 +35,6 @@ def _plan(name):
 
 @cache
 def _compared(name):
-    """Every cell by the records alone."""
     made = _plan(name)
     made.look(Store(Path("no-store")))
     return compare(made, RESULTS).cells

@@ -1,4 +1,4 @@
-"""``docs/first_table.py``: every row of the first table, with the span of five seeds, from records alone."""
+"""``docs/first_table.py``: every row with the span of five seeds."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def test_every_row_is_there_and_a_span_where_all_five_seeds_were_measured(block)
     assert len([row for row in rows if row]) == 1 + 4 + 18
     assert "| BERT | 0.500, 0.450–0.550 |" in "\n".join(block)
     assert "| COSTA | 0.700, 0.650–0.800 |" in "\n".join(block)
-    assert "| PROP | 0.700 | 0.700 |" in "\n".join(block)  # one seed is missing
+    assert "| PROP | 0.700 | 0.700 |" in "\n".join(block)
     assert "| DeepCT[6] | – | – | – | – |" in block
     assert "| BM25 | 0.100 | 0.100 | 0.100 | 0.100 |" in block
 
@@ -55,6 +55,6 @@ def test_what_the_recipes_as_they_are_did_not_measure_is_missing(tmp_path):
 
 def test_the_width_of_the_ranges_and_the_overlapping_pairs_are_counted(block):
     assert "MRR@10 these ranges are 0.110 wide on average and 0.150 at most." in block[-1]
-    assert "In 1 of 3 pairs of pre-trained rows they overlap" in block[-1]  # BERT's and COSTA's
+    assert "In 1 of 3 pairs of pre-trained rows they overlap" in block[-1]
     below = block[-1].partition("Rows below all ranges: ")[2]
     assert below.startswith("BM25, ") and below.endswith("random weights, random weights with fine-tuning.")

@@ -1,4 +1,4 @@
-"""The benchmark for GPUs: its jobs run without one, and it goes on where it was interrupted."""
+"""The benchmark for GPUs runs without one and can be interrupted."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ def test_the_order_names_jobs_and_every_job_has_a_section(gpu):
 
 
 @pytest.mark.nightly
-@pytest.mark.usefixtures("gpu")  # whose modules read the results
+@pytest.mark.usefixtures("gpu")
 def test_all_jobs_run_to_the_end_without_a_gpu_though_killed_on_the_way(tmp_path):
     command = [*COMMAND, "--out", str(tmp_path)]
     first = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, text=True)
     ended = [first.stderr.readline() for _ in range(2)]
     first.send_signal(signal.SIGKILL)
     first.wait()
-    with pytest.raises(ProcessLookupError):  # its job goes with it
+    with pytest.raises(ProcessLookupError):
         for _ in range(300):
             os.killpg(first.pid, 0)
             time.sleep(0.1)

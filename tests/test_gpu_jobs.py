@@ -1,5 +1,3 @@
-"""The jobs of the benchmark for GPUs: what they hold against each other, count and tell."""
-
 from __future__ import annotations
 
 import pytest
@@ -58,7 +56,6 @@ def test_operations_are_those_that_texts_need_without_padding(gpu, chosen, tmp_p
 
 
 def test_the_kernel_takes_what_a_model_gives_it_forward_and_backward(gpu, chosen, monkeypatch):
-    """By what torch declares of its kernel, which itself needs a GPU."""
     import torch
     from gpu_models import masked_lm
     from torch._subclasses.fake_tensor import FakeTensorMode

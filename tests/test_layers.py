@@ -1,4 +1,4 @@
-"""The tree keeps its shape: the runner knows no paper, and papers know none of each other."""
+"""The runner imports no paper, and papers do not import each other."""
 
 import ast
 import re

@@ -1,5 +1,3 @@
-"""The notebooks of the documentation run from top to bottom, and hold no outputs, which would age."""
-
 from pathlib import Path
 
 import pytest

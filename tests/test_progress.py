@@ -59,8 +59,6 @@ def test_in_brief_only_long_or_failed_pieces_have_lines(capsys):
 
 
 class Clock:
-    """A clock that a test puts forward; it begins at noon of 1 January 2026, local time."""
-
     def __init__(self):
         self.now = datetime(2026, 1, 1, 12).timestamp()
 
@@ -71,7 +69,7 @@ class Clock:
 def test_without_a_terminal_a_long_task_says_now_and_then_how_far_it_has_come(capsys):
     clock = Clock()
     with TerminalProgress(clock).task("training", 80_000, log=Path("log.jsonl")) as advance:
-        advance(20_000)  # of an earlier attempt
+        advance(20_000)
         for _ in range(int(FIRST + 2 * INTERVAL)):
             clock.now += 1
             advance(10)

@@ -1,5 +1,3 @@
-"""What a visitor of the repository and a package index meet: forms, workflows, versions and addresses."""
-
 import configparser
 import os
 import re
@@ -115,7 +113,7 @@ def test_the_hook_and_the_action_audit_the_named_files(strict, tmp_path):
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text(
             "Model,MS MARCO R@100,MS MARCO R@1000\nx,65.8,85.7\ny,75.1,72.1\nz,88.7,98.0\n"
-        )  # impossible
+        )
     *_, step = action["runs"]["steps"]
     values = {"source": "a.csv b.csv", "strict": (strict == "true" and "1") or ""}
     named = {name: re.search(r"inputs\.(\w+)", text)[1] for name, text in step["env"].items()}

@@ -1,4 +1,4 @@
-"""The rooms of ``repro`` stand on storeys: a room imports rooms of lower storeys only, lazily or not."""
+"""Each room of ``repro`` imports only rooms of lower storeys."""
 
 import ast
 from functools import cache
@@ -52,7 +52,6 @@ def _imported(path: Path, *, types: bool | None = None) -> set[str]:
 
 
 def _is_for_types(node: ast.AST) -> bool:
-    """Return whether what is below runs for a checker of types alone."""
     return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 
@@ -102,7 +101,6 @@ def test_the_ground_imports_no_room_but_the_machine():
 
 
 def _import_graph() -> dict[str, set[str]]:
-    """Every module of the suite, and those that it imports, late ones among them."""
     paths = {
         ".".join(path.relative_to(ROOT.parent).with_suffix("").parts): path for path in ROOT.rglob("*.py")
     }

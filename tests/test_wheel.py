@@ -49,7 +49,7 @@ def test_an_installed_suite_reads_the_records_of_its_release_unless_others_are_n
     assert places.release == tmp_path / "bundled/results"
     assert places.results.is_relative_to(tmp_path / "user")
     assert Locations.resolve(results=str(tmp_path)).release is None
-    (tmp_path / "bundled/results").rmdir()  # as a package of a core without papers
+    (tmp_path / "bundled/results").rmdir()
     assert Locations.resolve().release is None
 
 

@@ -59,6 +59,5 @@ def tiny_text(generator: np.random.Generator, words: int) -> str:
 
 
 def save_tiny_model(folder, *, seed: int = 0, layers: int = 1) -> None:
-    """A model artefact: ``folder/model`` with weights, configuration and tokenizer."""
     tiny_masked_lm(seed=seed, layers=layers).save_pretrained(folder / "model")
     tiny_tokenizer().save_pretrained(folder / "model")

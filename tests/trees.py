@@ -8,13 +8,11 @@ from pathlib import Path
 
 @cache
 def tree(path: Path) -> ast.Module:
-    """Return the syntax tree of a file."""
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
 @cache
 def nodes(path: Path) -> tuple[ast.AST, ...]:
-    """Return all nodes of a file."""
     return tuple(ast.walk(tree(path)))
 
 

@@ -1,4 +1,4 @@
-"""Functions run by two processes that train together, as torchrun would start them, over gloo."""
+"""Functions run by two processes that train together over gloo."""
 
 from __future__ import annotations
 
@@ -15,25 +15,13 @@ from torch import distributed
 
 
 class Pair:
-    """Two processes that live until ``end``, and carry out one function after the other.
-
-    They meet as under torchrun: at a store of this process, a new one for every call. Did the first of them
-    listen itself, on a port that was free a moment ago, another program might have taken it, and the second
-    might connect to what is left of the call before. Gloo is held to the loopback interface.
-    """
+    """Two processes that carry out one function after the other, over gloo at a store of this process."""
 
     def __init__(self) -> None:
         self.children: list[tuple[multiprocessing.Process, Connection]] = []
 
     def __call__(self, function: Callable[[Path], None], folder: Path, *, connected: bool = True) -> None:
-        """``function(folder)`` in both; it is found by its module and name.
-
-        ``connected`` says whether torch.distributed connects them before; else the function sees what a
-        launcher leaves in the environment, and may connect them once.
-
-        Raises:
-            RuntimeError: one of the two failed, with its traceback; both are ended then.
-        """
+        """Call ``function(folder)`` in both; ``connected``: torch.distributed connects them before."""
         if not self.children:
             self._start()
         store = distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
@@ -72,7 +60,6 @@ def _answer(ours: Connection) -> str | None:
 
 
 def _serve(rank: int, parent: Connection) -> None:
-    """One of the two: whatever a function changes in the environment is undone before the next."""
     torch.set_num_threads(1)
     loopback = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
     launched = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}

@@ -12,7 +12,6 @@ from repro.retrieval.nn import padding_free
 def attention(
     query, key, value, starts, key_starts, longest, longest_key, dropout, is_causal, is_debugged
 ) -> tuple[torch.Tensor]:
-    """What the kernel computes, a text at a time, from arguments that it would take."""
     assert not is_causal and not is_debugged
     assert starts.dtype == key_starts.dtype == torch.int32 and starts.shape == key_starts.shape
     assert starts.is_contiguous() and key_starts.is_contiguous()
@@ -28,7 +27,6 @@ def attention(
 
 @pytest.fixture
 def calls(monkeypatch) -> list[int]:
-    """The kernel is there; tokens of each call."""
     seen: list[int] = []
 
     def noted(query, *given):

@@ -1,4 +1,4 @@
-"""A store of made-up vectors, whose searches, minings and evaluations the stages themselves have made."""
+"""A store of made-up vectors, with searches, minings and evaluations by the real stages."""
 
 from __future__ import annotations
 

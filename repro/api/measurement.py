@@ -3,8 +3,7 @@
 import os
 from dataclasses import asdict
 
-from repro.api import Listing, Selection
-from repro.api.comparisons import ComparedCells, compare_selection
+from repro.api import Listing, Selection, comparisons
 from repro.errors import ReproError, StoreError
 from repro.manifest.papers import sources
 from repro.progress import Progress
@@ -30,7 +29,7 @@ def measure(
     engine: str = "inline",
     options: Options = _DEFAULT,
     progress: Progress | None = None,
-) -> ComparedCells:
+) -> comparisons.ComparedCells:
     """Run the missing stages of a selection, record its numbers, and compare them.
 
     The same call continues after an interruption. A failed or blocked stage stops only the stages that
@@ -57,7 +56,7 @@ def measure(
     outcome = ENGINES[engine](plan, workspace.store, progress, options)
     recurrences = record(plan, workspace.store, workspace.results, on_record=workspace.on_record)
     outcome.failed |= _damages(plan, workspace.store)
-    return compare_selection(
+    return comparisons.compare_selection(
         selection, plan=plan, outcome=outcome, recurrences=recurrences, progress=progress
     )
 

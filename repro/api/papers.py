@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from repro.api import Listing
 from repro.errors import UsageError
+from repro.manifest import reading_schema, schema
 from repro.manifest.cells import Cell, cell_of, cells_of, numeric_cells, table_of
 from repro.manifest.papers import Paper
 from repro.manifest.papers import paper as paper_at_hand
 from repro.manifest.papers import papers as papers_at_hand
-from repro.manifest.reading_schema import Reading
-from repro.manifest.schema import Table
 
 if TYPE_CHECKING:
     import pandas
@@ -27,7 +26,7 @@ class PublishedTable:
     """
 
     source: Paper
-    content: Table
+    content: schema.Table
 
     @property
     def name(self) -> str:
@@ -109,7 +108,7 @@ class PublishedPaper:
         return _cell_listing(numeric_cells(self.source))
 
     @property
-    def readings(self) -> dict[str, Reading]:
+    def readings(self) -> dict[str, reading_schema.Reading]:
         """The unspecified choices by id."""
         return self.source.readings
 

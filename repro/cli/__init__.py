@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator
 
 import click
 
+from repro import errors, locations
 from repro.cli.groups import LazyGroup, plugin_commands
-from repro.errors import BlockedError, ReproError, UsageError, one_line, unknown
-from repro.locations import resolved
 from repro.machine import INSTALL, extra_of
 from repro.version import __version__
 
@@ -107,7 +106,7 @@ def cli(ctx, **folders):
     """
     for name, folder in folders.items():
         if folder == "":
-            raise UsageError(f"--{name} is empty. Name a folder or remove the option.")
+            raise errors.UsageError(f"--{name} is empty. Name a folder or remove the option.")
         if folder is not None:
             ctx.with_resource(_stated(f"REPRO_{name.upper()}", folder))
 
@@ -115,7 +114,7 @@ def cli(ctx, **folders):
 @contextlib.contextmanager
 def _stated(variable: str, value: str) -> Iterator[None]:
     before = os.environ.get(variable)
-    os.environ[variable] = str(resolved(value, variable))
+    os.environ[variable] = str(locations.resolved(value, variable))
     try:
         yield
     finally:
@@ -158,7 +157,7 @@ def _verb() -> str:
 def _plugin_verbs() -> set[str]:
     try:
         return {name for name in plugin_commands() if " " not in name} - CORE
-    except ReproError:  # which the command line reports later
+    except errors.ReproError:  # which the command line reports later
         return set()
 
 
@@ -206,15 +205,15 @@ def _status() -> int:
         if advice:
             _say(f"the reader of standard output ended{advice}")
         return 128 + signal.SIGPIPE
-    except (click.ClickException, ReproError, OSError) as error:
+    except (click.ClickException, errors.ReproError, OSError) as error:
         return _report(error)
 
 
-def _report(error: click.ClickException | ReproError | OSError) -> int:
+def _report(error: click.ClickException | errors.ReproError | OSError) -> int:
     if isinstance(error, click.ClickException):
         _show(error)
         return error.exit_code
-    if isinstance(error, ReproError):
+    if isinstance(error, errors.ReproError):
         _say(str(error))
         return error.exit_status
     _say(f"{error.filename or 'standard output'}: {error.strerror or error}{_home_remedy(error)}")
@@ -232,7 +231,7 @@ def _command_line() -> int:
             raise
         install = INSTALL.format(extra)
         _say(f"this use of `repro {_verb()}` needs `{install}` ({error.name} is not installed)")
-        return BlockedError.exit_status
+        return errors.BlockedError.exit_status
 
 
 def _home_remedy(error: OSError) -> str:
@@ -254,12 +253,12 @@ def _show(error: click.ClickException) -> None:
     if not isinstance(error, click.NoSuchOption):
         return _say(f"{message.rstrip('.')}. {hint}the options.")
     options = [name for option in context.command.params for name in option.opts if name.startswith("--")]
-    _say(str(unknown("option", error.option_name, options, owner=command, hint=f"{hint}them.")))
+    _say(str(errors.unknown("option", error.option_name, options, owner=command, hint=f"{hint}them.")))
 
 
 def _say(text: str) -> None:
     with contextlib.suppress(OSError):  # changes no exit status
-        print(f"repro: {one_line(text)}", file=sys.stderr)
+        print(f"repro: {errors.one_line(text)}", file=sys.stderr)
 
 
 def misspelt(names: Iterable[str]) -> Iterator[str]:

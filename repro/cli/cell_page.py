@@ -17,9 +17,7 @@ from repro.manifest.cells import Cell, is_measured
 from repro.manifest.papers import home
 from repro.manifest.reading_schema import Reading
 from repro.retrieval.datasets.catalog import dataset
-from repro.running.cell_readings import PARTS, CellReadings
-from repro.running.recipe_calls import not_at, recipe_path
-from repro.running.requirements import distinct_obstacles
+from repro.running import cell_readings, recipe_calls, requirements
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
 from repro.store.results import Results
@@ -56,7 +54,7 @@ class CellPage:
     def of(cls, cell: Cell, workspace: Workspace) -> "CellPage":
         from repro.verdicts.comparison import standings
 
-        known = CellReadings(workspace.machine)
+        known = cell_readings.CellReadings(workspace.machine)
         stands = standings(cell, workspace) if is_measured(cell) else []
         more = list(known.under_other_choices(cell).values())
         runs = [run for run in public_runs() if cell in cells_of_run(run, only_scorable([cell]))[0]]
@@ -76,7 +74,7 @@ class CellPage:
         cell, commands = self.cell, {}
         if self.stands and (cell.recipe or cell.column.mean_of):
             commands["measure it"] = f"repro run {cell.id}"
-            if not not_at(cell, scale("tiny")):
+            if not recipe_calls.not_at(cell, scale("tiny")):
                 commands["try it"] = f"repro run {cell.id} --scale tiny"
         if self.public_runs:
             commands["score a run"] = "repro import run --public DIR"
@@ -147,7 +145,7 @@ class CellPage:
 
     def _show_readings(self, most: int | None) -> None:
         parts = {part: [r for r, _ in pairs] for part, pairs in groupby(self.readings, itemgetter(1))}
-        notes = parts.pop(PARTS[-1], [])
+        notes = parts.pop(cell_readings.PARTS[-1], [])
         number = sum(map(len, parts.values()))
         if number:
             noun = "readings" if number > 1 else "reading"
@@ -166,7 +164,7 @@ class CellPage:
 
 
 def _lender(cell: Cell) -> str:
-    owner = home(recipe_path(cell)) if cell.recipe else None
+    owner = home(recipe_calls.recipe_path(cell)) if cell.recipe else None
     return f" of {owner.name}, which has the recipe" if owner not in (None, cell.paper) else ""
 
 
@@ -203,7 +201,7 @@ def _result(stand: ComparedCell) -> str:
 
     verdict = f"{stand.verdict.name}: {stand.verdict.why}"
     if stand.measured is None:
-        lacking = names_in_a_line(distinct_obstacles(stand.obstacles).names)
+        lacking = names_in_a_line(requirements.distinct_obstacles(stand.obstacles).names)
         return f"{stand.verdict.name}: lacks {lacking}" if lacking else verdict
     first = stand.records[0]
     seeds = f"mean of {len(stand.records)} seeds, " if len(stand.records) > 1 else ""

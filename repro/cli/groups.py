@@ -5,8 +5,7 @@ from collections.abc import Mapping
 
 import click
 
-from repro.errors import unknown
-from repro.hooks import Command, ask, merged
+from repro import errors, hooks
 
 Sections = Mapping[str, Mapping[str, str]]
 
@@ -36,7 +35,7 @@ class LazyGroup(click.Group):
         self.kind, self.default = kind, default
 
     @property
-    def of_plugins(self) -> dict[str, Command]:
+    def of_plugins(self) -> dict[str, hooks.Command]:
         start = f"{self.name} " if self.kind != "verb" else ""
         commands = plugin_commands().items()
         own = {name.removeprefix(start): command for name, command in commands if name.startswith(start)}
@@ -78,7 +77,7 @@ class LazyGroup(click.Group):
             return "", self._import(self.default), args
         path = ctx.command_path.strip()
         hint = f"`{path} --help` describes them."
-        raise unknown(self.kind, args[0], self.list_commands(ctx), owner=f"`{path}`", hint=hint)
+        raise errors.unknown(self.kind, args[0], self.list_commands(ctx), owner=f"`{path}`", hint=hint)
 
     def _is_misspelt(self, word: str) -> bool:
         import difflib
@@ -127,8 +126,8 @@ class LazyGroup(click.Group):
         return getattr(importlib.import_module(module), attribute)
 
 
-def plugin_commands() -> dict[str, Command]:
-    return merged(ask().commands())
+def plugin_commands() -> dict[str, hooks.Command]:
+    return hooks.merged(hooks.ask().commands())
 
 
 def views(

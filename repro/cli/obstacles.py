@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
+from repro import errors, locations, stage_table
 from repro.cli import printing
-from repro.errors import visible
-from repro.locations import data_folder
 from repro.manifest.cells import count_in_words
 from repro.retrieval.datasets.fetching import amount
+from repro.running import requirements, runner
 from repro.running.cost.estimate import Estimate, Throughput, assumed_throughput, estimate, throughput
 from repro.running.plan import Plan
-from repro.running.requirements import Obstacle, distinct_obstacles
-from repro.running.runner import Outcome
-from repro.stage_table import STAGES, TRAININGS
 from repro.store import Store
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.summary import first_of
@@ -25,22 +22,17 @@ DEVICE = "h100"
 ROWS = 3
 
 
-def nothing_can_run(comparison: Comparison, outcome: Outcome) -> bool:
+def nothing_can_run(comparison: Comparison, outcome: runner.Outcome) -> bool:
     """Return whether cells are blocked and no stage ran or failed."""
     is_waiting = any(c.obstacles for c in comparison.cells)
     return is_waiting and bool(outcome.blocked) and not (outcome.run or outcome.failed)
-
-
-def row_of(compared: ComparedCell) -> str:
-    """Return ``PAPER/TABLE/ROW``."""
-    return compared.cell.id.rpartition("/")[0]
 
 
 def show_needs(
     words: Sequence[str], plan: Plan, comparison: Comparison, store: Store, *, gpu: str | None
 ) -> None:
     """Print requirements, remedies and hours of a selection that cannot run."""
-    trainings = [node for node in plan.needed() if node.stage in TRAININGS]
+    trainings = [node for node in plan.needed() if node.stage in stage_table.TRAININGS]
     cells = [c for c in comparison.cells if c.obstacles]
     places = _places(cells)
     verb = "trained" if trainings else "measured"
@@ -51,7 +43,7 @@ def show_needs(
     print("Next commands:")
     _print_columns(_command_lines(shlex.join(words), plan, places))
     print("Missing items by row:")
-    tables = {row_of(c).rpartition("/")[0] for c in cells}
+    tables = {c.cell.row_path.rpartition("/")[0] for c in cells}
     _print_columns(_lines(cells, prefix=f"{min(tables)}/" if len(tables) == 1 else ""))
 
 
@@ -65,7 +57,7 @@ def _requirement_lines(plan: Plan, store: Store, gpu: str | None) -> list[tuple[
     if obstacles.fetch:
         lines.append(("to fetch", amount(obstacles.fetch)))
     lines += [("to find", sentence) for sentence in obstacles.otherwise]
-    if any(STAGES[node.stage].heavy for node in cost.nodes):
+    if any(stage_table.STAGES[node.stage].heavy for node in cost.nodes):
         lines.append(("work", _work(cost, rates)))
     return [*lines, ("disk", f"about {cost.stored / GB:,.1f} GB of artefacts")]
 
@@ -80,7 +72,7 @@ def _work(cost: Estimate, rates: Throughput) -> str:
 def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[str, str]]:
     lines = []
     if plan.lacking.fetch:
-        folder = str(data_folder()).replace(f"{Path.home()}/", "~/", 1)
+        folder = str(locations.data_folder()).replace(f"{Path.home()}/", "~/", 1)
         lines.append((_fetching(places), f"downloads the data into {folder}, with your consent"))
     if plan.scale.compares_with_paper:
         lines.append((f"repro run {words} --scale tiny", "runs it on embedded data"))
@@ -101,10 +93,10 @@ def _lines(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str
 
 
 def _names_by_row(cells: Sequence[ComparedCell], prefix: str) -> dict[str, list[str]]:
-    by_row: dict[str, list[Obstacle]] = {}
+    by_row: dict[str, list[requirements.Obstacle]] = {}
     for c in cells:
-        by_row.setdefault(row_of(c).removeprefix(prefix), []).extend(c.obstacles)
-    return {row: distinct_obstacles(obstacles).names for row, obstacles in by_row.items()}
+        by_row.setdefault(c.cell.row_path.removeprefix(prefix), []).extend(c.obstacles)
+    return {row: requirements.distinct_obstacles(obstacles).names for row, obstacles in by_row.items()}
 
 
 def names_in_a_line(names: Sequence[str]) -> str:
@@ -125,7 +117,7 @@ def blocked_cell_lines(comparison: Comparison) -> list[str]:
     cells = [c for c in comparison.cells if c.obstacles and not c.cell.column.mean_of]
     if not cells:
         return []
-    lacking = distinct_obstacles(chain.from_iterable(c.obstacles for c in cells))
+    lacking = requirements.distinct_obstacles(chain.from_iterable(c.obstacles for c in cells))
     if len(lacking.obstacles) == 1:
         [o] = lacking.obstacles
         return [f"blocked: {o} [{first_of([c.cell.id for c in cells], 3)}]"]
@@ -141,7 +133,7 @@ def _fetching(places: Sequence[str]) -> str:
 
 
 def _places(cells: Sequence[ComparedCell]) -> list[str]:
-    rows = list(dict.fromkeys(map(row_of, cells)))
+    rows = list(dict.fromkeys(c.cell.row_path for c in cells))
     if len(rows) <= 2:
         return rows
     tables: dict[str, set[str]] = {}
@@ -151,7 +143,7 @@ def _places(cells: Sequence[ComparedCell]) -> list[str]:
 
 
 def _print_columns(lines: Sequence[tuple[str, str]]) -> None:
-    lines = [(visible(first), visible(second)) for first, second in lines]
+    lines = [(errors.visible(first), errors.visible(second)) for first, second in lines]
     width, room = max(len(first) for first, _ in lines), printing.width()
     longest = max(len(word) for _, second in lines for word in second.split())
     is_beside = width <= room / 2 and width + longest + 4 <= room

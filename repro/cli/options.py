@@ -39,6 +39,7 @@ def scale_option(name: str = "scale_name", **how) -> Callable:
 
 
 def _known_scale(ctx: click.Context, param: click.Parameter, value):
+    """Register scales of files, and return their names."""
     if isinstance(value, tuple):
         return tuple(_known_scale(ctx, param, each) for each in value)
     if value is None or not (value.endswith((".yaml", ".yml")) or "/" in value):
@@ -48,11 +49,11 @@ def _known_scale(ctx: click.Context, param: click.Parameter, value):
     return scale.name
 
 
-def format_option(*others: str, name: str = "form") -> Callable:
+def format_option(*others: str) -> Callable:
     """Return a decorator that adds ``--format``, with choices ``terminal`` and ``others``."""
     text = "Output format. Messages go to standard error."
     kind = click.Choice(("terminal", *others))
-    return click.option("--format", name, type=kind, default="terminal", show_default=True, help=text)
+    return click.option("--format", "form", type=kind, default="terminal", show_default=True, help=text)
 
 
 def json_option(function: Callable) -> Callable:
@@ -156,6 +157,11 @@ def selection_of_options(
     )
 
 
+GPU = click.option(
+    "--gpu", metavar="NAME", help="Estimate hours for this GPU instead of this machine, e.g. h100."
+)
+
+
 def disk_options(function: Callable) -> Callable:
     """Add ``--discard`` (a tuple) and ``--max-disk`` (bytes) to a command."""
     function = click.option(
@@ -174,10 +180,10 @@ def disk_options(function: Callable) -> Callable:
 
 
 def _kinds(ctx: click.Context, option: click.Option, texts: tuple[str, ...]) -> tuple[str, ...]:
-    from repro.running.discarding import DISCARDABLE
+    from repro.running.discarding import discarded_stages
 
     kinds = tuple(dict.fromkeys(part.strip() for text in texts for part in text.split(",")))
-    check_known("kind of artefact to discard", *kinds, valid=DISCARDABLE)
+    discarded_stages(kinds)  # which checks them
     return kinds
 
 

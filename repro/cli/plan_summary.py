@@ -11,12 +11,10 @@ from repro.machine import system
 from repro.machine.system import size_in_words
 from repro.manifest.cells import count_in_words
 from repro.retrieval.training.declaration import declared
+from repro.running import discarding, measurement, recipe_calls
 from repro.running.cost.estimate import Estimate, assumed_throughput, estimate
 from repro.running.cost.work import step_memory_of
-from repro.running.discarding import DISCARDABLE, discarded_stages
-from repro.running.measurement import Measurement
 from repro.running.plan import Plan
-from repro.running.recipe_calls import refusals
 from repro.stage_table import TRAININGS
 
 COMMON = ("h100", "rtx4090")
@@ -33,19 +31,19 @@ def show_summary(
     lines = [
         f"{count_in_words(plan.cells)}: {len(plan.measurements)} measurements at scale {plan.scale.name}",
         f"{len(rows)} stages ({plan.asked} without sharing), {sum(r['needed'] for r in rows)} to run",
-        *refused_cell_lines(plan),
     ]
+    if reasons := recipe_calls.refusals(plan.cells, plan.scale):
+        lines.append(f"not measured: {reasons.total()} cells. Reasons: {in_words(reasons)}")
     if cost.nodes:
         lines += [f"to download: {downloads(cost)}", *_disk_lines(cost, root, discard, max_disk)]
         lines += [_work_line(cost), *_rehearsal_lines(cost), *device_notes(cost)]
-    lines += [*_uncounted_lines(cost), _obstacle_line(plan, rows), *_incomparable_lines(plan, rows)]
+    if cost.uncounted:
+        stages = ", ".join(dict.fromkeys(node.stage for node in cost.uncounted))
+        number = len(cost.uncounted)
+        lines.append(f"not estimated, because their number of texts is unknown: {number} of {stages}")
+    lines += [_obstacle_line(plan, rows), *_incomparable_lines(plan, rows)]
     for line in lines:
         say(line)
-
-
-def refused_cell_lines(plan: Plan) -> list[str]:
-    reasons = refusals(plan.cells, plan.scale)
-    return [f"not measured: {reasons.total()} cells. Reasons: {in_words(reasons)}"] if reasons else []
 
 
 def downloads(cost: Estimate) -> str:
@@ -62,7 +60,7 @@ def _disk_lines(cost: Estimate, root: Path, discard: Sequence[str], max_disk: in
     bytes_before, free = cost.bytes_stored(root), system.disk_free(root)
 
     def peak(kinds: Sequence[str]) -> tuple[float, str]:
-        level = cost.fullest(discarded_stages(kinds), before=bytes_before)
+        level = cost.fullest(discarding.discarded_stages(kinds), before=bytes_before)
         return (level.during, level.node.stage) if level else (0.0, "")
 
     most, stage = peak(discard)
@@ -74,10 +72,12 @@ def _disk_lines(cost: Estimate, root: Path, discard: Sequence[str], max_disk: in
     ]
     limit = bytes_before + free if max_disk is None else min(bytes_before + free, max_disk)
     if most > limit:
-        vectors, lowest = (size_in_words(peak(kinds)[0]) for kinds in (["vectors"], [*DISCARDABLE]))
+        vectors, lowest = (
+            size_in_words(peak(kinds)[0]) for kinds in (["vectors"], [*discarding.DISCARDABLE])
+        )
         lines.append(
             f"does not fit: at most {size_in_words(limit)} can be used. The peak is {vectors}"
-            f" with --discard vectors, {lowest} with --discard {','.join(DISCARDABLE)}"
+            f" with --discard vectors, {lowest} with --discard {','.join(discarding.DISCARDABLE)}"
         )
     return lines
 
@@ -106,13 +106,6 @@ def _rehearsal_lines(cost: Estimate) -> list[str]:
         return []
     share = f"{len(nodes)} of {len(cost.nodes)} stages"
     return [f"measured in rehearsal on this machine: {share}, {cost.hours(nodes):,.1f} hours in all"]
-
-
-def _uncounted_lines(cost: Estimate) -> list[str]:
-    if not cost.uncounted:
-        return []
-    stages = ", ".join(dict.fromkeys(node.stage for node in cost.uncounted))
-    return [f"not estimated, because their number of texts is unknown: {len(cost.uncounted)} of {stages}"]
 
 
 def _obstacle_line(plan: Plan, rows: Sequence[dict]) -> str:
@@ -164,7 +157,7 @@ def incomparable_by_stand_ins(plan: Plan, remedies: Mapping[str, Sequence[str]])
     return cells
 
 
-def _is_authors_model(m: Measurement) -> bool:
+def _is_authors_model(m: measurement.Measurement) -> bool:
     readings = m.cell.paper.readings
     return all(r in readings and choice in readings[r].released for r, choice in m.departures.items())
 

@@ -66,7 +66,10 @@ def _show_rows(cost: Estimate, rows: list[dict], by: str, discard: Sequence[str]
     if any(STAGES[node.stage].heavy for node in cost.nodes):
         _show_papers(cost)
     if by == "node":
-        _list_nodes(rows)
+        lines = [[r["state"], r["what"], r["blocked"][0]["cause"] if r["blocked"] else ""] for r in rows]
+        table("", ["state", "stage", "blocked by"], lines)
+        for text in dict.fromkeys(f"{o['cause']}; {o['remedy']}" for r in rows for o in r["blocked"]):
+            say(f"blocked: {text}")
     elif by == "stage":
         _show_stages(cost, rows)
     else:
@@ -89,13 +92,6 @@ def _row(plan, cost: Estimate, node: Node, *, needed: bool) -> dict:
         "bytes": work.stored,
         "bytes_beside": work.beside,
     }
-
-
-def _list_nodes(rows: list[dict]) -> None:
-    lines = [[r["state"], r["what"], r["blocked"][0]["cause"] if r["blocked"] else ""] for r in rows]
-    table("", ["state", "stage", "blocked by"], lines)
-    for text in dict.fromkeys(f"{o['cause']}; {o['remedy']}" for r in rows for o in r["blocked"]):
-        say(f"blocked: {text}")
 
 
 def _show_stages(cost: Estimate, rows: list[dict]) -> None:

@@ -13,14 +13,12 @@ from repro.locations import Locations
 from repro.manifest.cells import cell, cells_of, exhibits, table_of
 from repro.manifest.papers import Paper, papers, sources
 from repro.manifest.reading_schema import Reading
-from repro.running.cell_readings import CellReadings
-from repro.running.requirements import Machine
-from repro.running.workspace import Workspace
+from repro.running import cell_readings, requirements, workspace
 
 
 def selected(names, cells, tables, kind) -> Iterator[ShownReadings]:
     """Yield the readings of papers or cells, with the places that depend on each."""
-    known = CellReadings(Machine(Locations.resolve().data))
+    known = cell_readings.CellReadings(requirements.Machine(Locations.resolve().data))
     for source, members in groupby(map(cell, cells), key=attrgetter("paper")):
         rests: dict[str, list[str]] = {}
         for c in members:
@@ -33,7 +31,7 @@ def selected(names, cells, tables, kind) -> Iterator[ShownReadings]:
         yield ShownReadings.of(source, rests, kind)
 
 
-def _behind(source: Paper, tables, known: CellReadings) -> set[str]:
+def _behind(source: Paper, tables, known: cell_readings.CellReadings) -> set[str]:
     of_cells = map(known.of, cells_of(source, tuple(table_of(source, t) for t in tables)))
     return set().union(*of_cells, *map(known.of, exhibits((source.name,), tables)))
 
@@ -79,7 +77,7 @@ class ShownReadings:
 
     def _answers(self) -> Answers:
         pointers = [text for reading in self.readings for text in reading.study]
-        return (call("study answers", pointers, Workspace.open()) if pointers else None) or {}
+        return (call("study answers", pointers, workspace.Workspace.open()) if pointers else None) or {}
 
     def _show_citations(self) -> None:
         lines = [

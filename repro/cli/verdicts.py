@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from repro.cli.obstacles import blocked_cell_lines, row_of
+from repro.cli.obstacles import blocked_cell_lines
 from repro.cli.printing import in_words, say, say_each
 from repro.manifest.cells import by_count, count_in_words
 from repro.running.plan import Plan
@@ -152,8 +152,8 @@ def _paired_line(cell: str, test: PairedTest) -> list[str]:
 
 def show_recorded(comparison: Comparison) -> None:
     """Print the rows with a measured or imported result."""
-    rows = {row_of(c) for c in comparison.cells if c.measured is not None or c.imported}
-    if cells := [c for c in comparison.cells if row_of(c) in rows]:
+    rows = {c.cell.row_path for c in comparison.cells if c.measured is not None or c.imported}
+    if cells := [c for c in comparison.cells if c.cell.row_path in rows]:
         show_cells(comparison, cells)
 
 

@@ -25,11 +25,8 @@ from repro.running.records import member_cells
 from repro.running.scale import Scale
 from repro.running.workspace import Workspace
 from repro.stage_table import MODULES
-from repro.store import Store
-from repro.store.disk import whole_folder
-from repro.verdicts.compared import ComparedCell
-from repro.verdicts.comparison import compare
-from repro.verdicts.summary import cut_measures, doubts_in_brief
+from repro.store import Store, disk
+from repro.verdicts import compared, comparison, summary
 from repro.version import __version__
 from repro.writers.markdown import code, escaped, sentence, table
 
@@ -132,7 +129,7 @@ def export(
     """
     if store.state(source.model) in ("missing", "partial"):
         raise UsageError(f"the model {source.model} is not in the store. {_remedy(source.model, store)}")
-    with whole_folder(to) as scratch:
+    with disk.whole_folder(to) as scratch:
         _write_model(source, store.checked(source.model) / "model", scratch)
         (scratch / "README.md").write_text(card, encoding="utf-8")
         _write_json(scratch / FILE, {"conventions": asdict(source.conventions), **about})
@@ -289,13 +286,13 @@ def _facts(encoder: Export, scale: str) -> dict[str, object]:
 
 def _compared_cells(
     measurement: Measurement, model: Node, workspace: Workspace, scale: Scale
-) -> list[ComparedCell]:
+) -> list[compared.ComparedCell]:
     cell, seed = measurement.cell, measurement.seed
     row = [c for c in cells_of(cell.paper, (cell.table,)) if c.row == cell.row and is_measured(c)]
     row_plan = plan(row, scale=scale, machine=workspace.machine, seeds=() if seed is None else (seed,))
     row_plan.look(workspace.store)
     own = {m.cell.id for m in row_plan.measurements if _models(m) == {model.fingerprint}}
-    cells = compare(row_plan, workspace.results, store=workspace.store).cells
+    cells = comparison.compare(row_plan, workspace.results, store=workspace.store).cells
     return [c for c in cells if own.issuperset(member_cells(c.cell) or {c.cell.id})]
 
 
@@ -323,14 +320,14 @@ def _text_conventions(conventions: Conventions) -> dict[str, object]:
     }
 
 
-def _scores(cells: Sequence[ComparedCell]) -> str:
+def _scores(cells: Sequence[compared.ComparedCell]) -> str:
     records = [(c, r) for c in cells if not c.outdated for r in c.records if not r.origin]
     rows = []
     for c, r in records:
         value = f"({r.measured:.4f})" if c.doubts else f"{r.measured:.4f}"
         row = [r.cell, r.scale, " ".join(r.collections), r.measure, f"{value} ({r.unit})", str(r.queries)]
         rows.append([*map(escaped, row), code(r.fingerprint[:12])])
-    notes = [f"{note}." for note in (cut_measures(cells), doubts_in_brief(cells)) if note]
+    notes = [f"{note}." for note in (summary.cut_measures(cells), summary.doubts_in_brief(cells)) if note]
     return "\n".join([*table(HEAD, rows), "\n\n".join(notes)]).strip() if records else ""
 
 

@@ -9,9 +9,8 @@ from repro.manifest.cells import cell
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.evaluation.run_writer import complete_metadata, header, read_metadata, resources
 from repro.stage_table import STAGES
-from repro.store import RECORD, Store
+from repro.store import RECORD, Store, seal
 from repro.store.results import Record, Results
-from repro.store.seal import read_json
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class ExportedRun:
             metadata, collection=collection, measures=measures, environment=environment
         )
         if version == "0.2" and self.path.parents[1].name != "imported_run":
-            full_metadata["resources"] = resources(read_json(self.path.with_name(RECORD))["facts"])
+            full_metadata["resources"] = resources(seal.read_json(self.path.with_name(RECORD))["facts"])
         return header(full_metadata, version=version)
 
 

@@ -11,18 +11,14 @@ from repro.graph import Node, check_types
 from repro.manifest.cells import Cell
 from repro.progress import Progress
 from repro.retrieval.datasets.catalog import dataset
-from repro.retrieval.evaluation.judged_runs import GivenRun, read_given
-from repro.retrieval.evaluation.measures import cutoff, looks_deeper
-from repro.retrieval.evaluation.text_lines import Qrels, read_qrels
+from repro.retrieval.evaluation import judged_runs, measures, text_lines
+from repro.running import measurement, records
 from repro.running.cell_readings import CellReadings
 from repro.running.engines.inline import ensure
-from repro.running.measurement import COMPUTED, Measurement, import_of, scoring_settings
-from repro.running.records import measured_record
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
-from repro.store import check_where_stored
+from repro.store import check_where_stored, make_writable, results
 from repro.store.disk import sha256
-from repro.store.results import AppendedRecord, Record
 from repro.verdicts.comparison import imported_run
 from repro.verdicts.verdict import Verdict
 
@@ -57,11 +53,11 @@ class ImportedCell:
     """
 
     cell: Cell
-    record: Record
-    run: GivenRun
+    record: results.Record
+    run: judged_runs.GivenRun
     nudged: int
     made: tuple[Node, ...]
-    added: AppendedRecord | None
+    added: results.AppendedRecord | None
 
     @property
     def new(self) -> bool:
@@ -94,10 +90,7 @@ class ImportedCell:
             "difference": verdict.difference,
             "verdict": verdict.name,
             "why": verdict.why,
-            "readings": r.readings,
-            "queries": r.queries,
-            "missing": r.missing,
-            "fingerprint": r.fingerprint,
+            **{name: getattr(r, name) for name in ("readings", "queries", "missing", "fingerprint")},
             "new": self.new,
             "origin": r.origin,
             "nudged": self.nudged,
@@ -123,19 +116,23 @@ class Importer:
             StoreError: the file belongs to a damaged artefact.
             BlockedError: the judgements are not on this machine.
         """
+        make_writable(self.store.root)
+        self.results.make_writable()
         check_where_stored(path)
         readings_by_cell = departures(cells, origin.readings, self.readings)
         made = {cell.id: self._own_measurement(cell) for cell in cells}
         digest = sha256(path)
         file = {"sha256": digest, "name": path.name, "source": str(path.resolve())}
-        measurements = [import_of(cell, made[cell.id], self.machine, file) for cell in cells]
-        runs_by_dataset: dict[str | None, GivenRun] = {}
+        measurements = [measurement.import_of(cell, made[cell.id], self.machine, file) for cell in cells]
+        runs_by_dataset: dict[str | None, judged_runs.GivenRun] = {}
         for m in measurements:
             if m.cell.column.dataset not in runs_by_dataset:
                 runs_by_dataset[m.cell.column.dataset] = self._read_run(path, m.parts[0])
             depth = runs_by_dataset[m.cell.column.dataset].depth
-            if looks_deeper(m.measure, depth):
-                reason = f"the run has {depth} documents a query, {m.cell.id} needs {cutoff(m.measure)}"
+            if measures.looks_deeper(m.measure, depth):
+                reason = (
+                    f"the run has {depth} documents a query, {m.cell.id} needs {measures.cutoff(m.measure)}"
+                )
                 raise UsageError(f"{path}: {reason} ({m.measure}). Take a deeper run, or name other cells.")
         for m in measurements:
             check_types(m.parts[0])
@@ -144,33 +141,37 @@ class Importer:
         imported_cells = []
         for m in measurements:
             run, own = runs_by_dataset[m.cell.column.dataset], made[m.cell.id]
-            about = {**fields, "tag": run.tag, **scoring_settings(m)}
+            about = {**fields, "tag": run.tag, **measurement.scoring_settings(m)}
             record = replace(
-                measured_record(m, "full", self.store), origin=about, readings=readings_by_cell[m.cell.id]
+                records.measured_record(m, "full", self.store),
+                origin=about,
+                readings=readings_by_cell[m.cell.id],
             )
             nudged = self.store.record(m.runs[0])["facts"]["nudged"]
             added = next(iter(self.results.append([record])), None)
             imported_cells.append(ImportedCell(m.cell, record, run, nudged, own.parts if own else (), added))
         return imported_cells
 
-    def _own_measurement(self, cell: Cell) -> Measurement | None:
-        if cell.column.kind in COMPUTED or not (cell.column.dataset and cell.column.measure):
+    def _own_measurement(self, cell: Cell) -> measurement.Measurement | None:
+        if cell.column.kind in measurement.COMPUTED or not (cell.column.dataset and cell.column.measure):
             raise UsageError(f"{cell.id} is not scored from one run. Name a cell of one dataset and measure.")
         entry = dataset(cell.column.dataset)
         if entry.members:
             raise UsageError(f"{cell.id} is the mean of {len(entry.members)} sets, which one run cannot give")
         return self.builder.measure(cell, None) if cell.recipe else None
 
-    def _read_run(self, path: Path, evaluation: Node) -> GivenRun:
+    def _read_run(self, path: Path, evaluation: Node) -> judged_runs.GivenRun:
         rule = evaluation.params["ignore_identical_ids"]
         self._ensure([evaluation.input(name) for name in evaluation.inputs if name != "run"])
         if "queries" in evaluation.inputs:
             topics = self.store.checked(evaluation.input("queries")) / "queries.jsonl"
             with open(topics, encoding="utf-8") as file:
-                judged: Qrels = {json.loads(line)["id"]: {} for line in file}  # by answers, no document is
+                judged: text_lines.Qrels = {
+                    json.loads(line)["id"]: {} for line in file
+                }  # by answers, no document is
         else:
-            judged = read_qrels(self.store.checked(evaluation.input("qrels")) / "qrels.trec")
-        return read_given(path, judged, ignore_identical_ids=rule)
+            judged = text_lines.read_qrels(self.store.checked(evaluation.input("qrels")) / "qrels.trec")
+        return judged_runs.read_given(path, judged, ignore_identical_ids=rule)
 
     def _ensure(self, nodes: Sequence[Node]) -> None:
         ensure(nodes, self.store, self.progress, machine=self.machine, quiet=True).raise_first()

@@ -17,6 +17,7 @@ from pathlib import Path
 
 GIB = 2**30
 CPU_INFORMATION = Path("/proc/cpuinfo")
+# by Linux flag, the widest first
 INSTRUCTION_SETS = {"avx512f": "AVX-512", "avx2": "AVX2", "avx": "AVX", "sse4_2": "SSE4.2"}
 INSTRUCTION_SETS |= {"sve": "SVE", "asimd": "NEON"}
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -241,11 +242,11 @@ class PeakMemory:
     def __init__(self):
         with contextlib.suppress(OSError):
             CLEAR.write_text("5")  # resets the peak
-        self._children = _children_peak()
+        self._children = _kib(resource.RUSAGE_CHILDREN)
 
     def kib(self) -> int:
         """Return the peak in KiB of this process or of its largest finished child, if that is larger."""
-        children = _children_peak()
+        children = _kib(resource.RUSAGE_CHILDREN)
         # a later, smaller child is not seen
         return max(_resident_peak(), children if children > self._children else 0)
 
@@ -273,10 +274,6 @@ def _resident_peak() -> int:
         lines = STATUS.read_text(encoding="ascii").splitlines()
         return int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
     return _kib(resource.RUSAGE_SELF)
-
-
-def _children_peak() -> int:
-    return _kib(resource.RUSAGE_CHILDREN)
 
 
 def _kib(who: int) -> int:

@@ -15,6 +15,7 @@ from repro.manifest.papers import Paper, paper, papers
 from repro.manifest.schema import Column, Exhibit, Figure, Row, Table
 
 Part = TypeVar("Part", Table, Figure)
+# how cells are counted
 COUNTED = {
     "published": ("published cell", "published cells"),
     "point": ("point of figures", "points of figures"),
@@ -51,6 +52,11 @@ class Cell:
         """The path, e.g. ``paper/1/group.system/dev.rr10``."""
         return f"{self.paper.name}/{self.table.id}/{self.row.id}/{self.column.id}"
 
+    @property
+    def row_path(self) -> str:
+        """``paper/table/row``."""
+        return self.id.rpartition("/")[0]
+
     @cached_property
     def printed(self) -> printed.PublishedCell:
         return printed.parse(self.text)
@@ -59,6 +65,16 @@ class Cell:
     def number(self) -> Decimal:
         """The published number as printed, e.g. 41.2 for a percentage."""
         return self.printed.number
+
+    @property
+    def percent(self) -> Decimal:
+        """The published number in per cent, e.g. 18.7 for the fraction .187."""
+        return printed.percent(self.number, self.unit)
+
+    @property
+    def rounding(self) -> Decimal:
+        """Half a unit of the last decimal, in per cent."""
+        return printed.percent(printed.half_unit(self.printed.decimals), self.unit)
 
     def equals(self, value: Decimal) -> bool:
         """Return whether a value and the published number agree at the fewer decimals of the two."""
@@ -263,7 +279,7 @@ class ShownExhibit:
         return dict(self.exhibit.with_)
 
 
-def exhibits(names: tuple[str, ...], owners: tuple[str, ...]) -> list[ShownExhibit]:
+def exhibits(names: tuple[str, ...], owners: tuple[str, ...] = ()) -> list[ShownExhibit]:
     """Return the exhibits of the named papers, in ``owners`` (tables, or e.g. ``figure-3``) or all."""
     result = []
     for source in map(paper, names or papers()):
@@ -308,6 +324,7 @@ def select(
 
 
 def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: list[Cell]) -> list[Cell]:
+    """Return the candidates in the named rows. Raises UsageError."""
     matches = [c for c in candidates if not rows or {c.row.id, c.row.system} & set(rows)]
     for row in rows:
         if not any(row in (c.row.id, c.row.system) for c in (*selection, *matches)):

@@ -14,9 +14,8 @@ from pydantic import Field, model_validator
 
 from repro.errors import BlockedError, UsageError, unknown
 from repro.locations import PAPERS
-from repro.manifest import yaml_file
+from repro.manifest import schema, yaml_file
 from repro.manifest.reading_schema import Reading, reading_faults
-from repro.manifest.schema import Manifest, faults
 from repro.manifest.yaml_file import StrictMapping
 
 ROOT = PAPERS
@@ -34,10 +33,10 @@ class Paper:
         return hash(self.name)  # faster than the dataclass's
 
     @functools.cached_property
-    def manifest(self) -> Manifest:
+    def manifest(self) -> schema.Manifest:
         """The checked cells.yaml. Raises ManifestError."""
         path = self.folder / "cells.yaml"
-        manifest = yaml_file.read(path, Manifest, faults=faults)
+        manifest = yaml_file.read(path, schema.Manifest, faults=schema.faults)
         if manifest.paper != self.name:
             raise yaml_file.fault_at(path, ("paper",), f"is {manifest.paper!r}, but must be {self.name!r}")
         return manifest

@@ -1,7 +1,5 @@
 """The schema of readings.yaml, with public sources, e.g. a file at a commit."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from collections.abc import Iterator

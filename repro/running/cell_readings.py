@@ -12,9 +12,7 @@ from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
 from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.recipe.request import Choices, Runs
-from repro.running.measurement import COMPUTED, shared_evaluation
-from repro.running.recipe_calls import call_recipe, recipe_path
-from repro.running.requirements import Machine
+from repro.running import measurement, recipe_calls, requirements
 from repro.running.scale import scale
 
 PARTS = ("pre-training", "fine-tuning", "retrieval", "scoring", "nothing here")
@@ -53,7 +51,7 @@ class RecipeGraphs:
 class CellReadings:
     """The readings of cells. Each recipe is called once with original data."""
 
-    machine: Machine = field(default_factory=Machine)
+    machine: requirements.Machine = field(default_factory=requirements.Machine)
     _calls: dict[str, RecipeGraphs] = field(default_factory=dict)
     _by_place: dict[str, dict[str, list[str]]] = field(default_factory=dict)
 
@@ -122,10 +120,12 @@ class CellReadings:
         for measured_cell, identifier in _datasets(cell):
             call = self._call(measured_cell, identifier, {})
             nodes += call.nodes.values()
-            if isinstance(measured_cell, Cell) and measured_cell.column.kind not in COMPUTED:
+            if isinstance(measured_cell, Cell) and measured_cell.column.kind not in measurement.COMPUTED:
                 entry, measure = dataset(identifier), measured_cell.column.measure or ""
                 nodes += [
-                    shared_evaluation(run, entry, measure, call.choices.scoring, machine=self.machine)
+                    measurement.shared_evaluation(
+                        run, entry, measure, call.choices.scoring, machine=self.machine
+                    )
                     for run in call.runs
                 ]
         return list({node.fingerprint: node for node in nodes}.values())
@@ -154,20 +154,22 @@ class CellReadings:
         return readings
 
     def _call(self, cell: Cell | ShownExhibit, identifier: str, overrides: Mapping[str, str]) -> RecipeGraphs:
-        path = recipe_path(cell)
+        path = recipe_calls.recipe_path(cell)
         key = canonical([path, cell.paper.name, identifier, cell.options, overrides])
         if key not in self._calls:
             machine = self.machine
-            result, choices = call_recipe(cell, identifier, overrides, machine=machine, originals_only=True)
+            result, choices = recipe_calls.call_recipe(
+                cell, identifier, overrides, machine=machine, originals_only=True
+            )
             runs = result.all if isinstance(result, Runs) else (result,)
             self._calls[key] = RecipeGraphs(runs, choices, lambda node: self._full(machine.shared(node)))
         return self._calls[key]
 
 
 def _rows(source: Paper) -> Iterator[tuple[str, list[Cell] | list[ShownExhibit]]]:
-    for row, row_cells in groupby(every_cell(source), key=lambda c: c.id.rpartition("/")[0]):
+    for row, row_cells in groupby(every_cell(source), key=lambda c: c.row_path):
         yield row, list(row_cells)
-    for exhibit in exhibits((source.name,), ()):
+    for exhibit in exhibits((source.name,)):
         yield exhibit.id, [exhibit]
 
 

@@ -6,7 +6,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from repro.errors import UsageError, check_known
+from repro import errors, stage_table
 from repro.graph import Node, canonical, readers
 from repro.machine.system import disk_free, size_in_words
 from repro.manifest.cells import exhibits, numeric_cells, select
@@ -18,15 +18,12 @@ from repro.running.requirements import Obstacle
 from repro.running.run_progress import describe
 from repro.running.scale import Scale
 from repro.running.workspace import Workspace
-from repro.stage_table import ENCODINGS, STAGES
-from repro.store import Store, notes, underway
-from repro.store.disk import size_on_disk
+from repro.store import Store, disk, notes, results, underway
 from repro.store.notes import Lineage
-from repro.store.results import Record
 
 # by value of `--discard`. Scored runs stay for significance tests.
 DISCARDABLE: Mapping[str, tuple[str, ...]] = {
-    "vectors": (*ENCODINGS, "encode_by_library"),
+    "vectors": (*stage_table.ENCODINGS, "encode_by_library"),
     "runs": ("search", "search_views", "bm25", "rerank"),
     "tokens": ("tokenize",),
     "indexes": ("lucene_index",),
@@ -37,7 +34,7 @@ SCORING = "evaluate"
 def discarded_stages(kinds: Iterable[str]) -> frozenset[str]:
     """Return the stages that make a kind of artefact, e.g. "runs". Raises UsageError."""
     kinds = list(kinds)
-    check_known("kind of artefact to discard", *kinds, valid=DISCARDABLE)
+    errors.check_known("kind of artefact to discard", *kinds, valid=DISCARDABLE)
     return frozenset(stage for kind in kinds for stage in DISCARDABLE[kind])
 
 
@@ -171,7 +168,7 @@ class DiskRoom:
     def let_go(self) -> None:
         """Remove unused artefacts that no other process needs."""
         for node in self.consumers.free():
-            size = size_on_disk(self.store.path(node))
+            size = disk.size_on_disk(self.store.path(node))
             if underway.let_go(self.store, node, but=self.announcement, keep=self.waiting):
                 self.progress.note(f"  discarded: {describe(node)}, {size_in_words(size)}")
                 self.consumers.gone(node)
@@ -196,13 +193,13 @@ class DiskRoom:
 
     def _remaining_bytes(self, node: Node) -> float:
         cost = work(node)
-        return max(0.0, (cost.stored or 0.0) + cost.beside - size_on_disk(self.store.partial(node)))
+        return max(0.0, (cost.stored or 0.0) + cost.beside - disk.size_on_disk(self.store.partial(node)))
 
     def _free_space(self) -> tuple[float, str]:
         free = disk_free(self.store.root)
         if self.most is None:
             return free, f"the file system of {self.store.root} has"
-        allowance = self.most - size_on_disk(self.store.root)
+        allowance = self.most - disk.size_on_disk(self.store.root)
         if allowance < free:
             return allowance, f"--max-disk {size_in_words(self.most)} leaves"
         return free, f"the file system of {self.store.root} has"
@@ -239,18 +236,18 @@ def kept_artefacts(
     recorded_ids, notices = _recorded_fingerprints(papers, undescribed, workspace)
     with progress.task("needed artefacts", total=len(papers) * len(scales)) as advance:
         for paper, scale in product(papers, scales):
-            cells, shown, machine = list(numeric_cells(paper)), exhibits((paper.name,), ()), workspace.machine
+            cells, shown, machine = list(numeric_cells(paper)), exhibits((paper.name,)), workspace.machine
             plans.append(plan(cells, exhibits=shown, scale=scale, machine=machine))
             records = workspace.results.read(scale.name, paper.name)
             recorded_ids |= {record.fingerprint for record in records}
             for (seed, readings), ids in _variants(records).items():
                 try:
-                    cells = select((), tables=(), rows=(), cells=tuple(sorted(ids)))
+                    cells = select(cells=tuple(sorted(ids)))
                     seeds = () if seed is None else (seed,)
                     plans.append(
                         plan(cells, seeds=seeds, overrides=dict(readings), scale=scale, machine=machine)
                     )
-                except UsageError as error:
+                except errors.UsageError as error:  # of a changed manifest
                     notices.append(f"records of {paper.name} at {scale.name} are not counted: {error}")
             advance()
     lineage = Lineage(workspace.store.root)
@@ -289,7 +286,8 @@ def _recorded_fingerprints(papers, names: Iterable[str], workspace: Workspace) -
     return {record.fingerprint for record in records}, [f"scale {name}: {notice}" for name in names]
 
 
-def _variants(records: Iterable[Record]) -> dict[tuple, set[str]]:
+def _variants(records: Iterable[results.Record]) -> dict[tuple, set[str]]:
+    """Map (seed, non-default readings) to cells."""
     variants: dict[tuple, set[str]] = {}
     for record in records:
         readings = tuple(sorted((k, v) for k, v in record.readings.items() if k not in record.substitutes))
@@ -316,5 +314,5 @@ def _absent_nodes(each: Plan) -> Iterator:
 
 
 def _source(stage: str, params: Mapping[str, Any]) -> str:
-    ignored_names = {"identity", *STAGES[stage].ignored}
+    ignored_names = {"identity", *stage_table.STAGES[stage].ignored}
     return canonical([stage, {name: value for name, value in params.items() if name not in ignored_names}])

@@ -1,16 +1,15 @@
 """The measurement of a cell, e.g. `PAPER/1/ROW/COLUMN`, by a call of its recipe."""
 
-import functools
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from repro.errors import ReproError, UsageError, check_known
+from repro import errors, stage_table
 from repro.graph import Node, canonical, check_types, walk
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, ShownExhibit
@@ -18,10 +17,9 @@ from repro.retrieval.datasets.catalog import Dataset, dataset
 from repro.retrieval.evaluation.measures import looks_deeper, parse_measure
 from repro.retrieval.recipe.request import Choices, Runs
 from repro.retrieval.training.declaration import check_options
-from repro.running.recipe_calls import call_recipe, fault, recipe_path
+from repro.running.recipe_calls import call_recipe, fault, recipe_fault, recipe_path
 from repro.running.requirements import Machine
 from repro.running.scale import Scale
-from repro.stage_table import check_choices, check_numbers
 
 UNITS = ("fraction", "percent")
 COMPUTED = ("index-size",)  # scored by the recipe
@@ -130,7 +128,7 @@ class MeasurementBuilder:
     def _evaluation(self, run: Node, member: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
         evaluation = self._finish(shared_evaluation(run, member, measure, scoring, machine=self.machine))
         if reason := self.scale.undefined(measure, member.id):
-            raise UsageError(f"{reason}, use another choice or scale")
+            raise errors.UsageError(f"{reason}, use another choice or scale")
         check_depths((run,), measure)
         return evaluation
 
@@ -151,18 +149,17 @@ class MeasurementBuilder:
     def _computed(self, cell: Cell | ShownExhibit, identifier: str, seed: int | None) -> tuple[Node, Choices]:
         result, choices = self._call(cell, identifier, seed)
         if isinstance(result, Runs):
-            reason = "returns Runs instead of one node"
-            raise fault(cell, "recipe", f"recipe {recipe_path(cell)!r} {reason}")
+            raise recipe_fault(cell, " returns Runs instead of one node")
         return self._finish(result), choices
 
     @contextmanager
     def _about(self, cell: Cell | ShownExhibit) -> Iterator[None]:
         try:
             yield
-        except UsageError as error:
+        except errors.UsageError as error:
             if self.overrides:
                 raise
-            raise fault(cell, "recipe", f"recipe {recipe_path(cell)!r}: {error}") from error
+            raise recipe_fault(cell, f": {error}") from error
 
     def _effective(
         self,
@@ -176,7 +173,7 @@ class MeasurementBuilder:
             candidate = {key: choice for key, choice in overrides.items() if key != reading}
             try:
                 is_same = identity(self._but(candidate)) == target
-            except ReproError:  # the recipe refuses the default
+            except errors.ReproError:  # the recipe refuses the default
                 is_same = False
             overrides = candidate if is_same else overrides
         dropped_ids = self.overrides.keys() - overrides.keys()
@@ -210,8 +207,8 @@ class MeasurementBuilder:
         if node not in self._finished:
             finished = self.machine.resolve(self._rewrite(self.machine.shared(node)))
             for part in walk([finished], until=lambda part: part.fingerprint in self._checked):
-                check_choices(part.stage, part.params)
-                check_numbers(part.params)
+                stage_table.check_choices(part.stage, part.params)
+                stage_table.check_numbers(part.params)
                 check_types(part)
                 check_options(part)
                 self._checked.add(part.fingerprint)
@@ -263,10 +260,10 @@ def _catalogued(cell: Cell) -> tuple[Dataset, str]:
             parse_measure(measure)
         key = "unit"
         units = (measure,) if cell.column.kind in COMPUTED else UNITS
-        check_known("unit of this measure", cell.unit, valid=units)
+        errors.check_known("unit of this measure", cell.unit, valid=units)
         key = "dataset"
         return dataset(identifier), measure
-    except UsageError as error:
+    except errors.UsageError as error:
         raise fault(cell, key, str(error)) from None
 
 
@@ -288,7 +285,7 @@ def check_depths(runs: Iterable[Node], measure: str) -> None:
     """Raise UsageError if the measure looks deeper than a run."""
     if depth := cut_at(runs, measure):
         cutoff = parse_measure(measure).cutoff
-        raise UsageError(f"its run has {depth} documents per query, but {measure} needs {cutoff}")
+        raise errors.UsageError(f"its run has {depth} documents per query, but {measure} needs {cutoff}")
 
 
 RULES = ("ignore_identical_ids", "judgements")
@@ -320,7 +317,7 @@ def measures(dataset: str, wanted: str) -> list[str]:
     return sorted({*listed_measures(dataset), wanted})
 
 
-@functools.cache
+@cache
 def listed_measures(dataset: str) -> tuple[str, ...]:
     """Return the measures of measures_per_dataset.yaml, if any."""
     path = Path(__file__).with_name("measures_per_dataset.yaml")

@@ -10,8 +10,7 @@ from repro.errors import UsageError, check_known
 from repro.graph import Node, walk
 from repro.manifest.cells import Cell, ShownExhibit, cells_of
 from repro.manifest.reading_schema import Reading
-from repro.running.measurement import Measurement, MeasurementBuilder
-from repro.running.recipe_calls import is_made_at, readings_for, recipe_path
+from repro.running import measurement, recipe_calls
 from repro.running.requirements import Machine, NodeObstacles, Obstacle, distinct_obstacles
 from repro.running.scale import Scale
 from repro.store import Store
@@ -31,7 +30,7 @@ class Plan:
 
     scale: Scale
     cells: list[Cell]
-    measurements: list[Measurement]
+    measurements: list[measurement.Measurement]
     machine: Machine
     exhibits: dict[ShownExhibit, Node] = field(default_factory=dict)
     departures: dict[ShownExhibit, dict[str, str]] = field(default_factory=dict)
@@ -124,15 +123,15 @@ def plan(
     """
     overrides = overrides or {}
     _check_overrides(overrides, [*cells, *exhibits])
-    builder = MeasurementBuilder(scale, machine, overrides)
+    builder = measurement.MeasurementBuilder(scale, machine, overrides)
     measurements = [
         builder.measure(cell, seed)
         for cell in _evaluated_cells(cells)
-        if is_made_at(cell, scale)
+        if recipe_calls.is_made_at(cell, scale)
         for seed in seeds or (None,)
     ]
     result = Plan(scale, cells, measurements, machine)
-    for item in (shown for shown in exhibits if is_made_at(shown, scale)):
+    for item in (shown for shown in exhibits if recipe_calls.is_made_at(shown, scale)):
         node, departures = builder.exhibit(item, seeds[0] if seeds else None)
         result.exhibits[item], result.departures[item] = node, departures
     _check_overrides_matter(overrides, builder.asked_for())
@@ -144,7 +143,7 @@ def _evaluated_cells(cells: list[Cell]) -> list[Cell]:
     by_id = {c.id: c for c in cells}
     for cell in cells:
         if cell.column.mean_of:
-            row = cell.id.rpartition("/")[0]
+            row = cell.row_path
             members = {f"{row}/{column}" for column in cell.column.mean_of}
             for member in cells_of(cell.paper, (cell.table,)):
                 if member.id in members:
@@ -155,7 +154,11 @@ def _evaluated_cells(cells: list[Cell]) -> list[Cell]:
 def _check_overrides(overrides: Mapping[str, str], items: Iterable[Cell | ShownExhibit]) -> None:
     valid_readings: dict[str, Reading] = {}
     for cell in items if overrides else ():
-        valid_readings |= readings_for(cell.paper, recipe_path(cell)) if cell.recipe else cell.paper.readings
+        valid_readings |= (
+            recipe_calls.readings_for(cell.paper, recipe_calls.recipe_path(cell))
+            if cell.recipe
+            else cell.paper.readings
+        )
     hint = "`repro show readings PAPER` lists them."
     check_known("reading of the selected papers", *overrides, valid=valid_readings, hint=hint)
     for identifier, choice in overrides.items():

@@ -1,10 +1,9 @@
 """The code, libraries and commit that made an artefact, compared with the current ones."""
 
-import functools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from repro.errors import BlockedError, StoreError
@@ -14,10 +13,8 @@ from repro.machine import versions
 from repro.machine.bounded_reading import read_facts
 from repro.machine.code_digest import code
 from repro.running.plan import Plan
-from repro.store import Store
+from repro.store import Store, seal, underway
 from repro.store.results import join_codes
-from repro.store.seal import damage
-from repro.store.underway import awaited_inputs, one_at_a_time
 
 PRESENT = ("stored", "damaged")
 JOINED_BY = " and "
@@ -110,12 +107,12 @@ def _entries_below(node: Node) -> frozenset[tuple[str, ...]]:
     return frozenset([entries(node)]).union(*map(_entries_below, node.parents()))
 
 
-@functools.cache
+@cache
 def _code_of_all(all_entries: frozenset[tuple[str, ...]]) -> str:
     return join_codes(on_record(code(*each).digest) for each in all_entries)
 
 
-@functools.cache
+@cache
 def _commit() -> str | None:
     return versions.commit(CHECKOUT)
 
@@ -224,7 +221,7 @@ def made_otherwise(plan: Plan, store: Store) -> list[Node]:
 def damaged(plan: Plan, store: Store) -> list[Node]:
     """Return damaged nodes, and nodes made from them. Raises BlockedError if one cannot be made again."""
     present = (n for n in plan.nodes if plan.states[n.fingerprint] in PRESENT)
-    faulty = {n.fingerprint for n in present if damage(store.path(n), store.progress)}
+    faulty = {n.fingerprint for n in present if seal.damage(store.path(n), store.progress)}
     return _with_what_is_made_from(faulty, plan)
 
 
@@ -246,8 +243,8 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
     """Discard all artefacts, or none and raise StoreError if another process needs one."""
     if not nodes:
         return
-    with one_at_a_time(store.root):
-        read_fingerprints = awaited_inputs(store.root)
+    with underway.one_at_a_time(store.root):
+        read_fingerprints = underway.awaited_inputs(store.root)
         used_nodes = [node for node in nodes if node.fingerprint in read_fingerprints]
         if used_nodes:
             suffix = f" and {len(used_nodes) - 1} more" if used_nodes[1:] else ""
@@ -273,6 +270,6 @@ def all_on_record(digests: Iterable[str]) -> frozenset[str]:
     return frozenset(map(on_record, digests))
 
 
-@functools.cache
+@cache
 def _recorded_by_digest() -> dict[str, str]:
     return {digest: line["recorded"] for line in equal_code().values() for digest in line["same"]}

@@ -7,13 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
-from repro.errors import ManifestError, ReproError, UsageError, check_known
+from repro import errors, locations
 from repro.graph import Node, canonical
-from repro.locations import PAPERS
+from repro.manifest import papers, reading_schema, yaml_file
 from repro.manifest.cells import Cell, ShownExhibit, lack_of
-from repro.manifest.papers import Paper, home, load, readings
-from repro.manifest.reading_schema import Reading
-from repro.manifest.yaml_file import fault_at
 from repro.retrieval.recipe.request import Choices, Request, Runs
 from repro.running.requirements import Machine
 from repro.running.scale import Scale
@@ -33,7 +30,7 @@ def call_recipe(
     key = canonical([path, cell.paper.name, identifier, seed, cell.options, overrides])
 
     if (key, originals_only) not in machine.calls:
-        function = recipe_function(cell, path)
+        function = recipe_function(cell)
         valid_readings = machine.once(
             ("readings", cell.paper, path.partition(":")[0]), lambda: readings_for(cell.paper, path)
         )
@@ -49,7 +46,7 @@ def not_at(cell: Cell | ShownExhibit, scale: Scale) -> str:
     """Return why the recipe measures nothing at this scale, or ""."""
     if not cell.recipe:
         return ""
-    function = recipe_function(cell, recipe_path(cell))
+    function = recipe_function(cell)
     scale_name = getattr(function, "only_at", None)
     if scale_name and scale_name not in scale.lineage:
         return f"measured only at scale {scale_name} or one like it"
@@ -75,12 +72,11 @@ NOT_MEASURABLE = "not measurable by the suite, see `repro show coverage`"
 
 def refusals(cells: Iterable[Cell], scale: Scale) -> Counter[str]:
     """Count the unmeasured cells by reason."""
-    return Counter(reason for cell in cells if (reason := _refusal_of(cell, scale)))
-
-
-def _refusal_of(cell: Cell, scale: Scale) -> str:
-    is_stated = cell.column.not_measurable or cell.row.not_measurable
-    return not_at(cell, scale) or (NOT_MEASURABLE if is_stated else lack_of(cell))
+    reasons: list[str] = []
+    for cell in cells:
+        is_stated = cell.column.not_measurable or cell.row.not_measurable
+        reasons.append(not_at(cell, scale) or (NOT_MEASURABLE if is_stated else lack_of(cell)))
+    return Counter(filter(None, reasons))
 
 
 def recipe_path(cell: Cell | ShownExhibit) -> str:
@@ -90,27 +86,27 @@ def recipe_path(cell: Cell | ShownExhibit) -> str:
     return recipe if ":" in recipe else f"{cell.paper.package}.recipes:{recipe}"
 
 
-def readings_for(source: Paper, path: str) -> dict[str, Reading]:
+def readings_for(source: papers.Paper, path: str) -> dict[str, reading_schema.Reading]:
     """Return the readings of the row's paper and of the folder of the recipe."""
-    home_paper = home(path)
+    home_paper = papers.home(path)
     if home_paper is not None:
         return {**source.readings, **home_paper.readings}
-    module = Path(load(path.partition(":")[0] + ":__file__"))
-    return {**source.readings, **readings(module.with_name("readings.yaml"))}
+    module = Path(papers.load(path.partition(":")[0] + ":__file__"))
+    return {**source.readings, **papers.readings(module.with_name("readings.yaml"))}
 
 
-def recipe_function(cell: Cell | ShownExhibit, path: str) -> Callable[..., Node | Runs]:
+def recipe_function(cell: Cell | ShownExhibit) -> Callable[..., Node | Runs]:
     """Return a recipe. Raises ManifestError if it is missing or refuses the options."""
     try:
-        function = load(path)
-    except (ReproError, OSError):
+        function = papers.load(recipe_path(cell))
+    except (errors.ReproError, OSError):  # these name the file
         raise
     except Exception as error:
         place = _place(error, cell)
         reason = f"cannot be loaded: {place}: {_in_one_line(error)}" if place else f"does not exist: {error}"
-        raise fault(cell, "recipe", f"recipe {path!r} {reason}") from error
+        raise recipe_fault(cell, f" {reason}") from error
     if refusal := _refusal(function, tuple(cell.options)):
-        raise fault(cell, "recipe", f"recipe {path!r}: {refusal}")
+        raise recipe_fault(cell, f": {refusal}")
     return function
 
 
@@ -119,8 +115,8 @@ def _refusal(function: Callable, options: tuple[str, ...]) -> str:
     signature = inspect.signature(function)
     if not any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
         try:
-            check_known("option", *options, valid=list(signature.parameters)[1:])
-        except UsageError as error:
+            errors.check_known("option", *options, valid=list(signature.parameters)[1:])
+        except errors.UsageError as error:
             return str(error)
     try:
         signature.bind(None, **dict.fromkeys(options))
@@ -130,24 +126,22 @@ def _refusal(function: Callable, options: tuple[str, ...]) -> str:
 
 
 def _call(cell: Cell | ShownExhibit, function: Callable[..., Node | Runs], request: Request) -> Node | Runs:
-    path = recipe_path(cell)
     try:
         result = function(request, **cell.options)
-    except (ReproError, OSError):
+    except (errors.ReproError, OSError):  # these name the file
         raise
     except Exception as error:
-        reason = f"fails at {_place(error, cell) or path}: {_in_one_line(error)}"
-        raise fault(cell, "recipe", f"recipe {path!r} {reason}") from error
+        place = _place(error, cell) or recipe_path(cell)
+        raise recipe_fault(cell, f" fails at {place}: {_in_one_line(error)}") from error
     if not isinstance(result, Node | Runs):
-        reason = f"returns {result!r} instead of a node or Runs"
-        raise fault(cell, "recipe", f"recipe {path!r} {reason}")
+        raise recipe_fault(cell, f" returns {result!r} instead of a node or Runs")
     return result
 
 
 def _place(error: Exception, cell: Cell | ShownExhibit) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
-    folders = PAPERS, cell.paper.folder
+    folders = locations.PAPERS, cell.paper.folder
     frames = traceback.extract_tb(error.__traceback__)
     within = [f for f in frames if any(Path(f.filename).is_relative_to(folder) for folder in folders)]
     return f"{within[-1].filename}:{within[-1].lineno}" if within else ""
@@ -158,13 +152,18 @@ def _in_one_line(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(message.split())}"
 
 
-def fault(cell: Cell | ShownExhibit, key: str, reason: str) -> ManifestError:
+def recipe_fault(cell: Cell | ShownExhibit, problem: str) -> errors.ManifestError:
+    """Return an error about a cell's recipe. ``problem`` follows its name, e.g. ": no option lr"."""
+    return fault(cell, "recipe", f"recipe {recipe_path(cell)!r}{problem}")
+
+
+def fault(cell: Cell | ShownExhibit, key: str, reason: str) -> errors.ManifestError:
     """Return an error about ``key``, e.g. "unit", in a cell's manifest."""
     if isinstance(cell, ShownExhibit) or cell.table.kind == "figure":
-        return ManifestError(f"{cell.paper.folder / 'cells.yaml'}: {cell.id}: {reason}")
+        return errors.ManifestError(f"{cell.paper.folder / 'cells.yaml'}: {cell.id}: {reason}")
     table = cell.table
     part = () if key == "unit" else ("rows", table.rows.index(cell.row))
     if getattr(cell.column, key) and not (key == "measure" and cell.column.id in cell.row.measures):
         part = ("columns", [column.id for column in table.columns].index(cell.column.id))
     location = ("tables", cell.paper.manifest.tables.index(table), *part, key)
-    return fault_at(cell.paper.folder / "cells.yaml", location, f"cell {cell.id}: {reason}")
+    return yaml_file.fault_at(cell.paper.folder / "cells.yaml", location, f"cell {cell.id}: {reason}")

@@ -6,9 +6,10 @@ import itertools
 import json
 import random
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,17 +17,21 @@ from repro.errors import BlockedError
 from repro.graph import Node
 from repro.machine import kernels
 from repro.progress import Progress
-from repro.retrieval.datasets.sources import Source
-from repro.running import source_rows
+from repro.retrieval.datasets import arrow, reading
+from repro.retrieval.datasets.catalog import catalog, dataset, key_of, published
+from repro.retrieval.datasets.digests import ContentDigest, RowDigest, files, identity, planned_source
+from repro.retrieval.datasets.sources import Source, locate
+from repro.retrieval.evaluation.text_lines import numbered_lines
+from repro.retrieval.stages.corpus import as_written
 from repro.running.engines.inline import run_stage
 from repro.running.provenance import differences
+from repro.running.requirements import PIECES
 from repro.stage_table import ENCODINGS, STAGES, TRAININGS
-from repro.store import Store
+from repro.store import Store, notes
 from repro.store.disk import BLOCKS, RECORD, sha256
-from repro.store.notes import Lineage
 
 OF_THE_WORK = ("lucene.log", "state.json", "dataset_info.json")  # differ between equal runs
-ROWS = 1 << 16
+ROWS = 1 << 16  # at a time
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ def _names(folder: Path) -> set[str]:
 def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
     try:
         (structure, numbers), (other_structure, other_numbers) = content(stored_file), content(new_file)
-    except Exception:
+    except Exception:  # of any library
         return None, _describe_difference(stored_file, new_file)
     if structure != other_structure or numbers.shape != other_numbers.shape:
         return None, _describe_difference(stored_file, new_file)
@@ -156,9 +161,9 @@ def _describe_difference(stored_file: Path, new_file: Path) -> str:
 
 
 TOO_MUCH = (*TRAININGS, "lucene_index")  # too long, or never equal
-OUTSIDE = {"source", "checkpoint"}
+OUTSIDE = {"source", "checkpoint"}  # of the store
 TOLERANCES = dict.fromkeys(("initialise", *ENCODINGS, "encode_by_library", "score_pairs", "rerank"), 1e-5)
-TOLERANCES |= {"project": 1e-5, "compare": 1e-9, "evaluate": 1e-12}
+TOLERANCES |= {"project": 1e-5, "compare": 1e-9, "evaluate": 1e-12}  # C library
 HALF_PRECISION = 1e-2
 
 
@@ -198,7 +203,7 @@ class Sample:
 
 def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: Path | None = None) -> Sample:
     """Draw at random, by ``seed``, up to ``size`` artefacts per stage that can be recomputed."""
-    nodes, counts, omissions, find_node = [], {}, {}, _node_lookup(Lineage(store.root))
+    nodes, counts, omissions, find_node = [], {}, {}, _node_lookup(notes.Lineage(store.root))
     sources: dict[str, Source] = {}
     for stage in STAGES:
         names = sorted(path.name for path in store.root.glob(f"{stage}/*") if len(path.name) == 64)
@@ -227,13 +232,13 @@ def _can_be_made_again(
     node: Node, store: Store, sources: dict[str, Source], data: Path | None, home: Path | None
 ) -> bool:
     """Return whether a node can be computed. Adds any source of its rows to ``sources``."""
-    if node.stage not in source_rows.READ:
+    if node.stage not in READ:
         return _can_be_computed(node, store)
-    if not source_rows.is_whole(node):
+    if not is_whole(node):
         return False
-    if source := source_rows.source_at_hand(node, data, home):
+    if source := source_at_hand(node, data, home):
         sources[node.fingerprint] = source
-    return bool(source) or source_rows.is_published(node, store.record(node).get("facts", {}))
+    return bool(source) or is_published(node, store.record(node).get("facts", {}))
 
 
 def _can_be_computed(node: Node, store: Store) -> bool:
@@ -244,7 +249,7 @@ def _can_be_computed(node: Node, store: Store) -> bool:
     return is_described and all(store.state(parent) == "stored" for parent in node.parents())
 
 
-def _node_lookup(lineage: Lineage) -> Callable[[str], Node | None]:
+def _node_lookup(lineage: notes.Lineage) -> Callable[[str], Node | None]:
     @functools.cache
     def find_node(fingerprint: str) -> Node | None:
         description = lineage.describe(fingerprint)
@@ -267,8 +272,8 @@ def _recompute_node(node: Node, store: Store, source: Source | None = None) -> R
     )
     tolerance = HALF_PRECISION if is_half else TOLERANCES.get(node.stage, 0.0)
     try:
-        if node.stage in source_rows.READ:
-            why = source_rows.fault(node, store.path(node), store.record(node).get("facts", {}), source)
+        if node.stage in READ:
+            why = rows_fault(node, store.path(node), store.record(node).get("facts", {}), source)
             comparison = Agreement("none", None, why) if why else Agreement("bits")
         else:
             with tempfile.TemporaryDirectory(prefix="repro-verify-") as scratch:
@@ -281,3 +286,78 @@ def _recompute_node(node: Node, store: Store, source: Source | None = None) -> R
     changes = differences(store.record(node).get("facts", {}), node)
     difference, why = comparison.difference, comparison.why
     return Recomputation(node.stage, node.fingerprint, comparison.name, tolerance, difference, why, changes)
+
+
+FORMS = ("text", "untitled")  # these change a corpus
+READ = ("corpus", "queries", "qrels")
+
+
+def is_whole(node: Node) -> bool:
+    """Return whether a node reads all rows of a source."""
+    is_known = node.params.get("dataset") in catalog()
+    return node.stage in READ and is_known and "first" not in node.params and not node.inputs
+
+
+def source_at_hand(node: Node, data: Path | None, home: Path | None) -> Source | None:
+    """Return a node's source if it is here with the planned bytes, otherwise None."""
+    source = locate(node.params["dataset"], PIECES[node.stage], data, home=home)
+    if isinstance(source, Source) and identity(source) == node.params.get("identity"):
+        return source
+    return None
+
+
+def rows_fault(node: Node, folder: Path, facts: Mapping[str, Any], source: Source | None) -> str:
+    """Return how rows differ from their source or digests, or "". Raises DataError."""
+    try:
+        stored, content = _digests(_stored_rows(node, folder))
+    except Exception as error:  # of any library
+        return f"its rows cannot be read ({type(error).__name__})"
+    if stored != facts.get("digest"):
+        return "its rows do not match the digest in its record"
+    if source is not None:
+        with planned_source({**node.params, "source": source.to_json()}):
+            made, content = _made(node, source)
+        if made != stored:
+            place = ", ".join(map(str, files(source))) or "the embedded collection"
+            return f"its rows differ from those of {place}"
+    is_as_read = source is not None or node.params.keys().isdisjoint(FORMS)
+    if is_as_read and facts.get("rows", content) != content:
+        return "its record has another digest of the contents of its rows"
+    return ""
+
+
+def is_published(node: Node, facts: Mapping[str, Any]) -> bool:
+    """Return whether the recorded content has a digest that the data's makers published."""
+    entry, piece = dataset(node.params["dataset"]), PIECES[node.stage]
+    known = published().get(key_of(entry, piece), {})
+    as_read = node.params.keys().isdisjoint(FORMS)
+    return as_read and facts.get("rows") in known.get("digests", ())
+
+
+def _digests(rows: Iterable[Any]) -> tuple[str, str]:
+    digest, content = RowDigest(), ContentDigest()
+    for row in rows:
+        digest.add(row)
+        content.add(row)
+    return digest.hexdigest(), content.hexdigest()
+
+
+def _stored_rows(node: Node, folder: Path) -> Iterator[Any]:
+    if node.stage == "corpus":
+        for batch in arrow.read_rows(folder).with_format("arrow").iter(batch_size=1000):
+            yield from batch.to_pylist()
+    elif node.stage == "queries":
+        yield from (json.loads(line) for _, line in numbered_lines(folder / "queries.jsonl"))
+    else:
+        for _, line in numbered_lines(folder / "qrels.trec"):
+            query, _, document, grade = line.split()
+            yield query, document, int(grade)
+
+
+def _made(node: Node, source: Source) -> tuple[str, str]:
+    if node.stage != "corpus":
+        return _digests(reading.rows(source))
+    digest, content = RowDigest(), ContentDigest()
+    for row in as_written(reading.documents(source), dict(node.params), content):
+        digest.add(row)
+    return digest.hexdigest(), content.hexdigest()

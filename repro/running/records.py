@@ -1,5 +1,7 @@
 """Records of measured cells, compared with earlier records."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import hashlib
@@ -10,23 +12,23 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from repro.errors import StoreError
 from repro.graph import Node, canonical, walk
 from repro.locations import CHECKOUT
-from repro.machine import kernels, system, versions
+from repro.machine import system, versions
 from repro.manifest.cells import Cell
 from repro.retrieval.datasets.catalog import dataset, key, key_of
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
-from repro.running.provenance import Makers
 from repro.running.requirements import PIECES, checkpoint_key
 from repro.running.workspace import keep_data
-from repro.store import RECORD, Store
-from repro.store.disk import SCORES
+from repro.store import RECORD, Store, disk
 from repro.store.results import Record, Results, join_codes, time_of
-from repro.store.seal import damage, read_json
+
+if TYPE_CHECKING:
+    from repro.running.provenance import Makers
 
 SHOWN = 3
 UNKNOWN = "not said"
@@ -115,9 +117,9 @@ def _pair(now: object, before: object) -> str:
     return f"{now or UNKNOWN} ({before or UNKNOWN} on record)"
 
 
-IN_FILES = ("folder", "home", "parts")
+IN_FILES = ("folder", "home", "parts")  # kinds of source
 KNOWN_BY_ROWS = ("documents", "queries", "qrels")
-PER_UNIT = {"percent": 100}
+PER_UNIT = {"percent": 100}  # of a score
 
 
 def record(
@@ -158,13 +160,18 @@ def _name_of(node: Node) -> str:
 def stored_records(plan: Plan, store: Store) -> list[Record]:
     """Return records without time and machine. Marks damaged evaluations."""
     stored = [m for m in plan.measurements if all(plan.states[p.fingerprint] == "stored" for p in m.parts)]
+    if not stored:
+        return averages(plan, [])
+    from repro.running.provenance import Makers
+    from repro.store import seal
+
     records, makers = [], Makers(store)
     for m in stored:
         try:
             bare_record = _bare_record(m, plan.scale.name, store, makers)
             records.append(replace(bare_record, scale_facts=plan.scale.digest))
         except StoreError:
-            faulty = filter(lambda part: damage(store.path(part)), m.parts)
+            faulty = filter(lambda part: seal.damage(store.path(part)), m.parts)
             plan.states |= {part.fingerprint: "damaged" for part in faulty}
     return records + averages(plan, records)
 
@@ -182,6 +189,8 @@ def known_records(plan: Plan, records: Iterable[Record]) -> list[Record]:
 
 def measured_record(measurement: Measurement, scale: str, store: Store) -> Record:
     """Return the record of a cell: the mean of its best group of runs."""
+    from repro.running.provenance import Makers
+
     bare_record = _bare_record(measurement, scale, store, Makers(store))
     return replace(bare_record, **_circumstances(measurement.parts, store))
 
@@ -243,14 +252,16 @@ def _deviation(measurement: Measurement, scores: Sequence[dict]) -> float | None
 
 def scores_of(part: Node, store: Store) -> dict:
     """Read a stored evaluation. Raises StoreError if it is damaged."""
-    path = store.path(part) / SCORES
+    path = store.path(part) / disk.SCORES
     status = path.stat()
     return _content(path, (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
 
 
 @functools.lru_cache(maxsize=8)
 def _content(path: Path, stamp: tuple[int, ...]) -> dict:
-    return read_json(path)
+    from repro.store import seal
+
+    return seal.read_json(path)
 
 
 def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
@@ -279,7 +290,7 @@ def identities(plan: Plan) -> dict[str, dict[int | None, tuple[str, str, str]]]:
 
 def member_cells(cell: Cell) -> list[str]:
     """Return the ids of the cells that this cell averages."""
-    row = cell.id.rpartition("/")[0]
+    row = cell.row_path
     return [f"{row}/{column}" for column in cell.column.mean_of]
 
 
@@ -328,6 +339,8 @@ def _evaluations(plan: Plan) -> dict[str, list[Node]]:
 
 
 def _circumstances(evaluations: Iterable[Node], store: Store) -> dict:
+    from repro.machine import kernels
+
     paths = (store.path(node) / RECORD for node in walk(evaluations))
     facts = [_facts(path, path.stat().st_mtime_ns) for path in paths if path.exists()]
     environment = _environment() | {"kernels": kernels.merged(one["kernels"] for one in facts)}
@@ -337,9 +350,11 @@ def _circumstances(evaluations: Iterable[Node], store: Store) -> dict:
 
 @functools.lru_cache(maxsize=4096)
 def _facts(path: Path, changed: int) -> dict[str, dict]:
+    from repro.store import seal
+
     facts: dict = {}
     with contextlib.suppress(StoreError):
-        facts = read_json(path).get("facts", {})
+        facts = seal.read_json(path).get("facts", {})
     return {name: facts.get(name, {}) for name in ("kernels", "libraries")}
 
 

@@ -8,18 +8,13 @@ from repro.errors import BlockedError, StageError, UsageError
 from repro.graph import Node
 from repro.machine.system import cores
 from repro.progress import Progress
+from repro.running import discarding, requirements, run_progress, runner, scale_facts
 from repro.running.cost.rehearsals import RehearsedNode, pairs, rehearsed_cost
 from repro.running.cost.work import work
-from repro.running.discarding import Consumers, fullest_level, levels, readers_first
 from repro.running.engines.child import Child, stop
 from repro.running.engines.inline import ensure
 from repro.running.plan import Plan
-from repro.running.requirements import Obstacle
-from repro.running.run_progress import places
-from repro.running.runner import Options, Outcome
-from repro.running.scale_facts import RowCounts
-from repro.store import Store
-from repro.store.leftovers import Leftover, remove_leftover
+from repro.store import Store, leftovers
 
 LOOK = 0.05
 
@@ -31,7 +26,7 @@ class Rehearsal:
     plan: Plan
     nodes: list[RehearsedNode]
     left_out: list[tuple[Node, str]]
-    outcome: Outcome = field(default_factory=Outcome)
+    outcome: runner.Outcome = field(default_factory=runner.Outcome)
 
     @property
     def hours(self) -> float:
@@ -56,8 +51,10 @@ class Rehearsal:
             return by_fingerprint.get(node.fingerprint) or estimate.stored or 0.0, estimate.beside
 
         nodes = self.plan.nodes
-        consumers = Consumers(self.plan.ends, nodes, nodes, (), discarded)
-        level = fullest_level(levels(readers_first(nodes, discarded), consumers, sizes))
+        consumers = discarding.Consumers(self.plan.ends, nodes, nodes, (), discarded)
+        level = discarding.fullest_level(
+            discarding.levels(discarding.readers_first(nodes, discarded), consumers, sizes)
+        )
         return level.during if level else 0.0
 
     @property
@@ -74,7 +71,7 @@ def rehearse(whole: Plan, plan: Plan, store: Store, progress: Progress) -> Rehea
     if not plan.scale.has_originals:
         reason = f"scale {plan.scale.name} does not use the papers' data and checkpoints"
         raise UsageError(f"{reason}, so it cannot predict the cost. Use a scale like rehearsal.")
-    if plan.scale.facts.first == RowCounts():
+    if plan.scale.facts.first == scale_facts.RowCounts():
         reason = f"scale {plan.scale.name} reads all rows and would be run as a whole"
         raise UsageError(f"{reason}. Remove --scale, or limit the rows under first in its file.")
     outcome = ensure(
@@ -82,34 +79,31 @@ def rehearse(whole: Plan, plan: Plan, store: Store, progress: Progress) -> Rehea
         store,
         progress,
         machine=plan.machine,
-        options=Options(may_discard=False),
-        places=places(plan),
+        options=runner.Options(may_discard=False),
+        places=run_progress.places(plan),
         run=run_apart,
     )
     return extrapolated(whole, plan, store, outcome)
 
 
-def extrapolated(whole: Plan, plan: Plan, store: Store, outcome: Outcome) -> Rehearsal:
+def extrapolated(whole: Plan, plan: Plan, store: Store, outcome: runner.Outcome) -> Rehearsal:
     """Return the cost of ``whole`` by its stored rehearsal."""
     nodes, left_out = [], []
     for large, small in pairs(whole, plan).values():
         if store.state(small) == "stored":
             nodes.append(rehearsed_cost(large, small, store))
         else:
-            left_out.append((large, _failure_reason(small, outcome)))
+            obstacles = outcome.blocked.get(small.fingerprint, ["it was not run"])
+            left_out.append((large, str(outcome.failed.get(small.fingerprint, obstacles[0]))))
     return Rehearsal(whole, nodes, left_out, outcome)
-
-
-def _failure_reason(node: Node, outcome: Outcome) -> str:
-    if error := outcome.failed.get(node.fingerprint):
-        return str(error)
-    return str(outcome.blocked.get(node.fingerprint, ["it was not run"])[0])
 
 
 def run_apart(node: Node, store: Store, progress: Progress) -> Path:
     """Build the node from scratch in its own process. Raises StageError or BlockedError."""
     if (partial_folder := store.partial(node)).exists():
-        remove_leftover(store, Leftover("partial", partial_folder, node.stage, node.fingerprint, 0))
+        leftovers.remove_leftover(
+            store, leftovers.Leftover("partial", partial_folder, node.stage, node.fingerprint, 0)
+        )
     child = Child(node, store, threads=cores(), gpus=None)
     try:
         while not child.ended():
@@ -117,7 +111,7 @@ def run_apart(node: Node, store: Store, progress: Progress) -> Path:
     finally:
         stop([child] if child.process.poll() is None else [])
     result = child.result()
-    if isinstance(result, Obstacle):
+    if isinstance(result, requirements.Obstacle):
         raise BlockedError(result.cause, result.remedy)
     if result is not None:
         raise StageError(result)

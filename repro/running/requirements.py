@@ -6,9 +6,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from repro.errors import BlockedError
+from repro import errors, locations
 from repro.graph import Node, distinct, missing_files, rewrite
-from repro.locations import data_folder
 from repro.machine import INSTALL, absent, system
 from repro.manifest.papers import by_hand, known_checkpoints
 from repro.retrieval.datasets.catalog import catalog, dataset, key
@@ -120,7 +119,9 @@ class Machine:
         if absent_files := missing_files(node.params):
             obstacle = self._no_file(absent_files[0])
         if (not obstacle or obstacle.of_machine) and (libraries := absent(STAGES[node.stage].extra)):
-            obstacle = _no_libraries(STAGES[node.stage].extra, libraries[0])
+            extra, cause = STAGES[node.stage].extra, f"the package {libraries[0]} is not installed"
+            lacks = f"repro-bench[{extra}]"
+            obstacle = Obstacle(cause, f"`{INSTALL.format(extra)}`", of_machine=True, lacks=lacks)
         if obstacle:
             self.obstacles[node.fingerprint] = obstacle
         return node
@@ -136,7 +137,7 @@ class Machine:
         if "java" in needs:
             obstacle = self.once("java", _java_obstacle)
         if "precision" in needs and node.params.get("precision") in ("fp16", "bf16"):
-            obstacle = self.once("gpu", _gpu_obstacle)
+            obstacle = self.once("gpu", lambda: None if system.gpu() else NO_GPU)
         return node, obstacle
 
     def _source(self, node: Node) -> tuple[Node, Obstacle | None]:
@@ -202,7 +203,9 @@ class Machine:
     def _no_file(self, file: str) -> Obstacle:
         from repro.retrieval.datasets import word_lists
 
-        cause = word_lists.fault(self.data, file) or f"{file} is not in {self.data or data_folder()}"
+        cause = (
+            word_lists.fault(self.data, file) or f"{file} is not in {self.data or locations.data_folder()}"
+        )
         remedy = word_lists.remedy(file)
         return self._or_stand_in(Obstacle(cause, remedy, lacks=file, otherwise=remedy), file)
 
@@ -229,11 +232,6 @@ def checkpoint_key(params: Mapping[str, Any]) -> str:
     return f"model:{params['name']}@{params['revision']}"
 
 
-def _no_libraries(extra: str, library: str) -> Obstacle:
-    cause, remedy = f"the package {library} is not installed", f"`{INSTALL.format(extra)}`"
-    return Obstacle(cause, remedy, of_machine=True, lacks=f"repro-bench[{extra}]")
-
-
 def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
     """Find a released model in REPRO_DATA/models, the hub's cache or a package."""
     folder = data / "models" / name if data else None
@@ -250,7 +248,7 @@ def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
 
 
 def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle | None:
-    folder, entry, place = f"{data_folder()}/models/{name}", known_checkpoints().get(name), None
+    folder, entry, place = f"{locations.data_folder()}/models/{name}", known_checkpoints().get(name), None
     if source is not None:
         place = Path(source["path"]) if source["kind"] == "folder" else cached_folder(name, source["commit"])
     architecture = model_type(place) if place else entry.model_type if entry else None
@@ -275,16 +273,12 @@ def _java_obstacle() -> Obstacle | None:
     return Obstacle(*missing, of_machine=True, lacks="Java") if missing else None
 
 
-def _gpu_obstacle() -> Obstacle | None:
-    return None if system.gpu() else NO_GPU
-
-
 def _splitter_obstacle(name: str, data: Path | None) -> Obstacle | None:
     from repro.retrieval.datasets.sentence_splitting import check_splitter  # loads numpy
 
     try:
         check_splitter(name, data)
-    except BlockedError as error:
+    except errors.BlockedError as error:
         return Obstacle(error.cause, error.remedy, lacks=f"the sentence splitter {name}")
     return None
 

@@ -140,12 +140,9 @@ class RunProgress:
         for place in self._places.get(node.fingerprint, ()):
             self._open[place] -= 1
             if not self._open[place]:
-                self._note_row(place)
-
-    def _note_row(self, place: Place) -> None:
-        done = sum(not stages for stages in self._open.values())
-        counts = filter(None, (f"{done} of {self._rows}", self._whole.left))
-        self._progress.note(f"{place.table} {place.row}: done ({', '.join(counts)})")
+                done = sum(not stages for stages in self._open.values())
+                counts = filter(None, (f"{done} of {self._rows}", self._whole.left))
+                self._progress.note(f"{place.table} {place.row}: done ({', '.join(counts)})")
 
     def fails(self, node: Node, why: object, how: str = "failed") -> None:
         """Show that a node failed, and drop the nodes that need it."""

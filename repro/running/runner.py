@@ -10,9 +10,8 @@ from repro.progress import Progress
 from repro.running.discarding import Consumers, DiskRoom, discarded_stages, readers_first
 from repro.running.plan import Plan
 from repro.running.requirements import Machine, Obstacle
-from repro.store import Store, notes, refusal, underway
+from repro.store import Store, notes, refusal, seal, underway
 from repro.store.notes import Lineage
-from repro.store.seal import damage
 
 MADE_AGAIN = ("compare", "imported_run")
 
@@ -137,11 +136,11 @@ def held_back(node: Node, machine: Machine, outcome: Outcome, obstacle: Obstacle
 
 def _state(node: Node, store: Store) -> str:
     state = store.state(node)
-    if state == "stored" and node.stage in MADE_AGAIN and damage(store.path(node)):
+    if state == "stored" and node.stage in MADE_AGAIN and seal.damage(store.path(node)):
         state = "damaged"  # of equal size
     if state != "damaged":
         return state
     if node.stage not in MADE_AGAIN:
-        raise refusal(node, damage(store.path(node)))
+        raise refusal(node, seal.damage(store.path(node)))
     store.discard(node)
     return "missing"

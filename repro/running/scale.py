@@ -1,15 +1,16 @@
 """Scales, e.g. "tiny". A scale rewrites finished graphs to change their cost."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from repro.errors import check_known
 from repro.graph import Node, rewrite
-from repro.progress import Progress
 from repro.retrieval import recipe
 from repro.retrieval.datasets.catalog import catalog, highest_grade
 from repro.retrieval.datasets.catalog import dataset as catalogued
@@ -18,6 +19,9 @@ from repro.retrieval.training.declaration import declared
 from repro.running import scale_facts
 from repro.running.scale_facts import ObjectiveSettings, ScaleFacts
 from repro.stage_table import STAGES, check_numbers
+
+if TYPE_CHECKING:
+    from repro.progress import Progress
 
 HIDDEN_SIZE = 768  # of the papers' backbones
 

@@ -16,8 +16,7 @@ from repro.locations import Locations
 from repro.running.measurement import MeasurementBuilder
 from repro.running.requirements import Machine
 from repro.running.scale import Scale
-from repro.store import Store, translated_errors
-from repro.store.disk import file_lock, write_whole
+from repro.store import Store, disk, translated_errors
 from repro.store.results import FOLDER, Results
 
 FILE = "data.json"
@@ -87,6 +86,6 @@ def keep_data(results: Results, identities: Mapping[str, str]) -> None:
     path = results.root / FILE
     if identities.items() <= measured_data(results).items():
         return
-    with translated_errors(results.root, *FOLDER), file_lock(path.with_suffix(".lock")):
+    with translated_errors(results.root, *FOLDER), disk.file_lock(path.with_suffix(".lock")):
         content = measured_data(results) | dict(identities)
-        write_whole(path, json.dumps(content, indent=1, sort_keys=True) + "\n")
+        disk.write_whole(path, json.dumps(content, indent=1, sort_keys=True) + "\n")

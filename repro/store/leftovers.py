@@ -10,10 +10,9 @@ from itertools import chain
 from pathlib import Path
 
 from repro.stage_table import STAGES
-from repro.store import Store, notes
+from repro.store import Store, notes, seal
 from repro.store.disk import remove, size_on_disk, translated_errors
 from repro.store.notes import DAY, Lineage
-from repro.store.seal import damage
 from repro.store.underway import LOCK, announcers, being_built, hold
 
 _NAME = re.compile(r"([0-9a-f]{64})(\.partial)?(\.gone)?")
@@ -87,7 +86,7 @@ def remove_damaged(store: Store, path: Path) -> bool:
     """Remove a damaged artefact. Returns False if a process holds its lock."""
     item = Leftover("artefact", path, path.parent.name, path.name, 0)
     with translated_errors(store.root), hold(store.root, item.stage, item.fingerprint) as is_held:
-        if is_held and os.path.lexists(path) and damage(path):  # perhaps rebuilt meanwhile
+        if is_held and os.path.lexists(path) and seal.damage(path):  # perhaps rebuilt meanwhile
             remove(path)
         return is_held
 

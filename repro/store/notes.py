@@ -12,7 +12,7 @@ from repro.errors import StoreError, UsageError
 from repro.graph import Node
 from repro.machine.bounded_reading import parsed_json
 from repro.stage_table import STAGES
-from repro.store.disk import RECORD, create_file, translated_errors
+from repro.store import disk
 
 DAY = 24 * 60 * 60
 PINNED = "pinned"
@@ -42,7 +42,7 @@ def asked_after(root: Path, time_ns: int) -> set[str]:
 def write_notes(root: Path, nodes: Iterable[Node]) -> None:
     """Write notes of nodes. An unchanged note only gets a new modification time."""
     folder = root / "nodes"
-    with translated_errors(root):
+    with disk.translated_errors(root):
         folder.mkdir(parents=True, exist_ok=True)
         for node in nodes:
             path, text = folder / f"{node.fingerprint}.json", json.dumps(_description(node))
@@ -51,7 +51,7 @@ def write_notes(root: Path, nodes: Iterable[Node]) -> None:
                     os.utime(path)
                     continue
             scratch = path.with_suffix(f".{os.getpid()}")
-            with create_file(scratch) as file:
+            with disk.create_file(scratch) as file:
                 file.write(text)
             scratch.replace(path)  # not synced, as a plan repairs a torn note
 
@@ -124,7 +124,7 @@ class Lineage:
     def describe(self, fingerprint: str) -> dict:
         """Return ``stage``, ``params`` and ``inputs``, or {} if unknown."""
         if fingerprint not in self._described:
-            records = (folder / RECORD for folder in self._artefacts().get(fingerprint, ()))
+            records = (folder / disk.RECORD for folder in self._artefacts().get(fingerprint, ()))
             descriptions = map(_read_description, (_note(self.root, fingerprint), *records))
             self._described[fingerprint] = next(filter(None, descriptions), {})
         return self._described[fingerprint]
@@ -161,7 +161,7 @@ class Lineage:
 def _read_description(path: Path) -> dict | None:
     try:
         description = parsed_json(path.read_bytes())
-        description = description["identity"] if path.name == RECORD else description
+        description = description["identity"] if path.name == disk.RECORD else description
         is_valid = description["stage"] in STAGES and isinstance(description["params"], dict)
         are_texts = all(isinstance(fingerprint, str) for fingerprint in _flatten(description["inputs"]))
         return description if is_valid and are_texts else None

@@ -19,8 +19,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from repro.errors import DataError
 from repro.graph import canonical
 from repro.machine.versions import check_commits, check_environment, unlike_here
-from repro.store import make_writable, translated_errors
-from repro.store.disk import append_lines, check_regular, file_lock
+from repro.store import disk, make_writable, translated_errors
 from repro.version import DIRTY
 
 DIGEST = "sha256"
@@ -313,14 +312,14 @@ class Results:
         path = self.path(scale, paper)
         with translated_errors(self.root, *FOLDER):
             path.parent.mkdir(parents=True, exist_ok=True)
-            with file_lock(path.with_suffix(".lock")):
+            with disk.file_lock(path.with_suffix(".lock")):
                 if additions := list(_new_records(group, {r.key: r for r in self.read(scale, paper)})):
-                    append_lines(path, b"".join(line_of(addition.record) for addition in additions))
+                    disk.append_lines(path, b"".join(line_of(addition.record) for addition in additions))
         return additions
 
     def _lines(self, path: Path) -> list[Record | FaultyLine]:
         with translated_errors(self.root, *FOLDER), contextlib.suppress(FileNotFoundError):
-            facts = check_regular(path.resolve())
+            facts = disk.check_regular(path.resolve())
             state = facts.st_ino, facts.st_mtime_ns, facts.st_size
             if path not in self._known or self._known[path][0] != state:
                 self._known[path] = state, list(_read_lines(path))
@@ -334,7 +333,12 @@ def _read_lines(path: Path) -> Iterator[Record | FaultyLine]:
         lines.append(last_piece)
     for number, line in enumerate(lines, 1):
         try:
-            yield _check_place(record_of(line), path)
+            record = record_of(line)
+            paper = record.cell.partition("/")[0]
+            if (record.scale, paper) != (path.parent.name, path.stem):
+                reason = f"a record of {paper} at scale {record.scale} in the file of {path.stem}"
+                raise DataError(f"{reason} at scale {path.parent.name}; move it back")
+            yield record
         except DataError as error:
             yield FaultyLine(path, number, str(error))
 
@@ -356,14 +360,6 @@ def _new_records(group: list[Record], newest_by_key: dict[tuple, Record]) -> Ite
         if previous is None or differs or is_future(previous) or record.tells_more_than(previous):
             newest_by_key[record.key] = record
             yield AppendedRecord(record, previous if differs else None)
-
-
-def _check_place(record: Record, path: Path) -> Record:
-    paper = record.cell.partition("/")[0]
-    if (record.scale, paper) != (path.parent.name, path.stem):
-        reason = f"a record of {paper} at scale {record.scale}"
-        raise DataError(f"{reason} in the file of {path.stem} at scale {path.parent.name}; move it back")
-    return record
 
 
 def _is_left_out(end: bytes) -> bool:

@@ -30,19 +30,19 @@ LARGEST_NUMBER = sys.float_info.max
 NUMBERS = {int, float}
 
 
-def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress = SILENT) -> None:
+def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress | None = None) -> None:
     """Write artefact.json. Removes ``blocks`` and ``checkpoints``. Raises StoreError for a link."""
     paths, folders = _files_and_folders(directory)
     files = {}
     total = sum(megabytes(path.stat().st_size) for path in paths)
-    with progress.task(f"sealing {node}, MB", total=total) as advance:
+    with (progress or SILENT).task(f"sealing {node}, MB", total=total) as advance:
         for path in paths:
             disk.share(path)
             disk.sync(path)
             name = path.relative_to(directory).as_posix()
             files[name] = {"size": path.stat().st_size, "sha256": sha256(path, advance)}
     record = {"fingerprint": node.fingerprint, "identity": node.identity(), "files": files, "facts": facts}
-    record = json.loads(json.dumps(record))
+    record = json.loads(json.dumps(record))  # as read back
     target = directory / RECORD
     target.write_text(json.dumps(record | {"sha256": _checksum(record)}, indent=1) + "\n")
     disk.sync(target)
@@ -135,7 +135,7 @@ def content(path: Path) -> str:
     return _sha256(canonical(files))
 
 
-def damage(path: Path, progress: Progress = SILENT) -> list[str]:
+def damage(path: Path, progress: Progress | None = None) -> list[str]:
     """Read an artefact and return its faults, e.g. "run.trec is altered"."""
     if faults := wrong_sizes(path):
         return faults
@@ -143,7 +143,7 @@ def damage(path: Path, progress: Progress = SILENT) -> list[str]:
     files = _files(record)
     total = sum(megabytes(size) for size, _ in files.values())
     task = f"checking {path.parent.name}/{path.name[:12]}, MB"
-    with progress.task(task, total=total) as advance:
+    with (progress or SILENT).task(task, total=total) as advance:
         faults = [_fault(path, name, digest, advance) for name, (_, digest) in files.items()]
     found = {p.relative_to(path).as_posix() for p in path.rglob("*") if not p.is_dir()}
     # a library might read added files
@@ -207,7 +207,15 @@ def _record_fault(record: Any) -> str:
     if not _is_whole(record):
         return "it is altered"
     _files(record)
-    return _facts_fault(record.get("facts"))
+    facts = record.get("facts")
+    if type(facts) is not dict:
+        return "its facts are not a mapping"
+    for name in sorted(_FACTS.keys() & facts.keys()):
+        try:
+            _FACTS[name].validate_python(facts[name], strict=True)
+        except ValidationError:
+            return f"its fact {name} is {str(facts[name])[:40]!r}"
+    return ""
 
 
 def _is_whole(record: Any) -> bool:
@@ -254,17 +262,6 @@ def _values_fault(measure: str, values: list, count: int, limit: float) -> str:
         return ""
     wrong = next((value for value in values if not 0 <= value <= limit), "too large")
     return f"a score by {measure} is {str(wrong)[:40]}"
-
-
-def _facts_fault(facts: Any) -> str:
-    if type(facts) is not dict:
-        return "its facts are not a mapping"
-    for name in sorted(_FACTS.keys() & facts.keys()):
-        try:
-            _FACTS[name].validate_python(facts[name], strict=True)
-        except ValidationError:
-            return f"its fact {name} is {str(facts[name])[:40]!r}"
-    return ""
 
 
 def _are(types: set[type], values: Iterable) -> bool:

@@ -19,32 +19,31 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from repro.graph import Node
-from repro.progress import SILENT, Progress
-from repro.store.disk import BLOCKS, create_file, file_lock, remove, translated_errors, write_whole
-from repro.store.notes import Lineage
+from repro.progress import Progress
+from repro.store import disk, notes
 
 if TYPE_CHECKING:
     from repro.store import Store
 
-INPUTS = "inputs.json"
+INPUTS = "inputs.json"  # in ``blocks``
 LOCK = re.compile(r"([a-z_0-9]+)-([0-9a-f]{64})\.lock")
 _numbers = count()
 
 
 @contextlib.contextmanager
-def exclusive_lock(root: Path, node: Node, progress: Progress = SILENT) -> Iterator[None]:
+def exclusive_lock(root: Path, node: Node, progress: Progress | None = None) -> Iterator[None]:
     """Hold the node's lock. ``progress`` notes a wait for another process."""
     with contextlib.ExitStack() as stack:
-        with translated_errors(root):
+        with disk.translated_errors(root):
             file = _made_lock_file(root, node.stage, node.fingerprint)
-            stack.enter_context(file_lock(file, lambda: _note(node, progress)))
+            stack.enter_context(disk.file_lock(file, lambda: _note(node, progress)))
         yield
 
 
 @contextlib.contextmanager
-def beside_others(root: Path, node: Node, progress: Progress) -> Iterator[None]:
+def beside_others(root: Path, node: Node, progress: Progress | None) -> Iterator[None]:
     """Share the node's lock. ``progress`` notes a wait for an exclusive holder."""
-    with translated_errors(root):
+    with disk.translated_errors(root):
         file = _made_lock_file(root, node.stage, node.fingerprint)
         descriptor = _lock_shared(file, lambda: _note(node, progress))
     try:
@@ -53,8 +52,9 @@ def beside_others(root: Path, node: Node, progress: Progress) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _note(node: Node, progress: Progress) -> None:
-    progress.note(f"  {node}: another process is building it, waiting")
+def _note(node: Node, progress: Progress | None) -> None:
+    if progress:
+        progress.note(f"  {node}: another process is building it, waiting")
 
 
 def _made_lock_file(root: Path, stage: str, fingerprint: str) -> Path:
@@ -128,17 +128,17 @@ def goes_on(partial: Path, inputs: Mapping[str, str]) -> bool:
 
 def begin(partial: Path, inputs: Mapping[str, str]) -> None:
     """Note the digests of inputs. Removes a partial artefact that was begun from other contents."""
-    note = partial / BLOCKS / INPUTS
+    note = partial / disk.BLOCKS / INPUTS
     if not goes_on(partial, inputs):
-        remove(partial)
+        disk.remove(partial)
     noted_inputs = _read_inputs(partial)
     if not inputs.keys() <= noted_inputs.keys():
         note.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(note, json.dumps({**noted_inputs, **inputs}))
+        disk.write_whole(note, json.dumps({**noted_inputs, **inputs}))
 
 
 def _read_inputs(partial: Path) -> dict[str, str]:
-    note = partial / BLOCKS / INPUTS
+    note = partial / disk.BLOCKS / INPUTS
     return json.loads(note.read_text()) if note.exists() else {}
 
 
@@ -147,7 +147,7 @@ def one_at_a_time(root: Path) -> Iterator[None]:
     """Keep other processes from announcing plans or removing artefacts."""
     from filelock import FileLock
 
-    with translated_errors(root):
+    with disk.translated_errors(root):
         folder = root / "plans"
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / "lock", mode=0o666):
@@ -159,9 +159,9 @@ def announce(root: Path, nodes: Iterable[Node]) -> Iterator[Path]:
     """Announce that this process will build ``nodes``. Yields the file."""
     inputs = {f"{node.stage}/{node.fingerprint}": [p.fingerprint for p in node.parents()] for node in nodes}
     path = root / "plans" / f"{socket.gethostname()}-{os.getpid()}-{next(_numbers)}.json"
-    with translated_errors(root):
+    with disk.translated_errors(root):
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = create_file(path)
+        file = disk.create_file(path)
         fcntl.flock(file, fcntl.LOCK_EX)
         json.dump(inputs, file)
         file.flush()
@@ -181,7 +181,7 @@ def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
     """Return the fingerprints that running processes will read. ``but`` is a plan to ignore."""
     plans = (_announcement(path).items() for path in root.glob("plans/*.json") if path != but)
     missing = (inputs for plan in plans for node, inputs in plan if not os.path.lexists(root / node))
-    return set().union(*missing, *map(Lineage(root).inputs, being_built(root)))
+    return set().union(*missing, *map(notes.Lineage(root).inputs, being_built(root)))
 
 
 def let_go(
@@ -197,7 +197,7 @@ def let_go(
             return False
         with hold(store.root, node.stage, node.fingerprint) as is_held:
             if is_held and os.path.lexists(path):
-                remove(path)
+                disk.remove(path)
                 return True
     return False
 

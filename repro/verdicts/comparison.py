@@ -81,11 +81,15 @@ def compare(
         )
         for c in plan.cells
     )
-    faults = (*(_damages(plan, store) if store else ()), *_unfinished(results, name))
+    faults = [*(_damages(plan, store) if store else ())]
+    for path in results.unfinished(name):
+        faults.append(
+            f"unfinished: {path}: its last line is cut off and ignored. Restore it or measure it again"
+        )
     cells = [judge(each) for each in evidence]
     if stated:
         cells = [replace(c, notes=notes(c.cell)) for c in cells]
-    return Comparison(cells, origins=origin, faults=faults)
+    return Comparison(cells, origins=origin, faults=tuple(faults))
 
 
 def _origins(plan: Plan, store: Store) -> Origins | None:
@@ -106,11 +110,6 @@ def _damages(plan: Plan, store: Store) -> Iterator[str]:
         yield f"damaged: {path}: {'; '.join(wrong_sizes(path) or damage(path))}"
     more = f"{len(nodes) - FEW} more are damaged; " if nodes[FEW:] else ""
     yield f"{more}`repro store verify --rebuild` removes damaged artefacts, `repro run` builds them again"
-
-
-def _unfinished(results: Results, scale: str) -> Iterator[str]:
-    for path in results.unfinished(scale):
-        yield f"unfinished: {path}: its last line is cut off and ignored. Restore it or measure it again"
 
 
 def _every_record(results: Results, scale: str) -> list[Record]:

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from repro.hooks import CellNote, call, notes
+from repro.manifest import schema, yaml_file
 from repro.manifest.cells import Cell, cells_of, every_cell, exhibits, is_measured, lack_of
 from repro.manifest.papers import Paper
-from repro.manifest.schema import Table
-from repro.manifest.yaml_file import fault_at
 from repro.running.measurement import COMPUTED
 from repro.running.recipe_calls import recipe_path
 from repro.store.results import Record, Results
@@ -81,7 +80,7 @@ def coverage(source: Paper, results: Results) -> list[CoverageItem]:
             records.setdefault(record.cell, []).append(record)
     cells = filter(is_measured, every_cell(source))
     items = [_coverage_item(cell, records.get(cell.id, [])) for cell in cells]
-    for exhibit in exhibits((source.name,), ()):
+    for exhibit in exhibits((source.name,)):
         place = place_of(exhibit.owner)
         scales = _drawing_scales(results, source.name, place)
         path = recipe_path(exhibit)
@@ -190,7 +189,7 @@ def refuse_open(source: Paper, items: Iterable[CoverageItem]) -> None:
     rows = list(dict.fromkeys(f"{cell.table.id}/{cell.row.id}" for cell in opened))
     reason += f". {len(rows)} rows have open cells: {', '.join(rows)}" if len(rows) > 1 else ""
     location = ("tables", source.manifest.tables.index(table), *place)
-    raise fault_at(source.folder / "cells.yaml", location, reason)
+    raise yaml_file.fault_at(source.folder / "cells.yaml", location, reason)
 
 
 def total(parts: Iterable[Tally], *, what: str) -> Tally:
@@ -206,7 +205,7 @@ def usual_first(scales: Iterable[str]) -> list[str]:
     return [name for name in usual_names if name in scales] + sorted(set(scales) - set(usual_names))
 
 
-def _idle_cells(table: Table | None, source: Paper) -> int:
+def _idle_cells(table: schema.Table | None, source: Paper) -> int:
     cells = cells_of(source, (table,)) if table else ()
     return sum(not (is_measured(c) or c.is_setting or c.printed.is_dash) for c in cells)
 
@@ -216,23 +215,19 @@ def place_of(owner: str) -> str:
     return owner.replace("figure-", "figure ") if owner.startswith("figure-") else f"table {owner}"
 
 
-def _measured_scales(cell: Cell, records: Sequence[Record]) -> tuple[str, ...]:
-    definition = cell.column.measure or "", cell.unit
-    own_scales = {r.scale: None for r in records if is_measurement(r, *definition, {})}
-    imported = {f"{r.scale}{IMPORTED}": None for r in records if r.origin and r.scale not in own_scales}
-    return (*own_scales, *imported)
-
-
 def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
     way, stated = _way(cell, records), notes(cell)
     refusals = {"not measurable": cell.column.not_measurable or cell.row.not_measurable}
     refusals["open"] = lack_of(cell)
+    definition = cell.column.measure or "", cell.unit
+    own_scales = {r.scale: None for r in records if is_measurement(r, *definition, {})}
+    imported = {f"{r.scale}{IMPORTED}": None for r in records if r.origin and r.scale not in own_scales}
     return CoverageItem(
         cell.id,
         cell.paper.name,
         place_of(cell.table.id),
         way,
-        _measured_scales(cell, records),
+        (*own_scales, *imported),
         recipe=recipe_path(cell) if way not in ("run", *refusals) else None,
         reason=refusals.get(way, ""),
         counted_as=cell.counted_as,

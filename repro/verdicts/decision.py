@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from repro.errors import shortened
 from repro.locations import CHECKOUT
+from repro.machine import versions
 from repro.manifest.printed import PublishedCell
 from repro.retrieval.datasets.catalog import differing
 from repro.store.results import Record, is_future
@@ -218,14 +219,9 @@ def _dirty_tree(b: Basis) -> str:
 
 
 def _unknown_commit(b: Basis) -> str:
-    absent = (c[:12] for c in _commits(b) if not c.endswith(DIRTY) and _is_absent(c))
+    commits = (c for c in _commits(b) if not c.endswith(DIRTY))
+    absent = (c[:12] for c in commits if versions.is_in_history(CHECKOUT, c) is False)
     return _listed("made at {}, which is not in this history", absent)
-
-
-def _is_absent(commit: str) -> bool:
-    from repro.machine.versions import is_in_history
-
-    return is_in_history(CHECKOUT, commit) is False
 
 
 def _from_the_future(b: Basis) -> str:

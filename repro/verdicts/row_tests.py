@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from repro.errors import ReproError
 from repro.graph import Node
@@ -10,21 +11,22 @@ from repro.progress import Progress, span
 from repro.retrieval.datasets.catalog import dataset
 from repro.running.measurement import Measurement, import_of
 from repro.running.plan import Plan
-from repro.store import Store
-from repro.store.seal import read_json
+from repro.store import Store, seal
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun, PairedTest
 
 _BySeed = dict[int | None, tuple[Node, ...]]  # seed -> evaluations
+_Key = tuple[str, str, str]  # paper, table, dataset
 
 
-def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
+def tests(plan: Plan, store: Store) -> dict[_Key, Node]:
     """Return a node per table and dataset that compares all rows with stored runs.
 
     Averages of collections and judgements by answers are compared by stored scores. Each row is tested with
     the seed that is stored for most rows, or with its own first seed.
     """
-    testable = [m for m in plan.measurements if _is_testable(m) and _has_its_scores(m, plan, store)]
-    measures: dict[tuple[str, str, str], set[str]] = {}
+    scored = filter(partial(_is_scored, plan), plan.measurements)
+    testable = [m for m in scored if _is_by_scores(m.groups[0]) or store.state(m.runs[0]) == "stored"]
+    measures: dict[_Key, set[str]] = {}
     for m in testable:
         measures.setdefault(_key(m), set()).add(m.measure)
     comparable = {key: rows for key, rows in _rows(testable).items() if len(rows) > 1}
@@ -32,18 +34,17 @@ def tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], Node]:
     return {key: node for key, node in nodes.items() if node.params["measures"]}
 
 
-def rows_with_scores(plan: Plan, store: Store) -> dict[tuple[str, str, str], dict[str, tuple[Node, ...]]]:
+def rows_with_scores(plan: Plan) -> dict[_Key, dict[str, tuple[Node, ...]]]:
     """Return table and dataset -> row -> its stored evaluations at a shared seed."""
-    stored = [m for m in plan.measurements if _is_testable(m) and _is_scored(m, plan)]
-    return _rows(stored)
+    return _rows(filter(partial(_is_scored, plan), plan.measurements))
 
 
-def _key(m: Measurement) -> tuple[str, str, str]:
+def _key(m: Measurement) -> _Key:
     return m.cell.paper.name, m.cell.table.id, m.cell.column.dataset or ""
 
 
-def _rows(measurements: Iterable[Measurement]) -> dict[tuple[str, str, str], dict[str, tuple[Node, ...]]]:
-    rows: dict[tuple[str, str, str], dict[str, _BySeed]] = {}
+def _rows(measurements: Iterable[Measurement]) -> dict[_Key, dict[str, tuple[Node, ...]]]:
+    rows: dict[_Key, dict[str, _BySeed]] = {}
     for m in measurements:
         rows.setdefault(_key(m), {}).setdefault(m.cell.row.id, {}).setdefault(m.seed, m.groups[0])
     return {key: _evaluations_at_shared_seed(by_row) for key, by_row in rows.items()}
@@ -55,18 +56,12 @@ def _evaluations_at_shared_seed(rows: Mapping[str, _BySeed]) -> dict[str, tuple[
     return {row: by_seed.get(shared_seed, next(iter(by_seed.values()))) for row, by_seed in rows.items()}
 
 
-def _is_testable(m: Measurement) -> bool:
+def _is_scored(plan: Plan, m: Measurement) -> bool:
+    """Return whether the scores of a measurement are comparable and stored."""
     name = m.cell.column.dataset
     members = max(1, len(dataset(name).members)) if name else 1
-    return len(m.groups) == 1 and len(m.groups[0]) == members and "judgements" in m.groups[0][0].params
-
-
-def _has_its_scores(m: Measurement, plan: Plan, store: Store) -> bool:
-    return _is_scored(m, plan) and (_is_by_scores(m.groups[0]) or store.state(m.runs[0]) == "stored")
-
-
-def _is_scored(m: Measurement, plan: Plan) -> bool:
-    return all(plan.states[p.fingerprint] == "stored" for p in m.groups[0])
+    is_testable = len(m.groups) == 1 and len(m.groups[0]) == members and "judgements" in m.groups[0][0].params
+    return is_testable and all(plan.states[p.fingerprint] == "stored" for p in m.groups[0])
 
 
 def _is_by_scores(parts: tuple[Node, ...]) -> bool:
@@ -78,15 +73,19 @@ def _test_node(rows: Mapping[str, tuple[Node, ...]], measures: list[str]) -> Nod
     if any(map(_is_by_scores, rows.values())):
         shared_measures = [m for m in measures if all(m in part.params["measures"] for part in nodes)]
         return Node("compare", {"measures": shared_measures, "names": list(rows)}, {"scores": tuple(nodes)})
-    rule = {"ignore_identical_ids": nodes[0].params["ignore_identical_ids"]}
     runs = tuple(run for part in nodes if isinstance(run := part.inputs["run"], Node))
-    inputs = {"runs": runs, "qrels": nodes[0].inputs["qrels"]}
-    return Node("compare", {"measures": measures, "names": list(rows), **rule}, inputs)
+    return _test_of_runs(nodes[0], runs, measures, list(rows))
 
 
-def stored_tests(plan: Plan, store: Store) -> dict[tuple[str, str, str], dict]:
+def _test_of_runs(part: Node, runs: tuple[Node, ...], measures: list[str], names: list[str]) -> Node:
+    rule = {"ignore_identical_ids": part.params["ignore_identical_ids"]}
+    inputs = {"runs": runs, "qrels": part.inputs["qrels"]}
+    return Node("compare", {"measures": measures, "names": names, **rule}, inputs)
+
+
+def stored_tests(plan: Plan, store: Store) -> dict[_Key, dict]:
     nodes = {key: node for key, node in tests(plan, store).items() if is_stored(node, store)}
-    return {key: read_json(store.path(node) / "significance.json") for key, node in nodes.items()}
+    return {key: seal.read_json(store.path(node) / "significance.json") for key, node in nodes.items()}
 
 
 def is_stored(node: Node, store: Store) -> bool:
@@ -97,7 +96,7 @@ def is_stored(node: Node, store: Store) -> bool:
     return store.contents(node.parents()).items() <= stored_contents.items()
 
 
-NAMES = ("measured", "imported")
+NAMES = ["measured", "imported"]
 Pair = tuple[ComparedCell, ImportedRun, Node]
 
 
@@ -106,7 +105,7 @@ def stored_paired_tests(
 ) -> dict[str, tuple[PairedTest, ...]]:
     """Return cell -> stored tests of our run against runs by others."""
     contents = [
-        (c, run, read_json(store.path(node) / "significance.json"))
+        (c, run, seal.read_json(store.path(node) / "significance.json"))
         for c, run, node in pairs_with_others(comparison, plan, store)
         if is_stored(node, store)
     ]
@@ -123,20 +122,14 @@ def pairs_with_others(comparison: Comparison, plan: Plan, store: Store) -> Itera
                 origin = {"sha256": run.record.origin["sha256"]}
                 their_run = import_of(c.cell, measurement, plan.machine, origin).runs[0]
                 if run.record.readings == c.records[0].readings and store.state(their_run) == "stored":
-                    yield c, run, _node_of_pair(measurement, their_run)
+                    runs = (measurement.runs[0], their_run)
+                    yield c, run, _test_of_runs(measurement.parts[0], runs, [measurement.measure], NAMES)
 
 
 def _is_by_one_run(measurement: Measurement, store: Store) -> bool:
     if len(measurement.parts) > 1 or measurement.parts[0].params.get("judgements") != "qrels":
         return False
     return store.state(measurement.runs[0]) == "stored"
-
-
-def _node_of_pair(measurement: Measurement, their_run: Node) -> Node:
-    part = measurement.parts[0]
-    rule = {"ignore_identical_ids": part.params["ignore_identical_ids"]}
-    inputs = {"runs": (measurement.runs[0], their_run), "qrels": part.inputs["qrels"]}
-    return Node("compare", {"measures": [measurement.measure], "names": list(NAMES), **rule}, inputs)
 
 
 def corrected_tests(
@@ -193,10 +186,10 @@ def compute_test(node: Node, plan: Plan, store: Store, progress: Progress, *, ab
             outcome = ensure([node], store, progress, machine=plan.machine, quiet=True)
             progress.ends(about, span(time.monotonic() - start) if outcome.run else "failed")
         outcome.raise_first()
-    return read_json(store.path(node) / "significance.json")
+    return seal.read_json(store.path(node) / "significance.json")
 
 
-def _test_in_words(node: Node, key: tuple[str, str, str]) -> str:
+def _test_in_words(node: Node, key: _Key) -> str:
     from repro.running.run_progress import collections
 
     data = ", ".join(collections(node))

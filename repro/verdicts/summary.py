@@ -142,8 +142,8 @@ def stand_ins(cells: Sequence[ComparedCell]) -> str:
     )
 
 
-def doubt_kinds(cells: Iterable[ComparedCell]) -> str:
-    found = {doubt.kind for c in cells for doubt in c.doubts}
+def doubt_kinds(c: ComparedCell) -> str:
+    found = {doubt.kind for doubt in c.doubts}
     return "; ".join(kind for kind in KINDS if kind in found)
 
 

@@ -66,7 +66,8 @@ def training_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
     hours: dict[str, list[float]] = {}
     for m in plan.measurements:
         trainings = [node for node in walk(m.parts) if node.stage in TRAININGS]
-        known = [s for node in trainings if (s := _stored_seconds(node, store)) is not None]
+        facts = [store.record(node)["facts"] for node in trainings if store.state(node) == "stored"]
+        known = [s for s in map(_seconds, facts) if s is not None]
         if known and len(known) == len(trainings):
             hours.setdefault(m.cell.id, []).append(sum(known) / 3600)
     return {cell: statistics.fmean(seed_hours) for cell, seed_hours in hours.items()}
@@ -96,10 +97,6 @@ def untrained_rows(plan: Plan) -> list[str]:
     for m in plan.measurements:
         trained_by_row[m.cell.row.id] |= any(node.stage in TRAININGS for node in walk(m.parts))
     return [row for row, is_trained in trained_by_row.items() if not is_trained]
-
-
-def _stored_seconds(training: Node, store: TrainingStore) -> float | None:
-    return _seconds(store.record(training)["facts"]) if store.state(training) == "stored" else None
 
 
 def _seconds(facts: Mapping) -> float | None:

@@ -12,10 +12,9 @@ from repro.manifest.cells import figure_of
 from repro.manifest.schema import Column, Figure, Line
 from repro.retrieval.evaluation.p_values import unpaired_t_test
 from repro.running.plan import Plan
-from repro.store import Store
-from repro.store.seal import read_json
+from repro.store import Store, seal
+from repro.verdicts import summary
 from repro.verdicts.compared import ComparedCell
-from repro.verdicts.summary import conditions, doubt_kinds, doubts_in_brief
 from repro.writers import figures
 from repro.writers.figures.charts import COLOURS, GREY, legend_handles
 from repro.writers.grid import compared_grid, label_in_full
@@ -42,7 +41,7 @@ def draw_curves(
 
 def _notes(figure: Figure, points: Sequence[ComparedCell]) -> Iterator[str]:
     readings = {k: v for c in points for record in c.records for k, v in record.readings.items()}
-    how = conditions(points)
+    how = summary.conditions(points)
     yield from (_note(points[0].scale, readings), how, _shared_note(points) if how else "")
     yield f"in brackets: {figure.across}" if figure.across else ""
 
@@ -72,9 +71,10 @@ def _panels(figure: Figure, points: list[ComparedCell], hours: Mapping[str, floa
         series = []
         for line in lines:
             line_points = [c for c in points if (c.cell.column.id, c.cell.row.group) == (column.id, line.id)]
-            measured_points = [c for c in line_points if c.measured is not None]
-            if measured_points:
-                series.append(_series(line, measured_points, hours))
+            if measured := [c for c in line_points if c.measured is not None]:
+                made = [_origin(c, hours) for c in measured]
+                line_facts = {"label": line.method or line.label, "made": made}
+                series.append(line_facts | {"points": [_point(c, line.over) for c in measured]})
         names = {"title": title, "x_label": figure.x or "", "y_label": column.head[-1]}
         panels.append(names | {"series": series})
     return panels
@@ -90,11 +90,6 @@ def _faces(figure: Figure) -> Iterator[tuple[Column, str, list[Line]]]:
             yield column, f"{column.head[0]} ({size:,g})", lines
 
 
-def _series(line: Line, cells: list[ComparedCell], hours: Mapping[str, float]) -> dict:
-    points = [_point(c, line.over) for c in cells]
-    return {"label": line.method or line.label, "points": points, "made": [_origin(c, hours) for c in cells]}
-
-
 def _point(c: ComparedCell, option: str | None) -> tuple[float | None, float, float | None, float | None]:
     """Return x, value, and the lowest and highest value over several seeds."""
     x = None if option is None else float(c.cell.row.with_[option])
@@ -108,7 +103,7 @@ def _origin(c: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str,
     commits = filter(None, {record.environment.get("commit") for record in c.records})
     duration = hours.get(c.cell.id)
     time = "" if duration is None else f"{duration:.4f}"
-    return " ".join(map(str, seeds)), " ".join(sorted(commits)), time, doubt_kinds([c])
+    return " ".join(map(str, seeds)), " ".join(sorted(commits)), time, summary.doubt_kinds(c)
 
 
 def draw_exhibits(plan: Plan, store: Store, folder: Path) -> Iterator[Path]:
@@ -116,7 +111,7 @@ def draw_exhibits(plan: Plan, store: Store, folder: Path) -> Iterator[Path]:
     for (name, owner), group in groupby(plan.exhibits, key=lambda s: (s.paper.name, s.owner)):
         stored_exhibits = [s for s in group if plan.states[plan.exhibits[s].fingerprint] == "stored"]
         departures = {k: v for s in stored_exhibits for k, v in plan.departures[s].items()}
-        exhibits = [read_json(store.path(plan.exhibits[s]) / "exhibit.json") for s in stored_exhibits]
+        exhibits = [seal.read_json(store.path(plan.exhibits[s]) / "exhibit.json") for s in stored_exhibits]
         pairs = list(zip((s.exhibit.label for s in stored_exhibits), exhibits, strict=True))
         if pairs:
             place = f"table{owner}" if not owner.startswith("figure-") else owner.replace("-", "")
@@ -153,13 +148,17 @@ def panels(cells: Sequence[ComparedCell]) -> list[Axes]:
         raise UsageError(f"a plot shows the cells of one table{names}")
     grid = compared_grid(cells)
     axes = _axes(len(grid.columns), lines=len(grid.rows))
-    for place, column in zip(axes, grid.columns, strict=True):
-        _panel(place, [grid.cells.get((row.id, column.id)) for row in grid.rows])
-        place.set_title("\n".join(column.head or (column.id,)), fontsize=9)
+    for panel, column in zip(axes, grid.columns, strict=True):
+        for place, row in enumerate(grid.rows):
+            if cell := grid.cells.get((row.id, column.id)):
+                _draw_cell(panel, place, cell)
+        panel.grid(axis="x", linewidth=0.3)
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.set_title("\n".join(column.head or (column.id,)), fontsize=9)
     axes[0].set_yticks(range(len(grid.rows)), [label_in_full(grid.table, row) for row in grid.rows])
     axes[0].invert_yaxis()
     caveat = "" if cells[0].scale == "full" else ": not the data of the published numbers"
-    doubts = doubts_in_brief(cells, lead="measured numbers in doubt")
+    doubts = summary.doubts_in_brief(cells, lead="measured numbers in doubt")
     title = f"{tables[0]}, scale {cells[0].scale}{caveat}"
     axes[0].figure.suptitle("\n".join(filter(None, [title, doubts])), fontsize=10)
     handles, look = legend_handles(axes[0].figure), {"ncols": 3, "frameon": False, "fontsize": 9}
@@ -177,14 +176,6 @@ def _axes(panels: int, *, lines: int) -> list[Axes]:
     for unused in list(grid.flat)[panels:]:
         unused.remove()
     return list(grid.flat)[:panels]
-
-
-def _panel(axes: Axes, column: Sequence[ComparedCell | None]) -> None:
-    for place, cell in enumerate(column):
-        if cell is not None:
-            _draw_cell(axes, place, cell)
-    axes.grid(axis="x", linewidth=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _draw_cell(axes: Axes, place: int, cell: ComparedCell) -> None:

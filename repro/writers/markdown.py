@@ -9,12 +9,12 @@ from urllib.parse import quote
 from repro.errors import UsageError, visible
 from repro.running.plan import Plan
 from repro.running.workspace import Workspace
-from repro.verdicts.compared import ComparedCell, Comparison
+from repro.verdicts.compared import Comparison
 from repro.verdicts.comparison import judged_cells
 from repro.verdicts.coverage import WAYS_OF_KNOWING, CoverageItem, Tally, coverage
 from repro.verdicts.summary import doubts_in_brief, measured_in_words, published, summarise
 from repro.verdicts.verdict import FAILS
-from repro.writers.grid import capitalised, shown_measurement
+from repro.writers import grid
 
 BEGIN, END = "<!-- verdicts:begin -->", "<!-- verdicts:end -->"
 ORDER = (
@@ -30,11 +30,14 @@ def summary(comparison: Comparison, covered: Iterable[CoverageItem], *, scale: s
     note = "" if scale == "full" else " Scores at smaller scales are not compared with the paper's."
     runs_note = f" Runs by others exist for {totals.imported} and are not counted." if totals.imported else ""
     count = f"{totals.words}: {totals.failing} failing.{runs_note}{note}"
-    doubts = capitalised(doubts_in_brief(comparison.cells))
+    doubts = grid.capitalised(doubts_in_brief(comparison.cells))
     lines = [*_known(covered), f"## Verdicts at scale {scale}", "", count, ""]
     lines += [f"{doubts}.", ""] if doubts else []
-    if failures:
-        lines += table(["cell", "published", "ours", "verdict", "why"], [_failure_row(c) for c in failures])
+    rows = []
+    for c in failures:
+        numbers = [escaped(c.cell.printed.plain), grid.shown_measurement(c) or "–"]
+        rows.append([code(c.cell.id), *numbers, c.verdict.name, sentence(c.verdict.why)])
+    lines += table(["cell", "published", "ours", "verdict", "why"], rows) if rows else []
     return "\n".join([*lines, *_counts(comparison)])
 
 
@@ -116,11 +119,6 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(head))]
     rule = ["---:" if right else "---" for right in numeric]
     return [f"| {' | '.join(map(_cell, line))} |" for line in (head, rule, *rows)] + [""]
-
-
-def _failure_row(c: ComparedCell) -> list[str]:
-    numbers = [escaped(c.cell.printed.plain), shown_measurement(c) or "–"]
-    return [code(c.cell.id), *numbers, c.verdict.name, sentence(c.verdict.why)]
 
 
 def _cell(text: str) -> str:

@@ -15,9 +15,9 @@ from rich.text import Text
 from repro.errors import visible
 
 GAP = 2
-LABEL = 20
+LABEL = 20  # narrower texts are not wrapped
 UNLIMITED = 10_000  # the width of other outputs
-LINE = 120
+LINE = 120  # where these wrap texts
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,15 @@ class Sheet:
     multiline: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        """Yield the lines, as wide as the console if possible."""
         columns, width = self._measured_columns(), options.max_width
         has_texts = not all(column.right for column in self.columns[1:])
         if has_texts and _total(_least_widths(columns)) > width:
+            title = next(column for column in columns if column.column.name)
+            yield Text(title.column.name, style="dim")
             for row in self.rows:
                 yield Text()
-                yield from [row] if isinstance(row, Text) else _stacked(console, columns, row, width)
+                yield from [row] if isinstance(row, Text) else _stacked(console, columns, row, width, title)
         else:
             for part in _parts(columns, width):
                 yield Text()
@@ -92,13 +95,18 @@ def _parts(columns: _Columns, width: int) -> list[list["_MeasuredColumn"]]:
     return parts
 
 
-def _stacked(console: Console, columns: _Columns, row: Sequence[Cell], width: int) -> Iterator[Text]:
+def _stacked(
+    console: Console, columns: _Columns, row: Sequence[Cell], width: int, title: "_MeasuredColumn"
+) -> Iterator[Text]:
     """Yield a row as "name: text" lines. Short entries share a line, e.g. "d_z: 0.2  p: 0.01"."""
     lines: list[Text] = []
     before: _MeasuredColumn | None = None
     for c in (column for column in columns if not _is_blank([row[column.place]])):
         name = f"{c.column.heading} {c.column.name}".strip()
-        item = Text.assemble((f"{name}: " if name else "", "bold"), _joined(row[c.place]))
+        if c is title:
+            item = Text(_joined(row[c.place]).plain, style="bold")
+        else:
+            item = Text.assemble((f"{name}: " if name else "", "bold"), _joined(row[c.place]))
         if c.follows(before) and lines[-1].cell_len + item.cell_len + 2 * GAP <= width:
             lines[-1].append(" " * GAP).append_text(item)
         else:
@@ -126,6 +134,8 @@ def _texts(rows: Sequence[Sequence[Cell] | Text]) -> Iterator[Text]:
 
 @dataclass(frozen=True)
 class _MeasuredColumn:
+    """A column with the widths of its cells."""
+
     column: Column
     place: int
     content: int

@@ -1,7 +1,5 @@
 """Files of compared tables, e.g. ``PAPER-table1.tex``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby

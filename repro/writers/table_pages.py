@@ -1,6 +1,6 @@
 """A Markdown page per table with commands and numbers of each row, e.g. ``PAPER-table1.md``."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from repro.hooks import MAKINGS
@@ -80,12 +80,6 @@ def _index(
     yield from markdown_table([*head, f"measured at {_scale(rehearsals)}"], rows)
 
 
-def _conditions(rehearsed: Sequence[ComparedCell]) -> dict[str, str]:
-    data = sorted({name for c in rehearsed for name in c.stand_ins})
-    remarks = "".join(f" {remark}." for remark in (cut_measures(rehearsed), scale_notes(rehearsed)) if remark)
-    return {"data": ", ".join(map(code, data)) or "substitutes for the paper's data", "cuts": remarks}
-
-
 def _page(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) -> Iterator[str]:
     grid, first = compared_grid(cells), cells[0].cell
     place = f"{first.paper.name} --table {first.table.id}"
@@ -94,11 +88,14 @@ def _page(cells: Sequence[ComparedCell], rehearsals: dict[str, ComparedCell]) ->
     title, paper = escaped(first.paper.manifest.title), escaped(cited_paper(first.paper.manifest))
     about = sentence(f"{first.table.about}. {unit_in_words(first.table)}.")
     yield f"Table {first.table.id} of *{title}*, {paper}: {about}\n"
+    rehearsed = [rehearsals[c.cell.id] for c in cells if c.cell.id in rehearsals]
+    data = sorted({name for c in rehearsed for name in c.stand_ins})
     yield HOW_TO.format(
         place=place,
         cells=f"{first.paper.name}/{first.table.id}",
         scale=_scale(rehearsals),
-        **_conditions([rehearsals[c.cell.id] for c in cells if c.cell.id in rehearsals]),
+        data=", ".join(map(code, data)) or "substitutes for the paper's data",
+        cuts="".join(f" {remark}." for remark in (cut_measures(rehearsed), scale_notes(rehearsed)) if remark),
     )
     yield from overview(grid, linked=True)
     for label, rows in _blocks(grid):
@@ -139,7 +136,12 @@ def overview(
             places = [(row.id, column.id) for column in grid.columns]
             rows.append([letter + name, *(_pair(grid.cells.get(p)) + beats.get(p, "") for p in places)])
     yield from markdown_table(["row", *(escaped(column.label) for column in grid.columns)], rows)
-    yield from _measured_note(grid.cells.values())
+    cells = grid.cells.values()
+    if measured_cells := [c for c in cells if c.records]:
+        scale = measured_cells[0].scale
+        caveat = "" if scale == "full" else "not compared with the published numbers"
+        notes = filter(None, [f"scale {scale}", caveat, scale_notes(cells), doubts_in_brief(cells)])
+        yield f"Published → measured at {', '.join(notes)}.\n"
     if beats:
         yield f"{LETTERED}\n"
 
@@ -149,14 +151,6 @@ def _letters(grid: Grid[ComparedCell], comparison: Comparison | None) -> dict[tu
         return {}
     beats = {place: beaten(c, comparison, grid, between=" ") for place, c in grid.cells.items()}
     return {place: letters.translate(RAISED) for place, letters in beats.items() if letters}
-
-
-def _measured_note(cells: Collection[ComparedCell]) -> Iterator[str]:
-    if measured_cells := [c for c in cells if c.records]:
-        scale = measured_cells[0].scale
-        caveat = "" if scale == "full" else "not compared with the published numbers"
-        notes = filter(None, [f"scale {scale}", caveat, scale_notes(cells), doubts_in_brief(cells)])
-        yield f"Published → measured at {', '.join(notes)}.\n"
 
 
 def _pair(c: ComparedCell | None) -> str:

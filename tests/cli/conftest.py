@@ -26,15 +26,12 @@ CELL = "costa/1/sparse.bm25/dev.rr10"  # the cheapest cell that goes through eve
 
 @dataclass(frozen=True)
 class Said:
-    """The exit status of a command and its output."""
-
     status: int
     out: str
     err: str
 
     @property
     def sentence(self) -> str:
-        """The only sentence on standard error, without other output."""
         assert self.out == "", self.out
         [line] = self.err.splitlines()
         assert line.startswith("repro: "), line
@@ -42,7 +39,6 @@ class Said:
 
     @property
     def refusal(self) -> str:
-        """The one sentence of a command that was refused with status 2."""
         assert self.status == 2, self
         return self.sentence
 
@@ -61,13 +57,12 @@ def rows_of_table(out: str, first: str) -> list[list[str]]:
     lines = iter(out.splitlines())
     head = next(line for line in lines if cells_of_line(line)[0] == first)
     starts = [name.start() for name in re.finditer(r"\S+( \S+)*", head)]
-    rows = takewhile(str.strip, islice(lines, 1, None))  # below the rule
+    rows = takewhile(str.strip, islice(lines, 1, None))
     return [[row[start:end].strip() for start, end in zip_longest(starts, starts[1:])] for row in rows]
 
 
 @pytest.fixture
 def folders(tmp_path, monkeypatch) -> Path:
-    """A folder without anything of the user's. Its store/ and results/ are the command line's."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "user"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
     monkeypatch.setenv("REPRO_STORE", str(tmp_path / "store"))
@@ -95,8 +90,6 @@ def repro(folders, monkeypatch, capsys):
 
 @pytest.fixture
 def narrow(repro, monkeypatch):
-    """``narrow(*arguments)`` prints every word at 60 to 120 columns. Only a word itself may be wider."""
-
     def call(*arguments) -> None:
         words = {word.removesuffix(":") for word in repro(*arguments).out.replace("─", "").split()}
         assert len(words) > 10, arguments
@@ -113,7 +106,6 @@ def narrow(repro, monkeypatch):
 
 @pytest.fixture
 def start(folders):
-    """``start(*arguments)``: the command line as a process of its own, with pipes."""
     started = []
 
     def call(*arguments, **options) -> subprocess.Popen:
@@ -133,7 +125,6 @@ def start(folders):
 
 @pytest.fixture(scope="session")
 def measured_once(tmp_path_factory) -> Path:
-    """A folder with the store and the results of CELL at tiny scale."""
     selection = (CELL, "--scale", "tiny")
 
     def make(root: Path) -> None:
@@ -148,7 +139,6 @@ def measured_once(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def measured(measured_once, folders) -> Path:
-    """A copy of ``measured_once``, in which the command line works."""
     import shutil
 
     for name in ("store", "results"):
@@ -157,7 +147,7 @@ def measured(measured_once, folders) -> Path:
 
 
 def rewrite_record(path: Path, **fields) -> None:
-    """Change fields of the only record of a file and sign it again."""
+    """Change fields of the only record of a file and seal it again."""
     record = json.loads(path.read_text()) | fields
     del record["sha256"]
     path.write_text(json.dumps(record | {"sha256": _digest(record)}) + "\n")
@@ -217,7 +207,6 @@ def words(request, *, depth):
 
 @pytest.fixture
 def papers_in(monkeypatch):
-    """``papers_in(root)``: until the test ends, the papers are those of this folder."""
     kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "papers"}
 
     def use(root: Path) -> None:
@@ -233,7 +222,6 @@ def papers_in(monkeypatch):
 
 @pytest.fixture
 def toy(tmp_path, papers_in) -> Path:
-    """The cells.yaml of a toy, the only paper."""
     root = tmp_path / "papers"
     (root / "toy").mkdir(parents=True)
     for name, text in (("__init__.py", ""), ("toy/__init__.py", ""), ("toy/recipes.py", RECIPES)):
@@ -245,8 +233,6 @@ def toy(tmp_path, papers_in) -> Path:
 
 @pytest.fixture
 def report(toy):
-    """``report(cell, *values)``: from now on these fractions of a toy's cell are reported elsewhere."""
-
     def write(cell: str, *values: str) -> None:
         entry = "\n- {cells: [%s], unit: fraction, measure: a measure, dataset: a set, source: a, value: '%s'"
         entries = [entry % (cell, value) + ", how: {start: checkpoint}}" for value in values]

@@ -14,7 +14,7 @@ def test_every_finding_is_an_object_with_as_many_places_as_values(repro):
 
 def test_strict_tells_errors_by_the_exit_status(repro, toy):
     assert repro("audit").status == 0
-    assert repro("audit --strict").status == 0  # a mark without a test is a doubt, no error
+    assert repro("audit --strict").status == 0
     toy.write_text(toy.read_text().replace('["0.1", "-"]', '["0.1", "0.3"]'))
     at_hand.papers.cache_clear()
     said = repro("audit --strict")

@@ -9,7 +9,6 @@ RUN = "run cotmae_v2/3/bm25/nfcorpus --format json"
 
 @pytest.fixture
 def collection(folders, monkeypatch):
-    """The folder of a collection with three documents, two queries and their judgements; the real one has more."""
     place = folders / "data/beir/nfcorpus"
     (place / "qrels").mkdir(parents=True)
     documents = [{"_id": f"d{n}", "title": f"T{n}", "text": f"text {n}"} for n in range(3)]

@@ -1,5 +1,3 @@
-"""A broken manifest is one sentence with its file and line, and exit status 2."""
-
 import pytest
 
 PLAN = "plan toy --scale tiny --format json"

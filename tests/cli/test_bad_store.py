@@ -1,5 +1,3 @@
-"""An unusable or damaged store gets one sentence, and the command continues after its repair."""
-
 import errno
 import json
 import subprocess
@@ -81,7 +79,7 @@ def test_a_store_that_is_read_only_can_be_looked_at(repro, measured, refuse, lin
 def test_a_disk_that_fills_up_in_the_middle_of_a_stage_costs_nothing_that_was_done(
     repro, folders, monkeypatch
 ):
-    monkeypatch.setenv("REPRO_JAVA_HOME", "/nonexistent")  # ends before Lucene, which costs seconds
+    monkeypatch.setenv("REPRO_JAVA_HOME", "/nonexistent")
 
     def full(self, first, batches, facts):
         (self.folder / "half").write_text("half")

@@ -1,5 +1,3 @@
-"""``repro audit claims``: statements of papers, judged by published and measured cells."""
-
 from repro.manifest.papers import papers
 from repro.plugins.statements.claims import claims_of
 

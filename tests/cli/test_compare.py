@@ -18,7 +18,6 @@ DL, DEEP = (f"costa/1/sparse.bm25/{column}" for column in ("dl19.ndcg10", "dev.r
 
 @pytest.fixture
 def own(measured):
-    """The stored run of CELL at tiny scale."""
     [found] = (measured / "store" / "bm25").glob("*/run.trec")
     return found
 

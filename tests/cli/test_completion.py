@@ -7,7 +7,6 @@ from repro.cli import cli
 
 
 def completed(*words: str) -> list[str]:
-    """The words that could take the place of the last one, which is not complete."""
     shell = ShellComplete(cli, {}, "repro", "_REPRO_COMPLETE")
     return [item.value for item in shell.get_completions(list(words[:-1]), words[-1])]
 

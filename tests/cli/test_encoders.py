@@ -60,7 +60,6 @@ theirs.full_only = "a released checkpoint is measured at full scale only"
 
 @pytest.fixture
 def encoders(toy):
-    """The toy paper with a row that nobody trained, and one that somebody else did."""
     toy.write_text(MANIFEST)
     (toy.parent / "recipes.py").write_text(RECIPES)
     return toy

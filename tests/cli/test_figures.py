@@ -28,7 +28,7 @@ def test_a_point_of_a_figure_has_an_address_like_any_cell(repro, folders):
 
 def test_a_figure_selects_its_points_and_an_exhibit_its_node(repro, folders):
     points = repro("compare costa --table figure-4 --scale tiny --format json").json
-    assert len(points) == (2 * 4 + 1) * 4  # two systems at four sizes and BM25, four panels
+    assert len(points) == (2 * 4 + 1) * 4
     nodes = repro("plan costa --table figure-3 --scale tiny --format json").json
     assert [n["stage"] for n in nodes].count("project") == 2
     nodes = repro("plan cpdae --table 4 --scale tiny --format json").json

@@ -17,7 +17,6 @@ UNSEEN = "\x1b\x07\x9b\u202e\u2028"
 
 
 def check(*texts):
-    """Hold what was printed against everything that ``HOSTILE`` may do."""
     for text in texts:
         assert not set(UNSEEN) & set(text), ascii(text)
         assert not [line for line in text.splitlines() if line.lstrip().startswith("::")], ascii(text)
@@ -36,7 +35,6 @@ def test_what_is_not_seen_is_escaped_and_the_rest_stays():
 
 @pytest.fixture
 def hostile_run(file):
-    """A sound run with a hostile name, and a tag that has no white space."""
     path = file.with_name(f"{HOSTILE}.trec".replace("/", "_"))
     path.write_text(file.read_text().replace("theirs", "::error::\u202ep"))
     return path

@@ -27,7 +27,6 @@ def _stages(folder):
 
 @pytest.fixture
 def stray(measured):
-    """An artefact that no manifest asks for: another collection's."""
     [corpus] = (measured / "store/corpus").iterdir()
     stray = corpus.with_name("0" * 64)
     shutil.copytree(corpus, stray)
@@ -208,6 +207,5 @@ def test_an_index_that_a_run_let_go_of_leaves_the_cell_as_it_was_measured(repro,
 
 
 def _judged(repro, line: str) -> list[dict]:
-    """What is said of cells, but for how many artefacts were made by other code: one less is there."""
     cells = repro(f"compare {line} --format json").json
     return [{k: v for k, v in cell.items() if k not in ("other_code", "unknown_code")} for cell in cells]

@@ -16,7 +16,6 @@ SCALE = ("--scale", "tiny")
 
 @pytest.fixture
 def altered(measured):
-    """The measured run with one relevance-ordered document renamed, of the size that it had."""
     [run] = (measured / "store/bm25").glob("*/run.trec")
     lines = run.read_text().splitlines(keepends=True)
     query, zero, document, rest = lines[0].split(" ", 3)

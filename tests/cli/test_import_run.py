@@ -53,7 +53,6 @@ READINGS = """\
 
 @pytest.fixture
 def judged(toy, folders):
-    """Judgements of the embedded topics, which the only paper's cells are about."""
     toy.write_text(CELLS)
     papers.cache_clear()
     found = {}
@@ -196,7 +195,6 @@ def test_compare_shows_every_imported_run_beside_ours_and_judges_each_by_itself(
 
 @pytest.fixture
 def both(repro, file, toy, folders, judged):
-    """A cell with a stored run of ours, made up, and an imported one that answers a query less."""
     toy.write_text(CELLS.replace("label: BM25,", "label: BM25, recipe: words, with: {depth: 10},"))
     papers.cache_clear()
     made = plan(select(cells=(NEAR,)), scale=scale("full"), machine=Machine())

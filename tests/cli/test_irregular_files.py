@@ -13,13 +13,11 @@ SELECTION = f"{CELL} --scale tiny"
 
 @pytest.fixture
 def scores(measured):
-    """The folder of the measured evaluation."""
     [folder] = (measured / "store/evaluate").glob("[0-9a-f]*")
     return folder
 
 
 def listed(folder, name, size):
-    """Name a file in an artefact's record and seal the record again."""
     record = json.loads((folder / "artefact.json").read_text())
     record["files"][name] = {"size": size, "sha256": "0" * 64}
     (folder / "artefact.json").write_text(json.dumps(record | {"sha256": _checksum(record)}))

@@ -1,5 +1,3 @@
-"""Tables on narrow terminals: every value is shown, and no line is too long."""
-
 import pytest
 
 from repro.machine import system

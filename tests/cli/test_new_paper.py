@@ -15,7 +15,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def checkout(tmp_path, monkeypatch):
-    """An empty checkout in place of this one."""
     (tmp_path / "c/papers").mkdir(parents=True)
     (tmp_path / "c/pyproject.toml").write_text("")
     monkeypatch.setattr(scaffold, "ROOT", tmp_path / "c/papers")
@@ -96,7 +95,6 @@ def test_writing_it_needs_no_torch(repro, tmp_path, monkeypatch):
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """The fenced blocks of a how-to page in a language."""
     text = (ROOT / f"docs/howto/{page}.md").read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 

@@ -14,7 +14,6 @@ QUILL = ROOT / "tests/plugins/manuscripts/sources/quill.tex"
 
 @pytest.fixture
 def drafted(repro, tmp_path, monkeypatch, papers_in):
-    """The paper of an invented source in a checkout of its own, which is at hand; what was said of it."""
     root = tmp_path / "c/papers"
     of_other_papers = shutil.ignore_patterns("others.yaml")
     shutil.copytree(ROOT / "papers/baselines", root / "baselines", ignore=of_other_papers)

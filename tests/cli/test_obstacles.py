@@ -1,5 +1,3 @@
-"""``repro run`` if nothing of the selection can run: requirements and next commands."""
-
 from pathlib import Path
 
 import pytest

@@ -7,7 +7,6 @@ import sys
 
 
 def on_a_terminal(*arguments, **variables) -> str:
-    """Return what a command writes on a terminal of 90 columns, standard error among it."""
     reading, writing = pty.openpty()
     command = [sys.executable, "-m", "repro", *arguments]
     environment = {**os.environ, "COLUMNS": "90", **variables}

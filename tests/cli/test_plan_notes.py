@@ -14,8 +14,6 @@ from repro.store import Store
 
 @pytest.fixture
 def notes(tmp_path, monkeypatch):
-    """The notes on a row at full, of a GPU, where there is one."""
-
     def told(paper, table, row, *, gpu=None, here=None):
         monkeypatch.setattr(system, "gpu", lambda: here)
         cells = select((paper,), tables=(table,), rows=(row,), cells=())

@@ -109,7 +109,6 @@ def _is_help(node: ast.AST) -> bool:
 
 
 def _sentences(path: Path) -> Iterator[str]:
-    """The texts of a module that users can meet: strings, and docstrings of commands."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
     nodes = (n for n in ast.walk(tree) if isinstance(n, documented) and not _is_help(n))
@@ -138,14 +137,13 @@ def test_every_page_is_in_the_navigation():
 
 
 def test_every_link_of_a_page_leads_to_a_file_from_where_the_page_is_shown():
-    """A page of the site may show another file, whose links are then read from the page's own folder."""
     snippet, link = re.compile(r'^--8<-- "([^":]+).*"$', re.MULTILINE), re.compile(r"\]\(([^)#\s]+)")
     made = {ROOT / "docs" / name for name in (*GENERATED, "report.html")}
     shown = [*pages(), *ROOT.glob("*.md"), *ROOT.glob("papers/*/README.md"), ROOT / "results/README.md"]
     for page in shown:
         text = snippet.sub(lambda found: (ROOT / found[1]).read_text("utf-8"), page.read_text("utf-8"))
         for target in link.findall(text):
-            path = Path(os.path.normpath(page.parent / target))  # a link of the site ends within docs/
+            path = Path(os.path.normpath(page.parent / target))
             made_here = page.is_relative_to(ROOT / "docs") and made & {path, *path.parents}
             if ":" not in target and not made_here and not target.startswith("../../actions"):
                 inside = path.is_relative_to(ROOT / "docs") or not page.is_relative_to(ROOT / "docs")

@@ -81,7 +81,6 @@ def _topics(data, stem: str, queries: range) -> None:
 
 @pytest.fixture
 def papers_data(folders, papers_in, monkeypatch):
-    """A folder for REPRO_DATA, the paper of CELLS, and a user's scale in ``scale.yaml`` beside."""
     data, root = folders / "data", folders / "papers"
     for folder in ("topics", "qrels", "msmarco-passage", "models/bert-base-uncased"):
         (data / folder).mkdir(parents=True)

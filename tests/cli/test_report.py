@@ -20,7 +20,6 @@ def test_the_page_of_one_paper_is_written_without_store_or_results(repro, folder
 
 
 def test_the_page_stays_small(repro, folders):
-    """What cells share stands once in the page of all papers."""
     assert repro("report --scale full -o", folders / "r.html").status == 0
     assert 500_000 < (folders / "r.html").stat().st_size < 2_000_000
 

@@ -14,7 +14,6 @@ RUN = f"run {CELL} --scale tiny"
 
 @pytest.fixture
 def committed(measured, monkeypatch) -> Results:
-    """The results that came with the suite: those of CELL."""
     shutil.move(measured / "results", measured / "checkout/results")
     monkeypatch.setattr(locations, "CHECKOUT", measured / "checkout")
     return Results(measured / "checkout/results")

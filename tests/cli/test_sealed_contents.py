@@ -56,7 +56,7 @@ CONTENTS = {  # a change, and words of the sentence about it
 
 
 def _seal(root, name):
-    """Change the evaluation of a store, rewrite its checksums and return its folder."""
+    """Change the evaluation of a store and rewrite its checksums."""
     [folder] = (root / "store/evaluate").iterdir()
     scores, record = (json.loads((folder / file).read_text()) for file in (SCORES, RECORD))
     change, _ = CONTENTS[name]

@@ -44,7 +44,6 @@ READINGS = """\
 
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
-    """The folder of the paper, whose settings.yaml a test may change."""
     folder = tmp_path / "toy"
     folder.mkdir()
     (folder / "cells.yaml").write_text(CELLS)
@@ -131,5 +130,5 @@ def test_the_report_has_the_settings_of_each_paper(repro, toy, tmp_path):
     assert repro("report toy -o", tmp_path / "page.html").status == 0
     page = (tmp_path / "page.html").read_text()
     assert '<section id="toy/settings">' in page
-    assert r'<a href=\"#toy/settings\">","8 as published, 1 departs"' in page  # of the card of a cell
+    assert r'<a href=\"#toy/settings\">","8 as published, 1 departs"' in page
     assert "<td>departs by precision</td>" in page and "hardware is no parameter of a stage" in page

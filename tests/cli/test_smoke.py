@@ -10,7 +10,6 @@ from tests.cli.test_encoders import MANIFEST, RECIPES
 
 @pytest.fixture
 def untrained(toy):
-    """The toy paper with an encoder that nobody trained, in place of BM25, which takes a JVM."""
     toy.write_text(MANIFEST)
     toy.with_name("recipes.py").write_text(RECIPES)
     return toy

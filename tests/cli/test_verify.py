@@ -59,7 +59,6 @@ def test_an_imported_run_stays_and_what_makes_it_again_is_said(repro, folders):
 
 @pytest.fixture
 def other_code(measured, monkeypatch):
-    """The store of CELL, whose evaluation was made by another version of its stage's module."""
     code_here = provenance.code
 
     def code(*entries):

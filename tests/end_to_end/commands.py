@@ -1,4 +1,4 @@
-"""The command line in this process as if each command had one of its own, which may be killed."""
+"""The command line in this process, which may be killed."""
 
 import contextlib
 import functools
@@ -36,7 +36,6 @@ class Moments:
         self.left, self.happens = 0, None
 
     def patched(self, name: str) -> Callable:
-        """The function of ``os``, behind a moment; files of a test are never synced."""
         real = getattr(os, name)
 
         def call(*arguments, **named):
@@ -85,7 +84,6 @@ def forget(*, everything: bool = False) -> None:
 
 @functools.lru_cache(maxsize=1)
 def _caches(modules: frozenset[str]) -> list:
-    """The cached functions of the suite, looked for again when other modules are loaded."""
     suite = [module for name, module in sys.modules.items() if name.startswith("repro.") and module]
     found = {id(v): v for module in suite for v in vars(module).values() if hasattr(v, "cache_clear")}
     return list(found.values())

@@ -18,8 +18,6 @@ ROWS = ("bm25", "deepct", "bert", "costa", "untrained", "no-pre-training")
 
 @dataclass(frozen=True)
 class Ran:
-    """A finished command with its store and results, what it printed, and what it selected."""
-
     store: Path
     results: Path
     stdout: str
@@ -31,7 +29,6 @@ class Ran:
 
 
 def repro(*arguments, store, results, data=None, **environment):
-    """Run the command line in a process of its own."""
     variables = {
         **os.environ,
         "REPRO_STORE": str(store),
@@ -65,7 +62,6 @@ def told(monkeypatch):
 
 @pytest.fixture(scope="session")
 def table(tmp_path_factory):
-    """Some rows of Table 1 of the first paper at tiny scale."""
     rows = [word for row in ROWS for word in ("--row", row)]
     selection = ("costa", "--table", "1", *rows, "--scale", "tiny")
 

@@ -1,4 +1,4 @@
-"""A fresh computation of the toy's cells, from the files as they are and by other code than the suite's."""
+"""The toy's cells computed by other code than the suite's."""
 
 import functools
 import json
@@ -11,12 +11,7 @@ LETTERS, DEPTH = "abcd", 5
 def measured_anew(
     files: tuple[bytes, bytes, bytes], measure: str, *, power: int, seed: int, codes: tuple[int, int]
 ) -> float:
-    """The mean of a measure over the judged queries, as a fraction.
-
-    Args:
-        files: corpus, queries and judgements in BEIR's form.
-        codes: of the toy's stage, which made the vectors of the passages, and of the queries.
-    """
+    """The mean of a measure over the judged queries, by the code of passages and queries in ``codes``."""
     passages, queries = map(_texts, files[:2])
     rankings = {}
     for query, text in queries.items():
@@ -52,7 +47,6 @@ def _vector(text: str, code: int, power: int, seed: int) -> list[int]:
 
 
 def _value(measure: str, ranking: list[int], judged: dict[str, int]) -> float:
-    """The measure of one query; ``ranking`` holds the grades of what was retrieved, best first."""
     name, _, cutoff = measure.partition("@")
     top, relevant = ranking[: int(cutoff)], [grade for grade in judged.values() if grade > 0]
     if name == "RR":

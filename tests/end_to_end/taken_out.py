@@ -1,4 +1,4 @@
-"""Guarantees of store and records, each taken out of the suite as if it had never been given."""
+"""Guarantees of store and records, each taken out of the suite."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Whatever is done to a store and its records in whatever order, what is printed as current is true."""
+"""After any order of changes, every number printed as current is true."""
 
 import os
 import re
@@ -25,10 +25,10 @@ from tests.end_to_end.taken_out import GUARANTEES
 from tests.end_to_end.toy_world import FILES, RUNS, ToyWorld, patched
 
 NIGHTLY = os.environ.get("REPRO_SLOW_TESTS") == "1"
-EXAMPLES, STEPS = (1000, 40) if NIGHTLY else (4, 25)  # of which the first says `gc` 25 times
-FOUND_WITHIN = 150  # examples; 5 to 40 in trials
+EXAMPLES, STEPS = (1000, 40) if NIGHTLY else (3, 25)
+FOUND_WITHIN = 150
 
-KILLED = {  # what may be, beside a run
+KILLED = {
     "gc": ["store", "gc", "toy", "--scale", "full", "--yes", "--keep-days", "0"],
     "verify": ["store", "verify", "--rebuild"],
 }
@@ -48,7 +48,7 @@ manifests = st.sampled_from(
 )
 whens = st.integers(1, 100)
 places = st.integers(0, 2**16)
-edits = st.tuples(st.sampled_from(FILES), st.booleans())  # whether its time is put back
+edits = st.tuples(st.sampled_from(FILES), st.booleans())
 
 
 def is_outdated(row: dict) -> bool:
@@ -57,18 +57,14 @@ def is_outdated(row: dict) -> bool:
 
 
 class AnyOrder(RuleBasedStateMachine):
-    """One user's doings, and what befalls his folders."""
-
-    root, moments = Path(), None  # of the test
+    root, moments = Path(), None
 
     @initialize()
     def begin(self):
         self.world = ToyWorld(self.root, self.moments)
         self.asked = ({}, ())
-        self.harmed = {}  # file -> its content before and after
+        self.harmed = {}
         self.were_true = {}  # cell and seeds -> the fractions printed while the data were there
-
-    # ---- doing
 
     @rule(asked=asked, cell=st.sampled_from(["", "", "1/letters/rr", "1/letters/mean", "2/letters/gain"]))
     def run(self, asked, cell):
@@ -84,13 +80,11 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(asked=asked)
     def run_the_other_paper(self, asked):
-        """The twin, whose cells have their scores in common with the toy's, and records of its own."""
         said = repro("run", "twin", "--format", "json", *options(asked))
         self.check(said, asked)
 
     @rule(verb=st.sampled_from(["run", "run", *KILLED]), asked=asked, moment=whens, cut=places)
     def be_killed(self, verb, asked, moment, cut):
-        """At any moment at which a file is synced, renamed or removed; what was being written is cut off."""
         self.asked = asked
         command = KILLED.get(verb) or [verb, "toy", *options(asked)]
         records = self.world.results / "records/full/toy.jsonl"
@@ -129,7 +123,6 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(asked=asked, edit=st.none() | edits, is_put_back=st.booleans())
     def run_stages_later(self, asked, edit, is_put_back):
-        """As jobs of Slurm, which start when there is room for them; the same command then records."""
         queue = self.world.queue(*asked)
         if edit:
             self.world.edit(*edit)
@@ -138,8 +131,6 @@ class AnyOrder(RuleBasedStateMachine):
         if edit and is_put_back:
             self.world.edit(*edit)
         self.run(asked, "")
-
-    # ---- changing
 
     @rule(edit=edits)
     def edit_data(self, edit):
@@ -173,8 +164,6 @@ class AnyOrder(RuleBasedStateMachine):
     def change_manifest(self, change):
         self.world.change_manifest(*change)
 
-    # ---- harming
-
     @rule(folder=st.sampled_from(["store", "store", "results"]))
     def lose(self, folder):
         shutil.rmtree(self.world.root / folder, ignore_errors=True)
@@ -191,7 +180,6 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(which=places, digit=st.integers(1, 9), has_store=st.booleans())
     def change_a_recorded_digit(self, which, digit, has_store):
-        """With the scores at hand, or where there are records alone."""
         if not has_store:
             self.lose("store")
         file = self.world.results / "records/full/toy.jsonl"
@@ -203,7 +191,6 @@ class AnyOrder(RuleBasedStateMachine):
                 self.overwrite(file, bytes(content))
 
     def overwrite(self, file, content):
-        """Change a file as a failing disk does: neither size nor time tell of it."""
         before, sound = file.stat(), file.read_bytes()
         if file in self.harmed and sound == self.harmed[file][1]:
             sound = self.harmed[file][0]
@@ -212,7 +199,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.harmed[file] = sound, content
 
     def harm_in(self, *folders):
-        """What is still harmed in these folders, in store and results unless others are named."""
+        """What is still harmed in these folders, by default in store and results."""
         return [
             file
             for file, (sound, harmed) in self.harmed.items()
@@ -221,8 +208,6 @@ class AnyOrder(RuleBasedStateMachine):
             and file.exists()
             and file.read_bytes() == harmed
         ]
-
-    # ---- keeping house
 
     @rule(rebuild=st.booleans())
     def verify(self, rebuild):
@@ -246,8 +231,6 @@ class AnyOrder(RuleBasedStateMachine):
     def collect_garbage(self):
         said = repro("store", "gc", "toy", "--scale", "full", "--yes", "--keep-days", "0")
         assert said.status == 0 or self.harm_in(), said.err
-
-    # ---- what is printed
 
     @invariant()
     def what_is_printed_as_current_is_true(self):
@@ -275,7 +258,7 @@ class AnyOrder(RuleBasedStateMachine):
             assert (column, seeds) in true, f"{shown} was not asked for"
             were_true = self.were_true.setdefault((row["id"], seeds), set())
             fraction = round(row["measured"] / self.world.factor(column), 12)  # the unit may change meanwhile
-            if any(doubt["kind"] == "absent data" for doubt in row["doubts"]):  # of files as they were
+            if any(doubt["kind"] == "absent data" for doubt in row["doubts"]):
                 assert self.world.is_absent(), shown
                 values = were_true if fraction in were_true else self.anew_with_data(asked)[column, seeds]
                 shown_values = product((fraction, row["measured"]), values)
@@ -290,7 +273,6 @@ class AnyOrder(RuleBasedStateMachine):
                 assert agree, f"{shown} the stored scores say {stored}"
 
     def check_others(self, row, others):
-        """What is told of runs that others made is true, of their files as they are."""
         assert not row["imported"] or ("/theirs/" in row["id"] and row["measured"] is None), row["id"]
         if self.world.is_absent():  # without judgements nothing tells that they are others
             return
@@ -339,7 +321,7 @@ def test_what_is_printed_as_current_is_what_a_fresh_computation_gives(machine, m
     monkeypatch.setitem(globals(), "repro", lambda *words: lines.add(words[:2]) or command(*words))
     run_state_machine_as_test(machine, settings=budget(EXAMPLES, derandomize=not NIGHTLY))
     assert {line[0] for line in lines} == {"run", "stage", "import", "compare", "store"}
-    assert lines > {("import", "run"), ("store", "gc"), ("store", "verify")}  # no idle walk
+    assert lines > {("import", "run"), ("store", "gc"), ("store", "verify")}
 
 
 @pytest.mark.nightly

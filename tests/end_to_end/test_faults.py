@@ -1,8 +1,4 @@
-"""Rows of a table killed at fifty random moments, and continued: the scores are the undisturbed ones.
-
-Takes some fifteen minutes, hence only on request:
-REPRO_SLOW_TESTS=1 python -m pytest -s tests/end_to_end/test_faults.py
-"""
+"""Rows of a table killed at fifty random moments end with the undisturbed scores; takes fifteen minutes."""
 
 import os
 import random
@@ -23,7 +19,6 @@ pytestmark = pytest.mark.skipif(
 
 
 def _attempt(selection, root, seconds):
-    """Run the selection for so many seconds, None for as long as it takes; its status and what it said."""
     variables = {"REPRO_STORE": root / "s", "REPRO_RESULTS": root / "r", "REPRO_SAVE_STEPS": "25"}
     with (root / "said").open("w") as said:
         child = subprocess.Popen(
@@ -42,20 +37,17 @@ def _attempt(selection, root, seconds):
 
 
 def _stage(said):
-    """The stage at work when a process was killed."""
     begun = re.findall(r"^\[\d+/\d+\] (?:.*: )?(\w+)", said, re.MULTILINE)
     return begun[-1] if begun else "planning"
 
 
 def _bytes(store):
-    """Scores, runs and models; not what tells of seconds."""
     files = [p for s in ("evaluate", "search", "bm25", "finetune") for p in (store / s).rglob("*")]
     skipped = ("artefact.json", "train_log.jsonl", "lucene.log")
     return {str(p.relative_to(store)): p.read_bytes() for p in files if p.is_file() and p.name not in skipped}
 
 
 def test_killed_at_fifty_random_moments_a_table_ends_with_the_undisturbed_scores(table, tmp_path):
-    """When it is done before the fiftieth kill, it begins again with an empty store."""
     draw, killed, rounds = random.Random(50), Counter(), 0
     truth = _bytes(table.store)
     while killed.total() < KILLS:

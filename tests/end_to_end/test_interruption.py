@@ -1,4 +1,4 @@
-"""Killed anywhere, a run continues; two at once finish; the scores are those of an undisturbed run."""
+"""Killed anywhere, a run continues, by two at once, to the undisturbed scores."""
 
 import json
 import os
@@ -33,14 +33,12 @@ def _start(store, results):
 
 
 def _artefacts(store, stages=("pretrain", "finetune", "search", "evaluate")):
-    """The bytes of everything that the stages left, but for facts such as seconds."""
     files = [p for s in stages for p in (store / s).rglob("*") if p.is_file()]
     skipped = ("artefact.json", "train_log.jsonl")
     return {str(p.relative_to(store)): p.read_bytes() for p in files if p.name not in skipped}
 
 
 def _without_its_own_work(table, store):
-    """A copy of the store without all that follows a pre-training, at night without COSTA's either."""
     shutil.copytree(table.store, store)
     for stage in ("finetune", "encode", "search", "evaluate"):
         shutil.rmtree(store / stage)
@@ -50,7 +48,6 @@ def _without_its_own_work(table, store):
 
 
 def _killed_in(stage, store, results) -> bool:
-    """Whether the command was killed when the training of a stage had a checkpoint."""
     child = _start(store, results)
     while child.poll() is None:
         if any(store.glob(f"{stage}/*.partial/**/checkpoint-*")):

@@ -1,4 +1,4 @@
-"""A paper that was just scaffolded is in full standing, with nothing touched outside its own folder."""
+"""A scaffolded paper works everywhere, and nothing outside its folder changes."""
 
 import json
 import os
@@ -15,12 +15,11 @@ SCALE = "tiny" if os.environ.get("REPRO_SLOW_TESTS") == "1" else "smoke"  # lear
 
 @pytest.fixture(scope="module")
 def scaffolded(tmp_path_factory):
-    """A distribution with a new paper, known to a Python that has it in its path."""
     place = tmp_path_factory.mktemp("distribution")
     command = [sys.executable, "-m", "repro", "new", "paper", "fifth", "--dir", str(place)]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    installed = place / "fifth-0.1.0.dist-info"  # what installing it would leave
+    installed = place / "fifth-0.1.0.dist-info"
     installed.mkdir()
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: fifth\nVersion: 0.1.0\n")
     (installed / "entry_points.txt").write_text("[repro.papers]\nfifth = fifth\n")
@@ -66,12 +65,9 @@ for line in sys.stdin:
 
 @pytest.fixture(scope="module")
 def measured(scaffolded, table, tmp_path_factory):
-    """A verb on the paper whose row was run at tiny scale, as what it prints or, with ``json``, says.
-
-    One process answers for all verbs, and forgets between them what it knew.
-    """
+    """A verb on the paper whose row was run; one process answers for all verbs."""
     root = tmp_path_factory.mktemp("measured")
-    shutil.copytree(table.store, root / "s")  # the backbone is there already
+    shutil.copytree(table.store, root / "s")
     places = {"REPRO_STORE": str(root / "s"), "REPRO_RESULTS": str(root / "r")}
     how = {"cwd": REPOSITORY, "env": _environment(scaffolded, **places), "text": True}
     child = subprocess.Popen(
@@ -86,7 +82,7 @@ def measured(scaffolded, table, tmp_path_factory):
         return json.loads(out) if "json" in verb else out
 
     row = ("fifth", "--table", "1", "--row", "fifth", "--scale", SCALE)
-    run = ("run", *row, "--engine", "inline", "--format", "json")  # torch is loaded here alone
+    run = ("run", *row, "--engine", "inline", "--format", "json")
     call.cells = {cell["id"]: cell["measured"] for cell in call(*run)}
     yield call
     child.stdin.close()
@@ -106,7 +102,7 @@ def test_its_claims_and_marks_are_judged_in_print_and_in_ours(measured):
         if s["kind"] == "claim"
     ]
     states = claim["published"]["state"], claim["ours"]["state"]
-    assert states == ("holds", "untested")  # BERT is only cited
+    assert states == ("holds", "untested")
 
 
 def test_its_cells_are_covered_and_measured(measured):
@@ -160,7 +156,6 @@ def test_it_has_a_part_of_the_report_and_a_table_in_latex(measured, tmp_path):
 
 
 def test_nothing_outside_its_folder_was_touched(scaffolded, measured):
-    """What git sees of this checkout is what it saw before: the paper came with its own distribution."""
     written = {
         p.relative_to(scaffolded).parts[0] for p in scaffolded.rglob("*") if "__pycache__" not in p.parts
     }

@@ -1,8 +1,6 @@
-"""Whatever is doubtful about a number is said at every place from which it may be quoted.
+"""Whatever is doubtful about a number is said wherever it may be quoted.
 
-``VERBS_AS_OUTLETS`` and ``NAMES_AS_OUTLETS`` have every verb of the command line and every name of
-``import repro``: how it shows measured numbers, or a sentence that says why it shows none. A new verb or name
-without its line fails. ``pytest -s`` prints the table of outlets and kinds of doubt.
+A verb or name without its line in ``VERBS_AS_OUTLETS`` or ``NAMES_AS_OUTLETS`` fails. ``-s`` prints them.
 """
 
 import html
@@ -55,7 +53,6 @@ FAULTS = {
 
 
 def sound_records(*names) -> list[Record]:
-    """A record of every measured cell, as the code that is here makes it."""
     return [
         Record(
             cell=m.cell.id,
@@ -77,7 +74,6 @@ def sound_records(*names) -> list[Record]:
 
 @pytest.fixture(scope="module")
 def faulty() -> list[Record]:
-    """Records of a table, of a study and of a figure, in which every kind of doubt occurs."""
     kinds = [*FAULTS]
     records: list[Record] = []  # the first is contradicted: cpdae has its evaluation, too
     older: list[Record] = []
@@ -97,13 +93,12 @@ def faulty() -> list[Record]:
 
 @pytest.fixture
 def world(repro, folders, monkeypatch, faulty):
-    """A results folder of these records, whose commits and data are told apart without a history."""
     monkeypatch.setattr(doubts, "differing", lambda rows: [OTHER_DATA] * (rows == OTHER_ROWS))
     absent = ("absent data", lambda b: ABSENT if any(r.collections == ["absent"] for r in b.records) else "")
     rules = [rule._replace(said=absent[1]) if rule.kind == absent[0] else rule for rule in doubts.DOUBTS]
     monkeypatch.setattr(doubts, "DOUBTS", tuple(rules))
     monkeypatch.setattr(versions, "is_in_history", lambda folder, commit: commit != "2" * 40)
-    monkeypatch.setattr(locations, "committed_results", lambda: None)  # which would contradict every number
+    monkeypatch.setattr(locations, "committed_results", lambda: None)
     workspace = Workspace.open()
     workspace.results.append(faulty)
     facts = {"of_each_kind": [r for r in faulty if r.measured == 0.5][: len(FAULTS)], "patch": monkeypatch}
@@ -111,8 +106,6 @@ def world(repro, folders, monkeypatch, faulty):
 
 
 def printed(*arguments):
-    """What a command prints; the numbers of a terminal, and lines for a program, among it."""
-
     def read(world) -> str:
         said = world.repro(*arguments)
         return said.out + said.err
@@ -121,8 +114,6 @@ def printed(*arguments):
 
 
 def written(*arguments, into="--out", files="*"):
-    """What a command writes into a folder or a file."""
-
     def read(world) -> str:
         place = world.folder / "written"
         said = world.repro(*arguments, into, place)
@@ -141,15 +132,12 @@ def at_a_terminal(*arguments):
 
 
 def of_a_run(world) -> str:
-    """What a run prints in which nothing was left to be done."""
     for engine in list(engines.ENGINES):
         world.patch.setitem(engines.ENGINES, engine, lambda *_: Outcome())
     return printed("run", *TABLE)(world)
 
 
 def of_figures(suffix):
-    """What the files of an ending say of a figure that is drawn from the records."""
-
     def read(world) -> str:
         world.repro("report", "figures", "cotmae_v2", "--table", "figure-3", "--scale", "tiny")
         return "\n".join(path.read_text() for path in (world.folder / "results/figures").rglob(f"*{suffix}"))
@@ -158,12 +146,10 @@ def of_figures(suffix):
 
 
 def of_the_article(world) -> str:
-    """What the study's article says of it."""
     return article.render(article.Article("tiny", (), world.workspace), world.folder)
 
 
 def of_the_demo(world) -> str:
-    """The demo's table of rows that are on record."""
     world.patch.setattr("repro.cli.verbs.demo._measure", lambda selection: [])
     world.patch.setattr("repro.cli.verbs.demo._status", lambda cells: 0)
     world.patch.setattr("repro.cli.verbs.demo._is_at_hand", lambda yes: False)
@@ -172,8 +158,6 @@ def of_the_demo(world) -> str:
 
 
 def of_cells(*options):
-    """The pages of all cells of the table, whose kinds of doubt are all there are."""
-
     def read(world) -> str:
         return "\n".join(printed("show", record.cell, *options)(world) for record in world.of_each_kind)
 
@@ -181,7 +165,6 @@ def of_cells(*options):
 
 
 def of_exported_runs(world) -> str:
-    """What is said of the run of each cell, which no store has here."""
     texts = []
     for record in world.of_each_kind:
         place = world.folder / "run.trec"
@@ -193,7 +176,6 @@ def of_exported_runs(world) -> str:
 
 
 def of_exported_encoders(world) -> str:
-    """The scores on the card of a model, of cells that need no model here."""
     return _scores(compare("costa/1", scale="tiny", workspace=world.workspace).comparison.cells)
 
 
@@ -303,7 +285,6 @@ OTHERWISE = {
 
 
 def every_outlet() -> set[str]:
-    """Every verb that does something by itself, and every view of a verb."""
     names = set()
     for verb in cli.list_commands(None):
         command = cli.get_command(None, verb)

@@ -1,4 +1,4 @@
-"""Real collections at full scale: print is reproduced, what is absent is blocked and loses nothing."""
+"""Real collections at full scale: print is reproduced, absent data blocks."""
 
 import json
 

@@ -32,7 +32,6 @@ TRAINED = ("bm25neg.bert", "bm25neg.costa", "hardneg.bert", "hardneg.costa")
 
 @pytest.fixture(scope="module")
 def reciprocal_ranks(table):
-    """Of each dev question, by row."""
     store = Store(table.store)
     cells = select(("costa",), tables=("1",), rows=("sparse.bm25", *TRAINED, *REFERENCES), cells=())
     dev = [cell for cell in cells if cell.column.id == "dev.rr10"]
@@ -68,11 +67,9 @@ def test_the_second_time_nothing_runs_and_nothing_changes(table, told):
     assert (again.status, again.out) == (0, table.stdout) and "Ran 0 of " in again.err
 
 
-def test_compare_says_the_same_without_running_anything(table, command_line):
-    said = command_line(
-        "compare", *table.selection, "--format", "json", store=table.store, results=table.results
-    )
-    assert said.stdout == table.stdout
+def test_compare_says_the_same_without_running_anything(table, told):
+    said = told("compare", *table.selection, "--format", "json", store=table.store, results=table.results)
+    assert said.out == table.stdout
 
 
 def test_records_alone_are_enough_to_judge_but_not_to_test_rows(table, told, tmp_path):

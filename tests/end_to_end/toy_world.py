@@ -1,4 +1,4 @@
-"""A paper, a collection and a stage so small that a command takes milliseconds, to be changed and harmed."""
+"""A paper, a collection and a stage so small that a command takes milliseconds."""
 
 import contextlib
 import functools
@@ -124,7 +124,6 @@ FILES = ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv")
 
 
 def content(file: str, state: int) -> bytes:
-    """The bytes of a file of the collection in one of its two states."""
     if file == "qrels/test.tsv":
         lines = ["query-id\tcorpus-id\tscore", *(row.replace(" ", "\t") for row in QRELS[state])]
     else:
@@ -134,13 +133,7 @@ def content(file: str, state: int) -> bytes:
 
 
 class ToyWorld:
-    """Folders of one user: papers, data, store and results.
-
-    Attributes:
-        manifest: unit, and measures by column, as they are now.
-        version, code: of the toy's stage; the version is what its maker states.
-        codes: version -> every code that was at work under it.
-    """
+    """Folders of one user; ``codes`` has every code that was at work under a version."""
 
     def __init__(self, root: Path, moments: Moments):
         self.root, self.moments = root, moments
@@ -166,14 +159,12 @@ class ToyWorld:
         path.write_bytes(text)
 
     def change_manifest(self, key: str, value: str) -> None:
-        """Correct the manifest: another ``unit``, or another measure of the column ``key``."""
         self.manifest[key] = value
         for paper in PAPERS:
             text = CELLS.format(paper=paper, **self.manifest)
             self._write(self.root / "papers" / paper / "cells.yaml", text.encode())
 
     def write_code(self, code: int) -> None:
-        """Change what the toy's stage does; of its version nothing is said."""
         self.code = code
         self.codes.setdefault(self.version, set()).add(code)
         path = self.root / "repro/retrieval/stages/embed.py"
@@ -185,7 +176,6 @@ class ToyWorld:
         exec(compile(path.read_text(), str(path), "exec"), module.__dict__)
 
     def raise_version(self) -> None:
-        """Raise the version of the toy's stage."""
         self.version += 1
         STAGES["embed"] = replace(STAGES["embed"], version=self.version)
 
@@ -204,21 +194,15 @@ class ToyWorld:
                 return
 
     def move(self, file: str) -> None:
-        """Move a file of the collection out of it, or back."""
         path = self.data / "toy" / file
         aside = path.with_name(f"{path.name}.aside")
         os.rename(*((aside, path) if aside.exists() else (path, aside)))
 
     def is_absent(self) -> bool:
-        """Whether something of the collection is not there."""
         return not all((self.data / "toy" / file).exists() for file in FILES)
 
     def anew(self, readings: dict[str, str], seeds: tuple[int, ...]) -> dict[tuple, set[float]]:
-        """The values that a cell may truly have, by its column and the seeds averaged over.
-
-        Several where the code changed and its version did not: what was stored before stays. None of data
-        that are not there.
-        """
+        """The values that a cell may truly have. Several where the code changed and its version did not."""
         cells = {}
         for some in range(len(seeds or (None,))):
             for chosen in itertools.combinations(seeds or (None,), some + 1):
@@ -229,14 +213,12 @@ class ToyWorld:
         return cells
 
     def run_of_others(self, name: str) -> Path:
-        """The file of one of the runs of others."""
         ranks = [(query, d, rank) for query in QUERIES[0] for rank, d in enumerate(RUNS[name], 1)]
         lines = [f"{query} Q0 {d} {rank} {9 - rank} theirs\n" for query, d, rank in ranks]
         self._write(self.root / name, "".join(lines).encode())
         return self.root / name
 
     def anew_of_others(self, name: str) -> float:
-        """The value of the cell that only others can measure, by one of their runs."""
         judgements = (self.data / "toy/qrels/test.tsv").read_bytes()
         rankings = dict.fromkeys(QUERIES[0], RUNS[name])
         return scored_anew(judgements, self.manifest["gain"], rankings) * self.factor("gain")
@@ -267,7 +249,6 @@ class ToyWorld:
         return "Success@2" if (measure, readings.get("recall")) == ("R@2", "any") else measure
 
     def factor(self, column: str) -> int:
-        """Return by what a fraction is multiplied in the unit of a column."""
         return 100 if column == "gain" or self.manifest["unit"] == "percent" else 1
 
     def _means(self, column: str, readings: dict[str, str], seeds: tuple[int | None, ...]) -> set[float]:
@@ -296,13 +277,11 @@ class ToyWorld:
 
 
 def _averages(values: list[set[float]]) -> set[float]:
-    """The means of one value of each set."""
     return {sum(some) / len(some) for some in itertools.product(*values)}
 
 
 @contextlib.contextmanager
 def patched(root: Path) -> Iterator[Moments]:
-    """The suite with the toy as its only paper, its collection and its stage."""
     (root / "world").mkdir()
     (root / "catalog.yaml").write_text(CATALOG)
     moments = Moments()
@@ -313,7 +292,7 @@ def patched(root: Path) -> Iterator[Moments]:
         for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME"):
             patch.setenv(name, str(root / "user"))
         patch.setattr(at_hand, "ROOT", root / "world/papers")
-        patch.setattr(versions, "_git", functools.cache(versions._git))  # no walk commits
+        patch.setattr(versions, "_git", functools.cache(versions._git))
         # the suite's own modules, which no walk changes, are not found, and the one that changes is read anew
         patch.setattr(code_digest, "OURS", dict.fromkeys(code_digest.OURS, root / "world"))
         patch.setattr(code_digest, "_module", code_digest._module.__wrapped__)

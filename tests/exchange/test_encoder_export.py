@@ -44,7 +44,6 @@ def run_of(**changes):
 
 
 def stored(root, work) -> Store:
-    """A store that holds MODEL, written by ``work(directory)``."""
     store = Store(root)
     store.build(MODEL, work)
     return store
@@ -96,7 +95,6 @@ CASES = {
 
 
 def suite_vectors(run, model, tmp_path):
-    """What the suite's own stage makes of the texts as queries, out of this model directory's parent."""
     records = [{"id": str(n), "text": text} for n, text in enumerate(TEXTS)]
     (tmp_path / "texts").mkdir(exist_ok=True)
     (tmp_path / "texts/queries.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
@@ -116,7 +114,7 @@ def test_the_vectors_are_the_suites_in_both_libraries_and_back(tmp_path, name):
     ours = suite_vectors(run, store.path(MODEL), tmp_path)
     model = library.SentenceTransformer(str(tmp_path / "exported"))
     assert model.max_seq_length == 24
-    model.max_seq_length = 9  # of queries
+    model.max_seq_length = 9
     close(model.encode(TEXTS, prompt_name="query"), ours)
     texts = Node("queries", {"dataset": "tiny/passage/dev"})
     found = UserEncoder.find(str(tmp_path / "exported"), None, {}).ranking(texts, texts, depth=5, cap=None)

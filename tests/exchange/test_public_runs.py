@@ -53,7 +53,6 @@ def test_the_files_are_what_is_said_of_them(real_data):
     [("bm25-pyterrier.dl19-passage.top1000.trec.gz", 0.4795), ("ance.dl20-passage.top1000.trec.gz", 0.6447)],
 )
 def test_an_imported_run_scores_as_trec_eval_scores_its_file(real_data, tmp_path, file, ndcg):
-    """Both have thousands of ties, which trec_eval breaks while it reads."""
     [run] = [run for run in public_runs() if run.file == file]
     short = "dl19-passage" if "2019" in run.dataset else "dl20-passage"
     qrels = read_qrels(real_data / "qrels" / f"qrels.{short}.txt")

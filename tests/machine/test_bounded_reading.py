@@ -18,7 +18,7 @@ from repro.retrieval.evaluation.runs import BLOCK, read_run, read_run_file
 from repro.retrieval.evaluation.text_lines import read_qrels
 from tests.bounded_memory import peak_growth
 
-SIZE = 300 * 2**20  # of the only line
+SIZE = 300 * 2**20
 READERS = {
     "run": read_run,
     "given run": partial(read_run_file, strict=False),
@@ -32,13 +32,12 @@ READERS = {
 
 @pytest.fixture(scope="module")
 def endless(tmp_path_factory):
-    """Files of one line, by the way that they are packed."""
     folder = tmp_path_factory.mktemp("endless")
     with gzip.open(folder / "line.gz", "wb", compresslevel=1) as file:
         for _ in range(SIZE // 2**20):
             file.write(b"a" * 2**20)
     with (folder / "line.txt").open("wb") as file:
-        file.truncate(SIZE)  # zeros
+        file.truncate(SIZE)
     return folder
 
 

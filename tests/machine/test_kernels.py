@@ -37,7 +37,6 @@ class Notes(Progress):
 
 @pytest.fixture
 def unpinned(monkeypatch):
-    """This process as if it had pinned nothing, and loaded nothing."""
     monkeypatch.setattr(kernels, "_in_force", None)
     monkeypatch.setattr(kernels, "os", SimpleNamespace(environ={}))
     monkeypatch.setattr(kernels, "sys", SimpleNamespace(modules={}))
@@ -45,8 +44,6 @@ def unpinned(monkeypatch):
 
 @pytest.fixture
 def processor(monkeypatch):
-    """``processor(flags)``: as if the processor had these."""
-
     def set_flags(*flags: str) -> None:
         monkeypatch.setattr(system, "_cpu_information", lambda: f"flags\t: {' '.join(flags)}\n")
 
@@ -97,7 +94,7 @@ def test_a_library_that_was_loaded_before_is_named_once_and_not_said_to_be_pinne
     kernels.pin()
     assert "OPENBLAS_CORETYPE" not in kernels.facts()["pins"]
     assert kernels.facts()["pins"]["MKL_CBWR"] == "COMPATIBLE"
-    assert kernels.os.environ["OPENBLAS_CORETYPE"] == "Haswell"  # as children are to have it
+    assert kernels.os.environ["OPENBLAS_CORETYPE"] == "Haswell"
 
 
 SUM_OF_A_LARGE_MODEL = """

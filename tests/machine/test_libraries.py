@@ -1,5 +1,3 @@
-"""The versions that made a number are compared with those here, library by library."""
-
 import pytest
 
 from repro.machine import versions
@@ -8,7 +6,6 @@ from repro.stage_table import STAGES
 
 @pytest.fixture
 def installed(monkeypatch):
-    """``torch`` 2.13.0 built for CPUs, Python 3.11.7 and Java 21.0.8 are here."""
     here = {"torch": "2.13.0+cpu", "python": "3.11.7", "java": "21.0.8"}
     monkeypatch.setattr(versions, "installed", here.get)
 
@@ -17,9 +14,9 @@ def installed(monkeypatch):
     "recorded",
     [
         {"torch": "2.13.0+cpu", "python": "3.11.7"},
-        {"torch": "2.13.0", "python": "3.13.1", "java": "21.0.2"},  # another build, and updates
-        {"torch": "2.13.0 and 2.13.0+cpu"},  # of two artefacts
-        {"transformers": "1.0", "pyarrow": "1.0"},  # the one is absent, the other changes no number
+        {"torch": "2.13.0", "python": "3.13.1", "java": "21.0.2"},
+        {"torch": "2.13.0 and 2.13.0+cpu"},
+        {"transformers": "1.0", "pyarrow": "1.0"},
         {},
     ],
 )

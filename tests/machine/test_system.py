@@ -1,5 +1,3 @@
-"""Processor, memory, disk and GPUs of the machine, and the memory of this process."""
-
 from __future__ import annotations
 
 import contextlib
@@ -71,7 +69,6 @@ glibc = pytest.mark.skipif(system._glibc() is None, reason="another C library")
 
 
 def faults() -> int:
-    """Pages that the system has cleared for this process so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 
@@ -80,7 +77,6 @@ def fill(_=None) -> torch.Tensor:
 
 
 def fewest(so_far: list[int]) -> int:
-    """The fewest pages that one of the times has cleared; the first ones find their places."""
     return min(after - before for before, after in pairwise(so_far))
 
 
@@ -107,8 +103,6 @@ class Wide(nn.Module):
 
 
 class Faults(Progress):
-    """Pages that are cleared in each step."""
-
     def __init__(self):
         self.so_far: list[int] = []
 

@@ -66,7 +66,7 @@ def test_software_lists_what_is_installed_and_only_that(monkeypatch):
         return installed[name]
 
     monkeypatch.setattr(importlib.metadata, "version", version)
-    monkeypatch.setattr(versions, "version", versions.version.__wrapped__)  # without a cache
+    monkeypatch.setattr(versions, "version", versions.version.__wrapped__)
     monkeypatch.setattr("repro.machine.system.java", lambda: None)
     assert versions.software() == {"python": platform.python_version(), **installed}
 

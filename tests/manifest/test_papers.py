@@ -1,5 +1,3 @@
-"""Papers are folders; a folder of the user's called papers does not shadow them."""
-
 import subprocess
 import sys
 
@@ -63,7 +61,7 @@ def test_what_papers_say_is_read_and_its_shape_checked(tmp_path):
     assert hours == {"pre-training on MS MARCO": 288, "pre-training on Wikipedia": 576}
     assert [s.gpus for s in said["simlm"] if not s.hours] == [4, 8, 4]
     assert "8 GPUs of an unnamed kind, hours not stated" in str(said["simlm"][3])
-    assert [s.gpu_hours for s in said["cotmae_v2"]] == [784, None, None]  # 16 x 49
+    assert [s.gpu_hours for s in said["cotmae_v2"]] == [784, None, None]
     assert str(said["cpdae"][0]) == "everything: not stated"
     assert "hours not stated" in str(said["costa"][0])
     made = Paper("made", tmp_path, "made")

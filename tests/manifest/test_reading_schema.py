@@ -1,5 +1,3 @@
-"""Readings have a default among their choices, and pointers at comparisons of a study have one form."""
-
 import pytest
 
 from repro.errors import ManifestError

@@ -13,7 +13,6 @@ from oracles.declaration import Mutation
 
 @contextlib.contextmanager
 def mutated(mutation: Mutation) -> Iterator[None]:
-    """The change, as long as the block lasts."""
     module, _, place = mutation.function.partition(":")
     owner = importlib.import_module(module)
     for name in place.split("."):
@@ -34,6 +33,5 @@ def mutated(mutation: Mutation) -> Iterator[None]:
 
 
 def _plain(made) -> Callable:
-    """The function itself, below a property, a class method or what decorates it."""
     made = getattr(made, "fget", None) or getattr(made, "__func__", made)
     return inspect.unwrap(made)

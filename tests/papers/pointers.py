@@ -1,4 +1,4 @@
-"""What a paper's text points at, found by form: its own parts, numbers of references, authors and years."""
+"""Pointers in a paper's text, found by form."""
 
 import re
 from collections import Counter
@@ -16,12 +16,11 @@ _NAMES = re.compile(
 )
 _TRAINED = re.compile(r"\b(?:fine-tun(?:e|ed|ing)|train(?:ed)?)\b", re.IGNORECASE)
 _EVALUATION_SET = re.compile(r"\bMA[RC][CR]O Dev\b|\bTREC ?20(?:19|20)\b")
-_EVALUATED = re.compile(r"\bevaluat|\bcomparison|\btraining queries\b|MRR@|<td>", re.IGNORECASE)  # or a table
+_EVALUATED = re.compile(r"\bevaluat|\bcomparison|\btraining queries\b|MRR@|<td>", re.IGNORECASE)
 _MONTHS = {"July", "June", "October", "November"}
 
 
 def body(text: str) -> str:
-    """The text without its reference list, the appendix included, on one line."""
     head, _, rest = re.split(r"(\n#* *REFERENCES|\nReferences|## REFERENCES)\s*\n", text, maxsplit=1)
     appendix = rest.partition("\nA Details on ")
     return re.sub(r"\s+", " ", head + "".join(appendix[1:]))
@@ -57,12 +56,11 @@ def names(text: str) -> Counter:
         for year in years.split(", ") if first not in _MONTHS else ():
             plain, *letters = year.split(",")
             found.update(f"{label} {each}" for each in (plain, *(plain[:4] + x for x in letters)))
-    found["Nogueira & Lin"] = text.count("Nogueira and Lin)")  # without a year
+    found["Nogueira & Lin"] = text.count("Nogueira and Lin)")
     return +found
 
 
 def trained_on_evaluation_sets(text: str) -> list[str]:
-    """Return the sentences that have a model trained on queries which are only for evaluation."""
     sentences = re.split(r"(?<=[.?!]) (?=[A-Z*(])", text)
     named = [s for s in sentences if _TRAINED.search(s) and _EVALUATION_SET.search(s)]
     return [sentence for sentence in named if not _EVALUATED.search(sentence)]

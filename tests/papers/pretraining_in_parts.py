@@ -39,13 +39,11 @@ def objective(name: str, folder, *, dropout: float = 0.0) -> nn.Module:
 
 
 def batches(built: nn.Module, parts=PARTS, *, epoch: int = 0) -> list[dict[str, torch.Tensor]]:
-    """A batch for each part of the ``COUNT`` texts."""
     texts_of_epoch = rows(epoch)
     return [built.collate(texts_of_epoch[first:end]) for first, end in parts]
 
 
 def rows(epoch: int = 0) -> list[dict]:
-    """The ``COUNT`` texts."""
     return [_row(index, epoch) for index in range(COUNT)]
 
 

@@ -1,9 +1,6 @@
 """Digests of every transcribed table: of its strings, and of the numbers in the paper's text.
 
-    python tests/papers/published_digests.py [FOLDER OF TEXTS]
-
-writes ``published_digests.json``. Numbers are taken from the text, where it has them in the order of the
-table, so that their digest shows the transcription to anybody without the text.
+``python tests/papers/published_digests.py [FOLDER OF TEXTS]`` writes ``published_digests.json``.
 """
 
 from __future__ import annotations
@@ -27,7 +24,6 @@ FOREIGN = 12  # numbers that may stand between two lines of a table
 
 
 def tables(paper: str) -> dict[str, dict]:
-    """Return the tables with cells of a paper by their ids, read with plain PyYAML."""
     manifest = yaml.safe_load((ROOT / "papers" / paper / "cells.yaml").read_text(encoding="utf-8"))
     return {str(table["id"]): table for table in manifest["tables"] if lines(table)}
 
@@ -50,10 +46,9 @@ def digest(content: object) -> str:
 
 
 def numbers_of_text(text: str, table: dict) -> list[list[str]] | None:
-    """Return the numbers of a table as a text has them, line by line in its order; None where it has not.
+    """Return the numbers of a table as a text has them; None where it has not.
 
-    A line of the table is a run of numbers, whatever words stand between them; between two lines a text may
-    have a few other numbers, as of a page.
+    Between two lines of the table a text may have a few other numbers, as of a page.
     """
     every, wanted = NUMBER.findall(text), list(filter(None, numbers(table)))
     if not wanted:

@@ -11,11 +11,9 @@ RUN = 8  # words in sequence that would be the paper's own
 
 
 def runs(text: str) -> set[tuple[str, ...]]:
-    """Every eight words in sequence."""
     words = re.findall(r"[a-z0-9]+", text.lower())
     return {tuple(words[i : i + RUN]) for i in range(len(words) - RUN + 1)}
 
 
 def sentences(name: str) -> list[Claim]:
-    """The claims of a paper in the order of the file."""
     return list(claims_of(papers()[name]).values())

@@ -1,4 +1,4 @@
-"""A row whose authors released the very model can be measured with it, which verdicts tell apart."""
+"""Rows measured with the model that their authors released."""
 
 import pytest
 

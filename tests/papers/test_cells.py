@@ -1,8 +1,4 @@
-"""The transcribed tables against each other and, where they lie near, the labels of the papers' texts.
-
-Read with plain PyYAML: a mistake of the loader must not hide one of a manifest. Numbers are held against the
-texts by ``test_published_digests.py``, averages, deltas and bold numbers by ``test_every_manifest.py``.
-"""
+"""The transcribed tables against each other and, where at hand, the papers' texts, without the loader."""
 
 from __future__ import annotations
 
@@ -39,7 +35,7 @@ REPEATED = {  # a row and its columns, another row and its columns, which print 
         ("1/bert", slice(1), "7/bert", ALL),
         ("10/none", slice(1), "7/bert", ALL),
         ("5/electra", ALL, "6/reranker", slice(1)),
-        ("6/reranker", [1], "6/simlm.mined-negatives", [1]),  # which it re-ranks: reading reranker-tail
+        ("6/reranker", [1], "6/simlm.mined-negatives", [1]),
     ],
 }
 # Rows of CPDAE's Table 1, and those of COSTA's Tables 1 (passages) and 2 (documents) with the same digits.
@@ -63,7 +59,6 @@ CONFLICTS = {
 
 @cache
 def tables(paper: str) -> dict[str, dict]:
-    """Return the published tables by id, without rows of reference, which are the suite's own."""
     listed = yaml.safe_load((ROOT / "papers" / paper / "cells.yaml").read_text(encoding="utf-8"))["tables"]
     return {
         table["id"]: table | {"rows": [r for r in table.get("rows", ()) if r.get("role") != "reference"]}
@@ -131,7 +126,6 @@ def test_figures_shared_with_simlm_are_equal_except_for_the_conflicts_that_readi
 
 
 def test_what_readings_count_in_the_tables_is_so():
-    """CoT-MAE v2 is best on eleven of fourteen collections if a tie counts, and in three of five columns."""
     decimals = {
         table: {
             r["id"]: by_column("cotmae_v2", f"{table}/{r['id']}") for r in tables("cotmae_v2")[table]["rows"]
@@ -157,7 +151,7 @@ def test_more_training_queries_never_score_lower_and_are_as_many_as_the_head_say
     for row in table["rows"]:
         numbers = [NUMBER.search(text).group() for text in row["cells"]]
         assert numbers[:3] == sorted(numbers[:3]) and numbers[3:] == sorted(numbers[3:]), row["id"]
-    recall = {"MARCO Dev Passage": "R@1000", "MARCO Dev Doc": "R@100"}  # of the caption
+    recall = {"MARCO Dev Passage": "R@1000", "MARCO Dev Doc": "R@100"}
     for column in table["columns"]:
         dataset, thousands = column["head"]
         assert column["measure"] == recall[dataset]
@@ -225,7 +219,6 @@ def test_costas_text_has_these_labels_heads_marks_bold_numbers_and_dashes():
 
 
 def shape(text: str) -> tuple[list[str], bool, str]:
-    """Return of a cell of a manifest or a text its number, whether it is in bold, and its marks."""
     marks = re.sub("[^*†‡]", "", re.sub(r"\*\*|<.*?>", "", text))
     return NUMBER.findall(text), text.startswith(("**", "<b>")), marks
 
@@ -244,7 +237,6 @@ def test_cpdaes_text_has_these_labels_heads_marks_and_bold_numbers():
 
 
 def test_cotmaes_text_has_these_labels_and_marks_before_the_numbers_and_heads_above():
-    """A line of the text is a label, perhaps with the works cited, and cells between tabs."""
     cited = re.compile(r" \([^()]*\d{4}\w?\)$")
     there = [line.split("\t") for line in texts_of("cotmae_v2")["cotmae_v2"].splitlines()]
     there = [[cited.sub("", label), *rest] for label, *rest in there]
@@ -279,7 +271,6 @@ def lines_of_simlm(table: dict) -> list[str]:
 
 
 def as_in_a_manifest(text: str) -> str:
-    """Return SimLM's text without citations, its marks and powers as characters."""
     text = re.sub(r"10\^\{-(\d)\}", lambda m: "10⁻" + "⁰¹²³⁴⁵⁶⁷⁸⁹"[int(m[1])], text.replace("√", "✓"))
     text = re.sub(r" ?_\{(\w+)\}", r"_\1", text.replace("^{\\dagger}", "†").replace("$", ""))
     text = re.sub(r"\t+$", "", re.sub(r" ([₁₂])", r"\1", text), flags=re.MULTILINE)

@@ -1,8 +1,4 @@
-"""Equations of objectives whose code nobody released: each is held by loops, which a changed sign fails.
-
-The loops are the published equations written a second time, number by number, from text and readings alone;
-a mutation changes the first writing in place. Of other objectives the released code is at hand: ``oracles/``.
-"""
+"""Equations whose code nobody released: loops hold each, and fail where a sign is changed."""
 
 from __future__ import annotations
 
@@ -77,7 +73,7 @@ HELD: dict[str, Callable[[object], object]] = {
 
 
 def _divergences() -> None:
-    with pytest.MonkeyPatch.context() as patch:  # else a later test has its blocks
+    with pytest.MonkeyPatch.context() as patch:
         contrast.test_divergences_and_their_gradient_are_those_of_all_pairs_at_once(patch, 1)
 
 

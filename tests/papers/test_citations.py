@@ -1,4 +1,4 @@
-"""What a reading cites from outside of the paper can be opened, and the default follows what authors say."""
+"""Citations of readings can be opened, and defaults follow the authors."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,6 @@ ISSUE = {"who": "authors", "says": "b", "repository": "o/n", "issue": 3, "date":
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every string within a value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list | tuple):

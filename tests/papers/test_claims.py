@@ -1,4 +1,4 @@
-"""What every paper's claims.yaml states: a place, own words, cells that exist, and what print says of it."""
+"""Every paper's claims.yaml: places, own words, existing cells, and their truth in print."""
 
 import ast
 import re
@@ -77,7 +77,7 @@ CONTRADICTED = {  # sentences that the papers' own tables contradict
         "more-layers-gain-nothing",
     },
 }
-SENTENCES = {"costa": 30, "cpdae": 17, "cotmae_v2": 36, "simlm": 47, "retromae": 25}  # at least so many
+SENTENCES = {"costa": 30, "cpdae": 17, "cotmae_v2": 36, "simlm": 47, "retromae": 25}
 UNTESTED_OF_COSTA = {
     "above-bm25-with-two-thousand-queries",
     "above-seed-with-few-queries",
@@ -92,7 +92,6 @@ UNTESTED_OF_COSTA = {
 
 @cache
 def _in_print(name, kind="claim"):
-    """What a paper's own numbers say of its statements of a kind, by id."""
     source = papers()[name]
     places = Places(source)
     found = [s for s in statements(source) if s.kind == kind]
@@ -101,7 +100,6 @@ def _in_print(name, kind="claim"):
 
 
 def _judged(name):
-    """The claims that cells can confirm."""
     return [claim for claim in sentences(name) if claim.expect]
 
 
@@ -128,7 +126,6 @@ def _paths(claim):
 
 
 def _tables(claim):
-    """The tables an expression uses, other papers' excepted."""
     listed = ("rows", "columns", "relevant")
     named = {t for f, call in _calls(claim) if f in listed for t in _strings(call.args[0])}
     return {t for t in named | {p.split("/")[0] for p in _paths(claim)} if ":" not in t}
@@ -224,7 +221,7 @@ def test_what_has_no_numbers_in_print_is_untested():
 
 def test_no_claim_holds_whatever_the_published_numbers_are():
     fixed = {c for name in EVERY for c, judged in _in_print(name).items() if judged.state == "not judgeable"}
-    assert fixed == {"examples-go-wrong-and-right", "bert-misses-what-is-asked"}  # ticks of the paper itself
+    assert fixed == {"examples-go-wrong-and-right", "bert-misses-what-is-asked"}
 
 
 def test_the_order_of_systems_is_that_of_both_negatives_in_mrr_alone():
@@ -236,7 +233,7 @@ def test_the_order_of_systems_is_that_of_both_negatives_in_mrr_alone():
         "1/dl19.r1000": "fails",
     }
     turned = [reason for reason in judged.why.split("; ") if ", but " in reason]
-    assert len(turned) == 12  # of the six pairs of four systems
+    assert len(turned) == 12
     for column in ("dev.r1000", "dl19.ndcg10"):
         assert sum(f"/{column} " in reason for reason in turned) == 5
 

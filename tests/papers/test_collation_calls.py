@@ -1,5 +1,3 @@
-"""The work of collation that grows with the texts of a batch, by the calls that Python makes."""
-
 from __future__ import annotations
 
 import sys
@@ -63,7 +61,7 @@ def calls_of(work: Callable[[], object]) -> int:
 def test_a_text_costs_little_beside_its_random_numbers(name):
     build, examples, most = COLLATIONS[name]
     collate = build()
-    collate(examples(48))  # what is made once
+    collate(examples(48))
     few, many = (calls_of(lambda count=count: collate(examples(count))) for count in (16, 48))
     made_of = [calls_of(lambda count=count: examples(count)) for count in (16, 48)]
     each = ((many - made_of[1]) - (few - made_of[0])) / 32

@@ -1,4 +1,4 @@
-"""Counting the operations of a step of each paper's pre-training, against torch's counter and by hand."""
+"""Operations of a step of each pre-training, against torch's counter and by hand."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ PAPERS = ("costa", "cpdae", "contextual-autoencoder", "simlm")
 
 
 def made(name: str, folder) -> nn.Module:
-    """A paper's pre-training, small, with dropout, so that attention is of products on a CPU."""
     built = pretraining_in_parts.objective(name, folder)
     set_dropout(built, 0.1)
     return built.double().train()
 
 
 def texts() -> list[dict]:
-    """Texts of different lengths, in each of which something is masked."""
     return [row for row in pretraining_in_parts.rows() if row["index"] in (0, 1, 3)]
 
 
@@ -55,7 +53,6 @@ def layers(count: int, length: int, config) -> int:
 
 
 def head(positions: int, config) -> int:
-    """A layer of the hidden size, and the output matrix."""
     return 2 * positions * config.hidden_size * (config.hidden_size + config.vocab_size)
 
 
@@ -63,8 +60,8 @@ def costa(objective, batch) -> int:
     config, length = objective.encoder.config, batch["masked_ids"].shape[1]
     h, spans = config.hidden_size, batch["spans"].shape[1]
     predicted = head(int((batch["labels"] >= 0).sum()), config)
-    texts = layers(config.num_hidden_layers, length, config) + 2 * h * h  # and the projector
-    means = 2 * spans * length * h  # of which only one factor learns
+    texts = layers(config.num_hidden_layers, length, config) + 2 * h * h
+    means = 2 * spans * length * h
     return 3 * (texts + predicted + 2 * (1 + spans) * h) + 2 * means
 
 
@@ -88,7 +85,7 @@ def simlm(objective, batch) -> int:
 
 def test_logits_that_are_computed_again_count_once(tmp_path, monkeypatch):
     objective, [text] = made("cpdae", tmp_path), texts()[-1:]
-    monkeypatch.setattr("papers.cpdae.discriminative_autoencoder.CHUNK", 1)  # positions at a time
+    monkeypatch.setattr("papers.cpdae.discriminative_autoencoder.CHUNK", 1)
     once, executed = needed_operations(objective, [text]), Flops()
     with executed.step():
         step(objective, objective.collate([text]))

@@ -1,4 +1,4 @@
-"""What recipes declare of an objective is what its class takes, and a plan holds options against it."""
+"""Declarations of objectives in recipes against their classes."""
 
 import importlib
 import inspect
@@ -20,7 +20,6 @@ OFFERED = {"passage_length": 128, "separator": " "}
 
 
 def objectives() -> list[Objective]:
-    """The objectives that a paper's modules declare."""
     root = Path(importlib.import_module("papers").__path__[0])
     names = [
         ".".join(("papers", *path.relative_to(root).with_suffix("").parts)) for path in root.rglob("*.py")

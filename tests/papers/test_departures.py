@@ -1,5 +1,3 @@
-"""A default that departs from what a paper states is told as a contradiction, so that the audit has it."""
-
 from __future__ import annotations
 
 import pytest
@@ -14,7 +12,7 @@ FOLDERS["baselines"] = FOLDERS["costa"].with_name("baselines")
 
 
 CONTRADICTIONS = {"conflict", "misprint", "data"}
-NO_VALUE = (None, "2-3")  # a range is no choice
+NO_VALUE = (None, "2-3")
 
 
 @pytest.mark.parametrize("name", sorted(FOLDERS))
@@ -45,7 +43,6 @@ def test_what_is_published_and_planned_otherwise_is_a_choice(name):
 
 
 def kinds(identifier: str, *, of: Step, at: str) -> set[str]:
-    """The kinds of the readings of this id."""
     return {one.kind for one in named(identifier, of=of, at=at)}
 
 

@@ -1,4 +1,4 @@
-"""The known deviations between public runs, computed again from the files of them that are at hand."""
+"""The known deviations between public runs, computed again."""
 
 import hashlib
 import statistics
@@ -19,7 +19,6 @@ MEASURES = sorted({pair.measure for pair in CONTENT.known})
 
 @pytest.fixture(scope="module")
 def scores(real_data):
-    """Run -> its depth and its scores, of the listed runs that are at hand."""
     qrels, by_run = read_qrels(real_data / "qrels" / f"qrels.{QRELS}.txt"), {}
     for name, known in CONTENT.runs.items():
         file = real_data / "runs" / known.file

@@ -23,7 +23,7 @@ DATASETS = {  # words of a head, and what its dataset is then called
     "Dev": "/dev(/small)?$",
     "^NQ$": "/natural-questions/",
 }
-NOT_PUBLIC = {"retromae": {"bioasq", "signal-1m", "trec-news", "robust04"}}  # columns, as the manifest says
+NOT_PUBLIC = {"retromae": {"bioasq", "signal-1m", "trec-news", "robust04"}}
 
 
 def _within(identifier, prefix):
@@ -89,7 +89,6 @@ def test_a_column_is_measured_as_its_head_says_on_what_its_head_names(name):
 
 
 def letters(text: str) -> str:
-    """A name in plain lower-case letters: `Touché-2020` as `touche`."""
     return re.sub("[^a-z]", "", unicodedata.normalize("NFD", text).lower())
 
 
@@ -107,7 +106,6 @@ def test_every_reading_is_asked_for_by_a_recipe_or_names_the_cells_it_is_about(n
 
 @pytest.mark.parametrize("name", EVERY)
 def test_a_reading_that_recipes_ask_for_names_only_printed_numbers_that_it_is_about(name):
-    """Which rows rest on it is not written by hand."""
     known = CellReadings()
     for reading in papers()[name].readings.values():
         asked = set(known.places(papers()[name]).get(reading.id, ())) - set(reading.cells)

@@ -1,5 +1,3 @@
-"""What holds for every pre-training objective of the papers: its batches, losses, options and encoder."""
-
 from __future__ import annotations
 
 import inspect
@@ -21,7 +19,7 @@ from tests.papers.pretraining_in_parts import CASES, COUNT, batches, likeliest, 
 from tests.retrieval.nn.parted_objectives import check_gradient
 from tests.stage_inputs import Rows, optimisation
 
-KINDS = [name for name in CASES if "," not in name]  # one of each
+KINDS = [name for name in CASES if "," not in name]
 TRAINED = [*KINDS, "seed, released decoder", "simcse, mlm", "simlm, joint", "cpdae, vectors"]
 WRONG = {  # an objective: options that it refuses, with what it says
     "condenser": [
@@ -147,7 +145,7 @@ def test_what_collates_can_be_sent_to_another_process_and_draws_anew_in_another_
     assert all(torch.equal(tensor, again[key]) for key, tensor in batch.items())
     later = made.collate(rows(epoch=1))
     same = all(t.shape == later[key].shape and torch.equal(t, later[key]) for key, t in batch.items())
-    assert same is (name == "simcse" or name.startswith("autoencoder"))  # which draw nothing
+    assert same is (name == "simcse" or name.startswith("autoencoder"))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -160,13 +158,13 @@ def test_the_gradient_is_the_slope_of_the_losses(name, tmp_path):
 @pytest.mark.parametrize("name", TRAINED)
 def test_each_loss_falls_in_training_and_the_encoder_that_is_saved_loads_again(name, tmp_path):
     made = objective(name, tmp_path).float()
-    given = optimisation(max_steps=40, batch_size=COUNT, learning_rate=5e-3, seed=3)
+    given = optimisation(max_steps=24, batch_size=COUNT, learning_rate=8e-3, seed=3)
     train(made, Rows(rows()), given, out=tmp_path, progress=Progress())
     lines = [json.loads(line) for line in (tmp_path / "train_log.jsonl").read_text().splitlines()]
     for key in made(*batches(made, ((0, COUNT),))):
         losses = [line[key] for line in lines]
         most = 0.998 if key == "contrastive" else 0.9  # other masks alone change the rest by 2 %
-        assert np.mean(losses[-8:]) < most * np.mean(losses[:8]), key
+        assert np.mean(losses[-6:]) < most * np.mean(losses[:6]), key
     made.save(tmp_path / "model")
     encoder, again = getattr(made, "network", made).encoder, load_masked_lm(tmp_path / "model").state_dict()
     assert all(torch.equal(again[key], value) for key, value in encoder.state_dict().items())

@@ -1,5 +1,3 @@
-"""Which readings the recipes ask for, and that every choice changes something."""
-
 from __future__ import annotations
 
 import functools
@@ -37,7 +35,6 @@ def rows(name: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_every_cell_has_the_measure_that_is_in_force_under_the_defaults(name):
-    """What `show`, `audit` and the tables name is what a cell is scored by."""
     source, measured, compared = papers()[name], {}, 0
     for cell in cells_of(source, (*source.manifest.tables, *figure_tables(source))):
         if cell.recipe and cell.column.dataset and cell.is_numeric:
@@ -95,7 +92,6 @@ def identity(made, choices) -> tuple:
 
 
 def switches(name: str) -> set[str]:
-    """Readings of the paper's own with a choice that says something to a program."""
     source = papers()[name]
     own = [r for key, r in source.readings.items() if key not in source.shared_readings]
     return {r.id for r in own if any(value is not None for value in r.choices.values())}
@@ -146,7 +142,7 @@ def test_every_choice_that_is_asked_for_changes_what_is_run_or_how_it_is_scored(
                 if (key, choice) not in changed:
                     other = called(name, row, **{key: choice})
                     if other[1].substitutes.keys() - choices.substitutes.keys():
-                        continue  # it needs data that are not here
+                        continue
                     offered.add((key, choice))
                     changed |= {(key, choice)} if identity(*other) != usual else set()
     assert offered - changed == set()
@@ -187,7 +183,6 @@ def test_documents_are_ranked_by_two_rounds_that_begin_with_the_passage_model():
     assert [t.params["passage_length"] for t in trainings] == [128, 128, 512, 512]
 
     def lengths(run):
-        """The tokens of passages encoded to mine from thrice, of which once are passages, and to search."""
         return sorted(n.params["length"] for n in stages(run, "encode") if n.params["kind"] == "passages")
 
     assert lengths(made) == [128, 512, 512, 512]
@@ -231,7 +226,6 @@ def test_columns_of_recall_are_what_their_rows_reading_says(cell):
 
 @pytest.mark.parametrize("name", EVERY)
 def test_recipes_give_their_objectives_names_versions_and_options_of_their_classes(name):
-    """Everything that would be refused before the training begins."""
     trainings = {}
     for row in rows(name):
         made, _ = called(name, row)
@@ -239,4 +233,4 @@ def test_recipes_give_their_objectives_names_versions_and_options_of_their_class
     for node in trainings.values():
         check_options(node)
         objective_class(node.stage, node.params)
-    assert trainings or name in ("head_to_head", "mteb")  # recipes of others, and released encoders
+    assert trainings or name in ("head_to_head", "mteb")

@@ -1,4 +1,4 @@
-"""Who has no GPU for half precision, or one for bf16, can ask for every training and encoding so."""
+"""Every training and encoding can use half precision."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""At full scale nothing of our own stands in for a paper's data silently: a plan says what is missing."""
+"""At full scale nothing replaces a paper's data silently."""
 
 import pytest
 

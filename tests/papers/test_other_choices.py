@@ -1,4 +1,4 @@
-"""Numbers of recipes and rows that no setting states, or that only another choice of a reading uses."""
+"""Numbers that no setting states, or that only another choice of a reading uses."""
 
 import pytest
 
@@ -12,7 +12,6 @@ from repro.running.scale import scale
 
 
 def planned(identifier, **choices):
-    """The measurement of a cell at full under choices of readings, dashes written as underscores."""
     readings = {name.replace("_", "-"): choice for name, choice in choices.items()}
     return MeasurementBuilder(scale("full"), Machine(), readings).measure(cell(identifier), None)
 

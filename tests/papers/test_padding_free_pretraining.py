@@ -1,5 +1,3 @@
-"""Pre-training of each paper on texts that are read end to end, against the padded batch."""
-
 from __future__ import annotations
 
 import pytest

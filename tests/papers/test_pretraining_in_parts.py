@@ -34,7 +34,6 @@ def whole(name, folder) -> dict[str, np.ndarray]:
 
 
 def found(made, losses) -> dict[str, np.ndarray]:
-    """Losses and gradients by name."""
     gradients = {name: p.grad.numpy() for name, p in made.named_parameters() if p.grad is not None}
     return {f"loss {name}": loss.detach().numpy() for name, loss in losses.items()} | gradients
 
@@ -44,7 +43,6 @@ def coarsest(name: str) -> str:
 
 
 def shares(folder: Path) -> None:
-    """One process of two: every kind of objective's losses and gradient, of its share of the batch."""
     own = folder / str(rank())
     own.mkdir()
     with pytest.MonkeyPatch.context() as patch:
@@ -75,7 +73,7 @@ def test_parts_of_a_batch_have_the_losses_and_gradient_of_the_whole(name, tmp_pa
 @pytest.mark.parametrize("name", KINDS)
 def test_two_processes_have_the_losses_and_gradient_of_one_with_the_whole_batch(shared, name, tmp_path):
     expected, paths = whole(name, tmp_path), list(shared.glob(f"?/{KINDS.index(name)}-?.npz"))
-    assert len(paths) == 4  # two processes, in parts and not
+    assert len(paths) == 4
     for path in paths:
         with np.load(path) as kept:
             close({key: kept[key] for key in kept.files}, expected, dtype=coarsest(name))

@@ -1,4 +1,4 @@
-"""What is transcribed stays as it is: a digest of every table, and of the numbers of the paper's own text."""
+"""A digest of every transcribed table, and of the numbers of the paper's own text."""
 
 from __future__ import annotations
 

@@ -26,7 +26,6 @@ CELLS = [
 
 
 def chosen_by_readings() -> set[str]:
-    """Systems that a row is measured with where a reading says so: its authors' own."""
     readings = [r for source in papers().values() for r in source.readings.values()]
     values = [r.choices[choice] for r in readings for choice in r.released]
     return {v if isinstance(v, str) else v["retriever"] for v in values} & set(ENTRIES)
@@ -88,7 +87,6 @@ def test_what_does_not_fit_is_refused_with_its_line(tmp_path, old, new, told):
 
 @functools.cache
 def named_by_plans() -> dict[str, str]:
-    """The checkpoints that a plan of everything at full scale reads, each with the stage that does."""
     made = plan(select((), tables=(), rows=(), cells=()), scale=scale("full"), machine=Machine(None, None))
     return {n.params["name"]: n.stage for n in made.nodes if n.stage in ("backbone", "released")}
 

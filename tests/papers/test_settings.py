@@ -1,5 +1,3 @@
-"""Every planned parameter is what its paper or the released scripts state, or a reading says why."""
-
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -45,14 +43,13 @@ def test_no_template_states_what_every_step_replaces():
         id(s) for name, step in own if step.rows for s in completed_step(steps, name, step).settings.values()
     }
     stated = [(name, step.id, path, s) for name, step in own for path, s in step.settings.items() if s]
-    live = {(name, path, repr(s)) for name, _, path, s in stated if id(s) in taken}  # also by an alias
+    live = {(name, path, repr(s)) for name, _, path, s in stated if id(s) in taken}
     idle = [(name, step, path) for name, step, path, s in stated if (name, path, repr(s)) not in live]
     assert len(live) > 500 and idle == []
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_number_that_a_reading_alone_gives_is_told_in_its_words(name):
-    """So that one which is changed by mistake no longer fits its reason."""
     source, missing = papers()[name], set()
     for item in checked_parameters(source):
         reading = source.readings.get(item.reading.partition(".")[0])

@@ -11,7 +11,6 @@ PAIRS = {"passage": ("1", "hardneg"), "doc": ("2", "second")}
 
 
 def _fingerprints(name: str, row: str, table: str, at: str) -> dict[tuple[str, str], str]:
-    """The fingerprint of each column's measurement, by dataset and measure."""
     cells = select((name,), tables=(table,), rows=(row,), cells=())
     made = plan(cells, scale=scale(at), machine=Machine())
     return {(m.cell.column.dataset, m.cell.column.measure): m.fingerprint for m in made.measurements}

@@ -1,7 +1,4 @@
-"""Every training step and encoding on a device that is not the host: nothing is left behind, waits are few.
-
-``waits.json`` says how often a step waits for the device; a number there may only fall.
-"""
+"""Every training step and encoding on a device: ``waits.json`` says how often it waits, and may only fall."""
 
 from __future__ import annotations
 
@@ -27,7 +24,6 @@ WAYS = ("padded", "packed", "bf16")
 
 
 def objective(name: str, folder: Path) -> tuple[torch.nn.Module, dict[str, torch.Tensor]]:
-    """An objective and a batch for it, all on the device."""
     is_pretraining = name in pretraining.CASES
     made = pretraining.objective(name, folder) if is_pretraining else parted.objective(name)
     batch = batch_of(name, made)

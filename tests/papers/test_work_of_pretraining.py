@@ -1,5 +1,3 @@
-"""Operations of each paper's pre-training, against those that were counted of it."""
-
 import json
 from pathlib import Path
 

@@ -11,7 +11,6 @@ NEAR = Path(__file__).resolve().parents[3] / "shared" / "papers"
 
 
 def texts_of(paper: str) -> dict[str, str]:
-    """Return a paper's texts by file name; the test is skipped without any."""
     folder = Path(os.environ.get("REPRO_TEST_PAPERS", NEAR))
     found = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob(f"{paper}*.txt"))}
     if not found:

@@ -1,5 +1,3 @@
-"""The readings behind a cell are those that its recipe asks for, whatever anybody wrote down."""
-
 from __future__ import annotations
 
 import pytest

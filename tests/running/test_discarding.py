@@ -190,7 +190,7 @@ def test_vectors_of_finished_rows_are_found_in_a_store(tmp_path):
     assert finished() == vectors != set()
     end = made.ends[0]
     store.discard(end)
-    assert finished() == vectors  # its run is there
+    assert finished() == vectors
     store.discard(end.inputs["run"])
     read = {p.fingerprint for p in end.inputs["run"].parents()}
     assert finished() == vectors - read

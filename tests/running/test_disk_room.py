@@ -1,5 +1,3 @@
-"""The disk that a plan takes, foretold and as it is, and a disk without room (of `discarding`)."""
-
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -55,7 +53,7 @@ def _run(ends, store, **options):
 
 def test_what_does_not_fit_is_held_back_with_all_below_it_and_the_rest_is_run(store):
     ends = _chain("ab")
-    outcome = _run(ends, store, max_disk=2 * MB)  # 1 and a half at a time
+    outcome = _run(ends, store, max_disk=2 * MB)
     assert store.state(ends[0]) == "stored" and store.state(ends[1]) == "missing"
     [obstacle] = outcome.blocked[ends[1].fingerprint]
     assert "takes about 1.5 MB while it is made, and --max-disk 2.0 MB leaves " in obstacle.cause
@@ -107,7 +105,6 @@ def _bytes(store) -> int:
 
 @pytest.mark.parametrize("kinds", [(), ("vectors",), ("vectors", "runs", "tokens", "indexes")])
 def test_a_run_takes_the_disk_that_was_foretold_node_by_node(tmp_path, kinds):
-    """Every stage writes as many bytes as its artefact is estimated to have."""
     store = Store(tmp_path / "store")
     made = _planned(store)
     taken = []
@@ -121,7 +118,7 @@ def test_a_run_takes_the_disk_that_was_foretold_node_by_node(tmp_path, kinds):
     ensure(made.ends, store, Progress(), machine=made.machine, options=Options(discard=kinds), run=run)
     assert [level.node.fingerprint for level in course] == [name for name, _ in taken]
     before = [0.0, *(level.after for level in course[:-1])]
-    assert [size for _, size in taken] == pytest.approx(before, abs=len(taken))  # whole bytes are written
+    assert [size for _, size in taken] == pytest.approx(before, abs=len(taken))
     assert _bytes(store) == pytest.approx(course[-1].after, abs=len(taken))
     gone = {node.stage for level in course for node in level.gone}
     assert gone == {"vectors": {"encode"}, "": set()}.get(",".join(kinds), gone)

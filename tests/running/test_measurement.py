@@ -1,5 +1,3 @@
-"""The depth of runs, by the parameters of what makes them, against the ranks that measures look at."""
-
 import math
 
 import pytest

@@ -1,5 +1,3 @@
-"""What made an artefact is recorded with it, and compared with the code and the libraries that are here."""
-
 import platform
 
 import pytest
@@ -84,10 +82,10 @@ def test_a_lucene_index_rests_on_java_and_pyserini():
 
 def test_the_java_is_the_one_that_is_named_now(monkeypatch, tmp_path):
     facts = made_by(Node("lucene_index"))
-    monkeypatch.setenv("REPRO_JAVA_HOME", str(tmp_path))  # there is none
+    monkeypatch.setenv("REPRO_JAVA_HOME", str(tmp_path))
     assert differences(facts) == [] and "java" not in made_by(Node("lucene_index"))["libraries"]
     (tmp_path / "release").write_text('JAVA_VERSION="22.0.1"')
-    monkeypatch.setenv("REPRO_JAVA_HOME", f"{tmp_path}/.")  # another name, which nothing remembers
+    monkeypatch.setenv("REPRO_JAVA_HOME", f"{tmp_path}/.")
     assert differences(facts) == ["java"]
     monkeypatch.delenv("REPRO_JAVA_HOME")
     assert differences(facts) == []
@@ -96,7 +94,7 @@ def test_the_java_is_the_one_that_is_named_now(monkeypatch, tmp_path):
 def test_what_differs_is_named_and_what_is_not_recorded_is_unknown():
     facts = made_by(Node("search", {"depth": 10}))
     before = older(facts, **{"repro.errors": "0" * 8, "gone": "1" * 8})
-    newer = facts | {"libraries": {"numpy": "1.0", "pyarrow": "0"}}  # as older versions recorded them
+    newer = facts | {"libraries": {"numpy": "1.0", "pyarrow": "0"}}
     assert differences(before) == ["gone", "repro.errors"]
     without = {name: value for name, value in facts.items() if name != "modules"}
     assert differences(without | {"code": "0" * 64}) == ["all modules of an earlier version"]
@@ -154,7 +152,7 @@ def test_what_was_made_from_an_artefact_of_other_code_is_counted_beside_it(chain
     monkeypatch.setattr(Plan, "ends", [scores])
     plan = Plan(None, [], [], Machine())
     plan.look(store)
-    assert origins(plan, store).behind_other == {scores.fingerprint}  # what lay between is gone
+    assert origins(plan, store).behind_other == {scores.fingerprint}
 
 
 def test_records_say_the_code_and_the_commits_of_all_that_is_behind_them(chain):

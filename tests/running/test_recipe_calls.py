@@ -10,7 +10,6 @@ from repro.running.scale import scale, with_scale_of
 
 @pytest.fixture
 def curve():
-    """A point of the head-to-head study's learning curves."""
     source = paper("head_to_head")
     recipe = "papers.head_to_head.curves:from_scratch"
     return next(cell for cell in cells_of(source, figure_tables(source)) if cell.recipe == recipe)

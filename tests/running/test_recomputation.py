@@ -1,5 +1,3 @@
-"""Stored artefacts that are computed again, and how far two folders of one agree."""
-
 import json
 import shutil
 
@@ -75,13 +73,13 @@ def test_the_sample_follows_from_the_seed(made):
     assert drawn[0] == drawn[1] != drawn[2]
     sample = draw(store, size=4, seed=0)
     assert sample.of == {"search": 9, "mine": 1, "evaluate": 1} and len(sample.nodes) == 6
-    assert sample.left_out == {"qrels": 1, "encode": 2}  # read from outside; from a model that is not stored
+    assert sample.left_out == {"qrels": 1, "encode": 2}
 
 
 def test_records_are_enough_where_there_are_no_notes_as_far_as_inputs_are_stored(made):
     store, nodes = made
     shutil.rmtree(store.root / "nodes")
-    assert draw(store, size=9, seed=0).nodes == []  # of the vectors' own inputs nothing is known
+    assert draw(store, size=9, seed=0).nodes == []
     store.remember(nodes["passages"].parents())
     assert {node.stage for node in draw(store, size=9, seed=0).nodes} == {"search", "mine", "evaluate"}
 

@@ -1,5 +1,3 @@
-"""Records that are known, and numbers that come back as they are on record, or do not."""
-
 from dataclasses import replace
 from types import SimpleNamespace
 

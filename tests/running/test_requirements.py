@@ -1,5 +1,3 @@
-"""What this machine lacks is known before anything runs, and data is known by its bytes."""
-
 import json
 
 import pytest

@@ -1,5 +1,3 @@
-"""What is said of nodes as they run: number, row, table, collection, seconds, and the time left."""
-
 import re
 
 import pytest
@@ -23,7 +21,6 @@ def _planned(rows, columns=2):
 
 
 def _lines(whole, tmp_path, capsys, fail=(), verbose=True):
-    """The lines of a run whose stages do nothing, of seconds that are pretended."""
     store = Store(tmp_path)
 
     def run(node, store, progress):
@@ -41,9 +38,9 @@ def test_a_line_tells_row_table_collection_seconds_what_is_done_and_the_rest(tmp
     assert lines.pop() == "costa/1 sparse.bm25: done (1 of 1)"
     assert len(lines) == 12
     assert re.fullmatch(r"costa/1 sparse\.bm25: corpus on tiny/passage \(\w{12}\)", lines[0])
-    assert re.fullmatch(r"  0\.\d s, 1 of 6 done", lines[1])  # the five others are of other stages
+    assert re.fullmatch(r"  0\.\d s, 1 of 6 done", lines[1])
     assert "bm25 on tiny/passage/dev, depth 100 (" in lines[6]
-    assert re.fullmatch(r"  0\.\d s, 6 of 6 done", lines[-1])  # nothing is left
+    assert re.fullmatch(r"  0\.\d s, 6 of 6 done", lines[-1])
 
 
 def test_in_brief_a_row_has_one_line(tmp_path, capsys):
@@ -76,7 +73,7 @@ def test_what_cannot_run_is_not_counted(tmp_path, capsys):
 def test_a_failure_is_told_with_its_node(tmp_path, capsys):
     lines, _ = _lines(_planned(("bm25",)), tmp_path, capsys, fail=("lucene_index",))
     at = next(n for n, line in enumerate(lines) if "lucene_index on tiny/passage" in line)
-    assert lines[at + 1] == "  failed, 2 of 4 done"  # two need it
+    assert lines[at + 1] == "  failed, 2 of 4 done"
     assert lines[at + 2] == "  failed: lucene_index failed on purpose"
 
 
@@ -136,7 +133,7 @@ def test_other_stages_tell_nothing_and_what_is_known_is_the_least_that_is_left()
     assert pace.expected(_pretrain("mlm")) is None
     assert pace.left([*known, _pretrain("mlm")]) == (11, False)
     assert pace.left(known) == (11, True)
-    assert pace.left([*known, LIGHT], beside=2) == (10, True)  # one stage is not divided
+    assert pace.left([*known, LIGHT], beside=2) == (10, True)
     assert pace.left([]) == (0, True)
 
 

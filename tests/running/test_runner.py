@@ -1,5 +1,3 @@
-"""A plan is carried out in order; a failure or an obstacle holds back only what is below it."""
-
 import json
 import shutil
 from dataclasses import replace
@@ -25,8 +23,6 @@ SCORES = {"queries": ["1", "2"], "missing": ["2"]}
 
 @pytest.fixture
 def make(tmp_path):
-    """A plan of two rows of one table at tiny scale, with a store and results of its own."""
-
     def build(names=("costa",), rows=("bm25", "bert"), **options):
         cells = select(names, tables=("1",), rows=rows, cells=())
         return plan(cells, scale=scale("tiny"), machine=Machine(), **options)
@@ -35,12 +31,10 @@ def make(tmp_path):
 
 
 def execute(plan, store, run, progress, **options):
-    """Carry out a plan with another way to run a node than the stage itself."""
     return ensure(plan.ends, store, progress, machine=plan.machine, run=run, **options)
 
 
 def _engine(value=0.5, *, fail=(), block=()):
-    """Writes what each stage would, without doing the work."""
     ran = []
 
     def engine(node, store, progress):

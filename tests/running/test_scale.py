@@ -1,4 +1,4 @@
-"""A scale caps costs and swaps corpora; what makes a method is never touched (scale_facts, too)."""
+"""A scale caps costs and swaps corpora; methods stay (scale_facts, too)."""
 
 import pytest
 
@@ -192,7 +192,6 @@ def test_every_scale_but_full_is_kept_from_being_compared_with_print():
 
 @pytest.fixture
 def of_a_paper(tmp_path, monkeypatch):
-    """The scales where one paper says something of its own objectives."""
     monkeypatch.setattr("repro.running.scale_facts.papers", lambda: {"made": Paper("made", tmp_path, "made")})
 
     def call(text):
@@ -206,7 +205,7 @@ def of_a_paper(tmp_path, monkeypatch):
 def test_a_paper_says_what_a_scale_changes_of_its_own_objective(of_a_paper):
     found = of_a_paper("tiny: {objectives: {o: {steps: 7}}}")
     assert found["tiny"].rewriter()(TRAINED).params["max_steps"] == 7
-    assert found["tiny-long"].rewriter()(TRAINED).params["max_steps"] == 7  # like tiny
+    assert found["tiny-long"].rewriter()(TRAINED).params["max_steps"] == 7
     assert found["full"].rewriter()(TRAINED).fingerprint == TRAINED.fingerprint
 
 

@@ -1,5 +1,3 @@
-"""What an artefact holds of a source is believed by the source, not by what was written down with it."""
-
 import json
 
 import pytest
@@ -10,9 +8,9 @@ from repro.progress import Progress
 from repro.retrieval.datasets.arrow import write_rows
 from repro.retrieval.datasets.digests import ContentDigest, RowDigest
 from repro.retrieval.stages import corpus, qrels, queries
-from repro.running import source_rows
+from repro.running import recomputation
+from repro.running.recomputation import is_published, is_whole, rows_fault, source_at_hand
 from repro.running.requirements import Machine
-from repro.running.source_rows import fault, is_published, is_whole, source_at_hand
 from tests.retrieval.datasets.folders import beir_folder, without_counts
 
 RUN = {"corpus": corpus.run, "queries": queries.run, "qrels": qrels.run}
@@ -32,8 +30,7 @@ def planned(stage, data=None, **params):
 
 
 def poison(stage, folder):
-    """Change the last row of an artefact; returns all rows."""
-    rows = list(source_rows._stored_rows(Node(stage, {}), folder))
+    rows = list(recomputation._stored_rows(Node(stage, {}), folder))
     if stage == "corpus":
         rows[-1]["text"] += " poison"
         write_rows(rows, dict.fromkeys(rows[-1], "string"), folder / "arrow")
@@ -47,7 +44,6 @@ def poison(stage, folder):
 
 
 def facts_of(rows, facts):
-    """The facts with the digests of other rows."""
     digest, content = RowDigest(), ContentDigest()
     for row in rows:
         digest.add(row)
@@ -61,7 +57,11 @@ def test_sound_rows_have_no_fault_with_or_without_their_source(stage, form, tmp_
     facts = made(node, tmp_path / "out")
     source = source_at_hand(node, None, None)
     assert source is not None and is_whole(node)
-    assert fault(node, tmp_path / "out", facts, source) == fault(node, tmp_path / "out", facts, None) == ""
+    assert (
+        rows_fault(node, tmp_path / "out", facts, source)
+        == rows_fault(node, tmp_path / "out", facts, None)
+        == ""
+    )
 
 
 @pytest.mark.parametrize(("stage", "form"), CASES)
@@ -70,10 +70,10 @@ def test_changed_rows_are_found_by_the_digest_that_was_recorded_and_then_by_the_
     facts, source = made(node, tmp_path / "out"), source_at_hand(node, None, None)
     rows = poison(stage, tmp_path / "out")
     words = "its rows do not match the digest in its record"
-    assert fault(node, tmp_path / "out", facts, None) == words
+    assert rows_fault(node, tmp_path / "out", facts, None) == words
     forged = facts_of(rows, facts)
     words = "its rows differ from those of the embedded collection"
-    assert fault(node, tmp_path / "out", forged, source) == words
+    assert rows_fault(node, tmp_path / "out", forged, source) == words
 
 
 @pytest.mark.parametrize(("stage", "form"), CASES)
@@ -81,7 +81,7 @@ def test_a_digest_of_what_is_published_beside_other_rows_is_found(stage, form, t
     node = planned(stage, **form)
     facts, source = made(node, tmp_path / "out"), source_at_hand(node, None, None)
     words = "its record has another digest of the contents of its rows"
-    assert fault(node, tmp_path / "out", {**facts, "rows": "0" * 64}, source) == words
+    assert rows_fault(node, tmp_path / "out", {**facts, "rows": "0" * 64}, source) == words
 
 
 @pytest.mark.parametrize("content", ["q 0 d\n", "q 0 d one\n", "\x00"])
@@ -89,7 +89,7 @@ def test_rows_that_cannot_be_read_are_a_fault(tmp_path, content):
     node = planned("qrels")
     facts = made(node, tmp_path / "out")
     (tmp_path / "out/qrels.trec").write_text(content)
-    assert fault(node, tmp_path / "out", facts, None).startswith("its rows cannot be read (")
+    assert rows_fault(node, tmp_path / "out", facts, None).startswith("its rows cannot be read (")
 
 
 def test_a_source_of_the_data_folder_is_at_hand_while_it_has_its_bytes(tmp_path, monkeypatch):
@@ -98,14 +98,14 @@ def test_a_source_of_the_data_folder_is_at_hand_while_it_has_its_bytes(tmp_path,
     node = planned("qrels", tmp_path / "data", dataset="beir/scifact/test")
     facts = made(node, tmp_path / "out")
     source = source_at_hand(node, tmp_path / "data", None)
-    assert fault(node, tmp_path / "out", facts, source) == ""
+    assert rows_fault(node, tmp_path / "out", facts, source) == ""
     forged = facts_of(poison("qrels", tmp_path / "out"), facts)
-    assert fault(node, tmp_path / "out", forged, source).endswith("qrels/test.tsv")
+    assert rows_fault(node, tmp_path / "out", forged, source).endswith("qrels/test.tsv")
     file = tmp_path / "data/beir/scifact/qrels/test.tsv"
     file.write_text(file.read_text().replace("d0\t2", "d2\t2"))
     assert source_at_hand(node, tmp_path / "data", None) is None
     with pytest.raises(DataError, match="changed after planning"):
-        fault(node, tmp_path / "out", forged, source)
+        rows_fault(node, tmp_path / "out", forged, source)
 
 
 def test_first_rows_and_collections_of_no_catalogue_are_not_held_against_a_source():
@@ -125,4 +125,4 @@ def test_collections_of_parts_and_judgements_by_answers_are_held_against_their_s
         node = Machine().resolve(Node(stage, {"dataset": dataset}))
         facts = made(node, tmp_path / stage)
         source = source_at_hand(node, None, None)
-        assert source is not None and fault(node, tmp_path / stage, facts, source) == ""
+        assert source is not None and rows_fault(node, tmp_path / stage, facts, source) == ""

@@ -1,4 +1,4 @@
-"""Scales of a user's own, and the rehearsal, which has the papers' data: what they do to a graph."""
+"""Scales of a user, and the rehearsal with the papers' data."""
 
 import re
 from pathlib import Path

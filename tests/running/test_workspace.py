@@ -1,5 +1,3 @@
-"""The identities of data lie beside records, and are read from a release, too."""
-
 import pytest
 
 from repro.errors import DataError

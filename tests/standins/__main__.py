@@ -19,14 +19,12 @@ def make_home(folder: Path, sizes: Sizes) -> None:
 
 
 def make(folder: Path, sizes: Sizes) -> None:
-    """Everything below ``folder``, with the data folder filled from the home."""
     make_home(folder, sizes)
     checkpoints.make(folder / "data", sizes)
     fill.fill(folder / "home", folder / "data")
 
 
 def main() -> None:
-    """Read the command line, make all of it, and say where it lies."""
     parser = argparse.ArgumentParser(prog="python -m tests.standins", description=Sizes.__doc__)
     parser.add_argument("folder", type=Path)
     for field in fields(Sizes):

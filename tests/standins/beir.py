@@ -38,7 +38,7 @@ METADATA = {
     "cqadupstack": ({"tags": ["t"]}, {"tags": ["t"]}),
 }
 UNTITLED = ("fiqa", "quora")
-QUERIES = 8  # a split
+QUERIES = 8
 
 
 def make(home: Path, sizes: Sizes) -> None:

@@ -36,7 +36,6 @@ def vocabulary() -> list[str]:
 
 
 def make(data: Path, sizes: Sizes) -> None:
-    """Every checkpoint below ``data/models``."""
     import torch
     import transformers
 
@@ -56,7 +55,6 @@ def make(data: Path, sizes: Sizes) -> None:
 
 
 def _shape(kind: str, width: int, *, divided_by: int = 1, **differs: int) -> dict[str, int]:
-    """The settings of a configuration; the generator is narrower than its embeddings."""
     hidden = width // divided_by
     shape = {"hidden_size": hidden, "intermediate_size": 4 * hidden, "num_hidden_layers": LAYERS}
     shape |= {"num_attention_heads": 4, "vocab_size": VOCABULARY, **differs}

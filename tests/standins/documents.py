@@ -11,7 +11,6 @@ JUDGED = {"2019": 43, "2020": 45}
 
 
 def make(home: Path, sizes: Sizes) -> None:
-    """Everything of ``msmarco-document`` below ``home``."""
     text, folder = Text(sizes.seed, "documents"), home / "msmarco-document"
     bodies = [f"{text.between(3, 100)}\n{text.between(3, 40)}" for _ in range(sizes.documents)]
     ids = [f"D{1000 + number}" for number in range(sizes.documents)]

@@ -11,7 +11,6 @@ from typing import Any
 
 
 def plain(path: Path, lines: Iterable[str]) -> Path:
-    """A text file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(lines)
@@ -19,7 +18,6 @@ def plain(path: Path, lines: Iterable[str]) -> Path:
 
 
 def packed(path: Path, lines: Iterable[str]) -> Path:
-    """A text file packed by gzip, without the time at which it was."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as raw, gzip.GzipFile("", "wb", 1, raw, mtime=0) as file:
         file.writelines(line.encode() for line in lines)
@@ -27,7 +25,6 @@ def packed(path: Path, lines: Iterable[str]) -> Path:
 
 
 def tar(path: Path, members: Mapping[str, Iterable[str]]) -> Path:
-    """A packed tar archive of text files."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as raw, gzip.GzipFile("", "wb", 1, raw, mtime=0) as file:
         with tarfile.open(fileobj=file, mode="w") as archive:
@@ -40,7 +37,6 @@ def tar(path: Path, members: Mapping[str, Iterable[str]]) -> Path:
 
 
 def archive(path: Path, members: Mapping[str, Iterable[str]]) -> Path:
-    """A zip archive of text files."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         for name, lines in members.items():
@@ -49,10 +45,8 @@ def archive(path: Path, members: Mapping[str, Iterable[str]]) -> Path:
 
 
 def rows(values: Iterable[Iterable[Any]], separator: str = "\t") -> list[str]:
-    """Lines of columns."""
     return [separator.join(map(str, row)) + "\n" for row in values]
 
 
 def json_line(value: Any) -> str:
-    """One line of JSON."""
     return json.dumps(value, ensure_ascii=False) + "\n"

@@ -12,7 +12,6 @@ from repro.retrieval.datasets import catalog
 
 
 def fetch(home: Path, data: Path, names: Sequence[str]) -> None:
-    """Fetch some collections from the home."""
     with _at(home, data), _without_counts():
         command.main(["fetch", *names, "--yes"], standalone_mode=False, **cli.context_settings)
 
@@ -28,8 +27,7 @@ def fill(home: Path, data: Path) -> None:
 
 
 def fetchable() -> list[str]:
-    """The ids that ir_datasets or an address gives. A split of BEIR comes with its corpus. NanoBEIR's files
-    of another form have tests of their own (test_nano_beir.py)."""
+    """The ids that ir_datasets or an address gives. A split of BEIR comes with its corpus."""
     every = catalog.catalog().values()
     given = [one for one in every if one.source in ("ir_datasets", "web") and not one.members]
     given = [one for one in given if not one.id.startswith("nano-beir/")]
@@ -50,7 +48,6 @@ def _at(home: Path, data: Path) -> Iterator[None]:
 
 @contextmanager
 def _without_counts() -> Iterator[None]:
-    """Let the catalogue state no numbers of rows: stand-ins have fewer than what they stand for."""
     stated = catalog.catalog
     entries = {id: replace(entry, counts={}) for id, entry in stated().items()}
     catalog.catalog = lambda: entries

@@ -14,7 +14,7 @@ RETRIEVERS = (
     "msmarco-MiniLM-L-6-v3",
     "distilbert-margin_mse-sym_mnrl-mean-v1",
 )
-JUDGED = {"2019": 43, "2020": 54}  # of the 200 queries of a year
+JUDGED = {"2019": 43, "2020": 54}
 
 
 def make(home: Path, data: Path, sizes: Sizes) -> None:
@@ -39,10 +39,7 @@ def queries(text: Text, texts: Sequence[str], count: int, first: int) -> Queries
 
 
 def deep_learning(folder, text: Text, texts, ids, names: dict[str, str], judged: dict[str, int]) -> None:
-    """Two years of TREC Deep Learning: 200 queries each, some of them judged by four grades.
-
-    A query has the same text for passages and documents.
-    """
+    """Two years of TREC Deep Learning: 200 queries each, some of them judged by four grades."""
     shared = Text(0, "deep learning")
     for year, name in sorted(names.items()):
         asked = queries(

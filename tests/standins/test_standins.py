@@ -1,5 +1,3 @@
-"""Stand-ins are the same for the same sizes, and have the forms of what they stand for."""
-
 from tests.standins import checkpoints, texts
 from tests.standins.__main__ import make_home
 from tests.standins.sizes import Sizes

@@ -28,19 +28,15 @@ def words() -> tuple[str, ...]:
 
 
 class Text:
-    """Draws sentences, passages, titles and queries."""
-
     def __init__(self, seed: int, family: str):
         self.draw = random.Random(f"{seed}/{family}")
         weights = list(itertools.accumulate(1 / (rank + 1) ** 0.9 for rank in range(len(words()))))
         self._pool = [self._new_sentence(weights) for _ in range(POOL)]
 
     def passage(self, sentences: int) -> str:
-        """So many sentences in a line."""
         return " ".join(self.draw.choices(self._pool, k=sentences))
 
     def between(self, fewest: int, most: int) -> str:
-        """A passage of ``fewest`` to ``most`` sentences."""
         return self.passage(self.draw.randint(fewest, most))
 
     def title(self) -> str:

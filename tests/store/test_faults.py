@@ -1,4 +1,4 @@
-"""Whatever goes wrong between two steps, or is done to files: a store serves what was written, or says so."""
+"""Whatever fails between two steps, a store serves only what was written."""
 
 import errno
 import functools
@@ -23,7 +23,6 @@ _hook = {"root": None, "fault": None, "left": 0}
 
 
 def _touches(event, arguments):
-    """Whether an audited call writes below the guarded folder."""
     root = _hook["root"]
     if root is None or not arguments or not str(arguments[0]).startswith(root):
         return False
@@ -187,7 +186,7 @@ def test_what_was_done_to_an_artefact_is_named_and_never_built_upon(tmp_path, na
     with pytest.raises(StoreError, match=r"damaged: .*repro store verify --rebuild"):
         build(store, above)
     assert store.state(above) != "stored"
-    takes_reading = name in ("zeroed", "edited", "added")  # or looking for more
+    takes_reading = name in ("zeroed", "edited", "added")
     assert store.state(NODE) == ("stored" if takes_reading else "damaged")
     if not takes_reading:
         with pytest.raises(StoreError, match="damaged"):

@@ -1,5 +1,3 @@
-"""What nothing needs can go; what is needed, young, or in a process's hands stays."""
-
 import os
 import socket
 import subprocess
@@ -26,7 +24,6 @@ def write(directory):
 
 @pytest.fixture
 def store(tmp_path):
-    """Two artefacts and their notes and locks, all a hundred days old."""
     store = Store(tmp_path / "s")
     store.remember([CORPUS, OTHER, INDEX])
     for node in (CORPUS, OTHER):
@@ -73,11 +70,11 @@ def test_what_is_young_stays_and_so_it_does_with_the_clock_set_back(store):
     assert found(store) == set()
     age(store, -13)  # written in what is now the future
     assert found(store) == set()
-    assert len(found(store, keep_days=-14)) == 7  # two artefacts, two locks, three notes
+    assert len(found(store, keep_days=-14)) == 7
 
 
 def test_what_was_asked_for_lately_stays_with_what_is_below_it(store):
-    store.remember([INDEX])  # planned again: nothing of it may have been built yet
+    store.remember([INDEX])
     collect(store)
     assert store.state(CORPUS) == "stored" and store.state(OTHER) == "missing"
     names = {INDEX.fingerprint, CORPUS.fingerprint}
@@ -116,7 +113,7 @@ def test_an_artefact_that_was_built_again_since_it_was_found_damaged_stays(store
     (store.path(CORPUS) / "file").write_text("other")
     with exclusive_lock(store.root, CORPUS):
         assert not remove_damaged(store, store.path(CORPUS))
-    assert store.state(CORPUS) == "stored"  # of the right size
+    assert store.state(CORPUS) == "stored"
     assert remove_damaged(store, store.path(CORPUS)) and store.state(CORPUS) == "missing"
 
 

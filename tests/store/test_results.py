@@ -1,5 +1,3 @@
-"""Records are appended, never lost, never doubled, and never read as something else than was written."""
-
 import hashlib
 import json
 import random
@@ -96,7 +94,6 @@ def test_another_measure_unit_or_reading_is_another_measurement(tmp_path):
 
 
 def _sealed(content: dict) -> str:
-    """The line of a record's content, with the digest of it."""
     digest = hashlib.sha256(canonical(content).encode()).hexdigest()
     return json.dumps(content | {"sha256": digest}, sort_keys=True) + "\n"
 
@@ -191,7 +188,7 @@ def test_a_line_with_a_retired_field_is_read_where_it_says_nothing(tmp_path, nam
         results.read("tiny", "p")
 
 
-EARLIER, LATER = "2026-01-01T00:00:00+00:00", "2026-01-01T01:30:00+01:00"  # half an hour later
+EARLIER, LATER = "2026-01-01T00:00:00+00:00", "2026-01-01T01:30:00+01:00"
 
 
 def dated(measured, time, **changes):

@@ -1,5 +1,3 @@
-"""What exists in a store is complete; what fails leaves a sentence and loses nothing."""
-
 import errno
 import json
 import os
@@ -91,7 +89,7 @@ def test_an_interrupted_attempt_goes_on_from_the_inputs_it_began_with_and_from_n
         raise KeyboardInterrupt
 
     store, index, seen = Store(tmp_path), Node("lucene_index", {}, {"corpus": NODE}), []
-    for text in ("one", "one", "another"):  # made again, it comes out as before, then otherwise
+    for text in ("one", "one", "another"):
         _build(store, _write(text))
         for beside in (False, True):
             for _ in range(2):
@@ -100,7 +98,7 @@ def test_an_interrupted_attempt_goes_on_from_the_inputs_it_began_with_and_from_n
                     way(index, lambda d: seen.append((d / "vectors").exists()) or killed(d))
         store.discard(NODE)
     assert seen == [False, *[True] * 7, False, *[True] * 3]
-    with pytest.raises(KeyboardInterrupt):  # an input that is gone says nothing, and costs nothing
+    with pytest.raises(KeyboardInterrupt):
         _build(store, lambda d: seen.append((d / "vectors").exists()) or killed(d), index)
     assert seen[-1]
     _build(store, _write("yet another"))

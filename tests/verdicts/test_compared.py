@@ -1,5 +1,3 @@
-"""The interval over queries of a measured mean, and what it says of a published one."""
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Records are a cell's only while they are measurements of it: by its measure, in its unit, of its graph."""
-
 import shutil
 from dataclasses import replace
 from statistics import fmean
@@ -37,10 +35,7 @@ def results(tmp_path) -> Results:
 
 @pytest.fixture
 def measure(tmp_path, results):
-    """``measure(plan, value)``: queries of a new store score that, or ``spread`` off; it is recorded.
-
-    The store and the records that were added are returned.
-    """
+    """``measure(plan, value)``: queries of a new store score that, or ``spread`` off; it is recorded."""
 
     def call(made: Plan, value: float, recorded: bool = True, spread: float = 0.0) -> tuple[Store, list]:
         shutil.rmtree(tmp_path / "store", ignore_errors=True)
@@ -244,7 +239,7 @@ def test_no_recipe_is_said_to_have_changed_where_the_data_are_not_here(measure, 
     _, [added] = measure(made, 0.5)
     results.path("full", "cotmae_v2").unlink()
     results.append([replace(added, fingerprint="0" * 64)])
-    assert only(made, results).outdated.startswith("the recipe has changed")  # all of it is stored
+    assert only(made, results).outdated.startswith("the recipe has changed")
     made.states.clear()
     assert only(made, results).outdated.startswith("its inputs are not all here")
 

@@ -1,5 +1,3 @@
-"""What is measured, what could be and how, and what cannot: every cell once."""
-
 import json
 import re
 import subprocess
@@ -32,8 +30,6 @@ tables:
 
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
-    """``toy(row)``: a paper of one row that has a recipe and another."""
-
     def paper(row: str) -> Paper:
         (tmp_path / "cells.yaml").write_text(f"{TABLE}  - {row}\n")
         made = Paper("toy", tmp_path, "papers.toy")
@@ -51,7 +47,7 @@ def test_every_cell_point_and_view_of_every_manifest_has_exactly_one_way(name, t
     expected = [*numeric_cells(source), *(c for c in cells_of(source, tables) if c.is_unpublished)]
     assert sorted(c.id for c in found) == sorted(c.id for c in (*expected, *exhibits((name,), ())))
     assert found and {c.way for c in found} <= set(WAYS) - {"run", "open"}
-    for c in found:  # each that cannot be measured says why, and no other does
+    for c in found:
         assert bool(c.reason) == (c.way == "not measurable") == (c.recipe is None), c.id
         assert not c.reason or len(c.reason.split()) >= 6, c.id
 

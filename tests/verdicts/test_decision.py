@@ -1,7 +1,4 @@
-"""Each kind of doubt about a number, by what its record or the store says, and the tables of decisions.
-
-The rules of verdicts are tried one by one in ``test_verdict.py``.
-"""
+"""Each kind of doubt about a number, and the tables of decisions."""
 
 import re
 from dataclasses import replace
@@ -24,7 +21,7 @@ from repro.writers.markdown import table
 from tests.verdicts.test_comparison import RR, only, planned
 
 MODEL = "costa/1/hardneg.costa/dev.rr10"
-THEIRS = "cpdae/1/bm25/dev-passage.rr10"  # measured by the same evaluation
+THEIRS = "cpdae/1/bm25/dev-passage.rr10"
 
 
 @pytest.fixture
@@ -37,7 +34,6 @@ def kinds(made: Plan, results: Results, **how) -> list[str]:
 
 
 def recorded(made: Plan, **facts) -> Record:
-    """A record of the plan's cell, as the code that is here makes it but for ``facts``."""
     [m] = made.measurements
     values = {"measured": 0.5, "seed": m.seed, "fingerprint": m.fingerprint, "queries": 9, "missing": 0}
     values |= {"measure": m.measure, "unit": m.cell.unit, "code": planned_code(m.parts)}
@@ -140,7 +136,7 @@ def test_a_record_that_came_with_the_suite_contradicts_one_of_a_folder_of_the_us
     [doubt] = only(made, mine).doubts
     assert str(doubt) == f"other result: also on record: 0.5 ({THEIRS}, 2026-01-02T00:00:00+00:00)"
     equal = Results(tmp_path / "equal", compared=results.root)
-    assert only(made, equal).measured is None  # it is never shown itself
+    assert only(made, equal).measured is None
     equal.append([recorded(made, recorded="2026-01-03T00:00:00+00:00")])
     assert only(made, equal).current
 
@@ -175,7 +171,6 @@ def test_libraries_that_are_absent_here_are_not_compared(results, monkeypatch):
 
 
 def stored(made: Plan, folder: Path, **facts) -> Store:
-    """A store of the plan's artefacts, made here but for ``facts``."""
     store = Store(folder)
     for node in made.nodes:
         store.build(node, lambda out, node=node: made_by(node) | facts)
@@ -192,7 +187,7 @@ def stored(made: Plan, folder: Path, **facts) -> Store:
     ],
 )
 def test_what_the_artefacts_say_is_the_only_doubt(results, tmp_path, monkeypatch, facts, kind):
-    monkeypatch.setattr(comparison, "stored_records", lambda plan, store, **how: [])  # they hold no scores
+    monkeypatch.setattr(comparison, "stored_records", lambda plan, store, **how: [])
     made = planned(RR)
     results.append([recorded(made)])
     store = stored(made, tmp_path / "store", **facts)
@@ -267,7 +262,6 @@ def test_the_sentence_counts_cells_by_kind_in_the_order_of_kinds(results):
 
 
 def documented() -> list[str]:
-    """The tables of decisions as the docs show them."""
     rules = []
     for where, group in RULES.items():
         rules += [[rule.verdict, rule.when, re.sub(r"{.*?}", "…", rule.said), where] for rule in group]

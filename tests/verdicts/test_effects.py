@@ -11,8 +11,6 @@ from tests.floats import close
 
 @dataclass(frozen=True)
 class Made:
-    """What is asked of a compared cell."""
-
     cell: SimpleNamespace
     measured: float | None
     verdict: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(name="lower"))
@@ -60,7 +58,7 @@ def test_the_order_of_rows_is_scipys_tau_b():
     assert order_agreement(printed, measured) == pytest.approx(kendalltau(printed, measured).statistic)
     generator = np.random.default_rng(0)
     for size in (3, 4, 7, 30):
-        for many in (2, 5, 100):  # few values tie often
+        for many in (2, 5, 100):
             one, other = generator.integers(many, size=(2, size)).tolist()
             if len(set(one)) > 1 < len(set(other)):
                 close(order_agreement(one, other), kendalltau(one, other).statistic)

@@ -1,5 +1,3 @@
-"""Runs that others made are judged under the readings that they follow, by what made them."""
-
 import pytest
 
 from repro.graph import Node

@@ -43,7 +43,6 @@ def _scores(out, part: Node, number: int) -> None:
 
 
 def rows_of(dataset: str) -> list[str]:
-    """Cells of one table and column over a dataset, from two rows that are measured at tiny scale."""
     cells = [c for c in select((), tables=(), rows=(), cells=()) if c.column.dataset == dataset and c.recipe]
     columns = {}
     for m in plan(cells, scale=scale("tiny"), machine=Machine()).measurements:

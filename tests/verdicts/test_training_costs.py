@@ -1,5 +1,3 @@
-"""What a study's trainings cost: operations, seconds and hours, each training once."""
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,5 +1,3 @@
-"""Verdicts on numbers by the rules of ``decision.py``, the arithmetic beneath them, and tolerances."""
-
 import subprocess
 import sys
 from dataclasses import replace
@@ -42,9 +40,9 @@ def judge(printed, *measured, scale="full", changed=False, tolerance=ONE_POINT):
     ("printed", "measured", "exact"),
     [
         ("66.5", 66.47, True),
-        ("66.5", 66.45, True),  # half up
-        ("66.4", 66.45, True),  # half to even
-        ("66.5", 66.55, False),  # both roundings give 66.6
+        ("66.5", 66.45, True),
+        ("66.4", 66.45, True),
+        ("66.5", 66.55, False),
         ("66.6", 66.55, True),
         ("66.5", 66.449, False),
         ("66.5", 66.44999999999999, True),  # 66.45 but for the noise of a binary mean
@@ -64,7 +62,7 @@ def test_equal_after_either_rounding_at_the_printed_decimals_is_exact(printed, m
 
 
 def test_rounding_is_done_on_decimals_and_not_on_binary_fractions():
-    assert round(2.675, 2) == 2.67  # what Python makes of it
+    assert round(2.675, 2) == 2.67
     assert equal_after_rounding(Decimal("2.675"), parse("2.68"))
     assert judge("2.68", 2.675).name == "exact"
 
@@ -233,8 +231,8 @@ def test_classes_are_stated_as_fractions_and_given_in_the_unit_of_print(name, me
 @pytest.mark.parametrize(
     ("name", "measure", "published", "half_width"),
     [
-        ("retrained", "R@1000", "0.98", "0.003"),  # 0.15 of .02
-        ("retrained", "R(rel=2)@1000", "0.77", "0.015"),  # 0.15 of .23 is more
+        ("retrained", "R@1000", "0.98", "0.003"),
+        ("retrained", "R(rel=2)@1000", "0.77", "0.015"),
         ("retrained", "Success@100", "0.95", "0.0075"),
         ("retrained", "RR@10", "0.98", "0.005"),
         ("re-encoded", "R@1000", "0.999", "0.001"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-TOLERANCE = 1.0  # point
+TOLERANCE = 1.0
 
 
 def overprinted(path: Path) -> list[str]:
@@ -39,7 +39,6 @@ def out_of_place(path: Path) -> list[str]:
 
 
 def tables_on_pages(path: Path) -> list[int]:
-    """How many tables stand on each page."""
     return [len(list(_tables(page))) for page in _pages(path)]
 
 

@@ -38,7 +38,6 @@ WORDS = {"title": "R & D", "words": [["the", 0.05], ["<b>", 0.9]], "wanted": "R 
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """The figures drawn in a test, as they were when they were saved."""
     from matplotlib.figure import Figure
 
     kept, save = [], Figure.savefig

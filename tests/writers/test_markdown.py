@@ -83,8 +83,6 @@ ALL_TAGS = {
 
 
 class Seen(HTMLParser):
-    """The tags of a page, where its links lead, and its text."""
-
     def __init__(self, page):
         super().__init__()
         self.tags, self.addresses, self.text = [], [], ""
@@ -103,7 +101,7 @@ def _commonmark(text):
 
 
 def _of_the_site(text):
-    markdown = pytest.importorskip("markdown")  # comes with what builds the site
+    markdown = pytest.importorskip("markdown")
     return markdown.markdown(text, extensions=["tables", "attr_list", "md_in_html"])
 
 

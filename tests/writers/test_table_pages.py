@@ -11,7 +11,6 @@ from tests.writers.html.toy import report
 
 
 def _pages(full, rehearsal=None, **row):
-    """The pages of compared cells, with something else in every row."""
     rehearsal = report(scale="tiny").parts[0].view.compared if rehearsal is None else rehearsal
     return table_pages(*(Comparison([_changed(c, row) for c in cells]) for cells in (full, rehearsal)))
 

@@ -5,14 +5,12 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from repro.cli import completion
-from repro.cli.groups import LazyGroup
-from repro.cli.printing import say
+from repro.cli import completion, groups, printing
 from repro.errors import UsageError, unknown
 from repro.manifest.papers import papers
 
 
-class _Audit(LazyGroup):
+class _Audit(groups.LazyGroup):
     """The audit views, which plugins add. Names of papers select view ``papers``, and paths view ``file``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -38,9 +36,10 @@ class _Audit(LazyGroup):
 
 
 def _are_paths(named: list[str], paths: list[str]) -> bool:
+    """Return whether the names are paths. Papers take precedence."""
     both, files = set(paths) & set(named), [path for path in paths if path not in named]
     for word in both:
-        say(f"{word} is a paper and a path. ./{word} names the path.")
+        printing.say(f"{word} is a paper and a path. ./{word} names the path.")
     if named and files:
         raise UsageError(f"{named[0]} is a paper and {files[0]} a path. Audit one at a time.")
     return bool(files)

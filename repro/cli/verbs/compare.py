@@ -4,11 +4,8 @@ from collections.abc import Callable
 
 import click
 
-from repro.cli import verdicts
-from repro.cli.options import format_option, selecting_names, selection_of_options
-from repro.cli.printing import say
-from repro.hooks import call
-from repro.progress import TerminalProgress
+from repro import hooks, progress
+from repro.cli import options, printing, verdicts
 
 
 def verdict_options(function: Callable) -> Callable:
@@ -26,15 +23,15 @@ Examples:
   repro compare PAPER --failing                      failing cells
   repro compare --measured --format csv              numbers, differences and intervals""",
 )
-@selecting_names
+@options.selecting_names
 @verdict_options
-@format_option("csv", "json", "latex", "markdown")
+@options.format_option("csv", "json", "latex", "markdown")
 def command(names, strict, failing, measured, form, **choices):
     """Compare stored results with the published numbers, by default of all cells, without running stages.
 
     Significance tests need the stored runs and a writable store.
     """
-    selection = selection_of_options(names, by_default_all=True, **choices)
+    selection = options.selection_of_options(names, by_default_all=True, **choices)
     return show_verdicts(selection, form, strict=strict, failing=failing, measured=measured)
 
 
@@ -43,15 +40,15 @@ def show_verdicts(selection, form: str, *, strict: bool, failing: bool, measured
     from repro.api.comparisons import compare_selection
 
     plan = selection.plan()
-    cells = compare_selection(selection, plan=plan, progress=TerminalProgress())
+    cells = compare_selection(selection, plan=plan, progress=progress.TerminalProgress())
     matches = [c for c in cells if _is_chosen(c, failing=failing, measured=measured)]
     workspace, comparison = selection.workspace, cells.comparison
     verdicts.show(
         comparison, plan, workspace.store, form, chosen=matches, brief=True, results=workspace.results
     )
     if form == "terminal":
-        for sentence in call("settings of papers", selection.cells) or ():
-            say(sentence)
+        for sentence in hooks.call("settings of papers", selection.cells) or ():
+            printing.say(sentence)
     return verdicts.status(comparison, strict=strict, outcome=None)
 
 

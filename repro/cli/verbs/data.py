@@ -6,21 +6,18 @@ from pathlib import Path
 
 import click
 
+from repro import errors, progress
 from repro.api import Selection, select
-from repro.cli import completion
-from repro.cli.groups import views
-from repro.cli.options import json_option
+from repro.cli import completion, groups, options
 from repro.cli.printing import emit_json, put, say, table
-from repro.errors import BlockedError, DataError, UsageError
 from repro.locations import Locations, data_folder
 from repro.manifest.papers import check_on_hub
-from repro.progress import TerminalProgress
 from repro.retrieval.datasets.catalog import key
 from repro.retrieval.datasets.sources import describe_size
 from repro.running.workspace import Workspace
 from repro.store import translated_errors
 
-command = views(
+command = groups.views(
     "data",
     {
         "list": "the datasets, their sizes and licences",
@@ -43,7 +40,7 @@ Examples:
 
 
 @command.command("list", epilog="\b\nExamples:\n  repro data list\n  repro data list --format json")
-@json_option
+@options.json_option
 def list_(as_json):
     """List every dataset with its state, counts, download size and licence."""
     from repro.retrieval.datasets.survey import survey
@@ -63,7 +60,7 @@ def list_(as_json):
 
 @command.command("check", epilog="\b\nExamples:\n  repro data check\n  repro data check beir/scifact/test")
 @click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=completion.datasets)
-@json_option
+@options.json_option
 def check_(ids, as_json):
     """Read collections in full and report faults, in all collections found by default.
 
@@ -114,7 +111,9 @@ def fetch_(identifiers, places, yes, library):
     from repro.retrieval.datasets.fetching import MODEL, offer
 
     if not (identifiers or places):
-        raise UsageError("data fetch needs an ID or --for PAPER/TABLE. `repro data list` lists the datasets.")
+        raise errors.UsageError(
+            "data fetch needs an ID or --for PAPER/TABLE. `repro data list` lists the datasets."
+        )
     target, obstacles = data_folder(), _obstacles(places)
     ids = list(dict.fromkeys((*identifiers, *obstacles.fetch)))
     for id in ids:
@@ -147,7 +146,7 @@ def make_(name, files):
 
     target = data_folder()
     with translated_errors(target, "data folder", "REPRO_DATA"):
-        print(make(name, files, target, TerminalProgress()))
+        print(make(name, files, target, progress.TerminalProgress()))
 
 
 def _describe(offers, target, unfetchable) -> None:
@@ -179,7 +178,7 @@ def _obstacles(places):
 def _ask(identifiers, places) -> None:
     if not sys.stdin.isatty():
         words = " ".join([*identifiers, *(f"--for {place}" for place in places)])
-        raise UsageError(f"fetching {words} needs your consent: add --yes")
+        raise errors.UsageError(f"fetching {words} needs your consent: add --yes")
     click.confirm("Go on?", abort=True, err=True)
 
 
@@ -188,9 +187,9 @@ def _load_offers(offers, target) -> int:
     for offer in offers.values():
         try:
             with translated_errors(target, "data folder", "REPRO_DATA"):
-                for path in offer.load(target, TerminalProgress()):
+                for path in offer.load(target, progress.TerminalProgress()):
                     print(path)
-        except (BlockedError, DataError) as error:
+        except (errors.BlockedError, errors.DataError) as error:
             if len(offers) == 1:
                 raise
             say(f"repro: {error}")

@@ -4,10 +4,9 @@ import sys
 
 import click
 
+from repro import errors, locations
 from repro.cli import verdicts
 from repro.cli.printing import put, say, table
-from repro.errors import BlockedError
-from repro.locations import Locations, data_folder
 
 REAL, COLLECTION = "beir/scifact/test", "beir/scifact"  # BM25 over it is published
 
@@ -40,13 +39,20 @@ def command(ctx, yes, output, opened):
     try:
         if _is_at_hand(yes):
             status = max(status, _measure_scifact(scifact_cell, Workspace.open()))
-    except BlockedError as error:  # the report needs no network
+    except errors.BlockedError as error:  # the report needs no network
         print(f"left out: {error}", file=sys.stderr)
         status = max(status, error.exit_status)
     print("\n3. Everything on one page\n")
     options = {"opened": True} if opened else {}
     ctx.invoke(report, output=output, **options)
-    _print_next(tiny_cell)
+    name, number = tiny_cell.paper.name, tiny_cell.table.id
+    print("\nNext:")
+    for purpose, words in (
+        ("train and compare every row of a table", f"run {name} --table {number} --scale tiny"),
+        ("explain one number", f"show {tiny_cell.id}"),
+        ("compare your own encoder", f"compare DIR {name} --table {number} --scale tiny"),
+    ):
+        print(f"  {purpose}\n    repro {words}")
     return status
 
 
@@ -87,14 +93,16 @@ def _is_at_hand(yes: bool) -> bool:
     from repro.retrieval.datasets.sources import MissingPiece, locate
 
     pieces = ("documents", "queries", "qrels")
-    if not any(isinstance(locate(REAL, piece, Locations.resolve().data), MissingPiece) for piece in pieces):
+    if not any(
+        isinstance(locate(REAL, piece, locations.Locations.resolve().data), MissingPiece) for piece in pieces
+    ):
         return True
     collection = offer(COLLECTION)
-    print(f"{collection.description}; into {data_folder()}")
+    print(f"{collection.description}; into {locations.data_folder()}")
     if not yes and not (sys.stdin.isatty() and click.confirm("Fetch it?", err=True)):
         print(f"SciFact was left out. `repro demo --yes` or `repro data fetch {COLLECTION}` fetches it.")
         return False
-    collection.load(data_folder(), TerminalProgress())
+    collection.load(locations.data_folder(), TerminalProgress())
     return True
 
 
@@ -121,14 +129,3 @@ def _status(cells) -> int:
     for sentence in sentences:
         say(sentence)
     return status
-
-
-def _print_next(cell) -> None:
-    name, number = cell.paper.name, cell.table.id
-    print("\nNext:")
-    for purpose, words in (
-        ("train and compare every row of a table", f"run {name} --table {number} --scale tiny"),
-        ("explain one number", f"show {cell.id}"),
-        ("compare your own encoder", f"compare DIR {name} --table {number} --scale tiny"),
-    ):
-        print(f"  {purpose}\n    repro {words}")

@@ -11,24 +11,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from repro import graph, locations, progress
 from repro.api import select
-from repro.cli import verdicts
-from repro.cli.groups import views
-from repro.cli.obstacles import row_of
-from repro.cli.options import PAPERS, ROW, TABLE, json_option
+from repro.cli import groups, options, verdicts
 from repro.cli.printing import emit_json, say, table
-from repro.graph import walk
-from repro.locations import Locations, data_folder
 from repro.machine import INSTALL, PACKAGES, absent, system, versions
-from repro.progress import TerminalProgress
 from repro.running.workspace import Workspace
-from repro.store import Store, make_writable, translated_errors
-from repro.store.disk import write_whole
+from repro.store import Store, disk, make_writable, translated_errors
 
 if TYPE_CHECKING:
     from repro.manifest.cells import Cell
 
-command = views(
+command = groups.views(
     "doctor",
     {
         "smoke": "run two steps of every stage, e.g. in your CI",
@@ -45,7 +39,7 @@ Examples:
 
 
 @command.command("machine")
-@json_option
+@options.json_option
 def machine(as_json):
     """List the components of this machine and the missing requirements of scale full."""
     workspace = Workspace.open()
@@ -94,9 +88,9 @@ Examples:
   repro doctor smoke                       one trained row and BM25
   repro doctor smoke PAPER --table 1       every row of a table""",
 )
-@PAPERS
-@TABLE
-@ROW
+@options.PAPERS
+@options.TABLE
+@options.ROW
 def smoke(names, tables, rows):
     """Run two steps of every stage on toy data and print a Markdown summary, e.g. for $GITHUB_STEP_SUMMARY.
 
@@ -125,9 +119,9 @@ def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]
 
     cell_names = names or _cheapest_cells(workspace)
     selection = select(*cell_names, tables=tables, rows=rows, scale=SCALE, workspace=workspace)
-    cells = measure(selection, progress=TerminalProgress())
+    cells = measure(selection, progress=progress.TerminalProgress())
     stages = Counter(node.stage for node in cells.outcome.run) if cells.outcome else Counter()
-    row_names = dict.fromkeys(row_of(c) for c in cells if c.measured is not None)
+    row_names = dict.fromkeys(c.cell.row_path for c in cells if c.measured is not None)
     lines = [f"stages: {', '.join(f'{number} {stage}' for stage, number in stages.items())}"]
     problems, status = verdicts.problems(cells)
     return [*lines, *(f"scored: {row}" for row in row_names), *problems], status
@@ -139,7 +133,7 @@ def _cheapest_cells(workspace) -> list[str]:
     stages: dict[str, list[str]] = {}
     for m in table.plan().measurements:
         if m.cell.column.dataset == bm25.column.dataset and m.cell.role != "reference":
-            stages[m.cell.id] = [node.stage for node in walk(m.parts)]
+            stages[m.cell.id] = [node.stage for node in graph.walk(m.parts)]
     training_cells = [cell for cell in stages if "finetune" in stages[cell]]
     return [bm25.id, min(training_cells, key=lambda cell: len(stages[cell]))]
 
@@ -159,12 +153,12 @@ def calibrate():
     """
     from repro.running.cost.estimate import calibrate, calibration_file
 
-    artefact_store = Store(Locations.resolve().store)
+    artefact_store = Store(locations.Locations.resolve().store)
     make_writable(artefact_store.root)
     rates = calibrate()
     path = calibration_file(artefact_store)
     with translated_errors(artefact_store.root):
-        write_whole(path, json.dumps(rates, indent=1) + "\n")
+        disk.write_whole(path, json.dumps(rates, indent=1) + "\n")
     model, peak = rates["model"], rates["matrix_product_flops_per_second"]
     shape = "BERT of {layers} layers, width {hidden_size}, texts of {length} tokens".format(**model)
     print(f"{rates['name']}, {rates['precision']}; {shape}")
@@ -244,7 +238,7 @@ def _disk(store: Path) -> Component:
 
 def _data(root: Path | None) -> Component:
     if root is None:
-        detail = f"nothing yet in {data_folder()}"
+        detail = f"nothing yet in {locations.data_folder()}"
         return Component("data", "note", detail, "run `repro data fetch` or set REPRO_DATA")
     if not root.is_dir():
         remedy = "set REPRO_DATA to a folder of collections"

@@ -5,15 +5,12 @@ from pathlib import Path
 
 import click
 
-from repro.cli import completion
-from repro.cli.groups import views
-from repro.cli.options import scale_option
-from repro.cli.printing import say
+from repro.cli import completion, groups, options, printing
 from repro.errors import UsageError
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
 
-command = views(
+command = groups.views(
     "export",
     {
         "run": "the run of a measured cell, optionally with ir_metadata",
@@ -47,7 +44,7 @@ Examples:
     help="Add an ir_metadata header, by default of version 0.1. Version 0.2 (TIREx tracker) adds resources.",
 )
 @click.option("-o", "--output", metavar="FILE", help="File to write, e.g. run.trec.gz, not standard output.")
-@scale_option(help="Scale of the cell's record.")
+@options.scale_option(help="Scale of the cell's record.")
 def run(what, schema, output, scale_name):
     """Write the TREC run of a measured cell, or of a run or evaluation named by its fingerprint.
 
@@ -64,9 +61,9 @@ def run(what, schema, output, scale_name):
     header = run.header(schema) if schema else ""
     _write(header, run.path, Path(output) if output else None)
     if run.described:
-        say(run.described)
+        printing.say(run.described)
     for doubt in doubts_of(run.record, workspace) if run.record else ():
-        say(f"doubt: {doubt}")
+        printing.say(f"doubt: {doubt}")
 
 
 def _write(header: str, run, output) -> None:
@@ -93,7 +90,7 @@ Examples:
 )
 @WHAT
 @click.option("-o", "--output", required=True, metavar="DIR", help="New or empty folder.")
-@scale_option(help="Scale of the cell's record.")
+@options.scale_option(help="Scale of the cell's record.")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), metavar="N", help="Seed, by default the paper's.")
 def encoder(what, output, scale_name, seed):
     """Write the encoder of a measured cell for transformers, sentence-transformers and `repro compare`.

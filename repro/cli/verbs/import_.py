@@ -4,18 +4,14 @@ from pathlib import Path
 
 import click
 
-from repro.cli import completion
-from repro.cli.groups import views
-from repro.cli.options import format_option, reading_choices, repeatable_option
+from repro import errors, progress
+from repro.cli import completion, groups, options
 from repro.cli.printing import emit_json, say, table
-from repro.errors import UsageError
 from repro.machine.bounded_reading import as_file
 from repro.manifest.cells import select
-from repro.progress import TerminalProgress
 from repro.running.workspace import Workspace
-from repro.store import make_writable
 
-command = views(
+command = groups.views(
     "import",
     {
         "run": "score a run file, or the known public runs, for published cells",
@@ -38,13 +34,13 @@ Examples:
 @click.argument("cells", metavar="[CELL]...", nargs=-1, shell_complete=completion.cells)
 @click.option("--source", metavar="TEXT", help="Origin of the file (required), kept with the record.")
 @click.option("--toolkit", metavar="TEXT", help="Software that made the run, kept with the record.")
-@repeatable_option(
+@options.repeatable_option(
     "reading",
     "ID=CHOICE",
     "Value of an unspecified choice in the run, e.g. bm25-parameters=anserini-tuned (repeatable).",
 )
 @click.option("--public", metavar="DIR", help="Score the known public runs in DIR instead of FILE.")
-@format_option("json", "markdown")
+@options.format_option("json", "markdown")
 def run(file, cells, source, toolkit, readings, public, form):
     """Score a run by others and record it for published cells.
 
@@ -59,15 +55,13 @@ def run(file, cells, source, toolkit, readings, public, form):
     file = file and str(as_file(file))  # a pipe is read once
     _check_choice(file, cells, public, source, toolkit, *readings)
     target_cells = [] if public else select(cells=cells)
-    importer = Importer(Workspace.open(), TerminalProgress())
-    make_writable(importer.store.root)
-    importer.results.make_writable()
+    importer = Importer(Workspace.open(), progress.TerminalProgress())
     if public:
         imports, notices = import_public(importer, Path(public))
         for notice in notices:
             say(notice)
     else:
-        origin = Origin(source, toolkit, readings=reading_choices(readings))
+        origin = Origin(source, toolkit, readings=options.reading_choices(readings))
         imports = importer.add(Path(file), target_cells, origin=origin)
     _print_imports(imports, form)
     added = [item.added for item in imports if item.added]
@@ -76,11 +70,13 @@ def run(file, cells, source, toolkit, readings, public, form):
 
 def _check_choice(file: str | None, cells, public: str | None, source, *origin) -> None:
     if any((file, cells, source, *origin)) if public else not (file and cells):
-        raise UsageError("`repro import run` needs a FILE with its cells, or --public DIR alone")
+        raise errors.UsageError("`repro import run` needs a FILE with its cells, or --public DIR alone")
     if file and not Path(file).is_file():
-        raise UsageError(f"{file}: no such file")
+        raise errors.UsageError(f"{file}: no such file")
     if file and not source:
-        raise UsageError("the record needs the origin of the run. Add it, e.g. --source 'the authors page'.")
+        raise errors.UsageError(
+            "the record needs the origin of the run. Add it, e.g. --source 'the authors page'."
+        )
 
 
 HEAD = ["cell", "run", "published", "scored here", "difference", "verdict"]

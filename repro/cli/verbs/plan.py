@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from repro.cli.options import disk_options, json_option, selection_options, stated_options
+from repro.cli.options import GPU, disk_options, json_option, selection_options, stated_options
 from repro.cli.printing import say
 from repro.errors import UsageError
 from repro.progress import SILENT
@@ -25,7 +25,7 @@ Examples:
   repro plan PAPER --discard vectors --by row""",
 )
 @selection_options
-@click.option("--gpu", metavar="NAME", help="Estimate hours for this GPU instead of this machine, e.g. h100.")
+@GPU
 @click.option("--by", type=click.Choice(("table", "row")), help="Print one line per table or row.")
 @click.option("--nodes", "lists_nodes", is_flag=True, help="Print one line per stage and its inputs.")
 @disk_options

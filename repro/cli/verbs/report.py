@@ -8,9 +8,7 @@ from pathlib import Path
 
 import click
 
-from repro.cli.groups import views
-from repro.cli.options import PAPERS, scale_option, selecting_everything
-from repro.cli.printing import say, say_each
+from repro.cli import groups, options, printing
 from repro.errors import UsageError
 from repro.locations import CHECKOUT
 from repro.machine.versions import commit
@@ -19,8 +17,9 @@ from repro.running.plan import plan
 from repro.running.scale import known_scales, scale
 from repro.running.workspace import Workspace
 from repro.store import translated_errors
+from repro.store.results import FOLDER
 
-command = views(
+command = groups.views(
     "report",
     {
         "figures": "drawings of measured figures",
@@ -38,8 +37,10 @@ Examples:
 
 
 @command.command("page")
-@PAPERS
-@scale_option("scale_names", multiple=True, metavar="NAME", help="Only this scale, e.g. tiny (repeatable).")
+@options.PAPERS
+@options.scale_option(
+    "scale_names", multiple=True, metavar="NAME", help="Only this scale, e.g. tiny (repeatable)."
+)
 @click.option("-o", "--output", metavar="FILE", help="File to write, by default report.html for HTML.")
 @click.option("--open", "opened", is_flag=True, help="Show the page in the browser.")
 @click.option(
@@ -114,7 +115,7 @@ def _summary(workspace, cells, name: str = "full") -> str:
     plan, papers = _plan(workspace, cells, name), dict.fromkeys(cell.paper for cell in cells)
     covered = [item for source in papers for item in coverage(source, workspace.results)]
     comparison = judged_cells(plan, workspace.results, workspace.store)
-    say_each(comparison.faults)
+    printing.say_each(comparison.faults)
     return summary(comparison, covered, scale=name)
 
 
@@ -126,7 +127,9 @@ def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str
     shown = {name: _shown(results, cells, name) for name in scale_names or _scales(results, cells)}
     plans = [_plan(workspace, chosen or cells, name) for name, chosen in shown.items()]
     reports = gather(plans, results, workspace.store, selected=cells, home=path.name, made=_origin())
-    say_each(fault for report in reports for part in report.parts for fault in part.view.comparison.faults)
+    printing.say_each(
+        fault for report in reports for part in report.parts for fault in part.view.comparison.faults
+    )
     files = {report.scale: f"{path.stem}-{report.scale}{path.suffix}" for report in reports}
     files[reports[0].scale] = path.name
     return {files[report.scale]: page(report, files) for report in reports}
@@ -154,7 +157,7 @@ def _origin() -> tuple[str, ...]:
 Examples:
   repro report figures PAPER --table figure-4 --scale tiny""",
 )
-@selecting_everything
+@options.selecting_everything
 def figures(selection):
     """Draw the selected measured figures into RESULTS/figures/SCALE, with their numbers as CSV.
 
@@ -167,14 +170,14 @@ def figures(selection):
     plan, store, results = selection.plan(), selection.workspace.store, selection.workspace.results
     cells = judged_cells(plan, results, store).cells
     folder = results.root / "figures" / selection.scale
-    with translated_errors(results.root, "results folder", "--results or REPRO_RESULTS"):
+    with translated_errors(results.root, *FOLDER):
         folder.mkdir(parents=True, exist_ok=True)
         curves = draw_curves(cells, folder, hours=training_hours(plan, store))
         paths = [*curves, *draw_exhibits(plan, store, folder)]
     for path in paths:
         print(path)
     if not paths:
-        say("nothing to draw: the selection has no measured figure. `repro run` measures it.")
+        printing.say("nothing to draw: the selection has no measured figure. `repro run` measures it.")
 
 
 @command.command(
@@ -184,9 +187,9 @@ Examples:
   repro report site -o docs/tables
   repro report site PAPER --scale smoke -o DIR""",
 )
-@PAPERS
+@options.PAPERS
 @click.option("-o", "--out", metavar="DIR", required=True, help="Folder of the pages.")
-@scale_option(default="tiny", help="Second scale of measurements, next to full.")
+@options.scale_option(default="tiny", help="Second scale of measurements, next to full.")
 def site(names, out, scale_name):
     """Write a Markdown page per table with its rows, commands, published and measured numbers.
 

@@ -6,7 +6,14 @@ from typing import Any
 
 import click
 
-from repro.cli.options import disk_options, format_option, selecting_words, selection_options, stated_options
+from repro.cli.options import (
+    GPU,
+    disk_options,
+    format_option,
+    selecting_words,
+    selection_options,
+    stated_options,
+)
 from repro.errors import UsageError
 from repro.running.engines import ENGINES
 from repro.running.runner import Options
@@ -50,7 +57,7 @@ Examples:
 @click.option("--profile", metavar="DIR", help="Snakemake profile, e.g. of `repro new site`.")
 @click.option("--shards", type=int, metavar="N", help="Jobs per long stage of the engine snakemake.")
 @click.option("--max-gpu-hours", "budget", type=float, metavar="H", help="Budget of GPU hours, e.g. 100.")
-@click.option("--gpu", metavar="NAME", help="Estimate hours for this GPU instead of this machine, e.g. h100.")
+@GPU
 @disk_options
 @click.option(
     "--rehearse",

@@ -4,9 +4,8 @@ import signal
 
 import click
 
+from repro import errors, locations
 from repro.cli.printing import say
-from repro.errors import ReproError, StoreError, UsageError
-from repro.locations import Locations
 
 
 @click.command(
@@ -26,8 +25,8 @@ def command(fingerprints, shard):
     from repro.store import Store
 
     part = Shard.parse(shard) if shard else Shard()
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    artefact_store = Store(Locations.resolve().store)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the next attempt continues
+    artefact_store = Store(locations.Locations.resolve().store)
     if fingerprints == ("-",):
         serve(lambda digits: _build_status(artefact_store, digits))
     end_with_parent()
@@ -37,7 +36,7 @@ def command(fingerprints, shard):
 def _build_status(store, fingerprint: str, *part) -> int:
     try:
         _build(store, fingerprint, *part)
-    except (ReproError, OSError) as error:
+    except (errors.ReproError, OSError) as error:
         say(f"repro: {error}")
         return getattr(error, "exit_status", 2)
     return 0
@@ -53,10 +52,10 @@ def _build(store, fingerprint: str, *part) -> None:
 
     node = store.remembered(fingerprint)
     if store.state(node) == "damaged":
-        raise StoreError(f"artefact {node} is damaged. `repro store verify --rebuild` removes it.")
+        raise errors.StoreError(f"artefact {node} is damaged. `repro store verify --rebuild` removes it.")
     missing = [f"{p} ({state})" for p in node.parents() if (state := store.state(p)) != "stored"]
     if missing:
-        raise UsageError(f"{node} needs {', '.join(missing)} in the store")
+        raise errors.UsageError(f"{node} needs {', '.join(missing)} in the store")
     make_writable(store.root)
     if asks_for_pins(store.root, node.fingerprint):
         kernels.pin()

@@ -6,22 +6,17 @@ from itertools import product
 
 import click
 
-from repro.cli.groups import views
-from repro.cli.options import PAPERS, json_option, scale_option
+from repro import errors, locations, stage_table
+from repro.cli import groups, options
 from repro.cli.printing import emit_json, put, say, table
-from repro.errors import UsageError
-from repro.locations import Locations
 from repro.manifest.papers import sources as sources_named
 from repro.progress import TerminalProgress
 from repro.running.scale import known_scales, scale
 from repro.running.workspace import Workspace
-from repro.stage_table import TRAININGS
-from repro.store import RECORD, Store, underway
-from repro.store.disk import size_on_disk
+from repro.store import RECORD, Store, disk, seal, underway
 from repro.store.results import Results
-from repro.store.seal import content, damage, read_json, wrong_sizes
 
-command = views(
+command = groups.views(
     "store",
     {
         "verify": "check every artefact and record, optionally recompute a sample",
@@ -56,7 +51,7 @@ Examples:
 )
 @click.option("--seed", default=0, show_default=True, metavar="S", help="Seed of the sample of --deep.")
 @click.option("-v", "--verbose", is_flag=True, help="Name the code and libraries that differ.")
-@json_option
+@options.json_option
 def verify(rebuild, sample, seed, verbose, as_json):
     """Read every artefact and record, and name those that are truncated, altered or doubtful.
 
@@ -68,14 +63,14 @@ def verify(rebuild, sample, seed, verbose, as_json):
     """
     from repro.running.provenance import Origins
 
-    places = Locations.resolve()
+    places = locations.Locations.resolve()
     artefact_store, origins = Store(places.store), Origins()
     results = Results(places.results, places.release)
     (records, faults), unfinished = results.checked(), results.unfinished()
     doubtful = results.doubtful()
     total, damages = _read_all(artefact_store, origins)
     if click.get_current_context().find_root().params.get("store") and not places.store.is_dir():
-        raise UsageError(f"--store {places.store} is not a folder")
+        raise errors.UsageError(f"--store {places.store} is not a folder")
     removals = _remove_damaged(artefact_store, damages) if rebuild else []
     values = {
         **{"artefacts": total, "damaged": damages, "removed": removals, "records": records},
@@ -154,12 +149,12 @@ def _read_all(store, origins) -> tuple[int, dict[str, list[str]]]:
     with TerminalProgress().task("artefacts read", total=len(artefacts)) as advance:
         for path in artefacts:
             name = f"{path.parent.name}/{path.name}"
-            if faults := damage(path):
+            if faults := seal.damage(path):
                 damages[name] = faults
             else:
-                facts = read_json(path / RECORD).get("facts", {})
+                facts = seal.read_json(path / RECORD).get("facts", {})
                 inputs = (places[key] for key in facts.get("inputs", ()) if key in places)
-                origins.add(name, facts, {p.name: content(p) for p in inputs if not wrong_sizes(p)})
+                origins.add(name, facts, {p.name: seal.content(p) for p in inputs if not seal.wrong_sizes(p)})
             advance()
     return len(artefacts), damages
 
@@ -214,8 +209,8 @@ def _short(name: str) -> str:
     epilog="\b\nExamples:\n  repro store gc\n  repro store gc --yes\n  repro store gc PAPER --scale tiny\n"
     "  repro store gc --finished --yes",
 )
-@PAPERS
-@scale_option(
+@options.PAPERS
+@options.scale_option(
     "scales_",
     metavar="SCALE",
     multiple=True,
@@ -242,7 +237,7 @@ def gc(names, scales_, keep_days, finished, yes):
     from repro.store.leftovers import any_old, leftovers
 
     if not math.isfinite(keep_days):
-        raise UsageError(f"--keep-days is {keep_days}, which is not a number of days")
+        raise errors.UsageError(f"--keep-days is {keep_days}, which is not a number of days")
     workspace, progress = Workspace.open(), TerminalProgress()
     some_may_go = finished or any_old(workspace.store, keep_days=keep_days)
     needs = _needs(names, scales_, workspace, progress, some_may_go=some_may_go)
@@ -292,8 +287,7 @@ def _remove(store, items) -> set:
 
 
 def _tell_of_trainings(items) -> None:
-    number = sum(item.kind == "artefact" and item.stage in TRAININGS for item in items)
-    if number:
+    if number := sum(item.kind == "artefact" and item.stage in stage_table.TRAININGS for item in items):
         words = f"{number} training{'s' * (number != 1)} that no known scale needs"
         print(f"{words}. --scale FILE keeps those of your own scale.", file=sys.stderr)
 
@@ -305,7 +299,7 @@ def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
     items = []
     for node in finished_vectors(plans, store, keep_days=keep_days):
         path = store.root / node.stage / node.fingerprint
-        item = Leftover("vectors", path, node.stage, node.fingerprint, size_on_disk(path))
+        item = Leftover("vectors", path, node.stage, node.fingerprint, disk.size_on_disk(path))
         awaited = () if yes else underway.awaited_inputs(store.root)
         is_free = underway.let_go(store, node) if yes else node.fingerprint not in awaited
         if _print_item(item, is_free):

@@ -7,6 +7,7 @@ import click
 from repro.cli.options import selecting_everything, stated_options
 from repro.errors import UsageError
 from repro.store import translated_errors
+from repro.store.results import FOLDER
 
 
 @click.command(
@@ -47,7 +48,7 @@ def command(selection, out, document, two_column, others, form):
         return show(comparison, plan, store, form, **options)
     _say(*comparison.faults)
     folder = results.root / "tables" / selection.scale
-    place = (results.root, "results folder", "--results or REPRO_RESULTS")
+    place = (results.root, *FOLDER)
     if out:
         folder, place = Path(out), (Path(out), "folder", "--out")
     with translated_errors(*place):

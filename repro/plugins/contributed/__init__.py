@@ -22,8 +22,7 @@ from repro.manifest.cells import Cell, cell
 from repro.running.records import identities
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
-from repro.store import translated_errors
-from repro.store.disk import write_whole
+from repro.store import disk, translated_errors
 from repro.store.results import FOLDER as RESULTS
 from repro.store.results import Record, Results, line_of, record_of
 from repro.verdicts.decision import Basis, code_counts, doubts
@@ -175,7 +174,7 @@ def import_(source):
             if target.exists() and target.read_bytes() != path.read_bytes():
                 raise UsageError(f"{target} has other content. Rename {path.name}.")
             folder.mkdir(parents=True, exist_ok=True)
-            write_whole(target, path.read_text(encoding="utf-8"))
+            disk.write_whole(target, path.read_text(encoding="utf-8"))
     rows = [
         [r.cell, r.scale, f"{r.measured:.6g}", r.origin["by"], r.recorded[:10], ", ".join(kinds) or "none"]
         for r in chain.from_iterable(contents.values())

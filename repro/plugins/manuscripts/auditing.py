@@ -20,9 +20,10 @@ from repro.plugins.manuscripts.checks import (
     values,
 )
 from repro.plugins.manuscripts.files import Files, decoded
-from repro.plugins.manuscripts.series import Grid, Series, Value, grids
+from repro.plugins.manuscripts.series import Grid, grids
 from repro.plugins.manuscripts.source_tables import Manuscript, Place, SourceTable
 from repro.plugins.manuscripts.text_tables import MARKDOWN, read_tables
+from repro.plugins.manuscripts.vocabulary import names_something
 
 _COMMENT = re.compile(r"(%|#|<!--)\s*repro:\s*ignore(?:\[(?P<checks>[^\]\n]*)\])?")
 
@@ -75,8 +76,8 @@ def _of_comment(comment: Ignored, used: set[str]) -> Iterator[Finding]:
 
 
 BOTH_WAYS = (arithmetic.totals, arithmetic.in_series, arithmetic.in_groups, arithmetic.from_line)
+Seen = arithmetic.Seen | None
 BY_SYSTEMS = (
-    arithmetic.behind_values,
     emphasis.impossible,
     values.decimals,
     values.falling,
@@ -86,20 +87,23 @@ BY_SYSTEMS = (
     significance.large_spreads,
     significance.fewer_datasets,
 )
-SENTENCES = (claims.wrong_numbers, claims.wrong_differences, claims.wrong_claims)
+SENTENCES = (claims.wrong_numbers, claims.wrong_differences, claims.wrong_order, claims.wrong_claims)
 ACROSS = (emphasis.best, emphasis.second_best, emphasis.shaded, across.several_values, across.unpublished)
 
 
-def findings(manuscript: Manuscript, readme: Manuscript | None = None) -> list[Finding]:
-    """Return all findings in order, including suppressed ones. A README adds numbers that differ."""
-    tables = [_with_definitions(table, manuscript) for table in manuscript.tables]
-    pairs = list(map(grids, tables))
+def findings(manuscript: Manuscript, readme: Manuscript | None = None, seen: Seen = None) -> list[Finding]:
+    """Return all findings in order, including suppressed ones. A README adds numbers that differ. ``seen``
+    collects the compared cells."""
+    seen = arithmetic.Seen(set) if seen is None else seen
+    pairs = oriented([_with_definitions(table, manuscript) for table in manuscript.tables])
     impossible = list(values.impossible(grid for grid, _ in pairs))
     odd = [value.cell for value, _ in impossible]
     by_systems, turned = ([pair[way].without(odd) for pair in pairs] for way in (0, 1))
     found = [finding for _, finding in impossible]
-    for check, grid in (*product(BOTH_WAYS, (*by_systems, *turned)), *product(BY_SYSTEMS, by_systems)):
-        found += check(grid)
+    found += chain.from_iterable(check(g, seen) for check in BOTH_WAYS for g in (*by_systems, *turned))
+    found += chain.from_iterable(check(*of) for check, *of in product(BY_SYSTEMS, by_systems))
+    found += chain.from_iterable(arithmetic.behind_values(grid, seen) for grid in by_systems)
+    found += arithmetic.in_several_tables(by_systems, seen)
     found += chain.from_iterable(check(by_systems) for check in ACROSS)
     found += significance.undefined_marks(by_systems, manuscript.prose)
     found += significance.of_texts(manuscript)
@@ -107,6 +111,19 @@ def findings(manuscript: Manuscript, readme: Manuscript | None = None) -> list[F
     if readme:
         found += _of_readme(manuscript, by_systems, readme)
     return in_order([*found, *of_sentences(manuscript, by_systems)])
+
+
+def oriented(tables: Iterable[SourceTable]) -> list[tuple[Grid, Grid]]:
+    """Return the grids of each table. Columns are systems if they are rows elsewhere, or if bold says so."""
+    pairs: list[tuple[Grid, Grid]] = []
+    for table in tables:
+        pair, lines = grids(table), [line for grid, _ in pairs for line in grid.lines.values()]
+        heads = [each.heads[-1] for each in pair[0].series if each.heads and not each.total]
+        systems = {across.name_of(line.label) for line in lines}
+        is_turned = systems.issuperset(map(across.name_of, heads)) or emphasis.is_by_line(pair[0])
+        is_turned &= len(heads) > 1 and not any(map(names_something, heads))
+        pairs.append(grids(table, is_turned=True) if is_turned else pair)
+    return pairs
 
 
 def _of_readme(manuscript: Manuscript, by_systems: Sequence[Grid], readme: Manuscript) -> Iterator[Finding]:
@@ -126,19 +143,21 @@ def of_sentences(manuscript: Manuscript, by_systems: Sequence[Grid]) -> Iterator
     """Yield findings on sentences. Claims are checked in sentences without a wrong quote."""
     tables = quotes.numbered(manuscript, by_systems)
     systems = quotes.Systems.of(manuscript, tables)
-    for place, sentence in quotes.sentences(manuscript):
-        found = list(quotes.wrong_quotes(place, sentence, tables))
-        for check in SENTENCES if not found else ():
-            found += check(place, sentence, systems)
-        yield from found
+    for place, paragraph in manuscript.prose:
+        sentences = quotes.END.split(paragraph)
+        for number, sentence in enumerate(sentences):
+            found = list(quotes.wrong_quotes(place, sentence, tables))
+            for check in SENTENCES if not found else ():
+                found += check(place, sentence, replace(systems, before=tuple(sentences[:number])))
+            yield from found
 
 
-def audit(manuscript: Manuscript, readme: Manuscript | None = None) -> list[Finding]:
+def audit(manuscript: Manuscript, readme: Manuscript | None = None, seen: Seen = None) -> list[Finding]:
     """Return the findings that no comment suppresses."""
     places = [cell.place for table in manuscript.tables for row in (*table.head, *table.body) for cell in row]
     places += [place for place, _ in manuscript.prose]
     files = dict.fromkeys(place.file for place in places)
-    return without_ignored(findings(manuscript, readme), filter(Path.is_file, files))
+    return without_ignored(findings(manuscript, readme, seen), filter(Path.is_file, files))
 
 
 @dataclass(frozen=True)
@@ -157,20 +176,21 @@ def audited(path: Path, *, is_known_compared: bool = True) -> Audited:
     from repro.plugins.manuscripts.reading import read
 
     manuscript = read(path)
-    found = audit(manuscript, _readme(path, manuscript))
+    seen = arithmetic.Seen(set)
+    found = audit(manuscript, _readme(path, manuscript), seen)
     if not is_known_compared:
         found = [finding for finding in found if finding.check != "published"]
-    by_systems = [grids(table)[0] for table in manuscript.tables]
+    columns = [column for table in manuscript.tables for column in values.columns_of(table)]
+    cells, unread = (sum(len(column[part]) for column in columns) for part in (0, 1))
+    return Audited(manuscript, found, cells, unread + len(manuscript.lost), _looked_at(manuscript, seen))
+
+
+def _looked_at(manuscript: Manuscript, seen: arithmetic.Seen) -> dict[str, int]:
+    by_systems = [grid for grid, _ in oriented(manuscript.tables)]
     values = [(series, value) for grid in by_systems for series in grid.series for value in series]
-    unread = sum(finding.check == "unread" for finding in found)
-    return Audited(manuscript, found, len(values), unread, _looked_at(manuscript, values))
-
-
-def _looked_at(manuscript: Manuscript, values: Sequence[tuple[Series, Value]]) -> dict[str, int]:
     sentences = (text for _, text in quotes.sentences(manuscript))
     return {
-        "averages and sums": sum(bool(series.total) for series, _ in values),
-        "differences": sum(s.is_difference + (value.delta is not None) for s, value in values),
+        **{kind: len(seen[kind]) for kind in (arithmetic.TOTALS, arithmetic.DIFFERENCES)},
         "columns with bold, underlined or shaded numbers": len({s for s, v in values if v.cell.is_styled}),
         "marked numbers": sum(bool(value.cell.marks) for _, value in values),
         "sentences with numbers": sum(re.search(quotes.NUMBER, text) is not None for text in sentences),
@@ -178,9 +198,13 @@ def _looked_at(manuscript: Manuscript, values: Sequence[tuple[Series, Value]]) -
 
 
 def _readme(path: Path, manuscript: Manuscript) -> Manuscript | None:
-    file = (path if path.is_dir() else path.parent) / "README.md"
+    beside = path.with_name("README.md")
     is_latex = all(table.place.file.suffix not in MARKDOWN for table in manuscript.tables)
-    if not is_latex or not file.is_file() or file == path or (path.is_file() and path.suffix != ".tex"):
+    if not is_latex or (path.suffix == ".tex" and not beside.is_file()):
         return None
-    tables, prose, _ = read_tables(Files(file), file.name)
-    return Manuscript(file, tuple(tables), tuple(prose))
+    files = Files(beside if path.suffix == ".tex" else path)
+    names = [name for name in files if name.rpartition("/")[2] == "README.md"]
+    if not names:
+        return None
+    tables, prose, _ = read_tables(files, min(names, key=lambda name: name.count("/")))
+    return Manuscript(beside, tuple(tables), tuple(prose))

@@ -9,7 +9,7 @@ from typing import Literal
 from repro.plugins.manuscripts import layout as layouts
 from repro.plugins.manuscripts import vocabulary
 from repro.plugins.manuscripts.layout import Layout
-from repro.plugins.manuscripts.notation import leading_number
+from repro.plugins.manuscripts.notation import EFFECT, leading_number
 from repro.plugins.manuscripts.source_tables import SourceTable
 from repro.plugins.manuscripts.vocabulary import (
     NamedMeasure,
@@ -23,6 +23,10 @@ from repro.plugins.manuscripts.vocabulary import (
 NOTHING = Resolution(None, "certain")  # for a column without a collection or measure
 UNNAMED = Resolution(reason="neither the heading nor the caption names one collection")
 _BEIR = "no measure is named, and BEIR uses nDCG@10"
+_OF_COLLECTIONS = re.compile(
+    r"(?i)(data ?sets?|collections?|corpora|corpus|tasks?|benchmarks?|test sets?|languages?|domains?)"
+)
+_OF_ROWS = re.compile(r"(?i)\b(best|highest|bold|shaded)\b[^.;]*\b(each|every|per|its|a)\s+row\b|row-?wise")
 _DEFINED = re.compile(
     r"(?<![\w@])(?P<short>[A-Za-z][\w%-]{0,7})\s*(?:denotes|is|are|means|stands\s+for|refers\s+to|for|=|:)\s*"
     r"(?P<long>[^,.;()]{2,30})"
@@ -61,12 +65,12 @@ class Meaning:
         return any(part.value or part.choices or part.sure == "elsewhere" for part in parts)
 
 
-def meaning(table: SourceTable) -> Meaning:
-    """Return the meaning of a table, transposed if measures or collections name its rows."""
+def meaning(table: SourceTable, *, is_turned: bool = False) -> Meaning:
+    """Return the meaning of a table, transposed if measures or collections name its rows, or if
+    ``is_turned``."""
     plan = layouts.layout(table, vocabulary.measures)
-    above = sum(vocabulary.names_something(" ".join(plan.head(place))) for place in plan.values)
     beside, depth = _named_beside(plan)
-    is_transposed = beside * max(len(plan.values), 1) > above * max(len(plan.rows), 1)
+    is_transposed = is_turned or _is_transposed(plan, beside)
     if is_transposed:
         plan = layouts.layout(layouts.transposed(table, depth), vocabulary.measures)
     shared = _Shared.of(plan)
@@ -74,6 +78,13 @@ def meaning(table: SourceTable) -> Meaning:
     units = Counter(column.unit for column in columns if column.unit and not column.is_cost)
     unit = units.most_common(1)[0][0] if units else None
     return Meaning(plan, is_transposed, tuple(_averaged(plan, c, columns) for c in columns), unit)
+
+
+def _is_transposed(plan: Layout, beside: int) -> bool:
+    heads = [" ".join(plan.head(place)) for place in plan.values]
+    above = sum(vocabulary.names_something(head) or EFFECT.search(head) is not None for head in heads)
+    is_told = _OF_COLLECTIONS.fullmatch(plan.corner) or _OF_ROWS.search(plan.table.caption)
+    return beside * max(len(heads), 1) > above * max(len(plan.rows), 1) or bool(is_told and not above)
 
 
 def _named_beside(plan: Layout) -> tuple[int, int]:
@@ -150,8 +161,8 @@ def _dataset(
         nearest = vocabulary.collection(without_measures(head[-1]), name)
         return nearest if nearest.value else dataset
     if dataset.sure == "unknown":
-        return _of_part(_of_caption(shared.words, name), shared.words)
-    return dataset
+        return _of_part(_of_caption(shared.words, name), frozenset(w for w in shared.words if len(w) > 2))
+    return _of_part(dataset, frozenset(w for w in shared.words & set(facts()["languages"]) if len(w) > 2))
 
 
 def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | None, str]:
@@ -191,6 +202,8 @@ def _of_part(dataset: Resolution, said: frozenset[str]) -> Resolution:
     """Reject a collection if the text names another part of it, e.g. dev instead of test."""
     if dataset.value and said & set(facts()["pieces"]):
         return Resolution(reason=f"the heading names a part of {dataset.value}")
+    if dataset.value and said & set(facts()["languages"]) - words(dataset.value):
+        return Resolution(reason=f"a translation of {dataset.value} is named")
     parts = frozenset(("train", "dev", "test"))
     meant = parts & set((dataset.value or "").split("/"))
     if not meant or not (parts & said) or meant & said:

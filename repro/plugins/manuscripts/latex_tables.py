@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from repro.plugins.manuscripts import layout
 from repro.plugins.manuscripts.gullet import Expanded
 from repro.plugins.manuscripts.latex_text import Words, arguments, counts, kind, last, names, raw, within
-from repro.plugins.manuscripts.layout import head_length, stacked
+from repro.plugins.manuscripts.layout import fill_blank, head_length, is_value, side_by_side, spread, stacked
 from repro.plugins.manuscripts.source_tables import (
     Place,
     SourceCell,
@@ -16,6 +17,7 @@ from repro.plugins.manuscripts.source_tables import (
     check_size,
     plain,
     styled,
+    uneven,
     with_points,
 )
 
@@ -234,14 +236,18 @@ class Tabular:
         return [
             SourceTable(
                 place=rows[start][0].place if start else self.place,
-                head=tuple(rows[start : start + head]),
-                body=tuple(rows[start + head : end]),
+                head=tuple(row[left:right] for row in rows[start : start + head]),
+                body=tuple(row[left:right] for row in rows[start + head : end]),
                 rules=frozenset(at - start - head for at, _ in rules if start + head < at < end),
+                full_rules=frozenset(
+                    at - start - head for at, is_full in rules if is_full and at > start + head
+                ),
                 legend=(*legend, *self.words.footnotes),
                 notes=tuple(self.notes),
                 **facts,
             )
             for start, end in stacked(rows, head)
+            for left, right in side_by_side(rows, head)
         ]
 
     def _lost(self, raw: _Raw) -> Iterator[tuple[int, str]]:
@@ -296,23 +302,27 @@ class Tabular:
         areas: list[tuple[int, int, int, int]] = []  # the same and columns
         for top, row in enumerate(raw.rows):
             grid.append([])
+            has_others = sum(map(is_written, row)) > 1
             for nodes, start in zip(row, self._starts(row), strict=True):
-                cell, rows, is_area = self._cell(nodes, start)
+                cell, rows, is_area = self._cell(nodes, start, is_label=has_others and not grid[-1])
                 if is_area:
                     areas.append((top, len(grid[-1]), rows, cell.columns))
                     grid[-1].append(cell)
                     continue
                 spans += [(top, len(grid[-1]) + more, rows) for more in range(cell.columns)]
                 grid[-1] += [cell] * cell.columns
+        of_numbers = [row for row in grid if sum(is_value(cell.text) for cell in row) > 1]
+        self.flat.lost += uneven([(row[0].place, len(row)) for row in of_numbers])
         width = max(map(len, grid), default=0)
         check_size(width * len(grid), self.place)
         for filled in grid:
             filled += [SourceCell("", filled[-1].place) for _ in range(width - len(filled))]
         for top, column, rows, columns in areas:
             covered = range(column, min(column + columns, width))
-            _fill_blank(grid[top], covered)
+            fill_blank(grid[top], covered)
             spans += [(top, other, rows) for other in covered]
-        _spread(grid, spans)
+        spread(grid, spans, [at for at, over in raw.rules if over is None])
+        layout.join_continued(grid, {at for at, _ in raw.rules})
         return with_points(grid), width
 
     def _starts(self, row: list[list[Any]]) -> list[int]:
@@ -325,11 +335,16 @@ class Tabular:
             starts.append(self.offset + first.pos + blanks)
         return starts
 
-    def _cell(self, nodes: list[Any], start: int) -> tuple[SourceCell, int, bool]:
-        """Return a cell, its number of rows (negative upwards), and whether it covers blanks."""
+    def _cell(self, nodes: list[Any], start: int, *, is_label: bool) -> tuple[SourceCell, int, bool]:
+        """Return a cell, its number of rows (negative upwards), and whether it covers blanks. The keys of
+        citations are the text of a label that has no other."""
         columns, rows, is_area = _spans(nodes)
         cell = styled(self.words.pieces(nodes), self.flat.place(start), columns=columns)
         named = {getattr(node, "macroname", ""): node for node in _walk(nodes)}
+        if is_label and not cell.text:
+            cell = replace(
+                cell, text=", ".join(raw(last(named[cite])) for cite in sorted(names("cited") & {*named}))
+            )
         if shaded := named.get("cellcolor"):
             cell = replace(cell, shade=raw(filter(None, arguments(shaded))))
         elif set_cell := named.get("SetCell"):
@@ -337,20 +352,6 @@ class Tabular:
             shade = re.search(r"bg\s*=\s*([\w!]+)", text)
             cell = replace(cell, shade=shade[1] if shade else "", bold=cell.bold or "bfseries" in text)
         return cell, rows, is_area
-
-
-def _fill_blank(row: list[SourceCell], covered: range) -> None:
-    for place in covered[1:]:
-        if not row[place].text:
-            row[place] = row[covered[0]]
-
-
-def _spread(grid: list[list[SourceCell]], spans: list[tuple[int, int, int]]) -> None:
-    for top, column, rows in spans:
-        below = range(top + 1, top + rows) if rows > 0 else range(top - 1, top + rows, -1)
-        for other in below:
-            if 0 <= other < len(grid) and not grid[other][column].text:
-                grid[other][column] = grid[top][column]
 
 
 def is_written(nodes: Iterable[Any]) -> bool:

@@ -1,10 +1,10 @@
 """The layout of a table. For example, a row with the single text "Dense retrievers" is a group heading."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
 
 from repro.manifest.printed import DASHES
 from repro.plugins.manuscripts.notation import NUMBER, VALUE
@@ -12,6 +12,7 @@ from repro.plugins.manuscripts.source_tables import SourceCell, SourceTable
 
 _DASHES = frozenset({"-", "–", "—", "−", "--", "N/A", "n/a", "NA", "n.a.", "×", "✓", "✗"})
 _Row = Sequence[SourceCell]
+_BEGINS_WITH_DIGIT = re.compile(r"[<>≤≥~≈(]?\s*[-+−–]?\s*\.?\d")
 
 
 def is_value(text: str) -> bool:
@@ -29,24 +30,26 @@ def is_group(row: _Row) -> bool:
 
 
 def _values(row: _Row) -> list[str]:
-    return [cell.text for cell in {id(cell): cell for cell in row}.values()][1:]
+    texts = [cell.text for cell in {id(cell): cell for cell in row}.values() if cell.text]
+    return texts[bool(row[0].text) :]
 
 
-def _has_decimal(row: _Row) -> bool:
-    """Return whether a value, unlike the count ``0.1k``, has decimals or a percent sign."""
-    matches = (VALUE.fullmatch(text) for text in _values(row))
-    return any(m and (m["unit"] == "%" or (m["point"] and m["unit"] is None)) for m in matches)
+def _has_decimals(row: _Row) -> bool:
+    """Return whether most values, unlike the count ``0.1k``, have decimals or a percent sign."""
+    texts = _values(row)
+    matches = filter(None, map(VALUE.fullmatch, texts))
+    decimals = [m for m in matches if m["unit"] == "%" or (m["point"] and m["unit"] is None)]
+    return 2 * len(decimals) > len(texts)
 
 
 def _has_value(row: _Row) -> bool:
     return any(is_value(text) or text in _DASHES for text in _values(row))
 
 
-def _is_of_words(row: _Row) -> bool:
-    cells = row[1:]
-    if is_group(row) or _has_value(row):
-        return False
-    return 2 * sum(bool(cell.text) for cell in cells) >= len(cells) > 0
+def _is_of_numbers(row: _Row) -> bool:
+    """Return whether most values begin with a digit, e.g. ``5e-05``."""
+    texts = _values(row)
+    return 2 * sum(_BEGINS_WITH_DIGIT.match(text) is not None for text in texts) > len(texts)
 
 
 def head_length(rows: Sequence[_Row], rules: Sequence[int]) -> int:
@@ -54,26 +57,38 @@ def head_length(rows: Sequence[_Row], rules: Sequence[int]) -> int:
     if len(rows) < 2:
         return 0
     lines = sorted({rule for rule in rules if 0 < rule < len(rows)})
-    is_decimal = any(_has_decimal(row) for row in rows)
-    if not lines or any(_has_decimal(row) for row in rows[: lines[0]]):
-        return _above_values(rows, _has_decimal if is_decimal else _has_value)
-    return _above_lines(rows, lines) if is_decimal else lines[0]
-
-
-def _above_lines(rows: Sequence[_Row], lines: Sequence[int]) -> int:
+    is_decimal = any(map(_has_decimals, rows))
+    first = rows[: lines[0]] if lines else rows
+    if not lines or any(map(_has_decimals, first)) or sum(map(_is_of_numbers, first)) > 1:
+        return _above_values(rows, _has_decimals if is_decimal else _has_value)
     head = lines[0]
     for line in lines[1:]:
-        part = rows[head:line]
-        if any(_has_value(row) for row in part) or all(is_group(row) for row in part):
+        if not all(_continues(*pair) for pair in pairwise(rows[head - 1 : line])):
             break
         head = line
-    while head < len(rows) - 1 and _is_of_words(rows[head]):
+    last = len(rows) - 1 if is_decimal else 0
+    while head < last and not rows[head][0].text and _continues(*rows[head - 1 : head + 1]):
         head += 1
     return head
 
 
+def _is_below(row: _Row, above: _Row) -> bool:
+    """Return whether a row divides the columns of a text above it."""
+    return row[0] is above[0] or (any(cell.columns > 1 for cell in above) and not is_group(above))
+
+
+def _continues(above: _Row, row: _Row) -> bool:
+    """Return whether a row below a rule still belongs to the head."""
+    is_part = _is_below(row, above) or is_group(above) or not (row[0].text and above[0].text)
+    return is_part and not (is_group(row) or _has_value(row) or (row[0].text and _is_of_numbers(row)))
+
+
 def _above_values(rows: Sequence[_Row], has_value: Callable[[_Row], bool]) -> int:
-    head = next((i for i, row in enumerate(rows) if has_value(row)), 1)
+    """Return the number of rows, at most three, above the first values."""
+    pairs = enumerate(pairwise(rows), start=1)
+    counted = (i for i, (above, row) in pairs if _is_of_numbers(row) and not _is_below(row, above))
+    values = (i for i, row in enumerate(rows) if has_value(row))
+    head = min(next(values, 1), next(counted, 3))
     while head > 1 and is_group(rows[head - 1]):
         head -= 1
     return head
@@ -86,6 +101,34 @@ def stacked(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
     texts = [[cell.text for cell in row] for row in rows]
     starts = [i for i, row in enumerate(rows) if is_group(row) and texts[i + 1 : i + head] == texts[1:head]]
     return list(zip(starts, [*starts[1:], len(rows)], strict=True))
+
+
+def side_by_side(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
+    """Return (start, end) of the columns of each list if the first head, e.g. "Model", is repeated."""
+    heads = [cell.text for cell in rows[head - 1]]
+    starts = [place for place, text in enumerate(heads) if not place or (head and text and text == heads[0])]
+    parts = list(zip(starts, [*starts[1:], len(heads)], strict=True))
+    columns = [[row[place] for row in rows[head:] if row[place].text] for place in range(len(heads))]
+    counted = list(map(_holds_numbers, columns))
+    is_each_list = all(not counted[start] and any(counted[start:end]) for start, end in parts)
+    return parts if is_each_list else [(0, len(heads))]
+
+
+def join_continued(grid: list[list[SourceCell]], rules: Container[int]) -> None:
+    """Join a row with the row above if it only continues its label or fills its gaps."""
+    for at in range(len(grid) - 1, 0, -1):
+        (label, *cells), above = grid[at], grid[at - 1]
+        pairs = list(zip(cells, above[1:], strict=True))
+        own = [(cell, other) for cell, other in pairs if cell.text and cell is not other]
+        shared = [cell for cell, other in pairs if cell is other and is_value(cell.text)]
+        fills = not label.text and any(map(is_number, above[1:])) and any(is_number(cell) for cell, _ in own)
+        continues = fills and not any(other.text for _, other in own) if own else len(shared) > 1
+        if at in rules or not above[0].text or not continues:
+            continue
+        more = "" if label is above[0] else label.text
+        first = replace(above[0], text=f"{above[0].text} {more}".strip())
+        grid[at - 1] = [first, *(cell if cell.text else other for cell, other in pairs)]
+        grid[at] = [SourceCell("", label.place)] * len(above)
 
 
 Row = tuple[SourceCell, ...]
@@ -130,10 +173,13 @@ def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text
     table, rows, groups = _grouped(table)
     body = [table.body[number] for number in rows]
     columns = [[row[place] for row in body] for place in range(table.width)]
-    first = 0 if is_heading(" ".join(Layout(table, (), (), rows, groups).head(0))) else 1
-    values = [place for place in range(first, table.width) if _holds_numbers(columns[place])]
+    is_measured = is_heading(" ".join(Layout(table, (), (), rows, groups).head(0)))
+    first = 0 if is_measured and not _counts([row[0].text for row in body]) else 1
+    own = {n: [row[n] for row in body if not n or row[n] is not row[0]] for n in range(first, table.width)}
+    values = [place for place, cells in own.items() if _holds_numbers(cells)]
     labels = () if 0 in values else _labels(body, values)
-    blocks = [_blocks([cell.text.strip() for cell in columns[place]]) for place in labels[:-1]]
+    parts = [sum(rule <= row for rule in table.full_rules) for row in rows]
+    blocks = [_blocks(columns[place], columns[labels[-1]], parts) for place in labels[:-1]]
     groups = tuple(" / ".join(filter(None, names)) for names in zip(groups, *blocks, strict=True))
     return Layout(table, labels, tuple(place for place in values if place not in labels), rows, groups)
 
@@ -174,7 +220,8 @@ def transposed(table: SourceTable, depth: int = 0) -> SourceTable:
         tops = {text: SourceCell(text, table.place) for text in groups}
         above = (*[blank] * len(table.head), *(tops[text] for text in groups))
         columns, depth = [above, *columns], depth + 1
-    return replace(table, head=tuple(columns[:depth]), body=tuple(columns[depth:]), rules=frozenset())
+    head, body = tuple(columns[:depth]), tuple(columns[depth:])
+    return replace(table, head=head, body=body, rules=frozenset(), full_rules=frozenset())
 
 
 def _holds_numbers(cells: Sequence[SourceCell]) -> bool:
@@ -212,6 +259,38 @@ def _telling_apart(body: Sequence[Row], values: Sequence[int], labels: Sequence[
     return words[:1] if 2 * len(names) <= len(body) else []
 
 
-def _blocks(texts: Sequence[str]) -> list[str]:
-    blocks: Iterator[str] = accumulate(texts, lambda current, text: text or current)
-    return list(blocks)
+def _counts(texts: Sequence[str]) -> bool:
+    """Return whether the whole numbers of a column, e.g. 1, 2, 3 and "all", are consecutive."""
+    numbers = [int(text) for text in texts if text.isdecimal()]
+    return len(numbers) > 1 and all(other - number in (0, 1) for number, other in pairwise(numbers))
+
+
+def _blocks(cells: Sequence[SourceCell], labels: Sequence[SourceCell], parts: Sequence[int]) -> list[str]:
+    """Return the block of each row. A single name between two full rules applies to all rows."""
+    blocks: list[str] = []
+    if len(set(parts)) == len(parts):  # a rule below each row
+        parts = [0] * len(parts)
+    for _, group in groupby(zip(cells, labels, parts, strict=True), key=lambda row: row[2]):
+        rows = [(cell.text.strip(), label.text.strip()) for cell, label, _ in group]
+        names = {name for name, _ in rows if name}
+        is_shared = len(names) == 1 and all(label for _, label in rows)
+        first = min(names) if is_shared else ""
+        written = (name for name, _ in rows)
+        blocks += [*accumulate(written, lambda current, name: name or current, initial=first)][1:]
+    return blocks
+
+
+def fill_blank(row: list[SourceCell], covered: range) -> None:
+    for place in covered[1:]:
+        if not row[place].text:
+            row[place] = row[covered[0]]
+
+
+def spread(grid: list[list[SourceCell]], spans: list[tuple[int, int, int]], lines: list[int]) -> None:
+    for top, column, rows in spans:
+        is_middle = top and top not in lines and not grid[top - 1][column].text  # of its rows
+        end = min((line for line in lines if is_middle and line > top), default=len(grid))
+        below = range(top + 1, min(top + rows, end)) if rows > 0 else range(top - 1, top + rows, -1)
+        for other in below:
+            if 0 <= other < len(grid) and not grid[other][column].text:
+                grid[other][column] = grid[top][column]

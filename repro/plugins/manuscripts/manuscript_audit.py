@@ -12,6 +12,7 @@ from repro.cli.printing import emit_json, put, say
 from repro.errors import visible
 from repro.plugins.manuscripts.auditing import Audited, audited
 from repro.plugins.manuscripts.checks import CHECKS, SEVERITIES, Finding
+from repro.plugins.manuscripts.source_tables import CHOICE
 from repro.version import __version__
 
 SARIF = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -112,7 +113,7 @@ def _audited(files: Sequence[Path], *, is_known_compared: bool) -> tuple[list[Au
             if len(files) == 1:
                 raise
             notes.append(str(error))
-    return made, notes + [note for each in made for note in each.manuscript.notes]
+    return made, notes + [note for each in made for note in each.manuscript.notes if CHOICE not in note]
 
 
 def summary(made: Sequence[Audited], found: Sequence[Finding]) -> list[str]:
@@ -121,6 +122,7 @@ def summary(made: Sequence[Audited], found: Sequence[Finding]) -> list[str]:
     tables = _counted(sum(len(each.manuscript.tables) for each in made), "table")
     cells = _counted(sum(each.cells for each in made), "number")
     lines = [f"Read {tables} with {cells}. Not read: {_counted(sum(each.unread for each in made), 'cell')}."]
+    lines += [note for each in made for note in each.manuscript.notes if CHOICE in note]
     looked_at = sum((Counter(each.looked_at) for each in made), Counter())
     if counts := [f"{number:,} {name}" for name, number in looked_at.items()]:
         lines.append(f"Checked {', '.join(counts)}.")

@@ -6,7 +6,20 @@ from decimal import Decimal
 
 MARKS = "†‡§¶*∗⋆★✶♣♠♦♥♢♡△▲▽▼⋄◇◆○•∘◦⊕"
 MINUS = "−–"  # printed for "-"
-SCALES = {"k": 3, "K": 3, "M": 6, "B": 9, "G": 9}
+SCALES = {
+    "k": 3,
+    "K": 3,
+    "M": 6,
+    "B": 9,
+    "G": 9,
+    "KB": 3,
+    "MB": 6,
+    "GB": 9,
+    "TB": 12,
+    "s": 0,
+    "ms": -3,
+    "µs": -6,
+}
 DOWN = f"-{MINUS}↓▼▽"
 _SIGN = rf"\s*[-+{MINUS}±]?\s*"
 _BOUND = "[<>≤≥~≈]?"
@@ -20,13 +33,15 @@ VALUE = re.compile(
 )
 NUMBER = re.compile(rf"{_BOUND}{_SIGN}\.?\d[\d,]*\.?\d*\s*%?(?![A-Za-z\d])")  # the beginning of a cell
 PUBLISHED = re.compile(rf"([<>≤≥~]?\s*[-+−]?)({_NUMBER})\s*(GB|MB|k|%)?(?!\.?[\dA-Za-z])")
-# also other units, bounds, ranges and counts, e.g. 3/5
+# numbers with any unit, and bounds
 KNOWN = re.compile(
-    rf"""[<>≤≥~≈×x]?\s*[-+−±]?\s*\.?\d[\d.,]*\s*
-        (?:%|[kKMBGT]B?|[mµn]?s|sec|min|hrs?|h|hours?|days?|d|[x×]|[GMK]B|pp|pts?|points?|dim|epochs?|steps?)?
-        (?:\s[a-z](?:,?\s?[a-z])*)?  # letters of other rows
-        (?:\s*[-{MINUS}—/+:→]\s*.*|\s*\(.*\))?""",
+    rf"""[<>≤≥~≈×x]?\s*[-+−±]?\s*{_NUMBER}\s*
+        (?:%|[kKMBGT]B?|[mµn]?s|sec|min|hrs?|h|hours?|days?|d|[x×]|pp|pts?|points?|dim|epochs?|steps?)?""",
     re.VERBOSE,
+)
+EFFECT = re.compile(
+    r"(?i)\b(?P<name>accuracy|acc|exact[ -]match|EM|F1|BLEU|ROUGE(?:-\w)?|MAP|precision|recall|success|hits?"
+    r"|n?DCG|MRR)\b"
 )
 SPREAD = re.compile(
     r"\s*\(?(±|\+/-|\+-|-\+)\s*(?P<spread>\d*\.?\d+)\s*%?\)?|(?<=\d)\((?P<digits>\d{1,2})\)"
@@ -40,7 +55,7 @@ SPACED = re.compile(r"\d{1,3}(?: \d{3})+(?:[.,]\d+)?")  # e.g. "532 761"
 _COMMA = re.compile(r"(?<![\d.,])(\d+|\d{1,3}(?:[.\u2009']\d{3})+),(\d+)(?![\d,.]*\d)")
 _POINT = re.compile(r"\d\.\d")
 _SCALED = re.compile(
-    rf"([-+]?(?:\d+(?:\.\d+)?|\.\d+))(?:\s?([{''.join(SCALES)}])|[eE×x]\s?(?:10\^?)?([-+−]?\d{{1,2}}))"
+    rf"([-+]?(?:\d+(?:\.\d+)?|\.\d+))(?:\s?({'|'.join(SCALES)})|(?:[eE]|\s?[×x]\s?10\^)([-+−]?\d{{1,2}}))"
 )
 
 

@@ -14,6 +14,7 @@ from repro.plugins.manuscripts.latex_tables import Caption, Scope, Tabular, numb
 from repro.plugins.manuscripts.latex_text import Words, arguments, last, names, parse, raw
 from repro.plugins.manuscripts.orders import expand
 from repro.plugins.manuscripts.source_tables import (
+    CHOICE,
     Manuscript,
     Place,
     SourceTable,
@@ -27,6 +28,7 @@ _LATEX = (".tex", ".ltx")
 _TABLES = (*MARKDOWN, *SEPARATED, *HTML)
 _CLASS = re.compile(r"\\documentclass(?!.*\{(?:subfiles|standalone)\})")
 _INPUT = re.compile(r"\\(?:input|include|subfile)\s*\{([^{}\\]+)\}")
+_NUMBERS = re.compile(r"&[^&\n\\a-z]*(?:\\\w+\{)?\d+\.\d")  # in cells
 _MAIN = ("main", "ms", "paper", "root", "article", "manuscript")
 Parts = list[tuple[Place, str]]
 Read = tuple[list[SourceTable], Parts, dict[str, str], list[str], dict[str, str], Parts]
@@ -81,9 +83,19 @@ def _main_files(files: Files) -> tuple[list[str], list[str]]:
     papers = [name for name, text in texts.items() if _CLASS.search(text) and "\\begin{document}" in text]
     if not papers:
         return _outer(texts), []
-    papers.sort(key=lambda name: (PurePosixPath(name).stem.lower() not in _MAIN, -len(texts[name])))
+    papers.sort(key=lambda name: _rank(name, texts))
     others = ", ".join(papers[1:])
-    return papers[:1], [f"{files.shown(papers[0])} is the paper. Not read: {others}"] if others else []
+    return papers[:1], [f"{files.shown(papers[0])} {CHOICE} {others}"] if others else []
+
+
+def _rank(name: str, texts: dict[str, str]) -> tuple[bool, int, bool, int]:
+    """Return a key that is smallest for a paper with numbers in its tables, near the root, called "main"."""
+    path, whole = PurePosixPath(name), texts[name]
+    for inner in _INPUT.findall(whole):
+        file = (path.parent / inner.strip()).as_posix()
+        whole += texts.get(file, texts.get(f"{file}.tex", ""))
+    has_numbers = len(_NUMBERS.findall(whole)) > 2
+    return not has_numbers, len(path.parts), path.stem.lower() not in _MAIN, -len(whole)
 
 
 def _outer(texts: dict[str, str]) -> list[str]:
@@ -121,7 +133,7 @@ class _Float:
     def __init__(self, flat: Expanded, start: int, end: int, name: str):
         self.flat, self.start, self.text = flat, start, flat.text[start:end]
         check_size(self.text.count("&"), flat.place(start))
-        self.nodes = parse(self.text)
+        self.nodes = parse(re.sub(r"(?<!\\)\$\$", "{}", self.text))  # in a cell, an empty formula
         kinds = {"Table": "tables", "Figure": "figures"}
         self.scope = Scope(next((word for word, key in kinds.items() if name in names(key)), ""))
         self.scope.gather(self.nodes)

@@ -94,7 +94,7 @@ class KnownRow:
     @property
     def id(self) -> str:
         """``paper/table/row``."""
-        return self.cells[0].id.rpartition("/")[0]
+        return self.cells[0].row_path
 
     @property
     def recipe(self) -> str:
@@ -210,7 +210,7 @@ def _rows() -> Iterator[KnownRow]:
     for source in (paper for paper in papers().values() if not paper.manifest.is_study):
         by_row: dict[str, list[Cell]] = {}
         for cell in filter(_is_compared, cells_of(source)):
-            by_row.setdefault(cell.id.rpartition("/")[0], []).append(cell)
+            by_row.setdefault(cell.row_path, []).append(cell)
         for cells in by_row.values():
             if cells[0].row.recipe or cells[0].row.not_measurable:
                 yield KnownRow(source, tuple(cells))

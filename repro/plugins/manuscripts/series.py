@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -11,7 +11,7 @@ from functools import cached_property
 from repro.manifest.printed import decimals_of, half_unit, parse
 from repro.plugins.manuscripts.headings import ColumnMeaning, meaning
 from repro.plugins.manuscripts.layout import Layout, layout, transposed
-from repro.plugins.manuscripts.notation import DELTA, DOWN, SPREAD, scaled
+from repro.plugins.manuscripts.notation import DELTA, DOWN, EFFECT, SPREAD, scaled
 from repro.plugins.manuscripts.source_tables import Place, SourceCell, SourceTable
 from repro.plugins.manuscripts.vocabulary import facts, names_something, words
 
@@ -19,9 +19,14 @@ AVERAGE = re.compile(r"(?i)\b(avg|average)\b|^mean$")
 SUM = re.compile(r"(?i)^(total|sum|all)$")
 DIFFERENCE = re.compile(r"(?i)Δ|∆|\bdelta\b|\bgains?\b|improv|\bimpr\b|\bdiff(erence)?\b")
 STATISTIC = re.compile(
-    r"(?i)^(#|count|number of|median|std|min|max|total|rank|corpus|documents|\w* ?queries)\b|^avg\.? words"
+    r"(?i)^(#|count|number of|median|std|min|max|total|rank|corpus|documents|\w* ?queries)\b(?!\s*=?\s*\d)"
+    r"|^avg\.? words"
 )
-SMALLER = re.compile(r"(?i)latency|time|\bms\b|sec|\b[gmk]b\b|memory|size|param|flops|cost|loss|perplex")
+SMALLER = re.compile(
+    r"(?i)latency|time|\bm?s\b|sec|\b[gmk]b\b|memory|size|param|flops|cost|loss|perplex|\berrors?\b|\bWER\b"
+)
+_P_VALUES = re.compile(r"(?i)\bp-?\s?values?\b")
+_LETTERS = re.compile(r"(?<=\d)\s(?![hd]$)[a-l](?:,?\s?[a-l])*$")  # of other rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,8 +148,8 @@ class Grid:
 
 
 def value_of(cell: SourceCell, line: int) -> Value | None:
-    """Return a cell's number, or None for words, dashes, bounds or several numbers."""
-    text = SPREAD.sub("", cell.text.strip().replace("\u2009", "").replace("\u2212", "-"))
+    """Return the number of a cell, or None for words, dashes, bounds and cells with several numbers."""
+    text = SPREAD.sub("", _LETTERS.sub("", cell.text.strip()).replace("\u2009", "").replace("\u2212", "-"))
     if match := DELTA.search(text):
         text = text[: match.start()]
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
@@ -160,9 +165,10 @@ def value_of(cell: SourceCell, line: int) -> Value | None:
     return Value(cell, printed.value, printed.decimals, line, change, decimals_of(delta), is_share)
 
 
-def grids(table: SourceTable) -> tuple[Grid, Grid]:
-    """Return a table with systems as lines, and the transposed one."""
-    means = meaning(table)
+def grids(table: SourceTable, *, is_turned: bool = False) -> tuple[Grid, Grid]:
+    """Return the table with systems as lines, and the transposed table. ``is_turned`` means that the columns
+    are systems."""
+    means = meaning(table, is_turned=is_turned)
     across = layout(table if means.is_transposed else transposed(table))
     return _grid(means.layout, dict(enumerate(means.columns))), _grid(across, {})
 
@@ -179,18 +185,28 @@ def _grid(plan: Layout, meanings: Mapping[int, ColumnMeaning]) -> Grid:
         values = [value for value in found if value]
         means = meanings.get(number)
         values = values if means is None else _comparable(values, lines)
-        series.append(_series(plan.head(column), {value.line: value for value in values}, means))
+        series.append(_series(plan.head(column), {v.line: v for v in values}, means, plan.table.caption))
     return Grid(plan.table, tuple(series), lines)
 
 
-def _series(heads: tuple[str, ...], values: Mapping[int, Value], means: ColumnMeaning | None) -> Series:
+def _are_shares(values: Collection[Value]) -> bool:
+    """Return whether three quarters are decimals between 0 and 100."""
+    odd = [value for value in values if value.decimals <= 0 or not 0 <= value.number <= 100]
+    return 4 * len(odd) <= len(values)
+
+
+def _series(
+    heads: tuple[str, ...], values: Mapping[int, Value], means: ColumnMeaning | None, caption: str
+) -> Series:
     if means is None:
         return Series(heads, values)
-    measure = means.measure.value or next(iter(means.measure.choices), None)
-    told = names_something(" ".join(heads)) or AVERAGE.search(" ".join(heads)) is not None
+    measure, name = means.measure.value or next(iter(means.measure.choices), None), " ".join(heads)
+    told = names_something(name) or AVERAGE.search(name) is not None
     is_certain = means.dataset.sure == means.measure.sure == "certain"
-    is_share = measure is not None and all(v.decimals and 0 <= v.number <= 100 for v in values.values())
-    is_score = (told or is_share) and not means.is_cost
+    is_other = any(pattern.search(name) for pattern in (SMALLER, STATISTIC, DIFFERENCE))
+    is_effect = measure is not None or (EFFECT.search(f"{name} {caption}") and not is_other)
+    is_score = bool(told or (is_effect and _are_shares(values.values())))
+    is_score &= not (means.is_cost or _P_VALUES.search(caption))
     return Series(heads, values, measure, means.dataset.value, is_score, is_certain)
 
 

@@ -1,16 +1,18 @@
 r"""Uninterpreted tables of a source, e.g. ``\textbf{36.6}$^\dagger$`` as a bold cell "36.6" with mark †."""
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
 from repro.errors import DataError
 from repro.plugins.manuscripts.notation import MARKS, NUMERIC, SPACED, count_commas, with_point
 
+CHOICE = "is the paper. Not read:"  # in a note about a folder of several papers
 MOST_CELLS = 100_000  # per table, ten times a paper's
 
 
@@ -45,7 +47,8 @@ class SourceCell:
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A rectangular table. ``rules`` are the body rows below a line, ``legend`` its notes and footnotes."""
+    """A rectangular table. ``rules`` are the body rows below a line, ``full_rules`` those below one of full
+    width, ``legend`` its notes and footnotes."""
 
     place: Place
     head: tuple[tuple[SourceCell, ...], ...]
@@ -56,6 +59,7 @@ class SourceTable:
     number: str = ""
     legend: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    full_rules: frozenset[int] = frozenset()
 
     @cached_property
     def width(self) -> int:
@@ -174,12 +178,29 @@ def _marks(text: str) -> list[str]:
 
 
 Rows = list[list[SourceCell]]
+_BRACKETS = re.compile(r"\([^)]*\)|\[[^]]*\]")
+
+
+def uneven(rows: Sequence[tuple[Place, int]]) -> Iterator[tuple[Place, str]]:
+    """Yield a sentence for the few rows that are longer than the others, or for the only one that is shorter,
+    given their numbers of cells."""
+    usual, often = next(iter(Counter(width for _, width in rows).most_common(1)), (0, 0))
+    odd = [(place, width) for place, width in rows if usual != width > 1]
+    for place, width in odd if len(odd) <= max(1, often // 3) else ():
+        if width > usual or len(odd) == 1 < often - 1:
+            yield place, f"This row has {width} cells, and the others have {usual}"
 
 
 def with_points(rows: Rows) -> Rows:
     """Write decimal points and no blanks. A comma before three digits is decimal if the table has other
-    decimal commas and no points."""
+    decimal commas and no points. One in brackets, e.g. ``(1,2)``, is decimal if its column has others."""
     numeric = {id(c): c for row in rows for c in row if NUMERIC.fullmatch(c.text)}
+    for column in zip_longest(*rows):
+        own = [cell for cell in column if cell and id(cell) in numeric]
+        if not count_commas(_BRACKETS.sub("", cell.text) for cell in own)[0]:
+            for cell in own:
+                if _BRACKETS.search(cell.text):
+                    numeric.pop(id(cell), None)
     commas, points = count_commas(cell.text for cell in numeric.values())
     for key, cell in numeric.items():
         text = re.sub(r"(?<=\d) (?=\d{3})", "", cell.text) if SPACED.fullmatch(cell.text) else cell.text

@@ -4,7 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
@@ -23,6 +23,7 @@ from repro.plugins.manuscripts.source_tables import (
     check_size,
     plain,
     styled,
+    uneven,
     with_points,
 )
 
@@ -38,6 +39,7 @@ TAGS: dict[str, dict[str, Any]] = {
 }
 NUMBERED = re.compile(r"\s*Table\s+(\d+[a-z]?)\b", re.IGNORECASE)
 _PARAGRAPHS = frozenset({"p", "div", "li", "h1", "h2", "h3", "h4"})
+_SHADE = re.compile(r"background(?:-color)?:\s*([^\s;]+)")
 _SPAN_LIMIT = 200
 
 
@@ -63,6 +65,7 @@ class _Cell(NamedTuple):
     columns: int
     rows: int
     is_head: bool
+    shade: str
 
 
 @dataclass
@@ -80,7 +83,7 @@ class _Table:
             made: list[SourceCell] = []
             for one in row:
                 _take(made, above)
-                cell = styled(one.pieces, one.place, columns=one.columns)
+                cell = replace(styled(one.pieces, one.place, columns=one.columns), shade=one.shade)
                 columns = range(len(made), len(made) + one.columns)
                 above |= dict.fromkeys(columns if one.rows > 1 else (), (cell, one.rows - 1))
                 made += [cell] * one.columns
@@ -157,7 +160,8 @@ class _Parser(HTMLParser):
             self._cells += 1
             check_size(self._cells, place)
             spans = _span(given.get("colspan")), _span(given.get("rowspan"))
-            table.rows[-1].append(_Cell(table.text, place, *spans, is_head))
+            shade = _SHADE.search(f"background:{given.get('bgcolor') or ''};{given.get('style') or ''}")
+            table.rows[-1].append(_Cell(table.text, place, *spans, is_head, shade[1] if shade else ""))
 
     def _style(self) -> Style:
         return self._styles[-1][1] if self._styles else Style()
@@ -234,7 +238,7 @@ def _markdown(text: str, files: Files, name: str) -> Read:
         at = Place(path, (token.map or [0])[0] + 1)
         if token.type == "table_open":
             tables += _table_of_tokens(tokens[number:], path, caption)
-            lost += _longer_rows(_widths(lines, path, *(token.map or (0, 0))))
+            lost += uneven(_widths(lines, path, *(token.map or (0, 0))))
         elif token.type == "html_block":
             more, around = read_html(token.content, path, first=at.line, caption=caption)
             tables, prose = tables + more, prose + around
@@ -248,12 +252,6 @@ def _markdown(text: str, files: Files, name: str) -> Read:
 def _widths(lines: list[str], path: Path, start: int, end: int) -> list[tuple[Place, int]]:
     bars = (re.findall(r"(?<!\\)\|", line.strip().strip("|")) for line in lines[start:end])
     return [(Place(path, number), len(each) + 1) for number, each in enumerate(bars, start=start + 1)]
-
-
-def _longer_rows(rows: list[tuple[Place, int]]) -> Iterator[tuple[Place, str]]:
-    for place, width in rows:
-        if width > rows[0][1] > 1:
-            yield place, f"This row has {width} cells, and its head has {rows[0][1]}"
 
 
 @cache
@@ -314,7 +312,7 @@ def _separated(text: str, files: Files, name: str) -> Read:
     lines = [line for line in text.split("\n") if line.strip() and not line.startswith("#")][:20] or [""]
     mark = "\t" if name.endswith(".tsv") else max("\t;|,", key=lambda sign: _often(sign, lines))
     rows = list(_rows(csv.reader(io.StringIO(text), delimiter=mark), files.shown(name)))
-    return table_of(rows), [], list(_longer_rows([(row[0].place, len(row)) for row in rows]))
+    return table_of(rows), [], list(uneven([(row[0].place, len(row)) for row in rows]))
 
 
 def _rows(reader: Any, path: Path) -> Iterator[list[SourceCell]]:

@@ -13,13 +13,10 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from repro.hooks import MAKINGS, MATCHES, CellNote
+from repro.manifest import papers, printed, schema, yaml_file
 from repro.manifest import papers as at_hand
-from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of
-from repro.manifest.papers import Paper
-from repro.manifest.printed import shift_point
 from repro.manifest.reading_schema import DAY, Place, Who
-from repro.manifest.schema import SHARES
 from repro.manifest.yaml_file import Fault, Identified, StrictMapping
 
 FILE = "others.yaml"
@@ -115,7 +112,7 @@ class CellReport:
     def value(self) -> Decimal:
         """The reported value in the unit of the published one."""
         digits = {("percent", "fraction"): -2, ("fraction", "percent"): 2}
-        return shift_point(self.report.value, digits.get((self.report.unit, self.cell.unit), 0))
+        return printed.shift_point(self.report.value, digits.get((self.report.unit, self.cell.unit), 0))
 
     @property
     def note(self) -> CellNote:
@@ -191,7 +188,7 @@ def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
 
 
 @functools.cache
-def reports_of(sources: tuple[Paper, ...]) -> dict[str, tuple[CellReport, ...]]:
+def reports_of(sources: tuple[papers.Paper, ...]) -> dict[str, tuple[CellReport, ...]]:
     known, by_cell = _cells_by_id(sources), dict[str, tuple[CellReport, ...]]()
     for folder in folders():
         content = read_reports(folder, known)
@@ -206,7 +203,7 @@ def known_cells() -> dict[str, Cell]:
     return _cells_by_id(at_hand.papers().values())
 
 
-def _cells_by_id(sources: Iterable[Paper]) -> dict[str, Cell]:
+def _cells_by_id(sources: Iterable[papers.Paper]) -> dict[str, Cell]:
     return {cell.id: cell for source in sources for cell in cells_of(source)}
 
 
@@ -255,7 +252,7 @@ def _report_faults(report: Report, cells_by_id: dict[str, Cell]) -> Iterator[Fau
 
 
 def _value_fault(entry: CellReport) -> str:
-    cell, end = entry.cell, SHARES.get(entry.cell.unit)
+    cell, end = entry.cell, schema.SHARES.get(entry.cell.unit)
     if end and not 0 < entry.value <= end:
         return f"is {entry.value:f} in {cell.unit}, above {end}. Check the unit"
     if end and entry.value * FAR < cell.number:

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import click
 
-from repro.cli import completion
-from repro.cli.options import json_option
+from repro.cli import completion, options
 from repro.cli.printing import emit_json, say, table
 from repro.errors import UsageError, check_known
 from repro.exchange.public_runs import cells_of_run, only_scorable, public_runs
@@ -23,7 +22,7 @@ from repro.hooks import MAKINGS, CellPart, notes
 from repro.manifest.cells import Cell
 from repro.manifest.cells import cell as cell_named
 from repro.manifest.papers import kept_with_papers, papers
-from repro.manifest.printed import half_unit, percent
+from repro.manifest.printed import percent
 from repro.plugins.reports import reports as file
 from repro.plugins.reports.reports import CellReport, Search
 
@@ -54,7 +53,7 @@ Examples:
 )
 @click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.papers_and_cells)
 @click.option("--searches", is_flag=True, help="List the searched places of each system instead.")
-@json_option
+@options.json_option
 def command(names, searches, as_json):
     """List values of cells stated by others: toolkits, later papers, and authors outside their papers.
 
@@ -163,8 +162,7 @@ def _distinct_numbers(by_cell: Mapping[str, Values]) -> list[list[Values]]:
             parent[root(other)] = root(cell)
     numbers: dict[tuple[str, Decimal], list[Values]] = {}
     for name, values in by_cell.items():
-        printed = values[0].cell
-        numbers.setdefault((root(name), percent(printed.number, printed.unit)), []).append(values)
+        numbers.setdefault((root(name), values[0].cell.percent), []).append(values)
     return list(numbers.values())
 
 
@@ -206,7 +204,7 @@ def _typical(values: Values) -> Decimal:
 def _side(values: Values) -> int:
     """Return -1, 0 or 1: the median report is below, equal to or above the published number when rounded."""
     cell, typical = values[0].cell, _typical(values)
-    if abs(typical) <= percent(half_unit(cell.printed.decimals), cell.unit):
+    if abs(typical) <= cell.rounding:
         return 0
     return 1 if typical > 0 else -1
 

@@ -18,26 +18,22 @@ from typing import Any
 
 import click
 
+from repro import errors, stage_table
 from repro.api import select
 from repro.cli.printing import say
-from repro.errors import BlockedError, StageError, UsageError
 from repro.graph import Node, canonical, walk
 from repro.locations import BUNDLED, PAPERS, committed_results
 from repro.machine import kernels
 from repro.machine.code_digest import code
 from repro.manifest.papers import papers
 from repro.progress import Progress, TerminalProgress
-from repro.running import provenance
+from repro.running import provenance, runner
 from repro.running.engines import ENGINES
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 from repro.running.provenance import entries
 from repro.running.records import stored_records
-from repro.running.runner import Options
-from repro.stage_table import TRAININGS
-from repro.store import Store
-from repro.store.disk import write_whole
-from repro.store.results import Results
+from repro.store import Store, disk, results
 
 SHOWN = 10
 OUTPUTS = "outputs.json"
@@ -83,7 +79,7 @@ class SameCode:
     def __init__(self, store: Store, progress: Progress):
         folder = committed_results()
         if folder is None or BUNDLED.is_dir():
-            raise UsageError(
+            raise errors.UsageError(
                 "the recorded outputs are in a checkout of the suite, and this is an installed package"
             )
         self.folder, self.store, self.progress = folder, store, progress
@@ -98,7 +94,7 @@ class SameCode:
     def nodes(self) -> dict[str, Node]:
         """One node for each distinct pair of code and parameters, by name."""
         plan, seen, named = _plan("smoke"), set(), dict[str, Node]()
-        ends = [(m.cell.id.rpartition("/")[0], m.parts) for m in plan.measurements]
+        ends = [(m.cell.row_path, m.parts) for m in plan.measurements]
         ends += [(item.id, (node,)) for item, node in plan.exhibits.items()]
         for place, parts in ends:
             for node in walk(parts):
@@ -152,20 +148,20 @@ class SameCode:
                 line = {"recorded": same[0], "same": same, "date": today, "evidence": evidence}
                 new.append(stage)
             lines[stage] = line
-        write_whole(self.folder / provenance.EQUAL_CODE, _yaml(lines))
+        disk.write_whole(self.folder / provenance.EQUAL_CODE, _yaml(lines))
         contents = (f"{json.dumps(n)}: {json.dumps(asdict(o))}" for n, o in sorted(comparison.now.items()))
-        write_whole(self.folder / OUTPUTS, "{\n" + ",\n".join(contents) + "\n}\n")
+        disk.write_whole(self.folder / OUTPUTS, "{\n" + ",\n".join(contents) + "\n}\n")
         return new
 
     def _run(self, plan: Plan, nodes: Iterable[Node]) -> None:
         measurement = replace(plan.measurements[0], groups=(tuple(nodes),))
         plan = replace(plan, measurements=[measurement], exhibits={})
         plan.scale.pin_kernels(self.progress)
-        outcome = ENGINES["auto"](plan, self.store, self.progress, Options())
+        outcome = ENGINES["auto"](plan, self.store, self.progress, runner.Options())
         for fingerprint, error in outcome.failed.items():
-            raise StageError(f"{fingerprint[:12]} cannot be computed: {error}")
+            raise errors.StageError(f"{fingerprint[:12]} cannot be computed: {error}")
         for obstacle, *_ in outcome.blocked.values():
-            raise BlockedError(obstacle.cause, obstacle.remedy)
+            raise errors.BlockedError(obstacle.cause, obstacle.remedy)
 
     def _output(self, node: Node) -> Output:
         from repro.running.recomputation import digest_of_contents
@@ -178,7 +174,7 @@ class SameCode:
         self._run(plan, plan.ends)
         plan.look(self.store)
         for record in stored_records(plan, self.store):
-            on_record = Results(self.folder).read(record.scale, record.cell.partition("/")[0])
+            on_record = results.Results(self.folder).read(record.scale, record.cell.partition("/")[0])
             before = next((r for r in on_record if r.key == record.key), None)
             if before is None:
                 yield f"{record.cell} has no record at scale {record.scale}"
@@ -201,7 +197,7 @@ def _cheap_cells() -> Plan:
     by_stages: dict[frozenset[str], Measurement] = {}
     for m in plan.measurements:
         stages = frozenset(node.stage for node in walk(m.parts))
-        if stages.isdisjoint(TRAININGS) and "corpus" in stages:
+        if stages.isdisjoint(stage_table.TRAININGS) and "corpus" in stages:
             by_stages.setdefault(stages, m)
     chosen = list(by_stages.values())
     return replace(plan, cells=[m.cell for m in chosen], measurements=chosen, exhibits={})
@@ -243,7 +239,7 @@ def command(check, renew):
     """
     kernels.pin()  # before numpy loads
     if check and renew:
-        raise UsageError("--check cannot be combined with --renew")
+        raise errors.UsageError("--check cannot be combined with --renew")
     with tempfile.TemporaryDirectory(prefix="repro-same-code-") as folder:
         checked = SameCode(Store(Path(folder)), TerminalProgress())
         comparison = checked.compare(checked.newest() if check else None)

@@ -167,7 +167,7 @@ def of_cell(cell: Cell) -> list[CheckedParameter]:
         return []
     if cell.is_setting:
         return [item for item in checked_parameters(cell.paper) if item.cell == cell.id]
-    rows = planned_rows(cell.paper, cell.id.rpartition("/")[0])
+    rows = planned_rows(cell.paper, cell.row_path)
     return [item for row in rows for item in _row_parameters(row, steps_of(cell.paper), ExpectedValues())]
 
 

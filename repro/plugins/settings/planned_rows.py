@@ -1,10 +1,9 @@
 """The planned stages of a row, and the values that settings.yaml expects, e.g. 5e-06 for "5 × 10⁻⁶"."""
 
-import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 from repro.errors import ReproError, UsageError, check_known
@@ -58,7 +57,7 @@ def planned_rows(source: Paper, place: str = "", machine: Machine | None = None)
     machine = (machine or Machine()).without_data()
     paper_plan, readings = _plan(source, (place or source.name,), machine), CellReadings(machine)
     items: list[tuple[str, Cell | ShownExhibit, list[Node]]] = [
-        *((m.cell.id.rpartition("/")[0], m.cell, walk(m.parts)) for m in paper_plan.measurements),
+        *((m.cell.row_path, m.cell, walk(m.parts)) for m in paper_plan.measurements),
         *((exhibit.id, exhibit, walk([node])) for exhibit, node in paper_plan.exhibits.items()),
     ]
     rows: dict[str, PlannedRow] = {}
@@ -72,7 +71,7 @@ def _plan(source: Paper, places: tuple[str, ...], machine: Machine) -> Plan:
     tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
     measured = [c for c in cells_of(source, tables) if is_measured(c) and c.row.role != "reference"]
     cells = [cell for cell in measured if lies_within(cell.id, places)]
-    drawn = [item for item in exhibits((source.name,), ()) if lies_within(item.id, places)]
+    drawn = [item for item in exhibits((source.name,)) if lies_within(item.id, places)]
     return plan(cells, scale=scale("full"), machine=machine, exhibits=drawn)
 
 
@@ -176,15 +175,15 @@ def published_value(stated: SourcedValue, row: str) -> Any:
     if value is None and stated.cell:
         value = cell_value(cell(stated.cell).text)
         value = value + stated.plus if isinstance(value, int | float) else value
-    if _is_by_row(value):
+    if _has_only("by", value):
         place = next((place for place in value["by"] if f"{row}/".startswith(f"{place}/")), row)
         check_known("row with a value under by", place, valid=value["by"])
         return value["by"][place]
     return value
 
 
-def _is_by_row(value: Any) -> bool:
-    return isinstance(value, Mapping) and set(value) == {"by"}
+def _has_only(key: str, value: Any) -> bool:
+    return isinstance(value, Mapping) and set(value) == {key}
 
 
 def cell_value(text: str) -> Any:
@@ -214,7 +213,8 @@ def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> Exp
     if missing := _numbers_without_choice(stated, value, choices):
         says = f"{setting.reading!r} lacks the stated value {missing[0]} (correct either)"
         return ExpectedValue(fault=says)
-    return ExpectedValue(_as_list(value) if _is_set(value) else value, _is_set(value))
+    is_set = _has_only("any", value)
+    return ExpectedValue(_as_list(value) if is_set else value, is_set)
 
 
 class ExpectedValues:
@@ -224,7 +224,7 @@ class ExpectedValues:
         self._known: dict[tuple, tuple] = {}
 
     def of(self, setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-        row_key = row if _is_by_row(setting.published) else ""
+        row_key = row if _has_only("by", setting.published) else ""
         reading = readings.get(_identifier(setting.reading, readings))
         key = id(setting), row_key, id(reading)
         if key not in self._known:  # keeps the objects, so that ids stay unique
@@ -272,19 +272,15 @@ def _identifier(name: str, readings: Mapping[str, Reading]) -> str:
     return next((place for place in places if place in readings), "")
 
 
-def _is_set(value: Any) -> bool:
-    return isinstance(value, Mapping) and set(value) == {"any"}
-
-
 def _as_list(value: Any) -> list[Any]:
-    return list(value["any"]) if _is_set(value) else [value]
+    return list(value["any"]) if _has_only("any", value) else [value]
 
 
 def _comparison_key(value: Any) -> str:
     return _scalar_key(value) if isinstance(value, _SCALARS) else canonical(_normalise(value))
 
 
-@functools.lru_cache(maxsize=None, typed=True)
+@lru_cache(maxsize=None, typed=True)
 def _scalar_key(value: str | int | float | None) -> str:
     return canonical(_normalise(value))
 

@@ -8,12 +8,11 @@ from typing import Any
 
 from pydantic import Field
 
-from repro.errors import UsageError, check_known
+from repro import errors, stage_table
 from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
 from repro.manifest.papers import Paper
 from repro.manifest.yaml_file import Fault, Identified, StrictMapping, repetitions
-from repro.stage_table import STAGES
 
 FILE = "settings.yaml"
 
@@ -141,7 +140,7 @@ def _completed_steps(source: Paper) -> Iterator[Step]:
     for number, step in enumerate(settings_of(source).steps):
         try:
             yield from [completed_step(steps, source.name, step)] if step.rows else []
-        except UsageError as error:
+        except errors.UsageError as error:
             place = ("steps", number, "like")
             raise yaml_file.fault_at(source.folder / FILE, place, str(error)) from None
 
@@ -170,9 +169,9 @@ def completed_step(steps: Mapping[str, Mapping[str, Step]], home: str, step: Ste
         like = chain[-1].like
         folder_name, _, name = like.rpartition("/")
         home = folder_name or home
-        check_known("folder of papers with settings", home, valid=steps)
+        errors.check_known("folder of papers with settings", home, valid=steps)
         valid = [step_id for step_id in steps[home] if f"{home}/{step_id}" not in trail]
-        check_known(f"step of {home} for {trail[0]!r} to be like", name, valid=valid)
+        errors.check_known(f"step of {home} for {trail[0]!r} to be like", name, valid=valid)
         chain.append(steps[home][name])
         trail.append(f"{home}/{name}")
     settings: dict[str, Setting | None] = {}
@@ -194,7 +193,7 @@ def _faults(content: Settings) -> Iterator[Fault]:
 def _step_faults(content: Settings, step: Step) -> Iterator[Fault]:
     if step.rows and not (step.nodes or step.like):
         yield (), f"step {step.id!r} has rows but neither `nodes` nor `like`"
-    if step.nodes and step.nodes.stage not in STAGES:
+    if step.nodes and step.nodes.stage not in stage_table.STAGES:
         yield ("nodes",), f"there is no stage {step.nodes.stage!r}"
     for path, setting in step.settings.items():
         faults = _setting_faults(content, setting) if setting else ()

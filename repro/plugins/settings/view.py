@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from repro.cli import completion
-from repro.cli.options import json_option, tables_option
-from repro.errors import UsageError, check_known
-from repro.hooks import CellPart, PaperPart, Section
+from repro import errors, hooks
+from repro.cli.options import PAPERS, json_option, tables_option
 from repro.manifest.cells import Cell, cells_of, select
 from repro.manifest.papers import paper
-from repro.plugins.settings import checked
+from repro.plugins.settings import checked, schema
 from repro.plugins.settings.checked import CELL_HEAD, HEAD, CheckedParameter, counts, in_words
-from repro.plugins.settings.schema import steps_of
 
 if TYPE_CHECKING:
     from repro.verdicts.compared import ComparedCell
@@ -51,15 +48,13 @@ def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
     numbers = Counter(cell.paper.name for cell in cells)
     for name, number in numbers.items():
         source = paper(name)
-        if any(c.is_setting for c in cells_of(source)) and number == len(
-            select((name,), tables=(), rows=(), cells=())
-        ):
+        if any(c.is_setting for c in cells_of(source)) and number == len(select((name,))):
             of_paper = checked.of_tables(source).values()
             total = f"{len(of_paper)} settings in tables: {counts(of_paper)}"
             yield f"{name} publishes {total} (`repro show settings {name}`)"
 
 
-class SettingsOfCell(CellPart):
+class SettingsOfCell(hooks.CellPart):
     def __init__(self, cell: Cell, page: object = None):
         self._cell, self._settings = cell, checked.of_cell(cell)
         self.facts = {"settings": [item.as_json() for item in self._settings]}
@@ -82,7 +77,7 @@ class SettingsOfCell(CellPart):
     epilog="\b\nExamples:\n  repro show settings PAPER\n  repro show settings PAPER --table 1 --row SYSTEM\n"
     "  repro show settings PAPER --failing --strict",
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@PAPERS
 @tables_option("Only this table or figure, e.g. 1 or figure-4 (repeatable).")
 @click.option("--row", "rows", multiple=True, metavar="ID", help="Only this row or system (repeatable).")
 @click.option("--failing", is_flag=True, help="Only failing settings.")
@@ -111,7 +106,7 @@ def command(names, tables, rows, failing, strict, as_json):
 def _selected_parameters(names, tables, rows) -> list:
     parameters = list(checked.settings(*names))
     if not parameters:
-        raise UsageError(f"{', '.join(names)}: there is no settings.yaml to compare the plan with")
+        raise errors.UsageError(f"{', '.join(names)}: there is no settings.yaml to compare the plan with")
     _check_places(parameters, tables, rows)
     return [item for item in parameters if any(_lies_in(p, tables, rows) for p in (item.row, item.cell))]
 
@@ -120,10 +115,12 @@ def _check_places(parameters, tables, rows) -> None:
     places = [place for item in parameters for place in (item.row, item.cell) if place]
     exhibits = [table for table, _ in map(_parts, places) if table]
     numbers = (table.removeprefix("figure-") for table in exhibits)
-    check_known("table or figure with settings", *tables, valid=dict.fromkeys(chain(exhibits, numbers)))
+    errors.check_known(
+        "table or figure with settings", *tables, valid=dict.fromkeys(chain(exhibits, numbers))
+    )
     ids = [_parts(place)[1] for place in places if _lies_in(place, tables, ())]
     systems = (row.rpartition(".")[2] for row in ids)
-    check_known("row with settings", *rows, valid=dict.fromkeys(filter(None, chain(ids, systems))))
+    errors.check_known("row with settings", *rows, valid=dict.fromkeys(filter(None, chain(ids, systems))))
 
 
 def _print_tables(parameters, is_selected) -> None:
@@ -148,26 +145,26 @@ def _lies_in(place: str, tables, rows) -> bool:
     return bool(place) and in_table and (not rows or bool({row, row.rpartition(".")[2]} & set(rows)))
 
 
-class SettingsPart(PaperPart):
+class SettingsPart(hooks.PaperPart):
     def __init__(self, sources: Sources):
         self._settings = {
-            name: checked.checked_parameters(source, sources.machine) if steps_of(source) else []
+            name: checked.checked_parameters(source, sources.machine) if schema.steps_of(source) else []
             for name, source in sources.papers.items()
         }
         self._by_row: dict[str, list[CheckedParameter]] = {}
         for item in (item for items in self._settings.values() for item in items):
             self._by_row.setdefault(item.row, []).append(item)
 
-    def sections(self, part: Part) -> Iterator[Section]:
+    def sections(self, part: Part) -> Iterator[hooks.Section]:
         name = part.paper.name
         if items := self._settings[name]:
-            yield Section("Settings", "settings", 4, settings_section(name, items))
+            yield hooks.Section("Settings", "settings", 4, settings_section(name, items))
 
     def card(self, c: ComparedCell, part: Part) -> Iterator[tuple[str, Content]]:
         from repro.writers.html.elements import el, identifier
 
         name = part.paper.name
-        if text := counts(self._by_row.get(c.cell.id.rpartition("/")[0], ())):
+        if text := counts(self._by_row.get(c.cell.row_path, ())):
             yield "settings", el("a", text, href=f"{part.home}#{identifier(name, 'settings')}")
 
 

@@ -1,12 +1,11 @@
 """Differences between papers in values, bold numbers and marks, e.g. .187 and .184 for the same run."""
 
 from collections.abc import Iterable, Iterator
-from decimal import Decimal
 from itertools import chain, combinations, product, starmap
 
 from repro.manifest.cells import Cell, numeric_cells
 from repro.manifest.papers import Paper
-from repro.manifest.printed import are_apart, half_unit, percent
+from repro.manifest.printed import are_apart
 from repro.plugins.statements.findings import Finding, Notes, printed
 
 Scored = tuple[str, str]  # data set, measure
@@ -38,11 +37,7 @@ def dataset_and_measure(cell: Cell) -> Scored:
 
 def numbers_differ(a: Cell, b: Cell) -> bool:
     """Return whether two published numbers cannot be equal before rounding."""
-    one, other = (
-        (percent(cell.number, cell.unit), percent(half_unit(cell.printed.decimals), cell.unit))
-        for cell in (a, b)
-    )
-    return are_apart(*one, *other)
+    return are_apart(a.percent, a.rounding, b.percent, b.rounding)
 
 
 def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) -> Finding:
@@ -166,7 +161,7 @@ def _quotations(sources: list[Paper], notes: Notes) -> Iterator[Quotation]:
 
 def _quotation_finding(paper: str, system: str, how: str, pairs: list[Quotation], *, total: int) -> Finding:
     cells = {c.id: c for cell, makers in pairs for c in (cell, *makers)}
-    gaps = [min(abs(_percent(cell) - _percent(m)) for m in makers) for cell, makers in pairs]
+    gaps = [min(abs(cell.percent - m.percent) for m in makers) for cell, makers in pairs]
     owners = " and ".join(sorted({m.paper.name for _, makers in pairs for m in makers}))
     verb = "differs" if len(pairs) == 1 else "differ"
     says = f"{len(pairs)} of {total} values of {system}, {how} by {paper}, {verb} from all those of {owners}"
@@ -176,10 +171,6 @@ def _quotation_finding(paper: str, system: str, how: str, pairs: list[Quotation]
     return Finding(severity, "values", "another paper", paper, *fields, says)
 
 
-def _percent(cell: Cell) -> Decimal:
-    return percent(cell.number, cell.unit)
-
-
 def conventions(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
     """Yield findings on equal numbers with different bold or marks, in papers that share most authors."""
     for one, other in combinations(sources, 2):
@@ -187,7 +178,9 @@ def conventions(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
         if 2 * len(set.intersection(*authors)) > max(map(len, authors)):
             pairs = list(_equal_cells(one, other, notes))
             bold = [pair for pair in pairs if _bold_differs(*pair)]
-            marks = [pair for pair in pairs if _marks_differ(*pair)]
+            marks = [
+                (a, b) for a, b in pairs if a.table.marks and b.table.marks and _meaning(a) != _meaning(b)
+            ]
             yield from _findings("note", "bold", bold, "the same number is bold in only one paper")
             yield from _findings("doubt", "mark", marks, "the same number has marks with different meanings")
 
@@ -205,10 +198,6 @@ def _equal_cells(one: Paper, other: Paper, notes: Notes) -> Iterator[tuple[Cell,
 def _bold_differs(one: Cell, other: Cell) -> bool:
     is_known = {one.table.bold, other.table.bold}.isdisjoint({"unknown", "none"})
     return is_known and one.printed.bold != other.printed.bold
-
-
-def _marks_differ(one: Cell, other: Cell) -> bool:
-    return bool(one.table.marks and other.table.marks) and _meaning(one) != _meaning(other)
 
 
 def _meaning(cell: Cell) -> dict[str, tuple[str, ...]]:

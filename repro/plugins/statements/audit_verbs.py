@@ -5,12 +5,9 @@ from dataclasses import asdict
 
 import click
 
-from repro.cli import completion
-from repro.cli.options import json_option, scale_option
+from repro import errors, hooks
+from repro.cli import options, readings
 from repro.cli.printing import emit_json, say, table
-from repro.cli.readings import answers_as_json, print_answers
-from repro.errors import UsageError
-from repro.hooks import call
 from repro.plugins.statements.findings import HELD_AGAINST
 
 
@@ -18,10 +15,10 @@ from repro.plugins.statements.findings import HELD_AGAINST
     "claims",
     epilog="\b\nExamples:\n  repro audit claims PAPER --failing\n  repro audit claims --scale tiny",
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
-@scale_option(help="Scale of the measurements.")
+@options.PAPERS
+@options.scale_option(help="Scale of the measurements.")
 @click.option("--failing", is_flag=True, help="Only contradicted claims.")
-@json_option
+@options.json_option
 def claims_command(names, scale_name, failing, as_json):
     """Judge sentences, significance marks and bold numbers by the paper's cells, ours, and those by others.
 
@@ -31,16 +28,16 @@ def claims_command(names, scale_name, failing, as_json):
     mark, with the smallest one between two public runs. Values by others (`repro show others`) count unless
     they match by name alone.
     """
-    from repro.plugins.statements.api import claims
+    from repro.plugins.statements.paper_audit import claims
     from repro.running.workspace import Workspace
 
     workspace = Workspace.open()
     statements = claims(*names, scale=scale_name, workspace=workspace)
     selection = [j for j in statements if j.fails or not failing]
     pointers = [text for j in selection for text in j.statement.study]
-    answers = call("study answers", pointers, workspace) or {}
+    answers = hooks.call("study answers", pointers, workspace) or {}
     if as_json:
-        studies = (answers_as_json(answers, j.statement.study) for j in selection)
+        studies = (readings.answers_as_json(answers, j.statement.study) for j in selection)
         return emit_json([{**j.as_json(), "study": s} for j, s in zip(selection, studies, strict=True)])
     _print_statements(selection, scale_name, answers, failing=failing)
 
@@ -50,7 +47,7 @@ def _print_statements(statements, scale_name: str, answers, *, failing: bool) ->
         group = [j for j in statements if j.statement.paper.name == name]
         _print_table(name, group, scale_name)
         pointers = [(j.statement.id.rpartition("/")[2], j.statement.study) for j in group]
-        print_answers(answers, name, "claim", pointers)
+        readings.print_answers(answers, name, "claim", pointers)
     if not statements:
         say("No statement is contradicted." if failing else "The papers have no statements to judge.")
     elif scale_name != "full":
@@ -70,7 +67,7 @@ def _print_table(name: str, statements, scale_name: str) -> None:
     title = f"{name}: {_count_statements(statements, scale_name)}"
     table(title, head, rows + _grouped_rows(parts["bold"]), multiline=True)
     if marks := parts["mark"]:
-        head = ["mark", "over", "lead at most", "sd needed", "sd known", "by these", ours, "others"]
+        head = ["mark", "over", "lead at most", "sd needed", "sd known", "plausibility", ours, "others"]
         title = f"{name}: {len(marks)} marks of significance ({_in_words(map(_verdict_of_mark, marks))})"
         table(title, head, [_mark_row(j) for j in marks], multiline=True)
 
@@ -158,14 +155,14 @@ def _counts(states) -> str:
     "papers",
     epilog="\b\nExamples:\n  repro audit PAPER\n  repro audit --strict\n  repro audit PAPER --references",
 )
-@click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=completion.paper_names)
+@options.PAPERS
 @click.option("--strict", is_flag=True, help="Exit with status 1 when there are errors.")
 @click.option(
     "--references",
     is_flag=True,
     help="List all references of the texts with verdicts instead of the findings.",
 )
-@json_option
+@options.json_option
 def papers_command(names, strict, references, as_json):
     """List contradictions in papers and altered records.
 
@@ -174,7 +171,7 @@ def papers_command(names, strict, references, as_json):
     """
     if references:
         return _print_references(names, strict=strict, as_json=as_json)
-    from repro.plugins.statements.api import audit
+    from repro.plugins.statements.paper_audit import audit
     from repro.running.workspace import Workspace
 
     findings = audit(*names, workspace=Workspace.open())
@@ -196,8 +193,8 @@ def _print_findings(findings) -> None:
 
 def _print_references(names, *, strict: bool, as_json: bool) -> None:
     if strict:
-        raise UsageError("--strict cannot be combined with --references")
-    from repro.plugins.statements.api import references
+        raise errors.UsageError("--strict cannot be combined with --references")
+    from repro.plugins.statements.paper_audit import references
 
     all_references = references(*names)
     if as_json:

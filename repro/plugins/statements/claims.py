@@ -16,10 +16,8 @@ from pathlib import Path
 from pydantic import model_validator
 
 from repro.errors import UsageError
-from repro.manifest import yaml_file
+from repro.manifest import papers, reading_schema, yaml_file
 from repro.manifest.cells import Cell
-from repro.manifest.papers import Paper
-from repro.manifest.reading_schema import PointerText
 from repro.manifest.yaml_file import Identified, StrictMapping, repetitions
 
 _NUMBERS = {"v", "gain", "percent", "best_count", "student", "spread", "relevant", "drawn"}
@@ -226,7 +224,7 @@ class Claim(Identified):
     assumed: str = ""
     note: str = ""
     calls_significant: bool = False
-    study: tuple[PointerText, ...] = ()
+    study: tuple[reading_schema.PointerText, ...] = ()
 
     @model_validator(mode="after")
     def _is_judged_or_says_why_not(self):
@@ -245,7 +243,7 @@ class _Claims(StrictMapping):
     claims: tuple[Claim, ...]
 
 
-def claims_of(source: Paper) -> dict[str, Claim]:
+def claims_of(source: papers.Paper) -> dict[str, Claim]:
     return source.once(claims, lambda: claims(source.folder / "claims.yaml"))
 
 

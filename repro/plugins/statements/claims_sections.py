@@ -6,12 +6,10 @@ from types import MappingProxyType
 
 from repro.hooks import Answers, PaperPart, Section
 from repro.manifest.papers import Paper
-from repro.plugins.statements.claim_values import MeasuredValues
+from repro.plugins.statements import claim_values, paper_audit, references
 from repro.plugins.statements.claims import FAILS, HOLDS, NOT_TOLD_APART, UNTESTED
 from repro.plugins.statements.findings import HELD_AGAINST, Finding
 from repro.plugins.statements.judged import JudgedStatement, OthersJudgement, published_judgements
-from repro.plugins.statements.paper_audit import audit
-from repro.plugins.statements.references import paper_references
 from repro.plugins.statements.statements import Judgement
 from repro.writers.grid import shown_note
 from repro.writers.html.elements import Content, Markup, el, identifier, section
@@ -27,14 +25,14 @@ SEVERITIES = {"error": ("fail", "✕"), "doubt": ("open", "?"), "note": ("none",
 class StatementsPart(PaperPart):
     def __init__(self, sources: Sources):
         self._published = {name: published_judgements(source) for name, source in sources.papers.items()}
-        self._findings = audit(list(sources.papers.values()))
+        self._findings = paper_audit.findings_of(list(sources.papers.values()))
         pointers = (p for each in self._published.values() for j in each for p in j.statement.study)
         self._answers = sources.answers(pointers)
-        self._ours: dict[int, MeasuredValues] = {}
+        self._ours: dict[int, claim_values.MeasuredValues] = {}
 
     def sections(self, part: Part) -> Iterator[Section]:
         name, comparison = part.paper.name, part.view.comparison
-        ours = self._ours.setdefault(id(comparison), MeasuredValues(comparison))
+        ours = self._ours.setdefault(id(comparison), claim_values.MeasuredValues(comparison))
         if statements := [j.judged(ours, part.scale) for j in self._published[name]]:
             content = claims(name, statements, part.scale, self._answers)
             yield Section("Claims", "claims", 1, content, of_no_scale=False)
@@ -128,7 +126,9 @@ def audit_section(source: Paper, findings: Sequence[Finding]) -> Markup:
 
 
 def _references(source: Paper) -> Markup | None:
-    pointers = [reference for reference in paper_references(source) if reference.at != "references"]
+    pointers = [
+        reference for reference in references.paper_references(source) if reference.at != "references"
+    ]
     if not pointers:
         return None
     count = sum(reference.verdict == "right" for reference in pointers)

@@ -18,16 +18,14 @@ from repro.errors import UsageError
 from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell
-from repro.manifest.printed import half_unit, percent
 from repro.manifest.yaml_file import Fault, StrictMapping
-from repro.plugins.statements.language import LEVEL
+from repro.plugins.statements.language import level_of
 from repro.retrieval.datasets.catalog import catalog, dataset
-from repro.retrieval.evaluation.measures import parse_measure
-from repro.retrieval.evaluation.p_values import quantile
+from repro.retrieval.evaluation import measures, p_values
 
 FILE = "deviations.yaml"
 # By chance, two equal deviations over 43 queries differ by this factor once in 100,000 times.
-MARGIN = 0.5
+MARGIN = 0.5  # of the smallest known deviation
 # Two-sided quantiles of Student's t, so that an audit does not import scipy.
 QUANTILES = {(42, 0.05): 2.018081703, (5192, 0.05): 1.960420998, (6979, 0.05): 1.960303958}
 
@@ -137,12 +135,14 @@ def need(cell: Cell, rivals: list[Cell]) -> Need | None:
 
 def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
     """Return the conditions for the lead of a cell over another to be significant. Scores are in [0, 1]."""
-    mine, theirs = (float(percent(c.number, c.unit)) / 100 for c in (cell, over))
-    rounding = sum(float(percent(half_unit(c.printed.decimals), c.unit)) / 100 for c in (cell, over))
+    mine, theirs = (float(c.percent) / 100 for c in (cell, over))
+    rounding = sum(float(c.rounding) / 100 for c in (cell, over))
     lead, sum_of_means = mine - theirs, mine + theirs
     greatest = sqrt((min(1, sum_of_means, 2 - sum_of_means) + rounding) * queries / (queries - 1))
-    level = (cell.table.test and cell.table.test.level) or LEVEL
-    per_lead = sqrt(queries) / (QUANTILES.get((queries - 1, level)) or quantile(queries - 1, 1 - level))
+    level = level_of(cell.table)
+    per_lead = sqrt(queries) / (
+        QUANTILES.get((queries - 1, level)) or p_values.quantile(queries - 1, 1 - level)
+    )
     is_certain = (lead - rounding) * per_lead >= greatest
     most, known = lead + rounding, smallest_known(cell.column.dataset, cell.column.measure)
     return Need(over, most, queries, level, most * per_lead, greatest, is_certain, *known)
@@ -178,7 +178,7 @@ def _faults(content: Deviations) -> Iterator[Fault]:
     pairs = {(pair.dataset, pair.measure) for pair in content.known}
     for part, entries in (("known", content.known), ("instead", content.instead)):
         for number, entry in enumerate(entries):
-            for field, check in (("dataset", dataset), ("measure", parse_measure)):
+            for field, check in (("dataset", dataset), ("measure", measures.parse_measure)):
                 try:
                     check(getattr(entry, field))
                 except UsageError as error:

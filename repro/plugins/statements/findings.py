@@ -9,10 +9,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from repro.errors import unknown
-from repro.manifest import yaml_file
+from repro.manifest import reading_schema, yaml_file
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper, papers
-from repro.manifest.reading_schema import Against
 from repro.manifest.yaml_file import Identified, StrictMapping
 from repro.retrieval.datasets.catalog import catalog
 
@@ -124,7 +123,7 @@ class Wording(Identified):
     where: str
     says: str
     severity: Literal["error", "doubt", "note"]
-    against: Against = "paper"
+    against: reading_schema.Against = "paper"
     kind: Literal["wording", "scope"] = "wording"
 
 
@@ -165,7 +164,7 @@ class Notes(StrictMapping):
         """Return the cell's name in ``configurations``, otherwise its system if it is cited, or its id."""
         by_path = {path: name for name, paths in self.configurations.items() for path in paths}
         default = cell.row.system if cell.role == "cited" else cell.id
-        return by_path.get(cell.id) or by_path.get(cell.id.rpartition("/")[0]) or default
+        return by_path.get(cell.id) or by_path.get(cell.row_path) or default
 
     def explanation(self, places: tuple[str, ...]) -> str:
         return "; ".join(e.why for e in self.explanations if e.is_of(places))

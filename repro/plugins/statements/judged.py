@@ -113,10 +113,7 @@ class OthersJudgement:
         return f"by kind of making ({states})" if states else ""
 
     def as_json(self) -> dict:
-        return {
-            "state": self.state,
-            "why": self.judgement.why,
-            "measures": dict(self.judgement.measures),
+        return self.judgement.as_json() | {
             "cells": self.cells,
             "kinds": self.kinds,
             "alike": dict(self.alike),
@@ -167,11 +164,7 @@ class JudgedStatement:
             "expect": " ".join(s.expect.split()),
             "note": s.note,
             "assumed": s.assumed,
-            "published": {
-                "state": self.published.state,
-                "why": self.published.why,
-                "measures": dict(self.published.measures),
-            },
+            "published": self.published.as_json(),
             "ours": {
                 "state": self.ours.state,
                 "why": self.ours.why,
@@ -218,7 +211,7 @@ def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[
     """Judge all statements of papers with the measurements at a scale."""
     mentions = [named_papers(c.expect) for source in sources for c in claims_of(source).values()]
     names = tuple(sorted({source.name for source in sources}.union(*mentions)))
-    cells, drawings = select(names, tables=(), rows=(), cells=()), exhibits(names, ())
+    cells, drawings = select(names), exhibits(names)
     joint_plan = plan(cells, scale=scale, machine=workspace.machine, exhibits=drawings)
     comparison = judged_cells(joint_plan, workspace.results, workspace.store)
     ours = MeasuredValues(comparison, facts_of_exhibits(joint_plan, workspace.store))

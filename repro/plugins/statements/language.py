@@ -7,10 +7,8 @@ from decimal import Decimal
 from itertools import chain, combinations
 
 from repro.errors import UsageError, unknown
+from repro.manifest import papers, printed, schema
 from repro.manifest.cells import Cell, cell_of, cells_of, table_of
-from repro.manifest.papers import Paper, paper
-from repro.manifest.printed import decimals_of, rounded
-from repro.manifest.schema import Table
 from repro.plugins.statements.claim_values import Values
 from repro.plugins.statements.claims import FAILS, FUNCTIONS, HOLDS, MissingNumber, Outcomes, format_value
 from repro.retrieval.evaluation.p_values import unpaired_t_test
@@ -19,7 +17,7 @@ from repro.retrieval.evaluation.p_values import unpaired_t_test
 class Places:
     """Finds cells, rows and columns by the paths in a paper's claims."""
 
-    def __init__(self, source: Paper):
+    def __init__(self, source: papers.Paper):
         self.paper = source
         self._cells: dict[tuple[str, str], dict[tuple[str, str], Cell]] = {}
 
@@ -65,11 +63,11 @@ class Places:
         _check("system", [system], sorted({rank.system for rank in ranks}), path)
         return [bool(rank.relevant) for rank in ranks if rank.system == system]
 
-    def _table(self, path: str) -> tuple[Paper, Table, str]:
+    def _table(self, path: str) -> tuple[papers.Paper, schema.Table, str]:
         if not isinstance(path, str):
             raise UsageError(f"{path!r} is not the path of a cell, row or table, e.g. 'table/row/column'.")
         name, colon, inner = path.rpartition(":")
-        source = paper(name) if colon else self.paper
+        source = papers.paper(name) if colon else self.paper
         table, _, path_in_table = inner.partition("/")
         return source, table_of(source, table), path_in_table
 
@@ -83,7 +81,6 @@ def _check(kind: str, names, valid, path: str) -> None:
 RELATIONS = {"above": lambda order: order > 0, "not_below": lambda order: order >= 0}
 Pair = tuple[Cell, Cell]
 Listed = list[str] | str
-LEVEL = 0.05  # for captions without a level
 
 
 @dataclass
@@ -204,7 +201,7 @@ class Language:
             return is_marked_over(mine, theirs)
         if (p := self.tests[-1]) is None:
             raise MissingNumber(self.values.why_untested(mine))
-        return p <= ((mine.table.test and mine.table.test.level) or LEVEL)
+        return p <= level_of(mine.table)
 
     def v(self, path: str):
         return self._value(self.places.cell(path))
@@ -247,9 +244,9 @@ class Language:
     def rounds(self, x, text: str) -> bool:
         """Return whether x rounds to the text. Measured, it may be half a unit of the last decimal away."""
         target = Decimal(text)
-        decimals = decimals_of(target)
+        decimals = printed.decimals_of(target)
         if self.values.is_stated:
-            holds = target in rounded(Decimal(x), decimals)
+            holds = target in printed.rounded(Decimal(x), decimals)
         else:
             holds = abs(x - float(target)) <= 0.5 * 10**-decimals
         return self._fits(holds, f"{format_value(x)} does not round to {text}")
@@ -289,6 +286,11 @@ class Language:
         if not holds:
             self.against.append(reason)
         return holds
+
+
+def level_of(table: schema.Table) -> float:
+    """Return the level of a table's test, by default 0.05."""
+    return (table.test and table.test.level) or 0.05
 
 
 def has_number(cell: Cell) -> bool:

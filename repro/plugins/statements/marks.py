@@ -6,11 +6,9 @@ from itertools import product
 from repro.hooks import CellPart
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
-from repro.plugins.statements.claim_values import PublishedValues
-from repro.plugins.statements.claims import UNTESTED, claims_of
+from repro.plugins.statements import claim_values, claims, language
 from repro.plugins.statements.deviations import need
 from repro.plugins.statements.findings import Finding
-from repro.plugins.statements.language import Places
 from repro.plugins.statements.statements import bolds, marks, rows_over, significance, statements
 
 Marked = tuple[str, Cell, list[Cell]]  # mark, cell, rivals
@@ -42,17 +40,17 @@ class MarksOfCell(CellPart):
 
 def of_words(source: Paper) -> Iterator[Finding]:
     """Yield findings on claims of significance without a test: doubts if a table has one, otherwise notes."""
-    tested, finder = {table.id for table in source.manifest.tables if table.test}, Places(source)
+    tested, finder = {table.id for table in source.manifest.tables if table.test}, language.Places(source)
     severity = "doubt" if tested else "note"
     by_id = {statement.id: statement for statement in statements(source) if statement.kind == "claim"}
-    for claim in claims_of(source).values():
+    for claim in claims.claims_of(source).values():
         place, reason = f"{source.name}/claim/{claim.id}", ""
         if claim.calls_significant:
             untested = [_table_name(table) for table in claim.about if table not in tested]
             reason = ", ".join(f"{table} names no test" for table in untested) or "no mark confirms it"
         elif "significantly_above(" in claim.expect:
-            judgement = by_id[place].judge(PublishedValues(), finder)
-            reason = judgement.why if judgement.state == UNTESTED else ""
+            judgement = by_id[place].judge(claim_values.PublishedValues(), finder)
+            reason = judgement.why if judgement.state == claims.UNTESTED else ""
         if reason:
             says = f"{claim.where}: the text calls a difference significant, or not, but {reason}"
             identifier, placed = f"claim/{claim.id}/significance", [(place, claim.says)]

@@ -1,33 +1,35 @@
-"""All findings of the audit, and those in a single paper, e.g. an average that does not recompute."""
+"""Findings of the audit, e.g. an average that does not recompute, and their functions for Python."""
 
 import ast
+import re
 from collections.abc import Iterator
-from itertools import product
+from dataclasses import asdict
+from itertools import pairwise, product
 from string import ascii_uppercase
 
+from repro.api import Listing
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.cells import cell as cell_named
 from repro.manifest.papers import Paper, papers
+from repro.manifest.papers import sources as sources_named
 from repro.manifest.reading_schema import Reading
+from repro.manifest.schema import Table
+from repro.plugins.statements import across_papers, claim_values, judged, language, marks
 from repro.plugins.statements import findings as audit_file
-from repro.plugins.statements.across_papers import conventions, disagreements, namesakes, quotations
-from repro.plugins.statements.claim_values import PublishedValues
 from repro.plugins.statements.claims import FAILS, Claim, claims_of, parts_of
 from repro.plugins.statements.findings import Finding, Notes, notes_of, printed
-from repro.plugins.statements.judged import named_papers
-from repro.plugins.statements.language import Places
-from repro.plugins.statements.marks import of_marks, of_words
-from repro.plugins.statements.patterns import of_patterns
-from repro.plugins.statements.references import of_references, other_numbers
+from repro.plugins.statements.references import Reference, of_references, other_numbers, paper_references
 from repro.plugins.statements.statements import arithmetic_faults, statements
+from repro.running.scale import scale as scale_of
+from repro.running.workspace import Workspace
 from repro.store.results import Results
 
 
 def findings(source: Paper) -> Iterator[Finding]:
     yield from _sum_findings(source)
     yield from _statement_findings(source)
-    yield from of_marks(source)
-    yield from of_words(source)
+    yield from marks.of_marks(source)
+    yield from marks.of_words(source)
     for reading in source.readings.values():
         if reading.kind in ("misprint", "conflict"):
             yield _reading_finding(source, reading)
@@ -45,9 +47,9 @@ def _sum_findings(source: Paper) -> Iterator[Finding]:
 
 
 def _statement_findings(source: Paper) -> Iterator[Finding]:
-    finder = Places(source)
+    finder = language.Places(source)
     for statement in statements(source):
-        judgement = statement.judge(PublishedValues(), finder)
+        judgement = statement.judge(claim_values.PublishedValues(), finder)
         if judgement.state == FAILS:
             tables = [(f"{source.name}/{table}", "") for table in statement.tables]
             placed = printed(statement.cells) or tables
@@ -61,7 +63,7 @@ def _statement_findings(source: Paper) -> Iterator[Finding]:
                 [(statement.id, statement.says), *placed],
                 "; ".join(says),
                 "; ".join(filter(None, [statement.note, assumed])),
-                against="another paper" if named_papers(statement.expect) else "paper",
+                against="another paper" if judged.named_papers(statement.expect) else "paper",
             )
 
 
@@ -75,11 +77,9 @@ def _reading_finding(source: Paper, reading: Reading) -> Finding:
     return Finding.of(source, severity, reading.kind, identifier, placed, says, evidence, against=against)
 
 
-def audit(sources: list[Paper]) -> list[Finding]:
-    """Return the findings on these papers, also those between them and others, each fact once.
-
-    Raises ManifestError.
-    """
+def findings_of(sources: list[Paper]) -> list[Finding]:
+    """Return the findings on these papers, also those between them and others, each fact once. Raises
+    ManifestError."""
     all_notes = audit_file.notes()
     by_name = {source.name: source for source in (*papers().values(), *sources)}
     found = [f.explained(all_notes.explanation(f.places)) for f in each(list(by_name.values()), all_notes)]
@@ -95,11 +95,11 @@ def audit(sources: list[Paper]) -> list[Finding]:
 
 def each(sources: list[Paper], all_notes: Notes) -> Iterator[Finding]:
     """Yield every finding. Those on one fact are not joined yet."""
-    yield from disagreements(sources, all_notes)
+    yield from across_papers.disagreements(sources, all_notes)
     yield from other_numbers(sources)
-    yield from namesakes(sources, all_notes)
-    yield from quotations(sources, all_notes)
-    yield from conventions(sources, all_notes)
+    yield from across_papers.namesakes(sources, all_notes)
+    yield from across_papers.quotations(sources, all_notes)
+    yield from across_papers.conventions(sources, all_notes)
     parts = (findings, of_patterns, of_references, of_leads, of_domains, of_indices, _wording_findings)
     for source, part in product(sources, parts):
         yield from part(source)
@@ -158,7 +158,7 @@ LEADS = ("gain", "percent")
 
 def of_leads(source: Paper) -> Iterator[Finding]:
     """Yield a note for every claimed lead, e.g. ``gain(a, b)``, that skips a stronger system of the group."""
-    places = Places(source)
+    places = language.Places(source)
     for claim in claims_of(source).values():
         for mine, theirs in _leads(claim, places):
             between = [c for c in _beside(theirs, places) if theirs.number < c.number < mine.number]
@@ -171,7 +171,7 @@ def of_leads(source: Paper) -> Iterator[Finding]:
                 yield Finding.of(source, "note", "lead", f"lead/{claim.id}", placed, says)
 
 
-def _leads(claim: Claim, places: Places) -> Iterator[tuple[Cell, Cell]]:
+def _leads(claim: Claim, places: language.Places) -> Iterator[tuple[Cell, Cell]]:
     for part in parts_of(claim.expect):
         match part:
             case ast.Call(func=ast.Name(id="rounds" | "about"), args=[lead, *_]):
@@ -188,7 +188,7 @@ def _leads(claim: Claim, places: Places) -> Iterator[tuple[Cell, Cell]]:
                     yield mine, theirs
 
 
-def _beside(cell: Cell, places: Places) -> list[Cell]:
+def _beside(cell: Cell, places: language.Places) -> list[Cell]:
     table = f"{cell.paper.name}:{cell.table.id}"
     others = [places.cell(f"{row}/{cell.column.id}") for row in places.rows(table)]
     return [c for c in others if c.is_numeric and c.role != "ours" and c.row.group == cell.row.group]
@@ -198,3 +198,127 @@ def _is_named(cell: Cell, claim: Claim) -> bool:
     row = f"{cell.table.id}/{cell.row.id}"
     texts = [str(part.value) for part in parts_of(claim.expect) if isinstance(part, ast.Constant)]
     return any(f"{text}/".startswith(f"{row}/") for text in texts)
+
+
+EQUAL, TURNED = 2, 3  # the fewest equal measures, and rows in another order
+_CUTOFF = re.compile(r"(\w+)@(\d+)")
+Scores = dict[across_papers.Scored, Cell]
+
+
+def of_patterns(source: Paper) -> Iterator[Finding]:
+    tables = [table for table in source.manifest.tables if table.kind == "results"]
+    yield from _equal_parts(source, tables)
+    for table in tables:
+        yield from _out_of_line(source, table)
+        cells = cells_of(source, (table,))
+        if table.promises_bold and not any(cell.printed.bold for cell in cells):
+            says = "the caption promises bold for the best, but the texts at hand have no bold number"
+            placed = [(f"{source.name}/{table.id}", "")]
+            yield Finding.of(source, "note", "bold", f"{table.id}/no-bold", placed, says)
+
+
+def _equal_parts(source: Paper, tables: list[Table]) -> Iterator[Finding]:
+    rows: dict[str, Scores] = {}
+    for cell in across_papers.scored_cells(cells_of(source, tuple(tables))):
+        rows.setdefault(cell.row_path, {})[across_papers.dataset_and_measure(cell)] = cell
+    for part, system in product(filter(_is_part, rows.values()), filter(_is_earlier, rows.values())):
+        common = [key for key in part if key in system]
+        equal = [key for key in common if part[key].number == system[key].number]
+        if len(equal) >= EQUAL:
+            cells = [scores[key] for key in equal for scores in (part, system)]
+            one, other = cells[:2]
+            says = (
+                f"{one.row.label} of Table {one.table.id} has the numbers of {other.row.label} in "
+                f"{len(equal)} of {len(common)} measures: there the gain comes from the other parts alone"
+            )
+            identifier = f"equal/{one.table.id}/{one.row.id}/{other.row.id}"
+            yield Finding.of(source, "note", "equal", identifier, printed(cells), says)
+
+
+def _is_part(row: Scores) -> bool:
+    return any(cell.role == "ours" and cell.printed.delta is not None for cell in row.values())
+
+
+def _is_earlier(row: Scores) -> bool:
+    return next(iter(row.values())).role != "ours"
+
+
+def _out_of_line(source: Paper, table: Table) -> Iterator[Finding]:
+    """Yield values with another order of rows than at both neighbouring cutoffs."""
+    families: dict[tuple, dict[int, dict[str, Cell]]] = {}
+    for cell in cells_of(source, (table,)):
+        if cell.is_numeric and (match := _CUTOFF.fullmatch(cell.column.measure or "")):
+            key = cell.column.dataset, match[1], cell.row.group
+            families.setdefault(key, {}).setdefault(int(match[2]), {})[cell.row.id] = cell
+    for by_cutoff in families.values():
+        columns = [by_cutoff[cutoff] for cutoff in sorted(by_cutoff)]
+        for (before, at), (_, after) in pairwise(pairwise(columns)):
+            yield from _turned(source, before, at, after)
+
+
+def _turned(source: Paper, *columns: dict[str, Cell]) -> Iterator[Finding]:
+    before, at, after = columns
+    rows = [row for row in at if row in before and row in after]
+    for row in rows:
+        turned = [at[other] for other in rows if _is_turned(row, other, *columns)]
+        if len(turned) >= TURNED:
+            yield _order_finding(source, [at[row], *turned], before[row], after[row])
+
+
+def _is_turned(row: str, other: str, *columns: dict[str, Cell]) -> bool:
+    before, at, after = (column[row].number - column[other].number for column in columns)
+    return before * after > 0 > before * at
+
+
+def _order_finding(source: Paper, cells: list[Cell], before: Cell, after: Cell) -> Finding:
+    cell, *others = cells
+    side, opposite = ("below", "above") if cell.number < others[0].number else ("above", "below")
+    names = ", ".join(c.row.label for c in others)
+    says = (
+        f"{cell.column.label} of {cell.row.label} is {side} {names}, but {opposite} them in the neighbouring "
+        f"columns {before.column.label} and {after.column.label}"
+    )
+    identifier = f"order/{cell.table.id}/{cell.row.id}/{cell.column.id}"
+    return Finding.of(source, "note", "order", identifier, printed(cells), says)
+
+
+def claims(
+    *names: str, scale: str = "full", workspace: Workspace | None = None
+) -> Listing[judged.JudgedStatement]:
+    """Judge sentences, marks and bold numbers of papers (default: all) by the published numbers, by ours at
+    ``scale`` and by reported ones. Raises UsageError, ManifestError.
+
+    Example:
+        >>> repro.claims("PAPER", scale="tiny").to_frame()
+    """
+    statements = judged.judged_at(sources_named(names), scale_of(scale), workspace or Workspace.open())
+    return Listing(statements, line=_statement_values, index="id")
+
+
+def audit(*names: str, workspace: Workspace | None = None) -> Listing[Finding]:
+    """Return the findings on papers (default: all), each fact once. Raises UsageError, ManifestError.
+
+    Example:
+        >>> repro.audit("PAPER").to_frame()
+    """
+    sources = sources_named(names)
+    found = [*findings_of(sources), *altered_records(sources, (workspace or Workspace.open()).results)]
+    return Listing(audit_file.sort_findings(found), line=Finding.as_json, index="paper")
+
+
+def references(*names: str) -> Listing[Reference]:
+    """Return the papers' references to tables, equations, sections and works, with verdicts. Raises
+    UsageError, ManifestError.
+
+    Example:
+        >>> repro.references("PAPER").to_frame()
+    """
+    all_references = [reference for source in sources_named(names) for reference in paper_references(source)]
+    return Listing(all_references, line=asdict, index="paper")
+
+
+def _statement_values(statement: judged.JudgedStatement) -> dict:
+    values = {key: value for key, value in statement.as_json().items() if not isinstance(value, dict)}
+    states = {"published": statement.published.state, "measured": statement.ours.state}
+    doubts = "; ".join(statement.doubts) or None
+    return values | states | {"others": statement.others.state, "doubts": doubts}

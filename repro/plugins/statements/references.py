@@ -6,9 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from repro.manifest import yaml_file
+from repro.manifest import reading_schema, yaml_file
 from repro.manifest.papers import Paper
-from repro.manifest.reading_schema import Against
 from repro.manifest.yaml_file import StrictMapping
 from repro.plugins.statements.findings import Finding
 
@@ -18,7 +17,7 @@ Outcome = Literal["right", "absent", "wrong", "partly"]
 class Faulty(StrictMapping):
     verdict: Outcome = "right"
     why: str = ""
-    against: Against = "paper"
+    against: reading_schema.Against = "paper"
 
 
 class Work(Faulty):

@@ -7,25 +7,12 @@ from functools import partial
 from itertools import product
 
 from repro.errors import UsageError
-from repro.manifest import yaml_file
+from repro.manifest import printed, schema, yaml_file
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
-from repro.manifest.printed import rounded
-from repro.manifest.schema import Table
-from repro.plugins.statements.claim_values import MeasuredValues, Values, can_fail
-from repro.plugins.statements.claims import (
-    FAILS,
-    HOLDS,
-    NOT_JUDGEABLE,
-    Claim,
-    Evaluation,
-    MissingNumber,
-    all_hold,
-    by_measure,
-    claims_of,
-)
+from repro.plugins.statements import claim_values, claims
 from repro.plugins.statements.deviations import Need, need
-from repro.plugins.statements.language import LEVEL, Language, Places
+from repro.plugins.statements.language import Language, Places, level_of
 
 
 @dataclass(frozen=True)
@@ -48,9 +35,12 @@ class Judgement:
     def differs_by_measure(self) -> str:
         """The failing and the holding measures of a failing statement, or "" if there are not both."""
         by_state = {state: [name for name, s in self.measures if s == state] for _, state in self.measures}
-        if self.state != FAILS or len(by_state) < 2:
+        if self.state != claims.FAILS or len(by_state) < 2:
             return ""
         return "; ".join(f"{state} in {', '.join(by_state[state])}" for state in sorted(by_state))
+
+    def as_json(self) -> dict:
+        return {"state": self.state, "why": self.why, "measures": dict(self.measures)}
 
 
 @dataclass(frozen=True)
@@ -77,32 +67,32 @@ class Statement:
     study: tuple[str, ...] = ()
     need: Need | None = None
 
-    def judge(self, values: Values, places: Places | None = None) -> Judgement:
+    def judge(self, values: claim_values.Values, places: Places | None = None) -> Judgement:
         """Judge the statement on these values. Raises ManifestError for an invalid expression."""
         places = places or Places(self.paper)
         found = self._judged(values, places)
-        if not values.is_published or found.state != HOLDS:
+        if not values.is_published or found.state != claims.HOLDS:
             return found
-        if can_fail(lambda changed: self._judged(changed, places).state, found.cells):
+        if claim_values.can_fail(lambda changed: self._judged(changed, places).state, found.cells):
             return found
-        return replace(found, state=NOT_JUDGEABLE, why="no change of a published number can refute it")
+        return replace(found, state=claims.NOT_JUDGEABLE, why="no change of a published number can refute it")
 
-    def _judged(self, values: Values, places: Places) -> Judgement:
+    def _judged(self, values: claim_values.Values, places: Places) -> Judgement:
         language = Language(places, values)
         try:
-            state = HOLDS if self.decide(language) else FAILS
+            state = claims.HOLDS if self.decide(language) else claims.FAILS
             why = _why(language, state)
-        except MissingNumber as reason:
+        except claims.MissingNumber as reason:
             state, why = reason.state, str(reason)
         test = "" if values.is_stated else _test(language, values)
         if values.is_published and self.need:
             test = self.need.in_words + f": {self.need.verdict}" * (self.kind == "mark")
         cells = tuple({cell.id: cell for cell in language.outcomes.used}.values())
-        return Judgement(state, why, test, by_measure(language.outcomes.pairs), cells)
+        return Judgement(state, why, test, claims.by_measure(language.outcomes.pairs), cells)
 
 
 def _why(language: Language, state: str) -> str:
-    against = "; ".join(dict.fromkeys(language.against)) if state == FAILS else ""
+    against = "; ".join(dict.fromkeys(language.against)) if state == claims.FAILS else ""
     return "; ".join(dict.fromkeys(filter(None, [against, *(s for s in language.seen if s not in against)])))
 
 
@@ -111,19 +101,19 @@ def statements(source: Paper) -> list[Statement]:
 
 
 def _sentences(source: Paper) -> Iterator[Statement]:
-    for number, claim in enumerate(claims_of(source).values()):
+    for number, claim in enumerate(claims.claims_of(source).values()):
         place, decide = f"{source.name}/claim/{claim.id}", _decider(source, number, claim)
         details = claim.expect, claim.note, claim.assumed, claim.about
         yield Statement(place, source, "claim", claim.where, claim.says, decide, *details, study=claim.study)
 
 
-def _decider(source: Paper, number: int, claim: Claim) -> Callable[[Language], bool]:
+def _decider(source: Paper, number: int, claim: claims.Claim) -> Callable[[Language], bool]:
     def decide(language: Language) -> bool:
-        evaluation = Evaluation(language.functions(), language.number, language.against.append)
+        evaluation = claims.Evaluation(language.functions(), language.number, language.against.append)
         if claim.beyond:
-            raise MissingNumber(claim.beyond)
+            raise claims.MissingNumber(claim.beyond)
         try:
-            return all_hold(claim.expect, evaluation, language.outcomes)
+            return claims.all_hold(claim.expect, evaluation, language.outcomes)
         except ArithmeticError as error:
             reason = f"cannot be computed ({type(error).__name__})"
         except (UsageError, TypeError, ValueError) as error:
@@ -136,16 +126,14 @@ def _decider(source: Paper, number: int, claim: Claim) -> Callable[[Language], b
 def _marks(source: Paper) -> Iterator[Statement]:
     for mark, cell, meaning, rivals in marks(source):
         decide = partial(mark_holds, cell=cell, over=rivals)
-        statement = _cell_statement("mark", cell, rivals, meaning, decide, end=f"/{mark}")
-        yield replace(statement, need=need(cell, rivals))
+        yield _cell_statement("mark", cell, rivals, meaning, decide, end=f"/{mark}")
 
 
 def _bolds(source: Paper) -> Iterator[Statement]:
     for cell, rivals in bolds(source):
         pairs = [(cell, other) for other in rivals]
         decide = partial(Language.holds, pairs=pairs, relation="not_below")
-        statement = _cell_statement("bold", cell, rivals, f"best of its {cell.table.bold}", decide)
-        yield replace(statement, need=need(cell, rivals))
+        yield _cell_statement("bold", cell, rivals, f"best of its {cell.table.bold}", decide)
 
 
 def _cell_statement(
@@ -153,11 +141,11 @@ def _cell_statement(
 ) -> Statement:
     table, head = cell.table.id, cell.column.label
     place = f"{cell.paper.name}/{table}/{kind}/{cell.row.id}/{cell.column.id}{end}"
-    says, cells = f"{cell.row.label}, {head}: {meaning}", (cell, *rivals)
-    return Statement(place, cell.paper, kind, f"Table {table}", says, decide, tables=(table,), cells=cells)
+    fields = place, cell.paper, kind, f"Table {table}", f"{cell.row.label}, {head}: {meaning}", decide
+    return Statement(*fields, tables=(table,), cells=(cell, *rivals), need=need(cell, rivals))
 
 
-def _test(language: Language, values: Values) -> str:
+def _test(language: Language, values: claim_values.Values) -> str:
     p_values = [p for p in language.tests if p is not None]
     text = "means only"
     if p_values:
@@ -165,7 +153,9 @@ def _test(language: Language, values: Values) -> str:
         text = (f"p {low:.3g}" if low == high else f"p {low:.3g} to {high:.3g}") + ", not corrected"
         if len(p_values) < len(language.tests):
             text += f" ({len(p_values)} of {len(language.tests)} pairs)"
-    if isinstance(values, MeasuredValues) and any(values.is_incomparable(c) for c in language.outcomes.used):
+    if isinstance(values, claim_values.MeasuredValues) and any(
+        values.is_incomparable(c) for c in language.outcomes.used
+    ):
         text += ", with substituted data"
     return text
 
@@ -180,7 +170,7 @@ def marks(source: Paper) -> Iterator[tuple[str, Cell, str, list[Cell]]]:
                 yield mark, c, f"significantly better than {', '.join(over)}", rows_over(mark, c, in_table)
 
 
-def significance(table: Table) -> dict[str, tuple[str, ...]]:
+def significance(table: schema.Table) -> dict[str, tuple[str, ...]]:
     """Return mark -> systems that it claims to beat, e.g. ``{"†": ("bm25",)}``."""
     return {mark: meaning.over for mark, meaning in table.marks.items() if meaning.means == "significant"}
 
@@ -206,14 +196,14 @@ def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
 def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
     """Return whether a number is above all cells ``over``, ours also by a test. Raises MissingNumber."""
     if not over:
-        raise MissingNumber("the paper has no such row in its group")
+        raise claims.MissingNumber("the paper has no such row in its group")
     if not language.holds([*product([cell], over)], "above"):
         return False
     if language.values.is_published:
         return True
-    level = (cell.table.test and cell.table.test.level) or LEVEL
+    level = level_of(cell.table)
     if None in language.tests:
-        raise MissingNumber(language.values.why_untested(cell))
+        raise claims.MissingNumber(language.values.why_untested(cell))
     weak = [p for p in filter(None, language.tests) if p > level]
     language.against.extend(f"p {p:.3g}, not corrected, is above {level}" for p in weak)
     return not weak
@@ -230,18 +220,18 @@ def arithmetic_faults(source: Paper) -> Iterator[tuple[str, str]]:
                 yield from _bold_faults(table, cells.values())
 
 
-def _averages(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:
+def _averages(table: schema.Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:
     for cell in cells.values():
         parts = [cells[cell.row.id, column] for column in cell.column.mean_of]
         if not parts or not all(part.is_numeric for part in (cell, *parts)):
             continue
         mean = sum((part.number for part in parts), Decimal()) / len(parts)
-        if cell.printed.value not in rounded(mean, cell.printed.decimals):
+        if cell.printed.value not in printed.rounded(mean, cell.printed.decimals):
             statement = f"{mean:.4f}, but the paper says {cell.printed.plain}"
             yield cell.id, f"the mean of its {len(parts)} cells is {statement}"
 
 
-def _deltas(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:
+def _deltas(table: schema.Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:
     for cell in cells.values():
         if cell.printed.delta is not None and table.delta_from is not None:
             base = cells[table.delta_from, cell.column.id].number
@@ -249,7 +239,7 @@ def _deltas(table: Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[
                 yield cell.id, f"{cell.printed.plain} - {base} is not {cell.printed.delta}"
 
 
-def _bold_faults(table: Table, cells: Iterable[Cell]) -> Iterator[tuple[str, str]]:
+def _bold_faults(table: schema.Table, cells: Iterable[Cell]) -> Iterator[tuple[str, str]]:
     scopes: dict[tuple, list[Cell]] = {}
     for cell in cells:
         if cell.is_numeric:

@@ -11,8 +11,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from repro.manifest import yaml_file
-from repro.manifest.papers import Paper
+from repro.manifest import papers, yaml_file
 from repro.manifest.schema import Manifest, Table
 from repro.manifest.yaml_file import Identified, StrictMapping, repetitions
 from repro.retrieval.evaluation.crossed import Estimate, estimate, seeds_needed, smallest_seen
@@ -234,7 +233,7 @@ class Analysis(StrictMapping):
         return match if match.families else match.model_copy(update={"families": tuple(_families(table))})
 
 
-def analysis_of(source: Paper) -> Analysis:
+def analysis_of(source: papers.Paper) -> Analysis:
     return source.once(read_analysis, lambda: read_analysis(source.folder, source.manifest))
 
 

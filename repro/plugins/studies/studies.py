@@ -17,9 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from repro.errors import DataError, StoreError
-from repro.graph import Node, walk
-from repro.hooks import CellPart
+from repro import errors, graph, hooks, stage_table
 from repro.manifest.cells import Cell
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
@@ -27,13 +25,9 @@ from repro.plugins.studies import contrasts as comparisons
 from repro.plugins.studies.contrasts import Analysis, Confirmatory, Contrast, OfSeeds, TableAnalysis
 from repro.retrieval.evaluation.crossed import Estimate, estimate
 from repro.running.plan import Plan
-from repro.stage_table import TRAININGS
-from repro.store import Store, translated_errors
-from repro.store.disk import file_lock, write_whole
-from repro.store.results import Record, Results
-from repro.store.seal import read_json
-from repro.verdicts.compared import ComparedCell
-from repro.verdicts.summary import doubts_in_brief
+from repro.store import Store, disk, seal, translated_errors
+from repro.store.results import FOLDER, Record, Results
+from repro.verdicts import compared, summary
 from repro.verdicts.training_costs import Cost, costs, row_hours, total_hours, untrained_rows
 
 FACTS = ("flops", "resumed_at", "seconds", "steps")
@@ -56,12 +50,12 @@ class StudyEvidence:
                     contents[kind] |= content
         return contents
 
-    def state(self, node: Node) -> str:
+    def state(self, node: graph.Node) -> str:
         """Return ``stored`` if a file contains the stage, otherwise its state in the store."""
         parts = self.kept["trainings"], self.kept["evaluations"]
         return "stored" if any(node.fingerprint in part for part in parts) else self._store.state(node)
 
-    def record(self, node: Node) -> dict[str, Any]:
+    def record(self, node: graph.Node) -> dict[str, Any]:
         """Return a training's record. If only a score file has it, it contains only the facts on costs."""
         name = node.fingerprint
         if name not in self._records:
@@ -70,11 +64,11 @@ class StudyEvidence:
             self._records[name] = kept or self._store.record(node)
         return self._records[name]
 
-    def scores(self, node: Node) -> dict[str, Any] | None:
+    def scores(self, node: graph.Node) -> dict[str, Any] | None:
         """Return the queries of an evaluation and their scores by measure, or None."""
         if self._store.state(node) == "stored":
-            with contextlib.suppress(StoreError):  # damaged scores
-                return read_json(self._store.path(node) / "scores.json")
+            with contextlib.suppress(errors.StoreError):  # damaged scores
+                return seal.read_json(self._store.path(node) / "scores.json")
         return self.kept["evaluations"].get(node.fingerprint)
 
 
@@ -83,10 +77,10 @@ def scores_paths(results: Results, scale: str, paper: str, table: str) -> tuple[
     return tuple(folder / "scores" / scale / f"{paper}-table{table}.json.gz" for folder in results.folders)
 
 
-class StudyOfCell(CellPart):
+class StudyOfCell(hooks.CellPart):
     """Adds the command that makes a study's table from its score file."""
 
-    def __init__(self, cell: Cell, stands: Sequence[ComparedCell], results: Results):
+    def __init__(self, cell: Cell, stands: Sequence[compared.ComparedCell], results: Results):
         self._cell, self._stands, self._results = cell, stands, results
 
     def commands(self) -> dict[str, str]:
@@ -106,9 +100,9 @@ def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, tabl
     table_plan = plan.of_table(paper, table)
     if not _evaluations(table_plan, StudyEvidence(store, paths)):
         return None
-    with translated_errors(results.root, "results folder", "--results or REPRO_RESULTS"):
+    with translated_errors(results.root, *FOLDER):
         paths[-1].parent.mkdir(parents=True, exist_ok=True)
-        with file_lock(paths[-1].with_suffix(".lock")):
+        with disk.file_lock(paths[-1].with_suffix(".lock")):
             evidence = StudyEvidence(store, paths)  # read again inside the lock
             additions = {
                 "evaluations": _evaluations(table_plan, evidence),
@@ -116,7 +110,7 @@ def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, tabl
             }
             content = {kind: {**evidence.kept[kind], **entries} for kind, entries in additions.items()}
             data = gzip.compress(json.dumps(content, sort_keys=True).encode(), mtime=0)
-            write_whole(paths[-1], data)
+            disk.write_whole(paths[-1], data)
     return paths[-1]
 
 
@@ -127,8 +121,10 @@ def _evaluations(plan: Plan, evidence: StudyEvidence) -> dict[str, dict[str, Any
 
 
 def _trainings(plan: Plan, evidence: StudyEvidence) -> dict[str, dict[str, Any]]:
-    nodes = walk(part for m in plan.measurements for part in m.parts)
-    trainings = [node for node in nodes if node.stage in TRAININGS and evidence.state(node) == "stored"]
+    nodes = graph.walk(part for m in plan.measurements for part in m.parts)
+    trainings = [
+        node for node in nodes if node.stage in stage_table.TRAININGS and evidence.state(node) == "stored"
+    ]
     facts = {node.fingerprint: evidence.record(node)["facts"] for node in trainings}
     return {name: {key: known[key] for key in FACTS if key in known} for name, known in facts.items()}
 
@@ -139,7 +135,7 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
         return {kind: dict(content[kind]) for kind in ("evaluations", "trainings")}
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
         remedy = "Remove it, and `repro tables` writes it again from the store."
-        raise DataError(f"{path} is malformed ({type(error).__name__}). {remedy}") from None
+        raise errors.DataError(f"{path} is malformed ({type(error).__name__}). {remedy}") from None
 
 
 Scores = Mapping[str, Mapping[str, OfSeeds]]  # column -> row -> seed -> query -> score
@@ -247,7 +243,7 @@ def study_of(
     *,
     source: Paper,
     table: Table,
-    cells: Iterable[ComparedCell] = (),
+    cells: Iterable[compared.ComparedCell] = (),
     results: Results | None = None,
 ) -> Study:
     """Return a table's study. ``cells`` provide commits and doubts. Raises ManifestError, DataError."""
@@ -264,7 +260,7 @@ def study_of(
         total_hours=total_hours(table_plan, evidence),
         untrained=untrained_rows(table_plan),
         commits=_commits(table_plan, [record for c in cells for record in c.records]),
-        doubts=doubts_in_brief(cells, lead="in doubt"),
+        doubts=summary.doubts_in_brief(cells, lead="in doubt"),
     )
 
 

@@ -5,25 +5,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 
-from repro.errors import UsageError, check_known
-from repro.hooks import StudyAnswer
+from repro import errors, hooks
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cell, cells_of, table_of
 from repro.manifest.papers import Paper, paper
-from repro.manifest.printed import percent
 from repro.manifest.reading_schema import StudyPointer, study_pointer
 from repro.manifest.schema import Column, Table
 from repro.manifest.yaml_file import Fault, StrictMapping
-from repro.plugins.studies.contrasts import analysis_of
-from repro.plugins.studies.studies import Study, StudyEvidence, judged, known_scores, scores_paths
+from repro.plugins.studies import contrasts, studies
 from repro.retrieval.datasets.catalog import dataset
 from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import Scale, known_scales
 from repro.store import Store
 from repro.store.results import Results
-from repro.verdicts.compared import ComparedCell
-from repro.verdicts.comparison import compare
+from repro.verdicts import compared, comparison
 
 UNMEASURED = "no current measurement"
 _ORDERS = ("above", "below")
@@ -111,10 +107,12 @@ def check_pointer(pointer: StudyPointer) -> None:
     """Raise UsageError unless both rows are in the table of a study."""
     table = table_of(paper(pointer.study), pointer.table)
     rows = [row.id for row in table.rows] if table.kind == "study" else []
-    check_known(f"row of the study {pointer.study}/{table.id}", pointer.row, pointer.other, valid=rows)
+    errors.check_known(f"row of the study {pointer.study}/{table.id}", pointer.row, pointer.other, valid=rows)
 
 
-def tested_answer(study: Study, pointer: StudyPointer, column: Column, *, scale: str) -> Answer | None:
+def tested_answer(
+    study: studies.Study, pointer: StudyPointer, column: Column, *, scale: str
+) -> Answer | None:
     """Return the answer with an interval and a verdict, or None if the study has no such test."""
     contrast = study.contrast(pointer.row, pointer.other, column.id)
     if contrast is None or contrast.difference is None:
@@ -157,13 +155,13 @@ def of_means(
 
 
 def primary_column(source: Paper, table: Table) -> Column:
-    primary = analysis_of(source).of(table).primary
+    primary = contrasts.analysis_of(source).of(table).primary
     return next((c for c in table.columns if c.id == primary), table.columns[0])
 
 
-def answers_by_pointer(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, StudyAnswer]:
+def answers_by_pointer(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, hooks.StudyAnswer]:
     return {
-        text: StudyAnswer("\n".join(map(str, made)) or UNMEASURED, [asdict(answer) for answer in made])
+        text: hooks.StudyAnswer("\n".join(map(str, made)) or UNMEASURED, [asdict(answer) for answer in made])
         for text, made in answers(pointers, evidence).items()
     }
 
@@ -193,12 +191,16 @@ def _scale_answers(
 ) -> Iterator[tuple[str, Answer]]:
     source, table = cells[0].paper, cells[0].table
     column = primary_column(source, table)
-    cells = [cell for cell in cells if cell.column.id == column.id]
+    cells = [cell for cell in cells if cell.column.id == column.id]  # columns are tested separately
     study_plan = plan(cells, scale=scale, machine=evidence.machine, seeds=seeds)
     study_plan.look(evidence.store)
-    compared_cells = compare(study_plan, evidence.results, store=evidence.store).cells
-    files = scores_paths(evidence.results, scale.name, source.name, table.id)
-    study = judged(table, analysis_of(source), known_scores(study_plan, StudyEvidence(evidence.store, files)))
+    compared_cells = comparison.compare(study_plan, evidence.results, store=evidence.store).cells
+    files = studies.scores_paths(evidence.results, scale.name, source.name, table.id)
+    study = studies.judged(
+        table,
+        contrasts.analysis_of(source),
+        studies.known_scores(study_plan, studies.StudyEvidence(evidence.store, files)),
+    )
     by_row = {c.cell.row.id: c for c in compared_cells if not c.outdated}
     for text, pointer in pointers.items():
         if pointer.row in by_row and pointer.other in by_row:
@@ -208,7 +210,11 @@ def _scale_answers(
 
 
 def _of_pair(
-    pair: tuple[ComparedCell, ComparedCell], study: Study, pointer: StudyPointer, column: Column, scale: str
+    pair: tuple[compared.ComparedCell, compared.ComparedCell],
+    study: studies.Study,
+    pointer: StudyPointer,
+    column: Column,
+    scale: str,
 ) -> Answer | None:
     ours, theirs = ({record.seed: record.measured for record in c.records} for c in pair)
     means = of_means(ours, theirs, column, unit=study.table.unit, scale=scale)
@@ -228,7 +234,7 @@ class PublishedPair(StrictMapping):
 
     @property
     def difference(self) -> float:
-        ours, theirs = (percent(c.number, c.unit) for c in map(cell, self.cells))
+        ours, theirs = (cell(name).percent for name in self.cells)
         return float(ours - theirs)
 
 
@@ -244,9 +250,9 @@ def _read(source: Paper) -> dict[tuple[str, str, str], float]:
         for number, pair in enumerate(pairs):
             try:
                 rows = [row.id for row in table_of(source, pair.table).rows]
-                check_known(f"row of {source.name}/{pair.table}", pair.row, pair.other, valid=rows)
+                errors.check_known(f"row of {source.name}/{pair.table}", pair.row, pair.other, valid=rows)
                 _ = [cell(name) for name in pair.cells]
-            except UsageError as error:
+            except errors.UsageError as error:
                 yield (number,), str(error)
 
     pairs = yaml_file.read(path, tuple[PublishedPair, ...], faults=faults) if path.exists() else ()

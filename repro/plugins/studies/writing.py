@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import sqrt
-from pathlib import Path
 
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
@@ -18,7 +17,7 @@ from repro.store import Store
 from repro.store.results import Results
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.training_costs import Cost
-from repro.writers.grid import capitalised, column_heads, probability
+from repro.writers import grid
 from repro.writers.html.elements import Content, Markup, el
 from repro.writers.html.tables import head, scrolling
 from repro.writers.latex_text import environment, escape, table_row
@@ -100,7 +99,7 @@ def points(fraction: float | None) -> str:
 def _family(study: Study, family: Family) -> Iterator[str]:
     lines = [_comparison(study, c) for column in study.table.columns for c in study.of(family.id, column.id)]
     if lines:
-        yield from (f"### {sentence(capitalised(family.label))}", "")
+        yield from (f"### {sentence(grid.capitalised(family.label))}", "")
         yield from _table(COMPARED, lines, texts=2)
 
 
@@ -108,7 +107,7 @@ def _comparison(study: Study, c: Contrast) -> list[str]:
     if c.difference is None:
         return [*_names(study, c), *"–––––", c.verdict]
     mean, low, high = (f"{100 * x:+.2f}" for x in (c.difference.mean, *c.difference.interval()))
-    p_values = map(probability, (c.difference.p, c.holm))
+    p_values = map(grid.probability, (c.difference.p, c.holm))
     fields = str(c.difference.seeds), mean, f"{low} to {high}", *p_values, c.verdict_in_words
     return [*_names(study, c), *fields]
 
@@ -245,8 +244,7 @@ class StudyTables:
             facts["contrasts"].append(contrast_as_json(c, times=times) | of_claim)
         return by_cell
 
-    def keep(self, plan: Plan, store: Store, results: Results, *, paper: str, table: str) -> Path | None:
-        return write_scores(plan, store, results, paper=paper, table=table)
+    keep = staticmethod(write_scores)
 
 
 def shown_study(title: str, table: Table, study: Study) -> Markup:
@@ -262,7 +260,7 @@ def shown_study(title: str, table: Table, study: Study) -> Markup:
         for row in table.rows
     ]
     caption = f"{table.about} (percent ± half of the 95 % interval over queries and seeds)"
-    heads = el("thead", head(column_heads(table.columns), ("FLOPs", "seconds")))
+    heads = el("thead", head(grid.column_heads(table.columns), ("FLOPs", "seconds")))
     body = el("table", heads, el("tbody", rows), class_="printed", style="--marks:0")
     marks = f"▲ above, ▼ below, △ ▽ slightly, = {WITHIN}, compared with {base}."
     differences = "Differences have a 95 % interval and Holm's p."

@@ -10,7 +10,7 @@ from repro.manifest.papers import Paper
 from repro.manifest.schema import Column, Manifest, Row, Table
 from repro.plugins.yours import table as tables
 from repro.plugins.yours.encoders import UserEncoder, announce_duration
-from repro.plugins.yours.places import Place, check_sources
+from repro.plugins.yours.places import Place, Source, check_sources
 from repro.plugins.yours.runs import Judged, OwnRun, Scored, usual_measures
 from repro.plugins.yours.table import DIGITS, NAME, OwnRow, OwnTable, labels
 from repro.progress import Progress
@@ -26,7 +26,7 @@ DEPTH = 1000  # of an encoder's search
 
 
 def scored_alone(
-    sources: Sequence[OwnRun | UserEncoder],
+    sources: Sequence[Source],
     judged: Sequence[Judged],
     measures: Sequence[str],
     dataset: str,
@@ -45,7 +45,7 @@ def scored_alone(
     paper = Paper(NAME, Path(), "")
     vars(paper)["manifest"] = Manifest.model_construct(paper=NAME, title="Runs of one's own", tables=(table,))
 
-    def own_row(source: OwnRun | UserEncoder, row: Row, name: str) -> OwnRow:
+    def own_row(source: Source, row: Row, name: str) -> OwnRow:
         runs = _runs(source, judged, dataset, workspace, progress)
         scored = _scores(runs, judged, names, places)
         cells = tables.own_cells(paper, table, row, places, scored, "full")
@@ -106,7 +106,7 @@ def _scores(
 
 
 def _runs(
-    source: OwnRun | UserEncoder,
+    source: Source,
     judged: Sequence[Judged],
     dataset: str,
     workspace: Workspace,

@@ -29,7 +29,6 @@ from repro.manifest.papers import papers
 from repro.progress import TerminalProgress
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
-from repro.store import make_writable
 
 if TYPE_CHECKING:  # they need the extra "score"
     from repro.exchange.run_import import Importer
@@ -264,8 +263,6 @@ def record_runs(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tupl
     cells = [c for own in tables for c in own.of_paper]
     if len({(c.cell.paper.name, c.cell.row.id) for c in cells}) != 1 or cells[0].scale != "full":
         raise UsageError("--record needs one row at full scale. Name it, e.g. --row ROW.")
-    make_writable(importer.store.root)
-    importer.results.make_writable()
     for row in chain.from_iterable(own.rows for own in tables):
         runs = _cells_by_run(row, cells).items()
         added = [item for run, covered in runs for item in importer.add(run, covered, origin=Origin())]

@@ -8,8 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from repro.api import Listing, Selection, check_several, select
-from repro.api.comparisons import ComparedCells, compare_selection
+from repro.api import Listing, Selection, check_several, comparisons, select
 from repro.errors import BlockedError, DataError, ReproError, UsageError
 from repro.plugins.yours.in_memory import is_encoder_object, is_frame, is_run, refused
 from repro.plugins.yours.runs import Yours, sources
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from repro.plugins.yours.table import OwnTable
 
 
-class ComparedWithYours(ComparedCells):
+class ComparedWithYours(comparisons.ComparedCells):
     """Compared cells (``repro.api.comparisons.ComparedCells``). ``yours`` are tables with your own rows."""
 
     def __init__(self, comparison: Comparison, plan: Plan | None = None, yours: Sequence[OwnTable] = ()):
@@ -98,7 +97,7 @@ def compare(
     selection = select(*names, rows=rows, scale=scale, seeds=seeds, readings=readings, workspace=workspace)
     if given:
         return compare_with_yours(selection, given, dataset, progress)
-    cells = compare_selection(selection, progress=progress)
+    cells = comparisons.compare_selection(selection, progress=progress)
     return ComparedWithYours(cells.comparison, cells.plan)
 
 

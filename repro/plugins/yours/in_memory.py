@@ -8,8 +8,7 @@ from typing import Any
 
 from repro.errors import DataError, UsageError
 from repro.machine.bounded_reading import temporary_folder
-from repro.retrieval.evaluation.runs import RunFile, run_of_scores
-from repro.retrieval.evaluation.text_lines import Qrels
+from repro.retrieval.evaluation import runs, text_lines
 
 # columns of ranx, PyTerrier and ir_measures
 QUERIES, DOCUMENTS = ("q_id", "qid", "query_id"), ("doc_id", "docno", "docid")
@@ -40,16 +39,16 @@ def is_run(given: object) -> bool:
     return is_frame(given)
 
 
-def run_in_memory(given: Any) -> RunFile:
+def run_in_memory(given: Any) -> runs.RunFile:
     """Return the run in a dict or a DataFrame. Raises DataError."""
     scores = _by_query(given, "score")
-    run = run_of_scores(scores, type(given).__name__)
+    run = runs.run_of_scores(scores, type(given).__name__)
     if not run.rankings:
         raise DataError(f"the {run.form} contains no document. Pass the whole run.")
     return run
 
 
-def judgements_in_memory(given: Any) -> Qrels:
+def judgements_in_memory(given: Any) -> text_lines.Qrels:
     """Return the judgements in a dict or a DataFrame. Raises UsageError, DataError."""
     is_given = isinstance(given, Mapping) and all(isinstance(value, Mapping) for value in given.values())
     if not (is_given or is_frame(given)):

@@ -26,15 +26,17 @@ from repro.running.requirements import Machine
 from repro.running.workspace import Workspace
 from repro.store import Store, check_where_stored, make_writable
 from repro.store.disk import sha256
+from repro.verdicts import row_tests, verdict
 from repro.verdicts.compared import ComparedCell
-from repro.verdicts.row_tests import rows_with_scores
-from repro.verdicts.verdict import UNITS
 
 SEARCHES = ("search", "search_views")
 PRIORITY = ("ours", "rerun", "cited", "reference")
 MEASURED = "measured"
 LIKENESS = ("rmse", "kendall_union", "rank_biased_overlap")
 RUNS = "runs"  # within the data folder
+
+
+Source = OwnRun | UserEncoder
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,12 @@ def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str
 def _place(cells: Mapping[str, Cell], plan: Plan) -> Place | str:
     first = next(iter(cells.values()))
     column, unit = first.column, first.unit
-    if column.kind in COMPUTED or unit not in UNITS or column.dataset is None or column.measure is None:
+    if (
+        column.kind in COMPUTED
+        or unit not in verdict.UNITS
+        or column.dataset is None
+        or column.measure is None
+    ):
         return "its values cannot be computed from a run"
     in_column = [m for m in plan.measurements if m.cell.id in cells and "judgements" in m.parts[0].params]
     if measured := sorted(in_column, key=lambda m: PRIORITY.index(cells[m.cell.id].role)):
@@ -121,7 +128,7 @@ def _place(cells: Mapping[str, Cell], plan: Plan) -> Place | str:
     return Place(column, unit, column.measure, column.dataset)
 
 
-def scores_of_source(source: OwnRun | UserEncoder, target: Target) -> tuple[dict[str, Scored], list[str]]:
+def scores_of_source(source: Source, target: Target) -> tuple[dict[str, Scored], list[str]]:
     """Return a source's scores by column, and a sentence on each other column."""
     if isinstance(source, OwnRun):
         return _scores_of_run(source, target)
@@ -307,7 +314,7 @@ def _rivals(
         return {}
     store, first = workspace.store, cells[0].cell
     key = (first.paper.name, first.table.id, first.column.dataset or "")
-    stored = rows_with_scores(plan, store).get(key, {})
+    stored = row_tests.rows_with_scores(plan).get(key, {})
     by_row: dict[str, Rival] = {}
     for c in cells:
         rival = _measured(c, stored.get(c.cell.row.id, ()), measure, store)

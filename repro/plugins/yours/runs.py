@@ -14,13 +14,11 @@ from repro.manifest.cells import numeric_cells
 from repro.manifest.papers import papers
 from repro.plugins.yours import in_memory
 from repro.plugins.yours.in_memory import is_run
-from repro.retrieval.datasets import reading, record_files
+from repro.retrieval.datasets import digests, reading, record_files
 from repro.retrieval.datasets.catalog import Dataset, Judgement, catalog, dataset, differing, key
-from repro.retrieval.datasets.digests import ContentDigest
 from repro.retrieval.datasets.sources import MissingPiece, locate
-from repro.retrieval.evaluation.judged_runs import GivenRun, OtherQueriesError, given_run
+from repro.retrieval.evaluation import judged_runs, runs
 from repro.retrieval.evaluation.measures import looks_deeper, scores_by_query
-from repro.retrieval.evaluation.runs import RunFile, read_run_file
 from repro.retrieval.evaluation.text_lines import Qrels, first_bytes, read_json
 from repro.running import measurement
 from repro.store import check_where_stored
@@ -111,7 +109,7 @@ def _by_query(found: Iterable[Judgement]) -> Qrels:
 
 
 def unlike_published(qrels: Qrels, identifier: str) -> list[str]:
-    content = ContentDigest()
+    content = digests.ContentDigest()
     for query, grades in qrels.items():
         for document, grade in grades.items():
             content.add((query, document, grade))
@@ -199,10 +197,10 @@ class OwnRun:
         self.name = self.label = self.path.name
         while (suffix := Path(self.label).suffix.lower()) in SUFFIXES and Path(self.label).stem:
             self.label = self.label[: -len(suffix)]
-        self._given: dict[str, GivenRun] = {}
+        self._given: dict[str, judged_runs.GivenRun] = {}
 
     @classmethod
-    def in_memory(cls, run: RunFile, label: str = "yours") -> OwnRun:
+    def in_memory(cls, run: runs.RunFile, label: str = "yours") -> OwnRun:
         own = cls.__new__(cls)
         own.path = Path(label)
         own.source = own.name = own.label = label
@@ -239,15 +237,17 @@ class OwnRun:
             raise _why_none(errors)
         return [name for name, share in shares.items() if share * BY_CHANCE >= max(shares.values())]
 
-    def _read(self, name: str, judged: Judged) -> GivenRun:
+    def _read(self, name: str, judged: Judged) -> judged_runs.GivenRun:
         if name not in self._given:
             rule = judged.ignore_identical_ids
-            self._given[name] = given_run(self.path, self._file, judged.grades, ignore_identical_ids=rule)
+            self._given[name] = judged_runs.given_run(
+                self.path, self._file, judged.grades, ignore_identical_ids=rule
+            )
         return self._given[name]
 
     @cached_property
-    def _file(self) -> RunFile:
-        return read_run_file(self.path, strict=False)
+    def _file(self) -> runs.RunFile:
+        return runs.read_run_file(self.path, strict=False)
 
     def scores(self, judged: Judged, measures: Sequence[str]) -> dict[str, Scored]:
         """Score the run. Raises UsageError for an unknown measure, DataError."""
@@ -276,12 +276,12 @@ class OwnRun:
 
 
 def _why_none(errors: Mapping[str, DataError]) -> DataError:
-    faults = [error for error in errors.values() if not isinstance(error, OtherQueriesError)]
+    faults = [error for error in errors.values() if not isinstance(error, judged_runs.OtherQueriesError)]
     if faults:
         return faults[0]
     first, *others = errors
     nor = f". It does not answer {', '.join(others)}" if others else ""
-    return OtherQueriesError(f"{errors[first]}{nor}")
+    return judged_runs.OtherQueriesError(f"{errors[first]}{nor}")
 
 
 if TYPE_CHECKING:

@@ -7,23 +7,22 @@ from statistics import stdev
 from typing import Any
 
 from repro.errors import BlockedError, DataError, ReproError, UsageError
-from repro.exchange.public_runs import PublicRun
-from repro.exchange.run_import import departures
+from repro.exchange import public_runs, run_import
 from repro.manifest.cells import Cell
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Row, Table
-from repro.plugins.yours.encoders import UserEncoder
+from repro.plugins.yours import encoders, runs
 from repro.plugins.yours.places import (
     LIKENESS,
     Place,
     Rival,
+    Source,
     Target,
     likeness,
     rivals,
     scorable_places,
     scores_of_source,
 )
-from repro.plugins.yours.runs import OwnRun, Parts, Scored, mean_score
 from repro.progress import SILENT, Progress
 from repro.retrieval.evaluation.significance import TOO_FEW_QUERIES, compare_scores, smallest_p
 from repro.retrieval.stages.compare import MAX_P, joint_queries, weighted_scores
@@ -57,7 +56,7 @@ class OwnRow:
     source: str
     name: str
     cells: tuple[ComparedCell, ...]
-    scored: Mapping[str, Scored]
+    scored: Mapping[str, runs.Scored]
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     differing: tuple[str, ...] = ()
@@ -100,7 +99,7 @@ class OwnTable:
                 yield from _score_lines(name, column, rival.parts, measures[column])
 
 
-def _score_lines(row: str, column: str, parts: Parts, measure: str) -> Iterator[dict]:
+def _score_lines(row: str, column: str, parts: runs.Parts, measure: str) -> Iterator[dict]:
     for part in parts:
         for query, score in zip(part["queries"], part["measures"][measure], strict=True):
             yield {"column": column, "measure": measure, "row": row, "query": query, "score": score}
@@ -108,7 +107,7 @@ def _score_lines(row: str, column: str, parts: Parts, measure: str) -> Iterator[
 
 def own_table(
     compared: Sequence[ComparedCell],
-    sources: Sequence[OwnRun | UserEncoder],
+    sources: Sequence[Source],
     plan: Plan,
     workspace: Workspace,
     *,
@@ -127,7 +126,9 @@ def own_table(
     extended = table.model_copy(update={"rows": (*table.rows, *rows)})
     target = Target(cells, places, plan, workspace, progress, dataset)
     own_rows, errors = rows_with_scores(sources, rows, partial(_own_row, table=extended, target=target))
-    statuses = {row.label: e.exit_status for row, source, e in errors if isinstance(source, UserEncoder)}
+    statuses = {
+        row.label: e.exit_status for row, source, e in errors if isinstance(source, encoders.UserEncoder)
+    }
     reasons = [f"{row.label if row.label in statuses else 'left out'}: {error}" for row, _, error in errors]
     columns = set().union(*(row.scored for row in own_rows))
     covered = {name: places[name] for name in places if name in columns}
@@ -160,14 +161,16 @@ def _with_tested_run(
     return replace(c, imported=tuple(imported))
 
 
-def _as_imported(cell: Cell, rival: Rival, run: PublicRun, place: Place, machine: Machine) -> ImportedRun:
+def _as_imported(
+    cell: Cell, rival: Rival, run: public_runs.PublicRun, place: Place, machine: Machine
+) -> ImportedRun:
     of_cell = CellReadings(machine)
     choices = {name: choice for name, choice in run.readings.items() if name in of_cell.of(cell)}
     origin = {"file": run.file, "sha256": run.sha256, "toolkit": run.toolkit, "settings": run.settings}
     record = Record(
         cell=cell.id,
         scale="full",
-        measured=mean_score(rival.parts, place.measure) * float(UNITS[place.unit]),
+        measured=runs.mean_score(rival.parts, place.measure) * float(UNITS[place.unit]),
         seed=None,
         fingerprint=run.sha256,
         queries=len(rival.parts[0]["queries"]),
@@ -176,7 +179,7 @@ def _as_imported(cell: Cell, rival: Rival, run: PublicRun, place: Place, machine
         unit=place.unit,
         collections=[run.dataset],
         origin=origin,
-        readings=departures([cell], choices, of_cell)[cell.id],
+        readings=run_import.departures([cell], choices, of_cell)[cell.id],
     )
     return imported_run(cell, record, ())
 
@@ -185,7 +188,7 @@ def row_of(identifier: str, label: str) -> Row:
     return Row(id=identifier, label=label, role="reference")
 
 
-def _own_row(source: OwnRun | UserEncoder, row: Row, name: str, table: Table, target: Target) -> OwnRow:
+def _own_row(source: Source, row: Row, name: str, table: Table, target: Target) -> OwnRow:
     scored, notices = scores_of_source(source, target)
     paper, scale = target.cells[0].cell.paper, target.plan.scale
     numbers = own_cells(paper, table, row, target.places, scored, scale.name)
@@ -194,13 +197,13 @@ def _own_row(source: OwnRun | UserEncoder, row: Row, name: str, table: Table, ta
 
 
 def rows_with_scores(
-    sources: Sequence[OwnRun | UserEncoder],
+    sources: Sequence[Source],
     rows: Sequence[Row],
-    own_row: Callable[[OwnRun | UserEncoder, Row, str], OwnRow],
-) -> tuple[list[OwnRow], list[tuple[Row, OwnRun | UserEncoder, ReproError]]]:
+    own_row: Callable[[Source, Row, str], OwnRow],
+) -> tuple[list[OwnRow], list[tuple[Row, Source, ReproError]]]:
     """Return the rows made by ``own_row``, and the errors. Raises the first error if all fail."""
     own_rows: list[OwnRow] = []
-    errors: list[tuple[Row, OwnRun | UserEncoder, ReproError]] = []
+    errors: list[tuple[Row, Source, ReproError]] = []
     for row, source, name in zip(rows, sources, labels(sources, "name"), strict=True):
         try:
             own_rows.append(own_row(source, row, name))
@@ -211,15 +214,15 @@ def rows_with_scores(
     return own_rows, errors
 
 
-def differing_of(scored: Mapping[str, Scored]) -> tuple[str, ...]:
+def differing_of(scored: Mapping[str, runs.Scored]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for each in scored.values() for text in each.differing))
 
 
-def labels(sources: Sequence[OwnRun | UserEncoder], attribute: str = "label") -> list[str]:
+def labels(sources: Sequence[Source], attribute: str = "label") -> list[str]:
     """Return the labels or names. The folder or a number is added to equal ones, e.g. ``my (march)``."""
     names = [getattr(source, attribute) for source in sources]
     if len(set(names)) < len(names):
-        places = [s.folder if isinstance(s, OwnRun) else "" for s in sources]
+        places = [s.folder if isinstance(s, runs.OwnRun) else "" for s in sources]
         names = [
             f"{name} ({place})" if place and names.count(name) > 1 else name
             for place, name in zip(places, names, strict=True)
@@ -235,7 +238,7 @@ def own_cells(
     table: Table,
     row: Row,
     places: Mapping[str, Place],
-    scored: Mapping[str, Scored],
+    scored: Mapping[str, runs.Scored],
     scale: str,
 ) -> tuple[ComparedCell, ...]:
     """Return the row's cells: numbers in the columns' units, and averages of columns that all have one."""
@@ -253,7 +256,7 @@ def own_cells(
     return tuple(made.values())
 
 
-def _record(cell: Cell, place: Place, scored: Scored, scale: str) -> Record:
+def _record(cell: Cell, place: Place, scored: runs.Scored, scale: str) -> Record:
     unit, values = float(UNITS[place.unit]), scored.values
     return Record(
         cell=cell.id,
@@ -308,7 +311,7 @@ def tested(
     return replace(table, rows=tuple(replace(row, tests=_own_tests(row, table)) for row in rows))
 
 
-def _tests(by_row: Mapping[str, Parts], measure: str) -> dict:
+def _tests(by_row: Mapping[str, runs.Parts], measure: str) -> dict:
     queries = joint_queries(list(by_row.values()))
     scores = [{measure: weighted_scores(parts, measure)} for parts in by_row.values()]
     return compare_scores(scores, list(by_row), queries, [measure], max_p=MAX_P)["measures"][measure]
@@ -328,7 +331,7 @@ def _own_test(pair: Mapping[str, Any], row: OwnRow, c: ComparedCell, table: OwnT
     rival = table.rivals.get(column, {}).get(name)
     if rival is None:
         rival = next(Rival(NAME, o.scored[column].parts) for o in table.rows if o.row.id == name)
-    value, doubts = mean_score(rival.parts, scored.measure) * unit, list(rival.doubts)
+    value, doubts = runs.mean_score(rival.parts, scored.measure) * unit, list(rival.doubts)
     test = {"over": name, "by": rival.by, "value": value, "doubts": doubts}
     test |= {key: pair[key] for key in PAIRS} | {"difference": pair["difference"] * unit}
     test["interval"] = pair["interval"] and [end * unit for end in pair["interval"]]

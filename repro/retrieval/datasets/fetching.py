@@ -14,11 +14,9 @@ from typing import Any
 from repro.errors import BlockedError, DataError, UsageError, check_known
 from repro.machine.bounded_reading import lines, malformed
 from repro.progress import Progress
-from repro.retrieval.datasets import libraries, reading, word_lists
+from repro.retrieval.datasets import hub_models, libraries, reading, sources, word_lists
 from repro.retrieval.datasets.catalog import Dataset, Document, Judgement, Query, catalog, dataset
-from repro.retrieval.datasets.hub_models import wanted
 from repro.retrieval.datasets.libraries import resumable_downloads
-from repro.retrieval.datasets.sources import LIBRARIES, Source, describe_size, fetched_with
 from repro.retrieval.datasets.word_lists import known_lists
 
 MODEL = "model:"
@@ -27,7 +25,7 @@ _NAME = re.compile(r"(\w[\w.-]*/)?\w[\w.-]*")
 
 @dataclass(frozen=True)
 class Offer:
-    """A download to confirm before calling ``load(data_root, progress)``."""
+    """A download for the user to confirm. ``load(data_root, progress)`` returns the downloaded paths."""
 
     description: str
     load: Callable[[Path, Progress], list[Path]]
@@ -38,16 +36,16 @@ class Offer:
 def offer(id: str, *, library: str = "") -> Offer:
     """Return the download of a collection, e.g. ``beir/scifact``, or of ``model:NAME``.
 
-    Raises UsageError for an id without a download, BlockedError for one that nobody distributes. ``load``
-    raises BlockedError without a network, DataError for wrong counts.
+    Raises UsageError for an id that needs no download, BlockedError for one without a public download.
+    ``load`` raises BlockedError without a network, DataError for wrong counts.
     """
     if id.startswith(MODEL):
         return _model_offer(id.removeprefix(MODEL))
     entry = dataset(id)
-    parts = [dataset(part) for part in entry.components or [fetched_with(entry)]]
+    parts = [dataset(part) for part in entry.components or [sources.fetched_with(entry)]]
     _check(entry, parts, library)
     size = max((part.size for part in parts if part.size), default=None)  # forums come in one archive
-    description = f"{entry.title}: {describe_size(size)} to download, {entry.licence}"
+    description = f"{entry.title}: {sources.describe_size(size)} to download, {entry.licence}"
 
     def load(data_root: Path, progress: Progress) -> list[Path]:
         if entry.source == "datasets":
@@ -68,7 +66,7 @@ def _model_offer(name: str) -> Offer:
 
         folder = data_root / "models" / name
         try:
-            files = wanted(HfApi().list_repo_files(name, revision="main"))
+            files = hub_models.wanted(HfApi().list_repo_files(name, revision="main"))
             snapshot_download(name, revision="main", local_dir=folder, allow_patterns=files)
         except Exception as error:  # the hub's errors share no class
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
@@ -90,7 +88,7 @@ def amount(ids: Iterable[str]) -> str:
 
 
 def archives(collections: Iterable[str]) -> dict[int | str, int | None]:
-    """Return the bytes of downloads, None if unknown. A shared archive counts once."""
+    """Return the bytes of each archive to download, or None if unknown. A shared archive occurs once."""
     sizes = {}
     for entry in (dataset(part) for id in collections for part in dataset(id).components or [id]):
         if entry.source not in ("none", "embedded"):
@@ -104,7 +102,7 @@ def _size(collections: list[str]) -> str:
     sizes = archives(collections)
     known_sizes = [size for size in sizes.values() if size]
     unknown_count = len(sizes) - len(known_sizes)
-    known = describe_size(sum(known_sizes) or None)
+    known = sources.describe_size(sum(known_sizes) or None)
     return f"{known}, and {unknown_count} of unknown size" if known_sizes and unknown_count else known
 
 
@@ -112,7 +110,7 @@ def _check(entry: Dataset, parts: list[Dataset], library: str) -> None:
     if entry.source == "embedded":
         raise UsageError(f"{entry.id} is embedded and needs no fetching")
     for part in parts:
-        if part.source not in LIBRARIES:
+        if part.source not in sources.LIBRARIES:
             raise BlockedError(f"{part.id} cannot be fetched ({part.licence})", part.how)
     if library not in ("", "beir") or (library and not entry.id.startswith("beir/")):
         raise UsageError(f"{library!r} cannot fetch {entry.id}, only ids such as beir/scifact")
@@ -159,8 +157,8 @@ def _splits(entry: Dataset) -> list[Dataset]:
     return [split for split in corpus_entries if "qrels" in split.pieces and not split.topics]
 
 
-def _library_source(entry: Dataset, piece: str) -> Source:
-    return Source(entry.id, piece, "library", entry.source, version=entry.version)
+def _library_source(entry: Dataset, piece: str) -> sources.Source:
+    return sources.Source(entry.id, piece, "library", entry.source, version=entry.version)
 
 
 def _write_topics(entry: Dataset, root: Path) -> list[Path]:
@@ -248,7 +246,7 @@ def _json_document(document: Document) -> str:
 
 
 def write(path: Path, rows: Iterable[str]) -> Path:
-    """Write ``rows`` to a temporary file, renamed to ``path``."""
+    """Write lines to ``path`` through a temporary file, and return ``path``."""
     with _partial_file(path) as scratch:
         with scratch.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(rows)
@@ -256,7 +254,7 @@ def write(path: Path, rows: Iterable[str]) -> Path:
 
 
 def copy(source: Path, path: Path) -> Path:
-    """Copy a file to a temporary one, renamed to ``path``."""
+    """Copy a file to ``path`` through a temporary file, and return ``path``."""
     with _partial_file(path) as scratch:
         shutil.copyfile(source, scratch)
         return scratch.replace(path)
@@ -290,12 +288,12 @@ def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) 
     if len(files) != 2:
         raise UsageError(f"{TITLED} needs two files, para.txt and para.title.txt, not {len(files)}")
     entry = dataset(TITLED)
-    source = Source(entry.id, "documents", "folder", "jsonl", (files[0],), version=entry.version)
+    source = sources.Source(entry.id, "documents", "folder", "jsonl", (files[0],), version=entry.version)
     return _write_documents(reading.counted(documents(*files), source), entry, data_root, progress)
 
 
 def documents(texts: Path, titles: Path) -> Iterator[Document]:
-    """Yield para.txt's texts with titles. Raises DataError for a malformed line."""
+    """Yield the passages of para.txt with the titles of para.title.txt. Raises DataError."""
     titles_by_number = {number: title for _, number, title in _rows(titles)}
     previous_number = -1
     for line, number, text in _rows(texts):

@@ -1,6 +1,5 @@
 """Split English text into sentences, e.g. by ``nltk``, and pack sentences into spans."""
 
-import functools
 import importlib.util
 import re
 from collections.abc import Callable, Sequence
@@ -75,20 +74,15 @@ def sentences_by_rules(text: str) -> list[str]:
     upper-case letter, a digit or a quote follow. A single full stop does not end it after ``ABBREVIATIONS``,
     e.g. "Dr.", or an upper-case letter other than I.
     """
+    import regex
+
     parts, start = [], 0
-    for match in _end_pattern().finditer(text):
+    for match in regex.finditer(_END, text):
         last_word = text[max(start, match.start() - _LONGEST) : match.start()]
         if match[1] != "." or not _ends_in_abbreviation(last_word):
             parts.append(text[start : match.start(2)])
             start = match.end()
     return [sentence for part in (*parts, text[start:]) if (sentence := part.strip())]
-
-
-@functools.cache
-def _end_pattern():
-    import regex
-
-    return regex.compile(_END)
 
 
 def _ends_in_abbreviation(text: str) -> bool:
@@ -136,8 +130,8 @@ def packed(
     Args:
         lengths: (S,), tokens of each sentence, all at least 1.
         target: tokens of a span, at least 2.
-        overshoot: whether a sentence beyond the target still belongs to the span.
-        short_probability: with which a span's target is random in 2..``target``.
+        overshoot: whether the sentence that exceeds the target still belongs to the span.
+        short_probability: the probability that a span's target is drawn from 2..``target`` instead.
     """
 
     def draw_target() -> int:

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from repro.errors import DataError, ReproError
-from repro.retrieval.datasets import reading
+from repro.retrieval.datasets import digests, reading
 from repro.retrieval.datasets.catalog import Dataset, Judgement, catalog, dataset, in_words, key, published
-from repro.retrieval.datasets.digests import ContentDigest, files
 from repro.retrieval.datasets.sources import MissingPiece, Source, file_digest, locate
 
 SUMS = "SHA256SUMS"
@@ -37,7 +36,7 @@ def survey(data_root: Path | None, home: Path | None = None) -> list[Row]:
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece read in full, with the facts of ``summary`` and its faults."""
+    """A piece read in full, with the facts of ``summary`` and the problems found."""
 
     dataset: str
     piece: str
@@ -45,7 +44,6 @@ class Piece:
     problems: tuple[ReproError, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the object of `repro data check --format json`."""
         place = {"dataset": self.dataset, "piece": self.piece}
         return {**place, **self.facts, "problems": list(map(str, self.problems))}
 
@@ -61,7 +59,7 @@ def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None 
 
 
 def problems_of(pieces: Iterable[Piece]) -> list[ReproError]:
-    """Return the different problems of pieces, which often share files."""
+    """Return the problems of pieces without duplicates, as pieces often share files."""
     return list({str(problem): problem for piece in pieces for problem in piece.problems}.values())
 
 
@@ -99,7 +97,7 @@ def _row(entry: Dataset, data_root: Path | None, home: Path | None) -> Row:
     state = "partly" if located else "missing"
     if len(located) == len(sources):
         state = "embedded" if entry.source == "embedded" else "found"
-    paths = tuple(dict.fromkeys(str(path) for source in located for path in files(source)))
+    paths = tuple(dict.fromkeys(str(path) for source in located for path in digests.files(source)))
     return Row(entry.id, entry.title, entry.what, state, paths, entry.counts, entry.size, entry.licence)
 
 
@@ -111,7 +109,7 @@ def _sum_problems(source: Source, root: Path) -> Iterator[str]:
     for line in sums.read_text(encoding="utf-8", errors="replace").splitlines():
         digest, _, name = line.partition(" ")
         stated_digests[(root / name.strip().removeprefix("*")).resolve()] = digest
-    for path in files(source):
+    for path in digests.files(source):
         expected_digest = stated_digests.get(path.resolve())
         if expected_digest is not None and file_digest(path) != expected_digest:
             yield f"{path}: its sha256 is not the one in {sums}"
@@ -119,7 +117,7 @@ def _sum_problems(source: Source, root: Path) -> Iterator[str]:
 
 def summary(source: Source) -> dict[str, Any]:
     """Return digests and counts of a source. Raises DataError."""
-    content, names, titled, grades = ContentDigest(), ContentDigest(), 0, Counter[int]()
+    content, names, titled, grades = digests.ContentDigest(), digests.ContentDigest(), 0, Counter[int]()
     for row in reading.rows(source):
         content.add(row)
         if isinstance(row, Judgement):
@@ -135,7 +133,7 @@ def summary(source: Source) -> dict[str, Any]:
 
 
 def problem(source: Source, facts: Mapping[str, Any]) -> str:
-    """Return the difference between a ``summary`` and the published rows, or ""."""
+    """Describe how a ``summary`` differs from the published rows, or return ""."""
     name = key(source.dataset, source.piece)
     known = published().get(name)
     if known is None or facts["digest"] in known["digests"]:

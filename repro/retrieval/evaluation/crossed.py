@@ -64,10 +64,10 @@ class Estimate:
 
 
 def estimate(scores: Sequence[Sequence[float]]) -> Estimate | None:
-    """Estimate the mean of scores (Q, S), a row per query and a column per seed. None below two of either.
+    """Estimate the mean of scores (Q, S), with a row per query and a column per seed.
 
-    The variance is (MSq + MSs - MSr) / QS, at least max(MSq, MSs) / QS, by the mean squares of queries, seeds
-    and residual.
+    The variance is (MSq + MSs - MSr) / QS, at least max(MSq, MSs) / QS, by the mean squares of queries (q),
+    seeds (s) and residual (r). Returns None for fewer than two queries or seeds.
     """
     import numpy as np
 
@@ -89,7 +89,11 @@ def of_mean_squares(mean: float, squares: Sequence[float], *, queries: int, seed
     )
     error = sqrt(total / (queries * seeds))
     error = error if error > ROUNDING * abs(mean) else 0.0
-    return Estimate(mean, error, _freedom(total, squares, queries, seeds), queries, seeds, variances)
+    degrees = queries - 1, seeds - 1, (queries - 1) * (seeds - 1)
+    spread = sum(square**2 / n for square, n in zip(squares, degrees, strict=True))
+    return Estimate(
+        mean, error, (total**2 / spread if spread else float(min(degrees))), queries, seeds, variances
+    )
 
 
 def mean_squares(x: "np.ndarray") -> tuple[float, float, float]:
@@ -102,12 +106,6 @@ def mean_squares(x: "np.ndarray") -> tuple[float, float, float]:
         float(q * ((columns - mean) ** 2).sum() / (s - 1)),
         float((residual**2).sum() / ((q - 1) * (s - 1))),
     )
-
-
-def _freedom(total: float, squares: Sequence[float], queries: int, seeds: int) -> float:
-    degrees = queries - 1, seeds - 1, (queries - 1) * (seeds - 1)
-    spread = sum(square**2 / n for square, n in zip(squares, degrees, strict=True))
-    return total**2 / spread if spread else float(min(degrees))
 
 
 def power(difference: float, variances: Variances, *, queries: int, seeds: int, level: float) -> float:
@@ -143,7 +141,7 @@ def smallest_seen(variances: Variances, *, queries: int, seeds: int, level: floa
 def equivalent_at_zero(
     matters: float, variances: Variances, *, queries: int, seeds: int, level: float
 ) -> float:
-    """Return how probably the 1 - 2 level interval of a difference of 0 is within ± ``matters``."""
+    """Return the probability that the 1 - 2 level interval is within ± ``matters`` if the difference is 0."""
     from scipy.special import ndtr
 
     error = sqrt(variances.of_mean(queries, seeds))
@@ -154,7 +152,7 @@ def equivalent_at_zero(
 
 
 def seeds_needed(difference: float, variances: Variances, *, queries: int, level: float) -> int | None:
-    """Return the fewest seeds for a power of 80 %, or None above 1000."""
+    """Return the smallest number of seeds with a power of 80 %, or None if it is above 1000."""
 
     def seen(seeds: int) -> bool:
         return power(difference, variances, queries=queries, seeds=seeds, level=level) >= POWER

@@ -1,4 +1,4 @@
-"""Match a run with judgements, with notes on doubts, e.g. that all scores are equal."""
+"""Match a run with judgements, and note suspicious facts, e.g. that all scores are equal."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ import numpy as np
 
 from repro.errors import DataError
 from repro.retrieval.evaluation.runs import MS_MARCO, Run, RunFile, document_ids, read_run_file
-from repro.retrieval.evaluation.text_lines import many_objects
+from repro.retrieval.evaluation.text_lines import Judged, many_objects
 
 _PADDING = -np.finfo(np.float32).max
 _SHORT = 10  # short: under a tenth of the median
@@ -27,7 +27,7 @@ class GivenRun:
 
     Attributes:
         rankings: judged query -> (document, score), best document first.
-        tag: of the first line, or None in a format without tags.
+        tag: the first line's tag, or None in a format without tags.
         lines: the number of documents in the file.
         depth: the largest number of documents for a judged query.
         missing: judged queries without a ranking. They score 0.
@@ -44,9 +44,7 @@ class GivenRun:
     notes: tuple[str, ...]
 
 
-def read_given(
-    path: Path, judged: Mapping[str, Mapping[str, int]], *, ignore_identical_ids: bool
-) -> GivenRun:
+def read_given(path: Path, judged: Judged, *, ignore_identical_ids: bool) -> GivenRun:
     """Read a run for judgements ``{qid: {docid: grade}}``.
 
     ``ignore_identical_ids`` drops documents with the query's id, as BEIR does. Raises DataError for a
@@ -56,9 +54,7 @@ def read_given(
     return given_run(path, run, judged, ignore_identical_ids=ignore_identical_ids)
 
 
-def given_run(
-    path: Path, run: RunFile, judged: Mapping[str, Mapping[str, int]], *, ignore_identical_ids: bool
-) -> GivenRun:
+def given_run(path: Path, run: RunFile, judged: Judged, *, ignore_identical_ids: bool) -> GivenRun:
     """Match a run with judgements, as ``read_given`` does."""
     with many_objects():
         _check_queries(path, run.rankings, judged)
@@ -83,7 +79,14 @@ def given_run(
 
 
 def _sentences(counts: Mapping[str, int], run: RunFile, rankings: Run) -> tuple[str, ...]:
-    by_query = _notes_on_ranks(run, rankings) | _notes_on_scores(rankings)
+    opposite = [run.contradicted[query] for query in rankings if query in run.contradicted]
+    late = [run.form == MS_MARCO and ranking[0][1] < -1 for ranking in rankings.values() if ranking]
+    order = "the order of the scores, which decide as in trec_eval"
+    by_query = {
+        f"the ranks reverse {order} (negate scores that are distances)": sum(opposite),
+        f"the ranks differ from {order}": len(opposite) - sum(opposite),
+        "no document has rank 0 or 1: were scores written as ranks?": sum(late),
+    } | _notes_on_scores(rankings)
     notes = [sentence for sentence, count in counts.items() if count]
     notes += [f"for {n} of {len(rankings)} queries {what}" for what, n in by_query.items() if n]
     if len(run.tags) > 1:
@@ -114,7 +117,7 @@ def _check_queries(path: Path, run: Run, judged: Mapping[str, object]) -> None:
         raise OtherQueriesError(f"{path}: {problem} ({ids}), so it is a run of another dataset")
 
 
-def _check_documents(path: Path, run: Run, judged: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+def _check_documents(path: Path, run: Run, judged: Judged) -> dict[str, int]:
     """Return query -> the position of its own id in its ranking."""
     own_places, is_judged, ids = {}, False, [""]
     for query, ranking in run.items():
@@ -135,17 +138,6 @@ def _note_on_own_ids(count: int, judged: int, *, ignored: bool) -> dict[str, int
     treatment = "is left out as BEIR does" if ignored else "counts as any other document"
     is_chance = not ignored and count <= judged / 10  # ids may be equal by chance
     return {f"{count} of {judged} queries list their own id, which {treatment}": 0 if is_chance else count}
-
-
-def _notes_on_ranks(run: RunFile, rankings: Run) -> dict[str, int]:
-    opposite = [run.contradicted[query] for query in rankings if query in run.contradicted]
-    late = [run.form == MS_MARCO and ranking[0][1] < -1 for ranking in rankings.values() if ranking]
-    order = "the order of the scores, which decide as in trec_eval"
-    return {
-        f"the ranks reverse {order} (negate scores that are distances)": sum(opposite),
-        f"the ranks differ from {order}": len(opposite) - sum(opposite),
-        "no document has rank 0 or 1: were scores written as ranks?": sum(late),
-    }
 
 
 def _notes_on_scores(rankings: Run) -> dict[str, int]:

@@ -15,12 +15,12 @@ from repro.machine.bounded_reading import read_facts
 
 if TYPE_CHECKING:
     from repro.retrieval.evaluation.runs import Run
-    from repro.retrieval.evaluation.text_lines import Qrels
+    from repro.retrieval.evaluation.text_lines import Judged, Qrels
 
 
 FILE = Path(__file__).with_suffix(".yaml")
 _FORM = re.compile(r"(?P<name>\w+)(?:\(rel=(?P<rel>[1-9][0-9]*)\))?@(?P<cutoff>[1-9][0-9]*)")
-QUERIES = 64  # scored at a time
+QUERIES = 64
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Scores:
 
 
 def parse_measure(text: str) -> Measure:
-    """Return the measure of e.g. ``"R(rel=2)@1000"``. Raises UsageError."""
+    """Return the measure named e.g. ``"R(rel=2)@1000"``. Raises UsageError for an unknown name."""
     if match := _FORM.fullmatch(text):
         row = families().get(match["name"])
         if row and row.scored and (row.graded or not match["rel"]):
@@ -102,7 +102,7 @@ def is_defined(measure: str, highest: int | None) -> bool:
     return highest is None or parse_measure(measure).rel <= highest
 
 
-def check_grades(qrels: Mapping[str, Mapping[str, int]], measures: Sequence[str]) -> None:
+def check_grades(qrels: Judged, measures: Sequence[str]) -> None:
     """Raise DataError if every run scores 0 on one of the measures."""
     highest = max((grade for grades in qrels.values() for grade in grades.values()), default=None)
     if highest is not None and highest < 1:
@@ -116,7 +116,7 @@ def check_grades(qrels: Mapping[str, Mapping[str, int]], measures: Sequence[str]
 
 def score(
     run: Mapping[str, Sequence[tuple[str, float]]],
-    qrels: Mapping[str, Mapping[str, int]],
+    qrels: Judged,
     measures: Sequence[str],
     *,
     ignore_identical_ids: bool,
@@ -127,15 +127,14 @@ def score(
     ranks instead of scores. ``ignore_identical_ids`` drops documents with the query's id, as BEIR does.
     Raises UsageError for an unknown measure, DataError if no query of the run is judged.
     """
-    from repro.retrieval.evaluation.runs import document_ids
-    from repro.retrieval.evaluation.text_lines import many_objects
+    from repro.retrieval.evaluation import runs, text_lines
 
     measures_by_name = {text: parse_measure(text) for text in measures}
     missing, ignored = coverage(run, qrels)
     by_measure: dict[str, list[float]] = {text: [] for text in measures_by_name}
-    with many_objects():
+    with text_lines.many_objects():
         for block in _blocks(qrels):
-            rankings = {q: document_ids(run[q]) for q in block if q in run}
+            rankings = {q: runs.document_ids(run[q]) for q in block if q in run}
             if ignore_identical_ids:
                 rankings = {q: list(filter(q.__ne__, ranking)) for q, ranking in rankings.items()}
             scores = _trec_scores(set(measures_by_name.values()), _from_zero(block), rankings)
@@ -144,13 +143,13 @@ def score(
     return Scores(sorted(qrels), by_measure, missing, ignored)
 
 
-def _blocks(qrels: Mapping[str, Mapping[str, int]]) -> Iterator[dict[str, Mapping[str, int]]]:
+def _blocks(qrels: Judged) -> Iterator[dict[str, Mapping[str, int]]]:
     queries = sorted(qrels)
     for first in range(0, len(queries), QUERIES):
         yield {query: qrels[query] for query in queries[first : first + QUERIES]}
 
 
-def _from_zero(qrels: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+def _from_zero(qrels: Judged) -> dict[str, dict[str, int]]:
     # pytrec_eval writes grades below zero outside an array
     return {query: {d: max(grade, 0) for d, grade in grades.items()} for query, grades in qrels.items()}
 
@@ -169,7 +168,7 @@ def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[l
 
 
 def by_rank(documents: Sequence[str]) -> dict[str, float]:
-    """Return the scores K, K-1, …, 1 in the given order."""
+    """Return the scores K, K-1, …, 1 of K documents, best document first."""
     return dict(zip(documents, map(float, range(len(documents), 0, -1)), strict=True))
 
 
@@ -263,9 +262,7 @@ def _other_scores(name: str, qrels: Qrels, rankings: Run) -> dict[str, float]:
     return scores
 
 
-def _scores_of_block(
-    name: str, qrels: Mapping[str, Mapping[str, int]], ids: Mapping[str, Sequence[str]]
-) -> dict[str, float]:
+def _scores_of_block(name: str, qrels: Judged, ids: Mapping[str, Sequence[str]]) -> dict[str, float]:
     import ir_measures
 
     measure = _parsed(name, name)
@@ -277,14 +274,14 @@ def _scores_of_block(
     ranks = {query: by_rank(ranking) for query, ranking in ids.items() if ranking}
     try:
         metrics = list(ir_measures.iter_calc([type(measure)(**params)], grades, ranks))
-    except Exception as error:  # each provider has its own
+    except Exception as error:
         reason = f"{type(error).__name__}: {str(error)[:80]}"
         raise UsageError(f"ir_measures cannot compute {name} here ({reason})") from error
     return {metric.query_id: float(metric.value) for metric in metrics}
 
 
 def _capped_recalls(
-    qrels: Mapping[str, Mapping[str, int]], ids: Mapping[str, Sequence[str]], *, rel: int, ranks: int
+    qrels: Judged, ids: Mapping[str, Sequence[str]], *, rel: int, ranks: int
 ) -> dict[str, float]:
     """Return recall over at most ``ranks`` relevant documents, BEIR's ``recall_cap``."""
     scores = {}

@@ -206,7 +206,6 @@ def is_cut_off(tag: AnyStr, tag_before: AnyStr | None) -> bool:
 
 
 def _columns(data: bytes, form: str) -> Iterable:
-    """Return queries, documents, scores, ranks and distinct tags."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -260,9 +259,9 @@ class _Lines:
         self.documents: dict[str, str] = {}  # one string per document
 
     def add(self, line: str, place: str) -> None:
-        """Add a line. Raises DataError for a malformed one."""
         fields, is_last = text_lines.columns(line, place), not line.endswith("\n")
-        form = _form(line, fields)
+        has_tabs = len(fields) == 3 and line.count("\t") == 2
+        form = TREC if len(fields) == 6 else MS_MARCO if has_tabs else None
         if form is None or self.form not in ("", form):
             reason = AGAIN if is_last and self.form else _EXPECTED[self.form]
             raise DataError(f"{place}: {len(fields)} columns: {reason}")
@@ -306,11 +305,6 @@ class _Lines:
             raise DataError(f"{place}: {reason}: {AGAIN}")
         ranks[rank] = None
         return query, document, -float(rank)
-
-
-def _form(line: str, fields: list[str]) -> str | None:
-    has_tabs = len(fields) == 3 and line.count("\t") == 2
-    return TREC if len(fields) == 6 else MS_MARCO if has_tabs else None
 
 
 def run_of_scores(scores: Mapping[str, Mapping[str, Any]], form: str) -> RunFile:

@@ -7,7 +7,7 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from repro.machine.bounded_reading import whole_lines
 SCORE_BOUND = (2 - 2**-24) * 2.0**127  # rounds to no finite float32
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")
 Qrels = dict[str, dict[str, int]]
+Judged = Mapping[str, Mapping[str, int]]  # as ``Qrels``
 _GRADE = re.compile(r"[-+]?[0-9]+")
 _LARGEST = 2**31  # characters of a JSON file
 
@@ -50,7 +51,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def first_bytes(path: Path) -> bytes:
-    """Return the first bytes, decompressed, or b"" for a damaged file. Raises DataError."""
+    """Return the first bytes, decompressed, or b"" for a damaged file. Raises DataError without a file."""
     try:
         with open_bytes(path) as file:
             return file.read(1 << 12).removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -84,7 +85,7 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def columns(line: str, where: str) -> list[str]:
-    """Return columns. Raises DataError for a control character."""
+    """Split a line at white space. Raises DataError for a control character."""
     fields = line.split()
     if not "".join(fields).isprintable():
         bad_field = next(filter(_CONTROL.search, fields), None)
@@ -104,7 +105,7 @@ def open_bytes(path: Path) -> BufferedReader | gzip.GzipFile:
 
 
 def read_score(text: str, where: str) -> float:
-    """Return a score. Raises DataError for e.g. nan, inf, 1e39 or 1_0."""
+    """Parse a score that is finite in float32. Raises DataError for e.g. nan, 1e39 or 1_0."""
     try:
         score = float(text)
     except ValueError:
@@ -135,5 +136,4 @@ def read_qrels(path: Path) -> Qrels:
 
 
 def relevant_documents(qrels: Qrels) -> dict[str, list[str]]:
-    """Return the documents of grade 1 and above of each query, sorted."""
     return {query: sorted(d for d, grade in grades.items() if grade >= 1) for query, grades in qrels.items()}

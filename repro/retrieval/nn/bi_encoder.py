@@ -10,21 +10,20 @@ import torch
 from torch import Tensor
 
 from repro.errors import UsageError, check_known
-from repro.retrieval.nn import contrastive
+from repro.retrieval.nn import contrastive, objectives
 from repro.retrieval.nn.checkpoint import TextModel, Tokenizer, load_encoder, save_model
 from repro.retrieval.nn.encoder import PROJECTORS, Encoder, Projector, check_pooling, pooled, saved_projector
-from repro.retrieval.nn.objectives import RankedTextsLoss, teacher_scores
 from repro.retrieval.nn.precision import Tensors
 
 PROJECTOR_STARTS = ("pre-trained", "new")
 
 
-class BiEncoderContrastive(RankedTextsLoss):
+class BiEncoderContrastive(objectives.RankedTextsLoss):
     """Contrastive loss with one encoder for queries and passages.
 
     ``projector`` is ``none``, ``linear`` or ``nonlinear``. ``projector_start`` is ``new`` or ``pre-trained``,
-    with weights from ``start``, the starting model's directory. A projector that already encodes is trained
-    further if its architecture is the same.
+    with weights from ``start``, the starting model's directory. A saved projector of this architecture that
+    encodes texts is trained further in either case.
     """
 
     encoder: Encoder
@@ -79,7 +78,7 @@ class BiEncoderContrastive(RankedTextsLoss):
             self.encoder.projector.save(folder, encodes=True)
 
 
-class CosineBiEncoder(RankedTextsLoss):
+class CosineBiEncoder(objectives.RankedTextsLoss):
     """Contrastive loss over the batch of all processes, by cosine over a temperature.
 
     Args:
@@ -213,7 +212,7 @@ class DistilledBiEncoder(CosineBiEncoder):
         self.teacher_temperature, self.student_temperature = teacher_temperature, student_temperature
 
     def collate(self, examples: list[dict]) -> Tensors:
-        return super().collate(examples) | {"teacher": teacher_scores(examples)}
+        return super().collate(examples) | {"teacher": objectives.teacher_scores(examples)}
 
     def represent(self, batch: Tensors) -> Tensors:
         return super().represent(batch) | {"teacher": batch["teacher"]}

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from repro.errors import StageError, UsageError, check_known
 from repro.machine.shard import blocks
+from repro.retrieval.nn import contrastive, text, tokens
 from repro.retrieval.nn.batches import HalvingEncoder, in_background
 from repro.retrieval.nn.checkpoint import check_fits, load, load_tokenizer, save_model
-from repro.retrieval.nn.contrastive import divergence, listwise
 from repro.retrieval.nn.padding_free import packs, padding_free
 from repro.retrieval.nn.precision import (
     Tensors,
@@ -24,8 +24,6 @@ from repro.retrieval.nn.precision import (
     ready_for_device,
     threads_for,
 )
-from repro.retrieval.nn.text import passage_text
-from repro.retrieval.nn.tokens import TokenRows, paired_rows
 
 REGULARISERS = ("r-drop", "none")
 BLOCK = 20_000  # pairs sorted by length together
@@ -47,10 +45,12 @@ def load_cross_encoder(folder: Path):
 
 def pair_tokens(
     tokenizer, queries: list[str], passages: list[dict], *, length: int, separator: str
-) -> TokenRows:
-    """Return the tokens of N queries with N passages ``{"title", "text"}``."""
-    texts = [passage_text(passage["title"], passage["text"], separator=separator) for passage in passages]
-    return paired_rows(tokenizer, queries, texts, length=length)
+) -> tokens.TokenRows:
+    """Return the tokens of N queries, each with its passage ``{"title", "text"}``."""
+    texts = [
+        text.passage_text(passage["title"], passage["text"], separator=separator) for passage in passages
+    ]
+    return tokens.paired_rows(tokenizer, queries, texts, length=length)
 
 
 class CrossEncoder(nn.Module):
@@ -98,19 +98,18 @@ class CrossEncoder(nn.Module):
         return {name: value.unflatten(0, (len(examples), per_query)) for name, value in inputs.items()}
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return the losses ``listwise`` and perhaps ``r_drop``."""
         if self.trained_passages < batch["input_ids"].shape[1]:
             with torch.no_grad(), _evaluation_mode(self.model):
                 places = hardest(self._scores(batch), count=self.trained_passages)  # (Q, K)
             rows = torch.arange(len(places), device=places.device).unsqueeze(1)  # (Q, 1)
             batch = {name: value[rows, places] for name, value in batch.items()}  # (Q, K, L)
         if not self._reads_twice():
-            return {"listwise": listwise(self._scores(batch))}
+            return {"listwise": contrastive.listwise(self._scores(batch))}
         scores = self._scores({name: torch.cat((value, value)) for name, value in batch.items()})  # (2Q, K)
         first, second = scores.chunk(2)
         return {
-            "listwise": listwise(scores),
-            "r_drop": (divergence(first, second) + divergence(second, first)) / 2,
+            "listwise": contrastive.listwise(scores),
+            "r_drop": (contrastive.divergence(first, second) + contrastive.divergence(second, first)) / 2,
         }
 
     def denominators(self, batch: Tensors) -> dict[str, int]:
@@ -131,7 +130,7 @@ class CrossEncoder(nn.Module):
 
 
 def hardest(scores: Tensor, *, count: int) -> Tensor:
-    """Return indices, (Q, K), of the positive and the highest negatives of (Q, P)."""
+    """Return the indices, (Q, K), of the positive and the highest-scoring negatives in (Q, P)."""
     negatives = scores[:, 1:].topk(count - 1, dim=1).indices + 1  # (Q, K - 1)
     return torch.cat((torch.zeros_like(negatives[:, :1]), negatives), dim=1)
 
@@ -153,7 +152,7 @@ def _evaluation_mode(model: nn.Module) -> Iterator[None]:
 class PairScorer:
     """A cross-encoder for re-ranking. Raises BlockedError, UsageError or DataError.
 
-    ``say`` is called if pairs cannot be read without padding.
+    ``say`` is called with the reason if pairs must be read with padding.
     """
 
     def __init__(
@@ -170,7 +169,7 @@ class PairScorer:
         return ({"padding_free": 1} if self.packed else {}) | self.halved.facts()
 
     def prepared(self, queries: list[str], passages: list[dict]) -> Iterator[tuple[list[int], Batches]]:
-        """Yield indices of some of the N pairs, the longest first, and their batches."""
+        """Yield the N pairs in groups, the longest first: indices of pairs, and their batches."""
         order = sorted(range(len(queries)), key=lambda n: len(passages[n]["text"]), reverse=True)
         batch = BATCH[device().type]
         for start in range(0, len(order), TOGETHER * batch):
@@ -242,7 +241,9 @@ def score_pairs(
             block = scores[first : first + BLOCK]
             block[places] = scorer.score(batches)
             if is_last:
-                _keep_block(scratch, first, block)
+                partial = scratch / f"{first}.partial.npy"  # another shard may have one
+                np.save(partial, block)
+                partial.rename(scratch / f"{first}-{zlib.crc32(block.tobytes())}.npy")
             advance(len(places))
     return scores if decimals is None else np.round(scores.astype(np.float64), decimals)
 
@@ -256,12 +257,6 @@ def _pieces(
         for places, batches in scorer.prepared(queries, passages):
             count += len(places)
             yield first, places, batches, count == len(queries)
-
-
-def _keep_block(scratch: Path, first: int, scores: np.ndarray) -> None:
-    partial = scratch / f"{first}.partial.npy"  # another shard may have one
-    np.save(partial, scores)
-    partial.rename(scratch / f"{first}-{zlib.crc32(scores.tobytes())}.npy")
 
 
 def _read_block(scratch: Path, first: int, size: int) -> np.ndarray | None:

@@ -14,8 +14,7 @@ from torch import Tensor, nn
 
 from repro.errors import BlockedError, DataError, check_known
 from repro.machine.bounded_reading import check_pulled
-from repro.retrieval.nn import checkpoint
-from repro.retrieval.nn.batches import is_out_of_memory, release_memory
+from repro.retrieval.nn import batches, checkpoint
 from repro.retrieval.nn.encoder import PooledEncoder
 from repro.retrieval.nn.precision import Tensors, autocast, device
 from repro.retrieval.nn.view_encoder import POSITIONS, max_log_saturated, sum_log_saturated
@@ -51,7 +50,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> AnyEncoder:
     except (BlockedError, DataError):
         check_pulled(folder)
         raise
-    except Exception as error:  # of many kinds
+    except Exception as error:
         check_pulled(folder)
         why = _unreadable_file(folder) or checkpoint.reason(error).removeprefix("Error ")
         raise DataError(f"{folder}: cannot be read as an encoder ({why})") from error
@@ -107,7 +106,7 @@ def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
         raise DataError(f"{folder}: it has no pooling to replace. Remove the setting pooling")
     [place] = places
     if mode == "pooler":
-        first: Any = model[0]  # a transformer of the library's
+        first: Any = model[0]
         if getattr(first.auto_model, "pooler", None) is None:
             raise DataError(f"{folder}: the model has no pooler. Choose another pooling")
         first.modality_config["text"]["method_output_name"] = "pooler_output"
@@ -140,7 +139,6 @@ def _reports_kept(reports: list[tuple]) -> Iterator[None]:
 
 
 def _check_weights(model: AnyEncoder, reports: list[tuple]) -> None:
-    """Raise ValueError for a missing weight, or one of an unknown head."""
     parts = transformers(model)
     has_pooler = any(part.module_output_name == "sentence_embedding" for part in parts)
     for each, report in reports:
@@ -215,18 +213,18 @@ def encode(
             try:
                 return method(texts, prompt=prompt, batch_size=batch_size, **options).cpu().float()
             except RuntimeError as error:
-                if batch_size == 1 or not is_out_of_memory(error):
+                if batch_size == 1 or not batches.is_out_of_memory(error):
                     raise
                 batch_size //= 2
-                release_memory()
+                batches.release_memory()
 
 
 def batch_difference(
     model: AnyEncoder, texts: list[str | tuple[str, str]], *, kind: str, prompt: str | None
 ) -> tuple[float, float] | None:
-    """Return cosine and relative difference of a text's vectors, alone and batched with a longer text.
+    """Compare a text's vectors, encoded alone and in a batch with a longer text.
 
-    ``texts`` are these two. Returns None for a rounding difference.
+    ``texts`` are these two. Returns cosine and relative difference, or None if only rounding differs.
     """
     alone, together = (
         encode(model, batch, kind=kind, prompt=prompt).to_dense()[0].double() for batch in (texts[:1], texts)
@@ -238,7 +236,7 @@ def batch_difference(
 
 
 def reading(model: AnyEncoder, kind: str) -> tuple[str, int | None]:
-    """Return the library's prompt for ``kind``, and the maximum number of tokens."""
+    """Return the encoder's own prompt for ``kind``, and its maximum number of tokens."""
     parts = [part for child in model.children() for part in _on_route(child, TASKS[kind])]
     limits = [limit for part in parts if (limit := _length(part, kind)) is not None]
     name = _prompt_name(model, kind)
@@ -301,7 +299,7 @@ class ReleasedEncoder(PooledEncoder):
 
 
 class SpladeEncoder(nn.Module):
-    """Maps token ids to max_i log(1 + ReLU(w_ij)), w masked-language logits (Formal et al. 2021).
+    """Maps token ids to max_i log(1 + ReLU(w_ij)) of masked-language logits w (Formal et al. 2021).
 
     The maximum (or the sum, by ``pooling``) includes [CLS] and [SEP], as in released code.
     """

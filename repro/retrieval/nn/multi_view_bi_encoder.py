@@ -11,10 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from repro.errors import check_known
-from repro.retrieval.nn import contrastive
-from repro.retrieval.nn.batches import side_inputs
-from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, load_masked_lm
-from repro.retrieval.nn.objectives import RankedTextsLoss, teacher_scores
+from repro.retrieval.nn import batches, checkpoint, contrastive, objectives
 from repro.retrieval.nn.precision import Tensors
 from repro.retrieval.nn.view_encoder import ViewEncoder, check_names, flops, top_k
 
@@ -22,7 +19,7 @@ SIDES = {"queries": "query_", "passages": "passage_"}
 DIRECTIONS = ("teacher-student", "student-teacher")
 
 
-class MultiViewBiEncoder(RankedTextsLoss):
+class MultiViewBiEncoder(objectives.RankedTextsLoss):
     """Contrastive training with d, the sum of the views' similarities (as in Wu et al. 2023).
 
         L_ft         = 1/Q sum_i -log( exp(d(q_i, p_i+)/tau) / sum_p exp(d(q_i, p)/tau) )
@@ -47,13 +44,13 @@ class MultiViewBiEncoder(RankedTextsLoss):
     steps: Tensor  # saved with a checkpoint
     name = "multi-view-contrastive"
     version = 1
-    load = staticmethod(load_masked_lm)
+    load = staticmethod(checkpoint.load_masked_lm)
     contrasts: ClassVar[Mapping[str, Callable[..., Tensor]]] = {"softmax": functional.cross_entropy}
 
     def __init__(
         self,
-        model: MaskedModel,
-        tokenizer: Tokenizer,
+        model: checkpoint.MaskedModel,
+        tokenizer: checkpoint.Tokenizer,
         *,
         views: list[str],
         top_k: int | None,
@@ -104,7 +101,9 @@ class MultiViewBiEncoder(RankedTextsLoss):
 
     def collate(self, examples: list[dict]) -> Tensors:
         batch = super().collate(examples)
-        return batch if self.distillation is None else batch | {"teacher": teacher_scores(examples)}
+        return (
+            batch if self.distillation is None else batch | {"teacher": objectives.teacher_scores(examples)}
+        )
 
     def losses(self, represented: Tensors) -> Tensors:
         """Return the losses, e.g. ``contrastive.dense`` or ``flops.queries``."""
@@ -132,7 +131,7 @@ class MultiViewBiEncoder(RankedTextsLoss):
         return rows
 
     def encoded(self, batch: Tensors, side: str) -> Tensors:
-        return self.encoder(side_inputs(batch, SIDES[side]))
+        return self.encoder(batches.side_inputs(batch, SIDES[side]))
 
     def truncated(self, vectors: Tensors, side: str) -> Tensors:
         if "sparse" not in vectors or self.top_k is None or not self.truncation[side]:

@@ -8,10 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from repro.errors import DataError, UsageError, check_known
-from repro.retrieval.nn import masked_tokens
-from repro.retrieval.nn.batches import side_inputs
+from repro.retrieval.nn import batches, contrastive, masked_tokens
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, save_model
-from repro.retrieval.nn.contrastive import in_batch_contrastive
 from repro.retrieval.nn.precision import Tensors
 from repro.retrieval.nn.text import passage_rows, tokenised
 
@@ -28,22 +26,6 @@ class BatchLoss(nn.Module):
         return self.losses(self.represent(batch))
 
 
-def ranked_texts(
-    tokenizer, examples: list[dict], *, query_length: int, passage_length: int, separator: str
-) -> Tensors:
-    """Return ``query_`` inputs, (Q, L), and ``passage_`` inputs, (Q*P, L').
-
-    ``examples`` are ``{"query", "passages": [{"title", "text"}, …]}``, with the positive first. ``separator``
-    is between title and text, e.g. ``[SEP]``, or ``pair`` for two segments.
-    """
-    passages = [passage for example in examples for passage in example["passages"]]
-    queries = tokenised(tokenizer, [example["query"] for example in examples], length=query_length)
-    titles, texts = ([passage[name] for passage in passages] for name in ("title", "text"))
-    rows = passage_rows(tokenizer, titles, texts, length=passage_length, separator=separator)
-    inputs = rows.inputs()
-    return {f"query_{k}": v for k, v in queries.items()} | {f"passage_{k}": v for k, v in inputs.items()}
-
-
 class RankedTextsLoss(BatchLoss):
     """A loss over fine-tuning examples, with one ``encoder`` for all texts."""
 
@@ -54,18 +36,21 @@ class RankedTextsLoss(BatchLoss):
     separator: str
 
     def collate(self, examples: list[dict]) -> Tensors:
-        return ranked_texts(
-            self.tokenizer,
-            examples,
-            query_length=self.query_length,
-            passage_length=self.passage_length,
-            separator=self.separator,
+        passages = [passage for example in examples for passage in example["passages"]]
+        queries = tokenised(
+            self.tokenizer, [example["query"] for example in examples], length=self.query_length
         )
+        titles, texts = ([passage[name] for passage in passages] for name in ("title", "text"))
+        rows = passage_rows(
+            self.tokenizer, titles, texts, length=self.passage_length, separator=self.separator
+        )
+        inputs = rows.inputs()
+        return {f"query_{k}": v for k, v in queries.items()} | {f"passage_{k}": v for k, v in inputs.items()}
 
     def represent(self, batch: Tensors) -> Tensors:
         """Return the vectors ``queries``, (Q, H), and ``passages``, (Q*P, H)."""
         sides = {"queries": "query_", "passages": "passage_"}
-        return {name: self.encoder(side_inputs(batch, side)) for name, side in sides.items()}
+        return {name: self.encoder(batches.side_inputs(batch, side)) for name, side in sides.items()}
 
 
 def teacher_scores(examples: list[dict]) -> Tensor:
@@ -98,7 +83,7 @@ def _draw(module: nn.Module, shared_ids: set[int], spread: float) -> None:
 
 
 def set_dropout(model: nn.Module, rate: float) -> None:
-    """Set the rate of every dropout module. Raises UsageError."""
+    """Set the rate of every dropout module. Raises UsageError for a rate outside [0, 1)."""
     if not 0 <= rate < 1:
         raise UsageError(f"dropout is {rate!r}, and has to be from 0 to below 1, e.g. 0.1")
     for module in model.modules():
@@ -243,5 +228,5 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         losses = masked_tokens.mlm_loss(represented, reduction="mean")
         if len(represented["first"]) > 1:
             sides = represented["first"], represented["second"]
-            losses["neighbours"] = in_batch_contrastive(*sides, temperature=1.0, similarity="dot")
+            losses["neighbours"] = contrastive.in_batch_contrastive(*sides, temperature=1.0, similarity="dot")
         return losses

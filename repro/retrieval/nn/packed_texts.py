@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch import Tensor, nn
 
-from repro.retrieval.nn.checkpoint import TextModel
+from repro.retrieval.nn import checkpoint, padding_free
 from repro.retrieval.nn.encoder import PooledEncoder
-from repro.retrieval.nn.padding_free import Layout, all_layers, can_be_packed, embed
 from repro.retrieval.nn.precision import Tensors, device, is_small, on_device
 
 TOKENS = {"cpu": 2048, "cuda": 1 << 20}  # encoded at a time
@@ -20,7 +19,7 @@ def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[T
     Small models on a CPU keep padding, so that their vectors have the same bits on any number of cores.
     """
     on_cpu = device().type == "cpu" and not is_small(encoder)
-    if not ((gpu or on_cpu) and can_be_packed(encoder.model)):
+    if not ((gpu or on_cpu) and padding_free.can_be_packed(encoder.model)):
         return lambda inputs: encoder(on_device(inputs))
     texts = PackedTexts(encoder.model, pooling=encoder.pooling)
     return lambda inputs: encoder.finished(texts(inputs))
@@ -32,7 +31,7 @@ class PackedTexts(nn.Module):
     ``pooling`` is ``cls``, ``mean``, or ``pooler`` for the model's own.
     """
 
-    def __init__(self, model: TextModel, *, pooling: str, tokens: int | None = None):
+    def __init__(self, model: checkpoint.TextModel, *, pooling: str, tokens: int | None = None):
         super().__init__()
         kind = device().type
         model.eval()
@@ -52,9 +51,9 @@ class PackedTexts(nn.Module):
     def _piece(self, rows: Tensors, lengths: Sequence[int]) -> Tensor:
         processor = device()
         places = rows["attention_mask"].reshape(-1).nonzero().squeeze(1).to(processor, non_blocking=True)
-        hidden = embed(self.model, on_device(rows), places)  # (T, H)
-        layout, takes_means = Layout(lengths, processor), self.pooling == "mean"
-        hidden = all_layers(self.model, hidden, layout, firsts=not takes_means, rows=self.rows)
+        hidden = padding_free.embed(self.model, on_device(rows), places)  # (T, H)
+        layout, takes_means = padding_free.Layout(lengths, processor), self.pooling == "mean"
+        hidden = padding_free.all_layers(self.model, hidden, layout, firsts=not takes_means, rows=self.rows)
         if takes_means:
             padded = hidden.new_zeros(rows["attention_mask"].numel(), hidden.shape[1])
             texts = padded.index_copy_(0, places, hidden).view(*rows["attention_mask"].shape, -1)

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from repro.errors import BlockedError, check_known
-from repro.machine import kernels
-from repro.machine.system import local_rank
+from repro.machine import kernels, system
 from repro.stage_table import PRECISIONS
 
 Tensors = dict[str, Tensor]
@@ -18,7 +17,7 @@ def device() -> torch.device:
     """Return this process's CUDA device, or the CPU."""
     if not torch.cuda.is_available():
         return torch.device("cpu")
-    return torch.device(f"cuda:{local_rank() % torch.cuda.device_count()}")
+    return torch.device(f"cuda:{system.local_rank() % torch.cuda.device_count()}")
 
 
 def check_precision(precision: str) -> str:
@@ -62,7 +61,6 @@ SMALL = 2_000_000  # parameters outside the embeddings
 
 
 def is_small(model: nn.Module) -> bool:
-    """Return whether a model has few parameters outside its embeddings."""
     return sum(p.numel() for name, p in model.named_parameters() if "embedding" not in name) < SMALL
 
 

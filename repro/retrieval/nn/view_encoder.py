@@ -12,8 +12,7 @@ from torch.nn import functional
 
 from repro.errors import DataError, UsageError, check_known
 from repro.machine.bounded_reading import read_json_file
-from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, load_masked_lm, load_tokenizer, save_model
-from repro.retrieval.nn.precision import Tensors
+from repro.retrieval.nn import checkpoint, precision
 
 POSITIONS = 4096  # logits of 4,096 positions x 30,522 entries x 4 bytes = 500 MB at once
 
@@ -49,7 +48,7 @@ def kept_positions(
 ) -> Tensor:
     """Return the positions that count in a sparse vector, (B, L) bool.
 
-    ``cls`` and ``sep`` are whether these count. ``between`` keeps only the [SEP] after the title.
+    ``cls`` and ``sep``: whether these tokens count. ``sep`` "between" keeps only the one after the title.
     """
     keep = attention_mask.bool()
     if sep == "between":
@@ -62,7 +61,7 @@ def kept_positions(
 
 
 def top_k(values: Tensor, k: int) -> Tensor:
-    """Set all but each row's k highest values to zero, (N, V). The lowest index breaks ties."""
+    """Return values, (N, V), with all but each row's k highest set to 0. The lowest index breaks ties."""
     if k >= values.shape[-1]:
         return values
     with torch.no_grad():
@@ -113,8 +112,8 @@ class ViewEncoder(nn.Module):
 
     def __init__(
         self,
-        model: MaskedModel,
-        tokenizer: Tokenizer,
+        model: checkpoint.MaskedModel,
+        tokenizer: checkpoint.Tokenizer,
         *,
         views: Sequence[str],
         sparse_positions: Mapping[str, Any],
@@ -139,7 +138,7 @@ class ViewEncoder(nn.Module):
                 self.projection = nn.Linear(size, width, bias=False)
                 nn.init.normal_(self.projection.weight, std=model.config.initializer_range)
 
-    def forward(self, inputs: Tensors) -> Tensors:
+    def forward(self, inputs: precision.Tensors) -> precision.Tensors:
         """Map model inputs, (N, L) each, to ``dense``, (N, H) or (N, to), and ``sparse``, (N, V)."""
         hidden = self.model.base_model(**inputs).last_hidden_state  # (N, L, H)
         vectors = {}
@@ -159,15 +158,13 @@ class ViewEncoder(nn.Module):
         return functional.linear(hidden, decoder.weight, decoder.bias)
 
     def start_from(self, folder: Path) -> None:
-        """Load a directory's projection if it has the same shape."""
         if self.projection is not None and (folder / PROJECTION).exists():
             saved, weight = load_file(folder / PROJECTION)["weight"], self.projection.weight
             if saved.shape == weight.shape:
                 weight.data.copy_(saved)
 
     def save(self, folder: Path) -> None:
-        """Save the masked LM, its tokenizer, any projection, and ``views.json``."""
-        save_model(self.model, self.tokenizer, folder)
+        checkpoint.save_model(self.model, self.tokenizer, folder)
         if self.projection is not None:
             save_file({"weight": self.projection.weight.detach().contiguous()}, folder / PROJECTION)
         description = {
@@ -201,8 +198,8 @@ def load_view_encoder(
         details = ", ".join(f"{name} {description[name]!r}, not {settings[name]!r}" for name in differences)
         raise UsageError(f"{folder}: the model was trained with {details}")
     encoder = ViewEncoder(
-        load_masked_lm(folder),
-        load_tokenizer(folder),
+        checkpoint.load_masked_lm(folder),
+        checkpoint.load_tokenizer(folder),
         views=views,
         sparse_positions=sparse_positions,
         vocabulary_head=vocabulary_head,

@@ -17,7 +17,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """
     from repro.retrieval.nn.checkpoint import reason, save_model
 
-    shutil.rmtree(out / "model", ignore_errors=True)  # of a failed attempt
+    shutil.rmtree(out / "model", ignore_errors=True)
     with planned_checkpoint(params) as folder:
         try:
             model, tokenizer, facts = _read(params, folder)
@@ -36,16 +36,15 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
 def _read(params: dict, folder: Path) -> tuple:
     from transformers import AutoTokenizer
 
-    from repro.retrieval.nn import seed_encoder
-    from repro.retrieval.nn.checkpoint import check_vocabulary, pretrained
+    from repro.retrieval.nn import checkpoint, seed_encoder
 
     if model_type(folder) == seed_encoder.MODEL_TYPE:
         model, tokenizer, facts = seed_encoder.load(folder)
         return model, tokenizer, {"masked_language_head": hasattr(model, "lm_head"), **facts}
     is_random = params.get("weights") == "random"
     model, has_head = _random_model(params, folder) if is_random else _load_weights(folder)
-    tokenizer = pretrained(AutoTokenizer, folder)
-    check_vocabulary(model, tokenizer)
+    tokenizer = checkpoint.pretrained(AutoTokenizer, folder)
+    checkpoint.check_vocabulary(model, tokenizer)
     return model, tokenizer, {"masked_language_head": has_head}
 
 

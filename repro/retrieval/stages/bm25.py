@@ -7,8 +7,7 @@ from repro.errors import StageError
 from repro.machine import system
 from repro.progress import Progress
 from repro.retrieval.evaluation.run_writer import write_run
-from repro.retrieval.stages.lucene import call
-from repro.retrieval.stages.lucene_index import FIELDS
+from repro.retrieval.stages import lucene, lucene_index
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -19,7 +18,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     over title and contents. Anserini rounds to four decimals and spreads ties by 1e-6 in the order of ids.
     """
     index, queries = inputs["index"], inputs["queries"] / "queries.jsonl"
-    multifield = json.loads((index / FIELDS).read_text())["multifield"]
+    multifield = json.loads((index / lucene_index.FIELDS).read_text())["multifield"]
     if multifield != params["multifield"]:
         option = params["multifield"]
         raise StageError(f"the index was made with multifield {multifield}, and the search needs {option}")
@@ -33,7 +32,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     }
     with open(queries, encoding="utf-8") as lines:
         total = sum(1 for _ in lines)
-    facts = call("search", arguments, folder=out, task="bm25", total=total, progress=progress)
+    facts = lucene.call("search", arguments, folder=out, task="bm25", total=total, progress=progress)
     with open(hits) as lines:
         write_run(out, (tuple(json.loads(line)) for line in lines), "bm25", method=_method(params, facts))
     hits.unlink()

@@ -6,10 +6,8 @@ from pathlib import Path
 
 from repro.errors import DataError
 from repro.progress import Progress
-from repro.retrieval.evaluation import significance
+from repro.retrieval.evaluation import runs, significance, text_lines
 from repro.retrieval.evaluation.measures import coverage
-from repro.retrieval.evaluation.runs import Run, read_run
-from repro.retrieval.evaluation.text_lines import Qrels, read_qrels
 
 MAX_P = 0.05  # the level the papers print
 
@@ -22,7 +20,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """
     if "scores" in inputs:
         return _by_scores(params, inputs["scores"], out)
-    qrels = read_qrels(inputs["qrels"] / "qrels.trec")
+    qrels = text_lines.read_qrels(inputs["qrels"] / "qrels.trec")
     missing: list[int] = []
     with progress.task("runs read", total=len(inputs["runs"])) as advance:
         result = significance.compare(
@@ -37,8 +35,8 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     return {"queries": len(qrels), "runs": len(missing), "missing": missing}
 
 
-def _read(directory: Path, qrels: Qrels, missing: list[int], advance) -> Run:
-    ranking = read_run(directory / "run.trec")
+def _read(directory: Path, qrels: text_lines.Qrels, missing: list[int], advance) -> runs.Run:
+    ranking = runs.read_run(directory / "run.trec")
     missing.append(len(coverage(ranking, qrels)[0]))
     advance()
     return ranking
@@ -57,7 +55,7 @@ def _by_scores(params: dict, directories: list[Path], out: Path) -> dict:
 
 
 def joint_queries(systems: list[list[dict]]) -> list[str]:
-    """Return query ids after the member's number, e.g. ``"0:q1"``.
+    """Return query ids prefixed by the number of their collection, e.g. ``"0:q1"``.
 
     Raises DataError if the systems were scored on different queries.
     """

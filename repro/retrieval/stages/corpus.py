@@ -5,30 +5,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from repro.progress import Progress
-from repro.retrieval.datasets import reading
+from repro.retrieval.datasets import catalog, digests, reading, sources
 from repro.retrieval.datasets.arrow import BATCH, BLOCK, RowBlocks, in_batches
-from repro.retrieval.datasets.catalog import dataset
-from repro.retrieval.datasets.digests import ContentDigest, RowDigest, files, planned_source, stamps
-from repro.retrieval.datasets.sources import Source
 from repro.store.disk import BLOCKS
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``arrow/`` with columns id, title and text, and url if the collection has addresses.
 
-    Optional are text (a template, e.g. ``"{url} {text}"``), untitled (replaces an empty title) and first
-    (rows of each part). Memory contains 1,000 documents and 24 bytes per id, and 70 more per id of an earlier
-    attempt.
+    Optional parameters are text (a template, e.g. ``"{url} {text}"``), untitled (replaces an empty title) and
+    first (rows of each part). Memory contains 1,000 documents and 24 bytes per id (94 if resumed).
     """
-    entry = dataset(params["dataset"])
+    entry = catalog.dataset(params["dataset"])
     columns = ("id", "title", "text", "url") if entry.addresses else ("id", "title", "text")
-    origin = stamps(files(Source.from_json(params["source"])))
+    origin = digests.stamps(digests.files(sources.Source.from_json(params["source"])))
     blocks = RowBlocks(out / BLOCKS, dict.fromkeys(columns, "string"), origin=origin)
     facts = blocks.completed(out / "arrow")
     if facts is None:
         first = params.get("first")
         total = first * max(1, len(entry.parts)) if first else entry.counts.get("documents")
-        with planned_source(params) as source, progress.task(f"reading {entry.id}", total) as advance:
+        with digests.planned_source(params) as source, progress.task(f"reading {entry.id}", total) as advance:
             firsts, facts = _fill(blocks, params, source, advance)
         blocks.complete(firsts, facts)
     if facts["documents"]:
@@ -36,8 +32,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     return facts
 
 
-def _fill(blocks: RowBlocks, params: dict, source: Source, advance) -> tuple[list[int], dict]:
-    digest, content = RowDigest(), ContentDigest()
+def _fill(blocks: RowBlocks, params: dict, source: sources.Source, advance) -> tuple[list[int], dict]:
+    digest, content = digests.RowDigest(), digests.ContentDigest()
     ids: list[str] = []
     firsts: list[int] = []
     as_source = params.keys().isdisjoint(("text", "untitled"))
@@ -68,9 +64,9 @@ def _fill(blocks: RowBlocks, params: dict, source: Source, advance) -> tuple[lis
     return firsts, facts if "first" in params else facts | {"rows": content.hexdigest()}
 
 
-def as_written(documents, params: dict, content: ContentDigest) -> Iterator[dict[str, str]]:
+def as_written(documents, params: dict, content: digests.ContentDigest) -> Iterator[dict[str, str]]:
     """Yield the row of each document, and add the unchanged row to ``content``."""
-    entry = dataset(params["dataset"])
+    entry = catalog.dataset(params["dataset"])
     template, placeholder = params.get("text", "{text}"), params.get("untitled", "")
     for document in documents:
         row = reading.document_row(document, entry)
@@ -80,7 +76,7 @@ def as_written(documents, params: dict, content: ContentDigest) -> Iterator[dict
         yield row
 
 
-def _counted(rows, digest: RowDigest, advance) -> Iterator[dict[str, str]]:
+def _counted(rows, digest: digests.RowDigest, advance) -> Iterator[dict[str, str]]:
     for row in rows:
         digest.add(row)
         if digest.count % BATCH == 0:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -42,22 +43,18 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     encoder's own modules. ``normalize`` gives vectors length 1. On a GPU texts are read without padding if
     the model allows it, unless REPRO_PADDING_FREE is 0.
     """
-    from repro.retrieval.nn.batches import HalvingEncoder
-    from repro.retrieval.nn.checkpoint import check_fits, load_tokenizer
-    from repro.retrieval.nn.packed_texts import without_padding
-    from repro.retrieval.nn.padding_free import packs
-    from repro.retrieval.nn.precision import check_precision, device, threads_for
+    from repro.retrieval.nn import batches, checkpoint, packed_texts, padding_free, precision
 
     check_choices("encode", params)
-    check_precision(params["precision"])
+    precision.check_precision(params["precision"])
     texts = Texts.read(inputs["texts"], params)
     folder = inputs["model"] / "model"
-    encoder = _encoder(folder, params["pooling"]).eval().to(device())
-    tokenizer = load_tokenizer(folder)
-    check_fits(encoder.model, tokenizer, params["length"])
-    packed = packs(encoder, precision=params["precision"], say=progress.note)
-    halving_encoder = HalvingEncoder(without_padding(encoder, gpu=packed))
-    with threads_for(encoder):
+    encoder = _encoder(folder, params["pooling"]).eval().to(precision.device())
+    tokenizer = checkpoint.load_tokenizer(folder)
+    checkpoint.check_fits(encoder.model, tokenizer, params["length"])
+    packed = padding_free.packs(encoder, precision=params["precision"], say=progress.note)
+    halving_encoder = batches.HalvingEncoder(packed_texts.without_padding(encoder, gpu=packed))
+    with precision.threads_for(encoder):
         encode = _batch_encoder(halving_encoder, params)
         facts = write_encoded(texts, tokenizer, encode, params, out, progress, size=BLOCK)
     return facts | halving_encoder.facts() | ({"padding_free": 1} if packed else {})
@@ -65,7 +62,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 @dataclass(frozen=True)
 class Texts:
-    """Passages or queries. ``titled`` maps a range of rows to titles, "" for queries, and texts."""
+    """Passages or queries. ``titled(first, end)`` returns titles and texts. Queries have the title ""."""
 
     folder: Path
     ids: Sequence[str] | ColumnTexts
@@ -197,7 +194,7 @@ def write_blocks(
     encode: Encode,
     advance: Callable[[int], object],
 ) -> list[int]:
-    """Write each missing range of rows, encoding ahead. Returns their first rows."""
+    """Encode and write each range of rows without a kept block. Returns the first row of each."""
     from repro.retrieval.nn.batches import in_background
 
     done, rows = [], dict[int, Arrays]()
@@ -238,14 +235,9 @@ def _groups(
 
 
 def _in_turn(groups: Iterable[_TextGroup], encode: Encode) -> Iterator[tuple[_TextGroup, Records | None]]:
-    previous = None
-    for group in groups:
-        current = group, None if group.batches is None else encode(group.batches)
-        if previous is not None:
-            yield previous
-        previous = current
-    if previous is not None:
-        yield previous
+    """Yield groups with their records, each after the next group was begun."""
+    begun = ((group, None if group.batches is None else encode(group.batches)) for group in groups)
+    yield from (previous for previous, _ in pairwise(chain(begun, [None])) if previous)
 
 
 def _prepared_batches(tokenizer: Any, texts: Sequence[Titled], params: dict) -> Batches:

@@ -9,8 +9,7 @@ from repro.errors import BlockedError, DataError
 from repro.progress import Progress
 from repro.retrieval.datasets.hub_models import base_identity, planned_checkpoint
 from repro.retrieval.stages.encode import Texts, Titled
-from repro.retrieval.stages.vectors import write_ids
-from repro.retrieval.stages.vectors.encoded_blocks import block_is_kept, check_joined, join_blocks, save_block
+from repro.retrieval.stages.vectors import encoded_blocks, write_ids
 from repro.stage_table import check_choices
 from repro.store.disk import BLOCKS
 
@@ -45,18 +44,18 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         with threads_for(model), progress.task(f"encoding {params['kind']}", total=count) as advance:
             folder.mkdir(exist_ok=True)
             write_ids(texts.ids, out, inputs["texts"])
-            check_joined(folder, firsts)
+            encoded_blocks.check_joined(folder, firsts)
             for first in firsts:
                 end = min(first + BLOCK, count)
-                if not block_is_kept(folder, first, end - first):
+                if not encoded_blocks.block_is_kept(folder, first, end - first):
                     strings, prompt = joined(texts.titled(first, end), params)
                     vectors = library_encoder.encode(
                         model, strings, kind=params["kind"], prompt=prompt, precision=params["precision"]
                     )
-                    save_block(folder, first, _rows(vectors, params))
+                    encoded_blocks.save_block(folder, first, _rows(vectors, params))
                 advance(end - first)
     [vector] = library_encoder.encode(model, ["width"], kind=params["kind"], prompt="")
-    facts = join_blocks(folder, out, firsts, vocabulary=len(vector))
+    facts = encoded_blocks.join_blocks(folder, out, firsts, vocabulary=len(vector))
     return {"texts": count, **facts, "library": f"{LIBRARY} {version(LIBRARY)}"}
 
 

@@ -21,22 +21,20 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     ``views.json`` has the widths. Texts are read as in ``encode``. ``positions`` and ``head`` are those of
     ``ViewEncoder``, or ``head`` is ``splade`` or ``splade-sum``.
     """
-    from repro.retrieval.nn.batches import HalvingEncoder
-    from repro.retrieval.nn.checkpoint import check_fits
+    from repro.retrieval.nn import batches, checkpoint, precision
     from repro.retrieval.nn.padding_free import packs, padding_free
-    from repro.retrieval.nn.precision import check_precision, device, on_device, threads_for
 
     check_choices("encode_views", params)
-    check_precision(params["precision"])
+    precision.check_precision(params["precision"])
     texts = Texts.read(inputs["texts"], params)
     encoder = _encoder(inputs["model"] / "model", params)
-    check_fits(encoder.model, encoder.tokenizer, params["length"])
-    encoder.eval().to(device())
+    checkpoint.check_fits(encoder.model, encoder.tokenizer, params["length"])
+    encoder.eval().to(precision.device())
     packed = packs(encoder, precision=params["precision"], say=progress.note)
-    halving_encoder = HalvingEncoder(lambda inputs: encoder(on_device(inputs)))
+    halving_encoder = batches.HalvingEncoder(lambda inputs: encoder(precision.on_device(inputs)))
     encode = _batch_encoder(halving_encoder, params)
     vocabulary = encoder.model.config.vocab_size
-    with threads_for(encoder), padding_free(encoder, packed) as packing:
+    with precision.threads_for(encoder), padding_free(encoder, packed) as packing:
         facts = write_encoded(
             texts, encoder.tokenizer, encode, params, out, progress, size=BLOCK, vocabulary=vocabulary
         )

@@ -1,17 +1,15 @@
 """Stage ``evaluate``: per-query scores of a run by judgements."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 from repro.errors import DataError, UsageError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
+from repro.retrieval.evaluation import runs, text_lines
 from repro.retrieval.evaluation.answers import answer_measures, read_answers, score_by_answers
-from repro.retrieval.evaluation.measures import Scores, check_grades, score
-from repro.retrieval.evaluation.runs import Run, read_run
-from repro.retrieval.evaluation.text_lines import read_qrels
+from repro.retrieval.evaluation.measures import check_grades, score
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -20,28 +18,24 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     ``measures`` are e.g. ``"RR@10"``, ``judgements`` is ``qrels``, or ``answers``, which needs inputs
     ``queries`` and ``corpus``. Raises DataError if every run scores 0 under a measure.
     """
-    ranking = read_run(inputs["run"] / "run.trec")
+    ranking = runs.read_run(inputs["run"] / "run.trec")
     if params["judgements"] == "qrels":
-        qrels, ignore = read_qrels(inputs["qrels"] / "qrels.trec"), params["ignore_identical_ids"]
+        qrels, ignore = text_lines.read_qrels(inputs["qrels"] / "qrels.trec"), params["ignore_identical_ids"]
         check_grades(qrels, params["measures"])
         scores = score(ranking, qrels, params["measures"], ignore_identical_ids=ignore)
     elif params["judgements"] == "answers":
-        scores = _by_answers(params, ranking, inputs, progress)
+        answers, measures = read_answers(inputs["queries"] / "queries.jsonl"), params["measures"]
+        depth = max((measure.cutoff for measure in answer_measures(measures).values()), default=0)
+        documents = {document for qid in answers for document, _ in ranking.get(qid, ())[:depth]}
+        texts = _texts(inputs["corpus"], documents, progress)
+        tokenless = params.get("tokenless_answers", False)
+        scores = score_by_answers(ranking, answers, texts, measures, tokenless=tokenless)
     else:
         raise UsageError(f"judgements is {params['judgements']!r}, and has to be qrels or answers")
     text = json.dumps(asdict(scores), ensure_ascii=False, allow_nan=False)
     (out / "scores.json").write_text(text, encoding="utf-8")
     counts = {"queries": len(scores.queries), "missing": len(scores.missing), "ignored": scores.ignored}
     return counts | {"means": scores.means}
-
-
-def _by_answers(params: dict, ranking: Run, inputs: Mapping[str, Path], progress: Progress) -> Scores:
-    answers, measures = read_answers(inputs["queries"] / "queries.jsonl"), params["measures"]
-    depth = max((measure.cutoff for measure in answer_measures(measures).values()), default=0)
-    documents = {document for qid in answers for document, _ in ranking.get(qid, ())[:depth]}
-    texts = _texts(inputs["corpus"], documents, progress)
-    tokenless = params.get("tokenless_answers", False)
-    return score_by_answers(ranking, answers, texts, measures, tokenless=tokenless)
 
 
 def _texts(corpus: Path, documents: set[str], progress: Progress) -> dict[str, str]:

@@ -7,14 +7,7 @@ import numpy as np
 
 from repro.errors import DataError, UsageError
 from repro.progress import Progress
-from repro.retrieval.datasets.arrow import (
-    ColumnTexts,
-    Lists,
-    document_rows,
-    list_offsets,
-    query_texts,
-    read_rows,
-)
+from repro.retrieval.datasets import arrow
 from repro.retrieval.stages.pretrain import trained
 from repro.stage_table import check_choices
 
@@ -40,15 +33,15 @@ class Groups:
         negative_choice: str = "window",
         positive_choice: str = "all",
     ):
-        rows = read_rows(training_set).data
-        texts = read_rows(corpus)
-        self.titles, self.texts = (ColumnTexts(texts, name) for name in ("title", "text"))
+        rows = arrow.read_rows(training_set).data
+        texts = arrow.read_rows(corpus)
+        self.titles, self.texts = (arrow.ColumnTexts(texts, name) for name in ("title", "text"))
         self.positives = _as_rows(rows.column("positives"), corpus, training_set)
         self.negatives = _as_rows(rows.column("negatives"), corpus, training_set)
         self.scores = _scores(rows, training_set)
         if positive_choice == "confident" and self.scores is None:
             raise UsageError(f"{training_set}: its passages have no scores to choose confident positives by")
-        self.queries = query_texts(queries, rows.column("query").to_pylist(), source=training_set)
+        self.queries = arrow.query_texts(queries, rows.column("query").to_pylist(), source=training_set)
         self.passages, self.seed = passages, seed
         self.negative_choice, self.positive_choice = negative_choice, positive_choice
         mask = self.positives.lengths() > 0
@@ -90,14 +83,14 @@ class Groups:
         return next_window(positives, negatives, index=index, **turn)
 
 
-def _as_rows(lists, corpus: Path, training_set: Path) -> Lists:
+def _as_rows(lists, corpus: Path, training_set: Path) -> arrow.Lists:
     import pyarrow.compute as pc
 
     documents = pc.list_flatten(lists)
-    return Lists(document_rows(documents, corpus, source=training_set), list_offsets(lists))
+    return arrow.Lists(arrow.document_rows(documents, corpus, source=training_set), arrow.list_offsets(lists))
 
 
-def _scores(rows, training_set: Path) -> tuple[Lists, Lists] | None:
+def _scores(rows, training_set: Path) -> tuple[arrow.Lists, arrow.Lists] | None:
     import pyarrow.compute as pc
 
     if not set(SCORES) <= set(rows.column_names):
@@ -105,7 +98,9 @@ def _scores(rows, training_set: Path) -> tuple[Lists, Lists] | None:
     columns = [rows.column(name) for name in SCORES]
     if any(column.null_count for column in columns):
         raise DataError(f"{training_set}: some of its rows have scores and some have none")
-    positives, negatives = (Lists(pc.list_flatten(c).to_numpy(), list_offsets(c)) for c in columns)
+    positives, negatives = (
+        arrow.Lists(pc.list_flatten(c).to_numpy(), arrow.list_offsets(c)) for c in columns
+    )
     return positives, negatives
 
 
@@ -149,8 +144,8 @@ def next_window(
     """Return one positive and ``passages`` - 1 negatives, with another window of negatives every epoch.
 
     As in Tevatron's tevatron/data.py, negatives are shuffled once, and the window moves by its own length
-    every epoch and wraps around. The positive moves by one from a random start. Too few negatives are drawn
-    with replacement. Seeds are (seed, index), and (seed, index, epoch) for draws.
+    every epoch and wraps around. The positive moves by one from a random start. If negatives are too few,
+    they are drawn with replacement. Seeds are (seed, index), and (seed, index, epoch) for draws.
     """
     count, available = passages - 1, len(negatives)
     generator = np.random.default_rng((seed, index))

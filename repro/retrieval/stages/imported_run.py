@@ -1,11 +1,10 @@
-"""Stage ``imported_run``: convert a run file by others, e.g. from pyserini."""
+"""Stage ``imported_run``: convert a run file made by others, e.g. by pyserini."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from repro.progress import Progress
-from repro.retrieval.datasets.digests import unchanged
-from repro.retrieval.datasets.sources import file_digest
+from repro.retrieval.datasets import digests, sources
 from repro.retrieval.evaluation.run_writer import write_metadata, write_run
 from repro.retrieval.evaluation.runs import read_run_file
 
@@ -18,7 +17,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     Raises DataError if the file ``source`` is malformed or has another digest than ``sha256``.
     """
     path = Path(params["source"])
-    with unchanged([path], params["sha256"], lambda: file_digest(path)):
+    with digests.unchanged([path], params["sha256"], lambda: sources.file_digest(path)):
         given = read_run_file(path, strict=False)
     tag = given.tag or "imported"
     counts = write_run(out, {query: _lifted(ranking) for query, ranking in given.rankings.items()}, tag)

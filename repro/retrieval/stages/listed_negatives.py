@@ -5,10 +5,7 @@ from pathlib import Path
 
 from repro.errors import DataError, check_known
 from repro.progress import Progress
-from repro.retrieval.datasets import reading
-from repro.retrieval.datasets.arrow import EXAMPLES, write_rows
-from repro.retrieval.datasets.catalog import dataset
-from repro.retrieval.datasets.digests import RowDigest, planned_source
+from repro.retrieval.datasets import arrow, catalog, digests, reading
 from repro.retrieval.datasets.first_rows import FirstRows
 
 STEP = 1000  # queries per step of the bar
@@ -20,11 +17,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     ``params`` contain the limits of ``ListedQuery.negatives``, e.g. systems ``["bm25"]``. A query without a
     positive or a negative is left out.
     """
-    entry, first_rows = dataset(params["dataset"]), FirstRows.of(inputs)
+    entry, first_rows = catalog.dataset(params["dataset"]), FirstRows.of(inputs)
     margin, systems = params["margin"], params["systems"]
     selection = None if systems is None else {*systems}
     limits = {"margin": margin, "per_system": params["per_system"], "systems": selection}
-    digest = RowDigest()
+    digest = digests.RowDigest()
     omissions = {"queries_without_positive": 0, "queries_without_negative": 0}
     names: dict[str, None] = {}
     negatives = 0
@@ -47,8 +44,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
             yield row
 
     task = progress.task(f"reading {entry.id}", params.get("first") or entry.counts.get("negatives"))
-    with planned_source(params) as source, task as advance:
-        count = write_rows(examples(), EXAMPLES, out / "arrow")
+    with digests.planned_source(params) as source, task as advance:
+        count = arrow.write_rows(examples(), arrow.EXAMPLES, out / "arrow")
     check_known("system", *(systems or ()), valid=names)
     if not count:
         raise DataError(f"{entry.id}: the file leaves no query with a negative")

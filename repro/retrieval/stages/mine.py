@@ -12,8 +12,7 @@ from repro.errors import DataError, UsageError
 from repro.machine.shard import own_blocks, shard
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import EXAMPLES, ColumnTexts, RowBlocks, in_batches, read_rows
-from repro.retrieval.evaluation.run_writer import parts, rankings, scattered_query_error
-from repro.retrieval.evaluation.text_lines import read_qrels, relevant_documents
+from repro.retrieval.evaluation import run_writer, text_lines
 from repro.store.disk import BLOCKS
 
 Result = tuple[str, list[str], list[float]]  # query, documents and scores
@@ -29,7 +28,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     the seed and the query's id only, and the first ``per_query`` are kept, e.g. 7 of the top 200.
     ``random_added`` passages of ``corpus`` are added and shuffled in.
     """
-    positives = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec"))
+    positives = text_lines.relevant_documents(text_lines.read_qrels(inputs["qrels"] / "qrels.trec"))
     if (is_random := params.get("random_added")) and "corpus" not in inputs:
         raise UsageError("random negatives need a corpus")
     ids = ColumnTexts(read_rows(inputs["corpus"]), "id") if is_random else None
@@ -70,14 +69,14 @@ def _rows(results, facts: dict, *, params: dict, positives: dict[str, list[str]]
 def negatives(
     query: str, ranking: list[str], positives: list[str], *, depth: int, per_query: int, seed: int
 ) -> list[str]:
-    """Return ``per_query`` of the first ``depth`` documents that are not positives."""
+    """Draw ``per_query`` of the first ``depth`` documents that are not positives."""
     relevant = set(positives)
     candidates = [document for document in ranking if document not in relevant][:depth]
     return sample(candidates, query, count=per_query, seed=seed)
 
 
 def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[str]:
-    """Return ``count`` candidates in an order that depends on seed and query only."""
+    """Draw up to ``count`` candidates in a random order that depends on seed and query only."""
     order = np.random.default_rng((seed, zlib.crc32(query.encode()))).permutation(len(candidates))
     return [candidates[place] for place in order[:count]]
 
@@ -85,7 +84,7 @@ def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[
 def with_random(
     query: str, chosen: list[str], known: set[str], ids: list[str] | ColumnTexts, *, count: int, seed: int
 ) -> list[str]:
-    """Fill ``chosen`` up to ``count`` with random documents that are not ``known``."""
+    """Return ``chosen`` with random documents outside ``known`` added up to ``count``, shuffled."""
     generator = np.random.default_rng((seed, zlib.crc32(query.encode()), 1))
     documents, used = list(chosen), known.copy()
     available = len(ids) - len(known)
@@ -111,17 +110,17 @@ def fill_blocks(
 
     ``rows`` makes rows from queries, documents and scores, and updates the counts.
     """
-    firsts = parts(run, size)
+    firsts = run_writer.parts(run, size)
     totals = Counter(dict.fromkeys(counts, 0))
     seen: set[str] = set()
     for first in own_blocks(firsts):
         if (facts := blocks.kept(first)) is None:
             facts = {"of_run": [], **dict.fromkeys(counts, 0)}
-            results = _note_queries(rankings(run, first, first + size), facts["of_run"])
+            results = _note_queries(run_writer.rankings(run, first, first + size), facts["of_run"])
             blocks.write(first, in_batches(rows(results, facts), blocks.features), facts)
         queries = facts.pop("of_run")
         if duplicate := next((query for query in queries if query in seen), None):
-            raise scattered_query_error(run, duplicate)
+            raise run_writer.scattered_query_error(run, duplicate)
         seen.update(queries)
         totals.update(facts)
         advance(len(queries))

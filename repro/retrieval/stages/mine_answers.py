@@ -7,7 +7,7 @@ from pathlib import Path
 
 from repro.errors import DataError
 from repro.progress import Progress
-from repro.retrieval.datasets.arrow import SCORED_EXAMPLES, RowBlocks, read_rows, rows_of_few
+from repro.retrieval.datasets import arrow
 from repro.retrieval.evaluation.answers import contains_answer, read_answers
 from repro.retrieval.evaluation.text_lines import read_qrels
 from repro.retrieval.stages.mine import fill_blocks, sample
@@ -31,7 +31,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     answers = read_answers(inputs["queries"] / "queries.jsonl")
     judgements = read_qrels(inputs["qrels"] / "qrels.trec")
     source = inputs["run"] / "run.trec"
-    blocks = RowBlocks(out / BLOCKS, SCORED_EXAMPLES)
+    blocks = arrow.RowBlocks(out / BLOCKS, arrow.SCORED_EXAMPLES)
     facts = blocks.completed(out / "arrow")
     if facts is None:
         rows = partial(_examples, params=params, inputs=inputs, answers=answers, judgements=judgements)
@@ -116,6 +116,6 @@ def example(
 
 def _texts(results: list[tuple[str, list[str], list[float]]], corpus: Path, source: Path):
     ids = sorted({document for _, documents, _ in results for document in documents})
-    rows = dict(zip(ids, rows_of_few(ids, corpus, source=source).tolist(), strict=True))
-    column = read_rows(corpus).select_columns("text")
+    rows = dict(zip(ids, arrow.rows_of_few(ids, corpus, source=source).tolist(), strict=True))
+    column = arrow.read_rows(corpus).select_columns("text")
     return lambda documents: column[[rows[document] for document in documents]]["text"]

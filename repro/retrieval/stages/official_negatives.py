@@ -12,17 +12,14 @@ import numpy as np
 
 from repro.errors import DataError
 from repro.progress import Progress
-from repro.retrieval.datasets import reading
-from repro.retrieval.datasets.arrow import EXAMPLES, RowBlocks
-from repro.retrieval.datasets.catalog import dataset
+from repro.retrieval.datasets import arrow, catalog, reading, sources
 from repro.retrieval.datasets.digests import RowDigest, planned_source, stamps
 from repro.retrieval.datasets.first_rows import FirstRows
 from repro.retrieval.datasets.negative_files import Chunk, Piece, pieces
-from repro.retrieval.datasets.sources import Source
 from repro.retrieval.evaluation.text_lines import read_qrels, relevant_documents
 from repro.store.disk import BLOCKS
 
-GROUP = 4096  # queries per group
+GROUP = 4096
 ROWS = 1000  # per returned table
 HASHED = 50_000  # rows in memory at once
 LARGEST = 2**31 - 1  # rows per record batch, never divided
@@ -36,7 +33,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     the triples. A query without a positive or a negative is left out.
     """
     relevant = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec")) if "qrels" in inputs else None
-    blocks = RowBlocks(out / BLOCKS, EXAMPLES, origin=stamps(Source.from_json(params["source"]).files))
+    blocks = arrow.RowBlocks(
+        out / BLOCKS, arrow.EXAMPLES, origin=stamps(sources.Source.from_json(params["source"]).files)
+    )
     facts = blocks.completed(out / "arrow")
     if facts is None:
         facts = _fill(blocks, params, relevant, FirstRows.of(inputs), progress)
@@ -45,9 +44,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _fill(
-    blocks: RowBlocks, params: dict, relevant, first_rows: FirstRows | None, progress: Progress
+    blocks: arrow.RowBlocks, params: dict, relevant, first_rows: FirstRows | None, progress: Progress
 ) -> dict:
-    entry, folder = dataset(params["dataset"]), blocks.folder / "triples"
+    entry, folder = catalog.dataset(params["dataset"]), blocks.folder / "triples"
     options = {"per_query": params["per_query"], "seed": params["seed"], "positives": relevant is None}
     samples = TripleSamples(folder, origin=blocks.origin, **options)
     first = params.get("first")
@@ -89,7 +88,7 @@ class TripleSamples:
     """
 
     def __init__(self, folder: Path, *, per_query: int, seed: int, positives: bool, origin: Any = None):
-        self._sorted = RowBlocks(folder, _SORTED, origin=origin, batch=LARGEST)
+        self._sorted = arrow.RowBlocks(folder, _SORTED, origin=origin, batch=LARGEST)
         self._per_query, self._key = per_query, f"{seed}".encode()
         self._codes: dict[str, int] = {}
         self._wants_positives, self._positives = positives, list[list[str]]()
@@ -112,7 +111,7 @@ class TripleSamples:
         return range(-(-len(self._codes) // GROUP))
 
     def rows(self, group: int, judged: Mapping[str, list[str]] | None) -> Iterator[Any]:
-        """Yield one group as tables. Positives are ``judged``, or from the triples."""
+        """Yield a group's training rows as tables. Positives are ``judged``, or from the triples."""
         import pyarrow as pa
 
         names = list(itertools.islice(self._codes, group * GROUP, (group + 1) * GROUP))

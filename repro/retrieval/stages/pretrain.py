@@ -99,12 +99,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 def trained(objective, examples, optimisation, params: dict, out: Path, progress: Progress) -> dict:
     """Train an objective with options of the environment, and save its model."""
-    from repro.retrieval.training.declaration import Execution, step_memory
-    from repro.retrieval.training.loop import save_model, train
+    from repro.retrieval.training import declaration, loop
 
-    execution, memory = Execution.of(os.environ), step_memory(objective, params)
-    facts = train(
+    execution, memory = declaration.Execution.of(os.environ), declaration.step_memory(objective, params)
+    facts = loop.train(
         objective, examples, optimisation, out=out, progress=progress, execution=execution, memory=memory
     )
-    save_model(objective, out)
+    loop.save_model(objective, out)
     return facts

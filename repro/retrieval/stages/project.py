@@ -7,8 +7,7 @@ import numpy as np
 
 from repro.errors import DataError
 from repro.progress import Progress
-from repro.retrieval.evaluation.runs import read_run
-from repro.retrieval.evaluation.text_lines import read_qrels
+from repro.retrieval.evaluation import runs, text_lines
 from repro.stage_table import check_choices
 
 FEWEST = 4  # for t-SNE
@@ -19,7 +18,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     documents.
 
     scikit-learn's t-SNE starts from the principal components, with a perplexity of at most a third of the
-    points. A document is relevant from ``grade`` on.
+    points. A document of ``grade`` or above is relevant.
     """
     check_choices("project", params)
     query, candidates = _candidates(params, inputs["run"])
@@ -27,7 +26,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     vectors = _vectors(inputs["passages"], candidates)  # (C, H)
     if query_vector.shape[1] != vectors.shape[1]:
         raise DataError(f"passages have {vectors.shape[1]} dimensions, queries {query_vector.shape[1]}")
-    grades = read_qrels(inputs["qrels"] / "qrels.trec").get(query, {})
+    grades = text_lines.read_qrels(inputs["qrels"] / "qrels.trec").get(query, {})
     relevant = np.array([grades.get(document, 0) >= params["grade"] for document in candidates])
     perplexity = min(params["perplexity"], len(candidates) / 3)  # a third of the other points
     points = _t_sne(np.concatenate([query_vector, vectors]), perplexity=perplexity, seed=params["seed"])
@@ -64,7 +63,7 @@ def measured(scores: np.ndarray, relevant: np.ndarray) -> dict[str, float | None
 
 
 def _candidates(params: dict, run: Path) -> tuple[str, list[str]]:
-    rankings = read_run(run / "run.trec")
+    rankings = runs.read_run(run / "run.trec")
     query = next(iter(rankings)) if params["query"] is None else params["query"]
     ranking = rankings.get(query)
     if ranking is None:

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from repro.progress import Progress
-from repro.retrieval.datasets import reading
-from repro.retrieval.datasets.digests import ContentDigest, RowDigest, planned_source
+from repro.retrieval.datasets import digests, reading
 from repro.retrieval.datasets.first_rows import FirstRows
 
 
@@ -14,12 +13,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     In a rehearsal, queries beyond the first rows are left out.
     """
     first_rows, name = FirstRows.of(inputs), params["dataset"]
-    with planned_source(params) as source, progress.task(f"reading judgements of {name}"):
+    with digests.planned_source(params) as source, progress.task(f"reading judgements of {name}"):
         if first_rows is None:
             judgements = reading.judgements(source)
         else:
             judgements = first_rows.judgements(reading.judgement_rows(source, whole=False))
-    digest, content = RowDigest(), ContentDigest()
+    digest, content = digests.RowDigest(), digests.ContentDigest()
     task = progress.task(f"writing judgements of {name}", total=len(judgements))
     with task as advance, (out / "qrels.trec").open("w", encoding="utf-8", newline="\n") as file:
         for judgement in judgements:

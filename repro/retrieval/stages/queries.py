@@ -4,19 +4,17 @@ import json
 from pathlib import Path
 
 from repro.progress import Progress
-from repro.retrieval.datasets import reading
-from repro.retrieval.datasets.catalog import dataset
-from repro.retrieval.datasets.digests import ContentDigest, RowDigest, planned_source
+from repro.retrieval.datasets import catalog, digests, reading
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``queries.jsonl``: id and text, and answers for an answer set, in the order of the source."""
-    digest, content = RowDigest(), ContentDigest()
+    digest, content = digests.RowDigest(), digests.ContentDigest()
     path = out / "queries.jsonl"
-    entry = dataset(params["dataset"])
+    entry = catalog.dataset(params["dataset"])
     task = progress.task(f"reading queries of {entry.id}", entry.counts.get("queries"))
     with (
-        planned_source(params) as source,
+        digests.planned_source(params) as source,
         path.open("w", encoding="utf-8", newline="\n") as file,
         task as advance,
     ):

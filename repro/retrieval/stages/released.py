@@ -1,4 +1,4 @@
-"""Stage ``released``: an encoder released by others."""
+"""Stage ``released``: a released encoder, e.g. SPLADE."""
 
 import shutil
 from pathlib import Path

@@ -7,15 +7,7 @@ import numpy as np
 from repro.errors import DataError
 from repro.machine.shard import shard
 from repro.progress import Progress
-from repro.retrieval.datasets.arrow import (
-    SCORED_EXAMPLES,
-    Lists,
-    document_rows,
-    list_offsets,
-    query_texts,
-    read_rows,
-    write_rows,
-)
+from repro.retrieval.datasets import arrow
 from repro.store.disk import BLOCKS
 
 
@@ -27,24 +19,28 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     import pyarrow.compute as pc
 
-    from repro.retrieval.nn.cross_encoder import PairScorer, score_pairs
+    from repro.retrieval.nn.cross_encoder import PairScorer, PairTexts, score_pairs
 
-    rows = read_rows(inputs["training_set"])
+    rows = arrow.read_rows(inputs["training_set"])
     if len(rows) == 0:
         raise DataError(f"{inputs['training_set']}: there is no query to score passages for")
     options = {name: params[name] for name in ("length", "separator", "precision")}
     scorer = PairScorer(inputs["model"] / "model", say=progress.note, **options)
     names = rows.data.column("query").to_pylist()
-    queries = query_texts(inputs["queries"], names, source=inputs["training_set"])
+    queries = arrow.query_texts(inputs["queries"], names, source=inputs["training_set"])
     scores = {}
     for side, depth in (("positives", None), ("negatives", params["per_query"])):
         lists = rows.data.column(side)
         lists = lists if depth is None else pc.list_slice(lists, 0, depth)
-        pairs = _pairs(lists, queries, inputs)
+        passages = arrow.document_rows(
+            pc.list_flatten(lists), inputs["corpus"], source=inputs["training_set"]
+        )
+        places = np.repeat(np.arange(len(queries)), np.diff(arrow.list_offsets(lists)))
+        pairs = PairTexts(queries, inputs["corpus"], query=places, row=passages)
         with progress.task(f"scoring {side}", total=len(pairs)) as advance:
             settings = {"decimals": params["decimals"], "scratch": out / BLOCKS / side}
             logits = score_pairs(pairs, scorer, advance=advance, **settings)
-        scores[side] = Lists(logits, list_offsets(lists))
+        scores[side] = arrow.Lists(logits, arrow.list_offsets(lists))
     if not shard().whole:
         return {}
 
@@ -54,16 +50,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
             row["negatives"] = row["negatives"][: len(row_scores["negatives"])]
             yield row | {f"{side.removesuffix('s')}_scores": list(row_scores[side]) for side in row_scores}
 
-    write_rows(examples(), SCORED_EXAMPLES, out / "arrow")
+    arrow.write_rows(examples(), arrow.SCORED_EXAMPLES, out / "arrow")
     counts = {side: len(lists.values) for side, lists in scores.items()}
     return {"queries": len(rows), **counts, **scorer.facts()}
-
-
-def _pairs(lists, queries: list[str], inputs: dict[str, Path]):
-    import pyarrow.compute as pc
-
-    from repro.retrieval.nn.cross_encoder import PairTexts
-
-    rows = document_rows(pc.list_flatten(lists), inputs["corpus"], source=inputs["training_set"])
-    query = np.repeat(np.arange(len(queries)), np.diff(list_offsets(lists)))
-    return PairTexts(queries, inputs["corpus"], query=query, row=rows)

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from repro.errors import DataError
 from repro.progress import Progress
-from repro.retrieval.datasets.arrow import document_rows, read_queries, read_rows
-from repro.retrieval.evaluation.runs import read_run
-from repro.retrieval.evaluation.text_lines import read_qrels
+from repro.retrieval.datasets import arrow
+from repro.retrieval.evaluation import runs, text_lines
 
 Query = dict[str, str]
 
@@ -19,12 +18,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     Queries are matched by text, ignoring case and whitespace. An unused query of the collection replaces a
     missing one, with ``found`` false.
     """
-    records = read_queries(inputs["queries"])
+    records = arrow.read_queries(inputs["queries"])
     queries = [{"id": record["id"], "text": record["text"]} for record in records]
     selection = chosen_queries(params["queries"], queries, source=inputs["queries"])
     source = inputs["run"] / "run.trec"
-    ranking = read_run(source)
-    judgements = read_qrels(inputs["qrels"] / "qrels.trec") if "qrels" in inputs else {}
+    ranking = runs.read_run(source)
+    judgements = text_lines.read_qrels(inputs["qrels"] / "qrels.trec") if "qrels" in inputs else {}
     hits = {query["id"]: ranking.get(query["id"], [])[: params["depth"]] for query, _ in selection}
     passages = _passages(sorted({d for pairs in hits.values() for d, _ in pairs}), inputs["corpus"], source)
     entries = []
@@ -72,8 +71,8 @@ def _words(text: str) -> str:
 def _passages(ids: list[str], corpus: Path, source: Path) -> dict[str, dict[str, str]]:
     import pyarrow as pa
 
-    rows = document_rows(pa.array(ids, pa.string()), corpus, source=source)
-    texts = read_rows(corpus).select_columns(["title", "text"])
+    rows = arrow.document_rows(pa.array(ids, pa.string()), corpus, source=source)
+    texts = arrow.read_rows(corpus).select_columns(["title", "text"])
     documents = texts[rows.tolist()]
     columns = zip(ids, documents["title"], documents["text"], strict=True)
     return {document: {"title": title, "text": text} for document, title, text in columns}

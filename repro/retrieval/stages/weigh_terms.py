@@ -6,7 +6,7 @@ from pathlib import Path
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows, write_rows
 
-BATCH = 512  # texts read together
+BATCH = 512
 AHEAD = 2  # parts tokenised in advance
 
 
@@ -55,12 +55,11 @@ def weights(encoder, tokenizer, texts, params: dict) -> list[list[tuple[str, flo
     """Return the tokens and weights of each of the ``TokenRows``."""
     import torch
 
-    from repro.retrieval.nn.batches import token_batches
-    from repro.retrieval.nn.precision import autocast
+    from repro.retrieval.nn import batches, precision
 
     weighted_texts: list[list[tuple[str, float]]] = [[] for _ in range(len(texts))]
-    for places, batch in token_batches(texts):
-        with torch.inference_mode(), autocast(params["precision"]):
+    for places, batch in batches.token_batches(texts):
+        with torch.inference_mode(), precision.autocast(params["precision"]):
             logits = encoder(batch)
         outputs = zip(places, batch["input_ids"], logits.float().cpu().tolist(), strict=True)
         for place, ids, row in outputs:

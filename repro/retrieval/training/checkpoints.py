@@ -1,7 +1,5 @@
 """The log and the checkpoints that a training resumes from, e.g. ``checkpoints/checkpoint-500``."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math
@@ -21,13 +19,13 @@ from transformers.trainer_pt_utils import safe_globals
 from repro.errors import StageError
 from repro.retrieval.training.optimizer import Optimizer
 from repro.retrieval.training.process_group import decided_by_first, everybody_waits, processes, rank
-from repro.store.disk import intact, write_note, write_whole
+from repro.store import disk
 
 LINES, SUMS = 200, "log.pt"
 
 
 class TrainingLog:
-    """Mean losses since the previous line, written ``every`` so many steps."""
+    """A log with a line after ``every`` steps: mean losses since the previous line."""
 
     def __init__(self, path: Path, *, steps: int):
         self.path, self.every = path, max(1, steps // LINES)
@@ -94,7 +92,7 @@ def cut_log(path: Path, step: int) -> None:
             except ValueError:  # cut off while it was written
                 break
             lines.append(line + "\n")
-    write_whole(path, "".join(lines))
+    disk.write_whole(path, "".join(lines))
 
 
 SEAL = "seal.json"
@@ -105,7 +103,7 @@ ASKED = 20  # steps between checks of the time
 def seal(checkpoint: Path, *, steps: int) -> None:
     """Mark a checkpoint as complete, with the digest of each file."""
     files = [path for path in sorted(checkpoint.iterdir()) if path.is_file() and path.name != SEAL]
-    write_note(checkpoint / SEAL, files, steps=steps)
+    disk.write_note(checkpoint / SEAL, files, steps=steps)
 
 
 def last_complete(checkpoints: Path, *, steps: int) -> Path | None:
@@ -113,7 +111,7 @@ def last_complete(checkpoints: Path, *, steps: int) -> Path | None:
     checkpoint = None
     folders = [path for path in checkpoints.glob("checkpoint-*") if path.is_dir()]
     for folder in sorted(folders, key=step_of, reverse=True):
-        if checkpoint is None and intact(folder / SEAL, steps=steps) is not None:
+        if checkpoint is None and disk.intact(folder / SEAL, steps=steps) is not None:
             checkpoint = folder
         else:
             shutil.rmtree(folder)
@@ -127,7 +125,7 @@ def step_of(checkpoint: Path) -> int:
 
 
 class Checkpoints:
-    """Decides when a checkpoint is due, always at the last step, and keeps the last two.
+    """Decides when to save a checkpoint, always at the last step, and keeps the last two.
 
     ``every`` is in steps. None saves one every ``CHECKPOINT_SECONDS``.
     """

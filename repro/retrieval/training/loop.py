@@ -21,17 +21,11 @@ from transformers import set_seed
 
 from repro.machine.system import freed_memory_kept
 from repro.progress import SILENT, Progress
+from repro.retrieval.nn import padding_free, precision, tokens
 from repro.retrieval.nn.batches import release_memory
-from repro.retrieval.nn.padding_free import trains_faster
-from repro.retrieval.nn.precision import device, on_device, threads_for, true_float32
-from repro.retrieval.nn.tokens import tokens_remembered
-from repro.retrieval.training import checkpoints, parts
+from repro.retrieval.training import batch_order, checkpoints, declaration, flop_count, optimizer, parts
 from repro.retrieval.training import process_group as group
-from repro.retrieval.training.batch_order import BatchOrder, BatchReading, Place
-from repro.retrieval.training.declaration import WHOLE_BATCHES, Execution, Optimisation, StepMemory
-from repro.retrieval.training.flop_count import Flops
 from repro.retrieval.training.objective import as_objective
-from repro.retrieval.training.optimizer import Optimizer
 from repro.store.disk import CHECKPOINTS
 
 Batch = dict[str, torch.Tensor]
@@ -49,34 +43,38 @@ class ObjectiveTrainer:
         self,
         objective: nn.Module,
         examples,
-        optimisation: Optimisation,
+        optimisation: declaration.Optimisation,
         order,
         *,
         out: Path,
         resumed: Path | None,
-        reading: BatchReading,
+        reading: batch_order.BatchReading,
     ):
         set_seed(optimisation.seed)
         if group.processes() > 1:  # different dropout in each
             torch.manual_seed(optimisation.seed + group.rank())
-        self.device = device()
+        self.device = precision.device()
         self.model, self.examples, self.order = objective.to(self.device), examples, order
         self.objective = as_objective(objective)
         self.parts = parts.Parts(self.objective.collate, reading.execution)
-        self.optimizer = Optimizer(objective, optimisation, steps=len(order))
-        self.flops = Flops()
+        self.optimizer = optimizer.Optimizer(objective, optimisation, steps=len(order))
+        self.flops = flop_count.Flops()
         self.reading = reading
         self.resumed, self.step = resumed, checkpoints.step_of(resumed) if resumed else 0
         self.resumed_at = self.step
         self.log = checkpoints.TrainingLog(out / LOG, steps=len(order))
         every = reading.execution.save_steps
         self.checkpoints = checkpoints.Checkpoints(out / CHECKPOINTS, every, steps=len(order))
-        self._losses: Batch = {}  # of the current step
+        self._losses: Batch = {}
 
     def run(self, advance: Callable[[int], None]) -> None:
         advance(self.resumed_at)
         if self.resumed:
-            self._go_on_from(self.resumed)
+            checkpoint = self.resumed
+            checkpoints.read_state(self.model, self.optimizer, checkpoint)
+            self.log.load(checkpoint, self.device)
+            self.flops.load(checkpoint)
+            self.parts.load(checkpoint)
         self.model.train()
         self.optimizer.forget()
         with self.log.open(self.resumed_at):
@@ -136,7 +134,7 @@ class ObjectiveTrainer:
         return group.in_memory(lambda: self.compute_loss(*self._on_device(pieces)), self.device)
 
     def _on_device(self, pieces: list[Batch]) -> list[Batch]:
-        return pieces if self.device.type == "cpu" else list(map(on_device, pieces))
+        return pieces if self.device.type == "cpu" else list(map(precision.on_device, pieces))
 
     def step_in_parts(self, pieces: list[Batch]) -> torch.Tensor:
         pieces = group.in_memory(lambda: self._on_device(pieces), self.device)
@@ -162,12 +160,6 @@ class ObjectiveTrainer:
             self.parts.save(folder)
             self.reading.save(folder)
 
-    def _go_on_from(self, checkpoint: Path) -> None:
-        checkpoints.read_state(self.model, self.optimizer, checkpoint)
-        self.log.load(checkpoint, self.device)
-        self.flops.load(checkpoint)
-        self.parts.load(checkpoint)
-
 
 def _one_thread(worker: int) -> None:
     # A forked tokeniser would wait for its parent.
@@ -184,18 +176,18 @@ class Examples(Protocol):
 
     def __len__(self) -> int: ...
 
-    def __getitems__(self, places: list[Place]) -> list[dict]: ...
+    def __getitems__(self, places: list[batch_order.Place]) -> list[dict]: ...
 
 
 def train(
     objective: nn.Module,
     examples: Examples,
-    optimisation: Optimisation,
+    optimisation: declaration.Optimisation,
     *,
     out: Path,
     progress: Progress,
-    execution: Execution = WHOLE_BATCHES,
-    memory: StepMemory | None = None,
+    execution: declaration.Execution = declaration.WHOLE_BATCHES,
+    memory: declaration.StepMemory | None = None,
 ) -> dict:
     """Minimise the losses of an objective, in place.
 
@@ -212,11 +204,11 @@ def train(
     execution = execution.for_parts_of(getattr(objective, "part_size", None))
     group.join_others()
     share = {"rank": group.rank(), "processes": group.processes(), "seed": optimisation.seed}
-    order = BatchOrder(len(examples), batch_size=optimisation.batch_size, steps=steps, **share)
+    order = batch_order.BatchOrder(len(examples), batch_size=optimisation.batch_size, steps=steps, **share)
     checkpoint = _last_checkpoint(out / CHECKPOINTS, steps)
     bar = progress if group.rank() == 0 else SILENT
-    faster = trains_faster(objective, optimisation.precision)
-    reading = BatchReading(execution, checkpoint, bar.note, faster=faster)
+    faster = padding_free.trains_faster(objective, optimisation.precision)
+    reading = batch_order.BatchReading(execution, checkpoint, bar.note, faster=faster)
     largest = max(order.shares(0))
     reading.execution = parts.with_estimated_micro_batch(reading.execution, memory, share=largest)
     trainer = ObjectiveTrainer(
@@ -226,7 +218,9 @@ def train(
     group.everybody_waits()
     seconds = round(time.monotonic() - start, 1)
     epochs = steps * optimisation.batch_size / len(examples)
-    facts: dict = {"steps": steps, "epochs": epochs, "examples": len(examples), "losses": _last_losses(log)}
+    line = json.loads(log.read_text(encoding="utf-8").splitlines()[-1])
+    losses = {k: v for k, v in line.items() if k not in ("step", "learning_rate", "grad_norm")}
+    facts: dict = {"steps": steps, "epochs": epochs, "examples": len(examples), "losses": losses}
     group.everybody_waits()
     facts |= {"seconds": seconds} | trainer.flops.facts(steps * group.processes())
     return facts | options_in_effect(trainer)
@@ -236,9 +230,9 @@ def _run(trainer: ObjectiveTrainer, task: AbstractContextManager[Callable[[int],
     objective = trainer.model
     with (
         task as advance,
-        threads_for(objective),
-        true_float32(),
-        tokens_remembered(),
+        precision.threads_for(objective),
+        precision.true_float32(),
+        tokens.tokens_remembered(),
         freed_memory_kept(),
         trainer.reading.applied_to(objective),
     ):
@@ -246,7 +240,6 @@ def _run(trainer: ObjectiveTrainer, task: AbstractContextManager[Callable[[int],
 
 
 def save_model(objective: nn.Module, out: Path) -> None:
-    """Save a trained objective in ``out/model`` (rank 0 only)."""
     if group.rank() == 0:
         as_objective(objective).save(out / "model")
 
@@ -265,8 +258,3 @@ def _last_checkpoint(folder: Path, steps: int) -> Path | None:
     if group.rank() == 0:
         group.everybody_waits()
     return checkpoint
-
-
-def _last_losses(log: Path) -> dict[str, float]:
-    line = json.loads(log.read_text(encoding="utf-8").splitlines()[-1])
-    return {name: value for name, value in line.items() if name not in ("step", "learning_rate", "grad_norm")}

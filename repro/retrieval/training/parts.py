@@ -36,7 +36,7 @@ VARIABLE = VARIABLES["micro_batch"][0]
 
 
 def with_estimated_micro_batch(execution: Execution, memory: StepMemory | None, *, share: int) -> Execution:
-    """Return the execution with a micro-batch for this GPU if needed and not set.
+    """Return the execution with an estimated micro-batch, unless one is set or memory suffices.
 
     ``share`` is the largest number of examples of a batch per process.
     """
@@ -84,7 +84,6 @@ class Parts:
         self.origin = f"halved at step {step}"
 
     def facts(self) -> dict[str, int | str]:
-        """Return ``micro_batch``, and ``micro_batch_origin`` unless the user set it."""
         if self.size is None:
             return {}
         origin = {"micro_batch_origin": self.origin} if self.origin else {}
@@ -106,7 +105,6 @@ HALVES = (torch.float16, torch.bfloat16)
 
 
 def in_single_precision(values: Batch) -> Batch:
-    """Convert losses or rows from half to single precision."""
     return {name: value.float() if value.dtype in HALVES else value for name, value in values.items()}
 
 
@@ -155,7 +153,9 @@ def _sum_of_parts(
             return [objective.denominators(piece) for piece in pieces]
 
     counts = in_memory(count_parts, device)
-    totals = _totals(counts, device)
+    means = [name for name, count in counts[0].items() if count is not None]
+    sums = torch.tensor([float(sum(c[name] or 0 for c in counts)) for name in means], dtype=torch.float64)
+    totals = dict(zip(means, sum_values(sums.to(device)).tolist(), strict=True))
 
     def add_parts() -> Batch:
         totalled = {name: torch.zeros((), dtype=torch.float64, device=device) for name in counts[0]}
@@ -171,12 +171,6 @@ def _sum_of_parts(
 
     totalled = in_memory(add_parts, device)
     return {name: sum_values(loss).float() for name, loss in totalled.items() if totals.get(name, 1)}
-
-
-def _totals(counts: list[dict[str, int | None]], device: torch.device) -> dict[str, float]:
-    means = [name for name, count in counts[0].items() if count is not None]
-    sums = torch.tensor([float(sum(c[name] or 0 for c in counts)) for name in means], dtype=torch.float64)
-    return dict(zip(means, sum_values(sums.to(device)).tolist(), strict=True))
 
 
 def _with_cached_gradient(

@@ -1,6 +1,6 @@
 """Vectors and gradients of all processes of a distributed training.
 
-Each computes the loss over all representations. Only its own rows carry a gradient, so that gradients add up.
+Each process computes the loss over all vectors. Only its own carry a gradient, so that gradients add up.
 """
 
 import contextlib
@@ -13,8 +13,7 @@ import torch
 from torch import distributed, nn
 
 from repro.machine.system import launched_processes, launched_rank
-from repro.retrieval.nn import precision
-from repro.retrieval.nn.batches import attempted
+from repro.retrieval.nn import batches, precision
 
 T = TypeVar("T")
 LONGEST_WAIT = timedelta(days=1)  # one may encode much longer than another
@@ -25,7 +24,7 @@ def processes() -> int:
 
 
 def rank() -> int:
-    """Return the rank of this process, from 0, at first as given by the launcher."""
+    """Return the rank of this process, from 0. Before connecting it is the launcher's."""
     return distributed.get_rank() if distributed.is_initialized() else launched_rank()
 
 
@@ -74,7 +73,7 @@ class OutOfMemory(Exception):
 
 def in_memory(work: Callable[[], T], device: torch.device) -> T:
     """Return ``work()``. Raises OutOfMemory in all processes if memory runs out in one."""
-    value, words = attempted(work)
+    value, words = batches.attempted(work)
     failures = int(bool(words))
     if processes() > 1:
         failures = int(sum_values(torch.tensor(failures, device=device)).item())

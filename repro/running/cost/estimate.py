@@ -1,11 +1,10 @@
 """Estimate the hours, disk space and downloads of stages, on this machine or e.g. ``h100``."""
 
-import functools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from repro.errors import UsageError, unknown
@@ -68,7 +67,7 @@ def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
     return _read_calibration(path) if path.exists() else None
 
 
-@functools.cache
+@cache
 def gpus() -> dict:
     """Read ``gpus.yaml``."""
     return read_facts(Path(__file__).with_name("gpus.yaml"))

@@ -16,8 +16,7 @@ from pathlib import Path
 from repro.graph import Node
 from repro.locations import CHECKOUT
 from repro.running.requirements import Obstacle
-from repro.store import Store, translated_errors
-from repro.store.disk import create_file
+from repro.store import Store, disk, translated_errors
 
 WATCHES = "REPRO_STAGE_WATCHES_STDIN"  # set if a stage ends with its engine
 INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -75,7 +74,7 @@ def new_log(node: Node, store: Store) -> Path:
     log = store.log(node).with_suffix(f".{os.getpid()}.err")
     with translated_errors(store.root):
         log.parent.mkdir(parents=True, exist_ok=True)
-        create_file(log, "xb").close()
+        disk.create_file(log, "xb").close()
     return log
 
 

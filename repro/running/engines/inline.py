@@ -27,9 +27,7 @@ from repro.running.provenance import JOINED_BY, made_by
 from repro.running.requirements import Machine, Obstacle
 from repro.running.run_progress import Place, RunProgress, places
 from repro.running.runner import Options, Outcome, held_back, prepared_nodes
-from repro.store import Store, translated_errors
-from repro.store.disk import BLOCKS, CHECKPOINTS, create_file, write_whole
-from repro.store.underway import INPUTS
+from repro.store import Store, disk, translated_errors, underway
 from repro.version import __version__
 
 _QUIET = {
@@ -66,7 +64,7 @@ def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) 
             log = log.with_suffix(f".{process}.log")
         with translated_errors(store.root):
             log.parent.mkdir(exist_ok=True)
-            with create_file(log) as file:
+            with disk.create_file(log) as file:
                 file.write(traceback.format_exc())
         reason = str(error).strip().splitlines() or [""]
         raise StageError(f"stage {node} failed: {type(error).__name__}: {reason[0]} (log: {log})") from error
@@ -92,7 +90,7 @@ def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> 
         "tasks": tasks.facts,
         **code_facts,
         "inputs": input_contents,
-        **_circumstances(max(peak.kib(), facts.get("peak_memory_kib", 0))),
+        **_circumstances(max(peak.kib(), facts.get("peak_memory_kib", 0))),  # of a child process
     }
 
 
@@ -130,13 +128,13 @@ def _carry_out(node: Node, course: RunProgress, outcome: Outcome, run: Callable[
     try:
         run(node)
     except BlockedError as error:
-        outcome.blocked[node.fingerprint] = [Obstacle(error.cause, error.remedy)]
+        outcome.add(node, Obstacle(error.cause, error.remedy))
         course.fails(node, error, "blocked")
     except ReproError as error:
         outcome.failed[node.fingerprint] = error
         course.fails(node, error)
     else:
-        outcome.run.append(node)
+        outcome.add(node, None)
         course.ends(node)
         return True
     return False
@@ -166,16 +164,16 @@ def _circumstances(peak_kib: int) -> dict:
     }
 
 
-NOTE = "made_by"
+NOTE = "made_by"  # files in ``blocks``
 
 
 def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the facts on code noted by each process of this attempt. A new attempt notes ``made``."""
-    part, folder = shard(), directory / BLOCKS
+    part, folder = shard(), directory / disk.BLOCKS
     note = folder / (f"{NOTE}.json" if part.whole else f"{NOTE}.{part.number}-of-{part.count}.json")
     if not (note.is_file() and _has_begun(directory)):
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(note, json.dumps(made))
+        disk.write_whole(note, json.dumps(made))
     return [json.loads(path.read_text()) for path in sorted(folder.glob(f"{NOTE}*.json"))]
 
 
@@ -200,9 +198,9 @@ def _joined(values: list[Any]) -> Any:
 
 
 def _has_begun(directory: Path) -> bool:
-    notes = (INPUTS, NOTE)
-    blocks = [path for path in (directory / BLOCKS).iterdir() if not path.name.startswith(notes)]
-    return bool(blocks) or (directory / CHECKPOINTS).is_dir()
+    notes = (underway.INPUTS, NOTE)
+    blocks = [path for path in (directory / disk.BLOCKS).iterdir() if not path.name.startswith(notes)]
+    return bool(blocks) or (directory / disk.CHECKPOINTS).is_dir()
 
 
 class TimedTasks(Progress):

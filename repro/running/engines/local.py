@@ -2,33 +2,29 @@
 
 import os
 
-from repro.errors import UsageError
+from repro import errors, stage_table
 from repro.graph import Node
 from repro.machine.system import cores, gpu, stated_threads
 from repro.progress import Progress
-from repro.running.discarding import DiskRoom
+from repro.running import discarding, requirements, run_progress, runner
 from repro.running.engines.child import Child, Workers, WorkerStage, interruptions, stop, wait_for_answers
 from repro.running.engines.shared_work import SHARED
 from repro.running.plan import Plan
-from repro.running.requirements import Obstacle
-from repro.running.run_progress import RunProgress, places
-from repro.running.runner import Options, Outcome, held_back, prepared_nodes
-from repro.stage_table import STAGES
 from repro.store import Store
 
 STAY = True  # reuse processes
 LOOK = 0.05  # seconds
 
 
-def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
+def execute(plan: Plan, store: Store, progress: Progress, options: runner.Options) -> runner.Outcome:
     """Run the nodes of the plan, several at a time. Raises UsageError for too few GPUs.
 
     A signal, e.g. Ctrl-C, ends the children and raises KeyboardInterrupt. The next run resumes.
     """
     if options.gpus_per_stage != 1 and not 1 <= options.gpus_per_stage <= len(gpus()):
         reason = f"--gpus-per-stage is {options.gpus_per_stage}, but this machine has {len(gpus())} GPUs"
-        raise UsageError(f"{reason} (1 is always possible)")
-    with prepared_nodes(plan.ends, store, progress, options) as (needed, room):
+        raise errors.UsageError(f"{reason} (1 is always possible)")
+    with runner.prepared_nodes(plan.ends, store, progress, options) as (needed, room):
         return _Run(plan, store, progress, options, needed, room).carry_out()
 
 
@@ -58,20 +54,20 @@ class _Run:
         plan: Plan,
         store: Store,
         progress: Progress,
-        options: Options,
+        options: runner.Options,
         needed: list[Node],
-        room: DiskRoom,
+        room: discarding.DiskRoom,
     ):
         self.machine, self.store, self.progress, self.room = plan.machine, store, progress, room
         self.gpus_per_stage = options.gpus_per_stage
         self.jobs = options.jobs or default_jobs(plan, options.gpus_per_stage)
-        self.course = RunProgress(
+        self.course = run_progress.RunProgress(
             needed,
             plan.nodes,
             store=store,
             machine=plan.machine,
             progress=progress,
-            places=places(plan),
+            places=run_progress.places(plan),
             beside=self.jobs,
             apart=True,
         )
@@ -81,9 +77,9 @@ class _Run:
         self.free, self.has_gpus = gpus(), bool(gpus())
         self.share = max(1, cores() // self.jobs)
         self.workers = Workers(store, threads=self.share)
-        self.outcome = Outcome()
+        self.outcome = runner.Outcome()
 
-    def carry_out(self) -> Outcome:
+    def carry_out(self) -> runner.Outcome:
         with interruptions() as signals, self.progress.showing():
             try:
                 self._start()
@@ -107,7 +103,7 @@ class _Run:
         waiting_nodes = []
         for node in self.waiting:
             ready = not any(p.fingerprint in self.unsettled for p in node.parents())
-            if ready and held_back(node, self.machine, self.outcome):
+            if ready and runner.held_back(node, self.machine, self.outcome):
                 self.unsettled.discard(node.fingerprint)
             elif not ready or not self._begin(node):
                 waiting_nodes.append(node)
@@ -121,7 +117,7 @@ class _Run:
         if obstacle and self.running:
             return False
         if obstacle:
-            held_back(node, self.machine, self.outcome, obstacle)
+            runner.held_back(node, self.machine, self.outcome, obstacle)
             self.unsettled.discard(node.fingerprint)
         else:
             self.course.begins(node)
@@ -138,7 +134,7 @@ class _Run:
         return Child(node, self.store, threads=threads, gpus=gpus, processes=processes)
 
     def _gpu_count(self, node: Node) -> int:
-        if not self.has_gpus or not STAGES[node.stage].heavy:
+        if not self.has_gpus or not stage_table.STAGES[node.stage].heavy:
             return 0
         return self.gpus_per_stage if node.stage in SHARED else 1
 
@@ -153,4 +149,6 @@ class _Run:
             self.course.ends(child.node)
             self.room.stored(child.node)
         else:
-            self.course.fails(child.node, result, "blocked" if isinstance(result, Obstacle) else "failed")
+            self.course.fails(
+                child.node, result, "blocked" if isinstance(result, requirements.Obstacle) else "failed"
+            )

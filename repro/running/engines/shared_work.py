@@ -8,16 +8,14 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from repro.errors import UsageError
+from repro import errors, stage_table
 from repro.graph import Node
 from repro.machine.shard import Shard, only_shard
 from repro.machine.system import launched_processes, local_rank
 from repro.running.cost.shapes import Number, queries, texts
-from repro.stage_table import ENCODINGS, TRAININGS
-from repro.store import Store, translated_errors
-from repro.store.disk import BLOCKS, write_whole
+from repro.store import Store, disk, translated_errors
 
-SHARED = (*TRAININGS, *ENCODINGS)
+SHARED = (*stage_table.TRAININGS, *stage_table.ENCODINGS)
 Work = Callable[[Path], dict | None]
 Built = Path | None
 RUN_LINES = (1 << 26) // 43  # 64 MiB
@@ -117,7 +115,9 @@ def build_shard(node: Node, store: Store, work: Work, part: Shard) -> Built:
     The facts contain the host and seconds of each shard. Raises UsageError for an indivisible stage.
     """
     if node.stage not in DIVISIBLE:
-        raise UsageError(f"{node}: stage {node.stage} has no shards (these have: {', '.join(DIVISIBLE)})")
+        raise errors.UsageError(
+            f"{node}: stage {node.stage} has no shards (these have: {', '.join(DIVISIBLE)})"
+        )
 
     def fill_beside(node: Node, work: Work) -> None:
         store.work_beside(node, lambda directory: _fill_blocks(directory, work, part))
@@ -153,7 +153,7 @@ def _fill_blocks(directory: Path, work: Work, part: Shard) -> None:
     path = _folder(directory) / f"{part.number}-of-{part.count}.json"
     with translated_errors(directory):
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(note))
+        disk.write_whole(path, json.dumps(note))
 
 
 def _notes(directory: Path) -> list[dict]:
@@ -161,7 +161,7 @@ def _notes(directory: Path) -> list[dict]:
 
 
 def _folder(directory: Path) -> Path:
-    return directory / BLOCKS / "shards"
+    return directory / disk.BLOCKS / "shards"
 
 
 def _number(note: Path) -> int:

@@ -22,19 +22,16 @@ from repro.graph import Node, readers
 from repro.machine.shard import Shard
 from repro.machine.system import cores, stated_threads
 from repro.progress import Progress
-from repro.running.cost.amounts import cost_of, total
+from repro.running import discarding, requirements
+from repro.running.cost import amounts, shapes
 from repro.running.cost.estimate import Estimate, assumed_throughput, estimate, throughput
 from repro.running.cost.rehearsals import rehearsals
-from repro.running.cost.shapes import Number
-from repro.running.discarding import DiskRoom
 from repro.running.engines.child import import_path, interruptions, result_of, stage_command
 from repro.running.engines.shared_work import SHARED, count_of
 from repro.running.plan import Plan
-from repro.running.requirements import Obstacle
 from repro.running.runner import Options, Outcome, held_back, prepared_nodes
 from repro.stage_table import ENCODINGS, STAGES
-from repro.store import Store, translated_errors
-from repro.store.disk import write_whole
+from repro.store import Store, disk, translated_errors
 
 FOLDER = "snakemake"
 SNAKEFILE, PLAN = "Snakefile", "plan.json"
@@ -88,7 +85,7 @@ def write(nodes: Sequence[Node], plan: Plan, store: Store, folder: Path, options
     }
     with translated_errors(folder, "folder", ""):
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / PLAN, json.dumps(content))
+        disk.write_whole(folder / PLAN, json.dumps(content))
         shutil.copyfile(Path(__file__).with_name(SNAKEFILE), folder / SNAKEFILE)
     return jobs
 
@@ -122,7 +119,7 @@ class _Course:
     store: Store
     progress: Progress
     options: Options
-    room: DiskRoom
+    room: discarding.DiskRoom
     outcome: Outcome
     stored: set[str] = field(default_factory=set)
 
@@ -205,7 +202,7 @@ def _how(options: Options) -> list[str]:
     return [*(jobs or ["--cores", str(cores())]), "--retries", str(RETRIES)]
 
 
-def _result(node: Node, log: Path) -> str | Obstacle | None:
+def _result(node: Node, log: Path) -> str | requirements.Obstacle | None:
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
@@ -274,10 +271,10 @@ def arrange(nodes: Sequence[Node], cost: Estimate, *, shards: int = 1) -> list[J
     return [job for first, group in groups.items() for job in _parts(group, counts[first], minutes)]
 
 
-def _parts(group: Sequence[Node], count: int, minutes: Mapping[str, Number]) -> Iterator[Job]:
+def _parts(group: Sequence[Node], count: int, minutes: Mapping[str, shapes.Number]) -> Iterator[Job]:
     estimates = [minutes[node.fingerprint] for node in group]
     needed = sum(UNKNOWN if each is None else MARGIN * each for each in estimates) / count
-    memory = max(total(cost_of(node).memory, node) or 0 for node in group) / 1e6
+    memory = max(amounts.total(amounts.cost_of(node).memory, node) or 0 for node in group) / 1e6
     for number in range(1, count + 1):
         part = Shard(number, count)
         yield Job(tuple(group), part, LEAST + math.ceil(needed), BASE + math.ceil(memory))
@@ -318,6 +315,6 @@ def _key(node: Node, reading: set[str | None]) -> str | None:
     return None
 
 
-def _minutes(node: Node, cost: Estimate) -> Number:
+def _minutes(node: Node, cost: Estimate) -> shapes.Number:
     hours, is_known = cost.hours_of(node), cost.work_of(node).core_seconds is not None
     return 60 * (hours + cost.core_hours([node])) if hours is not None and is_known else None

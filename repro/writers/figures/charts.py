@@ -33,7 +33,7 @@ LOOKS = {
     "other": {"marker": "o", "s": 11, "facecolors": "none", "edgecolors": "#8a8a8a", "linewidths": 0.7},
     "relevant": {"marker": "s", "s": 15, "facecolors": COLOURS[1], "edgecolors": "white", "linewidths": 0.3},
     "query": {"marker": "*", "s": 95, "facecolors": COLOURS[0], "edgecolors": "white", "linewidths": 0.5},
-}
+}  # drawn in this order
 
 
 def scatter(panels: Sequence[tuple[str, dict]], path: Path, *, note: str) -> None:
@@ -46,17 +46,14 @@ def scatter(panels: Sequence[tuple[str, dict]], path: Path, *, note: str) -> Non
                 x, y = ([point[axis] for point in points] for axis in "xy")
                 axes.scatter(x, y, label=role, **look)
                 rows += [(label, p["id"], role, p["grade"], p["x"], p["y"]) for p in points]
-            axes.set(title=label, xlabel=_auc(exhibit), xticks=[], yticks=[])
+            auc = exhibit.get("measured", {}).get("auc")
+            below = "no AUC" if auc is None else f"AUC {auc:.2f}"
+            axes.set(title=label, xlabel=below, xticks=[], yticks=[])
             axes.set_aspect("equal", adjustable="datalim")
             axes.spines[["top", "right"]].set_visible(True)
         legend(figure, handle_length=1.0)
         foot(figure, "", *_notes(exhibits), note)
     write_csv(path, ("system", "id", "role", "grade", "x", "y"), rows)
-
-
-def _auc(exhibit: dict) -> str:
-    auc = exhibit.get("measured", {}).get("auc")
-    return "no AUC" if auc is None else f"AUC {auc:.2f}"
 
 
 def _notes(exhibits: Sequence[dict]) -> tuple[str, str]:
@@ -85,30 +82,24 @@ def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
         for axes, panel in zip(grid, panels, strict=True):
             for series in panel["series"]:
                 _series(axes, series, names.index(series["label"]))
-            axes.set(title=_title(panel, 40 if len(panels) == 1 else 20))
+            title = textwrap.wrap(panel["title"], 40 if len(panels) == 1 else 20)
+            axes.set(title="\n".join([*title, panel["y_label"]]))
             if len(x_labels) > 1:
                 axes.set_xlabel(panel["x_label"])
             _scales(axes, panel["series"])
         legend(figure, handle_length=2.2)
-        foot(figure, x_labels.pop() if len(x_labels) == 1 else "", _bands(rows), note)
+        bands = "bands: lowest to highest" if any(_has_band(row[3:]) for row in rows) else ""
+        foot(figure, x_labels.pop() if len(x_labels) == 1 else "", bands, note)
     write_csv(path, ("panel", "measure", "series", "x", "y", "lowest", "highest", *MADE), rows)
 
 
 def _rows(panels: Sequence[dict]) -> list[tuple]:
-    return [
-        (panel["title"], panel["y_label"], series["label"], *point, *origin)
-        for panel in panels
-        for series in panel["series"]
-        for point, origin in zip(series["points"], _origins(series), strict=True)
-    ]
-
-
-def _origins(series: dict) -> Sequence[tuple]:
-    return series.get("made") or [("",) * len(MADE)] * len(series["points"])
-
-
-def _bands(rows: Sequence[tuple]) -> str:
-    return "bands: lowest to highest" if any(_has_band(row[3:]) for row in rows) else ""
+    rows: list[tuple] = []
+    for panel, series in ((each, series) for each in panels for series in each["series"]):
+        names, points = (panel["title"], panel["y_label"], series["label"]), series["points"]
+        origins = series.get("made") or [("",) * len(MADE)] * len(points)
+        rows += [(*names, *point, *origin) for point, origin in zip(points, origins, strict=True)]
+    return rows
 
 
 def _series(axes, series: dict, number: int) -> None:
@@ -131,10 +122,6 @@ def _series(axes, series: dict, number: int) -> None:
         axes.vlines(x, low, high, color=colour, linewidth=1.2)
 
 
-def _title(panel: dict, letters: int) -> str:
-    return "\n".join([*textwrap.wrap(panel["title"], letters), panel["y_label"]])
-
-
 def _has_band(point: Point) -> bool:
     return point[2] is not None and point[3] is not None
 
@@ -152,18 +139,14 @@ def _scales(axes, lines: Sequence[dict]) -> None:
     if ticks[0] > 0 and ticks[-1] / ticks[0] >= 10:
         axes.set_xscale("log")
         axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xticks(ticks, [_format_tick(tick) for tick in ticks])
-
-
-def _format_tick(tick: float) -> str:
-    return f"{tick / 1000:g}k" if tick >= 1000 else f"{tick:g}"
+    axes.set_xticks(ticks, [(f"{tick / 1000:g}k" if tick >= 1000 else f"{tick:g}") for tick in ticks])
 
 
 @contextmanager
-def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH) -> Iterator[tuple]:
+def canvas(path: Path, *, panels: int, panel_height: float) -> Iterator[tuple]:
     """Yield a figure and its axes, two panels per row, and then save it to ``path``.
 
-    The user's matplotlib settings are ignored. ``panel_height`` and ``width`` are inches.
+    The user's matplotlib settings are ignored. ``panel_height`` is in inches.
     """
     import matplotlib
     from matplotlib.figure import Figure
@@ -172,7 +155,7 @@ def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
-        figure = Figure(figsize=(width, panel_height * rows + 0.55), layout="constrained")
+        figure = Figure(figsize=(WIDTH, panel_height * rows + 0.55), layout="constrained")
         grid = list(figure.subplots(rows, columns, squeeze=False).flat)
         for unused in grid[panels:]:
             unused.remove()

@@ -35,7 +35,9 @@ def shaded_words(exhibit: dict, path: Path, *, note: str) -> None:
     title = html.escape(exhibit["title"] or "Untitled")
     legend = "".join(_span(_format_step(step), step) for step in STEPS)
     body = " ".join(_span(word, value) for word, value in exhibit["words"])
-    lines = [line for line in (_stand_in_note(exhibit), note) if line]
+    lines = [note] if note else []
+    if not exhibit.get("found", True):
+        lines.insert(0, f"No document here is titled “{exhibit['wanted']}”. The first document is shown.")
     small_print = "".join(f"\n<p><small>{html.escape(line)}</small></p>" for line in lines)
     page = f"""<!doctype html>
 <html lang="en">
@@ -54,12 +56,6 @@ span {{ padding: 0.1em 0.2em; border-radius: 0.2em }} small {{ color: #555 }}
 """
     path.write_text(page, encoding="utf-8", newline="\n")
     write_csv(path, ("word", "value"), exhibit["words"])
-
-
-def _stand_in_note(exhibit: dict) -> str:
-    if exhibit.get("found", True):
-        return ""
-    return f"No document here is titled “{exhibit['wanted']}”. The first document is shown."
 
 
 def _span(text: str, value: float) -> str:

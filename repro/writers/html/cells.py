@@ -6,17 +6,15 @@ from collections.abc import Iterator, Mapping
 from shlex import quote
 from urllib.parse import urlencode
 
-from repro.hooks import CellNote
 from repro.manifest.cells import Cell
 from repro.manifest.printed import PublishedCell, half_unit
 from repro.store.results import Record
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.summary import why_cut
 from repro.writers import grid
-from repro.writers.html import elements
+from repro.writers.html import elements, tables
 from repro.writers.html.elements import Content, Markup, badge, el, folded, identifier
 from repro.writers.html.sections import Part, Report
-from repro.writers.html.tables import scrolling
 
 ROLES = {
     "ours": "the paper's own method",
@@ -113,15 +111,14 @@ def _imported_runs(c: ComparedCell) -> Iterator[Markup]:
 
 def _stated_values(c: ComparedCell) -> Iterator[Markup]:
     if c.notes:
-        first, *others = [_stated_value(note, c.cell) for note in c.notes]
+        values = []
+        for note in c.notes:
+            place = el("a", f"{note.label}, {note.who}", href=note.address or None, title=note.place)
+            values.append((el("b", grid.shown_note(note, c.cell)), f" {note.how} (", place, ")"))
+        first, *others = values
         items = el("ul", [el("li", other) for other in others], class_="notes")
         summary = f"{len(c.notes)} values from {grid.span(c.notes, c.cell)}"
         yield _fact(grid.STATED, first, folded(summary, items) if others else None)
-
-
-def _stated_value(note: CellNote, cell: Cell) -> Content:
-    place = el("a", f"{note.label}, {note.who}", href=note.address or None, title=note.place)
-    return el("b", grid.shown_note(note, cell)), f" {note.how} (", place, ")"
 
 
 def _obstacles(c: ComparedCell) -> Iterator[Markup]:
@@ -229,7 +226,7 @@ def cells(report: Report) -> Markup:
     header = el("header", el("h2", "All cells"), el("p", ABOUT, class_="lead"))
     note = el("noscript", el("p", "The list, and the card behind each number, need the page's script."))
     signs = folded("How to read a cell", elements.legend())
-    return el("article", header, note, signs, _controls(), scrolling(body, "all cells"), id="cells")
+    return el("article", header, note, signs, _controls(), tables.scrolling(body, "all cells"), id="cells")
 
 
 def data(report: Report) -> Markup:

@@ -31,12 +31,12 @@ def el(name: str, /, *content: Content, **attributes: str | float | bool | None)
 
     ``class_`` becomes class, ``aria_label`` aria-label. None and False omit an attribute.
     """
-    words = [
-        _attribute(key, value)
-        for key, value in attributes.items()
-        if value is not None and value is not False
-    ]
-    opening = f"<{' '.join([name, *words])}>" if words else f"<{name}>"
+    words = [name]
+    for key, value in attributes.items():
+        if value is not None and value is not False:
+            attribute = key.rstrip("_").replace("_", "-")
+            words.append(attribute if value is True else f'{attribute}="{_cached_escape(str(value))}"')
+    opening = f"<{' '.join(words)}>"
     return Markup(opening if name in VOID else f"{opening}{''.join(map(_html, content))}</{name}>")
 
 
@@ -90,16 +90,6 @@ def _html(content: Content) -> str:
     if isinstance(content, str):
         return _cached_escape(content)
     return "" if content is None else "".join(map(_html, content))
-
-
-def _attribute(key: str, value: str | float | bool) -> str:
-    name = _attribute_name(key)
-    return name if value is True else f'{name}="{_cached_escape(str(value))}"'
-
-
-@functools.cache
-def _attribute_name(key: str) -> str:
-    return key.rstrip("_").replace("_", "-")
 
 
 # name -> class of colours, sign, meaning

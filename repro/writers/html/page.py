@@ -3,15 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from repro.verdicts.compared import ComparedCell
+from repro.verdicts import compared, summary
 from repro.verdicts.coverage import WAYS_OF_KNOWING, Tally, place_of, total, usual_first
-from repro.verdicts.summary import cut_measures, doubts_in_brief, summarise
 from repro.version import __version__
 from repro.writers.grid import STATED, capitalised
-from repro.writers.html import elements
+from repro.writers.html import elements, paper_part
 from repro.writers.html.cells import cells, data, to_list
 from repro.writers.html.elements import Content, Markup, badge, bar, el, folded, identifier, section
-from repro.writers.html.paper_part import paper
 from repro.writers.html.sections import Part, Report
 from repro.writers.html.tables import scrolling
 
@@ -31,7 +29,7 @@ def page(report: Report, files: Mapping[str, str] = MappingProxyType({})) -> str
         policy=POLICY,
         style=elements.resource("report.css"),
         top=(nav, _scales(report.scale, files)),
-        main=(overview(report), cells(report), map(paper, report.parts)),
+        main=(overview(report), cells(report), map(paper_part.paper, report.parts)),
         foot=FOOT,
         scripts=(data(report), el("script", map(elements.resource, SCRIPTS))),
     )
@@ -53,11 +51,13 @@ def overview(report: Report) -> Markup:
     tallies = {name: tally for name, tally in tallies.items() if tally.cells}
     everything = total(tallies.values(), what="all")
     number = len(everything.cells)
+    recorded = [f"recorded {' to '.join(dict.fromkeys(report.dates))}"] if report.dates else []
+    origin = " · ".join([f"repro {__version__}", *report.made, f"scale {report.scale}", *recorded])
     title = el("h2", f"Evidence for {number} published number{'s' if number != 1 else ''}")
     known = [_known(report, tallies, everything)] if tallies else []
     return el(
         "article",
-        el("header", _origin(report), title, known),
+        el("header", el("p", origin, class_="eyebrow"), title, known),
         section(f"Measured at scale {report.scale}", *_numbers(report), place="measured"),
         section("Papers", el("div", map(_card, report.parts), class_="cards"), place="papers"),
         _coverage(tallies.values(), everything),
@@ -67,17 +67,16 @@ def overview(report: Report) -> Markup:
     )
 
 
-def _origin(report: Report) -> Markup:
-    recorded = [f"recorded {' to '.join(dict.fromkeys(report.dates))}"] if report.dates else []
-    origin = " · ".join([f"repro {__version__}", *report.made, f"scale {report.scale}", *recorded])
-    return el("p", origin, class_="eyebrow")
-
-
 def _known(report: Report, tallies: Mapping[str, Tally], everything: Tally) -> Content:
     rehearsed = usual_first({scale for c in everything.cells for scale in c.rehearsed})
     ways = [f"also rehearsed: {scale}" for scale in rehearsed]
     last = {"all": everything} if len(tallies) > 1 else {}
-    rows = [[name, *_known_counts(tally, rehearsed)] for name, tally in {**tallies, **last}.items()]
+    rows = []
+    for name, tally in {**tallies, **last}.items():
+        equal = sum(c.equal for c in tally.cells)
+        scales = (sum(scale in c.rehearsed for c in tally.cells) for scale in rehearsed)
+        counts = len(tally.cells), *tally.known.values(), equal, *scales, tally.ways["not measurable"]
+        rows.append([name, *(str(count or "–") for count in counts)])
     head = ["", "published", *WAYS_OF_KNOWING, "equal to theirs", *ways, "cannot be measured"]
     table = scrolling(elements.plain_table(head, rows, class_="plain numbers"), "evidence by paper")
     to_do = report.to_do.get("")
@@ -100,16 +99,9 @@ def _meaning(scale: str) -> Markup:
     return el("p", text, class_="lead")
 
 
-def _known_counts(tally: Tally, rehearsed: Sequence[str]) -> list[str]:
-    equal = sum(c.equal for c in tally.cells)
-    scales = (sum(scale in c.rehearsed for c in tally.cells) for scale in rehearsed)
-    counts = len(tally.cells), *tally.known.values(), equal, *scales, tally.ways["not measurable"]
-    return [str(count or "–") for count in counts]
-
-
 def _numbers(report: Report) -> Iterator[Content]:
     cells = report.compared
-    totals = summarise(cells)
+    totals = summary.summarise(cells)
     yield _meaning(report.scale)
     yield el("p", f"{report.words}.")
     tiles = [
@@ -128,10 +120,10 @@ def _numbers(report: Report) -> Iterator[Content]:
     yield _stand_ins(cells)
 
 
-def _stand_ins(cells: Sequence[ComparedCell]) -> Markup | None:
+def _stand_ins(cells: Sequence[compared.ComparedCell]) -> Markup | None:
     names = sorted({name for c in cells if c.records for name in c.stand_ins})
     codes = [(", " if number else "", el("code", name)) for number, name in enumerate(names)]
-    notes = filter(None, (cut_measures(cells), doubts_in_brief(cells)))
+    notes = filter(None, (summary.cut_measures(cells), summary.doubts_in_brief(cells)))
     note = " ".join(f"{capitalised(text)}." for text in notes)
     data = ("Measured on ", codes, ", substitutes for the papers' data. ") if names else None
     return el("p", data, note) if data or note else None

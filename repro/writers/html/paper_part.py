@@ -10,36 +10,31 @@ from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Figure, Table
 from repro.retrieval.datasets.catalog import catalog
-from repro.writers.html import elements
+from repro.writers.html import elements, tables
 from repro.writers.html.cells import to_list
 from repro.writers.html.elements import Content, Markup, el, folded, identifier, section
 from repro.writers.html.sections import Part
-from repro.writers.html.tables import Scatter, against_paper, drawing, examples, notes, scrolling, table
 
 
 def paper(part: Part) -> Markup:
     """Return the tables, figures and further sections of a paper."""
     name, manifest = part.paper.name, part.paper.manifest
     heads = el("p", name, class_="eyebrow"), el("h2", manifest.title), paper_citation(part.paper)
+    sections = [s for s in part.more_sections if not (s.of_no_scale and part.home)]
+    ranked: list[tuple[int, Content]] = [(s.rank, s.content) for s in sections]
+    ranked += [] if part.home else [(3, readings(part.paper, part.readings, part.answers))]
     return el(
         "article",
         el("header", heads, elements.bars(part.cells(), label=f"verdicts of {name}"), _contents(part)),
         folded("How to read a cell", elements.legend()),
         [_table(part, printed) for printed in manifest.tables],
         [_figure(part, figure) for figure in manifest.figures],
-        _sections(part),
+        [content for _, content in sorted(ranked, key=lambda item: item[0])],
         datasets(part.paper, part.scale),
         citation(part.paper),
         id=identifier(name),
         class_="paper",
     )
-
-
-def _sections(part: Part) -> list[Content]:
-    sections = [s for s in part.more_sections if not (s.of_no_scale and part.home)]
-    own = [] if part.home else [(3, readings(part.paper, part.readings, part.answers))]
-    ranked = [*((s.rank, s.content) for s in sections), *own]
-    return [content for _, content in sorted(ranked, key=lambda item: item[0])]
 
 
 def place(part: Part, owner: str) -> str:
@@ -64,11 +59,11 @@ def _table(part: Part, printed: Table) -> Markup:
     if printed.id in view.own_tables:
         body: Content = view.own_tables[printed.id]
     elif printed.rows:
-        cells_table = table(part.paper, printed, part.cells(printed.id))
-        body = cells_table, notes(printed), against_paper(printed, part.cells(printed.id))
+        cells_table = tables.table(part.paper, printed, part.cells(printed.id))
+        body = cells_table, tables.notes(printed), tables.against_paper(printed, part.cells(printed.id))
     else:
-        body = examples(printed), notes(printed)
-    drawings = _drawings(part, printed.id, printed.about)
+        body = tables.examples(printed), tables.notes(printed)
+    drawings = [drawing_view(path, printed.about) for path in view.drawings.get(printed.id, ())]
     by_query = list(_scatters(view.scatters.get(printed.id, ())))
     verdicts = elements.bars(part.cells(printed.id), label=f"verdicts of table {printed.id}")
     copies = _copies(part, printed.id)
@@ -92,21 +87,17 @@ def _figure(part: Part, figure: Figure) -> Markup:
     axes = [f"{name}: {text}" for name, text in (("x", figure.x), ("y", figure.y)) if text]
     points = None
     if cells:
-        points = folded(f"{len(cells)} points as numbers", table(part.paper, figure.as_table, cells))
+        points = folded(f"{len(cells)} points as numbers", tables.table(part.paper, figure.as_table, cells))
     description = el("p", figure.about), el("p", "; ".join(axes), class_="fine") if axes else None
-    drawings = _drawings(part, owner, figure.about)
+    drawings = [drawing_view(path, figure.about) for path in part.view.drawings.get(owner, ())]
     return section(f"Figure {figure.id}", description, drawings, points, place=place(part, owner))
 
 
-def _drawings(part: Part, owner: str, about: str) -> Content:
-    return [drawing_view(path, about) for path in part.view.drawings.get(owner, ())]
-
-
-def _scatters(scatters: Sequence[Scatter]) -> Iterator[Markup]:
+def _scatters(scatters: Sequence[tables.Scatter]) -> Iterator[Markup]:
     if scatters:
         first = scatters[0]
         summary = f"Query by query: {first.measure}, upwards, against {first.reference}, to the right"
-        yield folded(summary, el("div", map(drawing, scatters), class_="multiples"))
+        yield folded(summary, el("div", map(tables.drawing, scatters), class_="multiples"))
 
 
 def paper_citation(source: Paper) -> Markup:
@@ -121,19 +112,13 @@ def paper_citation(source: Paper) -> Markup:
 def datasets(source: Paper, scale: str) -> Markup:
     """Return the datasets with licences, and the data that replace them at the scale."""
     names = dict.fromkeys(c.dataset for t in source.manifest.tables for c in t.columns)
-    smaller = [scale] if scale != "full" else []
-    rows = []
+    heads = ["collection", "title", "licence", *([f"stand-in at {scale}"] if scale != "full" else [])]
+    rows: list[Sequence[Content]] = []
     for entry in (catalog()[name] for name in names if name in catalog()):
-        stand_ins = [_code(entry.at.get(name)) for name in smaller]
-        rows.append((_code(entry.id), entry.title, entry.licence, *stand_ins))
-    heads = ("collection", "title", "licence", *(f"stand-in at {name}" for name in smaller))
-    table = elements.plain_table(heads, rows)
-    body = scrolling(table, f"data of {source.name}")
+        stand_in = el("code", entry.at[scale]) if entry.at.get(scale) else "–"
+        rows.append([el("code", entry.id), entry.title, entry.licence, stand_in][: len(heads)])
+    body = tables.scrolling(elements.plain_table(heads, rows), f"data of {source.name}")
     return section("Data and licences", body, place=identifier(source.name, "data"))
-
-
-def _code(name: str | None) -> Content:
-    return el("code", name) if name else "–"
 
 
 def citation(source: Paper) -> Markup:

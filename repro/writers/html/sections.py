@@ -1,7 +1,5 @@
 """The content of a report's pages, e.g. a part per paper."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -9,8 +9,7 @@ from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
-from repro.store import Store
-from repro.store.seal import read_json
+from repro.store import Store, seal
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.effects import Effect, effects, orders
 from repro.writers.grid import (
@@ -224,7 +223,7 @@ def _table_scatters(table: Table, columns: Mapping, store: Store) -> Iterator[Sc
 
 
 def _scores(m: Measurement, store: Store) -> dict[str, float]:
-    scores = read_json(store.path(m.parts[0]) / "scores.json")
+    scores = seal.read_json(store.path(m.parts[0]) / "scores.json")
     return dict(zip(scores["queries"], scores["measures"][m.measure], strict=True))
 
 

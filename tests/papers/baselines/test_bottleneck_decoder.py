@@ -28,7 +28,7 @@ def inputs(count=2, length=7):
 
 
 def attended(layer, hidden, sees):
-    """Self-attention and feed-forward of one BertLayer, one head and one pair of positions at a time."""
+    """Self-attention and feed-forward of one BertLayer, head by head."""
     own = layer.attention.self
     query, key, value = (projection(hidden) for projection in (own.query, own.key, own.value))
     size, places = own.attention_head_size, range(len(hidden))

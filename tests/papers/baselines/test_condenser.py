@@ -50,7 +50,7 @@ def test_the_losses_are_those_of_the_head_and_of_the_last_layer():
     out = bert(
         batch["masked_ids"], attention_mask=mask, token_type_ids=batch["segments"], output_hidden_states=True
     )
-    assert len(out.hidden_states) == 5  # embeddings and four layers
+    assert len(out.hidden_states) == 5
     mixed = torch.cat((out.hidden_states[4][:, :1], out.hidden_states[2][:, 1:]), dim=1)
     losses = condenser(batch)
     close(losses["head"], loops(bert.cls(condenser.head(mixed, mask)), batch["labels"]))

@@ -51,7 +51,7 @@ def test_a_row_without_words_has_zeros_and_nothing_masked_counts():
 def test_what_cannot_be_drawn_can_take_its_share_all_the_same():
     attention, collection, mask = numbers()
     mask[:, 3:] = False
-    attention[:, 3:] = attention[:, :3]  # as much again on what cannot be drawn
+    attention[:, 3:] = attention[:, :3]
     how = {"saturation": 0.01, "contrast": "cross-entropy"}
     alone = contrastive_term_scores(attention, collection, mask, **how)
     shared = contrastive_term_scores(attention, collection, mask, counted=torch.ones_like(mask), **how)

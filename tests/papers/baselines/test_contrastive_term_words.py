@@ -57,7 +57,6 @@ def objective(statistics, *, dropout=0.0, **changes):
 
 
 def scores_by_word(b_prop, batch, n):
-    """c of a text's words as loops over its tokens."""
     attention = b_prop.cls_attention(batch["clean_ids"], batch["attention_mask"])[n].tolist()
     row = batch["clean_ids"][n].numpy()
     size = int(batch["attention_mask"][n].sum()) - 2
@@ -84,7 +83,7 @@ def test_sets_are_of_the_texts_words_and_the_preferred_one_scores_higher(statist
     for n, pairs in enumerate(found["set_ids"].view(12, 5, 2, -1)):
         c = scores_by_word(b_prop, batch, n)
         for pair in pairs[found["pair_mask"][n]]:
-            words = [written(row[row > 4].tolist()).split() for row in pair]  # 0..4 are special
+            words = [written(row[row > 4].tolist()).split() for row in pair]
             preferred, other = ([c[word] for word in one] for one in words)
             assert len(preferred) == len(other) and sum(preferred) >= sum(other) - 1e-6
             assert all(len(set(one)) == len(one) for one in words)
@@ -97,7 +96,7 @@ def test_words_are_drawn_by_the_softmax_of_their_scores(statistics):
     found = b_prop.word_sets(batch)
     names = [written(row[row > 4].tolist()) for row in found["set_ids"]]
     weights = torch.tensor(list(c.values())).div(0.1).softmax(dim=0)
-    expected = weights * (1 - weights) / (weights * (1 - weights)).sum()  # of pairs of two different words
+    expected = weights * (1 - weights) / (weights * (1 - weights)).sum()
     shares = [names.count(word) / sum(names.count(one) for one in c) for word in c]
     assert shares == pytest.approx(expected.tolist(), abs=0.02) and max(shares) > 0.35
 
@@ -142,7 +141,7 @@ def test_texts_without_words_have_no_pairs(statistics):
 def test_a_text_of_too_few_distinct_words_to_draw_is_passed_over(statistics, over, fewest_words, is_read):
     text = {"input_ids": ids("kings of the castle , kings and king , the queen ."), "index": 0, "epoch": 0}
     batch = objective(statistics, fewest_words=fewest_words, normalise_over=over).collate([text])
-    assert batch["read"].tolist() == [is_read]  # of its four words one is there twice
+    assert batch["read"].tolist() == [is_read]
 
 
 @pytest.mark.nightly

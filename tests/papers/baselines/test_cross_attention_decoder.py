@@ -65,7 +65,7 @@ def test_the_reconstruction_is_the_released_decoder_written_as_loops(span):
         ids = ids[: int(batch["attention_mask"][text].sum())]
         states = by_loops(seed.decoder, matrix[ids], hidden[text, 0], span=span)
         for place in range(len(ids) - 2):
-            logits = matrix @ states[place]  # no transform and no bias
+            logits = matrix @ states[place]
             losses.append(torch.logsumexp(logits, dim=0) - logits[ids[place + 1]])
     expected = torch.stack(losses).mean().item()
     close(seed(batch)["reconstruction"], expected)

@@ -118,7 +118,7 @@ def test_a_loss_that_nothing_in_the_batch_is_for_is_absent():
     ict = objective(short_text="drop")
     single = [{"input_ids": ids("king queen"), "index": i, "epoch": 0} for i in range(3)]
     assert set(ict(ict.collate(single))) <= {"mlm"}
-    assert set(ict(ict.collate(rows(count=1)))) <= {"mlm"}  # nothing to tell one text from
+    assert set(ict(ict.collate(rows(count=1)))) <= {"mlm"}
     unmasked = objective(masking=MASKING | {"rate": 0.0})
     assert set(unmasked(unmasked.collate(rows()))) == {"contrastive"}
 

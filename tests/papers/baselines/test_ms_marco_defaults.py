@@ -1,5 +1,3 @@
-"""What the default readings give the rows of two papers on MS MARCO."""
-
 from __future__ import annotations
 
 import pytest

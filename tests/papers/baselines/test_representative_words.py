@@ -66,7 +66,7 @@ def test_the_language_model_is_dirichlet_smoothed_as_loops_say(statistics, subsa
         often = min(occurrences[piece] for piece in word) / sum(occurrences[entry] for entry in alone)
         rare = subsampling / often
         kept = min(1.0, math.sqrt(rare) + rare)
-        assert (kept < 1) == (subsampling == 0.001)  # of a small vocabulary all words are rare or none is
+        assert (kept < 1) == (subsampling == 0.001)
         close(math.exp(weight), expected * kept)
 
 
@@ -107,9 +107,7 @@ def test_the_preferred_set_is_the_likelier_one(statistics):
         words, likely, _ = prop.candidates(example["input_ids"][:46], generator=generator)
         of = {written(word): value for word, value in zip(words, likely, strict=True)}
         for pair in sets[n][batch["pair_mask"][n]]:
-            preferred, other = (
-                [of[word] for word in written(row[row > 4].tolist()).split()] for row in pair
-            )  # 0..4 are special
+            preferred, other = ([of[word] for word in written(row[row > 4].tolist()).split()] for row in pair)
             assert len(preferred) == len(other) and sum(preferred) > sum(other)
 
 
@@ -137,5 +135,5 @@ def test_texts_without_words_have_no_pairs(statistics):
 @pytest.mark.parametrize(("fewest_words", "is_read"), [(4, True), (5, False)])
 def test_a_text_of_too_few_distinct_words_has_no_pairs(statistics, fewest_words, is_read):
     text = {"input_ids": ids("kings of the castle , kings and king , the queen ."), "index": 0, "epoch": 0}
-    batch = objective(statistics, fewest_words=fewest_words).collate([text])  # four words, one of them twice
+    batch = objective(statistics, fewest_words=fewest_words).collate([text])
     assert bool(batch["pair_mask"].any()) is is_read

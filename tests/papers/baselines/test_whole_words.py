@@ -12,7 +12,6 @@ from tests.tiny_models import tiny_text, tiny_tokenizer
 
 @functools.cache
 def byte_level_tokenizer():
-    """A byte-level BPE of 330 entries, named as RoBERTa's."""
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -146,7 +145,7 @@ def test_a_vocabulary_without_words_is_refused():
 
 @pytest.mark.parametrize(("quota", "count"), [("all", 9), ("text", 7), ("words", 5)])
 def test_the_quota_is_a_share_of_all_tokens_of_the_text_or_of_its_words(quota, count):
-    ids = framed(tiny_tokenizer(), "bridges, the castles of")  # 7 tokens, 5 words
+    ids = framed(tiny_tokenizer(), "bridges, the castles of")
     words = WholeWords.of(tiny_tokenizer())
     for rate in (0.3, 0.5, 0.7):
         sizes = {

@@ -63,7 +63,6 @@ def test_pairs_apart_by_the_margin_and_absent_pairs_get_no_gradient():
 
 
 def encoded_batch():
-    """Two texts, two pairs each, the second pair of the second text absent."""
     words = [[ids(one) for one in ("king", "queens", "river")] for _ in range(2)]
     pair = (torch.tensor([0, 1]).numpy(), torch.tensor([2, 2]).numpy())
     pairs = [[pair, pair[::-1]], [pair, None]]

@@ -57,7 +57,7 @@ def test_stop_words_and_marks_share_in_the_scores_and_halve_them_where_they_have
         batch = objective.collate(text)
         drawn = objective.word_sets(batch)
         found[over] = batch["word_counted"].sum().item(), drawn["pair_mask"].sum().item()
-    assert found["all"][0] == found["drawable"][0] + 4  # a comma, a full stop, [CLS] and [SEP]
+    assert found["all"][0] == found["drawable"][0] + 4
     assert found["all"][1] > 0
 
 

@@ -52,7 +52,7 @@ def test_sizes_follow_the_poisson_distribution_of_the_reading():
     generator = np.random.default_rng(3)
     positive = sampling(pairs=100_000).sizes(generator)
     assert positive.min() == 1
-    assert positive.mean() == pytest.approx(3 / (1 - math.exp(-3)), abs=0.02)  # without the zeros
+    assert positive.mean() == pytest.approx(3 / (1 - math.exp(-3)), abs=0.02)
     plus_one = sampling(pairs=100_000, size="plus-one").sizes(generator)
     assert plus_one.min() == 1 and plus_one.mean() == pytest.approx(4, abs=0.02)
 
@@ -60,7 +60,7 @@ def test_sizes_follow_the_poisson_distribution_of_the_reading():
 @pytest.mark.parametrize("repeats", [True, False])
 def test_words_are_drawn_with_the_weights(repeats):
     weights = np.array([0.5, 0.25, 0.15, 0.1])
-    found = sampling(pairs=20_000, size_mean=1e-9, size="plus-one", repeats=repeats)  # sets of one word
+    found = sampling(pairs=20_000, size_mean=1e-9, size="plus-one", repeats=repeats)
     pairs = found.drawn(np.log(weights) + 7, np.arange(4.0), generator=np.random.default_rng(4))
     counts = np.bincount(np.concatenate([one for pair in pairs if pair for one in pair]), minlength=4)
     # a pair is two different words, each drawn by its weight: P(w) ~ p_w (1 - p_w)

@@ -1,5 +1,3 @@
-"""Token rows and term statistics over the vocabulary of ``tests.tiny_models``."""
-
 from __future__ import annotations
 
 import json
@@ -10,12 +8,10 @@ from tests.tiny_models import tiny_text, tiny_tokenizer
 
 
 def ids(text: str) -> np.ndarray:
-    """Token ids without special tokens."""
     return np.array(tiny_tokenizer()(text, add_special_tokens=False)["input_ids"], dtype=np.int64)
 
 
 def written(input_ids) -> str:
-    """The entries, pieces put together, words apart."""
     return " ".join(tiny_tokenizer().convert_ids_to_tokens(list(input_ids))).replace(" ##", "")
 
 
@@ -25,7 +21,6 @@ def texts(count: int, *, words: int = 40, seed: int = 5) -> list[np.ndarray]:
 
 
 def rows(count: int = 5, *, words: int = 40, epoch: int = 0) -> list[dict]:
-    """Examples as the training makes them, all of ``words`` words."""
     generator = np.random.default_rng(5)
     return [
         {"input_ids": ids(tiny_text(generator, words)), "index": index, "epoch": epoch}
@@ -34,7 +29,6 @@ def rows(count: int = 5, *, words: int = 40, epoch: int = 0) -> list[dict]:
 
 
 def save_statistics(folder, counted: list[np.ndarray]):
-    """A folder of term statistics over these texts."""
     folder.mkdir(exist_ok=True)
     size = len(tiny_tokenizer())
     np.save(folder / "collection_frequency.npy", sum(np.bincount(one, minlength=size) for one in counted))

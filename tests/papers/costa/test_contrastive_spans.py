@@ -123,7 +123,6 @@ def test_spans_stay_or_change_with_the_epoch_as_the_reading_says_and_masks_alway
         first, later = costa.collate(rows(epoch=0)), costa.collate(rows(epoch=3))
         assert bool((first["spans"] == later["spans"]).all()) is same
         assert (first["labels"] != later["labels"]).any()
-    # both readings begin alike
     assert (objective(resample="once").collate(rows())["spans"] == first["spans"]).all()
 
 

@@ -19,7 +19,6 @@ def requested(**given: str) -> Request:
 
 
 def trainings(run: Node) -> tuple[dict, dict]:
-    """The options of the pre-training and of the fine-tuning behind a ranking."""
     tuned = run.inputs["passages"].inputs["model"]
     return tuned.inputs["model"].params["options"], tuned.params["options"]
 

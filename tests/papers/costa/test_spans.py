@@ -96,7 +96,7 @@ def test_stop_words_left_out_of_what_is_drawn_leave_fewer_words_and_the_same_oth
         assert {text(ids[a:b]) for a, b in after[:5][exist[:5]]} <= {"river", "kings"}
         assert exist[5:].all() and before.shape == after.shape
         fewer, some = fewer + (~exist[:5]).sum(), some + exist[:5].sum()
-    assert fewer / (fewer + some) == pytest.approx(3 / 5, abs=0.15)  # three of five words are stop words
+    assert fewer / (fewer + some) == pytest.approx(3 / 5, abs=0.15)
 
 
 def test_a_text_of_stop_words_has_no_word_spans_but_the_others(words):

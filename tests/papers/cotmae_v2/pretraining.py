@@ -1,5 +1,3 @@
-"""What the tests of the objective share: documents, options, and the way to a built objective."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -43,7 +41,7 @@ FIRST_VERSION = {
 
 
 def made(*, double: bool = True, dropout: float = 0.0, **changes) -> MultiViewAutoEncoder:
-    """The objective over a small model, in float64 unless told otherwise, without dropout."""
+    """The objective over a small model, in float64, without dropout."""
     torch.manual_seed(1)
     model = tiny_masked_lm(dropout=dropout, layers=2)
     objective = build(MultiViewAutoEncoder, model, tiny_tokenizer(), OPTIONS | changes)
@@ -51,7 +49,6 @@ def made(*, double: bool = True, dropout: float = 0.0, **changes) -> MultiViewAu
 
 
 def rows(count: int = 4, *, epoch: int = 0, seed: int = 5) -> list[dict]:
-    """Documents of three to five spans, of one to three sentences each."""
     generator, written = np.random.default_rng(seed), []
     for index in range(count):
         spans = generator.integers(1, 4, generator.integers(3, 6))

@@ -41,7 +41,6 @@ def span_bounds(example) -> list[tuple[int, int]]:
 
 
 def span_of(text, example) -> int:
-    """The one span that the whole text lies in."""
     (place,) = [n for n, (a, b) in enumerate(span_bounds(example)) if a <= text[0] and text[-1] < b]
     return place
 
@@ -128,12 +127,12 @@ def test_an_overlapping_context_is_filled_up_to_the_length_with_cls_and_sep_whic
     words = {"input_ids": np.arange(600), "sentences": np.ones(600, int), "spans": np.full(60, 10)}
     drawn = [contexts("overlap").draw(words | {"epoch": 0, "index": n}, 1, whole=True)[1] for n in range(100)]
     lengths = Counter(len(text) for (text,) in drawn)
-    assert lengths[ROOM + 2] > 80 and max(lengths) == ROOM + 2  # shorter before the end of the document
+    assert lengths[ROOM + 2] > 80 and max(lengths) == ROOM + 2
 
 
 def test_as_many_sentences_are_shared_as_the_first_version_says():
-    spans = np.array([0, 9, 12, 13])  # spans of 9, 3 and 1 sentences
-    generator, sentences = np.random.default_rng(1), np.arange(14)  # of one token each
+    spans = np.array([0, 9, 12, 13])
+    generator, sentences = np.random.default_rng(1), np.arange(14)
     begun = [overlapping(0, sentences, spans, aim=4, generator=generator)[0] for _ in range(4000)]
     shared = Counter(9 - begin for begin in begun)
     assert sorted(shared) == [1, 2, 3, 4] and min(shared.values()) > 900

@@ -61,7 +61,6 @@ def test_every_token_sees_the_vector_and_a_replaced_cls_is_seen_by_none(name, ki
 
 
 def test_gpt2_blocks_are_the_equations_written_out():
-    """x + attention(LN x), then x + mlp(LN x), then a LayerNorm, with the attention as loops."""
     made, (hidden, mask) = decoder(layers=2), states(1, 5)
     expected = hidden[0]
     for block in made.layers:
@@ -75,7 +74,7 @@ def test_gpt2_blocks_are_the_equations_written_out():
                 mixed[i, head] = sum(shares[j] * value[j, head] for j in range(i + 1))
         expected = expected + mixed @ block.attn.c_proj.weight + block.attn.c_proj.bias
         inner = block.ln_2(expected) @ block.mlp.c_fc.weight + block.mlp.c_fc.bias
-        inner = inner * (1 + torch.erf(inner / math.sqrt(2))) / 2  # BERT's GELU
+        inner = inner * (1 + torch.erf(inner / math.sqrt(2))) / 2
         expected = expected + inner @ block.mlp.c_proj.weight + block.mlp.c_proj.bias
     close(made(hidden, mask)[0], made.norm(expected))
 

@@ -27,7 +27,6 @@ def masked(text, generator, **given):
 
 
 def texts(count: int, *, seed: int = 3) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Pairs of texts with tokens that are each unique to their document's side."""
     generator = np.random.default_rng(seed)
     drawn = [tokens(tiny_text(generator, int(generator.integers(2, 12)))) for _ in range(2 * count)]
     return drawn[:count], drawn[count:]
@@ -95,7 +94,7 @@ def test_thousands_of_whole_word_masks_keep_their_quota_their_words_and_their_fr
         assert (labels[chosen] == clean[chosen]).all() and (ids[~chosen] == clean[~chosen]).all()
         numbers = words.numbers(clean)
         assert all(len(set(chosen[numbers == word])) == 1 for word in range(numbers.max() + 1))
-        assert chosen.sum() <= max(1, round(rate * len(text)))  # of the tokens without the frame
+        assert chosen.sum() <= max(1, round(rate * len(text)))
         fed += list(zip(ids[chosen], clean[chosen], strict=True))
     shares = np.array([(new == tokenizer.mask_token_id, new == old) for new, old in fed]).mean(axis=0)
     assert shares == pytest.approx([0.8 + 0.1 / len(tokenizer), 0.1 + 0.1 / len(tokenizer)], abs=0.01)
@@ -133,7 +132,6 @@ def test_each_place_predicts_the_next_token(with_sep):
 
 
 def shown(batch: dict, side: str) -> list[list[int]]:
-    """A side's texts as they are, without frame and padding."""
     kept = zip(batch[f"{side}_clean"].tolist(), batch[f"{side}_attention"].sum(dim=1).tolist(), strict=True)
     return [ids[1 : length - 1] for ids, length in kept]
 
@@ -162,7 +160,6 @@ def test_where_both_are_encoded_each_is_rebuilt_from_the_other(same):
 
 
 def test_sides_are_masked_independently_and_the_auto_regressive_one_not_at_all():
-    """Even where both sides have the same text and rate."""
     same = collation(decoder=Masking(rate=0.3, **WHOLE_WORD))
     anchors, _ = texts(4)
     same.contexts = FixedTexts(anchors, anchors)
@@ -173,7 +170,7 @@ def test_sides_are_masked_independently_and_the_auto_regressive_one_not_at_all()
 
 
 def test_windows_apart_lay_the_mask_of_one_window_over_another():
-    """As the first version's released collation does, written out as loops, on each side by itself."""
+    """As the first version's released collation does, written out as loops."""
     room, sampler = 20, LongTexts(20)
     made_of = collation(windows="apart", both=True, decoders=["auto_encoding"])
     made_of.contexts = sampler
@@ -187,7 +184,7 @@ def test_windows_apart_lay_the_mask_of_one_window_over_another():
                 read, marked = (int(generator.integers(2 * room + 1)) for _ in range(2))
                 window = text[read : read + room].tolist()
                 chosen = official_mask(text[marked : marked + room].tolist(), rate, generator)
-                generator.random(room), generator.integers(0, 9, room)  # for what hides the chosen
+                generator.random(room), generator.integers(0, 9, room)
                 assert batch[f"{side}_clean"][row].tolist()[1:-1] == window
                 expected = [token if hit else IGNORED for token, hit in zip(window, chosen, strict=True)]
                 assert batch[f"{side}_labels"][row].tolist() == [IGNORED, *expected, IGNORED]
@@ -208,7 +205,6 @@ def test_a_text_that_fits_is_masked_by_whole_words_under_either_choice():
 
 
 def test_the_encoders_texts_and_masks_stay_when_decoders_are_left_out():
-    """So that the rows of Table 4 differ in what they leave out and in nothing else."""
     whole = made().collate(rows())
     for name in ("auto_encoding", "auto_regressive"):
         part = made(decoders=[name]).collate(rows())

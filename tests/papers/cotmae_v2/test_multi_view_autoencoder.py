@@ -67,7 +67,6 @@ def test_a_word_replaced_by_a_separator_still_has_a_say_in_the_sparse_vector():
 @pytest.mark.parametrize("encoded", ["anchor", "both"])
 @pytest.mark.parametrize("reduction", ["mean", "sum"])
 def test_the_losses_are_equations_9_to_13_written_as_loops(slot, encoded, reduction):
-    """Each text to be rebuilt is decoded on its own, and every predicted token is taken on its own."""
     objective = made(bottleneck_slot=slot, encoded_texts=encoded, token_loss_reduction=reduction)
     batch = objective.collate(rows(3))
     with torch.no_grad():
@@ -211,5 +210,5 @@ def test_contexts_are_drawn_anew_for_each_decoder_or_once():
 
     first, second = contexts(decoder_contexts="same")
     assert first == second
-    first, second = contexts()  # some are equal: a document has few spans
+    first, second = contexts()
     assert np.mean([one == other for one, other in zip(first, second, strict=True)]) < 0.6

@@ -1,5 +1,3 @@
-"""The objective through training and through its stage, and what is left of it."""
-
 from __future__ import annotations
 
 import torch

@@ -34,7 +34,6 @@ def test_half_the_size_is_half_of_each_view_at_every_scale():
 
 
 def stage_two(run: Node) -> tuple[int, list[str], set[int]]:
-    """Epochs, the stages that make the negatives, and how many of a query are mined."""
     second = run.inputs["passages"].inputs["model"]
     assert second.inputs["model"].stage == "pretrain"
     negatives = second.inputs["training_set"]
@@ -45,7 +44,6 @@ def stage_two(run: Node) -> tuple[int, list[str], set[int]]:
 
 
 def test_the_second_stage_is_a_whole_that_somebody_ran():
-    """CoT-MAE-qc's script, or the first version's; never the epochs of one on the negatives of the other."""
     assert stage_two(made(recipes.retriever_row)) == (3, ["mine"], {128})
     first = {"stage-two": "first-version"}
     both = (2, ["mine", "official_negatives"], {30})
@@ -116,7 +114,6 @@ def test_the_first_versions_teacher_is_of_its_time_and_this_versions_the_public_
 
 
 def miner(training_set: Node) -> Node:
-    """The model whose ranking negatives are out of."""
     return training_set.inputs["run"].inputs["passages"].inputs["model"]
 
 

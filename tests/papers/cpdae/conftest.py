@@ -9,7 +9,6 @@ from tests.tiny_models import save_tiny_model, tiny_masked_lm
 
 @pytest.fixture(scope="session")
 def model_folder(tmp_path_factory):
-    """A model with a decoder whose scores differ from word to word."""
     place = tmp_path_factory.mktemp("model")
     save_tiny_model(place)
     torch.manual_seed(2)

@@ -1,5 +1,3 @@
-"""The discriminative autoencoder, small: see ``tests/papers/pretraining_in_parts.py``."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The part of common words in what the decoder predicts of a text."""
-
 import pytest
 import torch
 
@@ -17,7 +15,7 @@ TEXTS = ["the bridges and the storms ended", "winter storms and the zither", "th
 def test_the_commonest_are_in_the_most_texts_however_often_in_each():
     assert commonest(ROWS, 2, left_out=[CLS, SEP]) == [2, 3]
     assert commonest([[5, 5, 5, 4], [4]], 1, left_out=[]) == [4]
-    assert commonest([[5, 4]], 1, left_out=[]) == [4]  # of equally many the smaller
+    assert commonest([[5, 4]], 1, left_out=[]) == [4]
 
 
 def test_shares_are_sums_of_the_distribution_over_the_words_of_either_kind():

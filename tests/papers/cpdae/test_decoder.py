@@ -18,7 +18,6 @@ def decoder(*, layout="mlm-head", start="new", seed=1):
 
 
 def trained(made):
-    """The same with norms and biases that are not 1 and 0."""
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.add_(0.1 * torch.randn(parameter.shape))

@@ -57,7 +57,6 @@ def scores(cpdae, batch):
 
 
 def equation_4(z, words):
-    """Mean over texts, given each text's set of words."""
     total = 0.0
     for one, has in zip(torch.sigmoid(z.double()).tolist(), words, strict=True):
         total -= sum(np.log(s if word in has else 1 - s) for word, s in enumerate(one))

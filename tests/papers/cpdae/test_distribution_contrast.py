@@ -24,7 +24,6 @@ def scores(count=6, size=37, seed=0, spread=3.0):
 
 
 def naive(p):
-    """Every pair at once, through entropies."""
     m = (p[:, None] + p[None, :]) / 2  # (N, N, V)
     own = torch.special.entr(p).sum(dim=-1)
     return torch.special.entr(m).sum(dim=-1) - (own[:, None] + own[None, :]) / 2

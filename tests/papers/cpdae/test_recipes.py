@@ -19,7 +19,6 @@ def requested(dataset: str, **given: str) -> Request:
 
 
 def trainings(run: Node) -> list[Node]:
-    """The fine-tunings behind a ranking, the last first, each the start of the one before it."""
     found = [run.inputs["passages"].inputs["model"]]
     while found[-1].inputs["model"].stage == "finetune":
         found.append(found[-1].inputs["model"])
@@ -27,7 +26,6 @@ def trainings(run: Node) -> list[Node]:
 
 
 def miner(training: Node) -> Node:
-    """The model whose ranking a training's negatives are out of."""
     return training.inputs["training_set"].inputs["run"].inputs["passages"].inputs["model"]
 
 

@@ -77,8 +77,8 @@ def test_equations_8_and_9_hold_the_dropped_term_and_nothing_else():
     p = torch.tensor([0.5, 0.3, 0.2, 0.0], dtype=torch.float64)
     q = torch.tensor([0.5, 0.3, 0.0, 0.2], dtype=torch.float64)
     two_logs = 2 * math.log(2) * p[:2]
-    close(equation_7(p, q)[:2], two_logs)  # Eq. 8
-    close(equation_7(p, q)[2:], torch.zeros_like(p[2:]), summands=1)  # Eq. 9
+    close(equation_7(p, q)[:2], two_logs)
+    close(equation_7(p, q)[2:], torch.zeros_like(p[2:]), summands=1)
     assert shares(p, q)[:2].tolist() == [0, 0]
     assert shares(p, q)[2:].tolist() == pytest.approx([0.1 * math.log(2)] * 2)
 
@@ -106,10 +106,10 @@ def test_a_common_word_itself_gets_no_gradient_and_is_lowered_by_the_normalisati
     s, mean = z.detach().sigmoid(), (p.detach() * p.grad).sum(dim=1, keepdim=True)
     expected = s * (1 - s) / s.sum(dim=1, keepdim=True) * (p.grad - mean)
     close(z.grad, expected)
-    assert (z.grad[:, :COMMON] > 0).all() and (z.grad[own] < 0).all()  # descent: down, and up
+    assert (z.grad[:, :COMMON] > 0).all() and (z.grad[own] < 0).all()
     # a word of no text is pushed down just so, for the same reason, in proportion to s (1 - s)
     ratio = z.grad[:, -1] / z.grad[:, 0]
-    close(ratio, torch.full_like(ratio, 0.02 * 0.98 / (0.9 * 0.1)), dtype="float32")  # as 0.02 and 0.9 are
+    close(ratio, torch.full_like(ratio, 0.02 * 0.98 / (0.9 * 0.1)), dtype="float32")
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -174,7 +174,7 @@ def test_the_loss_lies_between_log_m_and_log_of_4m_minus_3():
     close(least, math.log(m))  # all texts disjoint, versions equal
     same = apart[:1].repeat(m, 1)
     worst = distribution_contrast(same, same, divergence_scale=1.0, **EQUATION_5)
-    close(worst, math.log(2 * m - 1))  # nothing told apart
+    close(worst, math.log(2 * m - 1))
     generator = torch.Generator().manual_seed(0)
     for _ in range(50):
         z = 6 * torch.randn(2 * m, 20, dtype=torch.float64, generator=generator)

@@ -13,7 +13,6 @@ TEXT = "Bridges, and the zither winter-storms ended"
 
 
 def probabilities(model_folder, ids):
-    """Eq. 3 for a text of these tokens, through the pieces of the model."""
     from safetensors.torch import load_file
 
     weights = load_file(model_folder / "decoder.safetensors")
@@ -53,7 +52,7 @@ def test_a_text_is_cut_to_the_length_between_words(model_folder):
         words = [word for word, _ in view(model_folder, TEXT, shown="sigmoid", length=length)]
         cut = TEXT if len(words) == 9 else TEXT[: TEXT.index(words[-1]) + len(words[-1])] if words else ""
         assert len(tiny_tokenizer()(cut)["input_ids"]) <= length
-    assert view(model_folder, TEXT, shown="sigmoid", length=3) == []  # the first word has two pieces
+    assert view(model_folder, TEXT, shown="sigmoid", length=3) == []
 
 
 def test_what_is_cut_off_has_no_say_in_what_is_left(model_folder):

@@ -1,4 +1,4 @@
-"""The ablations on equal terms: each row differs from the row that it is compared with in one switch."""
+"""Each ablated row differs from its reference in one switch."""
 
 from collections.abc import Iterator, Mapping
 
@@ -37,7 +37,6 @@ OBJECTIVES = {  # row -> the objective of the row of reference, and its own
 
 @pytest.fixture(scope="module", params=["small-cpu", "full"])
 def pretrainings(request):
-    """Row -> the pre-training that its fine-tuning starts from, of both tables."""
     tables = [table_of(STUDY, "1"), TABLE]
     planned = plan(cells_of(STUDY, tables), scale=scale(request.param), machine=Machine())
     made = {(m.cell.table.id, m.cell.row.id): _tuned(m.parts[0]) for m in planned.measurements}
@@ -45,7 +44,6 @@ def pretrainings(request):
 
 
 def _tuned(node: Node) -> Node | None:
-    """What the last fine-tuning behind a measurement starts from; None where nothing is fine-tuned."""
     while node.stage != "finetune":
         following = [n for key in ("run", "passages", "model") if (n := node.inputs.get(key))]
         if not following:
@@ -55,7 +53,6 @@ def _tuned(node: Node) -> Node | None:
 
 
 def _options(params: Mapping) -> Iterator[tuple[str, object]]:
-    """Every option of an objective by its own name, lists as tuples."""
     for name, value in params.items():
         if isinstance(value, Mapping):
             yield from _options(value)

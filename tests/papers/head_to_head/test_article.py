@@ -1,4 +1,4 @@
-"""The article as files and its sentences: what is measured stands in it, and what is not is said to be so."""
+"""The article's files and sentences: measured and missing numbers."""
 
 import re
 import sys
@@ -65,8 +65,6 @@ def unmeasured(tmp_path_factory):
 
 
 class Outline(HTMLParser):
-    """Ids, addresses, and tags that were not closed."""
-
     def __init__(self, text):
         super().__init__()
         self.ids, self.links, self.sources, self.open = [], [], [], []
@@ -244,7 +242,6 @@ def test_an_answer_has_its_interval_and_is_held_against_the_order_of_the_paper(s
 
 
 def test_no_other_two_objectives_stand_side_by_side_in_a_table_of_the_papers():
-    """What the template says under "Orders in the papers' tables"."""
     labels, pairs = {"COSTA", "CPDAE", "CoT-MAE v2", "SimLM"}, set()
     for source in papers().values():
         groups: dict[tuple, dict[str, str]] = {}

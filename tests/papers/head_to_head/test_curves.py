@@ -1,4 +1,4 @@
-"""The learning curves: one setting at a time, trained and measured on queries of training alone."""
+"""The learning curves: one setting at a time, on training queries alone."""
 
 import pytest
 
@@ -106,7 +106,6 @@ def test_curves_are_of_their_own_scale_alone(name):
     ],
 )
 def test_a_point_of_a_curve_is_measured(settings, tmp_path_factory):
-    """At the smallest scale, whose collections and caps it takes. The points share a store."""
     validation = "msmarco-passage/train-pool-12k/train/validation"
     run = from_scratch(
         Request(validation, Choices({})), **BASES[0] | {"vocabulary": 600, "queries": 20} | settings

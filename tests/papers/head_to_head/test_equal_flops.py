@@ -1,4 +1,4 @@
-"""Table 2's multiples of steps against the operations that a step of each objective needs at its sizes."""
+"""Table 2's multiples of steps against the operations of a step of each objective."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from repro.retrieval.training.objective import build, import_declared
 from tests.papers.head_to_head.test_recipes import OBJECTIVES, TABLES, planned, trained
 from tests.tiny_models import SPECIAL
 
-TEXTS, SPANS = 8, 6  # texts that are counted, and spans of one
+TEXTS, SPANS = 8, 6
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,6 @@ def _needed(node, inputs):
 
 
 def _inputs(folder, node):
-    """A model of the scale's sizes, full texts of random words, and what was counted over these."""
     from datasets import Dataset
     from transformers import BertTokenizer
 

@@ -1,4 +1,4 @@
-"""The study as it is on record: its pages are made of the records, and its typed words hold for them."""
+"""The study's pages are made of the records, and its typed words hold for them."""
 
 import gc
 import re
@@ -29,7 +29,6 @@ def _texts(folder: Path, kinds: tuple[str, ...]) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def study():
-    """``study_of``, which judges a table once for all pages and tables."""
     judged = {}
 
     def call(plan, store, *, source, table, **others):
@@ -57,13 +56,13 @@ def test_pages_and_tables_are_what_recipes_analysis_and_records_make_now(
     monkeypatch.setattr("sys.argv", [*words.split(), *selection, *places])
     for module in (article, writing):
         monkeypatch.setattr(module, "study_of", study)
-    monkeypatch.setattr(article, "page", lambda text, folder: "")  # which would have them in it
-    monkeypatch.setattr(Figure, "savefig", lambda *_, **__: None)  # nor are its pictures compared
+    monkeypatch.setattr(article, "page", lambda text, folder: "")
+    monkeypatch.setattr(Figure, "savefig", lambda *_, **__: None)
     try:
         main()
-    except SystemExit as left:  # by which the command line ends
+    except SystemExit as left:
         assert not left.code
-    gc.enable()  # which a brief verb leaves off
+    gc.enable()
     expected, found = _texts(ROOT / folder, kinds), _texts(tmp_path / "out", kinds)
     assert found.keys() == expected.keys()
     changed = [name for name in found if found[name] != expected[name]]
@@ -86,13 +85,11 @@ def _by_seed(scale: str, column: str) -> dict[str, dict[int | None, float]]:
 
 @pytest.fixture(scope="module")
 def curves():
-    """MRR@10 of a point, ``figure/line.x``, as a mean over seeds."""
     return _means("curves", "pool.rr10")
 
 
 @pytest.fixture(scope="module")
 def tables():
-    """MRR@10 of a row, ``table/row``, as a mean over seeds."""
     return _means("small-cpu", "dev.rr10")
 
 
@@ -143,9 +140,8 @@ def test_what_is_said_of_growth_holds(curves):
 
 
 def _compared(table: str, column: str) -> dict[tuple[str, str], tuple[float, str]]:
-    """The uncorrected p and the verdict on each pair of labels that a committed table compares."""
     page = (ROOT / f"results/tables/small-cpu/head_to_head-table{table}.md").read_text(encoding="utf-8")
-    numbers = r"[^|]+ \| [^|]+ \| (?:< )?([.\d]+) \| [^|]+"  # difference, interval, p, p corrected
+    numbers = r"[^|]+ \| [^|]+ \| (?:< )?([.\d]+) \| [^|]+"
     lines = re.findall(
         rf"^\| (.+) – (.+) \| {re.escape(column)} \| 5 \| {numbers} \| (.+) \|$", page, re.MULTILINE
     )

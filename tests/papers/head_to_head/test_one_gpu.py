@@ -1,4 +1,4 @@
-"""The study on one GPU, as its scales are planned for: a table in 40 minutes, all of it in nine days."""
+"""The study on one GPU: a table in 40 minutes, all of it in nine days."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_the_hours_of_five_seeds_are_within_what_the_scale_is_for(scale, tables,
     plan.look(Store(tmp_path))
     cost = estimate(plan, assumed_throughput(gpu))
     assert not cost.uncounted
-    assert cost.core_hours(cost.nodes) / CORES < cost.hours(cost.nodes) <= most  # they work beside it
+    assert cost.core_hours(cost.nodes) / CORES < cost.hours(cost.nodes) <= most
 
 
 @pytest.mark.parametrize("scale", ["small", "medium"])

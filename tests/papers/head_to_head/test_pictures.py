@@ -1,5 +1,3 @@
-"""Pictures of the article: their files, their captions, and the points that are not measured."""
-
 from types import SimpleNamespace
 
 import pytest
@@ -25,8 +23,6 @@ def points(without=()):
 
 @pytest.fixture
 def shown(monkeypatch, tmp_path):
-    """Return the Markdown of the figure with these points."""
-
     def show(cells):
         is_measured = any(c.measured is not None for c in cells)
         path = tmp_path / "head_to_head-figurefewqueries.svg"

@@ -1,5 +1,3 @@
-"""The study's tables: which trainings they share, and in what their rows differ."""
-
 import pytest
 
 from repro.graph import walk
@@ -15,7 +13,6 @@ OBJECTIVES = ("bert", "costa", "cpdae", "cotmae_v2", "simlm")
 
 
 def planned(name):
-    """Each table's rows at a scale, as the measurement of the first column."""
     column = TABLES["1"].columns[0].id
     cells = [cell for cell in cells_of(STUDY, TABLES.values()) if cell.column.id == column]
     made = plan(cells, scale=scale(name), machine=Machine())
@@ -31,7 +28,6 @@ def rows(request):
 
 
 def trained(evaluation, stage):
-    """The last training of a kind that a row measures; None without one."""
     found = [node for node in walk([evaluation]) if node.stage == stage]
     return found[-1] if found else None
 
@@ -47,7 +43,6 @@ def test_every_table_has_the_rows_of_reference_and_the_columns_of_the_first():
 
 
 def test_nothing_is_trained_twice(rows):
-    """Rows that say the same are one measurement; fine-tunings that differ start from one pre-training."""
     shared = {"2": {"bm25", "random-weights", "start", "cpdae"}, "3": {"bm25"}, "4": {"bm25"}, "5": {"bm25"}}
     for table, same in shared.items():
         fingerprints = {row: node.fingerprint for row, node in rows[table].items()}

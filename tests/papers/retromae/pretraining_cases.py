@@ -1,5 +1,3 @@
-"""The objective, small: see ``tests/papers/pretraining_in_parts.py``, which goes through every paper's."""
-
 from __future__ import annotations
 
 from pathlib import Path

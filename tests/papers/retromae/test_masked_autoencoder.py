@@ -54,8 +54,8 @@ def enhanced_as_loops(made, h, batch, n) -> torch.Tensor:
     layer, embed = made.decoder.layers[0], made.encoder.base_model.embeddings
     attention, tokens = layer.attention.self, embed(input_ids=batch["decoder_ids"])[n]
     places = embed.position_embeddings.weight
-    context = torch.cat((h[None], tokens[1:]))  # H2
-    queries = h + places[: len(context)]  # H1
+    context = torch.cat((h[None], tokens[1:]))
+    queries = h + places[: len(context)]
     heads, parts = attention.num_attention_heads, (attention.query, attention.key, attention.value)
     q, k, v = (
         part(some).unflatten(-1, (heads, -1)).tolist()
@@ -124,10 +124,10 @@ def test_what_a_row_may_not_see_has_no_gradient_and_what_it_sees_has():
     made = objective()
     batch = made.collate(rows(1))
     context = made.encoder.base_model.embeddings(input_ids=batch["decoder_ids"]).detach().requires_grad_()
-    made.inputs = lambda h_cls, batch: context  # H2, which gradients can be asked of
+    made.inputs = lambda h_cls, batch: context
     states = made.enhanced_states(torch.zeros(1, context.shape[-1], dtype=torch.float64), batch)
     for i in (1, 5):
-        some = (states[0, i] * torch.arange(states.shape[-1])).sum()  # all of them have a constant sum
+        some = (states[0, i] * torch.arange(states.shape[-1])).sum()
         (gradient,) = torch.autograd.grad(some, context, retain_graph=True)
         moved = gradient[0].abs().sum(dim=-1) > 0
         assert torch.equal(moved, batch["visible"][0, i])

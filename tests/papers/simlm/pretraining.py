@@ -1,5 +1,3 @@
-"""What the tests of the bottleneck's objectives share: texts, options, and the way to a built objective."""
-
 from __future__ import annotations
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""The objective and those of Table 7, small: see ``tests/papers/pretraining_in_parts.py``."""
-
 from __future__ import annotations
 
 from pathlib import Path

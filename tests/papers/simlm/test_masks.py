@@ -70,7 +70,7 @@ def test_quotas_of_whole_words_are_of_each_text_and_never_exceeded():
 )
 def test_rates_are_met_over_many_long_texts(unit, superset, tolerance):
     generator = np.random.default_rng(8)
-    rows = [generator.integers(10, 70, 60) for _ in range(2000)]  # words of one token
+    rows = [generator.integers(10, 70, 60) for _ in range(2000)]
     made = batch(rows, masks(unit=unit, superset=superset))
     for side, rate in (("encoder", 0.3), ("decoder", 0.5)):
         share = made[f"{side}_chosen"].sum() / (60 * 2000)

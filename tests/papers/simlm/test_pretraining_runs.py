@@ -1,5 +1,3 @@
-"""The bottleneck's objectives through the stage that trains them."""
-
 from __future__ import annotations
 
 import pytest
@@ -44,7 +42,6 @@ def params(name: str, **changes) -> dict:
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
-    """A random BERT of two layers, and 40 texts, every one with a title."""
     folder = tmp_path_factory.mktemp("inputs")
     save_tiny_model(folder / "generator", seed=5)
     return texts_and_model(folder, rows(40, words=8), layers=2)

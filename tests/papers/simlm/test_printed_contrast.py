@@ -14,7 +14,6 @@ from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 
 def equation(queries, passages, *, temperature):
-    """The denominator of Eq. 3 written out."""
     queries, passages = queries.tolist(), passages.tolist()
     each, total = len(passages) // len(queries), 0.0
     for i, query in enumerate(queries):

@@ -35,7 +35,7 @@ def test_trainings_for_questions_follow_the_number_of_devices(devices, together)
     assert {node.params["queries_per_batch"] for node in retrievers} == {8 * together}
     assert {node.params["options"]["weight"] for node in retrievers} == {1 / together}
     (student,) = objectives(run, "distillation")
-    assert student.params["options"]["weight"] == 1 / together  # alpha is 1 in the script
+    assert student.params["options"]["weight"] == 1 / together
     whole = made(
         recipes.corpus_row, QUESTIONS, corpus=None, readings=readings | {"nq-loss-scale": "whole-batch"}
     )
@@ -168,4 +168,4 @@ def test_the_models_whose_passages_are_shown_have_gone_through_the_same_stages()
 
     assert trainings(encoder="bert") == trainings(encoder="simlm") == ["finetune"]
     final = trainings(encoder="simlm", readings={"case-retrievers": "final-simlm"})
-    assert sorted(final) == ["finetune"] * 4 + ["mine"] * 2  # two retrievers, re-ranker, distilled retriever
+    assert sorted(final) == ["finetune"] * 4 + ["mine"] * 2

@@ -80,7 +80,7 @@ def test_parts_by_their_denominators_make_the_mean_of_the_batch(per):
     parts = (slice(0, 2), slice(2, 4))
     weights = [denominator(COUNTED[rows], per=per) for rows in parts]
     total = sum(weight * loss(rows, per) for weight, rows in zip(weights, parts, strict=True))
-    halves = sum(loss(rows, "batch") for rows in parts) / 2  # each over the tokens of two texts
+    halves = sum(loss(rows, "batch") for rows in parts) / 2
     close(total / sum(weights), halves if per == 2 else loss(slice(None), per))
     assert abs(halves - loss(slice(None), "batch")) > 1e-3
 

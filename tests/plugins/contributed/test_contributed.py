@@ -1,5 +1,3 @@
-"""Records of other people: exported, checked line by line, shown with their doubts, and in no verdict."""
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -17,14 +15,13 @@ CELL, AT_FULL = "costa/1/sparse.bm25/dev.rr10", "cotmae_v2/3/bm25/scifact"
 
 @pytest.fixture
 def jane(repro, folders):
-    """The file of somebody with a record of CELL at tiny and one of AT_FULL."""
     mine = Results(folders / "results")
     records = [
         next(r for r in Results(RESULTS).read("tiny", "costa") if r.cell == CELL and r.seed is None),
         next(r for r in Results(RESULTS).read("full", "cotmae_v2") if r.cell == AT_FULL and not r.origin),
     ]
     mine.append(records)
-    copy(RESULTS / "data.json", folders / "results")  # digests of the files, which are not here
+    copy(RESULTS / "data.json", folders / "results")
     said = repro("export", "records", CELL, "--scale", "tiny", "--by", "Jane Doe", "-o", folders / "a.jsonl")
     assert (said.status, said.err) == (0, f"1 records in {folders}/a.jsonl\n")
     assert repro("export", "records", AT_FULL, "--by", "Jane Doe", "-o", folders / "b.jsonl").status == 0
@@ -105,6 +102,6 @@ def test_another_value_than_ours_is_a_doubt(repro, jane):
 
 
 def test_a_folder_is_imported_and_a_name_of_other_content_is_kept(repro, jane):
-    assert repro("import", "records", jane.parent).status == 0  # with b.jsonl
+    assert repro("import", "records", jane.parent).status == 0
     jane.write_bytes(jane.read_bytes().split(b"\n")[0] + b"\n")
     assert "has other content" in repro("import", "records", jane).sentence

@@ -2,7 +2,9 @@
 
 import pytest
 
+from repro.plugins.manuscripts.layout import layout
 from repro.plugins.manuscripts.reading import read
+from repro.plugins.manuscripts.vocabulary import measures
 from tests.plugins.manuscripts.sources import PREAMBLE, heads, manuscript, rows, written
 
 MAIN = r"""
@@ -277,3 +279,53 @@ def test_a_float_without_an_end_hides_no_other(tmp_path):
     made = manuscript(tmp_path, rf"\begin{{table}}{HALF}\begin{{table}}{HALF}\end{{table}}")
     assert [rows(table)[0] for table in made.tables] == [["BM25", "18.7"]] * 2
     assert made.notes == (f"{tmp_path}/main.tex:4: \\begin{{table}} has no \\end.",)
+
+
+CONTINUED = (
+    r"Way & F1 & EM \\ \hline Oak, & \multirow{2}{*}{1.2} & \multirow{2}{*}{3.4} \\ Elm & & \\ Ash & 1 & 2 \\"
+)
+LISTS = r"Model & F1 & Model & F1 \\ \midrule Oak & 1.2 & Elm & 1.3 \\ Ash & 1.4 & Fir & 1.5 \\"
+BLOCK = r"Tree & Way & F1 \\ \hline & a & 1.1 \\ Oak & b & 1.2 \\ \hline & a & 1.3 \\ Elm & b & 1.4 \\"
+MATRIX = (
+    r" & A & B \\" + "".join(rf"row{'abcd'[n]} & {n} & 1{n} \\" for n in range(4)) + r"\hline all & 6 & 46 \\"
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "head", "labels"),
+    [
+        (r"Way & A & B \\ \midrule Rate & 5e-05 & 1e-05 \\ Batch & 8 & 4.5 \\", 1, ["Rate", "Batch"]),
+        (r"Way & $< 50\%$ & B \\ \hline Oak & 9.1\% & 2\% \\ Elm & 1\% & 3\% \\", 1, ["Oak", "Elm"]),
+        (r" & \multicolumn{2}{c}{Oak} \\ \hline & dev & test \\ \hline X & 12 & 345 \\", 2, ["X"]),
+        (MATRIX, 1, ["rowa", "rowb", "rowc", "rowd", "all"]),
+        (BLOCK, 1, ["Oak a", "Oak b", "Elm a", "Elm b"]),
+        (BLOCK.replace("Oak", r"\multirow{3}{*}{Oak}"), 1, ["Oak a", "Oak b", "Elm a", "Elm b"]),
+        (
+            r"Map & F1 & EM \\ \hline 1 & 1.2 & 3.4 \\ 2 & 5.6 & 7.8 \\ all & 1.5 & 3.5 \\",
+            1,
+            ["1", "2", "all"],
+        ),
+        (r"Way & F1 & EM \\ \hline \citet{oak2019} & 1.2 & 3.4 \\ Elm & 5.6 & 7.8 \\", 1, ["oak2019", "Elm"]),
+        (CONTINUED, 1, ["Oak, Elm", "Ash"]),
+        (r"Way & F1 & EM \\ \hline Oak & 1.2 & \\ & & 3.4 \\ Elm & 5.6 & 7.8 \\", 1, ["Oak", "Elm"]),
+        (LISTS, 1, ["Oak", "Ash", "Elm", "Fir"]),
+    ],
+)
+def test_rows_below_a_heading_have_their_own_labels(tmp_path, source, head, labels):
+    tables = manuscript(tmp_path, rf"\begin{{tabular}}{{lccc}}{source}\end{{tabular}}").tables
+    plans = [layout(table, measures) for table in tables]
+    found = [
+        f"{group} {plan.label(row)}".strip()
+        for plan in plans
+        for row, group in zip(plan.rows, plan.groups, strict=True)
+    ]
+    assert (len(tables[0].head), found) == (head, labels)
+
+
+def test_empty_formulas_commas_in_brackets_and_tabulars_of_macros_are_read(tmp_path):
+    preamble = r"\newcommand{\cell}[1]{{$$#1}}\newcommand{\open}{\begin{tabular}{lcc}}"
+    body = (
+        r"\open Way & F1 & K \\ \hline Oak & \cell{1.2} & (1,1) \\ Elm & \cell{3.4} & (2,3) \\ \end{tabular}"
+    )
+    (table,) = manuscript(tmp_path, body, preamble).tables
+    assert rows(table) == [["Oak", "1.2", "(1,1)"], ["Elm", "3.4", "(2,3)"]]

@@ -36,7 +36,7 @@ PLANTED = [  # severity, check, what is changed into what, words of the finding
     ("note", "published", "|95.9†|", "|96.9†|", "96.9 is no known value"),
     ("doubt", "prose", "reaches 38.2", "reaches 38.4", "The text quotes 38.4 from Table 1"),
     ("doubt", "prose", "from 18.7 to 38.2", "from 18.7 to 38.6", "Table 1 lacks 38.6"),
-    ("doubt", "prose", "by 1.6 points", "by 2.6 points", "Their numbers include 36.6 and 38.2"),
+    ("doubt", "prose", "by 1.6 points", "by 2.6 points", "Their numbers include 38.2 and 36.6"),
     ("doubt", "prose", "MRR@10 of 25.0", "MRR@10 of 25.4", "The table has 25.0 at paper.tex"),
 ]
 

@@ -92,7 +92,7 @@ def test_units_and_exponents_are_part_of_a_number():
     [
         ("a.tex", TABULAR % "A & \\textbf{18.4 & 85.3 \\\\\nB & 1.5 & 2.5 \\\\" + "}", 1, "is still open"),
         ("a.tex", "\\begin{table}\\begin{tabx} A & B & C \\\\ 1 & 2 & 3\\end{tabx}\\end{table}", 1, "This t"),
-        ("a.csv", "Model,FiQA,SciFact\nBM25,23,6,66,5\n", 2, "This row has 5 cells, and its head has 3"),
+        ("a.csv", "Model,FiQA,SciFact\nBM25,23,6,66,5\n", 2, "This row has 5 cells, and the others have 3"),
         ("a.md", "|M|FiQA|R@5|\n|-|-|-|\n|A|1.5|2.5|\n|B|1.5|2.5|3|\n", 4, "This row has 4 cells"),
         ("a.csv", "Model,FiQA,SciFact\nBM25,23.6,66.5\nANCE,8 or 9,50.7\n", 3, "'8 or 9' in a column"),
     ],

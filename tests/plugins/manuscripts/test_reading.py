@@ -64,6 +64,14 @@ def test_the_paper_of_a_folder_is_the_one_with_a_document(tmp_path):
     assert made.notes == (f"{tmp_path}/paper.tex is the paper. Not read: letter.tex",)
 
 
+def test_the_paper_has_numbers_in_its_tables_and_is_nearest_to_the_root(tmp_path):
+    written(tmp_path, TABLE, "tables/main.tex")
+    for name in ("style/main.tex", "old/tables/main.tex", "old/paper.tex"):
+        written(tmp_path, TABLE if "tables" in name else PREAMBLE + "Words." * 99 + r"\end{document}", name)
+    made = read(written(tmp_path, PAPER, "submission.tex").parent)
+    assert rows(made.tables[0]) == BODY and "submission.tex is the paper" in made.notes[0]
+
+
 BROKEN = {
     "binary": (b"\x00\x01\x02" * 100, "is a binary file"),
     "pdf": (b"%PDF-1.5 ...", "is a PDF"),

@@ -7,7 +7,7 @@ from repro.manifest.cells import cell
 from repro.plugins.reports.reports import CellReport, Report, Source, others_values, reports
 from repro.writers.grid import span
 
-CELL = cell("simlm/2/dense.ance/dev.rr10")  # 33.0 percent
+CELL = cell("simlm/2/dense.ance/dev.rr10")
 SOURCE = Source(who="independent", name="somebody's repository", repository="a/b", issue=5, date="2024-01-01")
 
 

@@ -6,20 +6,18 @@ from repro.manifest.cells import cell
 from repro.plugins.reports.reports import CellReport, Report, Source
 from repro.plugins.reports.view import COUNTS, OTHERS, nearnesses
 
-FRACTION, PERCENT = "costa/3/ance/dev.rr10", "simlm/2/dense.ance/dev.rr10"  # 0.330 and 33.0
+FRACTION, PERCENT = "costa/3/ance/dev.rr10", "simlm/2/dense.ance/dev.rr10"
 BM25 = "simlm/2/sparse.bm25/dev.rr10"  # 18.5, where others print 18.7
 PLACE = {"repository": "a/b", "issue": 5, "date": "2024-01-01"}
 RELEASED = "released model or run"
 
 
 def report(value, *cells, unit="percent", start="checkpoint", match="exact", by="x", who="toolkit"):
-    """A report and who makes it."""
     stated = {"measure": "MRR@10", "dataset": "dev", "source": by, "value": value, "unit": unit}
     return Report(cells=cells, match=match, how={"start": start}, **stated), Source(who=who, name=by, **PLACE)
 
 
 def lines(*made):
-    """Label -> counts by their heads and the median difference, of the lines that these reports give."""
     by_cell: dict = {}
     for one, source in made:
         for name in one.cells:

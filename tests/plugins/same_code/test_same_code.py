@@ -1,5 +1,3 @@
-"""Edited code is equal where it computes every recorded output to the last bit, and nowhere else."""
-
 from dataclasses import replace
 
 import pytest
@@ -27,7 +25,6 @@ def edited(outputs, stage="search", code="code 2"):
 
 @pytest.fixture
 def command(tmp_path, monkeypatch):
-    """The command in a results folder of its own with the outputs OLD recorded."""
     monkeypatch.setattr(same_code, "committed_results", lambda: tmp_path)
     monkeypatch.setattr(provenance, "OF_THIS_CODE", tmp_path)
     made = SameCode(Store(tmp_path / "store"), Progress())

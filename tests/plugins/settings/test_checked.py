@@ -1,5 +1,3 @@
-"""Settings held against a plan: what each kind of disagreement is called, on one row of a paper."""
-
 import pytest
 import yaml
 
@@ -57,8 +55,6 @@ OTHERS = [
 
 @pytest.fixture
 def judge(tmp_path, monkeypatch):
-    """Held settings of one row with one training, under changed settings, nodes or plans."""
-
     def judged(changes=None, *, nodes=(), step=None, readings=READINGS):
         planned = nodes or (training(),)
         below = {
@@ -217,7 +213,7 @@ def test_cells_of_settings_are_judged_without_what_no_cell_publishes(monkeypatch
         checked, "_step_parameters", lambda *given: [judged.append(1) or item for item in judge(*given)]
     )
     assert of_tables(source) == whole and len(whole) > 50
-    assert len(judged) < 1000  # of more than 3,000
+    assert len(judged) < 1000
 
 
 @pytest.mark.parametrize("source", papers().values(), ids=papers())

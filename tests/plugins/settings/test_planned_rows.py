@@ -1,5 +1,3 @@
-"""The value that is expected of a setting, found once for all rows of which the same is stated."""
-
 from repro.plugins.settings import planned_rows
 from repro.plugins.settings.planned_rows import ExpectedValues, expected
 from repro.plugins.settings.schema import Setting

@@ -1,5 +1,3 @@
-"""Two made-up papers by the same authors that name systems alike."""
-
 import pytest
 
 from repro.manifest import papers as at_hand

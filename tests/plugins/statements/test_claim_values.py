@@ -1,5 +1,3 @@
-"""Our measurements as claims see them: current records of the suite's own, with the stored tests."""
-
 import json
 from types import SimpleNamespace
 
@@ -28,7 +26,7 @@ def _compared(identifier, value, *, doubts=(), verdict="scaled", **record):
 def _measured(*compared, p=None, interval=None):
     rows = ["first.bert", "first.seed"]
     table = {"RR@100": {"names": rows, "p": [[None, p], [p, None]], "means": [0.1, 0.2]}}
-    if interval:  # of SEED less BERT
+    if interval:
         low, high = interval
         table["RR@100"]["interval"] = [[None, [-high, -low]], [interval, None]]
     tests = {("costa", "2", "msmarco-document/dev"): {"max_p": 0.05, "measures": table}}
@@ -81,7 +79,7 @@ def test_a_printed_mark_is_judged_by_the_stored_test():
         (0.4, [0.0, 0.2], "not told apart"),
         (0.2, [-0.2, 0.02], "not told apart"),
         (0.2, [-0.2, -0.02], "fails"),
-        (0.3, [0.0, 0.0], "fails"),  # equal query by query: known to be no lead
+        (0.3, [0.0, 0.0], "fails"),
     ],
 )
 def test_rows_whose_interval_holds_both_orders_are_not_told_apart(mine, interval, state):
@@ -95,7 +93,7 @@ def test_one_pair_that_contradicts_decides_whatever_is_not_told_apart():
     ours = [_compared(f"costa/2/{row}/dev.rr100", value) for row, value in ROWS.items()]
     values = _measured(*ours, p=0.03, interval=[-0.1, 0.1])
     [bold] = [s for s in statements(paper("costa")) if s.id == "costa/2/bold/first.costa/dev.rr100"]
-    assert bold.judge(values).state == "fails"  # by ICT, without a test
+    assert bold.judge(values).state == "fails"
 
 
 def test_a_column_in_which_rows_are_not_told_apart_is_said_to_be_one():
@@ -119,7 +117,7 @@ def test_first_passages_of_the_papers_own_queries_are_counted_by_the_qrels(tmp_p
 
     queries = [
         {"found": True, "passages": passages(2, None)},
-        {"found": found, "passages": passages(None, 1)},  # the second rank does not count
+        {"found": found, "passages": passages(None, 1)},
     ]
     (tmp_path / "exhibit.json").write_text(json.dumps({"kind": "passages", "queries": queries}))
     store = SimpleNamespace(record=lambda node: {"facts": {"queries": 2}}, path=lambda node: tmp_path)

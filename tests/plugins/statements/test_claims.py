@@ -1,4 +1,4 @@
-"""The language of ``expect``: what is allowed, and what is unanswered."""
+"""The language of ``expect``: allowed, refused and unanswered expressions."""
 
 from decimal import Decimal
 

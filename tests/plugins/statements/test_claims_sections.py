@@ -1,5 +1,3 @@
-"""Statements and findings on the page, and as listings for programs."""
-
 import pytest
 
 import repro

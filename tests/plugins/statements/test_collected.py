@@ -1,16 +1,16 @@
-"""What the audit must find in print, by content, and what it must not."""
+"""Findings that the audit must, and must not, make in print."""
 
 import pytest
 
 from repro.manifest.papers import papers
 from repro.plugins.statements.claims import claims_of
 from repro.plugins.statements.findings import SEVERITIES, notes
-from repro.plugins.statements.paper_audit import audit, each
+from repro.plugins.statements.paper_audit import each, findings_of
 
 
 @pytest.fixture(scope="module")
 def findings():
-    return audit(list(papers().values()))
+    return findings_of(list(papers().values()))
 
 
 def _text(finding):
@@ -18,7 +18,6 @@ def _text(finding):
 
 
 def _with(findings, *parts, kind=None):
-    """Findings whose text has all the parts."""
     return [f for f in findings if kind in (None, f.kind) and all(part in _text(f) for part in parts)]
 
 
@@ -149,7 +148,7 @@ def test_two_misprints_of_pseudo_code_are_notes(findings):
     severities = {f.id: f.severity for f in findings}
     assert severities["costa/reading/joint-update"] == "note"
     assert severities["cpdae/reading/reconstruction-labels"] == "note"
-    assert severities["costa/reading/total-loss-number"] == "error"  # as any other misprint
+    assert severities["costa/reading/total-loss-number"] == "error"
 
 
 def test_a_finding_says_what_it_is_held_against(findings):
@@ -159,7 +158,7 @@ def test_a_finding_says_what_it_is_held_against(findings):
     assert against["cpdae/reading/fine-tuning-batch"] == "another paper"
     assert against["cotmae_v2/reading/trec-dl-queries"] == "third party"
     assert against["cpdae/claim/contrast-of-vectors-does-not-suit-documents"] == "another paper"
-    assert not [f.id for f in findings if f.paper == "cpdae" and f.against == "code"]  # it released none
+    assert not [f.id for f in findings if f.paper == "cpdae" and f.against == "code"]
 
 
 def test_what_is_ours_in_a_claim_makes_a_doubt(findings):
@@ -209,12 +208,12 @@ def test_every_misprint_and_conflict_of_the_readings_is_a_finding(findings):
 
 
 def test_the_order_does_not_depend_on_the_order_of_papers(findings):
-    assert audit(list(reversed(papers().values()))) == findings
+    assert findings_of(list(reversed(papers().values()))) == findings
     assert [f.paper for f in findings] == sorted(f.paper for f in findings)
 
 
 def test_one_paper_keeps_what_others_print_differently():
-    found = audit([papers()["simlm"]])
+    found = findings_of([papers()["simlm"]])
     assert [f for f in found if f.paper == "cotmae_v2" and "cotmae_v2/2/simlm/dl19.ndcg10" in f.places]
     assert not [f for f in found if not any(place.startswith("simlm/") for place in f.places)]
     assert {f.severity for f in found} <= set(SEVERITIES)

@@ -1,5 +1,3 @@
-"""Claims judged by what others state, on a paper made for it."""
-
 import pytest
 
 from repro.manifest.cells import cells_of
@@ -33,8 +31,6 @@ def _report(cell, value, start="checkpoint", match="exact"):
 
 @pytest.fixture
 def judge(tmp_path, monkeypatch):
-    """``judge(expect, reports)``: the statements of a paper with one claim; reports by ``row/column``."""
-
     def call(expect, reports, ours=None):
         (tmp_path / "cells.yaml").write_text(CELLS)
         claim = f"{{id: c, where: §1, about: ['1'], says: said, expect: {expect!r}}}"
@@ -58,12 +54,12 @@ def judge(tmp_path, monkeypatch):
         ('above("1/b/x", "1/a/x")', {"b/x": [("0.35",)]}, "untested"),
         ('above("1/b", "1/a", ["x", "y"])', {"a/x": [("0.36",)], "b/x": [("0.35",)]}, "fails"),
         ('above("1/b", "1/a", ["x", "y"])', {"a/x": [("0.33",)], "b/x": [("0.35",)]}, "untested"),
-        ('gain("1/b/x", "1/a/x") <= 0.01', {"a/x": [("0.33",)], "b/x": [("0.34",)]}, "holds"),  # no floats
+        ('gain("1/b/x", "1/a/x") <= 0.01', {"a/x": [("0.33",)], "b/x": [("0.34",)]}, "holds"),
         ('rounds(v("1/a/x"), "0.3")', {"a/x": [("0.33",)]}, "holds"),
         ('significantly_above("1/b/x", "1/a/x")', {"a/x": [("0.33",)], "b/x": [("0.35",)]}, "untested"),
         ('significantly_above("1/b/x", "1/a/x")', {"a/x": [("0.36",)], "b/x": [("0.35",)]}, "fails"),
-        ('above("1/b/x", "1/a/x")', {"a/x": [("0.342",)], "b/x": [("0.34",)]}, "untested"),  # rounding
-        ('above("1/b/x", "1/a/x")', {"a/x": [("0.34",)], "b/x": [("0.34",)]}, "fails"),  # a tie as stated
+        ('above("1/b/x", "1/a/x")', {"a/x": [("0.342",)], "b/x": [("0.34",)]}, "untested"),
+        ('above("1/b/x", "1/a/x")', {"a/x": [("0.34",)], "b/x": [("0.34",)]}, "fails"),
     ],
 )
 def test_the_closest_reports_decide_where_they_can(judge, expect, reports, state):

@@ -1,5 +1,3 @@
-"""Findings on marks of significance, and what their leads need, on a table made to show each."""
-
 import statistics
 
 import pytest
@@ -41,7 +39,6 @@ STEAD = f"instead: [{{dataset: {DL19}, measure: nDCG@10, by: {DL20}, why: none i
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """``made(b, …)``: a paper whose row B has this cell, beside what is known of deviations."""
     monkeypatch.setattr(at_hand, "ROOT", tmp_path)
     (tmp_path / "made").mkdir()
 
@@ -93,7 +90,7 @@ def test_a_mark_is_held_against_the_smallest_known_deviation(made, sd, verdict):
     said = list(MarksOfCell(cell("made/1/b/x")).below_published())
     words = f"implausible over A: means only, needs a deviation of 0.036, known {sd:.3f}"
     assert said == [("mark *", words)] * (verdict == "implausible")
-    assert deviations.need(cell("made/1/a/x"), [cell("made/1/b/x")]) is None  # no lead
+    assert deviations.need(cell("made/1/a/x"), [cell("made/1/b/x")]) is None
 
 
 def test_another_set_that_stands_for_one_without_runs_makes_a_note_of_it(made):
@@ -120,7 +117,7 @@ def test_a_lead_over_the_same_row_without_the_mark_of_a_smaller_one_is_noted(mad
 
 
 def test_leads_over_unlike_rows_are_not_held_against_each_other(made):
-    assert not _found(made("0.610*", c="0.625*"), "leads")  # C's lead of 0.015 over B has no †
+    assert not _found(made("0.610*", c="0.625*"), "leads")
 
 
 @pytest.mark.parametrize(("y", "is_doubted"), [("0.960", True), ("0.960*", False), ("0.955", False)])
@@ -167,8 +164,8 @@ claims:
         ('expect: above("1/b", "1/a", "x")', True, []),
         ('calls_significant: true\n  expect: above("1/b", "1/a", "x")', True, ["doubt"]),
         ('calls_significant: true\n  expect: above("1/b", "1/a", "x")', False, ["note"]),
-        ('expect: significantly_above("1/b", "1/a", "x")', True, []),  # a mark speaks of it
-        ('expect: significantly_above("1/b", "1/c", "x")', True, ["doubt"]),  # none does
+        ('expect: significantly_above("1/b", "1/a", "x")', True, []),
+        ('expect: significantly_above("1/b", "1/c", "x")', True, ["doubt"]),
     ],
 )
 def test_a_sentence_that_calls_a_difference_significant_needs_a_test(made, tmp_path, said, test, found):

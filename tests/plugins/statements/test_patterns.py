@@ -1,10 +1,8 @@
-"""Notes on numbers beside others of their paper, on made-up papers and on those of the suite."""
-
 import pytest
 
 from repro.manifest import papers as at_hand
 from repro.manifest.papers import Paper, papers
-from repro.plugins.statements.patterns import of_patterns
+from repro.plugins.statements.paper_audit import of_patterns
 
 HEAD = "paper: p\ntitle: made\ntables:\n"
 TABLE = """\
@@ -43,7 +41,7 @@ def made(id, rows, more="bold: unknown"):
     [
         (["39.4 (-2.0)", "50.1", "60.0", "70.0"], ["39.4", "39.4", "70.0", "70.0"]),
         (["39.4 (-2.0)", "50.1", "60.0", "70.1"], []),  # one number may be equal by chance
-        (["39.4", "50.1", "60.0", "70.0"], []),  # no ablation
+        (["39.4", "50.1", "60.0", "70.0"], []),
     ],
 )
 def test_a_part_alone_with_the_numbers_of_an_earlier_system_is_noted(found, part, expected):

@@ -1,5 +1,3 @@
-"""references.yaml of a made-up paper: what is refused, and what becomes a finding."""
-
 import pytest
 
 from repro.errors import ManifestError

@@ -1,5 +1,3 @@
-"""Pairs of a study: which are compared, what is corrected together, and each verdict."""
-
 import numpy as np
 import pytest
 import yaml

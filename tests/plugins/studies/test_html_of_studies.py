@@ -1,5 +1,3 @@
-"""The comparisons of a study as objects, in the unit of its cells."""
-
 import json
 from types import SimpleNamespace
 

@@ -1,5 +1,3 @@
-"""What a study measured of readings and claims: two rows, at its own scale, where both are recorded."""
-
 import shutil
 from dataclasses import replace
 
@@ -36,13 +34,11 @@ SEEDS = {1: (0.50, 0.45), 2: (0.60, 0.53)}  # of costa.paper and costa.sums
 
 
 def pointers(source):
-    """Return every pointer of a paper's readings and claims."""
     return [text for item in (*source.readings.values(), *claims_of(source).values()) for text in item.study]
 
 
 @pytest.fixture
 def measured(tmp_path):
-    """``measured(scale)``: two rows recorded at a scale, with scores that are the same for all queries."""
     found = StudyRecords(Results(tmp_path / "results"), Store(tmp_path / "store"), Machine())
     make_writable(found.store.root)
 
@@ -149,8 +145,8 @@ def test_every_pointer_of_a_paper_is_at_two_rows_of_a_study(name):
 
 
 UNASKED = {
-    "cotmae_v2.sparse",  # fine-tuned by [CLS], through which nothing was decoded: below by construction
-    "simlm.masks",  # in the paper's Table 7, and in no sentence of it
+    "cotmae_v2.sparse",
+    "simlm.masks",
 }
 
 

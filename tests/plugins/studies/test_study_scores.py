@@ -1,5 +1,3 @@
-"""What a study's table is made of, kept in a file of the results."""
-
 import errno
 import gzip
 import json
@@ -33,8 +31,6 @@ FACTS = {"steps": 3, "seconds": 1.5, "losses": {"loss": 2.0}}
 
 
 class _Store:
-    """A store of one evaluation and its training, or an empty one."""
-
     def __init__(self, folder, *nodes):
         self._folder, self._stored = folder, {node.fingerprint for node in nodes}
 
@@ -69,7 +65,7 @@ def test_what_the_store_knows_is_known_without_it_digit_by_digit(tmp_path):
     assert known.state(TRAINING) == "stored" and known.state(OTHER) == "missing"
     assert known.record(TRAINING) == {"facts": {"steps": 3, "seconds": 1.5}}
     again = path.read_bytes()
-    assert _write(_plan(STORED, OTHER), _Store(tmp_path), results) == path  # from the file itself
+    assert _write(_plan(STORED, OTHER), _Store(tmp_path), results) == path
     assert path.read_bytes() == again
 
 
@@ -89,7 +85,7 @@ def test_what_another_process_adds_after_the_file_was_read_stays_in_it(tmp_path)
     known, others = store.state, iter([_Store(tmp_path, THIRD)])
 
     def interrupted(node):
-        if node == STORED:  # after OTHER, which only the file could know
+        if node == STORED:
             for other in others:
                 _write(_plan(THIRD), other, results)
         return known(node)

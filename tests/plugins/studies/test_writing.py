@@ -35,7 +35,7 @@ VARIANCES = Variances(queries=0.04, seeds=0.0001, residual=0.01)
 
 
 def _estimate(mean):
-    return Estimate(mean, 0.02, 1e9, 400, 5, VARIANCES)  # half of its interval is .0392
+    return Estimate(mean, 0.02, 1e9, 400, 5, VARIANCES)
 
 
 def _contrast(row, mean, verdict, against="base"):
@@ -134,9 +134,9 @@ def test_every_text_on_verdicts_says_first_that_planned_seeds_are_missing():
     study = replace(STUDY, plan=plan, entries=seeds)
     said = "Preliminary: 1 of 3 planned seeds, more of some rows. "
     assert caption(study).startswith(said) and verdicts_note(study).startswith(said)
-    assert markdown(study, title="T", command="").count(said.strip()) == 3  # caption, verdicts, comparisons
+    assert markdown(study, title="T", command="").count(said.strip()) == 3
     assert "Fewer than 2 seeds: X (1). A mean is over all seeds of its row" in caption(study)
-    whole = replace(study, entries=seeds | {("zero", "c"): Entry({1: 0.1, 2: 0.1, 3: 0.1})})  # is not trained
+    whole = replace(study, entries=seeds | {("zero", "c"): Entry({1: 0.1, 2: 0.1, 3: 0.1})})
     assert "Fewer than 2 seeds: X (1)." in caption(whole) and whole.seeds == [1, 2]
     assert said not in "\n".join(_lines())
 

@@ -1,5 +1,3 @@
-"""Runs and encoders without a paper's table: from files, pipes and memory, on a dataset."""
-
 import os
 import subprocess
 import sys
@@ -23,7 +21,7 @@ RUN = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"b": 2.0, "a": 1.0}}
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1}}
 LINES = [(q, d, s) for q, of in RUN.items() for d, s in of.items()]
 JUDGED = [(q, d, g) for q, of in QRELS.items() for d, g in of.items()]
-LIMIT = 300  # characters of a refusal
+LIMIT = 300
 
 
 def mean(**given) -> float:
@@ -114,7 +112,6 @@ def test_an_encoder_is_scored_on_a_dataset_and_tested_against_a_run(tmp_path):
     assert any(note.startswith("model: encoding 900 passages takes about ") for note in notes.notes)
     [stored] = (tmp_path / "store" / "search").glob("*/run.trec")
     assert OwnRun(stored).label == "run"
-    # the same encoder as an object
     [cell] = repro.compare(yours=SentenceTransformer(str(tmp_path / "model")), **given)
     assert (cell.cell.row.label, cell.measured) == ("encoder", values["model"])
     with pytest.raises(UsageError, match=r"model is an encoder, which needs texts\. Name their --dataset"):

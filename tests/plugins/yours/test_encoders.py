@@ -1,5 +1,3 @@
-"""An encoder is found by directory or name, and known by the bytes of all of its files."""
-
 import shutil
 
 import pytest

@@ -1,5 +1,3 @@
-"""A run file of one's own: the judgements that score it, which sets it answers, and its scores."""
-
 import gzip
 
 import pytest
@@ -25,10 +23,7 @@ def nothing_of_the_users(tmp_path, monkeypatch):
 
 @pytest.fixture
 def run_file(tmp_path):
-    """Every judged query but one, its documents behind a foreign one; and a query that is not judged.
-
-    One query has twelve documents, the others fewer.
-    """
+    """Every judged query but one, its documents behind a foreign one; and a query that is not judged."""
     qrels = judgements(DATASET)
     run = {q: [("9999", 9.0), *((d, -i) for i, d in enumerate(judged))] for q, judged in qrels.items()}
     del run[min(run)]
@@ -56,7 +51,7 @@ def test_a_run_scores_what_the_suite_would_score_it(run_file):
 
 
 def test_a_packed_run_scores_the_same(run_file):
-    packed = run_file.with_name("packed")  # the name does not say that it is
+    packed = run_file.with_name("packed")
     packed.write_bytes(gzip.compress(run_file.read_bytes()))
     assert (
         scored(packed, ["nDCG@10"])[1]["nDCG@10"].values == scored(run_file, ["nDCG@10"])[1]["nDCG@10"].values
@@ -116,7 +111,6 @@ def test_what_cannot_score_a_run_says_why(dataset, error, words):
 
 @pytest.fixture
 def binary_judgements(tmp_path, monkeypatch):
-    """Judgements of DL 2019 in a data folder, as many as NIST's and without grades above 1; and a run."""
     without_counts(monkeypatch, DL19)
     write(tmp_path / "data/qrels/qrels.dl19-passage.txt", "1 0 d1 1\n1 0 d2 0\n2 0 d1 1\n")
     return write(tmp_path / "a.run", "1 Q0 d1 1 2.0 t\n1 Q0 d2 2 1.0 t\n2 Q0 d2 1 1.0 t\n2 Q0 d1 2 0.5 t\n")
@@ -158,7 +152,6 @@ FILES = st.one_of(st.binary(max_size=60), LINES, LINES.map(gzip.compress), CUT_O
 @example(content=LINE + b"\n" + LINE)
 @example(content=gzip.compress(LINE)[:-1])
 def test_whatever_bytes_a_run_holds_it_is_scored_or_refused(tmp_path, content):
-    """Bytes, words and nearly right lines: a number comes of a judged document only, never a 0 of nothing."""
     path = tmp_path / "fuzz"
     path.write_bytes(content)
     try:

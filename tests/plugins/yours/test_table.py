@@ -1,5 +1,3 @@
-"""Rows of one's own in a paper's table or alone: what they cover, and tests against every row with a run."""
-
 import numpy as np
 import pytest
 
@@ -18,7 +16,6 @@ DL19, DL20 = (f"msmarco-passage/trec-dl-{year}/judged" for year in (2019, 2020))
 
 @pytest.fixture
 def workspace(tmp_path, real_data, monkeypatch):
-    """Real judgements and public runs, an empty store, no records."""
     monkeypatch.setenv("REPRO_DATA", str(real_data))
     return Workspace(Locations.resolve(str(tmp_path / "store"), str(tmp_path / "results")))
 
@@ -120,7 +117,7 @@ def test_what_cannot_be_scored_leaves_the_others_in_the_table(workspace, runs, t
 
     broken = tmp_path / "broken.run"
     broken.write_text("1 Q0 2 1 x t\n")
-    save_tiny_model(tmp_path)  # whose passages are not at hand
+    save_tiny_model(tmp_path)
     mine = repro.compare(
         "costa/1", yours=[broken, tmp_path / "model", runs["ance.dl19"]], workspace=workspace
     )
@@ -183,7 +180,6 @@ DATASET = "tiny/passage/dev"
 
 @pytest.fixture
 def run_file(tmp_path):
-    """The first judged document of every query, and nothing else."""
     run = {
         query: [(document, 1.0) for document in list(judged)[:1]]
         for query, judged in judgements(DATASET).items()

@@ -1,5 +1,3 @@
-"""A folder that is unusable as an encoder is refused in one sentence with the true reason, before a run."""
-
 from __future__ import annotations
 
 import json
@@ -21,8 +19,6 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def edited(file: str, **values):
-    """A change of a JSON file of the folder."""
-
     def change(folder: Path):
         path = folder / file
         path.write_text(json.dumps(json.loads(path.read_text()) | values))
@@ -44,8 +40,6 @@ def without(*files: str):
 
 
 def with_weights(change):
-    """A change of the tensor of the queries of attention; None takes it out."""
-
     def write(folder: Path):
         weights = load_file(folder / "model.safetensors")
         name = next(name for name in weights if "query.weight" in name)
@@ -76,8 +70,6 @@ def with_vocabulary(words: int, special=SPECIAL):
 
 
 def model_of(name: str, **settings):
-    """A plain folder with a model of transformers of that name."""
-
     def write(folder: Path):
         import transformers
 
@@ -131,7 +123,7 @@ CASES = {
         edited("sentence_bert_config.json", max_seq_length=512),
         "more than the model's 64 positions",
     ),
-    "a weight is missing": (with_weights(lambda weight: None), "not fit BertModel, as which it is read"),
+    "a weight is missing": (with_weights(lambda weight: None), "its weights do not fit BertModel: "),
     "weights that are no numbers": (with_weights(lambda w: w * float("nan")), "a text is not finite"),
     "no weights": (without("model.safetensors"), "no file named model.safetensors"),
     "objects in weights": (pickled, "a pickle that holds more than tensors, which is never read here"),
@@ -196,7 +188,7 @@ def test_what_does_not_fit_the_folder_is_refused(tmp_path, facts, said):
 def test_a_plain_folder_is_refused_for_a_head_that_it_lacks(tmp_path):
     plain(tmp_path / "it", tiny_masked_lm().bert)
     for facts in ({"pooling": "pooler"}, {"kind": "splade"}):
-        with pytest.raises(ReproError, match=r"as which it is read: [\w.]+ is not among them"):
+        with pytest.raises(ReproError, match=r"do not fit \w+: [\w.]+ is missing"):
             UserEncoder.find(str(tmp_path / "it"), None, facts)
 
 

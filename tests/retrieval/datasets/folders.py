@@ -17,7 +17,6 @@ def write(path: Path, content: str) -> Path:
 
 
 def write_lines(path: Path, records: Iterable[dict]) -> Path:
-    """Records as JSON lines."""
     return write(path, "".join(json.dumps(record) + "\n" for record in records))
 
 
@@ -41,7 +40,6 @@ def without_counts(monkeypatch, *ids: str) -> None:
 
 
 def word_list(monkeypatch, root: Path, name: str, words: list[str]) -> Path:
-    """Lay ``words`` as the list ``name``, and let them be what that list is known by."""
     part = {"title": name, "words": len(words), "sha256": word_lists.digest(sorted(words)), "from": "there"}
     monkeypatch.setattr(word_lists, "known_lists", lambda: {name: {**part, "parts": [part]}})
     return write(root / name, "".join(f"{word}\n" for word in words))

@@ -21,7 +21,6 @@ def check_rows(folder: Path, rows: Iterable[Mapping[str, Any]], columns: Mapping
 
 
 def check_equal_files(folder: Path, expected: Path) -> int:
-    """Two datasets have the same files to the byte; returns how many of rows."""
     names = sorted(path.name for path in expected.iterdir())
     assert sorted(path.name for path in folder.iterdir()) == names
     for name in names:

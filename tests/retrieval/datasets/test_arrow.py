@@ -86,7 +86,7 @@ def test_documents_are_found_by_id_in_any_order(tmp_path):
 
 
 def test_few_documents_are_found_as_all_are(tmp_path):
-    names = [f"d{n * 7 % 2003}" for n in range(2500)]  # some come twice
+    names = [f"d{n * 7 % 2003}" for n in range(2500)]
     write_rows(({"id": name} for name in names), {"id": "string"}, tmp_path / "arrow")
     wanted = names[::-3]
     expected = document_rows(pa.array(wanted), tmp_path, source=Path("x"))
@@ -118,7 +118,6 @@ def rows(count: int) -> list[dict]:
 
 
 def in_blocks(folder, listed, sizes, *, origin=None):
-    """Blocks of so many rows each, as far as the rows go."""
     blocks, first, firsts = RowBlocks(folder, BLOCK_COLUMNS, origin=origin), 0, []
     for size in sizes:
         blocks.write(first, in_batches(listed[first : first + size], BLOCK_COLUMNS), {"last": first + size})
@@ -139,7 +138,7 @@ def test_blocks_of_any_size_become_the_files_of_their_rows(tmp_path):
     assert blocks.complete(firsts, {}) == MANY
     blocks.join(tmp_path / "joined")
     assert check_rows(tmp_path / "joined", rows(MANY), BLOCK_COLUMNS) == 4
-    assert not list((tmp_path / "blocks").glob("170*.arrow"))  # moved, not copied
+    assert not list((tmp_path / "blocks").glob("170*.arrow"))
 
 
 def test_a_block_is_kept_as_long_as_it_is_as_it_was_written(tmp_path):
@@ -205,7 +204,7 @@ def test_memory_holds_a_batch_however_many_rows_there_are(tmp_path):
     def many():
         return ({"id": str(n), "text": text, "names": [], "scores": []} for n in range(60_000))
 
-    write_rows(rows(10), BLOCK_COLUMNS, tmp_path / "first")  # what the library loads for the first time
+    write_rows(rows(10), BLOCK_COLUMNS, tmp_path / "first")
     grown = peak_growth(lambda: write_rows(many(), BLOCK_COLUMNS, tmp_path / "rows"))
     assert size_on_disk(tmp_path / "rows") > 120_000_000
-    assert grown < 80_000_000  # what is larger than the rows holds them all
+    assert grown < 80_000_000

@@ -1,5 +1,3 @@
-"""The catalogue of collections, and the folds of what is trained on."""
-
 import json
 from importlib.resources import files
 

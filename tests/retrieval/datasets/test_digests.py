@@ -35,7 +35,6 @@ def test_the_digest_follows_names_and_contents_and_order_but_not_the_folder(tmp_
 
 @pytest.fixture
 def settled(monkeypatch):
-    """Files that were written a moment ago pass for such as nobody writes to."""
     monkeypatch.setattr(digests, "SETTLED", -1)
 
 
@@ -52,7 +51,6 @@ def test_a_known_file_is_not_read_again_until_it_changes(tmp_path, monkeypatch, 
 
 @pytest.mark.parametrize("way", ["written over", "put in its place"])
 def test_a_change_of_equal_size_and_time_is_noticed(tmp_path, settled, way):
-    """As ``cp -p``, ``rsync -t`` and ``tar`` leave it."""
     path, cache = write(tmp_path / "a.txt", "one"), tmp_path / "digests.json"
     first, times = digest([path], cache=cache), path.stat()
     other = path if way == "written over" else tmp_path / "other"
@@ -97,8 +95,6 @@ def test_an_embedded_collection_is_known_by_its_rows_and_a_library_s_by_its_vers
 
 @pytest.fixture
 def fewer_words(monkeypatch):
-    """The embedded world told without a word of words.yaml, as on a branch."""
-
     def forget():
         world.slots.cache_clear()
         tiny.collection.cache_clear()
@@ -116,7 +112,7 @@ def fewer_words(monkeypatch):
 
 @pytest.fixture
 def plain_identities():
-    small = [id for id in tiny.COLLECTIONS if id != "tiny/passage-many"]  # told as tiny/passage is
+    small = [id for id in tiny.COLLECTIONS if id != "tiny/passage-many"]
     return {id: identity(Source(id, "documents", "embedded")) for id in small}
 
 
@@ -173,7 +169,7 @@ def test_files_that_change_while_they_are_read_are_refused(tmp_path):
     with pytest.raises(DataError, match=r"a\.txt: changed after planning"):
         read_while(lambda: path.write_text("two"))
     path.write_text("one")
-    with pytest.raises(DataError, match="changed after"):  # and is what it was
+    with pytest.raises(DataError, match="changed after"):
         read_while(lambda: write(tmp_path / "new", "one").replace(path))
 
 

@@ -1,7 +1,4 @@
-"""What is fetched, from the libraries and from the hub, and what several downloads come to.
-
-What nobody gives out as it is read here is made of what its makers publish, and of nothing else.
-"""
+"""Downloads from libraries and the hub."""
 
 import io
 import json
@@ -46,7 +43,6 @@ def test_an_archive_counts_once_and_what_is_unknown_is_said(ids, words):
 
 @pytest.fixture
 def library(monkeypatch):
-    """Libraries that give three documents, and queries and judgements of two splits."""
     documents = [Document(f"d{n}", "T", f"text\n{n}", "https://x.example" if n else "") for n in range(3)]
     queries = [Query("0", "who\tdid\nit", ("Ann", "O'Neil")), Query("1", "what", ("x",))]
     judgements = [Judgement("1", "d1", 1), Judgement("1", "d1", 1), Judgement("0", "d2", 2)]
@@ -94,7 +90,6 @@ NAME = "wikimedia/wikipedia"
 
 @pytest.fixture
 def hub(monkeypatch):
-    """A server that the hub's library takes for the hub."""
     from huggingface_hub import constants
 
     with served() as site:
@@ -107,7 +102,6 @@ def hub(monkeypatch):
 
 
 def publish(site, kind, name, files, *, commit=COMMIT):
-    """Let the server have a repository of ``kind`` "models" or "datasets" at this commit."""
     described = {"id": name, "sha": commit, "siblings": [{"rfilename": file} for file in files]}
     listed = [{"type": "file", "path": file, "size": len(files[file]), "oid": commit} for file in files]
     for revision in ("main", commit):
@@ -128,7 +122,6 @@ def _answer(site, path, value):
 
 
 def shard(*numbers) -> bytes:
-    """A Parquet file of articles as the text of the hub has them."""
     import pyarrow
     import pyarrow.parquet
 
@@ -176,7 +169,6 @@ def test_a_text_that_was_cut_off_goes_on_with_the_file_it_had_come_to(hub, tmp_p
 
 @pytest.fixture
 def published(tmp_path):
-    """RocketQA's two files; passage 1 has no title."""
     texts = write(tmp_path / "para.txt", "0\tfirst passage\n1\tsecond\n10\tthird\n")
     return texts, write(tmp_path / "para.title.txt", "10\tC\n0\tA title\n")
 
@@ -208,7 +200,6 @@ def test_lines_of_another_form_are_refused(texts, words, published, tmp_path):
 
 @pytest.fixture
 def lists(monkeypatch, tmp_path):
-    """Two lists of two words each in place of NLTK's and INQUERY's, and their files."""
     parts = {"nltk": ["and", "the"], "inquery": ["albeit", "the"]}
 
     def stated(title, words):
@@ -248,5 +239,5 @@ def test_a_part_that_is_another_or_lacks_is_named(lists, tmp_path):
 def test_the_stop_words_of_the_papers_are_known_by_their_digests():
     stated = word_lists.known_lists()[LIST]
     assert [part["words"] for part in stated["parts"]] == [179, 418]
-    assert stated["words"] == 475  # 122 words are on both
+    assert stated["words"] == 475
     assert all(len(one["sha256"]) == 64 for one in (stated, *stated["parts"]))

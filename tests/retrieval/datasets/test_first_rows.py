@@ -1,5 +1,3 @@
-"""Names that were not read in a rehearsal are stood for by names that were, always by the same."""
-
 import zlib
 
 import pytest

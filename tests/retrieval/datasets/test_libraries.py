@@ -1,4 +1,4 @@
-"""The libraries read collections in their own folders, and fetch them from a server on this machine."""
+"""ir_datasets reads and fetches collections, from a server on this machine."""
 
 import contextlib
 import functools
@@ -29,7 +29,6 @@ from tests.standins.served import at_home, serve
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """An empty home for ir_datasets."""
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path))
     return tmp_path
 
@@ -130,7 +129,6 @@ class Told(Progress):
 
 @pytest.fixture
 def site(standins, tmp_path, monkeypatch):
-    """A server of all that ir_datasets downloads, and an empty home."""
     monkeypatch.setattr(libraries, "PAUSE", 0)
     without_counts(monkeypatch, *catalog.catalog())
     with served() as site:

@@ -1,4 +1,4 @@
-"""NanoBEIR as ir_datasets stores it: three Parquet files per dataset in its home, read without it."""
+"""NanoBEIR as ir_datasets stores it: three Parquet files per dataset."""
 
 from dataclasses import replace
 
@@ -32,7 +32,6 @@ def write_nano(home, name, *, prefix):
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """A home of ir_datasets for files of other sizes than NanoBEIR's."""
     monkeypatch.setattr("repro.retrieval.datasets.reading.check_home", lambda source: None)
     without_counts(monkeypatch, *dataset("nano-beir").members)
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
@@ -79,4 +78,4 @@ def test_an_encoder_has_a_score_on_each_and_their_mean(home, tmp_path, monkeypat
         ("yours", f"{members[3].rpartition('/')[2]}.RR@10")
     }
     assert values["yours", f"{members[3].rpartition('/')[2]}.RR@10"] == 1.0
-    assert {test["over"] for test in found.tests()} == {"yours-1", "yours-2", None}  # of one run none
+    assert {test["over"] for test in found.tests()} == {"yours-1", "yours-2", None}

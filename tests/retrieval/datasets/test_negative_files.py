@@ -1,5 +1,3 @@
-"""Triples, and negatives listed by the retrievers that found them."""
-
 import gzip
 import json
 import lzma

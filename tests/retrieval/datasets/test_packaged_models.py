@@ -1,4 +1,4 @@
-"""A checkpoint in an installed package is unpacked once, known by its digest, and no code of it runs."""
+"""A checkpoint in an installed package is unpacked once, and no code of it runs."""
 
 import sys
 import zipfile
@@ -19,7 +19,6 @@ DIGEST = sha256(b"weights").hexdigest()
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """A distribution with a model, whose module ends the process that imports it."""
     code, facts = tmp_path / "site/some_model", tmp_path / "site/some_model-1.0.dist-info"
     for folder in (code, facts):
         folder.mkdir(parents=True)
@@ -53,7 +52,7 @@ def test_the_unpacked_folder_is_the_checkpoint_and_nothing_is_imported(installed
     assert found == {"kind": "folder", "path": str(folder)}
     assert folder.is_relative_to(tmp_path / "cache") and (folder / WEIGHTS).read_bytes() == b"weights"
     assert "some_model" not in sys.modules
-    own = tmp_path / "data/models/some/bert"  # the user's own folder comes first
+    own = tmp_path / "data/models/some/bert"
     own.mkdir(parents=True)
     for name in ("config.json", WEIGHTS):
         (own / name).write_text("{}")
@@ -65,7 +64,7 @@ def test_other_weights_are_refused_also_if_they_changed_after_unpacking(installe
         unpacked_folder(*PACKAGE, "0" * 64)
     folder = unpacked_folder(*PACKAGE, DIGEST)
     (folder / WEIGHTS).write_bytes(b"other")
-    unpacked_folder.cache_clear()  # as in another process
+    unpacked_folder.cache_clear()
     with pytest.raises(DataError, match=f"must have {DIGEST}"):
         unpacked_folder(*PACKAGE, DIGEST)
 

@@ -1,5 +1,3 @@
-"""Documents, queries and judgements are read as they stand; what is malformed is refused with its line."""
-
 import functools
 import json
 import random

@@ -29,7 +29,6 @@ TRAINED_ON = " ".join(
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """A data folder with a Punkt model trained on a few lines, in nltk's own files."""
     pytest.importorskip("nltk", reason="nltk, the extra `sentences`, is not installed")
     import nltk
     from nltk.tokenize.punkt import PunktTrainer, save_punkt_params

@@ -1,5 +1,3 @@
-"""Where the pieces of collections are found: in the data folder, in the home of ir_datasets, or nowhere."""
-
 import json
 import shutil
 from pathlib import Path
@@ -138,7 +136,6 @@ READERS |= {"triples": reading.triples, "negatives": reading.negatives}
 
 @pytest.fixture(scope="module")
 def fetched(standins, tmp_path_factory):
-    """A home, and a data folder filled from it."""
     folder = tmp_path_factory.mktemp("fetched")
     shutil.copytree(standins, folder, dirs_exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
@@ -162,7 +159,7 @@ def in_home(entry):
 def test_every_piece_of_every_collection_reads_as_if_it_had_been_fetched(fetched, standins, believed):
     compared = 0
     for id, entry in catalog.catalog().items():
-        is_of_nano = id.startswith("nano-beir")  # tests/retrieval/datasets/test_nano_beir.py
+        is_of_nano = id.startswith("nano-beir")
         for piece in entry.pieces if in_home(entry) and not is_of_nano else ():
             here, there = locate(id, piece, None, home=standins / "home"), locate(id, piece, fetched / "data")
             assert (here.kind, there.kind) == ("home", "folder"), (id, piece)

@@ -48,7 +48,6 @@ def test_a_mean_is_there_when_all_its_members_are(tmp_path):
 
 @pytest.fixture
 def few(monkeypatch):
-    """A catalogue of three collections."""
     entries = {id: catalog()[id] for id in ("beir/scifact", "msmarco-passage", "tiny/wiki")}
     monkeypatch.setattr(surveys, "catalog", lambda: entries)
 

@@ -128,16 +128,16 @@ def test_one_answer_of_several_is_enough_and_their_order_does_not_matter(text, a
     [
         ("Beyoncé sang", "Beyonce", False),  # accents are decomposed, not taken off
         ("Beyonce\u0301 sang", "BEYONCÉ", True),
-        ("the U.S. team", "US", False),  # a dot is a token
+        ("the U.S. team", "US", False),
         ("the U.S. team", "u . s", True),
         ("the U.S.A. team", "U.S.", True),
         ("in 1,204 towns", "1204", False),
         ("in 1,204 towns", "1,204", True),
         ("in 1,204 towns", "204", True),  # the comma cuts the number
-        ("O’Varn", "O'Varn", False),  # another apostrophe
+        ("O’Varn", "O'Varn", False),
         ("rock-and-roll", "rock and roll", False),
         ("rock-and-roll", "and", True),
-        ("snake_case", "snake", True),  # an underscore is no letter
+        ("snake_case", "snake", True),
         ("non\u00adbreaking", "nonbreaking", False),  # a soft hyphen cuts, and is no token itself
         ("non\u00adbreaking", "non breaking", True),
         ("İstanbul", "i\u0307stanbul", True),

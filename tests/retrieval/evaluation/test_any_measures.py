@@ -128,7 +128,7 @@ def test_scores_of_a_public_run_are_those_of_trec_eval_and_ir_measures(real_data
     for name, scores in scores_by_query(SETTINGS, qrels, short).items():
         found = ir_measures.iter_calc([ir_measures.parse_measure(name)], qrels, untied)
         values = dict.fromkeys(qrels, 0.0) | {metric.query_id: metric.value for metric in found}
-        digits = 6 if "exp" in name else 15  # gdeval prints five
+        digits = 6 if "exp" in name else 15
         assert scores == pytest.approx(values, abs=10 ** (1 - digits))
 
 

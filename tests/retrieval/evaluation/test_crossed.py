@@ -17,7 +17,6 @@ from tests.floats import close
 
 
 def _drawn(rng, queries, seeds, *, of_queries, of_seeds, residual, mean=0.0):
-    """Scores with these standard deviations."""
     return (
         mean
         + of_queries * rng.normal(size=(queries, 1))

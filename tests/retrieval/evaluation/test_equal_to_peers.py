@@ -90,4 +90,4 @@ def test_beirs_rule_on_identical_ids_is_beirs(tmp_path, run, qrels, same):
     answered = [i for i, q in enumerate(found.queries) if copy.get(q)]  # BEIR emptied the others
     for text, theirs in (("nDCG@3", ndcg["NDCG@3"]), ("R@5", recall["Recall@5"])):
         total = sum(found.measures[text][i] for i in answered)
-        assert total / max(1, len(answered)) == pytest.approx(theirs, abs=1e-5)  # rounded there
+        assert total / max(1, len(answered)) == pytest.approx(theirs, abs=1e-5)

@@ -138,7 +138,7 @@ def scored(path, qrels):
 def test_reading_and_scoring_take_a_fraction_of_an_object_a_line(tmp_path, monkeypatch):
     monkeypatch.setattr(runs, "BLOCK", 1 << 20)
     (tmp_path / "small").mkdir()
-    scored(*made(tmp_path / "small", 2, 2))  # what is imported is there before the memory is looked at
+    scored(*made(tmp_path / "small", 2, 2))
     path, qrels = made(tmp_path, 400, 1000)
     grown = peak_growth(lambda: scored(path, qrels))
     assert grown < 150 * 400_000  # bytes; as an object each, a line takes over 300

@@ -156,8 +156,7 @@ def _cross_encoder(model, tokenizer, *, reads_twice: bool) -> nn.Module:
 def cached_is_uncached(name: str, way: Callable[[nn.Module, bool], AbstractContextManager]) -> None:
     """Hold the cached gradient of a batch in parts against the uncached one, both of the same dropout.
 
-    ``way(made, True)`` is the context in which a batch is encoded in the way that is tried, ``way(made,
-    False)`` as always: there the same dropout falls on other places, and the gradient is another one.
+    In the context ``way(made, False)`` the same dropout falls on other places: the gradient must differ.
     """
     found = {}
     for how in ("cached", "uncached", "as always"):
@@ -181,11 +180,7 @@ def cached_is_uncached(name: str, way: Callable[[nn.Module, bool], AbstractConte
 
 
 def check_gradient(made: nn.Module, batch: dict[str, torch.Tensor], *, is_coarse: bool = False) -> None:
-    """Hold the gradient of all layers against the rise of the losses along one direction, drawn at random.
-
-    What is cut off by mistake has the losses it should have, but a gradient that says too little of them.
-    ``is_coarse`` allows for sums in float32 on the way.
-    """
+    """Hold the gradient of all layers against the rise of the losses along one random direction."""
     step, share = (3e-5, 0.05) if is_coarse else (1e-6, 1e-4)
     layers = [p for name, p in made.named_parameters() if "layer" in name and p.requires_grad]
     generator = torch.Generator().manual_seed(0)

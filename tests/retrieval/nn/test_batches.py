@@ -159,4 +159,4 @@ def test_what_comes_next_is_made_while_the_caller_is_busy():
 
     with in_background(items(), ahead=1) as made:
         assert next(made) == 1
-        assert second.wait(timeout=10)  # nobody asks for it here
+        assert second.wait(timeout=10)

@@ -152,7 +152,7 @@ def test_what_is_saved_of_a_tokenizer_does_not_depend_on_the_texts_it_read_last(
         tokenizer(["some words"], truncation=True, max_length=length, padding=padding)
         save_model(model, tokenizer, tmp_path / f"cut at {length}")
         files.append({path.name: path.read_bytes() for path in (tmp_path / f"cut at {length}").iterdir()})
-        assert tokenizer.backend_tokenizer.truncation["max_length"] == length  # it still cuts
+        assert tokenizer.backend_tokenizer.truncation["max_length"] == length
     assert files[0] == files[1] and "tokenizer.json" in files[0]
     kept = load_tokenizer(tmp_path / "cut at 8")
     assert kept.backend_tokenizer.truncation is None and kept.backend_tokenizer.padding is None

@@ -57,7 +57,7 @@ def test_half_precision_vectors_are_compared_in_float32():
     right = left.clone()
     right[0, 0] = 6.0078125  # 2304.05 lies between the float16 numbers 2304 and 2306
     scores = similarities(left, right, similarity="dot")
-    assert scores.dtype == torch.float32 and scores.item() == 2304.046875  # which float32 holds
+    assert scores.dtype == torch.float32 and scores.item() == 2304.046875
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert similarities(left, right, similarity="dot").item() == scores.item()
 
@@ -93,7 +93,7 @@ def test_the_loss_is_sentence_transformers_multiple_negatives_ranking_loss(batch
     queries, passages = (tensor.clone().requires_grad_() for tensor in batch)
     function = util.cos_sim if similarity == "cosine" else util.dot_score
     theirs = MultipleNegativesRankingLoss(Given(), scale=scale, similarity_fct=function)
-    columns = [queries, *(passages[place::4] for place in range(4))]  # the positives, then each negative
+    columns = [queries, *(passages[place::4] for place in range(4))]
     expected = theirs([{"embedding": column} for column in columns], None)
     loss = contrastive(queries, passages, negatives="in-batch", temperature=1 / scale, similarity=similarity)
     close(loss, expected)

@@ -116,7 +116,7 @@ def test_r_drop_is_both_divergences_between_two_passes_halved(start):
     for one, two in zip(twice[:2].tolist(), twice[2:].tolist(), strict=True):
         p, q = ([math.exp(x) / sum(map(math.exp, row)) for x in row] for row in (one, two))
         total += sum(a * math.log(a / b) + b * math.log(b / a) for a, b in zip(p, q, strict=True))
-    close(losses["r_drop"], total / 2 / 2)  # halved, over 2 queries
+    close(losses["r_drop"], total / 2 / 2)
     expected = (listwise(twice[:2]) + listwise(twice[2:])) / 2
     close(losses["listwise"], expected.item())
     assert losses["r_drop"] > 0.01
@@ -255,7 +255,7 @@ def test_pairs_are_made_tokens_while_the_model_is_at_those_before(tmp_path, monk
     ready, waited, prepared = threading.Event(), [], []
 
     def score(queries, passages):
-        waited.append(ready.wait(timeout=10))  # nobody asks for the second block here
+        waited.append(ready.wait(timeout=10))
         return np.zeros(len(queries), dtype=np.float32)
 
     class Ahead(Scoring):

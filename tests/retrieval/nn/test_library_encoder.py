@@ -75,7 +75,7 @@ def distilbert():
 def test_splade_is_the_highest_logit_of_any_position_or_their_sum_for_any_architecture(
     tmp_path, monkeypatch, pooling, over_positions
 ):
-    monkeypatch.setattr("repro.retrieval.nn.library_encoder.POSITIONS", 30)  # one text at a time
+    monkeypatch.setattr("repro.retrieval.nn.library_encoder.POSITIONS", 30)
     model = distilbert().eval()
     model.save_pretrained(tmp_path)
     tiny_tokenizer().save_pretrained(tmp_path)

@@ -135,7 +135,7 @@ def test_the_divergence_is_equation_16_over_each_querys_own_passages(start, dire
         p, q = (p, q) if direction == "teacher-student" else (q, p)
         expected += sum(a * math.log(a / b) for a, b in zip(p, q, strict=True)) / len(SCORED)
     losses = made(batch)
-    close(losses["divergence"], expected, dtype="float32")  # as the teacher is
+    close(losses["divergence"], expected, dtype="float32")
     alone = objective(start, temperature=4.0)(batch)["contrastive"].item()
     close(losses["contrastive"], 0.2 * alone)
     assert set(objective(start, distillation=TEACHER)(batch)) == {"divergence"}
@@ -176,7 +176,7 @@ def test_the_ramp_is_quadratic_in_the_step_and_goes_on_where_a_checkpoint_was(st
     found = [made(batch)["flops.queries"].item() / full for _ in range(3)]
     close(found, [1 / 16, 4 / 16, 9 / 16])
     made.eval()
-    close(made(batch)["flops.queries"].item() / full, 9 / 16)  # no training, no step
+    close(made(batch)["flops.queries"].item() / full, 9 / 16)
     resumed = objective(start, flops_weight=WEIGHTS | {"ramp_steps": 4})
     resumed.load_state_dict(made.state_dict())
     again = [resumed(batch)["flops.queries"].item() / full for _ in range(2)]
@@ -254,7 +254,7 @@ def test_what_was_saved_says_how_to_encode_and_contradicting_it_is_refused(start
         load_view_encoder(tmp_path / "saved", views=["dense"], **how)
     with pytest.raises(UsageError, match="trained with vocabulary_head 'transform', not 'plain'"):
         load_view_encoder(tmp_path / "saved", views=["sparse"], **how | {"vocabulary_head": "plain"})
-    load_view_encoder(start, views=["sparse"], **how | {"vocabulary_head": "plain"})  # trained for none
+    load_view_encoder(start, views=["sparse"], **how | {"vocabulary_head": "plain"})
 
 
 @pytest.mark.parametrize(

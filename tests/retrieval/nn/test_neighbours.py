@@ -36,7 +36,7 @@ def test_the_losses_are_the_equation_written_as_loops():
     for row, labels in enumerate(batch["labels"].tolist()):
         masked += [-logp[row, place, token].item() for place, token in enumerate(labels) if token != IGNORED]
     vectors = out.hidden_states[-1][:, 0].tolist()
-    pairs = [(vectors[i], vectors[i + 4]) for i in (0, 1, 3)]  # the third text has one sentence
+    pairs = [(vectors[i], vectors[i + 4]) for i in (0, 1, 3)]
     expected = 0.0
     for first, _ in pairs:
         scores = [math.exp(sum(a * b for a, b in zip(first, other, strict=True))) for _, other in pairs]

@@ -30,7 +30,7 @@ def test_a_new_head_leaves_the_encoder_and_the_shared_embeddings_alone():
     after = with_head(model, "new").state_dict()
     changed = {name for name, value in after.items() if not torch.equal(before[name], value)}
     assert changed and all(name.startswith("cls.predictions") for name in changed)
-    assert "cls.predictions.decoder.weight" not in changed  # the embeddings
+    assert "cls.predictions.decoder.weight" not in changed
     assert not after["cls.predictions.bias"].any()
     assert (after["cls.predictions.transform.LayerNorm.weight"] == 1).all()
     dense = after["cls.predictions.transform.dense.weight"]
@@ -129,7 +129,7 @@ def test_masks_change_with_the_epoch_the_text_and_the_seed_and_only_with_them():
     made, other = objective(), objective(seed=4)
     first, again, later = (made.collate(rows(epoch=epoch))["labels"] for epoch in (0, 0, 1))
     assert (first == again).all() and (first != later).any()
-    assert len({tuple(row) for row in (first >= 0).tolist()}) == 4  # each text has places of its own
+    assert len({tuple(row) for row in (first >= 0).tolist()}) == 4
     assert ((other.collate(rows())["labels"] >= 0) != (first >= 0)).any()
 
 

@@ -148,7 +148,7 @@ def held_against_the_padded(made: torch.nn.Module, batch: dict, *, dtype="float6
 def test_losses_and_gradient_are_those_of_the_padded_batch_from_fewer_tokens(name):
     made = objective(name).double()
     [batch] = batch_in_parts(made, name, COUNT)
-    dtype = "float32" if name == "cross-encoder" else "float64"  # of its logits
+    dtype = "float32" if name == "cross-encoder" else "float64"
     held_against_the_padded(made, in_float64(batch), dtype=dtype)
 
 
@@ -190,6 +190,6 @@ def test_the_library_is_back_behind_the_context_even_by_an_error():
     model, inputs = made("bert"), texts("bert")
     with pytest.raises(RuntimeError), padding_free(model, True) as packed:
         model(input_ids=inputs["input_ids"], attention_mask=torch.ones_like(inputs["input_ids"]))
-        assert not packed.used  # there is no padding to spare
+        assert not packed.used
         raise RuntimeError
     assert "forward" not in vars(model)

@@ -122,7 +122,7 @@ SAID = {
 
 
 def large_heads() -> torch.nn.Module:
-    return packed_texts.hf.BertModel(packed_texts.hf.BertConfig(**packed_texts.SIZES)).eval()  # 2 heads of 8
+    return packed_texts.hf.BertModel(packed_texts.hf.BertConfig(**packed_texts.SIZES)).eval()
 
 
 @pytest.mark.parametrize("name", SAID)
@@ -136,7 +136,7 @@ def test_what_stands_in_the_kernels_way_is_told_once_and_texts_stay_padded(monke
     assert words in line and "\n" not in line
     asks = ASKS | changes
     monkeypatch.delenv("REPRO_PADDING_FREE")
-    assert not padding_free.packs(large_heads(), say=pytest.fail, **asks)  # nobody has asked
+    assert not padding_free.packs(large_heads(), say=pytest.fail, **asks)
     assert not padding_free.trains_faster(large_heads(), asks["precision"])
 
 
@@ -148,7 +148,7 @@ def test_the_oldest_gpu_that_the_kernel_takes_is_one(monkeypatch):
 def test_models_that_the_kernel_does_not_fit_are_told(monkeypatch):
     gpu(monkeypatch)
     told = []
-    sizes = packed_texts.SIZES | {"hidden_size": 24}  # 2 heads of 12
+    sizes = packed_texts.SIZES | {"hidden_size": 24}
     odd = packed_texts.hf.BertModel(packed_texts.hf.BertConfig(**sizes))
     assert not padding_free.packs(odd, say=told.append, **ASKS)
     assert not padding_free.packs(torch.nn.Linear(1, 1), say=told.append, **ASKS)
@@ -157,7 +157,7 @@ def test_models_that_the_kernel_does_not_fit_are_told(monkeypatch):
 
 def test_the_kernel_is_taken_where_it_computes_what_it_should_and_nothing_is_said(monkeypatch):
     told = []
-    assert not padding_free.packs(large_heads(), say=told.append, **ASKS)  # there is no GPU
+    assert not padding_free.packs(large_heads(), say=told.append, **ASKS)
     gpu(monkeypatch)
     for precision in ("fp16", "bf16"):
         assert padding_free.packs(large_heads(), say=told.append, precision=precision)

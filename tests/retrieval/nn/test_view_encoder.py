@@ -42,7 +42,7 @@ def test_the_vector_is_the_equation_written_as_loops_in_blocks_of_any_size(monke
         with context():
             vectors = max_log_saturated(hidden, head, keep)
         close(vectors.tolist(), equation(hidden, head, keep))
-    assert (vectors[-1] == 0).all()  # nothing kept
+    assert (vectors[-1] == 0).all()
 
 
 @pytest.mark.parametrize("positions", [1, 10_000])
@@ -91,10 +91,10 @@ def test_logits_are_computed_once_and_not_kept_for_the_gradient(monkeypatch):
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         loss = max_log_saturated(hidden, counted, torch.ones(texts, length, dtype=torch.bool)).sum()
-    assert max(saved) <= texts * vocabulary < texts * length * vocabulary  # the result, never the logits
+    assert max(saved) <= texts * vocabulary < texts * length * vocabulary
     assert max(made) == 64 * vocabulary
     loss.backward()
-    assert len(made) == texts * length // 64 and hidden.grad.abs().sum() > 0  # each once
+    assert len(made) == texts * length // 64 and hidden.grad.abs().sum() > 0
 
 
 @pytest.mark.parametrize("cls", [True, False])

@@ -1,5 +1,3 @@
-"""Readings decide what a paper leaves open; originals are preferred and substitutes said."""
-
 import pytest
 
 from repro.errors import UsageError

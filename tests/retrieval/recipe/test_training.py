@@ -1,5 +1,3 @@
-"""Verbs for models: what of an optimisation and of texts becomes a node's parameters."""
-
 import dataclasses
 
 import pytest

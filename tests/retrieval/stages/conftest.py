@@ -42,7 +42,6 @@ def queries(tmp_path_factory):
 
 
 def folders(root, *names):
-    """New folders below ``root``."""
     for name in names:
         (root / name).mkdir()
     return [root / name for name in names]
@@ -53,13 +52,11 @@ def texts_of(queries) -> list[str]:
 
 
 def logged(folder, name: str) -> list[float]:
-    """The values of a loss in the log of a training."""
     return [json.loads(line)[name] for line in (folder / "train_log.jsonl").read_text().splitlines()]
 
 
 @pytest.fixture
 def judged_training(model, training_set, corpus, queries):
-    """The inputs of the stage ``finetune``."""
     return {"model": model, "training_set": training_set, "corpus": corpus, "queries": queries}
 
 

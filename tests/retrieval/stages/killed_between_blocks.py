@@ -1,4 +1,4 @@
-"""A stage that is killed between its blocks and continued, beside the same stage undisturbed."""
+"""A stage that is killed between its blocks and continued."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,10 +15,9 @@ from tests.retrieval.stages.conftest import folders
 def check_killed_between_blocks(
     stage, params: dict, inputs: dict, folder: Path, *, places: Sequence[int] = (1, 2)
 ) -> dict:
-    """The facts of a run that is killed in the middle of writes; it ends with the bytes of one that is not.
+    """Kill a run in each of ``places`` among its writes; it ends with the bytes of an undisturbed one.
 
-    It dies in each of ``places``, counted among the writes of one attempt, half of the file being there, and
-    no attempt writes again what one before it had finished.
+    No attempt writes again what one before it had finished.
     """
     straight, killed = folders(folder, "straight", "killed")
     facts = stage.run(params, inputs, straight, Progress())

@@ -1,10 +1,7 @@
-"""Every stage on small inputs, and its output reduced to what is the same on every machine.
+"""Every stage on small inputs, and its output reduced to parts that are the same on every machine.
 
-Inputs are the embedded collection or made up, never what another stage has made. All but numbers with a
-fraction is compared by digest. So are these, but for stages that add up floats in an order which a processor
-chooses: there the mean, the mean magnitude and a projection are compared to a share of the mean magnitude. Of
-a training the losses of every step are compared, not its weights, since Adam makes whole steps of a gradient
-that is zero but for rounding. Of a t-SNE only ``measured`` is.
+Stages that add up floats are compared by mean, mean magnitude and a projection; trainings by their losses,
+since Adam makes whole steps of a gradient that is zero but for rounding; a t-SNE by ``measured``.
 """
 
 import hashlib
@@ -46,7 +43,6 @@ POSITIONS = {"cls": False, "sep": False}
 
 
 def word_lengths(folder: Path, text: str, *, length: int) -> list[tuple[str, float]]:
-    """A view for the stage ``inspect_text``."""
     return [(word, len(word) / length) for word in text.split()]
 
 
@@ -54,10 +50,7 @@ word_lengths.name, word_lengths.version = "lengths", 1
 
 
 def reduced(stage: str, out: Path, facts: dict) -> dict:
-    """``digest`` of what has to be equal, and ``numbers`` that have to be close: name -> number, allowance.
-
-    Lucene's own files differ each time; the stage ``bm25`` reads them. Blocks are gone from an artefact.
-    """
+    """Reduce an artefact to a ``digest`` and ``numbers``: name -> number, allowance."""
     equal, numbers, tolerance = {"facts": _counts(facts)}, {}, TOLERANCES.get(stage)
     for path in sorted(p for p in out.rglob("*") if p.is_file() and p.name not in LEFT_OUT):
         name = path.relative_to(out).as_posix()
@@ -78,7 +71,6 @@ def reduced(stage: str, out: Path, facts: dict) -> dict:
 
 
 def _counts(facts: dict) -> dict:
-    """Return what facts count, but for memory."""
     return {n: value for n, value in facts.items() if isinstance(value, int) and n != "peak_memory_kib"}
 
 
@@ -116,7 +108,6 @@ class Outputs:
         return path
 
     def sources(self) -> None:
-        """The stages that read data or checkpoints."""
         for stage in ("corpus", "queries", "qrels"):
             self.run(stage, planned(stage, dataset="tiny/wiki" if stage == "corpus" else "tiny/wiki/dev"))
         triples = [(q, p, str(n)) for q, p in (("30", "7"), ("4", "8"), ("30", "9")) for n in range(10, 60)]
@@ -134,7 +125,6 @@ class Outputs:
         self.run("imported_run", how)
 
     def models(self, model: Path, corpus: Path, weigher: Path) -> None:
-        """The stages that make, take or count for a model, and its inspection."""
         source = {"source": {"kind": "folder", "path": str(model / "model")}}
         source |= {"name": "a/b", "revision": "main"}
         self.run("backbone", planned("backbone", **source))
@@ -154,7 +144,6 @@ class Outputs:
         self.run("inspect_text", how, model=model, corpus=corpus)
 
     def trainings(self, corpus: Path, queries: Path, training_set: Path) -> None:
-        """Four steps of both, from a model without dropout."""
         generator = np.random.default_rng(5)
         rows = [{"input_ids": generator.integers(5, 77, 20).tolist()} for _ in range(40)]
         given = texts_and_model(self.folder("training"), rows)
@@ -175,7 +164,6 @@ class Outputs:
     def with_weights(
         self, model: Path, viewed: Path, reranker: Path, corpus: Path, queries: Path, training_set: Path
     ) -> None:
-        """The stages that compute with a model."""
         how = {"kind": "passages", "length": 32, "separator": "[SEP]", "normalize": False} | FP32
         self.run("encode", how | {"pooling": "cls"}, model=model, texts=corpus)
         views = {"views": ["dense", "sparse"], "top_k": 12, "positions": POSITIONS, "head": "transform"}
@@ -188,7 +176,6 @@ class Outputs:
         self.run("rerank", how | {"depth": 8, "keep": 12}, **texts, run=first)
 
     def rankings(self, corpus: Path, queries: Path, training_set: Path) -> None:
-        """The stages that rank by vectors, judge rankings, and make training sets of them."""
         generator = np.random.default_rng(6)
         sides = {}
         for name, prefix, count in (("passages", "d", 40), ("queries", "q", 12)):

@@ -25,7 +25,7 @@ def cache(tmp_path, monkeypatch):
         folder = tmp_path / "hub/models--someone--checkpoint/snapshots" / commit
         tiny_masked_lm(seed=seed).save_pretrained(folder)
         tiny_tokenizer().save_pretrained(folder)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))  # of the client
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     moved(tmp_path / "hub", A)
     return tmp_path / "hub"
@@ -37,7 +37,6 @@ def moved(cache, commit):
 
 @pytest.fixture
 def no_network(monkeypatch):
-    """A hub that may be asked, at an address that nobody may connect to."""
     import socket
 
     asked = []
@@ -117,7 +116,6 @@ def test_a_commit_that_is_gone_is_blocked_with_a_remedy(cache, tmp_path, progres
 
 
 def test_a_file_of_the_cache_that_is_not_what_its_name_says_is_refused(cache, tmp_path, progress):
-    """As after an edit in the cache, where a link leads to a file named by the digest of its content."""
     snapshot, blobs = cache / "models--someone--checkpoint/snapshots" / A, tmp_path / "hub/blobs"
     blobs.mkdir()
     for name, digest in (("model.safetensors", hashlib.sha256), ("config.json", _git_digest)):
@@ -141,7 +139,6 @@ def _git_digest(content):
 
 
 def test_a_checkpoint_whose_weights_do_not_fit_is_blocked_and_never_filled_up_at_random(tmp_path, progress):
-    """A folder that names BERT and holds another model's weights."""
     folder = tmp_path / "foreign"
     save_tiny_model(folder)
     weights = load_file(folder / "model" / "model.safetensors")

@@ -42,7 +42,6 @@ STOP_WORDS = {"the", "of", "on", "and", "or"}
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory) -> Path:
-    """A folder with a corpus, its queries and both kinds of index."""
     folder = tmp_path_factory.mktemp("collection")
     write(folder, DOCUMENTS, QUERIES)
     for multifield in (False, True):
@@ -92,7 +91,6 @@ def scores_by_the_formula(query: str, texts: dict[str, str], *, k1: float, b: fl
 
 @pytest.fixture(scope="module")
 def answered(collection, tmp_path_factory):
-    """All queries answered with the default parameters: the folder, the run and the facts."""
     out = tmp_path_factory.mktemp("run")
     facts = search(collection, out)
     return out, read_run(out / "run.trec"), facts
@@ -109,7 +107,6 @@ def test_scores_are_those_of_the_formula(answered):
 
 @pytest.fixture(scope="module")
 def shallow(collection, tmp_path_factory):
-    """Two documents a query, with other parameters."""
     out = tmp_path_factory.mktemp("shallow")
     search(collection, out, k1=0.82, b=0.68, depth=2)
     return read_run(out / "run.trec")

@@ -152,7 +152,7 @@ def test_memory_holds_a_batch_and_8_bytes_an_id(tmp_path, progress, monkeypatch)
     write(tmp_path / "beir/scifact/corpus.jsonl", "".join(lines))
     params = planned("corpus", tmp_path, dataset="beir/scifact")
     small = beir_folder(tmp_path / "small/beir/scifact")
-    _run("beir/scifact", small.parents[1], tmp_path / "first", progress)  # what is loaded for the first time
+    _run("beir/scifact", small.parents[1], tmp_path / "first", progress)
     (tmp_path / "out").mkdir()
     grown = peak_growth(lambda: corpus.run(params, {}, tmp_path / "out", progress))
     assert grown < 35_000_000  # the text has 45 MB, ids in a set 5 MB

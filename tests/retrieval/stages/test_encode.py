@@ -29,7 +29,6 @@ def params(**changes):
 
 
 def naive(model, texts, *, length=32, pooling="cls", normalize=False):
-    """One text after another, in the order of the source."""
     encoder = load_text_encoder(model / "model", pooling=pooling).eval()
     with torch.inference_mode():
         vectors = [encoder(tokenised(tiny_tokenizer(), [text], length=length))[0].numpy() for text in texts]
@@ -182,7 +181,6 @@ def test_title_and_text_as_a_pair_are_two_segments(model, corpus, tmp_path, prog
 
 
 def _not_yet_connected(folder):
-    """Vectors, by a process that the launcher started and nothing has connected yet."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(encode, "BLOCK", 8)
         inputs = {"model": folder / "model", "texts": folder / "corpus"}
@@ -191,7 +189,6 @@ def _not_yet_connected(folder):
 
 
 def _connected(folder):
-    """Views, by a process that can reach the other."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(encode_views, "BLOCK", 8)
         inputs = {"model": folder / "model", "texts": folder / "corpus"}

@@ -1,4 +1,4 @@
-"""Encoders in every form of folder that sentence-transformers writes have here the vectors of there."""
+"""Encoders in every form of folder of sentence-transformers have its vectors."""
 
 import json
 from importlib.util import find_spec
@@ -24,7 +24,6 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def plain(folder, model=None, tokenizer=None):
-    """A folder as transformers writes it."""
     (model or tiny_masked_lm()).save_pretrained(folder)
     (tokenizer or tiny_tokenizer()).save_pretrained(folder)
     return folder
@@ -48,8 +47,6 @@ def save(folder, *modules, kind="SentenceTransformer", **settings):
 
 
 def dense(*heads, pooling="mean", include_prompt=True, max_seq_length=24, **settings):
-    """A writer of a folder with a transformer, a pooling, and modules behind it."""
-
     def write(folder):
         first = transformer(folder, max_seq_length=max_seq_length)
         pooled = dense_module("Pooling", 32, pooling_mode=pooling, include_prompt=include_prompt)
@@ -155,7 +152,6 @@ FORMS = {
 
 
 def given(folder, side, texts, out, **facts):
-    """The vectors that the stage makes for an encoder that is found in a folder."""
     encoder = UserEncoder.find(str(folder), None, facts)
     source = Node("queries", {"dataset": "tiny/passage/dev"})
     node = encoder.ranking(source, source, depth=5, cap=None).inputs[side]
@@ -210,7 +206,6 @@ def test_queries_by_an_encoder_of_their_own_are_read_as_its_folder_says(tmp_path
 
 
 def by_hand(folder, texts, *, pooling="mean", length=24):
-    """Vectors of texts by the library's own modules, put together here."""
     from sentence_transformers import SentenceTransformer
 
     first = dense_module("Transformer", str(folder), max_seq_length=length)

@@ -39,7 +39,6 @@ def params(**changes):
 
 
 def sparse_matrix(folder):
-    """The CSR arrays as a full matrix, read the way scipy reads them."""
     from scipy.sparse import csr_matrix
 
     arrays = [np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("values", "indices", "indptr")]
@@ -48,7 +47,6 @@ def sparse_matrix(folder):
 
 
 def naive(model, texts, *, length=32, top_k_of=12, normalize=False, positions=POSITIONS, head="transform"):
-    """One text after another, in the order of the source."""
     how = {"sparse_positions": positions, "vocabulary_head": head}
     encoder = load_view_encoder(model / "model", views=["dense", "sparse"], **how).eval()
     found = {"dense": [], "sparse": []}
@@ -121,7 +119,7 @@ def test_an_interrupted_encoding_takes_over_the_blocks_that_are_whole(
 
         def one(batches):
             done.extend(place for places, _ in batches for place in places)
-            if len(done) > 32 and killing:  # the block before is still to be written
+            if len(done) > 32 and killing:
                 raise KeyboardInterrupt
             return honest(batches)
 
@@ -242,7 +240,7 @@ def sum_of_views(folder, views):
 
 @pytest.mark.nightly
 def test_a_training_killed_at_step_7_ends_with_the_same_bytes(judged_training, tmp_path):
-    check_killed_and_continued(finetune, tuning() | {"epochs": 5}, judged_training, tmp_path)  # and its ramp
+    check_killed_and_continued(finetune, tuning() | {"epochs": 5}, judged_training, tmp_path)
 
 
 def test_a_trained_dense_view_is_what_the_plain_encoder_makes_of_the_model(

@@ -1,4 +1,4 @@
-"""Stages that encode as on a GPU where REPRO_PADDING_FREE asks for it, by a kernel of a CPU."""
+"""Stages encode end to end under REPRO_PADDING_FREE, by a kernel of a CPU."""
 
 from pathlib import Path
 
@@ -34,7 +34,6 @@ def spared(monkeypatch, calls):
 
 
 def both(stage, params: dict, inputs: dict, folder: Path, progress, ask) -> dict[str, dict]:
-    """Facts of the stage with padding and without."""
     facts = {}
     for name in ("padded", "packed"):
         seen = ask() if name == "packed" else []

@@ -7,7 +7,6 @@ from repro.retrieval.stages import inspect_text
 
 
 def lengths(folder, text: str, *, length: int, factor: float) -> list[tuple[str, float]]:
-    """A view: how long each word is."""
     assert (folder / "config.json").exists() and length == 24
     return [(word, factor * len(word)) for word in text.split()]
 

@@ -20,8 +20,6 @@ DOCUMENTS = [
 
 
 class Recorded(Progress):
-    """Keeps what it is told: the size of a task, then its steps."""
-
     def __init__(self, dies_at=None):
         self.steps, self.dies_at = [], dies_at
 
@@ -46,7 +44,6 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def flat(corpus, tmp_path_factory):
-    """A flat index made over the remains of an interrupted attempt: its folder, facts and progress."""
     out, progress = tmp_path_factory.mktemp("index"), Recorded()
     (out / "lucene").mkdir()
     (out / "lucene" / "write.lock").touch()
@@ -72,7 +69,6 @@ def test_what_an_interrupted_attempt_left_is_overwritten(flat):
 
 
 def hits(index, folder):
-    """What the stage ``bm25`` finds for two queries."""
     folder.mkdir()
     lines = (json.dumps({"id": text[:3], "text": text}) + "\n" for text in ("oak", "moss on a fern"))
     (folder / "queries.jsonl").write_text("".join(lines))
@@ -87,7 +83,7 @@ def test_killed_between_commits_it_goes_on_and_finds_the_same(flat, corpus, tmp_
     (tmp_path / "index").mkdir()
     params, inputs = {"multifield": False}, {"corpus": corpus}
     with pytest.raises(KeyboardInterrupt):
-        lucene_index.run(params, inputs, tmp_path / "index", Recorded(dies_at=3))  # in the second commit
+        lucene_index.run(params, inputs, tmp_path / "index", Recorded(dies_at=3))
     progress = Recorded()
     facts = lucene_index.run(params, inputs, tmp_path / "index", progress)
     assert facts == flat[1] | {"peak_memory_kib": facts["peak_memory_kib"]}

@@ -63,7 +63,7 @@ def test_every_candidate_is_equally_likely_and_none_comes_twice():
         assert len(set(found)) == 5
         used.update(found)
     assert set(used) == {f"d{rank}" for rank in range(1, 11)}
-    assert min(used.values()) > 150 and max(used.values()) < 250  # 200 expected
+    assert min(used.values()) > 150 and max(used.values()) < 250
 
 
 def test_what_is_missing_is_counted(inputs, tmp_path, progress):
@@ -150,7 +150,6 @@ def many(inputs, queries, depth):
 
 
 def plainly(inputs, corpus=None, added=0):
-    """The rows of a training set, each run through the functions of its own."""
     positives = relevant_documents(read_qrels(inputs["qrels"] / "qrels.trec"))
     for query, ranking, _ in rankings(inputs["run"] / "run.trec"):
         if wanted := positives[query]:
@@ -188,7 +187,7 @@ def test_a_query_in_two_blocks_is_a_data_error(inputs, tmp_path, progress, monke
 def test_memory_does_not_grow_with_the_negatives(inputs, tmp_path, progress, monkeypatch):
     monkeypatch.setattr(mine, "BLOCK", 1 << 20)
     many(inputs, 1000, 300)
-    mined(inputs, inputs["qrels"], progress)  # what the libraries load for the first time
+    mined(inputs, inputs["qrels"], progress)
     params = LIMITS | {"per_query": 200}
     grown = peak_growth(lambda: mine.run(params, inputs, tmp_path, progress))
     assert sum(map(len, load_from_disk(str(tmp_path / "arrow"))["negatives"])) == 180_000

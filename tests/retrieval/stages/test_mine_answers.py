@@ -173,6 +173,6 @@ def test_memory_holds_one_block_of_the_run(many, tmp_path, progress, monkeypatch
     for name, count in (("few", 100), ("all", 1600)):
         (tmp_path / name).mkdir()
         write_run(tmp_path / name, {f"q{n}": ranking for n in range(count)}, tag="x")
-    mined(inputs | {"run": tmp_path / "few"}, tmp_path / "few", progress)  # what is loaded for the first time
+    mined(inputs | {"run": tmp_path / "few"}, tmp_path / "few", progress)
     work = partial(mine_answers.run, PARAMS, inputs | {"run": tmp_path / "all"}, tmp_path, progress)
     assert peak_growth(work) < 28_000_000  # the rankings of all take 38 MB

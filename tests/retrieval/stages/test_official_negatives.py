@@ -73,7 +73,7 @@ def test_judgements_give_every_positive_and_leave_the_sample_as_it_is(root, tmp_
     (qrels / "qrels.trec").write_text("30 0 7 1\n30 0 8 0\n30 0 55 1\n30 0 99 2\n5 0 1 1\n")
     facts, rows = _run(root, tmp_path / "out", progress, per_query=1000, inputs={"qrels": qrels})
     assert [(row["query"], row["positives"]) for row in rows] == [("30", ["55", "7", "99"])]
-    assert "55" in rows[0]["negatives"] and facts["queries"] == 1  # query 4 has no judgement
+    assert "55" in rows[0]["negatives"] and facts["queries"] == 1
 
 
 CHUNKS = 10  # of `many`, before its three groups

@@ -1,7 +1,4 @@
-"""No stage gives another output for equal inputs without a higher version.
-
-``outputs.json`` has every stage's (``outputs.py`` says what of it, ``tests/recorded.py`` how it is renewed).
-"""
+"""No stage gives another output for equal inputs without a higher version: ``outputs.json``."""
 
 import pytest
 
@@ -15,7 +12,6 @@ from tests.tiny_models import tiny_tokenizer
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory, model, reranker, corpus, queries, training_set) -> dict[str, dict]:
-    """The reduced outputs of all stages but those whose own tests look at one."""
     from repro.retrieval.nn.checkpoint import save_model
 
     kitchen = Outputs(tmp_path_factory.mktemp("outputs"))

@@ -1,4 +1,4 @@
-"""Every stage that reads data or a checkpoint refuses what changed between the plan and its run."""
+"""Stages refuse data or a checkpoint that changed after the plan."""
 
 import importlib
 import os
@@ -40,7 +40,6 @@ CASES = {
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """A data folder with all that the cases read."""
     without_counts(monkeypatch, "beir/scifact", "beir/scifact/test", TRIPLES, LISTED)
     beir_folder(tmp_path / "data/beir/scifact")
     write(tmp_path / "data" / TRIPLES_FILE, "1\t2\t3\n")

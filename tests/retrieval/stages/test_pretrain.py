@@ -34,7 +34,7 @@ def test_the_loss_falls_and_the_model_loads_with_its_head(model, tokens, tmp_pat
     facts = pretrain.run(
         params(max_steps=60, learning_rate=0.01), {"model": model, "tokens": tokens}, tmp_path, progress
     )
-    assert 0 < facts["seconds"] <= time.monotonic() - begun + 0.1  # it is rounded
+    assert 0 < facts["seconds"] <= time.monotonic() - begun + 0.1
     losses = logged(tmp_path, "mlm")
     assert len(losses) == 60 and np.mean(losses[-10:]) < np.mean(losses[:10]) - 0.1
     assert facts["steps"] == 60 and facts["examples"] == len(TokenRows(tokens))

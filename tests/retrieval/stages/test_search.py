@@ -1,5 +1,3 @@
-"""The search by dense vectors alone; for what it shares with that of views see ``test_search_views.py``."""
-
 import faiss
 import numpy as np
 import pytest
@@ -83,7 +81,6 @@ def test_one_vector_of_many_that_is_not_finite_stops_the_search(tmp_path, progre
 
 
 def almost_equal(noise, *, queries, passages=1500, size=64):
-    """Passages that differ from each other by noise, and queries that are like them."""
     generator = np.random.default_rng(0)
     centre = generator.normal(size=(1, size))
     rows = centre + noise * generator.normal(size=(passages, size))

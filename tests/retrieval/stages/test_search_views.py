@@ -1,4 +1,4 @@
-"""The search by views; of ``vectors/exact_search.py``, with ``products.py`` and ``search_memory.py``."""
+"""Tests of ``vectors/exact_search.py``, ``products.py`` and ``search_memory.py``."""
 
 import functools
 import os
@@ -218,7 +218,6 @@ def test_no_query_gives_an_empty_run(tmp_path, progress, mode):
 
 
 def fixed_scores(tmp_path, terms):
-    """The run that scoring every pair in the fixed way gives: ids and scores of each query, best first."""
     passages, queries = (Views.read(tmp_path / name) for name in ("passages", "queries"))
     scorer, run = ViewScorer.of(passages, queries, terms, np.arange(len(queries))), []
     for query in range(len(queries)):
@@ -240,7 +239,6 @@ def check_fixed(tmp_path, terms):
 
 
 def almost_equal(noise, *, passages=900, queries=7, h=32, v=60):
-    """Passages that differ from each other by noise in both views, far less than float32 tells apart."""
     generator, made = np.random.default_rng(0), {}
     dense, sparse = generator.normal(size=h), np.where(generator.random(v) < 0.5, generator.random(v), 0)
     for name, count, spread in (("passages", passages, noise), ("queries", queries, 0.3)):

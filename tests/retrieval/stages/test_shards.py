@@ -1,4 +1,4 @@
-"""Shards of every stage that has them: each fills its own blocks, and the whole puts them together."""
+"""Each shard fills its own blocks, and the whole puts them together."""
 
 import importlib
 
@@ -18,8 +18,6 @@ SIZES = {"encode": 8, "encode_views": 8, "vectors.exact_search": 4, "mine": 1 <<
 
 
 class InShards(Outputs):
-    """Runs stages that have shards, as a whole and in three shards, and compares every byte."""
-
     def run(self, stage, params, **inputs):
         if stage not in DIVISIBLE:
             return self.folder(stage)
@@ -46,14 +44,12 @@ def blocks(folder) -> set[str]:
 
 
 def artefact(folder) -> dict[str, bytes]:
-    """The bytes of all files but blocks."""
     paths = {path.relative_to(folder): path for path in folder.rglob("*") if path.is_file()}
     return {str(name): path.read_bytes() for name, path in paths.items() if name.parts[0] != BLOCKS}
 
 
 @pytest.fixture
 def runs(tmp_path, monkeypatch) -> InShards:
-    """With small blocks, of which every stage then has several."""
     for module, size in SIZES.items():
         monkeypatch.setattr(importlib.import_module(f"repro.retrieval.stages.{module}"), "BLOCK", size)
     monkeypatch.setattr(cross_encoder, "BLOCK", 8)

@@ -51,7 +51,7 @@ def test_a_query_is_known_by_its_words_whatever_capitals_and_spaces(inputs, tmp_
 def test_the_first_query_that_is_not_used_stands_in_and_it_says_so(inputs, tmp_path, progress):
     facts, exhibit = _run(inputs, tmp_path / "out", progress, "no such", "who wrote ninjago", "nor this")
     named = [(query["id"], query["found"]) for query in exhibit["queries"]]
-    assert named == [("q2", False), ("q1", True), ("q3", False)]  # q1 is wanted further on
+    assert named == [("q2", False), ("q1", True), ("q3", False)]
     assert facts == {"queries": 3, "found": 1, "passages": 3}
 
 

@@ -1,5 +1,3 @@
-"""A stage started by torchrun, as the engine for clusters does, beside the same stage in one process."""
-
 import json
 import os
 import shutil
@@ -26,7 +24,6 @@ connected = pytest.mark.skipif(
 
 
 def prepared(folder: Path, model: Path, tokens: Path) -> tuple[Store, Node]:
-    """A store with all that a small pre-training without dropout needs."""
     store = Store(folder / "store")
     start, rows = Node("backbone", {"name": "tiny"}), Node("tokenize", {"length": 24})
     config = json.loads((model / "model/config.json").read_text())
@@ -44,7 +41,6 @@ def prepared(folder: Path, model: Path, tokens: Path) -> tuple[Store, Node]:
 
 
 def started(store: Store, node: Node, *launcher: str) -> str:
-    """What ``repro stage`` printed."""
     words = command(node, store)
     words = [*words[:2], *launcher, *words[2:]]  # after "python -P"
     environment = os.environ | {"PYTHONPATH": import_path(), "OMP_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
@@ -68,7 +64,7 @@ def test_two_processes_of_torchrun_build_what_one_builds(model, tokens, tmp_path
     # the gradient of a key's bias is 0 but for rounding, of which Adam makes steps
     close(*({key: these[key] for key in these if not key.endswith("key.bias")} for these in (two, one)))
     close(shared["losses"], facts["losses"], dtype="float32")
-    assert shared["flops"] == pytest.approx(facts["flops"], rel=0.3)  # each did a half, not all of it
+    assert shared["flops"] == pytest.approx(facts["flops"], rel=0.3)
 
 
 def test_each_of_several_processes_tells_its_failure_in_a_log_of_its_own(tmp_path, progress, monkeypatch):

@@ -12,7 +12,6 @@ from tests.retrieval.datasets.triples_at_once import sampled
 
 
 def chunked(rows, size):
-    """Rows as chunks of so many each."""
     for first in range(0, len(rows), size):
         text = "".join("\t".join(row) + "\n" for row in rows[first : first + size])
         yield Chunk(Path("triples.tsv"), first + 1, text.encode())
@@ -96,5 +95,5 @@ def test_memory_holds_a_chunk_and_a_group_however_many_rows_there_are(tmp_path, 
         tables = (table for group in samples.groups() for table in samples.rows(group, {"0": ["1"]}))
         assert sum(map(len, tables)) == 1
 
-    work(1)  # what the libraries load for the first time
+    work(1)
     assert peak_growth(lambda: work(14)) < 60_000_000  # of 560,000 rows, for which heaps take 105 MB

@@ -57,10 +57,10 @@ def test_merges_are_those_of_hfs_own_trainer_where_counts_decide():
     reference = Tokenizer(WordPiece(unk_token="[UNK]"))
     reference.pre_tokenizer = WhitespaceSplit()
     how = {"special_tokens": [], "show_progress": False}
-    trainer = WordPieceTrainer(vocab_size=9 + 4, **how)  # a…e, ##b…##e, 4 merges
+    trainer = WordPieceTrainer(vocab_size=9 + 4, **how)
     reference.train_from_iterator([" ".join([word] * count) for word, count in words.items()], trainer)
     theirs = {piece for piece in reference.get_vocab() if len(piece.removeprefix("##")) > 1}
-    pieces = word_pieces(words, size=8 + 4)  # a, b, d, e, ##b…##e, 4 merges
+    pieces = word_pieces(words, size=8 + 4)
     ours = [piece for piece in pieces if len(piece.removeprefix("##")) > 1]
     assert set(ours) == theirs
     assert ours == ["ab", "abc", "de", "bc"]

@@ -31,7 +31,7 @@ def term_weigher():
     [
         ([("[CLS]", 0.9), ("river", 0.204), ("bridge", 0.018), ("[SEP]", 0.9)], {"river": 20, "bridge": 2}),
         ([("river", 0.1), ("##s", 0.9)], {"rivers": 10}),  # a word has the weight of its first piece
-        ([("the", 0.3), ("river", 0.05), ("the", 0.1)], {"the": 30, "river": 5}),  # the highest counts
+        ([("the", 0.3), ("river", 0.05), ("the", 0.1)], {"the": 30, "river": 5}),
         ([("the", 0.004), ("river", -0.2)], {}),
     ],
 )

@@ -45,7 +45,7 @@ def test_a_training_goes_on_in_the_way_it_began_and_says_that_another_was_wanted
     assert all(map(torch.equal, again, straight))
     if began == "1":
         other, _, _ = trained(tmp_path / "other")
-        assert not all(map(torch.equal, other, straight))  # dropout falls otherwise
+        assert not all(map(torch.equal, other, straight))
     assert told["resumed_at"] == 3 and told.get("padding_free") == facts.get("padding_free")
     assert ("padding_free" in facts) == (began == "1") and not notes
     [note] = heard

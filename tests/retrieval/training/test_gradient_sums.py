@@ -15,7 +15,7 @@ def steps() -> Iterator[dict[str, list]]:
     yield {"used": [[0, 1], [0, 1]]}
     yield {"used": [[0, 1], [0, 2]]}  # one that only one has, and one that nobody had before
     yield {"used": [[0], [0]]}
-    yield {"used": [[], [0, 1, 2]]}  # a share without a loss
+    yield {"used": [[], [0, 1, 2]]}
     yield {"used": [[], []]}
     yield {"used": [[0, 1, 2], [0, 1, 2]], "infinite": [1]}  # as where fp16 overflows
     yield {"used": [[0, 1, 2], [0, 1, 2]], "fails": [1]}

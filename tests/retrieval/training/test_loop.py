@@ -96,11 +96,11 @@ def test_a_training_killed_at_any_step_ends_with_the_same_bits(tmp_path, monkeyp
 def test_lines_of_the_log_are_means_of_the_same_steps_when_a_training_is_resumed_between_them(
     tmp_path, monkeypatch, steps, resumed_at
 ):
-    monkeypatch.setattr(checkpoints, "LINES", 2)  # at steps 6 and 12
+    monkeypatch.setattr(checkpoints, "LINES", 2)
     if steps:
         monkeypatch.setenv("REPRO_SAVE_STEPS", steps)
     else:
-        monkeypatch.setattr(checkpoints, "CHECKPOINT_SECONDS", 0)  # have passed after every step
+        monkeypatch.setattr(checkpoints, "CHECKPOINT_SECONDS", 0)
     straight, facts = trained(tmp_path / "straight")
     trained(tmp_path / "killed", fails_at=11)
     resumed, again = trained(tmp_path / "killed")
@@ -292,7 +292,7 @@ def test_a_step_does_little_beside_the_mathematics_of_its_objective(tmp_path):
     train(Regression(), Places(20), settings(), out=tmp_path, progress=Steps(calls.advance))
     bare(Regression(), 20, settings(), after=bare_calls.counted)
     a_step, its_bare_step = (np.median(some.counts[6:]) for some in (calls, bare_calls))
-    assert 0 < a_step - its_bare_step < 300  # four examples fetched and collated, clocks, a line of the log
+    assert 0 < a_step - its_bare_step < 300
 
 
 READINGS = ("item", "tolist", "cpu", "__bool__", "__float__")  # of a tensor, for which a GPU is waited for
@@ -311,7 +311,7 @@ def test_numbers_are_read_from_tensors_only_where_the_log_has_a_line(tmp_path, m
     monkeypatch.setattr(checkpoints, "LINES", 3)
     train(Regression(), Places(10), settings(), out=tmp_path, progress=Progress())
     lines = log_of(tmp_path)
-    losses = len(lines[0]) - 4  # beside step, rate, norm and loss
+    losses = len(lines[0]) - 4
     assert len(lines) == 3
-    seed = 1  # the loader's own, on the CPU
+    seed = 1
     assert read == ["item"] * (seed + 3 * (2 + losses)), Counter(read)

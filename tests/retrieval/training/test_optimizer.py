@@ -47,7 +47,7 @@ def test_shares_stay_between_0_and_1_whatever_the_warm_up(warmup):
 
 @pytest.mark.parametrize(("warmup", "total"), [(10, 30), (2, 7), (0, 9), (1000, 4000)])
 def test_deepspeed_takes_its_first_step_at_the_peak_and_each_later_one_a_step_late(warmup, total):
-    rate, iteration, taken = 1.0, -1, []  # the optimiser is made with the peak, the scheduler sets nothing
+    rate, iteration, taken = 1.0, -1, []
     for _ in range(total):
         taken.append(rate)  # the optimiser's step comes first, the scheduler's after it
         iteration += 1
@@ -91,8 +91,8 @@ def test_losses_are_scaled_and_gradients_clipped_as_they_are_without_scale(optim
     weight = optimizer.parameters[0]
     optimizer.backward(torch.sum(weight * 5))
     assert weight.grad.min() > 1000
-    close(optimizer.step(), torch.tensor(10.0))  # the norm of four fives
-    close(gradient_taken(optimizer), torch.full((1, 4), 0.5))  # of norm 1
+    close(optimizer.step(), torch.tensor(10.0))
+    close(gradient_taken(optimizer), torch.full((1, 4), 0.5))
 
 
 def test_a_process_without_a_loss_can_make_its_first_step(optimizer):
@@ -104,7 +104,7 @@ def test_a_process_without_a_loss_can_make_its_first_step(optimizer):
 @pytest.mark.parametrize(("limit", "taken"), [(0.0, 5.0), (-1.0, 5.0), (1.0, 0.5), (4.0, 2.0), (20.0, 5.0)])
 def test_only_a_norm_above_zero_clips(limit, taken):
     optimizer = Optimizer(nn.Linear(4, 1), settings(max_grad_norm=limit), steps=10)
-    optimizer.backward(torch.sum(optimizer.parameters[0] * 5))  # four fives, of norm 10
+    optimizer.backward(torch.sum(optimizer.parameters[0] * 5))
     optimizer.step()
     close(gradient_taken(optimizer), torch.full((1, 4), taken))
 

@@ -26,13 +26,7 @@ MOMENTS = {"forward": "embedding.default", "backward": "embedding_dense_backward
 
 
 class Capacity(TorchDispatchMode):
-    """A device that embeds so many texts at a time, or their gradients; for more it raises torch's own error.
-
-    They are to be padded to rows, which it counts: end to end a batch is one row.
-
-    Args:
-        after: how often it holds any number of them before.
-    """
+    """A device that embeds so many texts at a time and raises torch's own error for more."""
 
     def __init__(self, texts: int, moment: str = "forward", *, after: int = 0):
         super().__init__()
@@ -89,7 +83,7 @@ def test_a_training_whose_parts_were_halved_goes_on_with_them_when_it_is_resumed
         straight, _ = trained("in-batch", tmp_path / "straight", dropout=0.3)
     with Capacity(6), pytest.raises(KeyboardInterrupt):
         trained("in-batch", tmp_path / "killed", dropout=0.3, fails_at=12)
-    resumed, facts = trained("in-batch", tmp_path / "killed", dropout=0.3)  # where there is room for all
+    resumed, facts = trained("in-batch", tmp_path / "killed", dropout=0.3)
     assert facts["resumed_at"] > 0 and facts["micro_batch_origin"] == "halved at step 1"
     assert same_bits(straight, resumed)
 

@@ -125,7 +125,7 @@ def test_a_batch_in_parts_ends_with_the_weights_of_the_whole(tmp_path, monkeypat
 @pytest.mark.parametrize("name", ["mlm", "in-batch"])
 def test_a_training_in_parts_has_the_precision_that_was_asked_for(tmp_path, monkeypatch, name):
     monkeypatch.setenv("REPRO_MICRO_BATCH", "3")
-    monkeypatch.setattr("repro.retrieval.nn.precision.check_precision", str)  # it wants a GPU
+    monkeypatch.setattr("repro.retrieval.nn.precision.check_precision", str)
     made, types = objective(name), set()
     before = {key: value.clone() for key, value in made.named_parameters()}
     for layer in made.modules():
@@ -150,7 +150,7 @@ def test_a_training_in_parts_that_is_killed_ends_with_the_same_bits(tmp_path, mo
     monkeypatch.setenv("REPRO_SAVE_STEPS", "1")
     made, _ = trained("in-batch", tmp_path / "straight", dropout=0.3)
     with pytest.raises(KeyboardInterrupt):
-        trained("in-batch", tmp_path / "killed", dropout=0.3, fails_at=8)  # 4 calls a step
+        trained("in-batch", tmp_path / "killed", dropout=0.3, fails_at=8)
     again, facts = trained("in-batch", tmp_path / "killed", dropout=0.3)
     assert facts["resumed_at"] == 1
     assert all(torch.equal(a, b) for a, b in zip(made.parameters(), again.parameters(), strict=True))

@@ -80,14 +80,14 @@ def test_the_parts_add_up_to_the_whole(planned):
     [(name, part)] = found.plan.split("paper").items()
     assert name == "costa" and part.needed() == found.nodes
     assert estimate(planned(), None).hours(found.nodes) is None
-    assert found.hours_in_words(found.nodes) == f"{found.hours(found.nodes):,.1f}"  # measured
+    assert found.hours_in_words(found.nodes) == f"{found.hours(found.nodes):,.1f}"
     apart = estimate(found.plan, replace(SLOW, fastest=replace(SLOW, training=1e10, inference=2e10)))
     assert apart.hours_in_words(apart.nodes).split(" to ")[1] == found.hours_in_words(found.nodes)
 
 
 def test_downloads_count_an_archive_of_several_splits_once(tmp_path):
     sizes = list(estimate(_planned(tmp_path, ("bm25",), "full"), None).downloads.values())
-    assert sizes.count(1057717952) == 1  # documents, dev queries and qrels of one archive
+    assert sizes.count(1057717952) == 1
 
 
 def test_a_budget_takes_nodes_in_order_and_a_larger_one_only_adds(planned):

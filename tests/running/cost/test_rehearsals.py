@@ -1,4 +1,4 @@
-"""The cost of the whole follows from a rehearsal by what stages' costs grow with (amounts, too)."""
+"""The cost of the whole follows from a rehearsal (amounts, too)."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -14,7 +14,7 @@ from repro.running.scale import scale
 from repro.stage_table import STAGES
 from repro.store import Store
 
-PASSAGES, QUERIES = 8_841_823, 6980  # of the catalogue
+PASSAGES, QUERIES = 8_841_823, 6980
 MODEL = Node("backbone", {"name": "bert-base-uncased", "revision": "main"})
 CORPUS = Node("corpus", {"dataset": "msmarco-passage"})
 TOPICS = Node("queries", {"dataset": "msmarco-passage/dev/small"})

@@ -1,5 +1,3 @@
-"""Operations of nodes, against sums by hand, torch's own counter, and what was counted of objectives."""
-
 import numpy as np
 import pytest
 
@@ -30,7 +28,7 @@ def _pretrain(tokens, **params):
 def test_bert_base_has_85_million_weights_in_its_layers():
     # 12 layers x (4 x 768^2 of attention + 2 x 768 x 3072 of the feed-forward)
     assert BASE.layer_weights == 12 * (4 * 768**2 + 2 * 768 * 3072) == 84_934_656
-    assert BASE.all_weights == pytest.approx(108.8e6, rel=0.01)  # BERT's 110 million without the pooler
+    assert BASE.all_weights == pytest.approx(108.8e6, rel=0.01)
 
 
 def test_a_forward_pass_is_what_torch_counts():
@@ -58,13 +56,13 @@ def test_a_pretraining_is_three_passes_over_its_tokens_and_a_head_at_15_percent(
 
 def test_epochs_are_counted_in_texts_and_steps_end_them():
     tokens = _tokens("truncate", 144)
-    real, longest = 56 * 1.35 + 2, TextLength(56 * 1.35 + 2, 144).padded(8)  # of a passage, and of eight
+    real, longest = 56 * 1.35 + 2, TextLength(56 * 1.35 + 2, 144).padded(8)
     assert work(_pretrain(tokens, epochs=2)).training == pytest.approx(
         work(_pretrain(tokens, max_steps=2 * -(-8841823 // 8))).training
     )
     fewer = work(_pretrain(tokens, epochs=2, max_steps=10)).training
     assert fewer == work(_pretrain(tokens, max_steps=10)).training
-    head = real * 2 * 768 * 30522 * 0.15  # padding is not predicted
+    head = real * 2 * 768 * 30522 * 0.15
     assert fewer == pytest.approx(3 * 80 * (longest * forward(BASE, longest) + head))
 
 
@@ -116,7 +114,7 @@ def test_texts_are_read_as_the_variables_say():
     assert Batching.of({"REPRO_MICRO_BATCH": "2"}, None).part == 2
     step = {"objective": MLM.identity, "length": 512, "precision": "fp16"}
     large = Node("pretrain", {**step, "texts_per_batch": 4096}, {"model": BERT})
-    assert gpu.examples(large) < 4096 == Batching.of({}, None).examples(large)  # as memory has it
+    assert gpu.examples(large) < 4096 == Batching.of({}, None).examples(large)
 
 
 def test_encoding_and_search_count_every_text_once_and_every_pair():
@@ -184,7 +182,7 @@ def test_every_node_of_every_paper_has_an_estimate_that_is_not_negative(everythi
 
 def test_what_no_model_does_has_seconds_of_a_core_and_bytes():
     corpus = work(MARCO)
-    assert corpus.stored == 8841823 * 56 * 6 and corpus.beside == 5e8  # a file of blocks at a time
+    assert corpus.stored == 8841823 * 56 * 6 and corpus.beside == 5e8
     assert 60 < corpus.core_seconds < 300
     index = Node("lucene_index", {"multifield": False}, {"corpus": MARCO})
     assert 0.1 < work(index).stored / corpus.stored < 0.4 and work(index).core_seconds > 600
@@ -195,7 +193,7 @@ def test_what_no_model_does_has_seconds_of_a_core_and_bytes():
     assert work(mined).stored == 502939 * 200 * 11 and 120 < work(mined).core_seconds < 900
     triples = Node("official_negatives", {"dataset": "msmarco-passage/train/triples-v2", "per_query": 30})
     assert work(triples).core_seconds == pytest.approx(12 * 60, rel=0.05)
-    assert work(triples).beside == pytest.approx(9.5e9, rel=0.02)  # all triples, sorted
+    assert work(triples).beside == pytest.approx(9.5e9, rel=0.02)
     unknown = Node("tokenize", {"policy": "spans"}, {"corpus": Node("corpus", {"dataset": "made-up"})})
     assert work(unknown).stored is None and work(unknown).core_seconds is None
     tuned = work(_pretrain(_tokens("chunk", 512), max_steps=10))

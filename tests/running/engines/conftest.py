@@ -1,4 +1,4 @@
-"""Plans small enough to be carried out by engines, with stages that do nothing but say so."""
+"""Plans for engines, with stages that only report themselves."""
 
 import sys
 
@@ -53,8 +53,6 @@ def store(tmp_path) -> Store:
 
 @pytest.fixture
 def make():
-    """A plan of rows of one table, at tiny scale where no other is named."""
-
     def build(rows=("bm25", "bert"), at="tiny"):
         cells = select(("costa",), tables=("1",), rows=rows, cells=())
         return plan(cells[:2] if rows == ("bm25",) else cells, scale=scale(at), machine=Machine())

@@ -1,5 +1,3 @@
-"""Processes that go on to the next stage, with real stages of the embedded collection."""
-
 import os
 import signal
 import time
@@ -16,13 +14,7 @@ LIGHT = ("corpus", "queries", "qrels")
 
 
 @pytest.fixture
-def nodes(make):
-    return [node for node in make(("bm25",)).nodes if node.stage in LIGHT]
-
-
-@pytest.fixture
-def workers(store, nodes):
-    store.remember(nodes)
+def workers(store):
     pool = Workers(store, threads=1)
     yield pool
     pool.close()
@@ -35,40 +27,37 @@ def _wait(errand):
     return errand.result()
 
 
-def test_one_process_builds_one_artefact_after_another(workers, store, nodes):
+def test_one_process_goes_on_after_artefacts_and_refusals_and_is_replaced_when_killed(workers, store, make):
+    nodes = make(("bm25",)).nodes
+    light = [node for node in nodes if node.stage in LIGHT]
+    needs_others = next(node for node in nodes if node.inputs)
+    store.remember(nodes)
     processes = set()
-    for node in nodes:
+    for node in (needs_others, *light):
         errand = workers.begin(node)
         processes.add(errand.process.pid)
-        assert _wait(errand) is None and store.state(node) == "stored"
+        refusal = _wait(errand)
+        assert refusal is None or (node is needs_others and "(missing) in the store" in refusal)
+        assert (store.state(node) == "stored") is (node is not needs_others)
         workers.release(errand)
     assert len(processes) == 1 and not list((store.root / "logs").iterdir())
-    workers.close()
-    assert errand.process.poll() is not None
 
-
-def test_a_refusal_is_its_sentence_and_the_process_goes_on(workers, store, make, nodes):
-    needs_others = next(node for node in make(("bm25",)).nodes if node.inputs)
-    store.remember([needs_others])
-    errand = workers.begin(needs_others)
-    assert "(missing) in the store" in _wait(errand)
-    workers.release(errand)
-    again = workers.begin(nodes[0])
-    assert again.process is errand.process and _wait(again) is None
-
-
-def test_a_process_that_is_killed_is_told_and_replaced(workers, nodes):
-    errand = workers.begin(nodes[0])
+    errand = workers.begin(light[0])
     os.killpg(errand.process.pid, signal.SIGKILL)
     assert "was ended by SIGKILL" in _wait(errand)
     workers.release(errand)
-    other = workers.begin(nodes[0])
+    other = workers.begin(light[0])
     assert other.process.pid != errand.process.pid and _wait(other) is None
+    workers.release(other)
+    workers.close()
+    assert other.process.poll() is not None
 
 
-def test_a_process_ends_when_its_engine_is_gone(workers, nodes):
+def test_a_process_ends_when_its_engine_is_gone(workers, store, make):
+    nodes = make(("bm25",)).nodes
+    store.remember(nodes)
     errand = workers.begin(nodes[0])
-    errand.process.stdin.close()  # as the kernel does for an engine that was killed
+    errand.process.stdin.close()
     assert errand.process.wait(60) == -signal.SIGKILL
 
 

@@ -1,5 +1,3 @@
-"""A stage's tasks are shown as they would be without, and timed as they advance."""
-
 import pytest
 
 from repro.progress import Progress

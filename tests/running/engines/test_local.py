@@ -1,5 +1,3 @@
-"""Stages as processes: in order, several at once, with the outcome of running them one by one."""
-
 import contextlib
 import os
 import re
@@ -300,7 +298,7 @@ def test_how_many_run_at_once_follows_from_cores_threads_and_gpus(make, monkeypa
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(local, "cores", lambda: 8)
     monkeypatch.setattr(local, "gpus", lambda: [])
-    assert local.default_jobs(plan) == 8  # a backbone of tiny takes one thread
+    assert local.default_jobs(plan) == 8
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
     assert local.default_jobs(plan) == 2
     monkeypatch.setattr(local, "gpus", lambda: ["0", "1", "2", "3"])

@@ -1,7 +1,4 @@
-"""A Slurm of one machine, started for the test, to which Snakemake sends jobs: some fail, some take too long.
-
-REPRO_TEST_SLURM=1 asks for it; it installs Debian's slurm-wlm where there is none, which takes root and apt.
-"""
+"""Snakemake sends jobs to a Slurm of one machine, installed by apt as root: REPRO_TEST_SLURM=1."""
 
 import contextlib
 import os
@@ -61,7 +58,6 @@ PartitionName=main Nodes={host} Default=YES State=UP
 
 
 def _installed() -> str | None:
-    """Why there is no Slurm here, or None."""
     if shutil.which("slurmctld") and shutil.which("slurmd"):
         return None if os.geteuid() == 0 else "a Slurm of one's own is started by root"
     if os.geteuid() != 0 or not shutil.which("apt-get"):
@@ -130,8 +126,6 @@ HOW = {"kind": "passages", "length": 16, "separator": "[SEP]", "pooling": "cls",
 
 
 class Asked:
-    """A reason for a node that no table asks for."""
-
     exhibit, paper, owner = SimpleNamespace(id="node"), SimpleNamespace(name="made up"), "figure"
 
 
@@ -150,7 +144,6 @@ def _files(store: Store, node: Node) -> dict[str, str]:
 
 
 def _with_inputs(root: Path, node: Node) -> Store:
-    """A store with a small model and 90,000 short passages."""
     from datasets import Dataset
 
     store, generator = Store(root), np.random.default_rng(3)
@@ -163,7 +156,6 @@ def _with_inputs(root: Path, node: Node) -> Store:
 
 
 def _kill_second_shard(store: Store, node: Node) -> None:
-    """Kill, once it has a block, the job of the second shard."""
     until = time.monotonic() + 300
     while time.monotonic() < until and not (store.partial(node) / "blocks" / f"{BLOCK}.npz").exists():
         time.sleep(0.1)
@@ -198,7 +190,7 @@ def test_of_siblings_one_that_fails_takes_only_what_waits_for_it(cluster, tmp_pa
     examples = [("q", ["d"], ["e"])]
     store.build(given, lambda folder: save_training_set(folder, examples) and None)
     how = {"sample": 1, "method": "random", "seed": 1}
-    drawn = [Node("sample", how | {"queries": n}, {"training_set": given}) for n in (1, 0, 2)]  # 0 is refused
+    drawn = [Node("sample", how | {"queries": n}, {"training_set": given}) for n in (1, 0, 2)]
     unions = [Node("union", {}, {"training_sets": (one,)}) for one in drawn]
     outcome = _run(store, *unions)
     assert [store.state(node) for node in unions] == ["stored", "missing", "stored"]

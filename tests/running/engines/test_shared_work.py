@@ -1,5 +1,3 @@
-"""Stages whose work several processes share: those of torchrun, and shards of one artefact."""
-
 from __future__ import annotations
 
 import contextlib
@@ -39,7 +37,6 @@ LONE = Node("corpus", {"dataset": "x"})
 
 
 def built(folder: Path) -> None:
-    """Both processes build a shared stage, then one of the first alone, then what is stored."""
     store, paths = Store(folder / "store"), []
 
     def work(directory: Path) -> dict:
@@ -122,7 +119,6 @@ def fill(store: Store, node: Node, *parts: str) -> list:
 
 
 def files(store: Store, node: Node) -> dict[str, bytes]:
-    """The bytes of an artefact's files, besides its record."""
     folder = store.path(node)
     paths = (path for path in folder.rglob("*") if path.is_file() and path.name != RECORD)
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
@@ -166,7 +162,6 @@ def test_shards_of_other_code_are_told_of_the_whole(new, monkeypatch, other):
 
 
 def encoded_blocks(monkeypatch, *, dies_after: int = 99) -> list[int]:
-    """The first row of each block that is encoded; the process dies before it saves one too many."""
     seen, real = [], encode.save_block
 
     def counted(folder, first, rows):

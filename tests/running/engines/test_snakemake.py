@@ -1,5 +1,3 @@
-"""What Snakemake is given for a plan, and a run by it on this machine, with stages that are copied."""
-
 import importlib.util
 import json
 import re
@@ -33,7 +31,6 @@ exit $status
 
 @pytest.fixture
 def written(make, store, tmp_path, monkeypatch):
-    """The content of plan.json for rows of a table."""
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
 
     def build(at="tiny", **options):
@@ -127,7 +124,7 @@ def given(make, store, tmp_path, monkeypatch):
 
 @needs_snakemake
 def test_a_run_tries_again_lets_go_and_goes_on_beside_what_fails(given, store, monkeypatch, capfd):
-    monkeypatch.setattr(snakemake, "ALWAYS", snakemake.ALWAYS[:3])  # nothing is quiet
+    monkeypatch.setattr(snakemake, "ALWAYS", snakemake.ALWAYS[:3])
     plan, spare = given
     of = {node.stage: node for node in plan.nodes}
     (spare.root / "once" / of["corpus"].fingerprint).touch()

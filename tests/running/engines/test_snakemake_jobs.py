@@ -1,5 +1,3 @@
-"""Which stages of a plan are one job, which jobs each waits for, and what they ask for."""
-
 import pytest
 
 from repro.graph import Node, walk

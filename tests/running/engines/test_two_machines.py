@@ -1,4 +1,4 @@
-"""A training on two machines, by torchrun on each as the documentation says it; both are this one."""
+"""A training by torchrun on two machines, both of which are this one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.floats import close
 from tests.stage_inputs import pretraining, texts_and_model
 from tests.tiny_models import tiny_masked_lm
 
-pytestmark = pytest.mark.nightly  # starts torchrun twice
+pytestmark = pytest.mark.nightly
 OPTIONS = {"masking": {"rate": 0.15, "mask": 0.8, "random": 0.1}, "reduction": "mean"}
 HOW = pretraining("mlm", "repro.retrieval.nn.objectives:MaskedLanguageModel", OPTIONS, max_steps=4)
 MODEL, TOKENS = Node("initialise", {"seed": 1}), Node("tokenize", {"policy": "chunk"})
@@ -28,7 +28,6 @@ PRETRAIN = Node("pretrain", HOW, {"model": MODEL, "tokens": TOKENS})
 
 
 def _store(folder: Path) -> Store:
-    """A store with 40 texts and a small model."""
     generator, store = np.random.default_rng(5), Store(folder / "store")
     rows = [{"input_ids": generator.integers(5, 77, 20).tolist()} for _ in range(40)]
     given = texts_and_model(folder / "given", rows)

@@ -1,4 +1,4 @@
-"""A headless Chromium, spoken to in its DevTools protocol through two pipes: needs no library."""
+"""A headless Chromium in its DevTools protocol through two pipes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 def found() -> str | None:
-    """The browser of this machine, None without one."""
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
@@ -61,7 +60,6 @@ class Chromium:
             self._call(f"{domain}.enable")
 
     def close(self) -> None:
-        """End the browser."""
         os.close(self._write)
         os.close(self._read)
         self._process.kill()
@@ -70,7 +68,6 @@ class Chromium:
     def show(
         self, address: str, *, width: int, height: int = 800, dark: bool = False, media: str = ""
     ) -> None:
-        """Open a page in a window of this size and wait until it is there."""
         self._call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -108,7 +105,6 @@ class Chromium:
             time.sleep(0.02)
 
     def press(self, key: str) -> None:
-        """A key down and up, as a person presses it."""
         text = {"Enter": "\r"}.get(key)
         for kind in ("keyDown", "keyUp"):
             more = {"text": text} if text and kind == "keyDown" else {}
@@ -116,11 +112,9 @@ class Chromium:
             self._call("Input.dispatchKeyEvent", type=kind, key=key, **code, **more)
 
     def move(self, x: float, y: float) -> None:
-        """The mouse to a place of the window."""
         self._call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
     def picture(self, path: Path) -> None:
-        """What the window shows, as PNG."""
         path.write_bytes(base64.b64decode(self._call("Page.captureScreenshot", format="png")["data"]))
 
     def _call(self, method: str, **params) -> dict:

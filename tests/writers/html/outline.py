@@ -38,7 +38,6 @@ class Outline(HTMLParser):
         return [a["id"] for _, a in self.elements if "id" in a]
 
     def named(self, tag: str) -> list[dict]:
-        """The attributes of every element of this name."""
         return [a for name, a in self.elements if name == tag]
 
 

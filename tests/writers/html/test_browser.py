@@ -1,4 +1,4 @@
-"""The page in a browser: it fits a phone, says nothing to the console, and its cards open by keyboard."""
+"""The page in a browser fits a phone, prints no errors and opens by keyboard."""
 
 import pytest
 
@@ -52,7 +52,7 @@ def test_marks_stay_in_their_boxes_and_names_whole(browser, address, width):
     # what stands behind a mark, such as a gain, is not written over it
     assert browser.ask(f"{marks}.every((s) => !s.nextSibling || s.{box}.right <= room(s.nextSibling).left)")
     browser.ask(f"{name}.textContent = 'a_long_name_2'")
-    assert browser.ask(f"room({name}.firstChild).height") < 30  # one line
+    assert browser.ask(f"room({name}.firstChild).height") < 30
 
 
 @pytest.mark.parametrize("width", [390, 1280])

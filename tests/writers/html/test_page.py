@@ -1,5 +1,3 @@
-"""The page as HTML: what it holds, what it refers to, and that no text of a paper can become markup."""
-
 import json
 import re
 from pathlib import Path
@@ -27,7 +25,6 @@ HOSTILE = "</script></style><script>alert(1)</script><img src=http://x/y onerror
 
 
 def bare(text: str) -> str:
-    """The page without its style and script, an element a line."""
     text = re.sub(r"(<style>|<script>).*?(</style>|</script>)", r"\1\2", text, flags=re.DOTALL)
     text = text.replace(f"repro {__version__}", "repro")
     text = re.sub(r"(</(?:p|li|tr|dt|dd|h\d|header|section|nav|head|div)>)", r"\1\n", text)
@@ -35,7 +32,6 @@ def bare(text: str) -> str:
 
 
 def card_of(text: str, cell: str) -> str:
-    """What the page's script shows on a cell's card."""
     data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text)[1])
     [[fields, pieces]] = [[fields, pieces] for name, fields, pieces, _ in data["cells"] if name == cell]
     texts = ["".join(data["pieces"][number] for number in text) for text in data["texts"]]

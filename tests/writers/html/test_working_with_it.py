@@ -1,4 +1,4 @@
-"""The report is worked with in a browser: addresses of cells, the list of all, scales, keys, copies."""
+"""The report's addresses, list, scales, keys and copies in a browser."""
 
 import pytest
 
@@ -11,7 +11,6 @@ VISIBLE = "[...{}.querySelectorAll('button')].find((button) => button.checkVisib
 
 
 def _enter(browser, name: str, value: str) -> None:
-    """Enter a value into a control of the list, as a person does."""
     control = f"document.querySelector('#chosen [name={name}]')"
     event = f"{control}.dispatchEvent(new Event('input', {{bubbles: true}}))"
     browser.ask(f"({control}.value = {value!r}, {event})")

@@ -1,4 +1,4 @@
-"""A report of one made paper that has something of everything; every text in it may be made hostile."""
+"""A report of one made-up paper; every text in it may be hostile."""
 
 from __future__ import annotations
 
@@ -61,12 +61,9 @@ def report(
 
 @dataclass(frozen=True)
 class _Statements(PaperPart):
-    """What the plugin of statements adds, without the papers that it would read."""
-
     add: str
 
     def sections(self, part: Part) -> Sequence[Section]:
-        """Return claims and an audit."""
         add = self.add
         what = "doubt", "values", "another paper", "toy", "values/x"
         finding = Finding(*what, ("toy/1/g.x/a",), ("0.316",), "differs" + add, "known" + add)
@@ -94,7 +91,6 @@ class _Statements(PaperPart):
 
 
 def study_of(table: Table) -> Study:
-    """Return the study that a table shows."""
     known = Estimate(0.05, 0.01, 20.0, 100, 2, Variances(0.1, 0.01, 0.1))
     entries = {("base", "c"): Entry({1: 0.2}), ("own", "c"): Entry({1: 0.3, 2: 0.32}, known)}
     above = Contrast("reference", "c", "own", "base", known, holm=0.02, verdict="above")
@@ -136,7 +132,6 @@ def draw(folder: Path, *, add: str = "") -> Path:
 
 
 def _passages(add: str) -> str:
-    """As ``repro report figures`` writes them."""
     path = Path(tempfile.mkdtemp()) / "list.md"
     passage = {"title": "T" + add, "text": "a | b *c*" + add, "grade": 1, "score": 0.5, "id": "d1", "rank": 1}
     query = {"text": "who" + add, "wanted": "whom" + add, "found": False, "id": "q", "passages": [passage]}

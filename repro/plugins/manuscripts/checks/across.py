@@ -8,17 +8,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain, combinations, filterfalse
+from operator import attrgetter
 
 from repro.hooks import notes
 from repro.manifest import papers as at_hand
 from repro.manifest.cells import Cell, numeric_cells
 from repro.manifest.printed import are_apart, decimals_of, half_unit, percent
 from repro.plugins.manuscripts.checks import Finding
+from repro.plugins.manuscripts.notation import EFFECT
 from repro.plugins.manuscripts.series import Grid, Series, Value
 from repro.plugins.manuscripts.vocabulary import without_measures
 
 _REMARK = re.compile(
-    r"(?i)\s*(\[[^\]]*\]|\([^)]*\d{4}[a-z]?\)|\((ours?|this work|proposed)\)|et al\.?.*)\s*$"
+    r"(?i)\s*(\[[^\]]*\]|\([^)]*\d{4}[a-z]?\)|\((ours?|this work|proposed|full( model)?|default)\)"
+    r"|et al\.?.*)\s*$"
 )
 Key = tuple[str, str]  # collection, measure
 
@@ -109,7 +112,7 @@ def _of_lines(one: Grid, line: int, other: Grid, other_line: int) -> Iterator[Fi
     same = len(pairs) - len(unequal)
     is_doubt = same >= max(2, 2 * len(unequal))
     part = 10 if same else 50  # the same system where another value agrees
-    label, severity = one.lines[line].label, "doubt" if is_doubt else "note"
+    label, severity = other.lines[other_line].label, "doubt" if is_doubt else "note"
     is_reported = is_doubt or all(a.stated.is_near(b.stated, part) for a, b in unequal)
     for mine, theirs in unequal if is_reported else ():
         values = f"{theirs.value.text} here and {mine.value.text} at {mine.value.place}"
@@ -137,7 +140,8 @@ def _swapped_systems(one: Grid, other: Grid) -> Iterator[Finding]:
 
 
 def _keyed(grid: Grid, line: int) -> dict[Key, Printed]:
-    known = [(key, family(s.measure), s) for s in grid.scores if s.measure and (key := _collection(s))]
+    scores = [(_collection(s), measure_of(grid, s), s) for s in grid.scores if not s.is_difference]
+    known = [each for each in scores if all(each)]
     often = Counter((dataset, measure) for dataset, measure, _ in known)
     return {
         (dataset, measure): Printed(series, series.values[line])
@@ -146,8 +150,16 @@ def _keyed(grid: Grid, line: int) -> dict[Key, Printed]:
     }
 
 
+def measure_of(grid: Grid, series: Series) -> str:
+    """Return the published name of a measure, or the only name of another one in the heading or caption."""
+    text = series.name if EFFECT.search(series.name) else grid.table.caption
+    names = {match["name"].lower().replace("-", " ") for match in EFFECT.finditer(text)}
+    names = {{"em": "exact match", "acc": "accuracy"}.get(name, name) for name in names}
+    return family(series.measure) if series.measure else "".join(names if len(names) == 1 else ())
+
+
 def _collection(series: Series) -> str:
-    words = without_measures(series.name)
+    words = without_measures(EFFECT.sub(" ", series.name))
     return series.dataset or ("" if series.total or not words else f"'{' '.join(sorted(words))}'")
 
 
@@ -166,16 +178,14 @@ def unpublished(grids: Sequence[Grid]) -> Iterator[Finding]:
 def _of_system(grid: Grid, line: int, name: str) -> Iterator[Finding]:
     keyed = _keyed(grid, line).items() if name else ()
     told = {printed: cells for key, printed in keyed if (cells := known_cells().get((name, *key)))}
-    wrong = {
-        printed: cells
-        for printed, cells in told.items()
-        if all(map(printed.stated.differs_from, _known(cells)))
-    }
-    if told and 3 * len(wrong) > len(told):
-        yield from _of_other_run(grid, line, told, wrong)
+    places = {printed: sorted(_known(cells), key=attrgetter("number")) for printed, cells in told.items()}
+    wrong = [p for p, known in places.items() if all(map(p.stated.differs_from, known))]
+    far = [printed for printed in wrong if _is_far(printed.stated, places[printed])]
+    if len(far) != 1 and 3 * len(wrong) > len(told):
+        yield from _of_other_run(grid, line, told, {printed: told[printed] for printed in wrong})
         return
-    for printed, cells in wrong.items():
-        yield from _of_places(grid, printed, sorted(_known(cells), key=lambda place: place.number))
+    for printed in far if len(far) == 1 else wrong:
+        yield from _of_places(grid, printed, places[printed])
 
 
 def _of_other_run(
@@ -198,8 +208,13 @@ def _nearest(stated: Stated, places: Iterable[Stated]) -> Stated:
     return min(places, key=lambda place: abs(place.number - stated.number))
 
 
+def _is_far(stated: Stated, places: Sequence[Stated]) -> bool:
+    return len(places) > 4 and not 4 * places[0].number < 5 * stated.number < 6 * places[-1].number
+
+
 def _of_places(grid: Grid, printed: Printed, places: Sequence[Stated]) -> Iterator[Finding]:
-    if 30 * (places[-1].number - places[0].number) < places[-1].number:
+    lowest, highest = places[0].number, places[-1].number
+    if 30 * (highest - lowest) < highest or _is_far(printed.stated, places):
         near = _nearest(printed.stated, places)
         says = f"{grid.where(printed.series, printed.value)} is no known value of this system"
         why = f"The nearest of {len(places)} known values is {near.number:f} % ({near.where})"

@@ -1,18 +1,23 @@
 """Checks averages, sums and differences, e.g. an "Avg." that is wrong on one line."""
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from itertools import filterfalse, product, takewhile
+from itertools import chain, filterfalse, product, takewhile
 from operator import attrgetter
 
 from repro.manifest.printed import half_unit
-from repro.plugins.manuscripts.checks import Finding
+from repro.plugins.manuscripts.checks import NUMERALS, Finding, numeral
 from repro.plugins.manuscripts.series import Grid, Line, Series, Value
 
-SIZE = re.compile(r"\((\d+)\)\s*$")  # number of averaged collections
+SIZE = re.compile(r"\((?P<n>\d+)\)\s*$")  # of how many collections a number is the mean
+OVER = re.compile(
+    rf"(?i)\b(?:averag\w*|avg\.?|means?)\b[^.;]{{0,40}}?\b(?:over|of|across|on)\s+(?:all\s+|the\s+)*"
+    rf"(?P<n>\d+|{NUMERALS})\s+(?:\w+\s+)?(?:datasets|collections|tasks|benchmarks|corpora|test\s+sets)\b"
+)
 
 
 @dataclass(frozen=True)
@@ -64,14 +69,47 @@ class Parts:
             yield Parts(self.check, self.total, tuple(p for p in self.series if p is not left_out))
 
 
-def totals(grid: Grid) -> Iterator[Finding]:
+Seen = defaultdict[str, set[int]]  # kind of number -> the ids of the compared cells
+TOTALS, DIFFERENCES = "averages and sums", "differences"
+
+
+def totals(grid: Grid, seen: Seen) -> Iterator[Finding]:
     """Find averages and sums that their cells cannot give."""
     for series in filter(attrgetter("total"), grid.series):
         plausible = _plausible(grid, series)
         parts = _explanation(plausible)
         if best := parts or _thin_explanation(plausible):
+            seen[TOTALS].update(id(series.values[line].cell) for line in best.lines)
             for line in _wrong_lines(best, plausible):
                 yield _finding(grid, best, line, is_thin=parts is None)
+
+
+def in_several_tables(grids: Sequence[Grid], seen: Seen) -> Iterator[Finding]:
+    """Find wrong averages over the columns of this table and of those next to it."""
+    for place, grid in enumerate(grids):
+        ends = product(range(place + 1), range(place + 1, len(grids) + 1))
+        runs = [grids[first:last] for first, last in ends if last - first > 1]
+        for total in (each for each in grid.series if each.total == "average" and stated(grid, each)):
+            parts = [tuple(chain.from_iterable(_on_lines_of(grid, each) for each in run)) for run in runs]
+            plausible = [Parts("average", total, p) for p in parts if len(p) == stated(grid, total)]
+            if best := _explanation(plausible):
+                seen[TOTALS].update(id(total.values[line].cell) for line in best.lines)
+                yield from (_finding(grid, best, line, is_thin=False) for line in _wrong_lines(best, ()))
+
+
+def stated(grid: Grid, total: Series) -> int:
+    """Return over how many collections a heading or the remarks say that an average is, or 0."""
+    found = (*SIZE.finditer(total.name), *OVER.finditer(f"{total.name}. {grid.remarks}"))
+    numbers = {numeral(match["n"]) or 0 for match in found}
+    return max(numbers) if len(numbers) == 1 else 0
+
+
+def _on_lines_of(grid: Grid, other: Grid) -> Iterator[Series]:
+    """Yield the scores of a table on the lines of the same systems in another."""
+    lines = {line.label: number for number, line in grid.lines.items()}
+    for series in (each for each in other.scores if not (each.total or each.is_difference)):
+        values = {lines[other.label(value)]: value for value in series if other.label(value) in lines}
+        yield replace(series, values=values)
 
 
 def explanation(grid: Grid, series: Series) -> Parts | None:
@@ -137,7 +175,7 @@ FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
 )
 
 
-def behind_values(grid: Grid) -> Iterator[Finding]:
+def behind_values(grid: Grid, seen: Seen) -> Iterator[Finding]:
     """Find wrong differences printed after numbers. Most determine the base: a line, the first line of a
     group or block, the line above, or a column."""
     printed = [(s, v) for s in grid.series for v in s if v.delta is not None]
@@ -146,6 +184,7 @@ def behind_values(grid: Grid) -> Iterator[Finding]:
     name, best = max(found, key=lambda pair: sum(pair[1].values()), default=("", {}))
     right = sum(best.values())
     severity = _severity(right, len(best) - right)
+    seen[DIFFERENCES].update(id(value.cell) for _, value, _ in best if severity)
     for series, value, base in filterfalse(best.get, best) if severity else ():
         says = f"{grid.where(series, value)} does not differ by this from {base.text}"
         exact = value.number - base.number
@@ -221,7 +260,8 @@ class Explained:
     def wrong(self) -> list[int]:
         return list(filterfalse(self.fits.get, self.fits))
 
-    def findings(self, grid: Grid, severity: str, right: int) -> Iterator[Finding]:
+    def findings(self, grid: Grid, seen: Seen, severity: str, right: int) -> Iterator[Finding]:
+        seen[DIFFERENCES].update(id(self.series.values[line].cell) for line in self.fits if severity)
         for line in self.wrong if severity else ():
             value, one, other = (each.values[line] for each in (self.series, self.one, self.other))
             exact = one.number - other.number
@@ -232,7 +272,7 @@ class Explained:
             yield Finding(severity, "delta", value.place, says, why)
 
 
-def in_series(grid: Grid) -> Iterator[Finding]:
+def in_series(grid: Grid, seen: Seen) -> Iterator[Finding]:
     """Find wrong numbers in a series of differences, by the two series that fit it best."""
     others = list(filterfalse(attrgetter("is_difference"), grid.series))
     if 1 < len(others) <= MOST_SERIES:
@@ -241,7 +281,7 @@ def in_series(grid: Grid) -> Iterator[Finding]:
             severity = _severity(best.right, len(best.wrong))
             is_near = abs(grid.series.index(best.one) - grid.series.index(best.other)) <= 2
             if severity == "error" or (is_near and not best.is_share):
-                yield from best.findings(grid, severity, best.right)
+                yield from best.findings(grid, seen, severity, best.right)
 
 
 def _with_pairs(series: Series, others: Sequence[Series]) -> Iterator[Explained]:
@@ -249,17 +289,38 @@ def _with_pairs(series: Series, others: Sequence[Series]) -> Iterator[Explained]
     yield from (Explained(series, *pair) for pair in pairs if pair[0] is not pair[1])
 
 
-def from_line(grid: Grid) -> Iterator[Finding]:
+def from_line(grid: Grid, seen: Seen) -> Iterator[Finding]:
     """Find wrong differences from one line of a neighbouring series, e.g. the first of an ablation."""
+    scores = list(filterfalse(attrgetter("is_difference"), grid.series))
     for place, series in enumerate(grid.series):
-        if not series.is_difference or len(series.values) < THIN:
-            continue
-        others = filterfalse(attrgetter("is_difference"), grid.series[max(0, place - 2) : place])
+        others = list(filterfalse(attrgetter("is_difference"), grid.series[max(0, place - 2) : place]))
         candidates = [each for other in others for each in _with_lines(grid, series, other)]
-        best = max(candidates, key=attrgetter("right"), default=None)
-        severity = _severity(best.right, len(best.wrong)) if best else ""
-        if best and (severity == "error" or not best.is_share):
-            yield from best.findings(grid, severity, best.right)
+        if series.is_difference and len(series.values) >= THIN and candidates:
+            best = max(candidates, key=attrgetter("right"))
+            severity = _severity(best.right, len(best.wrong))
+            if severity == "error" or not best.is_share:
+                yield from best.findings(grid, seen, severity, best.right)
+            if not severity and max((pair.right for pair in _with_pairs(series, scores)), default=0) < 2:
+                yield from chain.from_iterable(_of_base(grid, series, other) for other in others)
+
+
+def _of_base(grid: Grid, series: Series, other: Series) -> Iterator[Finding]:
+    """Find the only line without a difference if it fits none of them, e.g. 40.3 for 40.9."""
+    differences = {value.line: value for value in series if value.number}
+    bases = [value for value in other if value.line not in differences]
+    pairs = [(other.values[line], d) for line, d in differences.items() if line in other.values]
+    if len(bases) != 1 or len(pairs) < THIN or any(_is_from(bases[0], *pair) for pair in pairs):
+        return
+    implied = [value.number - difference.number for value, difference in pairs]
+    is_same = max(implied) - min(implied) <= 2 * (pairs[0][0].half + pairs[0][1].half)
+    says = f"{grid.where(other, bases[0])} fits none of the {len(pairs)} differences"
+    why = f"{series.name} has differences from {implied[0] if is_same else 'several numbers'}"
+    yield Finding("doubt" if is_same else "note", "delta", bases[0].place, says, why)
+
+
+def _is_from(base: Value, value: Value, difference: Value) -> bool:
+    deltas = (difference.number, -difference.number)
+    return any(_agrees(value, base, deltas, difference.decimals, is_share=share) for share in (False, True))
 
 
 def _with_lines(grid: Grid, series: Series, other: Series) -> Iterator[Explained]:
@@ -269,7 +330,7 @@ def _with_lines(grid: Grid, series: Series, other: Series) -> Iterator[Explained
             yield from (Explained(series, *pair, is_share) for is_share in (False, True))
 
 
-def in_groups(grid: Grid) -> Iterator[Finding]:
+def in_groups(grid: Grid, seen: Seen) -> Iterator[Finding]:
     """Find wrong differences in groups of short columns, e.g. a group per collection."""
     pooled: dict[tuple[str, ...], dict[Hashable, list[Explained]]] = {}
     for pair in _within_groups(grid):
@@ -279,7 +340,7 @@ def in_groups(grid: Grid) -> Iterator[Finding]:
         best = max(pairs.values(), key=_right)
         if _right(best) >= max(LEAST, 3 * sum(len(pair.wrong) for pair in best)):
             for pair in best:
-                yield from pair.findings(grid, "error", _right(best))
+                yield from pair.findings(grid, seen, "error", _right(best))
 
 
 def _right(pairs: Sequence[Explained]) -> int:

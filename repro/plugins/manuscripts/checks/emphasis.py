@@ -108,7 +108,22 @@ def shaded(grids: Sequence[Grid]) -> Iterator[Finding]:
     """Find shaded numbers that are not the best, by colour."""
     colours = (value.cell.shade for grid in grids for series in grid.series for value in series)
     for colour in filter(None, dict.fromkeys(colours)):
-        yield from _of_style(grids, Style("shade", "shaded", 0, "best", colour))
+        style = Style("shade", "shaded", 0, "best", colour)
+        yield from _of_style([grid for grid in grids if not _is_of_lines(grid, style)], style)
+
+
+def _is_of_lines(grid: Grid, style: Style) -> bool:
+    """Return whether a style marks whole lines, e.g. the proposed system."""
+    styled = {value.line for _, value in grid.numbers if style.has(value)}
+    is_whole = all(style.has(value) for _, value in grid.numbers if value.line in styled)
+    return len(grid.scores) > 1 and is_whole
+
+
+def is_by_line(grid: Grid) -> bool:
+    """Return whether a style marks the best of each line, so that the columns are systems."""
+    colours = {value.cell.shade for _, value in grid.numbers} - {""}
+    styles = [BOLD, *(Style("shade", "shaded", 0, "best", colour) for colour in sorted(colours))]
+    return any(_right_along_lines(grid, s) >= max(LEAST, 2 * _habit(grid, s).right + 1) for s in styles)
 
 
 def second_best(grids: Sequence[Grid]) -> Iterator[Finding]:
@@ -131,7 +146,7 @@ def _of_habit(habit: Habit, style: Style, tolerance: int = 0) -> Iterator[Findin
         outside = habit.outside if style.colour else _habit(habit.grid, BOLD).outside
         for scope in habit.scopes:
             yield from _of_scope(habit, scope, outside) if scope.is_reported else ()
-        yield from _bare(habit, style, outside) if not style.rank else ()
+        yield from _bare(habit, style, outside)
 
 
 def _bare(habit: Habit, style: Style, outside: set[int]) -> Iterator[Finding]:
@@ -139,8 +154,8 @@ def _bare(habit: Habit, style: Style, outside: set[int]) -> Iterator[Finding]:
     if (habit.scope, len(bare), habit.wrong) == ("column", 1, 0) and habit.right > 1:
         members = tuple(value for value in bare[0] if value.line not in outside)
         for value in Scope(bare[0], members, style).target[: max(1, len(members) // 3)]:
-            says = f"{habit.grid.where(bare[0], value)} is the best but not {style.adjective}"
-            why = f"The best is {style.adjective} in the {habit.right} other columns"
+            says = f"{habit.grid.where(bare[0], value)} is the {style.target} but not {style.adjective}"
+            why = f"The {style.target} is {style.adjective} in the {habit.right} other columns"
             yield Finding("note", style.check, value.place, says, why)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement
 
 from repro.manifest.printed import decimals_of, half_unit, shift_point
@@ -14,19 +14,15 @@ from repro.plugins.manuscripts.checks import Finding
 from repro.plugins.manuscripts.checks.across import family, without_remarks
 from repro.plugins.manuscripts.series import Grid, Series, Value
 from repro.plugins.manuscripts.source_tables import Manuscript, Place
-from repro.plugins.manuscripts.vocabulary import measures, named_collections, without_measures
+from repro.plugins.manuscripts.vocabulary import measures, named_collections, without_measures, words
 
 END = re.compile(r"(?<=[.!?;])\s+(?=[A-Z(])")
 TABLE = r"(?:Table|Tab\.|Tbl\.)[\s~]*(?P<table>\d+)"
 NUMBER = r"(?<![\d.,@-])(?P<number>\d*\.\d+)(?![\d.]*\d)"
 # e.g. "0.366 in Table 2"
 IN_TABLE = re.compile(rf"{NUMBER}\s*(?:%|points?)?[^.;:,\d]{{0,40}}\b(?:in|of|from)\s+{TABLE}\b")
+_TABLES = re.compile(rf"{TABLE}|Tables[\s~]*\d+(?:(?:\s*(?:,|and|&|to|–))+[\s~]*(?:Table[\s~]*)?\d+)*")
 FROM_TO = re.compile(r"\bfrom\s+(?P<low>\d*\.\d+)\s*%?\s+to\s+(?P<high>\d*\.\d+)(?![\d.]*\d)")
-BY = re.compile(
-    r"\bby\s+(?:about |around |over |more than |only )?(?P<number>\d*\.\d+)\s*"
-    r"(?P<unit>%|percent|points?|absolute)?"
-)
-RELATION = re.compile(r"(?i)\b(by|from|than|below|above|over|gain|improve\w*|drop\w*|difference)\b")
 NO_QUOTE = re.compile(r"(?i)\bon average\b|\baverag|\bp\s*[<=]|respectively|up to")
 
 
@@ -38,6 +34,17 @@ class Numbered:
     @property
     def values(self) -> list[Value]:
         return [value for series in self.grid.series for value in series]
+
+    @cached_property
+    def scores(self) -> tuple[Series, ...]:
+        """Return the series that look like scores, also under headings without a known name."""
+        return tuple(replace(each, is_score=True) for each in self.grid.series if _is_score(each))
+
+
+def _is_score(series: Series) -> bool:
+    is_plain = series.sign == 0 and not re.search(r"\((?!%|in %|\d)", series.name)
+    is_score = series.is_score or (is_plain and all(v.decimals and 0 <= v.number <= 100 for v in series))
+    return is_score and bool(series.values) and not series.is_difference
 
 
 def numbered(manuscript: Manuscript, grids: Sequence[Grid]) -> list[Numbered]:
@@ -55,8 +62,6 @@ def wrong_quotes(place: Place, sentence: str, tables: Sequence[Numbered]) -> Ite
     by_number = {table.number: table for table in tables}
     yield from _in_table(place, sentence, by_number)
     yield from _from_to(place, sentence, by_number)
-    yield from _by(place, sentence, tables)
-    yield from _of_one(place, sentence, by_number)
 
 
 def _in_table(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
@@ -69,7 +74,8 @@ def _in_table(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> It
 
 
 def _from_to(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
-    if (table := _only_table(sentence, tables)) is None:
+    pointers = _pointers(sentence)
+    if len(pointers) != 1 or not (table := tables.get(min(pointers))):
         return
     for match in FROM_TO.finditer(sentence):
         lacking = [text for text in (match["low"], match["high"]) if not is_in(text, table)]
@@ -79,41 +85,8 @@ def _from_to(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Ite
             yield Finding("doubt", "prose", place, says, why)
 
 
-def _by(place: Place, sentence: str, tables: Sequence[Numbered]) -> Iterator[Finding]:
-    matches = list(BY.finditer(sentence))
-    if len(matches) != 1 or NO_QUOTE.search(sentence):
-        return
-    text, is_share = matches[0]["number"], matches[0]["unit"] in ("%", "percent", None)
-    pairs = [pair for table in tables for pair in _pairs_in(sentence, table)]
-    if pairs and not any(differs_by(one, other, text, is_share) for one, other in pairs):
-        one, other = pairs[0]
-        says = f"{matches[0][0]}: the two systems never differ by this"
-        why = f"Their numbers include {one.text} and {other.text} at {one.place}"
-        yield Finding("doubt", "prose", place, says, why)
-
-
-def _of_one(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
-    table, numbers = _only_table(sentence, tables), re.findall(NUMBER, sentence)
-    lines = labels_in(sentence, table) if table else []
-    if table is None or not len(numbers) == len(lines) == len(measures(plain(sentence))) == 1:
-        return
-    [text], [line] = numbers, lines
-    if NO_QUOTE.search(sentence) or RELATION.search(sentence) or nearest(text, table) is None:
-        return
-    cells = [each.values[line] for each in series_in(sentence, table) if line in each.values]
-    if cells and not any(is_same(text, value) for value in cells):
-        says = f"The text gives {text} for {table.grid.lines[line].label} in Table {table.number}"
-        names = ", ".join(f"{value.text} at {value.place}" for value in cells[:3])
-        yield Finding("doubt", "prose", place, says, f"The table has {names}")
-
-
 def _pointers(sentence: str) -> set[str]:
-    return {match["table"] for match in re.finditer(TABLE, sentence)}
-
-
-def _only_table(sentence: str, tables: Mapping[str, Numbered]) -> Numbered | None:
-    pointers = _pointers(sentence)
-    return tables.get(pointers.pop()) if len(pointers) == 1 else None
+    return {number for match in _TABLES.finditer(sentence) for number in re.findall(r"\d+", match[0])}
 
 
 def plain(sentence: str) -> str:
@@ -121,35 +94,38 @@ def plain(sentence: str) -> str:
     return re.sub(r"[.,;:](?=\s|$)", " ", sentence)
 
 
-def _pairs_in(sentence: str, table: Numbered) -> Iterator[tuple[Value, Value]]:
-    lines = labels_in(sentence, table)
-    for series in series_in(sentence, table) if len(lines) == 2 else ():
-        if series.values.keys() >= set(lines):
-            yield series.values[lines[0]], series.values[lines[1]]
-
-
 def find(name: str, sentence: str) -> re.Match[str] | None:
     return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", sentence)
 
 
-def labels_in(sentence: str, table: Numbered) -> list[int]:
-    """Return the lines that a sentence names. A longer label excludes its parts."""
-    names = [(without_remarks(line.label), n) for n, line in table.grid.lines.items()]
-    lines = [(name, n) for name, n in names if len(name) > 2]
-    named = [(label, n) for label, n in lines if find(label, sentence)]
-    return [n for label, n in named if not any(label != other and label in other for other, _ in named)]
+def labels_in(sentence: str, table: Numbered) -> list[tuple[int, int]]:
+    """Return the positions and lines of the labels in a sentence, in its order."""
+    lines, found = dict[str, list[int]](), list[tuple[int, int]]()
+    for number, line in table.grid.lines.items():
+        lines.setdefault(without_remarks(line.label), []).append(number)
+    corner = table.grid.table.head[0][0].text if table.grid.table.head else ""
+    for label in sorted(lines, key=len, reverse=True):
+        if _is_name(label, corner, sentence):
+            while match := find(label, sentence):
+                found += [(match.start(), line) for line in lines[label]]
+                sentence = f"{sentence[: match.start()]}{' ' * len(match[0])}{sentence[match.end() :]}"
+    return sorted(found)
 
 
-def series_in(sentence: str, table: Numbered) -> list[Series]:
-    """Return the scores of the measures and collections that a sentence names."""
-    named = {family(str(measure)) for measure in measures(plain(sentence))}
-    collections = {each.id for each in named_collections(without_measures(plain(sentence)))}
-    return [
-        series
-        for series in table.grid.scores
-        if (not named or family(series.measure or "") in named)
-        and (not collections or series.dataset in collections)
-    ]
+def _is_name(text: str, context: str, sentence: str) -> bool:
+    """Return whether a text can be a name. A number needs a word of its context, e.g. "16 examples"."""
+    if not re.fullmatch(r"\d[\d.,]*[kKM]?", text):
+        return len(text) > 2
+    near = (
+        sentence[max(m.start() - 12, 0) : m.end() + 20] for m in re.finditer(rf"\b{text}\b(?!\s*%)", sentence)
+    )
+    return any(words(context) & words(part) - words(text) for part in near)
+
+
+def _is_of(series: Series, named: set[str]) -> bool:
+    """Return whether a series has one of these measures, or may have it since neither names one."""
+    own = {family(series.measure)} if series.measure else _measures(series.name)
+    return not (named and own) or bool(named & (own | {name.partition("@")[0] for name in own}))
 
 
 def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
@@ -165,9 +141,13 @@ def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
 def differs_by_share(one: Value, other: Value, text: str) -> bool:
     """Return whether numbers differ by ``text`` per cent of either."""
     stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
-    apart, slack = 100 * abs(one.number - other.number), 200 * (one.half + other.half)
-    bases = [value.number for value in (one, other) if value.number > value.half]
-    return any(abs(apart / base - stated) <= slack / base + half for base in bases)
+    apart = 100 * abs(one.number - other.number)
+    for base, value in ((one, other), (other, one)):
+        if base.number > base.half:
+            slack = 100 * (value.half + base.half * value.number / base.number) / base.number
+            if abs(apart / base.number - stated) <= slack + half:
+                return True
+    return False
 
 
 def is_in(text: str, table: Numbered) -> bool:
@@ -207,77 +187,107 @@ _NAMED = re.compile(
     r"\b(?:propose|present|introduce|call(?:ed|\s+it|\s+this)?|named?|dub(?:bed)?)\s+(?:it\s+)?"
     r"(?P<name>[A-Z][\w+-]+)"
 )
+_IT = re.compile(r"\b[Ii]ts?\b")
+AVERAGE = re.compile(r"(?i)\baverag|\bmean\b")
+_SHORT = re.compile(r"\b(?P<long>[A-Z]\w+)\s\((?P<short>\w{2,5})\)")
 
 
 @dataclass(frozen=True)
 class Systems:
+    """The tables of a source, the names of its own system, its abbreviations and the sentences ``before``
+    one in its paragraph. ``ours`` lists the lines of the own system by table."""
+
     tables: tuple[Numbered, ...]
-    names: frozenset[str]
+    ours: tuple[list[int], ...]
+    short: Mapping[str, str]
+    before: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, manuscript: Manuscript, tables: Sequence[Numbered]) -> Systems:
         """Find the own names in a title "Otter: …" and in "we propose Otter"."""
         title = manuscript.front.get("title", "").partition(":")[0].strip()
-        found = (match["name"] for _, text in manuscript.prose for match in _NAMED.finditer(text))
-        return cls(tuple(tables), frozenset(filter(None, (title.lower(), *map(str.lower, found)))))
-
-    @cached_property
-    def ours(self) -> Mapping[int, list[int]]:
-        """Index of a table -> the lines of the own system."""
-        return {number: self._ours(table) for number, table in enumerate(self.tables)}
-
-    def _ours(self, table: Numbered) -> list[int]:
-        lines = {n: line.label for n, line in table.grid.lines.items()}
-        marked = [n for n, label in lines.items() if _OURS.search(label)]
-        named = [n for n, label in lines.items() if without_remarks(label).lower() in self.names]
-        return named or marked
+        texts = [text for _, text in manuscript.prose]
+        found = (match["name"] for text in texts for match in _NAMED.finditer(text))
+        names = frozenset(filter(None, (title.lower(), *map(str.lower, found))))
+        short = {match["short"]: match["long"] for text in texts for match in _SHORT.finditer(text)}
+        return cls(tuple(tables), tuple(_ours(table, names) for table in tables), short)
 
     def cited(self, sentence: str) -> list[int]:
-        """Return the indices of the tables that a sentence cites, by default all."""
-        pointers = _pointers(sentence)
-        return [n for n, each in enumerate(self.tables) if not pointers or each.number in pointers]
+        """Return the indices of the tables that a sentence cites, or of all if it cites none."""
+        return self._of(_pointers(sentence)) or [*range(len(self.tables))]
 
-    def have(self, text: str) -> bool:
-        return any(is_in(text, table) for table in self.tables)
+    def meant(self, sentence: str) -> list[int]:
+        """Return the tables that a sentence cites, or the last that its paragraph cites."""
+        return next(filter(None, map(self._of, map(_pointers, (sentence, *reversed(self.before))))), [])
+
+    def _of(self, pointers: set[str]) -> list[int]:
+        return [n for n, each in enumerate(self.tables) if each.number in pointers]
+
+    def mentions(self, table: int, sentence: str) -> list[tuple[int, int]]:
+        """Return the positions and lines of the systems that a sentence names or means by "we" or "it"."""
+        named, ours = labels_in(sentence, self.tables[table]), self.ours[table]
+        if (match := WE.search(sentence)) and not {line for _, line in named} & set(ours):
+            named += [(match.start(), line) for line in ours]
+        elif (match := _IT.search(sentence)) and not any(at < match.start() for at, _ in named):
+            last = [labels_in(text, self.tables[table]) for text in self.before[-1:]]
+            meant = [line for each in last for _, line in each[:1]] or ours
+            named += [(match.start(), line) for line in meant]
+        return sorted(named)
 
     def subjects(self, table: int, sentence: str) -> list[int]:
-        """Return the lines of a table that a sentence names, or means by "we"."""
-        named = labels_in(sentence, self.tables[table])
-        means_ours = WE.search(sentence) is not None and not set(named) & set(self.ours[table])
-        return [*named, *(self.ours[table] if means_ours else ())]
+        """Return the lines of a table that a sentence names or means."""
+        return list(dict.fromkeys(line for _, line in self.mentions(table, sentence)))
 
-    def pairs(self, table: int, sentence: str) -> Iterator[tuple[Series, Value, Value]]:
-        """Yield series and scores of two systems, in the order of the sentence."""
-        lines, at = self.subjects(table, sentence), dict[int, int]()
-        for line in lines:
-            label = without_remarks(self.tables[table].grid.lines[line].label)
-            named = find(label, sentence) or WE.search(sentence)
-            at[line] = named.start() if named else 0
-        if len(lines) == 2 and at[lines[0]] != at[lines[1]]:
-            first, second = sorted(lines, key=at.__getitem__)
-            for series in self.scores(table, sentence):
-                if first in series.values and second in series.values:
-                    yield series, series.values[first], series.values[second]
+    def columns(self, table: int, sentence: str) -> list[Series]:
+        """Return the scores of a table, of the measures that a sentence names."""
+        return [each for each in self.tables[table].scores if _is_of(each, _measures(sentence))]
 
     def scores(self, table: int, sentence: str) -> list[Series]:
-        """Return the series that a sentence is about, averages only if it names them."""
-        if re.search(r"(?i)\baverag", sentence):
-            return [each for each in self.tables[table].grid.series if each.total == "average"]
-        named = series_in(sentence, self.tables[table])
-        headed = [each for each in named if each.dataset is None and _is_headed(each, sentence)]
-        return headed or named
+        """Return the scores of a table that a sentence is about, without averages unless it names them."""
+        columns, caption = self.columns(table, sentence), self.tables[table].grid.remarks
+        names_average, named = AVERAGE.search(sentence), self.named(sentence)
+        averages = [each for each in columns if names_average and each.total == "average"]
+        about = [*averages, *(each for each in columns if self._heads(each, sentence))]
+        if about or names_average or (named and not any(find(name, caption) for name in named)):
+            return about
+        return [each for each in columns if not each.total]
 
-    def names_column(self, sentence: str) -> bool:
-        """Return whether a sentence contains a column's heading."""
-        scores = (each for table in self.tables for each in table.grid.scores)
-        return any(_is_headed(each, sentence) for each in scores)
+    def named(self, sentence: str) -> set[str]:
+        """Return the headings and collections of any table that a sentence names."""
+        scores = (each for table in self.tables for each in table.scores)
+        return {name for each in scores for name in self._heads(each, sentence)}
 
-    def values(self, table: int, sentence: str) -> list[Value]:
-        lines = self.subjects(table, sentence)
-        scores = self.scores(table, sentence)
-        return [each.values[line] for each in scores for line in lines if line in each.values]
+    def _heads(self, series: Series, sentence: str) -> dict[str, int]:
+        names = tuple(filter(None, (*series.heads, *map(self.short.get, series.heads))))
+        return _headed(names, series.dataset, sentence)
+
+    def in_order(self, table: int, sentence: str) -> list[Series]:
+        """Return the scores of a table whose headings a sentence names, in the order of the sentence."""
+        heads = {each: self._heads(each, sentence) for each in self.columns(table, sentence)}
+        return sorted(filter(heads.get, heads), key=lambda each: min(heads[each].values()))
 
 
-def _is_headed(series: Series, sentence: str) -> bool:
-    names = [head for head in series.heads if len(head) > 2 and not head.isdigit()]
-    return any(find(head, sentence) for head in names)
+@lru_cache(10_000)
+def _headed(names: tuple[str, ...], dataset: str | None, sentence: str) -> dict[str, int]:
+    """Return the headings of a series that a sentence names, with their positions."""
+    matches = ((name, find(name, sentence)) for name in names if not measures(name))
+    context = " ".join(names)
+    found = {name: m.start() for name, m in matches if m and _is_name(name, context, sentence)}
+    return found or ({dataset: len(sentence)} if dataset and dataset in _collections(sentence) else {})
+
+
+@lru_cache(10_000)
+def _collections(sentence: str) -> set[str]:
+    return {each.id for each in named_collections(without_measures(plain(sentence)))}
+
+
+@lru_cache(10_000)
+def _measures(sentence: str) -> set[str]:
+    return {family(str(measure)) for measure in measures(plain(sentence))}
+
+
+def _ours(table: Numbered, names: frozenset[str]) -> list[int]:
+    lines = {n: line.label for n, line in table.grid.lines.items()}
+    marked = [n for n, label in lines.items() if _OURS.search(label)]
+    named = [n for n, label in lines.items() if without_remarks(label).lower() in names]
+    return named or marked

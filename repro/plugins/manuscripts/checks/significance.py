@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from repro.plugins.manuscripts.checks import NUMERALS, Finding, numeral
-from repro.plugins.manuscripts.checks.arithmetic import explanation
+from repro.plugins.manuscripts.checks.arithmetic import explanation, stated
 from repro.plugins.manuscripts.checks.quotes import END
 from repro.plugins.manuscripts.notation import SPREAD
 from repro.plugins.manuscripts.series import Grid
@@ -26,7 +26,8 @@ _LEVEL = re.compile(r"\bp\s*[<≤]\s*(?P<level>0?\.\d+)")
 _NEGATED = re.compile(
     r"(?i)\b(not|no|non|n't|never|neither|without|insignificant|los[et]\w*|fail\w*|lack\w*|vanish\w*|marginal\w*)\b|\bin-?significant"
 )
-_FEW = re.compile(rf"(?i)\b(?P<n>[2-5]|{NUMERALS})\s+(?:\w+\s+)?(?:queries|topics|questions)\b")
+_FEW = re.compile(rf"(?i)\b(?P<n>\d+|{NUMERALS})\s+(?:\w+\s+)?(?:queries|topics|questions|users)\b")
+_EXACT = re.compile(r"(?i)permutation|randomi[sz]ation|sign(?:ed-rank)?\s+test|wilcoxon")
 _WORDS = {"†": "dagger", "‡": "double dagger", "*": "asterisk", "§": "section sign", "¶": "pilcrow"}
 
 
@@ -45,19 +46,22 @@ def of_texts(manuscript: Manuscript) -> Iterator[Finding]:
 
 
 def _refuted(place: Place, sentence: str) -> Iterator[Finding]:
-    if not re.search("(?i)signific", sentence) or _NEGATED.search(sentence):
+    stated = [Decimal(match["level"]) for match in _LEVEL.finditer(sentence)]
+    is_exact = stated and _EXACT.search(sentence)
+    if not (is_exact or re.search("(?i)signific", sentence)) or _NEGATED.search(sentence):
         return
-    level = min((Decimal(match["level"]) for match in _LEVEL.finditer(sentence)), default=Decimal("0.05"))
+    level = min(stated, default=Decimal("0.05"))
     for match in _P_VALUE.finditer(sentence):
         if Decimal(match["p"]) >= max(level, Decimal("0.05")):
             says = f"The text claims significance with {match[0]}"
             yield Finding("doubt", "significance", place, says, f"The p-value is not below {level}")
     few = _FEW.search(sentence)
-    if few and (number := numeral(few["n"])) and 1 < number < 6:
-        says = f"The text claims significance on {few[0]}"
+    if few and (number := numeral(few["n"])) and 1 < number < 30:
         least = Decimal(2) ** (1 - number)
-        why = f"A sign or randomization test on {number} queries has a p-value of at least {least}"
-        yield Finding("doubt", "significance", place, says, why)
+        if least >= (level if is_exact else Decimal("0.05")):
+            says = f"The text claims significance on {few[0]}"
+            why = f"A sign or randomization test on {number} queries has a p-value of at least {least}"
+            yield Finding("doubt", "significance", place, says, why)
 
 
 def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -> Iterator[Finding]:
@@ -74,28 +78,29 @@ def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -
 
 
 def large_spreads(grid: Grid) -> Iterator[Finding]:
-    """Find standard deviations above their mean, e.g. 12.3 ± 15.1."""
-    for series, value in grid.numbers:
-        match = SPREAD.search(value.text)
-        if match and match["spread"] and Decimal(match["spread"]) > value.number > 0:
-            says = f"{grid.where(series, value)}: The deviation is larger than the mean"
+    """Find standard deviations above their mean, e.g. 12.3 ± 15.1, or six times those of the other lines."""
+    for series in grid.scores:
+        found = [(value, SPREAD.search(value.text)) for value in series]
+        spreads = [(Decimal(match["spread"]), value) for value, match in found if match and match["spread"]]
+        *others, largest = sorted(number for number, _ in spreads) or [Decimal()]
+        for spread, value in spreads:
+            severity, says = "doubt", f"{grid.where(series, value)}: The deviation is larger than the mean"
             why = "Scores between 0 and 1, or 0 and 100 %, hardly vary so much"
-            yield Finding("doubt", "spread", value.place, says, why)
-
-
-_OVER = re.compile(
-    rf"(?i)\b(?:averag\w*|avg\.?|means?)\b[^.;]{{0,40}}?\b(?:over|of|across|on)\s+(?:all\s+|the\s+)*"
-    rf"(?P<n>\d+|{NUMERALS})\s+(?:\w+\s+)?(?:datasets|collections|tasks|benchmarks|corpora|test\s+sets)\b"
-)
+            if not spread > value.number > 0:
+                severity, says = "note", f"{grid.where(series, value)} has an unusual deviation"
+                why = f"The others are up to {max(others, default=0)}"
+            if severity == "doubt" or (
+                spread == largest and len(others) > 2 and spread > 6 * max(others) > 0
+            ):
+                yield Finding(severity, "spread", value.place, says, why)
 
 
 def fewer_datasets(grid: Grid) -> Iterator[Finding]:
     """Find averages over another number of columns than stated."""
     for series in (each for each in grid.series if each.total == "average"):
-        stated = {match["n"] for match in _OVER.finditer(f"{series.name}. {grid.remarks}")}
-        parts = explanation(grid, series) if len(stated) == 1 else None
-        if parts and parts.right > 1 and numeral(*stated) not in (None, 0, len(parts.series)):
-            number = numeral(*stated)
+        number = stated(grid, series)
+        parts = explanation(grid, series) if number else None
+        if parts and parts.right > 1 and number not in (len(parts.series), sum(parts.weights)):
             says = f"{series.name} covers {len(parts.series)} columns, and the caption says {number}"
             names = f"{parts.series[0].name} to {parts.series[-1].name}"
             why = f"It is the mean of {names} on {parts.right} lines"

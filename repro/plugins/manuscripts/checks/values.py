@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from itertools import combinations, product
+from itertools import combinations, filterfalse, product
 from math import ceil, floor, lcm
 from operator import itemgetter
 
@@ -226,23 +226,36 @@ def lost_parts(manuscript: Manuscript) -> Iterator[Finding]:
 
 def unread_cells(tables: Sequence[SourceTable]) -> Iterator[Finding]:
     for table in tables:
-        for cell in unread(table):
-            says = f"{cell.text!r} in a column of numbers is not read"
-            yield Finding("note", "unread", cell.place, says, "The checks leave this cell out")
+        for cells in filter(None, (unread for _, unread in columns_of(table))):
+            shown = [repr(cell.text) for cell in cells]
+            more = [f"{len(shown) - 2} others"] if len(shown) > 3 else shown[2:]
+            verb = "is" if len(shown) == 1 else "are"
+            says = f"{', '.join([*shown[:2], *more])} in a column of numbers {verb} not read"
+            yield Finding("note", "unread", cells[0].place, says, "The checks leave this cell out")
 
 
-def unread(table: SourceTable) -> list[SourceCell]:
-    """Return cells with digits in columns of results that are not read as numbers."""
-    means = meaning(table)
-    if not means.is_of_results:
-        return []
-    plan = means.layout
-    places = [column.place for column in means.columns if not column.is_cost]
-    found = {id(cell): cell for row in plan.rows for place in places if (cell := plan.table.body[row][place])}
-    return list(filter(_is_unread, found.values()))
+_OPEN = re.compile(r"(?i)\?+|to-?do|tbd|x+\.?x+")
 
 
-def _is_unread(cell: SourceCell) -> bool:
-    text = cell.text.strip()
-    is_empty = text in DASHES or not any(map(str.isdigit, text))
-    return not is_empty and value_of(cell, 0) is None and KNOWN.fullmatch(text) is None
+def columns_of(table: SourceTable) -> Iterator[tuple[list[SourceCell], list[SourceCell]]]:
+    """Yield the cells of each column that are read, and the others of a column of numbers. Labels, dashes and
+    words are neither."""
+    plan = meaning(table).layout
+    for place in sorted({*range(plan.table.width)} - {*plan.labels}):
+        found = {id(cell): cell for row in plan.rows for cell in plan.table.body[row][place : place + 1]}
+        read, others = _split(found.values())
+        is_of_numbers = place in plan.values or len(read) >= len(others)
+        yield read, [cell for cell in others if is_of_numbers and _is_number(cell.text)]
+
+
+def _split(cells: Iterable[SourceCell]) -> tuple[list[SourceCell], list[SourceCell]]:
+    printed = [cell for cell in cells if cell.text.strip() not in DASHES]
+    return list(filter(_is_read, printed)), list(filterfalse(_is_read, printed))
+
+
+def _is_read(cell: SourceCell) -> bool:
+    return value_of(cell, 0) is not None or KNOWN.fullmatch(cell.text.strip()) is not None
+
+
+def _is_number(text: str) -> bool:
+    return any(map(str.isdigit, text)) or _OPEN.fullmatch(text.strip()) is not None

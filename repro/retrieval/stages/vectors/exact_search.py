@@ -210,7 +210,8 @@ class ViewSearch:
                     parts.append(Pairs(queries, rows, scores).of(scores >= reach.edges[queries]))
                     if sum(len(pairs.rows) for pairs in parts) > 4 * self.lists[name] * len(subset) + SLAB:
                         parts = [Pairs.joined(parts).cut(self.lists[name], self.places)]
-                        reach.raise_to(parts[0].edges(self.lists[name], len(subset)))
+                        least = parts[0].edges(self.lists[name], len(subset))
+                        reach.edges = np.maximum(reach.edges, least)
         pairs = Pairs.joined(parts)
         return Pairs(unsure[pairs.queries], pairs.rows, pairs.scores)
 
@@ -247,7 +248,7 @@ def _gpu_resources() -> Any:
 
 
 class ScoreBound:
-    """The least scores in a list. If ``rough``, float32 products are unreliable."""
+    """The scores that a passage must reach for a list. If ``rough``, float32 products are unreliable."""
 
     def __init__(
         self, scorer: ViewScorer, name: str, longest: dict[str, float], edges: np.ndarray, *, rough: bool
@@ -257,10 +258,6 @@ class ScoreBound:
             torch.float32: scorer.errors(name, longest, SINGLE),
             torch.float64: scorer.errors(name, longest, DOUBLE),
         }
-
-    def raise_to(self, edges: np.ndarray) -> None:
-        """Raise the bounds to ``edges``, (Q,), where greater."""
-        self.edges = np.maximum(self.edges, edges)
 
     def near(
         self, tile: Tile, part: slice, block: Passages, vectors: Mapping[str, Matrix]

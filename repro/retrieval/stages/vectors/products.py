@@ -46,7 +46,7 @@ class ViewScorer:
         return len(self.rows)
 
     def named(self, name: str) -> Sequence[str]:
-        """Return the views added for a list, all for ""."""
+        """Return the views that are summed for a list. The list "" sums all ``terms``."""
         return [name] if name else self.terms
 
     def scores(self, queries: np.ndarray, rows: np.ndarray, name: str) -> np.ndarray:
@@ -163,7 +163,7 @@ class Passages:
         """Yield each range, while the next one is being read."""
 
         def read(first: int, end: int) -> Passages:
-            vectors = {name: views.block(name, first, end) for name in dict.fromkeys(names)}
+            vectors = {name: views.files[name].read(first, end) for name in dict.fromkeys(names)}
             return cls(first, end, vectors)
 
         with ThreadPoolExecutor(1) as thread:
@@ -174,7 +174,7 @@ class Passages:
                 yield block
 
     def longest(self, least: Mapping[str, float]) -> dict[str, float]:
-        """Return the greatest length by view, at least ``least``."""
+        """Return the greatest vector length by view, at least ``least``."""
         return {name: float(lengths(rows).max(initial=least[name])) for name, rows in self.vectors.items()}
 
     def on(
@@ -286,7 +286,6 @@ class Tile:
 
 
 def _products(passages: Matrix, columns: Matrix) -> torch.Tensor:
-    """Return all products, (n, t)."""
     if isinstance(passages, torch.Tensor):
         return passages @ columns
     products = passages[0] @ columns[0]

@@ -16,11 +16,10 @@ import psutil
 
 from repro.errors import UsageError
 from repro.machine.system import bytes_of
-from repro.retrieval.stages.vectors import Views
-from repro.retrieval.stages.vectors.products import FREQUENT
+from repro.retrieval.stages.vectors import Views, products
 
 VARIABLE = "REPRO_SEARCH_MEMORY"
-LEAST = 2**26  # minimum
+LEAST = 2**26
 V2 = ("memory.max", "memory.current", "active_file", "inactive_file")
 V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_active_file", "total_inactive_file")
 BLOCK_BYTES = 1 << 30  # of passages and their scores
@@ -97,8 +96,8 @@ class MemoryNeeds:
         dense, sparse: widths of the views, 0 if unused.
         values: most sparse values of a query.
         bounds: (N + 1,), start of each passage's sparse values.
-        candidates: per query, over all lists.
-        ranked: ranks of a block of queries.
+        candidates: number per query, over all lists.
+        ranked: number of results kept for a block of queries.
         inverted: whether ``uses_inverted_index``.
     """
 
@@ -139,7 +138,7 @@ class MemoryNeeds:
         return CANDIDATE * self.candidates + 20 * self.dense + 24 * self.values + columns
 
     def _dense(self) -> int:
-        return NUMBER * self.dense + (12 * min(FREQUENT, self.sparse) if self.inverted else 0)
+        return NUMBER * self.dense + (12 * min(products.FREQUENT, self.sparse) if self.inverted else 0)
 
     def _ranges(self, tile: int, memory: int) -> Iterator[tuple[int, int]]:
         count, per_passage = len(self.bounds) - 1, PAIR * tile + self._dense()

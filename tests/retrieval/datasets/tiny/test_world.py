@@ -1,5 +1,3 @@
-"""The embedded world: its draws, its words, and what its collections share."""
-
 import pytest
 
 from repro.retrieval.datasets.tiny.passages import graded_judgements

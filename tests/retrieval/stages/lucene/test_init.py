@@ -41,16 +41,8 @@ def test_without_java_the_work_is_blocked(tmp_path, monkeypatch):
     assert error.value.cause == f"BM25 needs a Java 21 runtime, and REPRO_JAVA_HOME={tmp_path} is not one"
 
 
-@needs_java
-def test_a_failure_in_java_is_told_by_its_exception_and_prints_nothing(tmp_path, capfd):
-    with pytest.raises(StageError, match=r"IllegalArgumentException: .*nowhere does not exist"):
-        run({"index": str(tmp_path / "nowhere")}, tmp_path)
-    assert capfd.readouterr() == ("", "")
-
-
 @pytest.fixture
 def started(monkeypatch) -> list[subprocess.Popen]:
-    """The children that a test starts; none of another test waits for orders."""
     children = []
 
     class Watched(subprocess.Popen):
@@ -65,17 +57,19 @@ def started(monkeypatch) -> list[subprocess.Popen]:
 
 
 @needs_java
-def test_an_index_and_its_searches_share_a_java_as_long_as_it_lives(tmp_path, started):
+def test_an_index_and_its_searches_share_a_java_until_it_fails_with_its_exception(tmp_path, started, capfd):
     index = _index(tmp_path)
+    capfd.readouterr()
     assert [_hits(index, tmp_path) for _ in range(2)] == [1, 1]
     assert len(started) == 1 and started[0].poll() is None
     started[0].kill()
     started[0].wait()
     assert _hits(index, tmp_path) == 1
     assert len(started) == 2
-    with pytest.raises(StageError, match="does not exist"):
+    with pytest.raises(StageError, match=r"IllegalArgumentException: .*nowhere does not exist"):
         run({"index": str(tmp_path / "nowhere")}, tmp_path)
-    assert len(started) == 2 and started[1].returncode == 1  # it ends with what fails
+    assert len(started) == 2 and started[1].returncode == 1
+    assert capfd.readouterr() == ("", "")
 
 
 def test_an_exception_of_the_caller_ends_the_child(tmp_path, started):

@@ -26,7 +26,6 @@ COUNTS = {"documents": 3, "without_contents": 1}
 
 @pytest.fixture
 def index(tmp_path):
-    """An index with a file that was committed, and one that was not."""
     (tmp_path / "index").mkdir()
     (tmp_path / "index/_0.cfs").write_text("documents")
     (tmp_path / "index/write.lock").touch()

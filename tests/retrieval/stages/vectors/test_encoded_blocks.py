@@ -43,7 +43,6 @@ def joined(out):
 
 
 def expected(folder, rows):
-    """The same arrays by numpy, at once."""
     folder.mkdir()
     if "vectors" in rows[0]:
         np.save(folder / "vectors.npy", np.stack([row["vectors"] for row in rows]))

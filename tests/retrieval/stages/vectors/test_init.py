@@ -1,5 +1,3 @@
-"""Tests of ``repro/retrieval/stages/vectors/__init__.py``: files of vectors and of ids."""
-
 import numpy as np
 import pytest
 

@@ -27,7 +27,6 @@ MB = 2**20
 
 @pytest.fixture
 def system(monkeypatch):
-    """Files that the system shows, by path, and the memory it calls available."""
     files = {"available": 2**40}
     memory = SimpleNamespace(virtual_memory=lambda: SimpleNamespace(available=files["available"]))
     monkeypatch.setattr(search_memory, "psutil", memory)
