@@ -1,6 +1,6 @@
 """Tables on a terminal of any width, e.g. 80 columns, without hidden columns or broken words.
 
-Wide tables of numbers continue below. Wide tables with texts become "name: text" lines.
+The columns of a wide table of numbers continue below. A wide table with texts becomes "name: text" lines.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ LINE = 120  # where these wrap texts
 
 @dataclass(frozen=True)
 class Column:
-    """A column's name and shared heading. ``right`` is for numbers."""
+    """A column's name, and the heading it shares with neighbours. ``right`` aligns numbers."""
 
     name: str
     heading: str = ""
@@ -43,7 +43,7 @@ _Columns = Sequence["_MeasuredColumn"]
 
 @dataclass
 class Sheet:
-    """Columns and rows. A row that is one ``Text`` is a heading."""
+    """Columns and rows. A row that consists of one ``Text`` is a heading."""
 
     columns: list[Column]
     rows: list[Sequence[Cell] | Text] = field(default_factory=list)
@@ -98,7 +98,7 @@ def _parts(columns: _Columns, width: int) -> list[list["_MeasuredColumn"]]:
 def _stacked(
     console: Console, columns: _Columns, row: Sequence[Cell], width: int, title: "_MeasuredColumn"
 ) -> Iterator[Text]:
-    """Yield a row as its title and "name: text" lines. Short ones share one, e.g. "d_z: 0.2  p: 0.01"."""
+    """Yield a row as "name: text" lines. Short entries share a line, e.g. "d_z: 0.2  p: 0.01"."""
     lines: list[Text] = []
     before: _MeasuredColumn | None = None
     for c in (column for column in columns if not _is_blank([row[column.place]])):
