@@ -331,7 +331,7 @@ PLUGINS = {plugin.folder: plugin for plugin in _OWN}
 def ask() -> Any:
     """Return the object that calls the hooks of all plugins. The first call imports those of other packages.
 
-    Raises UsageError for one that cannot be imported, implements an unknown hook, or has a used name.
+    Raises UsageError for one that cannot be imported, implements an unknown hook, or whose name is taken.
     """
     from importlib.metadata import entry_points
 

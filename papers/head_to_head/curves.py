@@ -63,7 +63,7 @@ def from_scratch(
         deviation: standard deviation of initial weights at width 768. It grows at a smaller width.
         pretraining: a key of ``PRETRAININGS``, or ``backbone``, the start of all rows of the study.
             ``pretraining_steps`` may be 0.
-        pretraining_batch: texts per step. ``pretraining_seed`` is one for all seeds of the rest.
+        pretraining_batch: texts per step. ``pretraining_seed`` stays the same for all other seeds.
         steps: number of fine-tuning steps. 0 ranks with the model as it is.
         queries: number of fine-tuning queries, drawn from those that are not held out.
         batch, passages: queries per step, and passages per query: a positive, then BM25's.

@@ -105,7 +105,7 @@ class Cell:
 
     @property
     def counted_as(self) -> str | None:
-        """The cell's key in ``COUNTED``, or None if it cannot be measured."""
+        """The cell's key in ``COUNTED``, or None for a setting or a text."""
         if self.table.kind in ("study", "figure"):
             return "study" if self.table.kind == "study" or self.paper.manifest.is_study else "point"
         if self.row.role == "reference":

@@ -236,7 +236,7 @@ class Figure(Identified):
 
 
 class Manifest(StrictMapping):
-    """The content of a cells.yaml. ``readings_of`` are packages with readings."""
+    """The content of a cells.yaml. The paper shares the readings of the packages ``readings_of``."""
 
     paper: str
     title: str

@@ -70,7 +70,7 @@ def file_lock(file: Path, waiting: Callable[[], object] = lambda: None) -> Itera
 
 
 def make_writable(root: Path, what: str = "store", option: str = STORE) -> None:
-    """Create a folder and write into it. Raises StoreError."""
+    """Create a folder, and test that it is writable. Raises StoreError."""
     with translated_errors(root, what, option):
         root.mkdir(parents=True, exist_ok=True)
         probe = root / f".probe-{os.getpid()}"

@@ -20,7 +20,7 @@ class FirstRows:
 
     @classmethod
     def of(cls, inputs: Mapping[str, Path]) -> "FirstRows | None":
-        """Return the ids in the inputs ``queries`` and ``corpus``, or None without either."""
+        """Return the ids in the inputs ``queries`` and ``corpus``, or None if there are neither."""
         if inputs.keys().isdisjoint(("queries", "corpus")):
             return None
         queries, documents = None, None
