@@ -174,7 +174,7 @@ def _largest_step(cost: Estimate) -> list[str]:
     if largest is None or (size := step_bytes(largest)) < GB:
         return []
     step = f"{largest.stage} {largest.params['objective']['name']}"
-    return [f"memory of the GPU: about {size / GB:,.0f} GB for the largest step at once ({step})"]
+    return [f"GPU memory needed: about {size / GB:,.0f} GB for the largest step at once ({step})"]
 
 
 def _micro_batches(cost: Estimate, memory: float) -> list[str]:

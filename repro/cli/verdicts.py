@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
-    """Print the state of each drawing, or of failed and blocked ones only if ``quiet``."""
+    """Print the state of each drawing. If ``quiet``, only of failed and blocked ones."""
     for exhibit, node in plan.exhibits.items():
         if node.fingerprint in outcome.failed:
             state = f"failed: {outcome.failed[node.fingerprint]}"

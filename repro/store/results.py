@@ -263,7 +263,7 @@ class Results:
         make_writable(self.root, *FOLDER)
 
     def read(self, scale: str, paper: str) -> list[Record]:
-        """Return records by time, without an unfinished last line. Raises DataError."""
+        """Return records sorted by time, without an unfinished last line. Raises DataError."""
         name, records = self.path(scale, paper).relative_to(self.root), []
         for folder in self.folders:
             for line in self._lines(folder / name):

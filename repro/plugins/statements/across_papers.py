@@ -8,7 +8,7 @@ from repro.manifest.papers import Paper
 from repro.manifest.printed import are_apart
 from repro.plugins.statements.findings import Finding, Notes, printed
 
-Scored = tuple[str, str]  # data set, measure
+Scored = tuple[str, str]  # dataset, measure
 _SUCCESS = "Success@"  # printed as recall and nearly equal to it on these sets
 
 
@@ -31,7 +31,7 @@ def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
 
 
 def dataset_and_measure(cell: Cell) -> Scored:
-    """Return the data set and measure of a cell, with Success@k as R@k."""
+    """Return the dataset and measure of a cell, with Success@k as R@k."""
     return cell.column.dataset or "", (cell.column.measure or "").replace(_SUCCESS, "R@")
 
 
@@ -104,7 +104,7 @@ def _retrieval_cells(sources: list[Paper]) -> Iterator[Cell]:
 
 
 def scored_cells(cells: Iterable[Cell]) -> Iterator[Cell]:
-    """Yield the numbers with a data set and a measure, except in columns with settings."""
+    """Yield the numbers with a dataset and a measure, except in columns with ``with``."""
     for cell in cells:
         column = cell.column
         if cell.is_numeric and column.dataset and column.measure and not column.with_:

@@ -49,7 +49,7 @@ def triples_file(id: str) -> Path:
 
 
 def linked_file(id: str) -> Path:
-    """Download a packed file into ir_datasets' home, if missing, check its md5 and return its path."""
+    """Download an ``address`` into ir_datasets' home if missing, check its md5, return its path."""
     entry = dataset(id)
     with downloading(entry):
         quiet_ir_datasets()

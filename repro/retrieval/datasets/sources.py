@@ -205,7 +205,7 @@ def home_layout() -> Mapping[str, Any]:
 
 
 def in_home(entry: Dataset, piece: str, home: Path | None) -> Source | None:
-    """Return the piece in ir_datasets' home, or None if a file is missing."""
+    """Return the piece in ir_datasets' home, or None if it is not there."""
     places = home_layout()["pieces"].get(entry.id, _beir_places(entry))
     if home is None or piece not in places:
         return None

@@ -28,7 +28,7 @@ def tokens(text: str) -> list[str]:
 
 
 def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = False) -> bool:
-    """Return whether a text contains an answer. With ``tokenless``, an answer without tokens is in all texts."""
+    """Return whether a text contains an answer. With ``tokenless``, all texts contain one without tokens."""
     # tokens have no spaces, so that joined ones are found
     passage = f" {' '.join(tokens(text))} "
     answer_tokens = (tokens(answer) for answer in answers)

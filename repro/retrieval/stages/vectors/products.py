@@ -73,7 +73,7 @@ class ViewScorer:
     def _dense_scores(self, file: VectorFile, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Score pairs sorted by row, (P,) float64, which round to the same float32 as ``_products``.
 
-        Two orders of summation differ by at most twice ``errors``. Pairs that near a rounding boundary are
+        Two orders of summation differ by at most twice ``errors``. Pairs near a rounding boundary are
         rescored in the fixed order.
         """
         chosen, starts = np.unique(rows, return_index=True)
