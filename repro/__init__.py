@@ -55,17 +55,17 @@ def _public_names() -> dict[str, str]:
 
 def __getattr__(name: str) -> Any:
     """Load a public name on first use."""
-    if name == "__all__":  # plugins add names
+    if name == "__all__":
         return __dir__()
     if name == "__version__":
         from repro.version import __version__
 
         return __version__
-    if name == "recipe":  # for papers of other distributions
+    if name == "recipe":
         from repro.retrieval import recipe
 
         return recipe
-    if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:  # no submodule
+    if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
         from repro.manifest.papers import load
 
         if place := _public_names().get(name):

@@ -13,7 +13,7 @@ Exit status 1 is no error: a verdict did not pass under ``--strict``, or ``verif
 
 import re
 
-SHOWN = 10  # in a message
+SHOWN = 10
 LONGEST = 80  # characters of foreign text
 # control and invisible characters, and the begin of a workflow's command, e.g. ``::error::``
 _UNSAFE = re.compile(

@@ -1,4 +1,4 @@
-"""Nodes: a stage with parameters and input nodes, e.g. ``encode`` of a model."""
+"""Nodes. A node is a stage with parameters and input nodes, e.g. ``encode`` of a model."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def canonical(value: Any) -> str:
 
 
 def missing_file(file: str) -> dict[str, str]:
-    """Return the parameter value of an absent file, to plan with."""
+    """Return the parameter value that represents an absent file in a plan."""
     return {MISSING_FILE: file}
 
 
@@ -133,7 +133,7 @@ def missing_files(value: Any) -> list[str]:
 
 
 def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) -> list[Node]:
-    """Return nodes and ancestors, inputs first, without those that fulfil ``until``."""
+    """Return nodes and ancestors, inputs first. Stops at nodes that fulfil ``until`` and omits them."""
     order: list[Node] = []
     seen: set[str] = set()
 

@@ -55,7 +55,7 @@ MAKINGS = {
     "trained": "trained from the start",
     "fine-tuned": "fine-tuned from a released pre-training",
     "suite": "run by others with this suite",
-    "unknown": "how is not said",
+    "unknown": "method not stated",
 }
 MATCHES = {"exact": "", "close": "~", "loose": "?"}  # match -> its sign
 
@@ -109,12 +109,12 @@ class CellNote:
 
 
 class CellPart:
-    """A plugin's part of a cell. The methods are for ``repro show CELL``.
+    """A plugin's part of a cell. Only ``repro show CELL`` calls its methods.
 
     Attributes:
         notes: values reported elsewhere, the closest to the published one first.
         facts: fields of the cell's JSON object.
-        source_of_a_run: the place of a released run of the system, if known.
+        source_of_a_run: the place where a run of the system was released, if known.
     """
 
     notes: Sequence[CellNote] = ()
@@ -186,7 +186,7 @@ class Hooks(Protocol):
 
     @_asked
     def public_names(self) -> Mapping[str, str]:
-        """Return name -> ``module:function`` of a name in ``import repro``."""
+        """Return name in ``repro`` -> ``module:function``, e.g. to add ``repro.audit``."""
 
     @_asked
     def part_of_cell(self, cell: Cell, page: CellPage | None) -> CellPart | None:
@@ -203,7 +203,7 @@ class OwnPlugin:
 
     Attributes:
         verbs: verb or view -> its line of help and its function.
-        names: name in ``import repro`` -> its function.
+        names: name in ``repro`` -> its function.
         notes: a function of a cell that returns its notes.
         cell, paper: functions for ``part_of_cell`` and ``part_of_paper``.
     """
@@ -329,9 +329,9 @@ PLUGINS = {plugin.folder: plugin for plugin in _OWN}
 
 @functools.cache
 def ask() -> Any:
-    """Return the relay of all hooks. The first call imports the plugins of other packages.
+    """Return the object that calls the hooks of all plugins. The first call imports those of other packages.
 
-    Raises UsageError for one that cannot be imported, implements an unknown hook, or has a used name.
+    Raises UsageError for one that cannot be imported, implements an unknown hook, or whose name is taken.
     """
     from importlib.metadata import entry_points
 

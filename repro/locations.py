@@ -22,7 +22,7 @@ class Locations:
         results: the user's records.
         data: the user's own or fetched collections.
         committed: the suite's records, the reference.
-        release: the same, unless the user named a results folder.
+        release: ``committed``, or None if the user named a results folder.
         home: the home of ir_datasets.
     """
 
@@ -73,7 +73,7 @@ def _ir_datasets() -> Path | None:
 
 def _folder(option: str | None, variable: str) -> Path | None:
     if option == "":
-        raise UsageError(f"an empty path was given for what {variable} names; leave the option out instead")
+        raise UsageError(f"{variable} or its option is empty. Name a folder or remove it.")
     value = option or os.environ.get(variable)
     return resolved(value, variable) if value else None
 
@@ -83,7 +83,7 @@ def resolved(value: str, variable: str) -> Path:
     try:
         return Path(value).expanduser().resolve()
     except (RuntimeError, ValueError) as error:  # e.g. an unknown home or a null byte
-        raise UsageError(f"{value!r}, given for {variable}, is no path: {error}") from None
+        raise UsageError(f"{value!r}, given for {variable}, is not a path: {error}") from None
 
 
 def committed_results() -> Path | None:

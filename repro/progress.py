@@ -13,7 +13,7 @@ from repro.errors import visible
 
 FIRST, INTERVAL = 10.0, 120.0  # seconds before the first and between further lines
 IN_A_LOG = 10.0  # seconds between lines for a parent process
-TAIL = 4096  # bytes
+TAIL = 4096
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class Progress:
 
     @contextlib.contextmanager
     def showing(self) -> Iterator[None]:
-        """Keep the display while pieces begin and end."""
+        """Keep the display open while pieces begin and end."""
         yield
 
     def begins(self, piece: str, whole: OverallProgress | None = None) -> None:
         """Show the start of a piece of work with a unique name."""
 
     def goes_on(self, piece: str, log: Path) -> None:
-        """Show a piece in another process by its ``log``."""
+        """Show a piece that runs in another process, by its ``log``."""
 
     def ends(self, piece: str, how: str, whole: OverallProgress | None = None, *, why: str = "") -> None:
         """Show the end of a piece: ``how`` is its duration or e.g. "failed", with a reason ``why``."""
@@ -68,11 +68,11 @@ class TerminalProgress(Progress):
     ):
         self._interval, self._verbose = interval, verbose
         self._bars: _Bars | None = None
-        self._last = ""  # the beginning piece of the last line
+        self._last = ""
         self._clock = clock
         self._due: dict[str, float] = {}  # time of a piece's next line
-        self._named: set[str] = set()  # pieces with a line
-        self._logged: set[str] = set()  # pieces with a line and log
+        self._named: set[str] = set()
+        self._logged: set[str] = set()
 
     @contextlib.contextmanager
     def task(self, name: str, total: int | None = None, *, log: Path | None = None):
@@ -151,7 +151,7 @@ class _Lines:
     def __init__(self, name: str, total: int | None, log: Path | None, *, clock, wait, say):
         self.name, self.total, self.log, self.clock, self.say = name, total, log, clock, say
         self.done, (first, self.interval) = 0, wait
-        self.since, self.before = clock(), 0  # where the rate begins
+        self.since, self.before = clock(), 0
         self.began, self.due = self.since, self.since + first
 
     def advance(self, n: int = 1) -> None:
@@ -232,7 +232,7 @@ class _Bars:
         self.pieces[piece] = self._row(piece)
 
     def goes_on(self, piece: str, line: str) -> None:
-        if counts := re.search(r"([\d,]+) of ([\d,]+)", line):  # as _Lines has them
+        if counts := re.search(r"([\d,]+) of ([\d,]+)", line):
             done, total = (int(count.replace(",", "")) for count in counts.groups())
             self._fill(self.pieces[piece], done, total)
 

@@ -1,4 +1,4 @@
-"""The stages, declared without importing them, e.g. ``encode`` gives embeddings.
+"""The stages, declared without importing them, e.g. ``encode``, which makes embeddings.
 
 The module of a stage has ``run(params, inputs, out, progress)``.
 """
@@ -20,10 +20,10 @@ class StageSpec:
 
     Attributes:
         inputs: name -> artefact type, or ``a|b``. ``name?`` is optional.
-        version: raised by hand if equal inputs give another result, which discards artefacts.
+        version: raised by hand when equal inputs give another result. Earlier artefacts are then not used.
         ignored: parameters without effect on result and fingerprint.
         needs: ``java``, ``source`` (data), ``checkpoint``, ``splitter`` or ``precision`` (a GPU).
-        heavy: whether an estimate lists it.
+        heavy: whether it uses a GPU, and estimates list its hours.
         widths: parameters that a scale shrinks.
     """
 

@@ -166,7 +166,7 @@ def test_a_plugin_of_another_package_answers_like_the_suites_own(tmp_path):
 def test_a_note_of_a_plugin_is_in_every_outlet(tmp_path):
     page = tmp_path / "page.html"
     outlets = [
-        (["show", CELL], "33.3 Mine (independent): how is not said; match exact; my notebook"),
+        (["show", CELL], "33.3 Mine (independent): method not stated; match exact; my notebook"),
         (["compare", CELL], "33.3 unknown"),
         (["compare", CELL, "--format", "csv"], ",33.3,1,33.3,33.3,unknown,exact,Mine,"),
         (["tables", "simlm", "--table", "2", "--others", "--format", "latex"], r"33.3\textsuperscript{u}"),

@@ -119,7 +119,7 @@ class Condenser(MaskedPretraining):
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """Return loss name -> the number of masked tokens that it averages."""
+        """Return loss name -> the number of masked tokens that it averages over."""
         masked = divisor(batch["labels"], reduction="mean")
         return {"head": masked, "late": masked} if self.late else {"head": masked}
 

@@ -8,7 +8,6 @@ CONTRASTS = ("cross-entropy", "difference")
 
 
 def check_contrast(contrast: str) -> str:
-    """Return ``contrast`` unchanged. Raises UsageError unless it is one of CONTRASTS."""
     check_known("contrast of distributions", contrast, valid=CONTRASTS)
     return contrast
 

@@ -148,7 +148,7 @@ class ContrastiveTermWords(MaskedPretraining):
         }
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``mlm`` and ``preference`` (the weight times L_ROP), without losses that have no data."""
+        """Return ``mlm`` and ``preference`` (the weight times L_ROP). A loss without data is absent."""
         drawn = "pair_mask" in batch  # by denominators
         return self.loss.losses(self.encoder, batch if drawn else batch | self.word_sets(batch))
 

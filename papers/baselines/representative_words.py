@@ -149,11 +149,10 @@ class RepresentativeWords(MaskedPretraining):
         return [*words, *others[:, None]], np.log(likely), log_weights
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``mlm`` and ``preference`` (the weight times L_ROP), without losses that have no data."""
+        """Return ``mlm`` and ``preference`` (the weight times L_ROP). A loss without data is absent."""
         return self.loss.losses(self.encoder, batch)
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """Return the denominators of ``PreferenceLoss``."""
         return self.loss.denominators(batch)
 
 

@@ -114,7 +114,7 @@ class TwoStage:
 
 
 def cls_texts(documents: Node, train: str, *, query: int, passage: int, separator: str) -> Texts:
-    """Return passages and the queries of ``train``, cut to these lengths and read as [CLS] vectors."""
+    """Return ``Texts`` of passages and the queries of ``train``, cut to these lengths, for [CLS] vectors."""
     lengths = {"query_length": query, "passage_length": passage}
     topics = recipe.queries(train)
     return Texts(documents=documents, topics=topics, separator=separator, pooling="cls", **lengths)

@@ -126,8 +126,9 @@ class WholeWords:
         generators: Sequence[np.random.Generator],
         quota: str = "all",
     ) -> np.ndarray:
-        """Return tokens of N texts end to end to mask by ``whole-word``, see ``chosen``, or ``bernoulli``,
-        each by itself with probability ``rate``: (T,) to (T,) bool, False at every special token."""
+        """Return a mask of the tokens to hide in N texts end to end, (T,) bool, False at special tokens.
+        ``unit`` is ``whole-word``, see ``chosen``, or ``bernoulli``: each token with probability ``rate``.
+        """
         if unit == "whole-word":
             return self.chosen(input_ids, lengths, rate=rate, generators=generators, quota=quota)
         return (_fates(lengths, generators) < rate) & ~self.special[input_ids]

@@ -11,7 +11,7 @@ from repro.retrieval.recipe.request import Request
 
 
 def bert(request: Request) -> Node:
-    """Return the checkpoint at the start of every training."""
+    """Return the checkpoint that every training starts from."""
     return recipe.backbone(request.reading("backbone-checkpoint"), revision="main")
 
 
@@ -30,8 +30,9 @@ def pretrained(
     length: int,
     counts: bool = False,
 ) -> Node:
-    """Return BERT, trained further with an objective on chunks of ``length`` tokens. ``counts`` gives the
-    training the corpus's term statistics too."""
+    """Return BERT, trained further with an objective on chunks of ``length`` tokens. With ``counts``, the
+    objective also reads the corpus's term statistics.
+    """
     ask = request.reading
     tokens = recipe.tokenize(
         recipe.corpus("wikipedia"),

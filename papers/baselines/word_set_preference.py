@@ -40,7 +40,7 @@ class PreferenceLoss:
         check_known("reduction", self.mlm_reduction, valid=("mean", "sum"))
 
     def losses(self, encoder: MaskedModel, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``mlm`` and ``preference``, weighted, without losses that have no data.
+        """Return ``mlm`` and the weighted ``preference``. A loss without data is absent.
 
         Args:
             encoder: with ``base_model`` and ``cls`` like BertForMaskedLM.

@@ -40,8 +40,9 @@ def passage_row(request: Request, *, encoder: str, strategy: str) -> Node:
 
 
 def reference_row(request: Request, *, fine_tuned: bool) -> Node:
-    """Rank passages with a BERT of random weights, as it is or fine-tuned on the official BM25 negatives. The
-    paper has no such row."""
+    """Rank passages with a BERT with random weights, as it is or fine-tuned on the official BM25 negatives.
+    The paper has no such row.
+    """
     tuning = _tuning(request, "bert")
     start = recipe.random_weights("bert-base-uncased", revision="main", seed=request.seed_or(42))
     return tuning.run(tuning.warm_up(start) if fine_tuned else start)

@@ -26,7 +26,7 @@ def trained(request: Request, encoder: Node) -> Node:
 
 
 def run(request: Request, model: Node) -> Node:
-    """Rank one collection. Readings determine lengths, identical ids and the joining of titles."""
+    """Rank one collection. Readings determine lengths, the use of identical ids and the joining of titles."""
     ask = request.reading
     lengths = ask("beir-lengths")
     request.score_with(ignore_identical_ids=ask("dense-identical-ids"))

@@ -95,7 +95,7 @@ class Marco:
         return self._reranking(regulariser).tuned(encoder, negatives, how)
 
     def run(self, model: Node) -> Node:
-        """Return the model's ranking of the request's queries, with recall by a reading."""
+        """Return the model's ranking of the request's queries, and set its recall by a reading."""
         recall_as_read(self.request, "recall-definition")
         return self._stages("search").search(model, self.request.dataset, depth=DEPTH)
 

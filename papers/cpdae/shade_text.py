@@ -20,7 +20,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m papers.cpdae.shade_text", description=__doc__)
     parser.add_argument("folder", metavar="MODEL_FOLDER", type=Path)
     parser.add_argument("text", metavar="TEXT")
-    parser.add_argument("--shown", choices=SHOWN, default="sigmoid", help="else sigmoid")
+    parser.add_argument("--shown", choices=SHOWN, default="sigmoid", help="values to show (default: sigmoid)")
     parser.add_argument("--length", type=int, default=512, help="tokens of the text (default: 512)")
     chosen = parser.parse_args(arguments)
     try:

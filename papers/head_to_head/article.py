@@ -106,7 +106,7 @@ class Article:
         return select(*names, scale=scale, seeds=self.seed_numbers, workspace=self.workspace).plan()
 
     def stages(self, row: str, stage: str = "") -> list[Node]:
-        """Return the nodes of a stage, or all, behind the first column and seed of ``table/row``."""
+        """Return the stages behind ``table/row`` (first column and seed): all, or those named ``stage``."""
         measurements = (m for m in self.plan.measurements if m.cell.id.startswith(f"{NAME}/{row}/"))
         return [node for node in walk(next(measurements).parts) if stage in ("", node.stage)]
 
@@ -117,7 +117,7 @@ class Article:
         return cost.flops if cost else None
 
     def value(self, place: str) -> str:
-        """Return the mean over seeds as in its table, in brackets if not all cells share its doubts."""
+        """Return the mean over seeds as in its table, in brackets if it has a doubt that some cells lack."""
         c = self.cells.get(place) or self.points[place]
         if c.measured is None:
             return NOT_MEASURED
@@ -152,7 +152,7 @@ class Article:
         return " or ".join(f"{count:,}" for count in sorted(counts)) or NOT_MEASURED
 
     def planned(self, row: str, stage: str, parameter: str, number: int = -1) -> str:
-        """Return a parameter (``options.temperature``) of the last node of a stage, or another one."""
+        """Return a parameter, e.g. ``options.temperature``, of the last stage of a name, or of ``number``."""
         params = self.stages(row, stage)[number].params
         value = reduce(lambda part, key: part[key], parameter.split("."), params)
         return f"{value:,}" if isinstance(value, int) else f"{value:g}"
@@ -163,7 +163,7 @@ class Article:
         return f"{params['max_steps'] * params['texts_per_batch'] * params['length'] / 1e6:.1f} million"
 
     def precedence(self) -> str:
-        """Return whether every record is of a commit that contains the plan of analysis as it is."""
+        """Return a sentence on whether every record's commit contains the current plan of analysis."""
         change = last_change(FOLDER / "analysis.yaml")
         if change is None:
             return "The plan of analysis is not committed yet."
@@ -195,13 +195,13 @@ class Article:
         return [(row, c) for row, c in found if c and c.difference]
 
     def above(self, table: str, against: str) -> str:
-        """Return the papers' objectives that are found above a row in the primary column, or none."""
+        """Name the papers' objectives with the verdict above a row in the primary column, or "none"."""
         study, found = self.studies[table], self._contrasts(table, against)
         rows = [row for row, _ in found if study.verdict(row, against, PRIMARY).endswith("above")]
         return join([label(study, row) for row in rows]) if rows else "none" if found else NOT_MEASURED
 
     def beaten(self, table: str) -> str:
-        """Return the pre-trained rows that are below random weights in the primary column."""
+        """Name the pre-trained rows below the row with random weights in the primary column."""
         study = self.studies[table]
         below = study.to_floor(PRIMARY, "below")
         if study.standing and below == list(study.standing[PRIMARY]):
@@ -274,7 +274,7 @@ class Article:
         return makers
 
     def pointers(self) -> Iterator[tuple[str, StudyPointer]]:
-        """Yield the words of every claim and reading that refers to the study, with the rows."""
+        """Yield each claim and reading that refers to the study, in words, with the rows that it names."""
         for source in papers().values():
             claims = [(claim.says, claim) for claim in claims_of(source).values()]
             for words, statement in claims + [(r.paper, r) for r in source.readings.values()]:
@@ -305,7 +305,7 @@ class Article:
 
 
 def _marked(text: str) -> str:
-    """Return a text between marks, as one that `repro tables` writes, too."""
+    """Return a text between the marks of texts that `repro tables` writes."""
     return f"<!-- repro tables: begin -->\n\n{text}\n\n<!-- repro tables: end -->"
 
 

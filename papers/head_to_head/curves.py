@@ -1,4 +1,4 @@
-"""Learning curves: small models from scratch, measured on held-out training queries, one setting at a time.
+"""Learning curves of small models trained from scratch, on held-out training queries, one setting at a time.
 
 Every setting is stated in ``cells.yaml``, once for all figures. Scale ``curves`` leaves them as they are.
 """
@@ -59,16 +59,16 @@ def from_scratch(
     """Rank with a small BERT from scratch: pre-trained on Wikipedia, fine-tuned on the pool, or neither.
 
     Args:
-        layers: of BERT. 0 for word vectors, each with its position's, under a LayerNorm.
-        deviation: of first weights, for 768 numbers. It grows if there are fewer, so layers add as much.
-        pretraining: a key of ``PRETRAININGS``, e.g. ``backbone``, the start of all rows of the study.
+        layers: number of layers. 0 leaves word and position vectors under a LayerNorm.
+        deviation: standard deviation of initial weights at width 768. It grows at a smaller width.
+        pretraining: a key of ``PRETRAININGS``, or ``backbone``, the start of all rows of the study.
             ``pretraining_steps`` may be 0.
-        pretraining_batch: texts per step. ``pretraining_seed`` is one for all seeds of the rest.
-        steps: of fine-tuning. 0 ranks with the model as it is.
-        queries: of fine-tuning, drawn from those that are not held out.
+        pretraining_batch: texts per step. ``pretraining_seed`` stays the same for all other seeds.
+        steps: number of fine-tuning steps. 0 ranks with the model as it is.
+        queries: number of fine-tuning queries, drawn from those that are not held out.
         batch, passages: queries per step, and passages per query: a positive, then BM25's.
-        objective_steps: of a further pre-training after that, at ``objective_rate``. 0 for none.
-        encoder, options, texts_per_row: of that pre-training, as in the study's rows.
+        objective_steps: steps of a second pre-training, at ``objective_rate``. 0 for none.
+        encoder, options, texts_per_row: of the second pre-training, as in the study's rows.
     """
     seed = request.seed_or(42)
     first = seed if pretraining_seed is None else pretraining_seed

@@ -59,17 +59,16 @@ def row(
     """Rank with the encoder of one pre-training, redone on the common text, after the common fine-tuning.
 
     Args:
-        encoder: ``module:function`` of a paper's pre-training, with its ``options``. None for no further
-            one.
+        encoder: ``module:function`` of a paper's pre-training, with its ``options``, or None for none.
         readings: choices, by id, of that paper's readings, instead of their defaults.
         texts_per_row: texts of full length that encoder and decoders read per example. It divides the
             batches, so all pre-trainings see as many tokens.
         random_weights: start from new random weights, optionally with this number of ``layers``.
-        pooling: of token vectors. A bag of word vectors is their mean.
-        fine_tuned: whether there is a fine-tuning.
-        steps: of the row's pre-training, as a multiple of the number that all take at equal tokens.
-        share: of the training queries, drawn anew for every seed.
-        tuning_steps: as a multiple of the number for fine-tuning on all queries.
+        pooling: how token vectors are pooled. A bag of word vectors uses their mean.
+        fine_tuned: whether the encoder is fine-tuned.
+        steps: multiple of the common number of pre-training steps.
+        share: share of the training queries, drawn anew for every seed.
+        tuning_steps: multiple of the number of fine-tuning steps on all queries.
         hard_negatives: whether a query has BM25's negatives in addition to those of its batch.
     """
     seed = request.seed_or(42)
@@ -100,7 +99,7 @@ def bert() -> Node:
 
 
 def masked_language_model(request: Request) -> Node:
-    """Continue BERT's own objective."""
+    """Return BERT trained further by MLM, its own objective."""
     options = {"masking": MASKING, "reduction": "mean"}
     return recipe.pretrain(_chunks(bert()), objective=recipe.MLM, options=options, optimisation=PRETRAINING)
 
@@ -147,7 +146,7 @@ def papers_own(
     default those of its folder."""
     asked, source = request.choices, home(encoder)
     if source is None:
-        raise UsageError(f"{encoder} is no recipe of a paper")
+        raise UsageError(f"{encoder} is not a recipe of a paper")
     own = source.readings
     check_known("reading", *(readings or {}), valid=own)
     choices = Choices(

@@ -98,7 +98,7 @@ class FineTuning:
         return stages.tuned(encoder, recipe.listed_negatives(LISTED, **ask("beir-negatives")), how)
 
     def run(self, model: Node) -> Node:
-        """Return the model's ranking of the request's queries, with columns scored by the readings."""
+        """Return the model's ranking of the request's queries, and set its measures by the readings."""
         request = self.request
         if request.collection in DEPTHS:
             stages, _ = self._stages()

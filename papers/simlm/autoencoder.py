@@ -54,5 +54,5 @@ class AutoEncoder(ThroughBottleneck, nn.Module):
         return {"decoder": reconstruction(decoded, network.decoder_head, tokens, counted, per=self.per)}
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
-        """Return loss name -> the number of tokens, or of texts, that it averages."""
+        """Return loss name -> the number of tokens, or of texts, that it averages over."""
         return {"decoder": denominator(predicted(batch, specials=self.specials), per=self.per)}

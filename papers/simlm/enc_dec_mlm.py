@@ -53,6 +53,5 @@ class EncoderDecoderMaskedLanguageModel(ThroughBottleneck, nn.Module):
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
-        """Return loss name -> the number of masked tokens, or of texts with masked tokens, that it
-        averages."""
+        """Return loss name -> the number of masked tokens, or of texts with any, that it averages over."""
         return {side: denominator(batch[f"{side}_chosen"], per=self.per) for side in ("encoder", "decoder")}

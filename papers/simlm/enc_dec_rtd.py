@@ -74,7 +74,7 @@ class EncoderDecoderReplacedTokenDetection(ThroughBottleneck, nn.Module):
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
-        """Return loss name -> the number of tokens, or of texts, that it averages."""
+        """Return loss name -> the number of tokens, or of texts, that it averages over."""
         number = denominator(predicted(batch, specials=self.specials), per=self.per)
         return {"encoder": number, "decoder": number}
 

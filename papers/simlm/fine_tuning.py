@@ -84,8 +84,9 @@ def retrievers(
 
 
 def reranking(request: Request, stages: TwoStage, *, length: int, scored: int, trained: int) -> TwoStage:
-    """Return the re-ranker's training, which scores ``passages`` of a query and trains on the best (Eq.
-    4)."""
+    """Return the re-ranker's training, which scores ``scored`` passages of a query and trains on the best
+    ``trained`` (Eq. 4).
+    """
     ask = request.reading
     how = {"separator": ask("title-joining")["reranker"], "regulariser": ask("reranker-regulariser")}
     return stages.reranking(length=length, passages=scored, trained=trained, **how)

@@ -66,7 +66,7 @@ class Marco:
         return self._stages().mined(retriever, **kept, seed=self._optimisation("retriever").seed)
 
     def run(self, retriever: Node) -> Node:
-        """Return a retriever's ranking of the request's queries, with columns measured by the readings."""
+        """Return a retriever's ranking of the request's queries, and set its recall by the readings."""
         recall_as_read(self.request, "recall-definition")
         return self._stages().search(retriever, self.request.dataset, depth=DEPTH)
 

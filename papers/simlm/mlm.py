@@ -52,8 +52,7 @@ class PairMaskedLanguageModel(MaskedLanguageModel):
     def _whole_words(
         self, words: WholeWords, ids: np.ndarray, lengths: np.ndarray, generators: list[np.random.Generator]
     ) -> dict[str, tuple[np.ndarray, int]]:
-        """Return ``masked_ids`` and ``labels`` of framed texts end to end with masked whole words, (T,) each,
-        and their padding values."""
+        """Return ``masked_ids`` and ``labels``, (T,), of framed texts end to end, with padding values."""
         chosen = words.chosen(ids, lengths, rate=self.masking["rate"], generators=generators)
         masked = covered(
             ids,

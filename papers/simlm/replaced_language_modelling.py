@@ -82,7 +82,7 @@ class ReplacedLanguageModelling(ThroughBottleneck, nn.Module):
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
-        """Return loss name -> the number of tokens, texts or parts that it averages."""
+        """Return loss name -> the number of tokens, texts or parts that it averages over."""
         number = denominator(predicted(batch, specials=self.specials), per=self.per)
         per = self.per if isinstance(self.per, int) else "batch"
         own = {"generator": denominator(batch["encoder_chosen"], per=per)} if self.generator.learns else {}

@@ -69,7 +69,7 @@ class Listing(Sequence[T], Generic[T]):
             return pandas.DataFrame()
         frame = pandas.DataFrame([dict(self._line(item)) for item in self._items]).set_index(self._index)
         empty = frame.columns[frame.isna().all()]
-        return frame.astype(dict.fromkeys(empty, float))  # instead of objects
+        return frame.astype(dict.fromkeys(empty, float))
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,6 @@ def _split_names(names: Names, owners: Names, *, any_rows: bool) -> tuple[list[t
 
 
 def _names_with_slashes(slashes: int, names: Names) -> Names:
-    """Return the names of papers (``slashes`` 0), tables (1) or cells (2)."""
     return tuple(name for name in names if min(name.count("/"), 2) == slashes)
 
 
@@ -194,7 +193,6 @@ def _place_cells(names: Names, owners: Names, rows: Names, shown_exhibits: list[
 
 
 def _figure_owners(names: Names, numbers: Sequence[str]) -> list[str]:
-    """Return ids, e.g. ``figure-2``. Raises UsageError for a figure without a recipe."""
     for name, number in product(_names_with_slashes(0, names) or papers_at_hand(), numbers):
         if not figure_of(paper(name), number).is_measured:
             remedy = f"`repro show {name} --table figure-{number}` describes it"

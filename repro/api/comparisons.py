@@ -29,7 +29,7 @@ class ComparedCells(Listing[ComparedCell]):
         comparison: cells and tests. ``comparison.betters(cell)`` returns the rows that a cell's row beats.
         plan: None if runs were scored without a paper.
         outcome: the stages that a run made, failed or blocked, or None without a run.
-        recurrences: numbers of this run with an earlier record.
+        recurrences: new records, each with the earlier record of the same key.
 
     Example:
         >>> repro.compare("PAPER/1").summary.passing
@@ -116,7 +116,7 @@ def compare_selection(
     plan = plan or selection.plan()
     from repro.verdicts.row_tests import add_tests
 
-    if not outcome:  # else recording has looked
+    if not outcome:
         plan.look(store)
     comparison = compared(plan, results, store=store, outcome=outcome)
     add_tests(comparison, plan, store, progress)

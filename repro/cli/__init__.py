@@ -65,8 +65,6 @@ def _folder_options(function):
 
 
 class _CommandLine(LazyGroup):
-    """The group of verbs. Options for folders may be anywhere on the line."""
-
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         words, folders, others = iter(args), [], []
         for word in words:
@@ -264,7 +262,7 @@ def _say(text: str) -> None:
 
 
 def misspelt(names: Iterable[str]) -> Iterator[str]:
-    """Warn of variables that resemble one of ``VARIABLES``, e.g. by a missing letter."""
+    """Yield a warning for each name that resembles one of ``VARIABLES``, e.g. with a missing letter."""
     for name in names:
         if name.startswith("REPRO_") and name not in VARIABLES:
             import difflib

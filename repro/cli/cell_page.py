@@ -37,10 +37,10 @@ class CellPage:
     """The facts about a cell. Plugins receive the page.
 
     Attributes:
-        stands: its results at each scale.
+        stands: the judged cell at each scale.
         readings: each with the part of the work that it changes, the most important first.
         more: readings that matter only under other choices.
-        public_runs: those that can be scored for the cell.
+        public_runs: public runs by others that can be scored for the cell.
     """
 
     cell: Cell
@@ -70,7 +70,7 @@ class CellPage:
 
     @property
     def commands(self) -> dict[str, str]:
-        """Label -> command, e.g. "measure it". Reversed if full scale is blocked."""
+        """Label, e.g. "measure it" -> command. In reverse order if full scale is blocked."""
         cell, commands = self.cell, {}
         if self.stands and (cell.recipe or cell.column.mean_of):
             commands["measure it"] = f"repro run {cell.id}"

@@ -74,7 +74,7 @@ def places(ctx, word: str) -> Iterable[str]:
 
 @_completer
 def readings(ctx, word: str) -> Iterator[str]:
-    """Complete ``ID=CHOICE`` except for defaults."""
+    """Complete ``ID=CHOICE`` for choices other than the default."""
     for reading in {r.id: r for source in _papers(ctx) for r in source.readings.values()}.values():
         yield from (f"{reading.id}={choice}" for choice in reading.choices if choice != reading.default)
 

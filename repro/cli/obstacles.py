@@ -18,8 +18,8 @@ from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.summary import first_of
 
 GB = 1e9
-DEVICE = "h100"  # for hours without a calibration
-ROWS = 3  # that are named
+DEVICE = "h100"
+ROWS = 3
 
 
 def nothing_can_run(comparison: Comparison, outcome: runner.Outcome) -> bool:
@@ -100,7 +100,7 @@ def _names_by_row(cells: Sequence[ComparedCell], prefix: str) -> dict[str, list[
 
 
 def names_in_a_line(names: Sequence[str]) -> str:
-    """Join names by their first part, e.g. "DATA (documents, dev)"."""
+    """Join names, grouped by their first part, e.g. "DATA (documents, dev)"."""
     by_root: dict[str, list[str]] = {}
     for name in names:
         root, _, part = name.partition("/")
@@ -113,7 +113,7 @@ def names_in_a_line(names: Sequence[str]) -> str:
 
 
 def blocked_cell_lines(comparison: Comparison) -> list[str]:
-    """Return lines on requirements of blocked rows, with remedies."""
+    """Return lines on the missing requirements of blocked rows, with remedies."""
     cells = [c for c in comparison.cells if c.obstacles and not c.cell.column.mean_of]
     if not cells:
         return []

@@ -50,7 +50,7 @@ def _known_scale(ctx: click.Context, param: click.Parameter, value):
 
 
 def format_option(*others: str) -> Callable:
-    """Return a decorator that adds ``--format``: ``terminal`` or one of ``others``."""
+    """Return a decorator that adds ``--format``, with choices ``terminal`` and ``others``."""
     text = "Output format. Messages go to standard error."
     kind = click.Choice(("terminal", *others))
     return click.option("--format", "form", type=kind, default="terminal", show_default=True, help=text)
@@ -138,7 +138,7 @@ def split_figures(tables: tuple[str, ...]) -> tuple[list[str], list[str]]:
 def selection_of_options(
     names, tables, rows, everything, scale_name, seeds, readings, *, by_default_all: bool
 ) -> Selection:
-    """Return the selection of a command line. Raises UsageError without a name."""
+    """Return the selection that options describe. Raises UsageError if they name nothing."""
     if not (names or everything or by_default_all):
         lacking = "--table and --row need a paper ({}), or --all" if tables or rows else NOTHING_NAMED
         raise UsageError(lacking.format(", ".join(papers())))
@@ -198,14 +198,14 @@ def _size(ctx: click.Context, option: click.Option, text: str | None) -> int | N
 
 
 def stated_options(*names: str) -> list[str]:
-    """Return the options that the user gave."""
+    """Return those of these options that the user typed, e.g. ["--out"] for "out"."""
     context = click.get_current_context()
     typed_names = [p for p in names if context.get_parameter_source(p) is ParameterSource.COMMANDLINE]
     return [option.opts[-1] for option in context.command.params if option.name in typed_names]
 
 
 def selecting_words(ctx: click.Context) -> tuple[str, ...]:
-    """Return the words that select cells, without the scale."""
+    """Return the words of the command line that select cells, without ``--scale``."""
     pairs = [(f"--{name}", value) for name in ("table", "row", "reading") for value in ctx.params[f"{name}s"]]
     return (*ctx.params["names"], *chain.from_iterable(pairs), *["--all"] * ctx.params["everything"])
 

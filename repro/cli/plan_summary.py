@@ -19,8 +19,8 @@ from repro.stage_table import TRAININGS
 
 COMMON = ("h100", "rtx4090")
 SHOWN = 0.05  # hours, which one decimal shows
-FEW = 12  # named requirements
-KINDS = 4  # named trainings
+FEW = 12
+KINDS = 4
 
 
 def show_summary(
@@ -125,7 +125,7 @@ def _incomparable_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
 
     lines = [
         f"not comparable: {counted(ids)}, because the unspecified choice"
-        f" {reading} is {choice} instead of its default: remove --reading {reading} to compare them"
+        f" {reading} is {choice} and not its default. Remove --reading {reading} to compare them"
         for (reading, choice), ids in incomparable_cells(plan).items()
     ]
     remedies = {row["fingerprint"]: [o["remedy"] for o in row["blocked"]] for row in rows}
@@ -139,7 +139,7 @@ def _incomparable_lines(plan: Plan, rows: Sequence[dict]) -> list[str]:
 
 
 def incomparable_cells(plan: Plan) -> dict[tuple[str, str], set[str]]:
-    """Return (reading, choice) -> cells that it makes not comparable."""
+    """Return (reading, choice) -> cells that this choice makes not comparable with the paper."""
     cells: dict[tuple[str, str], set[str]] = {}
     for m in plan.measurements if plan.scale.compares_with_paper else ():
         for departure in () if _is_authors_model(m) else m.departures.items():
@@ -148,7 +148,7 @@ def incomparable_cells(plan: Plan) -> dict[tuple[str, str], set[str]]:
 
 
 def incomparable_by_stand_ins(plan: Plan, remedies: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
-    """Return stand-in ``READING=CHOICE`` -> cells that need the replaced checkpoint."""
+    """Return a remedy's ``READING=CHOICE`` -> cells that it makes not comparable with the paper."""
     cells: dict[str, set[str]] = {}
     for choice in dict.fromkeys(plan.machine.stand_ins.values()):
         for m in plan.measurements:
@@ -163,7 +163,7 @@ def _is_authors_model(m: measurement.Measurement) -> bool:
 
 
 def device_notes(cost: Estimate) -> list[str]:
-    """Return notes on the memory of the estimate's or this machine's GPU."""
+    """Return notes on GPU memory: of the GPU of the estimate, or of this machine."""
     memory = cost.throughput.memory if cost.throughput else system.gpu_memory()
     return [*_largest_step(cost), *(_micro_batches(cost, memory) if memory else ())]
 
@@ -174,7 +174,7 @@ def _largest_step(cost: Estimate) -> list[str]:
     if largest is None or (size := step_bytes(largest)) < GB:
         return []
     step = f"{largest.stage} {largest.params['objective']['name']}"
-    return [f"memory of the GPU: about {size / GB:,.0f} GB for the largest step at once ({step})"]
+    return [f"GPU memory needed: about {size / GB:,.0f} GB for the largest step at once ({step})"]
 
 
 def _micro_batches(cost: Estimate, memory: float) -> list[str]:
@@ -190,7 +190,7 @@ def _micro_batches(cost: Estimate, memory: float) -> list[str]:
 
 
 def in_parts(nodes: Iterable[Node], memory: float) -> Counter[str]:
-    """Count trainings that need micro-batches in ``memory`` bytes, by description."""
+    """Count trainings that need micro-batches in ``memory`` bytes, by a description of the training."""
     counts: Counter[str] = Counter()
     for node in nodes:
         if node.stage in TRAININGS and not declared(objective := node.params["objective"]).own_parts:
@@ -205,5 +205,5 @@ def _examples(node: Node) -> int:
 
 
 def step_bytes(node: Node) -> float:
-    """Return the GPU memory in bytes of an undivided training step."""
+    """Return the GPU memory in bytes of a training step without micro-batches."""
     return step_memory_of(node).whole(_examples(node))

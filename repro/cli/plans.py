@@ -169,7 +169,7 @@ def rehearse_selection(selection, *, as_json: bool) -> int:
 
 
 def show_rehearsal(rehearsal: Rehearsal) -> None:
-    """Print a line per stage, merging those without a model by kind, and the total."""
+    """Print a line per stage and the total. Stages without a model share a line by kind."""
     title = "Rehearsed and extrapolated to the whole"
     table(title, HEAD, [_line(group) for group in _groups(rehearsal.nodes)], right=range(2, len(HEAD)))
     say(_summary(rehearsal))

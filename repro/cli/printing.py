@@ -16,7 +16,7 @@ from repro.errors import one_line, visible
 
 
 def emit_json(value) -> None:
-    """Print JSON, a list with one item per line."""
+    """Print a value as JSON, a list with one item per line."""
     if isinstance(value, list):
         body = ",\n".join(json.dumps(item, ensure_ascii=False) for item in value)
         print(f"[\n{body}\n]" if value else "[]")
@@ -32,7 +32,7 @@ def console():
 
 
 def width() -> int:
-    """Return the terminal's width, or COLUMNS. Other outputs have no limit."""
+    """Return the terminal's width or COLUMNS, or ``UNLIMITED`` if the output is not a terminal."""
     from repro.writers.sheet import UNLIMITED
 
     return shutil.get_terminal_size().columns if _is_for_eyes(sys.stdout) else UNLIMITED
@@ -62,7 +62,7 @@ def say(sentence: object) -> None:
         sentence = textwrap.fill(sentence, columns, break_long_words=False, break_on_hyphens=False)
     if _held is not None:
         return _held.append(sentence)
-    sys.stdout.flush()  # to keep the order
+    sys.stdout.flush()
     print(sentence, file=sys.stderr)
 
 
@@ -114,7 +114,7 @@ def table(
 def paged() -> Iterator[None]:
     """Show standard output in a pager (REPRO_PAGER, PAGER or less) if it is a terminal.
 
-    Messages are delayed to the pager's end.
+    Messages on standard error are printed when the pager has ended.
     """
     global _held
     words = shlex.split(os.environ.get("REPRO_PAGER") or os.environ.get("PAGER") or "less")

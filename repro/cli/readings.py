@@ -38,7 +38,7 @@ def _behind(source: Paper, tables, known: cell_readings.CellReadings) -> set[str
 
 @dataclass(frozen=True)
 class ShownReadings:
-    """Readings of a paper, and the places that depend on each."""
+    """Readings of a paper, and the rows or cells that depend on each."""
 
     source: Paper
     places: dict[str, list[str]]
@@ -46,7 +46,7 @@ class ShownReadings:
 
     @classmethod
     def of(cls, source: Paper, places: dict[str, list[str]], kind: str | None) -> ShownReadings:
-        """Sort readings by their number of places, those without a choice last."""
+        """Sort readings by the number of places, largest first, and those without a choice last."""
         known = {id: reading for other in papers().values() for id, reading in other.readings.items()}
         readings = [(known | dict(source.readings))[id] for id in places]
         readings = [reading for reading in readings if kind in (None, reading.kind)]
@@ -60,7 +60,7 @@ class ShownReadings:
             yield {"of": self.source.name, **facts, "affects": self.places[reading.id], "study": study}
 
     def show(self, *, citations: bool) -> None:
-        """Print a line per reading with results of studies, or citations."""
+        """Print a line per reading, then results of studies. With ``citations`` print these instead."""
         if citations:
             return self._show_citations()
         head = ["id", "kind", "where", "open question", "choices", "used by"]
@@ -96,7 +96,7 @@ def answers_as_json(answers: Answers, pointers: Iterable[str]) -> list[dict]:
 def print_answers(
     answers: Answers, paper: str, kind: str, pointing: Iterable[tuple[str, Sequence[str]]]
 ) -> None:
-    """Print a line per answered pointer to a study."""
+    """Print a line for each pointer that a study answers."""
     lines = [
         [id, text, answers[text].words] for id, pointers in pointing for text in pointers if text in answers
     ]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
-    """Print the state of each drawing, only problems if ``quiet``."""
+    """Print the state of each drawing. If ``quiet``, only of failed and blocked ones."""
     for exhibit, node in plan.exhibits.items():
         if node.fingerprint in outcome.failed:
             state = f"failed: {outcome.failed[node.fingerprint]}"
@@ -41,8 +41,8 @@ def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
         say(f"{state} [{exhibit.id}]")
 
 
-WORDS = ("failed", "blocked", "not run")  # verdicts without a number
-FEW_SENTENCES = 4  # on obstacles or doubts
+WORDS = ("failed", "blocked", "not run")
+FEW_SENTENCES = 4
 SUPERSCRIPTS = (
     "Superscripts mark rows that this row significantly outperforms (one seed, paired two-sided t-test by"
     " ranx, p ≤ .05, Holm-corrected per row)."
@@ -71,7 +71,7 @@ def show(
 
     Args:
         chosen: the cells to show, by default all. The summary covers all.
-        recurrences: numbers of a run with an earlier record.
+        recurrences: the run's new records, each with the earlier one of its key.
         results: its scores of studies are used if the store lacks them.
         brief: merge more than ``FEW_SENTENCES`` obstacles into one sentence.
         options: are passed to ``table_texts``.
@@ -205,7 +205,6 @@ def _comparison_sentences(counts: Summary, scale: str) -> Iterator[str]:
 
 
 def _measured_in_words(cells: Sequence[ComparedCell]) -> str:
-    """Count cells, e.g. "52 of 58 published cells and 8 reference cells"."""
     measured, phrases = {c.cell.id for c in cells if c.measured is not None}, list[str]()
     for kind, chosen in by_count(c.cell for c in cells).items():
         number, noun = len(measured & chosen.keys()), f"{NOUNS[kind]} cell{'s' * (len(chosen) != 1)}"
@@ -245,7 +244,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: bool = False) -> list[str]:
-    """Return sentences on obstacles, failures, doubts, imported runs and substitutes."""
+    """Return sentences on obstacles, failures, doubts, imported runs and substitute data."""
     lines = _doubts(cells)
     for c in cells:
         if c.verdict.name == "failed":

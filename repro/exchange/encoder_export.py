@@ -139,7 +139,7 @@ def _remedy(model: Node, store: Store) -> str:
     missing = walk([model], until=lambda node: store.state(node) == "stored")
     try:
         prefixes = [store.remembered(node.fingerprint).fingerprint[:12] for node in missing]
-    except UsageError:  # no run was to make it yet
+    except UsageError:
         return "Run the cell at this scale first."
     return f"`repro stage {' '.join(prefixes)}` makes it, or `repro run` the cell if it has no scores yet."
 

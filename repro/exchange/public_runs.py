@@ -21,7 +21,7 @@ class PublicRun:
     Attributes:
         depth: the largest number of documents for a query, e.g. 1000.
         settings: its parameters in words, if known.
-        readings: reading -> its choice, or None if the reading has no such choice.
+        readings: reading -> the run's choice, or None if it follows none of the choices.
     """
 
     file: str
@@ -47,7 +47,7 @@ def public_runs() -> tuple[PublicRun, ...]:
 def split_by_presence(folder: Path) -> tuple[list[PublicRun], list[PublicRun]]:
     """Return the public runs with a file in the folder, then those without.
 
-    Raises DataError if there is none or a file has other bytes.
+    Raises DataError if the folder has none of them or a file has other bytes.
     """
     present = [run for run in public_runs() if (folder / run.file).is_file()]
     if not present:

@@ -110,7 +110,7 @@ def _preferred_record(identifier: str, store: Store, results: Results, scale: st
         has_defaults = record.readings.keys() <= record.substitutes.keys()
         return _is_held(record, store), not record.origin, has_defaults, record.seed is None
 
-    return max(reversed(records), key=preference)  # the first of equals
+    return max(reversed(records), key=preference)
 
 
 def _is_held(record: Record, store: Store) -> bool:

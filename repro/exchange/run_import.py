@@ -29,7 +29,7 @@ OTHER = "none of its choices"
 class Origin:
     """Source, toolkit and parameters of a run by others, in words.
 
-    ``readings`` maps a reading to the run's choice, or None if the reading has no such choice.
+    ``readings`` maps a reading to the run's choice, or to None if it follows none of the choices.
     """
 
     source: str | None = None

@@ -3,7 +3,7 @@
 import functools
 from importlib.util import find_spec
 
-PACKAGES = {  # by extra, as in pyproject.toml
+PACKAGES = {
     "score": (
         *("numpy", "scipy", "pandas", "pyarrow", "ranx", "ir_measures", "pytrec_eval-terrier"),
         "matplotlib",
@@ -26,12 +26,12 @@ INSTALL = "pip install 'repro-bench[{}]'"
 
 
 def extra_of(module: str | None) -> str | None:
-    """Return the extra of a module, e.g. "score" for ``numpy.linalg``, or None."""
+    """Return the extra that installs a module, e.g. "score" for ``numpy.linalg``, or None."""
     top = (module or "").partition(".")[0]
     return next((e for e, names in PACKAGES.items() for n in names if IMPORTED_AS.get(n, n) == top), None)
 
 
 @functools.cache
 def absent(extra: str) -> tuple[str, ...]:
-    """Return an extra's missing distributions without imports."""
+    """Return an extra's missing distributions. Imports none of them."""
     return tuple(name for name in PACKAGES[extra] if find_spec(IMPORTED_AS.get(name, name)) is None)

@@ -1,4 +1,4 @@
-"""Read lines in bounded memory, pipes, JSON and the package's YAML files."""
+"""Read lines in bounded memory, and pipes, JSON and the package's YAML files."""
 
 import contextlib
 import gzip
@@ -17,9 +17,9 @@ from typing import IO, Any, AnyStr
 
 from repro.errors import BlockedError, DataError
 
-LONGEST_LINE = 2**24  # characters
+LONGEST_LINE = 2**24
 BOM = b"\xef\xbb\xbf"
-UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")  # control characters
+UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 ARCHIVES = (".zip", ".gz")
 DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, tarfile.TarError)
@@ -46,7 +46,7 @@ def check_pulled(folder: Path) -> None:
 
 
 def whole_lines(file: IO[AnyStr], path: Path, *, first: int = 1) -> Iterator[AnyStr]:
-    """Yield lines with endings. Raises DataError from LONGEST_LINE characters on."""
+    """Yield lines with their endings. Raises DataError for a line of LONGEST_LINE or more characters."""
     number, read_line = first, file.readline
     while line := read_line(LONGEST_LINE):
         if len(line) == LONGEST_LINE:
@@ -79,7 +79,7 @@ def read_facts(path: Path) -> Any:
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield number (from 1) and text of non-blank lines, also of .gz and .xz. Raises DataError."""
+    """Yield number (from 1) and text of each non-blank line, also of .gz and .xz files. Raises DataError."""
     empty = True
     with open_unpacked(path) as file:
         for number, text in texts(file, path):
@@ -102,7 +102,7 @@ def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
 
 
 def texts(raw: IO[bytes], path: Path, *, first: int = 1) -> Iterator[tuple[int, str]]:
-    """Yield line numbers and texts as ``lines``, from ``first``."""
+    """Yield numbers, from ``first``, and texts as ``lines`` does."""
     for number, line in enumerate(whole_lines(raw, path, first=first), first):
         if number == 1:
             line = line.removeprefix(BOM)
@@ -122,7 +122,7 @@ def malformed(path: Path, number: int, reason: str) -> DataError:
 
 
 def checked_id(value: object, what: str, path: Path, number: int) -> str:
-    """Return ``value``. Raises DataError unless it can be an id of runs."""
+    """Return ``value`` if a run can contain it as an id. Otherwise raises DataError."""
     if not isinstance(value, str) or not value:
         raise malformed(path, number, f"the {what} is {value!r}, not a non-empty string")
     if value.isalnum():  # fast path
@@ -185,7 +185,7 @@ def temporary_folder() -> Path:
 
 
 def as_file(name: str | Path) -> Path:
-    """Copy a pipe, e.g. ``-`` or ``<(zcat my.run.gz)``, to a file. Other paths stay."""
+    """Return a path. A pipe, e.g. ``-`` or ``<(zcat my.run.gz)``, is first copied to a file."""
     path, is_stdin = Path(name).expanduser(), str(name) in STDIN
     if not (str(name) == "-" or path.is_fifo() or path.is_socket()):
         return path

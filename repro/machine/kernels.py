@@ -87,7 +87,10 @@ def facts() -> dict[str, object]:
 
 
 def unlike_pinned(facts: Mapping[str, object], *, needed: bool) -> list[str]:
-    """Return others, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"], and unpinned libraries if ``needed``."""
+    """Return kernels that are not the pinned ones, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"].
+
+    If ``needed``, libraries without a record of pinning are included.
+    """
     pins = facts.get("pins", _PINNED)
     others, missing = [], set()
     for each, (name, value) in product(pins if isinstance(pins, list) else [pins], _PINNED.items()):
@@ -100,7 +103,7 @@ def unlike_pinned(facts: Mapping[str, object], *, needed: bool) -> list[str]:
 
 
 def merged(several: Iterable[Mapping[str, object]]) -> dict[str, object]:
-    """Merge facts. Several values become a list."""
+    """Merge facts. Different values of a name become a list."""
     by_name: dict[str, list] = {}
     for values in several:
         for name, value in values.items():

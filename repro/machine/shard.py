@@ -22,7 +22,6 @@ class Shard:
 
     @property
     def whole(self) -> bool:
-        """Whether it contains all blocks."""
         return self.count == 1
 
     @classmethod
@@ -69,5 +68,5 @@ def own_blocks(items: Sequence[T]) -> Sequence[T]:
 
 
 def share(count: int, block: int, *, ranks: int = 1) -> int:
-    """Return the number of rows of the first of ``ranks`` processes."""
+    """Return the number of this shard's rows that the first of ``ranks`` processes takes."""
     return sum(min(block, count - first) for first in blocks(count, block, ranks=ranks))

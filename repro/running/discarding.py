@@ -32,16 +32,16 @@ SCORING = "evaluate"
 
 
 def discarded_stages(kinds: Iterable[str]) -> frozenset[str]:
-    """Return the stages with artefacts of a kind, e.g. "runs". Raises UsageError."""
+    """Return the stages that make a kind of artefact, e.g. "runs". Raises UsageError."""
     kinds = list(kinds)
     errors.check_known("kind of artefact to discard", *kinds, valid=DISCARDABLE)
     return frozenset(stage for kind in kinds for stage in DISCARDABLE[kind])
 
 
 class Consumers:
-    """The remaining readers of artefacts of ``stages`` that may be discarded.
+    """The remaining readers of each artefact of ``stages`` that may be discarded.
 
-    Those of ``ends`` and scored runs stay. ``stored`` are fingerprints.
+    Artefacts of ``ends`` and scored runs are kept. ``stored`` are fingerprints.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Consumers:
         self._free = {fingerprint for fingerprint in self._there if not self._left[fingerprint]}
 
     def stored(self, node: Node) -> None:
-        """Record that a node was stored and needs its inputs no more."""
+        """Record that a node was stored, so that it no longer needs its inputs."""
         if node.fingerprint in self._left:
             self._there.add(node.fingerprint)
         for parent in node.parents():
@@ -81,7 +81,7 @@ class Consumers:
 
 
 def readers_first(needed: Sequence[Node], stages: frozenset[str]) -> list[Node]:
-    """Order nodes, inputs first. Readers of a large artefact follow it."""
+    """Order nodes with inputs first. Nodes that read a large artefact follow it directly."""
     by_input, fingerprints = readers(needed), {node.fingerprint for node in needed}
     order: dict[str, Node] = {}
     queue: list[Node] = []
@@ -104,7 +104,7 @@ def readers_first(needed: Sequence[Node], stages: frozenset[str]) -> list[Node]:
 
 @dataclass(frozen=True)
 class MemoryLevel:
-    """Bytes while a node is made, and after ``gone`` artefacts were removed."""
+    """Bytes of the store while a node is made, and after the artefacts ``gone`` were removed."""
 
     node: Node
     during: float
@@ -119,9 +119,9 @@ def levels(
     *,
     before: float = 0.0,
 ) -> list[MemoryLevel]:
-    """Simulate the nodes in order and return the bytes at each. ``consumers`` is used up.
+    """Simulate the nodes in order and return the bytes at each. Changes ``consumers``.
 
-    ``sizes`` returns bytes of an artefact and temporary ones.
+    ``sizes`` returns the bytes of an artefact and of its temporary files.
     """
 
     def discard_free() -> tuple[Node, ...]:
@@ -142,7 +142,7 @@ def levels(
 
 
 def fullest_level(course: Iterable[MemoryLevel]) -> MemoryLevel | None:
-    """Return the highest peak, or None for an empty plan."""
+    """Return the level with the highest peak, or None for an empty plan."""
     return max(course, key=lambda level: level.during, default=None)
 
 
@@ -179,7 +179,7 @@ class DiskRoom:
         self.let_go()
 
     def lacking(self, node: Node, beside: Iterable[Node] = ()) -> Obstacle | None:
-        """Return an obstacle if a node does not fit together with those of ``beside``."""
+        """Return an obstacle if a node does not fit on the disk together with those of ``beside``."""
         size = self._remaining_bytes(node)
         reserved_bytes = sum(map(self._remaining_bytes, beside))
         free_bytes, place = self._free_space()
@@ -228,9 +228,9 @@ def kept_artefacts(
     *,
     undescribed: Iterable[str] = (),
 ) -> KeptArtefacts:
-    """Return the artefacts of cells, exhibits, records, their tests, and absent sources.
+    """Return the artefacts that cells, exhibits, records and their tests need, and those of absent sources.
 
-    Of ``undescribed`` scales only records count.
+    For scales in ``undescribed`` only records count.
     """
     plans: list[Plan] = []
     recorded_ids, notices = _recorded_fingerprints(papers, undescribed, workspace)
@@ -260,7 +260,7 @@ def kept_artefacts(
 
 
 def finished_vectors(plans: Iterable[Plan], store: Store, *, keep_days: float) -> list[Node]:
-    """Return stored vectors that no planned stage still reads."""
+    """Return stored vectors that no stage of the plans, or planned within ``keep_days``, still reads."""
     lineage, read_fingerprints = Lineage(store.root), set[str]()
     vectors: dict[str, Node] = {}
     for each in plans:

@@ -21,7 +21,7 @@ from repro.running.recipe_calls import call_recipe, fault, recipe_fault, recipe_
 from repro.running.requirements import Machine
 from repro.running.scale import Scale
 
-UNITS = ("fraction", "percent")  # of scores
+UNITS = ("fraction", "percent")
 COMPUTED = ("index-size",)  # scored by the recipe
 
 
@@ -30,10 +30,10 @@ class Measurement:
     """The evaluations of one cell with one seed.
 
     Attributes:
-        groups: the cell's value is the highest mean of a group.
+        groups: groups of evaluations. The cell's value is the highest of their means.
         measure: e.g. "RR@10", the column's or a reading's.
-        departures: effective choices other than the default.
-        substitutes: readings without original data -> reasons.
+        departures: reading -> choice other than the default that changes the evaluations.
+        substitutes: reading -> why another choice replaced the one that needs absent data.
     """
 
     cell: Cell
@@ -79,7 +79,7 @@ class Measurement:
 
 @dataclass
 class MeasurementBuilder:
-    """Calls every distinct recipe once and shares nodes between rows."""
+    """Builds measurements. Calls each distinct recipe once and shares nodes between rows."""
 
     scale: Scale
     machine: Machine
@@ -133,7 +133,7 @@ class MeasurementBuilder:
         return evaluation
 
     def exhibit(self, shown: ShownExhibit, seed: int | None) -> tuple[Node, dict[str, str]]:
-        """Return an exhibit's node and departures."""
+        """Return an exhibit's node, and its choices other than the default."""
         with self._about(shown):
             node, departures, substitutes = self._exhibit(shown, seed)
 
@@ -188,7 +188,7 @@ class MeasurementBuilder:
         return {identifier for _, choices in self._calls.values() for identifier in choices.used}
 
     def in_full_precision(self) -> dict[str, str]:
-        """Return reading -> choice that avoids half precision."""
+        """Return reading -> the choice that avoids half precision."""
         precise_choices: dict[str, str] = {}
         for _, choices in self._calls.values():
 
@@ -254,7 +254,7 @@ def evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bo
 
 def _catalogued(cell: Cell) -> tuple[Dataset, str]:
     measure, identifier, key = cell.column.measure, cell.column.dataset, "measure"
-    assert measure and identifier  # by the plan
+    assert measure and identifier
     try:
         if cell.column.kind not in COMPUTED:
             parse_measure(measure)
@@ -270,7 +270,7 @@ def _catalogued(cell: Cell) -> tuple[Dataset, str]:
 def depth_of(run: Node) -> float:
     """Return a run's documents per query, or infinity."""
     depth = run.params.get("depth", math.inf)
-    if run.stage == "rerank":  # or of its input
+    if run.stage == "rerank":
         return min(depth_of(run.input("run")), max(depth, run.params["keep"]))
     return depth
 

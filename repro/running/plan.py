@@ -64,12 +64,12 @@ class Plan:
 
     @property
     def ends(self) -> list[Node]:
-        """The nodes of cells and exhibits, above all others."""
+        """The last nodes of all graphs: evaluations of cells, and exhibits."""
         return [part for m in self.measurements for part in m.parts] + list(self.exhibits.values())
 
     @property
     def asked(self) -> int:
-        """The number of stages if rows shared no stage."""
+        """The number of stages that would run if rows shared none."""
         rows: dict[tuple, list[Node]] = {}
         for m in self.measurements:
             rows.setdefault((m.cell.paper.name, m.cell.table.id, m.cell.row.id, m.seed), []).extend(m.parts)
@@ -85,7 +85,7 @@ class Plan:
         return walk(self.ends, until=lambda node: self.states[node.fingerprint] == "stored")
 
     def obstacles(self, node: Node) -> list[Obstacle]:
-        """Return the obstacles of a node and its missing inputs."""
+        """Return the obstacles of a node and of its missing inputs."""
         obstacles: dict[Obstacle, None] = {}
         seen, pending = set[str](), [node]
         while pending:
@@ -115,10 +115,10 @@ def plan(
 ) -> Plan:
     """Return the plan of cells and exhibits on this machine.
 
-    ``overrides`` maps readings to choices. Without ``seeds`` a paper's own is used.
+    ``overrides`` maps readings to choices. Without ``seeds``, each paper's own seed is used.
 
     Raises:
-        UsageError: no selected row has an override.
+        UsageError: no selected row has an overridden reading.
         ManifestError: a dataset, measure, recipe or option is unknown.
     """
     overrides = overrides or {}

@@ -17,7 +17,7 @@ from repro.store import Store, seal, underway
 from repro.store.results import join_codes
 
 PRESENT = ("stored", "damaged")
-JOINED_BY = " and "  # between digests
+JOINED_BY = " and "
 _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 OF_THIS_CODE = committed_results()
 EQUAL_CODE = "code.yaml"
@@ -32,7 +32,7 @@ def made_by(node: Node) -> dict[str, Any]:
 
 
 def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str] | None:
-    """Return modules and libraries that differ here. None if unknown.
+    """Return the modules and libraries that differ here from those in ``facts``. None if unknown.
 
     Code that code.yaml declares equal does not differ.
     """
@@ -51,7 +51,7 @@ def differences(facts: Mapping[str, Any], node: Node | None = None) -> list[str]
 
 
 def planned_code(nodes: Iterable[Node]) -> str:
-    """Return the digest of ``code`` in a record by the current code."""
+    """Return the digest that a record made by the current code would have as ``code``."""
     return _code_of_all(frozenset().union(*map(_entries_below, nodes)))
 
 
@@ -84,7 +84,7 @@ class Makers:
         if node.fingerprint not in self._behind:
             try:
                 facts = self.store.record(node).get("facts", {})
-            except StoreError:  # damaged or gone
+            except StoreError:
                 facts = {}
             codes = all_on_record(str(facts.get("code", "")).split(JOINED_BY))
             commits = set(filter(versions.COMMIT.fullmatch, str(facts.get("commit")).split(JOINED_BY)))
@@ -96,7 +96,7 @@ class Makers:
 
 
 def entries(node: Node) -> tuple[str, ...]:
-    """Return the modules of a node's stage and of parameters with a ``path``."""
+    """Return the modules of a node's code: its stage, and parameters with a ``path``."""
     values = (value for value in node.params.values() if isinstance(value, Mapping))
     paths = (str(value.get("path", "")) for value in values)
     return f"repro.retrieval.stages.{node.stage}", *filter(_NAMED.fullmatch, paths)
@@ -122,14 +122,14 @@ REMEDY = "`repro run --rebuild other-code` with a selection makes them again"
 
 @dataclass
 class Origins:
-    """The artefacts made by other code or libraries, by fingerprint.
+    """The stored artefacts of a plan, by the code, libraries and inputs that made them.
 
     Attributes:
         parents: artefact -> artefacts that it was made from.
-        other: artefact -> its differing modules and libraries.
+        other: artefact -> its modules and libraries that differ here.
         unknown: artefacts without recorded code.
-        from_others: artefacts of inputs that were rebuilt differently.
-        environments: libraries and kernels as in a record.
+        from_others: artefacts made from an input that was later rebuilt with other content.
+        environments: artefact -> libraries and kernels, as in a record.
     """
 
     total: int = 0
@@ -142,7 +142,7 @@ class Origins:
     def add(
         self, fingerprint: str, facts: Mapping[str, Any], inputs: Mapping[str, str], node: Node | None = None
     ) -> None:
-        """Check one artefact. ``inputs`` are the contents of its stored inputs."""
+        """Check one artefact. ``inputs`` are the digests of its stored inputs."""
         recorded_inputs = facts.get("inputs", inputs)  # older ones lack them
         self.total += 1
         self.parents[fingerprint] = tuple(recorded_inputs)
@@ -171,7 +171,7 @@ class Origins:
         return own | self._behind(own) | self.from_others
 
     def _behind(self, others: Collection[str]) -> set[str]:
-        names = {name: name.rpartition("/")[2] for name in self.parents}  # some have a stage
+        names = {name: name.rpartition("/")[2] for name in self.parents}
         passed_on, before = {names[name] for name in others}, -1
         while before < (before := len(passed_on)):
             passed_on |= {
@@ -210,7 +210,7 @@ def origins(plan: Plan, store: Store) -> Origins:
 
 
 def made_otherwise(plan: Plan, store: Store) -> list[Node]:
-    """Return stored nodes of other code or inputs and those made from them, but no imported runs.
+    """Return stored nodes of other code or inputs, and nodes made from them. Omits imported runs.
 
     Raises BlockedError if one cannot be made again here.
     """
@@ -219,7 +219,7 @@ def made_otherwise(plan: Plan, store: Store) -> list[Node]:
 
 
 def damaged(plan: Plan, store: Store) -> list[Node]:
-    """Return damaged nodes and those made from them. Raises BlockedError."""
+    """Return damaged nodes, and nodes made from them. Raises BlockedError if one cannot be made again."""
     present = (n for n in plan.nodes if plan.states[n.fingerprint] in PRESENT)
     faulty = {n.fingerprint for n in present if seal.damage(store.path(n), store.progress)}
     return _with_what_is_made_from(faulty, plan)
@@ -240,7 +240,7 @@ def _with_what_is_made_from(others: set[str], plan: Plan) -> list[Node]:
 
 
 def discard(nodes: Sequence[Node], store: Store) -> None:
-    """Discard all artefacts or none. Raises StoreError if a process needs one."""
+    """Discard all artefacts, or none and raise StoreError if another process needs one."""
     if not nodes:
         return
     with underway.one_at_a_time(store.root):
@@ -261,12 +261,12 @@ def equal_code() -> dict[str, dict[str, Any]]:
 
 
 def on_record(digest: str) -> str:
-    """Return the digest that records have for equal code."""
+    """Return the digest that records have for code that is equal to ``digest``."""
     return _recorded_by_digest().get(digest, digest)
 
 
 def all_on_record(digests: Iterable[str]) -> frozenset[str]:
-    """Return the distinct digests of ``on_record``."""
+    """Return the distinct results of ``on_record``."""
     return frozenset(map(on_record, digests))
 
 

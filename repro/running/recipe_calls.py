@@ -53,7 +53,7 @@ def not_at(cell: Cell | ShownExhibit, scale: Scale) -> str:
     if not scale.has_originals and (reason := getattr(function, "full_only", "")):
         return reason
     if scale.facts.named_only and not scale_name:
-        return f"scale {scale.name} measures only cells made for it"
+        return f"scale {scale.name} measures only cells with a recipe for this scale"
     return _without_grades(cell, scale) if isinstance(cell, Cell) else ""
 
 
@@ -63,7 +63,7 @@ def _without_grades(cell: Cell, scale: Scale) -> str:
 
 
 def is_made_at(cell: Cell | ShownExhibit, scale: Scale) -> bool:
-    """Return whether the cell's recipe has a result at this scale."""
+    """Return whether the cell has a recipe that gives a result at this scale."""
     return bool(cell.recipe) and not not_at(cell, scale)
 
 
@@ -87,7 +87,7 @@ def recipe_path(cell: Cell | ShownExhibit) -> str:
 
 
 def readings_for(source: papers.Paper, path: str) -> dict[str, reading_schema.Reading]:
-    """Return the readings of a recipe's home and the row's paper."""
+    """Return the readings of the row's paper and of the folder of the recipe."""
     home_paper = papers.home(path)
     if home_paper is not None:
         return {**source.readings, **home_paper.readings}

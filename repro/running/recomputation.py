@@ -40,8 +40,8 @@ class Agreement:
 
     Attributes:
         name: ``bits``, ``tolerance`` or ``none``.
-        difference: relative to a file's largest magnitude. None if not only numbers differ.
-        why: a sentence about the first other file.
+        difference: relative to a file's largest magnitude. None if more than numbers differ.
+        why: a sentence about the first file that differs.
     """
 
     name: str
@@ -111,7 +111,7 @@ def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
 
 
 def content(path: Path) -> tuple[object, np.ndarray]:
-    """Return a file's structure and floats `[N]`, or its bytes."""
+    """Return a file's structure and its floats `[N]`. The structure of an unknown format is its bytes."""
     if path.suffix == ".npy":
         array = np.load(path, mmap_mode="r")
         if array.dtype.kind == "f":
@@ -171,7 +171,7 @@ HALF_PRECISION = 1e-2
 class Recomputation:
     """One recomputed artefact. ``other_code`` are its modules and libraries that differ here.
 
-    ``agreement`` is that of ``Agreement``, ``failed`` or ``blocked``.
+    ``agreement`` is the name of an ``Agreement``, or ``failed`` or ``blocked``.
     """
 
     stage: str
@@ -188,7 +188,12 @@ class Recomputation:
 
 @dataclass(frozen=True)
 class Sample:
-    """Nodes to recompute, their sources, and numbers of candidates (``of``) and other artefacts."""
+    """Nodes to recompute and their sources.
+
+    Attributes:
+        of: stage -> number of artefacts drawn from.
+        left_out: stage -> number of artefacts that cannot be recomputed.
+    """
 
     nodes: list[Node]
     of: dict[str, int]
@@ -197,7 +202,7 @@ class Sample:
 
 
 def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: Path | None = None) -> Sample:
-    """Draw by seed ``size`` artefacts per stage that can be recomputed."""
+    """Draw at random, by ``seed``, up to ``size`` artefacts per stage that can be recomputed."""
     nodes, counts, omissions, find_node = [], {}, {}, _node_lookup(notes.Lineage(store.root))
     sources: dict[str, Source] = {}
     for stage in STAGES:
@@ -226,7 +231,7 @@ def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Reco
 def _can_be_made_again(
     node: Node, store: Store, sources: dict[str, Source], data: Path | None, home: Path | None
 ) -> bool:
-    """Return whether a node can be computed. Adds its source to ``sources``."""
+    """Return whether a node can be computed. Adds any source of its rows to ``sources``."""
     if node.stage not in READ:
         return _can_be_computed(node, store)
     if not is_whole(node):
@@ -294,7 +299,7 @@ def is_whole(node: Node) -> bool:
 
 
 def source_at_hand(node: Node, data: Path | None, home: Path | None) -> Source | None:
-    """Return a node's source if it is here with the same bytes."""
+    """Return a node's source if it is here with the planned bytes, otherwise None."""
     source = locate(node.params["dataset"], PIECES[node.stage], data, home=home)
     if isinstance(source, Source) and identity(source) == node.params.get("identity"):
         return source
@@ -322,7 +327,7 @@ def rows_fault(node: Node, folder: Path, facts: Mapping[str, Any], source: Sourc
 
 
 def is_published(node: Node, facts: Mapping[str, Any]) -> bool:
-    """Return whether the makers published the recorded content."""
+    """Return whether the recorded content has a digest that the data's makers published."""
     entry, piece = dataset(node.params["dataset"]), PIECES[node.stage]
     known = published().get(key_of(entry, piece), {})
     as_read = node.params.keys().isdisjoint(FORMS)

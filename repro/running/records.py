@@ -43,7 +43,7 @@ class Recurrence:
 
     @property
     def came_back(self) -> bool:
-        """Whether the value and the counts of queries are identical."""
+        """Whether the value and the numbers of queries are equal."""
         return self.measured.result == self.on_record.result
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ def recorded_before(records: Iterable[Record], results: Results | None) -> dict[
 
 
 def equal_in_words(recurrences: Sequence[Recurrence]) -> Iterator[str]:
-    """Yield e.g. "60 of 60 equal the record." if any is on record."""
+    """Yield e.g. "60 of 60 equal the record.", or nothing without earlier records."""
     if recurrences:
         yield f"{sum(r.came_back for r in recurrences)} of {len(recurrences)} equal the record."
 
@@ -127,7 +127,7 @@ def record(
 ) -> list[Recurrence]:
     """Append new records of cells with stored evaluations. Skips damaged ones unless all are.
 
-    Returns each record with that of ``on_record``, otherwise one that it contradicts. Raises StoreError.
+    Returns the records that have an earlier one, in ``on_record`` or contradicted by them. Raises StoreError.
     """
     plan.look(store)
     nodes = _evaluations(plan)
@@ -265,7 +265,7 @@ def _content(path: Path, stamp: tuple[int, ...]) -> dict:
 
 
 def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
-    """Return records of averages with all members measured."""
+    """Return the records of averaging columns, where all members are measured."""
     by_cell = {(r.cell, r.seed): r for r in records}
     new_records = []
     for cell in plan.cells:
@@ -277,7 +277,7 @@ def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
 
 
 def identities(plan: Plan) -> dict[str, dict[int | None, tuple[str, str, str]]]:
-    """Return (fingerprint, measure, unit) by cell and seed."""
+    """Return cell -> seed -> (fingerprint, measure, unit)."""
     by_cell: dict[str, dict[int | None, tuple[str, str, str]]] = {}
     for m in plan.measurements:
         by_cell.setdefault(m.cell.id, {})[m.seed] = m.identity
@@ -289,7 +289,7 @@ def identities(plan: Plan) -> dict[str, dict[int | None, tuple[str, str, str]]]:
 
 
 def member_cells(cell: Cell) -> list[str]:
-    """Return the ids of the cells that a cell averages."""
+    """Return the ids of the cells that this cell averages."""
     row = cell.row_path
     return [f"{row}/{column}" for column in cell.column.mean_of]
 

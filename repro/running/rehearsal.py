@@ -16,12 +16,12 @@ from repro.running.engines.inline import ensure
 from repro.running.plan import Plan
 from repro.store import Store, leftovers
 
-LOOK = 0.05  # seconds
+LOOK = 0.05
 
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """The nodes of full scale, and those ``left_out`` with reasons."""
+    """The cost of each node at full scale. ``left_out`` are nodes without one, with reasons."""
 
     plan: Plan
     nodes: list[RehearsedNode]
@@ -30,22 +30,20 @@ class Rehearsal:
 
     @property
     def hours(self) -> float:
-        """Known hours of all nodes."""
+        """Sum of the known hours of all nodes."""
         return sum(node.whole_seconds or 0 for node in self.nodes) / 3600
 
     @property
     def uncounted(self) -> list[Node]:
-        """Nodes of unknown hours."""
         unknown_nodes = [node.node for node in self.nodes if node.whole_seconds is None]
         return unknown_nodes + [node for node, _ in self.left_out]
 
     @property
     def disk_bytes(self) -> float:
-        """Known bytes of artefacts."""
         return sum(node.whole_disk_bytes or 0 for node in self.nodes)
 
     def fullest(self, discarded: frozenset[str] = frozenset()) -> float:
-        """Return the store's largest bytes if stages ``discarded`` are removed after use."""
+        """Return the store's largest bytes, if artefacts of stages ``discarded`` are removed after use."""
         by_fingerprint = {each.node.fingerprint: each.whole_disk_bytes for each in self.nodes}
 
         def sizes(node: Node) -> tuple[float, float]:
@@ -66,9 +64,9 @@ class Rehearsal:
 
 
 def rehearse(whole: Plan, plan: Plan, store: Store, progress: Progress) -> Rehearsal:
-    """Run a rehearsal ``plan`` of the plan ``whole`` and extrapolate its cost.
+    """Run ``plan``, a rehearsal of the plan ``whole``, and extrapolate its cost.
 
-    Raises UsageError for a scale of other data or models, or of all rows.
+    Raises UsageError if its scale replaces data or models, or reads all rows.
     """
     if not plan.scale.has_originals:
         reason = f"scale {plan.scale.name} does not use the papers' data and checkpoints"
@@ -101,7 +99,7 @@ def extrapolated(whole: Plan, plan: Plan, store: Store, outcome: runner.Outcome)
 
 
 def run_apart(node: Node, store: Store, progress: Progress) -> Path:
-    """Build the node from scratch in a process. Raises StageError or BlockedError."""
+    """Build the node from scratch in its own process. Raises StageError or BlockedError."""
     if (partial_folder := store.partial(node)).exists():
         leftovers.remove_leftover(
             store, leftovers.Leftover("partial", partial_folder, node.stage, node.fingerprint, 0)

@@ -38,7 +38,7 @@ class Obstacle:
     """The reason why a node cannot run here, and its remedy.
 
     Attributes:
-        of_machine: whether another machine may lack it.
+        of_machine: whether the same data may run on another machine.
         lacks: the missing item, e.g. "Java".
         fetch: ids for `repro data fetch`.
         otherwise: the remedy for parts without a download.
@@ -75,7 +75,7 @@ class Machine:
     Attributes:
         data, home: the folders of REPRO_DATA and of ir_datasets.
         digests: file that caches digests of data.
-        recorded: e.g. "model:bert@main" -> identity of an absent file.
+        recorded: name of an absent file, e.g. "model:bert@main" -> its recorded identity.
         stand_ins: absent item -> the ``reading=choice`` that avoids it.
         calls: graphs made by recipes.
     """
@@ -93,11 +93,11 @@ class Machine:
     _met: dict[int, tuple[Node, Node]] = field(default_factory=dict)
 
     def without_data(self) -> "Machine":
-        """Return a machine without data, sharing recipe calls made without data."""
+        """Return a machine without data. It shares the recipe calls of one without data."""
         return Machine() if self.data else Machine(calls=self.calls, _known=self._known, _met=self._met)
 
     def resolve(self, node: Node) -> Node:
-        """Return the graph with resolved sources and record obstacles."""
+        """Return the graph with the identities of its sources, and note the obstacles of its nodes."""
         return rewrite(node, self._resolve, self._done)
 
     def leave(self) -> None:
@@ -105,7 +105,7 @@ class Machine:
         self.obstacles = {f: obstacle for f, obstacle in self.obstacles.items() if not obstacle.of_machine}
 
     def offer_full_precision(self, choices: Mapping[str, str]) -> None:
-        """Add choices in full precision to the remedy of a missing GPU."""
+        """Name choices in full precision in the remedy for a missing GPU."""
         if not choices:
             return
         options = " ".join(f"--reading {reading}={choice}" for reading, choice in sorted(choices.items()))
@@ -152,7 +152,7 @@ class Machine:
             obstacle = self._or_stand_in(missing, name)
             if known := self.recorded.get(key(name, piece)):
                 return Node(node.stage, {**node.params, "identity": known}, node.inputs), obstacle
-            library_key = ("library", name, piece)  # to plan with
+            library_key = ("library", name, piece)
             source = self.once(library_key, lambda: locate(name, piece, None, allow_download=True))
         params = {**node.params}
         if isinstance(source, Source) and source.kind == "library":
@@ -217,7 +217,7 @@ class Machine:
         return replace(obstacle, remedy=obstacle.remedy + choice, otherwise=otherwise)
 
     def shared(self, node: Node) -> Node:
-        """Return the graph with one object for equal nodes."""
+        """Return the graph with equal nodes as one object."""
         return rewrite(node, lambda each: distinct(each, self._known), self._met)
 
     def once(self, key: object, find: Callable[[], object]):
@@ -285,14 +285,14 @@ def _splitter_obstacle(name: str, data: Path | None) -> Obstacle | None:
 
 def _stand_in_obstacle(identifier: str) -> Obstacle:
     scale, _, original = identifier.partition("/")
-    dataset(original)  # raises for an unknown id
+    dataset(original)
     cause = f"scale {scale} has no replacement of {original}"
     return Obstacle(cause, "choose another scale", lacks=f"a replacement of {original}")
 
 
 @dataclass(frozen=True)
 class NodeObstacles:
-    """Distinct obstacles."""
+    """The distinct obstacles of several nodes."""
 
     obstacles: tuple[Obstacle, ...]
 

@@ -93,7 +93,7 @@ def describe_rows(places: Sequence[Place]) -> str:
 class RunProgress:
     """Shows running stages, finished rows (``places``) and the time left.
 
-    Stored nodes of ``known`` provide times. ``apart`` times include the start of a process.
+    Stored nodes of ``known`` provide times. ``apart``: times include the start of a process.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class RunProgress:
         self._beside, self._apart = beside, apart
         self._left = _unhindered(nodes, machine.obstacles)
         self._done = 0
-        self._began: dict[str, tuple[float, str]] = {}  # start and name
+        self._began: dict[str, tuple[float, str]] = {}
         self._pace = Pace()
         self._pace.learn_stored((n for n in known if n.fingerprint not in self._left), store)
         self._whole = self._overall_progress()
@@ -120,18 +120,16 @@ class RunProgress:
         self._rows = len(self._open)
 
     def begins(self, node: Node) -> None:
-        """Show the start of a node."""
         piece = self._piece(node)
         self._began[node.fingerprint] = time.monotonic(), piece
         self._progress.begins(piece, self._whole)
 
     def goes_on(self, node: Node, log: Path) -> None:
-        """Show a running node with its ``log``."""
         _, piece = self._began[node.fingerprint]
         self._progress.goes_on(piece, log)
 
     def ends(self, node: Node) -> None:
-        """Show a stored node."""
+        """Show that a node was stored."""
         start, piece = self._began.pop(node.fingerprint)
         seconds = time.monotonic() - start
         if self._apart:
@@ -147,7 +145,7 @@ class RunProgress:
                 self._progress.note(f"{place.table} {place.row}: done ({', '.join(counts)})")
 
     def fails(self, node: Node, why: object, how: str = "failed") -> None:
-        """Show a failed node, and drop those that need it."""
+        """Show that a node failed, and drop the nodes that need it."""
         _, piece = self._began.pop(node.fingerprint)
         self._left = _unhindered(self._left.values(), {node.fingerprint}) | {node.fingerprint: node}
         self._progress.ends(piece, how, self._without(node), why=str(why))
@@ -184,9 +182,9 @@ def _unhindered(nodes: Iterable[Node], hindered: Collection[str]) -> dict[str, N
 
 @dataclass
 class Pace:
-    """Seconds of finished nodes, by stage and objective.
+    """The seconds of finished nodes, by stage and objective.
 
-    Those nearest in operations, scaled by operations, predict another node.
+    The time of another node is that of the nodes nearest in operations, scaled by the operations.
     """
 
     _seconds: dict[tuple[str, ...], dict[float, list[float]]] = field(default_factory=dict)
@@ -197,19 +195,18 @@ class Pace:
             self._seconds.setdefault(kind, {}).setdefault(self._work(node), []).append(seconds)
 
     def learn_stored(self, nodes: Iterable[Node], store: Store) -> None:
-        """Learn from the records of stored artefacts."""
         for node in nodes:
             with contextlib.suppress(StoreError, KeyError, TypeError, ValueError):
                 self.learn(node, float(store.record(node)["facts"]["seconds"]))
 
     def left(self, nodes: Iterable[Node], *, beside: int = 1) -> tuple[float, bool]:
-        """Return the expected seconds, and whether all are known."""
+        """Return the expected seconds for ``nodes``, and whether all their times are known."""
         estimates = [self.expected(node) for node in nodes]
         known = [seconds for seconds in estimates if seconds is not None]
         return max([sum(known) / beside, *known]), len(known) == len(estimates)
 
     def expected(self, node: Node) -> float | None:
-        """Return the expected seconds, or None without a similar node."""
+        """Return the expected seconds of a node, or None without a similar finished node."""
         operations = self._work(node)
         for kind in _kinds(node):
             if by_operations := self._seconds.get(kind):

@@ -13,7 +13,7 @@ from repro.running.requirements import Machine, Obstacle
 from repro.store import Store, notes, refusal, seal, underway
 from repro.store.notes import Lineage
 
-MADE_AGAIN = ("compare", "imported_run")  # cheap stages
+MADE_AGAIN = ("compare", "imported_run")
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Options:
 
     Attributes:
         jobs: stages at once. None for as many as fit.
-        gpus_per_stage: of a training or an encoding.
-        profile: Snakemake's. None for this machine.
-        gpu: for Snakemake's hours, e.g. "h100".
+        gpus_per_stage: GPUs of each training or encoding.
+        profile: Snakemake's profile. None for this machine.
+        gpu: the GPU to estimate Snakemake's hours for, e.g. "h100".
         discard: artefacts to remove after use, e.g. `("vectors",)`.
         max_disk: maximum bytes of the store.
         shards: jobs of Snakemake that share a stage.
@@ -48,7 +48,7 @@ class Options:
 
 @dataclass
 class Outcome:
-    """The nodes that ran, and the errors and obstacles of others."""
+    """The nodes that ran. ``failed`` and ``blocked`` map fingerprints to an error or obstacles."""
 
     run: list[Node] = field(default_factory=list)
     failed: dict[str, ReproError] = field(default_factory=dict)
@@ -75,9 +75,9 @@ Engine = Callable[[Plan, Store, Progress, Options], Outcome]
 
 
 def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
-    """Register all nodes. Return those to run for ``ends``, inputs first.
+    """Write notes of all nodes. Return those to run for ``ends``, inputs first.
 
-    Raises StoreError for a damaged artefact except of ``MADE_AGAIN``.
+    Raises StoreError for a damaged artefact, unless its stage is in ``MADE_AGAIN``.
     """
     ends = list(ends)
     nodes = walk(ends)
@@ -90,7 +90,7 @@ def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
 def prepared_nodes(
     ends: Iterable[Node], store: Store, progress: Progress, options: Options
 ) -> Iterator[tuple[list[Node], DiskRoom]]:
-    """Announce and yield the nodes to run, with their disk space. Raises StoreError."""
+    """Announce and yield the nodes to run, with the disk space of the run. Raises StoreError."""
     ends = list(ends)
     stages, nodes = discarded_stages(options.discard), walk(ends)
     with contextlib.ExitStack() as stack:
@@ -120,7 +120,7 @@ def _awaited_fingerprints(store: Store, *, since: int) -> set[str]:
 
 
 def held_back(node: Node, machine: Machine, outcome: Outcome, obstacle: Obstacle | None = None) -> bool:
-    """Return whether a node cannot run, and note it in ``outcome``."""
+    """Return whether a node cannot run, and note the reason in ``outcome``."""
     if obstacle:
         machine.obstacles[node.fingerprint] = obstacle
     errors = [outcome.failed[p.fingerprint] for p in node.parents() if p.fingerprint in outcome.failed]

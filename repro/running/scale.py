@@ -1,4 +1,4 @@
-"""Scales, e.g. "tiny", rewrite finished graphs for other costs."""
+"""Scales, e.g. "tiny". A scale rewrites finished graphs to change their cost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HIDDEN_SIZE = 768  # of the papers' backbones
 class Scale:
     """A named rewriting of graphs, e.g. "tiny".
 
-    ``facts`` include those of the scales in ``lineage``, which it is like.
+    ``lineage`` is its own name and those of the scales it inherits from. ``facts`` include theirs.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Scale:
 
     @property
     def pins_kernels(self) -> bool:
-        """Whether kernels are pinned: not at full or its first rows."""
+        """Whether kernels are pinned: not at full or a scale of its first rows."""
         return self.name != "full" and self.facts.first == scale_facts.RowCounts()
 
     def pin_kernels(self, progress: Progress) -> None:
@@ -56,7 +56,7 @@ class Scale:
 
     @property
     def whole(self) -> str:
-        """The nearest built-in scale that reads all rows."""
+        """The nearest built-in scale in ``lineage`` that reads all rows."""
         own, whole = scales(), scale_facts.RowCounts()
         return next((name for name in self.lineage if name in own and own[name].facts.first == whole), "full")
 
@@ -72,11 +72,11 @@ class Scale:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on settings of this machine."""
+        """Sentences on settings that differ on this machine."""
         if not self.facts.without_gpu or _gpus():
             return ()
         settings = ", ".join(f"{name} {value}" for name, value in self.facts.without_gpu.items())
-        return (f"this machine has no GPU: everything is done at {settings}",)
+        return (f"this machine has no GPU, so all stages run at {settings}",)
 
     def rewriter(self) -> Callable[[Node], Node]:
         """Return a function that rewrites graphs. Shared nodes stay shared."""
@@ -98,7 +98,7 @@ class Scale:
         return next((stand_ins[name] for name in lineage if name in stand_ins), f"{lineage[-1]}/{identifier}")
 
     def undefined(self, measure: str, identifier: str) -> str:
-        """Return why a dataset's replacement has no such measure, or ""."""
+        """Return why the dataset that replaces ``identifier`` has no such measure, or ""."""
         if self.has_originals:
             return ""
         stand_in = self.dataset(identifier)

@@ -54,7 +54,7 @@ class Backbone(StrictMapping):
 
 
 class RateFactor(StrictMapping):
-    """A factor of the learning rate, and the maximum."""
+    """A factor for the learning rate, and the largest learning rate."""
 
     factor: Rate
     most: Rate
@@ -72,7 +72,7 @@ class Proportion(StrictMapping):
 
 
 class ObjectiveSettings(StrictMapping):
-    """Settings of an objective, which override its stage's."""
+    """Settings of a scale for one objective, which override those for its stage."""
 
     steps: Count | None = None
     replace: dict[str, int] = Field(default_factory=dict)
@@ -138,7 +138,7 @@ TABLES = ("caps", "replace", "without_gpu", "learning_rate", "objectives")
 
 
 def built_in() -> dict[str, ScaleFacts]:
-    """Return the scales of scales.yaml without inheritance."""
+    """Return the scales of scales.yaml, without inherited settings."""
     facts = yaml_file.read(Path(__file__).with_name("scales.yaml"), dict[str, ScaleFacts])
     for source in papers().values():
         for name, additions in _additions(source, facts).items():
@@ -148,13 +148,13 @@ def built_in() -> dict[str, ScaleFacts]:
 
 
 def lineage(name: str, facts: Mapping[str, ScaleFacts]) -> tuple[str, ...]:
-    """Return the scale, the one that it is like, and so on."""
+    """Return the names of the scale, of the one that it is like, and so on."""
     like = facts[name].like
     return (name,) if like is None else (name, *lineage(like, facts))
 
 
 def inherit_facts(name: str, facts: Mapping[str, ScaleFacts]) -> ScaleFacts:
-    """Merge settings over those of the scale it is like."""
+    """Return a scale's settings with those inherited from the scale that it is like."""
     child = facts[name]
     if child.like is None:
         return child
@@ -199,9 +199,9 @@ def _additions(source: Paper, facts: Mapping[str, ScaleFacts]) -> dict[str, _Add
 
 @dataclass(frozen=True)
 class RowLimits:
-    """Limits on rows of the sources of a graph.
+    """Limits on the number of rows of each source of a graph.
 
-    The first rows replace others that judgements and negatives name.
+    Judgements and negatives that name other rows get first rows in place of them.
     """
 
     first: RowCounts
@@ -215,7 +215,7 @@ class RowLimits:
         return cls(first, tuple(node for node in walk([graph]) if node.stage == "corpus"))
 
     def taken(self, node: Node) -> Node:
-        """Return the node, limited if it is a source."""
+        """Return the node, with a limit if it reads a source."""
         if node.stage in ("corpus", "queries"):
             is_corpus = node.stage == "corpus"
             return _limit_rows(node, self.first.documents if is_corpus else self.first.queries)
@@ -254,7 +254,7 @@ OBJECTIVES = {
 
 
 def random_backbone(facts: Backbone) -> Node:
-    """Return a BERT of random weights."""
+    """Return the node of a BERT with random weights."""
     vocabulary = Node("vocabulary", {"size": facts.vocabulary}, {"corpus": recipe.corpus(facts.corpus)})
     return Node("initialise", facts.initialise.model_dump(), {"tokenizer": vocabulary})
 
@@ -266,7 +266,7 @@ def drawn_anew(blank: Node, seed: int, layers: int | None) -> Node:
 
 
 def trained_backbone(facts: Backbone, blank: Node) -> Node:
-    """Return ``blank``, trained on the scale's text."""
+    """Return the node that trains ``blank`` on the scale's text."""
     length = facts.pretrain.length
     params = {"length": length, "policy": "chunk", "titles": True, "separator": " "}
     tokens = Node("tokenize", params, {"corpus": recipe.corpus(facts.corpus), "model": blank})

@@ -19,7 +19,7 @@ from repro.running.scale import Scale
 from repro.store import Store, disk, translated_errors
 from repro.store.results import FOLDER, Results
 
-FILE = "data.json"  # identities of files, to find records without them
+FILE = "data.json"
 _IDENTITIES = TypeAdapter(dict[str, str])
 
 
@@ -45,7 +45,6 @@ class Workspace:
 
     @cached_property
     def results(self) -> Results:
-        """The records of measured cells."""
         places = self.locations
         return Results(places.results, places.release, None if places.release else places.committed)
 
@@ -61,7 +60,6 @@ class Workspace:
 
     @cached_property
     def machine(self) -> Machine:
-        """The data and components of this machine."""
         store = self.locations.store
         digests = store / "digests.json" if store.is_dir() else None
         return Machine(self.data, digests, home=self.locations.home, recorded=measured_data(self.results))
@@ -72,7 +70,7 @@ class Workspace:
 
 
 def measured_data(results: Results) -> dict[str, str]:
-    """Return identities, e.g. of "beir/scifact documents". Raises DataError."""
+    """Return name of the data, e.g. "beir/scifact documents" -> identity. Raises DataError."""
     identities: dict[str, str] = {}
     for path in (folder / FILE for folder in results.folders):
         with translated_errors(results.root, *FOLDER), contextlib.suppress(FileNotFoundError):
@@ -84,7 +82,7 @@ def measured_data(results: Results) -> dict[str, str]:
 
 
 def keep_data(results: Results, identities: Mapping[str, str]) -> None:
-    """Record identities of further files. Safe between processes."""
+    """Add identities to the recorded ones. Safe between processes."""
     path = results.root / FILE
     if identities.items() <= measured_data(results).items():
         return

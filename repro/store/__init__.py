@@ -52,7 +52,7 @@ class Store:
         return self.path(node).with_suffix(".partial")
 
     def log(self, node: Node) -> Path:
-        """Return the file for the report of a failure."""
+        """Return the path of the log that a failed stage leaves."""
         return self.root / "logs" / f"{node.stage}-{node.fingerprint[:12]}.log"
 
     def state(self, node: Node) -> str:
@@ -82,13 +82,13 @@ class Store:
             remove(self.path(node))
 
     def remember(self, nodes: Iterable[Node]) -> None:
-        """Note planned nodes, so that ``remembered`` finds them."""
+        """Write notes of planned nodes, which ``remembered`` reads."""
         from repro.store import notes
 
         notes.write_notes(self.root, nodes)
 
     def remembered(self, fingerprint: str) -> Node:
-        """Return the planned node with these first digits. Raises UsageError."""
+        """Return the planned node with these first digits of its fingerprint. Raises UsageError."""
         from repro.store import notes
 
         return notes.noted_node(self.root, fingerprint)
@@ -96,7 +96,7 @@ class Store:
     def build(self, node: Node, work: Callable[[Path], dict | None]) -> Path:
         """Build the node's artefact unless it is stored, and return its folder. Raises StoreError.
 
-        ``work`` writes files, perhaps to those of an interrupted attempt, and returns facts.
+        ``work`` writes into a folder, perhaps one with files of an interrupted attempt, and returns facts.
         """
         from repro.store import seal, underway
 
@@ -112,9 +112,9 @@ class Store:
         return path
 
     def work_beside(self, node: Node, work: Callable[[Path], None]) -> None:
-        """Write a part of the artefact while others write other parts, unless it is stored.
+        """Write one part of an artefact while other processes write others. Does nothing if it is stored.
 
-        ``build`` and workers wait for each other.
+        These processes wait for a process in ``build``, and it waits for them.
         """
         from repro.store import underway
 

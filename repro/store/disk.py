@@ -18,7 +18,7 @@ RECORD = "artefact.json"
 SCORES = "scores.json"
 GONE = ".gone"  # suffix during deletion
 STORE = "--store or REPRO_STORE"
-MEGABYTE = 10**6  # bytes
+MEGABYTE = 10**6
 BLOCKS, CHECKPOINTS = "blocks", "checkpoints"  # of an interrupted stage
 FULL = {
     errno.ENOSPC: "no space is left on its file system",
@@ -38,7 +38,7 @@ REASONS = FULL | {
 def translated_errors(root: Path, what: str = "store", option: str = STORE) -> Iterator[None]:
     """Turn errors about a user's folder into a StoreError.
 
-    ``what`` is e.g. "results folder". ``option`` sets another one.
+    ``what`` names the folder, e.g. "results folder". ``option`` is the option that changes it.
     """
     try:
         yield
@@ -70,7 +70,7 @@ def file_lock(file: Path, waiting: Callable[[], object] = lambda: None) -> Itera
 
 
 def make_writable(root: Path, what: str = "store", option: str = STORE) -> None:
-    """Create a folder and write into it. Raises StoreError."""
+    """Create a folder, and test that it is writable. Raises StoreError."""
     with translated_errors(root, what, option):
         root.mkdir(parents=True, exist_ok=True)
         probe = root / f".probe-{os.getpid()}"
@@ -108,7 +108,7 @@ def create_file(file: Path, mode: str = "x") -> IO:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write and sync a file before it replaces one of that name."""
+    """Write and sync a new file, then rename it to ``path``."""
     scratch = path.with_name(f"{path.name}.{uuid4().hex}.new")
     try:
         with create_file(scratch, "xb") as file:
@@ -137,7 +137,7 @@ def whole_folder(to: Path) -> Iterator[Path]:
 
 
 def append_lines(path: Path, text: bytes) -> None:
-    """Append lines, after removing an unfinished one of a killed writer."""
+    """Append lines, after removing an unfinished last line that a killed process left."""
     with path.open("a+b") as stream:
         end = stream.seek(0, os.SEEK_END)
         stream.seek(0)
@@ -168,7 +168,7 @@ def sha256(file: Path, advance: Callable[[int], object] = lambda megabytes: None
 
 
 def megabytes(size: int) -> int:
-    """Convert bytes, rounded up."""
+    """Convert bytes to megabytes, rounded up."""
     return -(-size // MEGABYTE)
 
 
@@ -191,13 +191,13 @@ def sync(path: Path) -> None:
 def write_note(
     note: Path, files: Iterable[Path], *, known: Mapping[str, str] | None = None, **content: Any
 ) -> None:
-    """Write a JSON note of ``content`` and each file's sha256. ``known`` ones are not computed again."""
+    """Write a JSON note of ``content`` and each file's sha256. Those ``known`` are not computed again."""
     digests = {path.name: (known or {}).get(path.name) or sha256(path) for path in files}
     write_whole(note, json.dumps({**content, "sha256": digests}))
 
 
 def read_note(note: Path, **expected: Any) -> dict[str, Any] | None:
-    """Return a note, or None without an ``expected`` value, e.g. steps=20."""
+    """Return a note, or None if it is unreadable or differs from an ``expected`` value, e.g. steps=20."""
     try:
         content = json.loads(note.read_text(encoding="utf-8"))
         return content if all(content[name] == value for name, value in expected.items()) else None
@@ -206,7 +206,7 @@ def read_note(note: Path, **expected: Any) -> dict[str, Any] | None:
 
 
 def intact(note: Path, folder: Path | None = None, **expected: Any) -> dict[str, Any] | None:
-    """Return a note as ``read_note``, or None if a file of it has changed."""
+    """Return a note like ``read_note``, or None if a file that it lists has changed."""
     with contextlib.suppress(OSError, LookupError, TypeError, AttributeError):
         content = read_note(note, **expected) or {}
         if all(sha256((folder or note.parent) / name) == d for name, d in content["sha256"].items()):

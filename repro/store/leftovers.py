@@ -92,7 +92,7 @@ def remove_damaged(store: Store, path: Path) -> bool:
 
 
 def _artefacts(store: Store, reachable: set[str], builds: set[str], pending: set[str]) -> Iterator[Leftover]:
-    busy_by_suffix = {".partial": builds | pending}  # others are never resumed
+    busy_by_suffix = {".partial": builds | pending}
     for stage in STAGES:
         for path in sorted(store.root.glob(f"{stage}/*")):
             match = _NAME.fullmatch(path.name)

@@ -20,7 +20,7 @@ FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
 
 def files(root: Path) -> list[Path]:
-    """Return the notes, and files left by killed writers."""
+    """Return the files of notes, and the unfinished ones of killed processes."""
     return sorted(path for path in root.glob("nodes/*") if path.is_file())
 
 
@@ -40,7 +40,7 @@ def asked_after(root: Path, time_ns: int) -> set[str]:
 
 
 def write_notes(root: Path, nodes: Iterable[Node]) -> None:
-    """Write notes. An equal one only gets a new time."""
+    """Write notes of nodes. An unchanged note only gets a new modification time."""
     folder = root / "nodes"
     with disk.translated_errors(root):
         folder.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ def write_notes(root: Path, nodes: Iterable[Node]) -> None:
 
 
 def noted_node(root: Path, fingerprint: str) -> Node:
-    """Return the node with these first digits, e.g. "0a1b2c". Raises UsageError."""
+    """Return the node with these first digits of its fingerprint, e.g. "0a1b2c". Raises UsageError."""
     pattern = f"nodes/{fingerprint}*.json" if fingerprint.isalnum() else ""
     matches = {note.stem for note in root.glob(pattern)} if pattern else set()
     if len(matches) != 1:
@@ -142,7 +142,7 @@ class Lineage:
         return _flatten(self.describe(fingerprint).get("inputs", {}))
 
     def below(self, fingerprints: Iterable[str]) -> set[str]:
-        """Return these fingerprints and those of all inputs below."""
+        """Return these fingerprints and those of all direct and indirect inputs."""
         reachable: set[str] = set()
         pending = list(fingerprints)
         while pending:

@@ -1,6 +1,6 @@
 """Append and read the records of measured cells, e.g. ``results/records/full/PAPER.jsonl``.
 
-A record is a JSON line with its own sha256. Of several with one key the newest counts.
+A record is a JSON line with its own sha256. Of records with the same key, the newest counts.
 """
 
 import contextlib
@@ -22,11 +22,11 @@ from repro.machine.versions import check_commits, check_environment, unlike_here
 from repro.store import disk, make_writable, translated_errors
 from repro.version import DIRTY
 
-DIGEST = "sha256"  # of the rest of a line
+DIGEST = "sha256"
 RETIRED = ("assumed", "unchecked")  # empty in committed lines
 LARGEST = {"fraction": 1, "percent": 100}
 CLOCKS_DIFFER = timedelta(days=1)
-DESCRIPTION = ("source", "toolkit", "settings")  # of a run by others
+DESCRIPTION = ("source", "toolkit", "settings")
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,17 @@ class Record:
 
     Attributes:
         measured: the unrounded value in ``unit``.
-        seed: the user's, or None for the paper's.
-        fingerprint, measure: of the evaluation, e.g. "RR@10", or of several averaged ones.
+        seed: the user's, or None for the paper's own.
+        fingerprint, measure: of the evaluation, or of several averaged ones. A measure is e.g. "RR@10".
         queries: number of averaged queries. ``missing`` of them count as 0.
-        readings: choices other than the default.
-        substitutes: readings without original data -> reasons.
+        readings: reading -> choice other than the default.
+        substitutes: reading -> why another choice replaced the one that needs absent data.
         environment: hardware of the recording process, software and kernels of the artefacts.
         origin: facts about a run by others.
         deviation: standard deviation (n - 1) over queries, in ``unit``.
         scale_facts: digest of a user's scale.
-        code, commits: of the artefacts. ``code`` is "" if unknown.
-        rows: digests of the data, by e.g. "beir/scifact documents".
+        code, commits: of the code that made the artefacts. ``code`` is a digest, "" if unknown.
+        rows: name of the data, e.g. "beir/scifact documents" -> digest.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
@@ -94,7 +94,7 @@ class Record:
 
     @property
     def key(self) -> tuple:
-        """Identifies records that replace each other."""
+        """The key. A newer record replaces an older one with this key."""
         return self.cell, self.scale, self.seed, *self.identity, tuple(sorted(self.readings.items()))
 
     @property
@@ -112,7 +112,7 @@ class Record:
 
     @property
     def is_of_dirty_tree(self) -> bool:
-        """Whether a commit has uncommitted changes."""
+        """Whether one of its commits had uncommitted changes."""
         return any(str(commit).endswith(DIRTY) for commit in self.every_commit)
 
     @property
@@ -146,12 +146,12 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 def time_of(record: Record) -> datetime:
-    """Return a record's time, or the earliest one if it is absent or in the future."""
+    """Return a record's time, or the earliest possible time if it is absent or in the future."""
     return _NEVER if not record.recorded or is_future(record) else _said_time(record)
 
 
 def is_future(record: Record) -> bool:
-    """Return whether a record's time is over a day ahead, as by a wrong clock."""
+    """Return whether a record's time is more than a day in the future, as from a wrong clock."""
     return bool(record.recorded) and _said_time(record) > datetime.now(UTC) + CLOCKS_DIFFER
 
 
@@ -164,7 +164,7 @@ _RECORD = TypeAdapter(Record)
 
 
 def line_of(record: Record) -> bytes:
-    """Return a record as a line."""
+    """Return a record as a line of JSON with its sha256."""
     content = asdict(record)
     return json.dumps(content | {DIGEST: _digest(content)}, sort_keys=True).encode() + b"\n"
 
@@ -207,7 +207,7 @@ FOLDER = "results folder", "--results or REPRO_RESULTS"
 
 @dataclass(frozen=True)
 class AppendedRecord:
-    """An added record, and an earlier one of equal key with another result."""
+    """An added record, and the earlier record with its key but another result, if any."""
 
     record: Record
     contradicted: Record | None
@@ -228,8 +228,8 @@ class FaultyLine:
 class Results:
     """A folder of ``records/<scale>/<paper>.jsonl`` and ``figures/<scale>/``.
 
-    ``release`` is read before ``root`` and never written. ``compared`` are other results, which may
-    contradict these.
+    ``release`` is another folder, read before ``root`` and never written. ``compared`` are other results,
+    which may contradict these.
     """
 
     def __init__(self, root: Path, release: Path | None = None, compared: Path | None = None):
@@ -242,7 +242,6 @@ class Results:
         return [folder for folder in (self.release, self.root) if folder]
 
     def path(self, scale: str, paper: str) -> Path:
-        """Return the file of a paper's records."""
         return self.root / "records" / scale / f"{paper}.jsonl"
 
     def scales(self, kind: str) -> set[str]:
@@ -251,11 +250,10 @@ class Results:
         return {p.name for place in places if place.is_dir() for p in place.iterdir() if p.is_dir()}
 
     def papers(self, scale: str) -> list[str]:
-        """Return the papers with records at a scale."""
         return sorted({path.stem for f in self.folders for path in (f / "records" / scale).glob("*.jsonl")})
 
     def figures(self, scale: str) -> list[Path]:
-        """Return drawings by name. ``root`` replaces the release's."""
+        """Return the drawings' files by name. A file in ``root`` replaces the release's."""
         places = [folder / "figures" / scale for folder in self.folders]
         by_name = {path.name: path for place in places if place.is_dir() for path in place.iterdir()}
         return [path for _, path in sorted(by_name.items())]
@@ -265,7 +263,7 @@ class Results:
         make_writable(self.root, *FOLDER)
 
     def read(self, scale: str, paper: str) -> list[Record]:
-        """Return records by time, without an unfinished last line. Raises DataError."""
+        """Return records sorted by time, without an unfinished last line. Raises DataError."""
         name, records = self.path(scale, paper).relative_to(self.root), []
         for folder in self.folders:
             for line in self._lines(folder / name):
@@ -275,12 +273,12 @@ class Results:
         return sorted(records, key=time_of)
 
     def checked(self) -> tuple[int, list[FaultyLine]]:
-        """Return the number of lines, and those that ``read`` refuses."""
+        """Return the number of all lines, and the lines that ``read`` refuses."""
         lines = [line for _, _, line in self._numbered_lines()]
         return len(lines), [line for line in lines if isinstance(line, FaultyLine)]
 
     def doubtful(self) -> list[FaultyLine]:
-        """Return lines of a future time, or contradicted by a newer one."""
+        """Return records with a time in the future, or contradicted by a newer record."""
         lines = [(path, number, r) for path, number, r in self._numbered_lines() if isinstance(r, Record)]
         newest = {record.key: record for record in sorted((r for _, _, r in lines), key=time_of)}
         doubts = (FaultyLine(path, number, _doubt(r, newest[r.key])) for path, number, r in lines)
@@ -298,7 +296,7 @@ class Results:
     def _paths(self, scale: str = "*") -> list[Path]:
         with translated_errors(self.root, *FOLDER):
             with contextlib.suppress(FileNotFoundError):
-                os.scandir(self.root).close()  # raises for a file
+                os.scandir(self.root).close()
             return [
                 p for folder in self.folders for p in sorted((folder / "records").glob(f"{scale}/*.jsonl"))
             ]

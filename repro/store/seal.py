@@ -31,7 +31,7 @@ NUMBERS = {int, float}
 
 
 def seal(directory: Path, node: Node, facts: dict[str, Any], progress: Progress | None = None) -> None:
-    """Write artefact.json and remove ``blocks`` and ``checkpoints``. Raises StoreError for a link."""
+    """Write artefact.json. Removes ``blocks`` and ``checkpoints``. Raises StoreError for a link."""
     paths, folders = _files_and_folders(directory)
     files = {}
     total = sum(megabytes(path.stat().st_size) for path in paths)
@@ -125,12 +125,12 @@ def _judged_queries(folder: Path, stamp: tuple[int, ...]) -> tuple[str, frozense
 
 
 def recorded_files(path: Path) -> Files:
-    """Return name -> (size, sha256) by the record. Raises StoreError."""
+    """Return name -> (size, sha256) from the record. Raises StoreError."""
     return _files(read_json(path / RECORD))
 
 
 def content(path: Path) -> str:
-    """Return a digest of an artefact's files by its record. Raises StoreError."""
+    """Return a digest of the recorded sha256 of an artefact's files. Raises StoreError."""
     files = [[name, digest] for name, (_, digest) in sorted(recorded_files(path).items())]
     return _sha256(canonical(files))
 
@@ -163,7 +163,7 @@ def _fault(path: Path, name: str, digest: str, advance: Callable[[int], None]) -
 
 
 def wrong_sizes(path: Path) -> list[str]:
-    """Return faults of an artefact's record, names and sizes."""
+    """Return faults of an artefact's record, file names and file sizes."""
     try:
         check_regular(path / RECORD)
         record = parsed_json((path / RECORD).read_bytes())
@@ -233,7 +233,7 @@ def _sha256(text: str) -> str:
 def scores_fault(scores: Any, params: Mapping[str, Any], judged: Collection[str] | None) -> str:
     """Return a fault of scores, e.g. "a score by RR@10 is 500.0", or "".
 
-    Without ``measures`` in ``params`` they may exceed 1.
+    Scores may exceed 1 if ``params`` has no ``measures``.
     """
     try:
         queries, missing, measures = scores["queries"], scores["missing"], scores["measures"]

@@ -1,8 +1,8 @@
 """Track work in progress in a store.
 
-* ``locks/<stage>-<fingerprint>.lock`` is held by a builder, or shared by several that write parts.
+* ``locks/<stage>-<fingerprint>.lock`` is held by a builder, or shared by processes that write parts.
 * ``blocks/inputs.json`` has the inputs' digests, which may differ after a rebuild on a GPU.
-* ``plans/<host>-<process>-<number>.json``, locked by its process, has the nodes that it will build.
+* ``plans/<host>-<process>-<number>.json``, locked by its process, lists the nodes that it will build.
 """
 
 from __future__ import annotations
@@ -121,13 +121,13 @@ def _open_lock(path: Path) -> IO[bytes]:
 
 
 def goes_on(partial: Path, inputs: Mapping[str, str]) -> bool:
-    """Return whether a partial artefact was begun from no other inputs."""
+    """Return whether no input of a partial artefact has changed since it was begun."""
     noted_inputs = _read_inputs(partial)
     return all(noted_inputs.get(fingerprint, content) == content for fingerprint, content in inputs.items())
 
 
 def begin(partial: Path, inputs: Mapping[str, str]) -> None:
-    """Note the digests of inputs. Empties a partial artefact of others."""
+    """Note the digests of inputs. Removes a partial artefact that was begun from other contents."""
     note = partial / disk.BLOCKS / INPUTS
     if not goes_on(partial, inputs):
         disk.remove(partial)
@@ -178,7 +178,7 @@ def announcers(root: Path) -> set[str]:
 
 
 def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
-    """Return fingerprints that processes will read, without those of the plan ``but``."""
+    """Return the fingerprints that running processes will read. ``but`` is a plan to ignore."""
     plans = (_announcement(path).items() for path in root.glob("plans/*.json") if path != but)
     missing = (inputs for plan in plans for node, inputs in plan if not os.path.lexists(root / node))
     return set().union(*missing, *map(notes.Lineage(root).inputs, being_built(root)))
@@ -189,7 +189,7 @@ def let_go(
 ) -> bool:
     """Remove an artefact unless a process builds or needs it. Returns whether it did.
 
-    ``but`` is the caller's announcement. ``keep`` returns others to keep.
+    ``but`` is the caller's announcement. ``keep`` returns further fingerprints to keep.
     """
     path = store.path(node)
     with one_at_a_time(store.root):

@@ -40,7 +40,7 @@ class QueryInterval:
     queries: int
 
     def holds(self, printed: PublishedCell) -> bool | None:
-        """Return whether a number that rounds to the published one is inside, if it is a number."""
+        """Return whether a number that rounds to the published one is inside. None for a dash or bound."""
         if printed.value is None or printed.bound:
             return None
         half_unit = 10.0**-printed.decimals / 2
@@ -117,7 +117,7 @@ class ComparedCell:
         doubts: reasons why a new measurement might give another number.
         libraries_not_compared: libraries that are absent here or not recorded.
         collections: ids of its data at this scale.
-        cut_at: documents per query if the measure looks deeper.
+        cut_at: documents that the run has per query, if the measure looks deeper.
         notes: values reported elsewhere, closest match first.
     """
 
@@ -246,7 +246,7 @@ class Comparison:
 
     Attributes:
         tests: (paper, table, dataset) -> content of significance.json.
-        untested: errors of tests.
+        untested: messages about tests that failed.
         readings: cell -> readings behind its number, by id.
         paired: cell -> tests of our run against runs by others.
         own_rows: rows that a user added.
@@ -298,7 +298,7 @@ class Comparison:
         return [{"over": test["names"][o]} | pair for o, pair in zip(others, pairs, strict=True)]
 
     def _test(self, compared: ComparedCell) -> tuple[dict, float]:
-        """Return the test with a cell's number and its level."""
+        """Return the test that includes a cell's number, and its significance level."""
         cell = compared.cell
         tests = self.tests.get((cell.paper.name, cell.table.id, cell.column.dataset or ""), {})
         measure = compared.records[0].measure if compared.records else cell.column.measure

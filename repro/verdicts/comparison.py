@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from repro.running.runner import Outcome
 
 T = TypeVar("T")
-FEW = 3  # named artefacts
+FEW = 3
 K = TypeVar("K")
 
 
@@ -109,7 +109,7 @@ def _damages(plan: Plan, store: Store) -> Iterator[str]:
     for path in map(store.path, nodes[:FEW]):
         yield f"damaged: {path}: {'; '.join(wrong_sizes(path) or damage(path))}"
     more = f"{len(nodes) - FEW} more are damaged; " if nodes[FEW:] else ""
-    yield f"{more}`repro store verify --rebuild` removes what is damaged, `repro run` builds it again"
+    yield f"{more}`repro store verify --rebuild` removes damaged artefacts, `repro run` builds them again"
 
 
 def _every_record(results: Results, scale: str) -> list[Record]:
@@ -138,7 +138,7 @@ def judged_cells(plan: Plan, results: Results, store: Store, *, stated: bool = T
 
 
 def judge(evidence: Evidence) -> ComparedCell:
-    """Judge a cell by a failure of the current run, by current records, or by older ones."""
+    """Judge a cell by a failure of the current run, otherwise by current records, otherwise by older ones."""
     failure = _failure(evidence)
     if not failure:
         current = [result or record for record, result in evidence.current]
@@ -233,7 +233,6 @@ def _unscored_files(evidence: Evidence) -> list[str]:
 
 
 def _tolerance(evidence: Evidence) -> Tolerance | None:
-    """Return the tolerance by the class of the row or of its graph."""
     cell = evidence.cell
     measure = cell.column.measure or next((m.cell.column.measure for m in evidence.measured_by), None)
     name = cell.row.tolerance or implied_class(node for m in evidence.measured_by for node in m.parts)
@@ -268,7 +267,7 @@ def _tolerance_of_run(cell: Cell, nodes: list[Node]) -> Tolerance | None:
 
 
 def standings(measured_cell: Cell, workspace: Workspace) -> list[ComparedCell]:
-    """Return the cell judged at full and every recorded scale."""
+    """Judge a cell at scale full and at each scale with a record of it."""
     compared_cells = []
     for name, scale in known_scales().items():
         records = workspace.results.read(name, measured_cell.paper.name)
@@ -281,9 +280,9 @@ def standings(measured_cell: Cell, workspace: Workspace) -> list[ComparedCell]:
 
 
 def doubts_of(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
-    """Return the doubts about a record, shown by its cell or not."""
+    """Return the doubts about a record, whether or not its cell shows it."""
     matches = [c for c in standings(cell(record.cell), workspace) if c.scale == record.scale]
     if shown := [c for c in matches if record.identity in {r.identity for r in c.records}]:
         return shown[0].doubts
-    why = "its cell shows another record, of another recipe, seed or choice, or somebody's run"
+    why = "its cell shows another record: of another recipe, seed or choice, or of a run by others"
     return (*(() if record.origin else (Doubt("outdated", why),)), *doubts(Basis([record])))

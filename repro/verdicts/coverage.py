@@ -35,7 +35,7 @@ class CoverageItem:
     Attributes:
         place: ``table 1`` or ``figure 3``.
         way: the strongest of ``WAYS``.
-        measured: measured or drawn scales, e.g. ``full, imported`` for runs by others only.
+        measured: scales with a record or drawing. ``full, imported`` means by runs by others only.
         reason: why it is not measurable, or the missing entry of an open cell.
         equal: whether the closest value reported elsewhere equals the published one.
     """
@@ -109,7 +109,7 @@ class Tally:
 
     @property
     def apart(self) -> "Tally":
-        """The tally of all other cells, e.g. points of figures."""
+        """The tally of the cells that are not published numbers, e.g. points of figures."""
         return replace(self, cells=[c for c in self.cells if c.counted_as != "published"])
 
     @property
@@ -165,7 +165,7 @@ def tallies(source: Paper, results: Results) -> list[Tally]:
 
 
 def still_asked(source: Paper) -> list[str]:
-    """Return where a draft's texts begin with ``todo``, e.g. "the title"."""
+    """Return the places where a draft's text begins with ``todo``, e.g. "the title"."""
     facts = {"the title": source.manifest.title, "the venue": source.manifest.venue}
     for table in source.manifest.tables:
         facts[f"about of table {table.id}"] = table.about
@@ -176,7 +176,7 @@ def still_asked(source: Paper) -> list[str]:
 
 
 def refuse_open(source: Paper, items: Iterable[CoverageItem]) -> None:
-    """Raise ManifestError for the open cells of a paper, if any."""
+    """Raise ManifestError if a paper has open cells."""
     open_ids = {item.id for item in items if item.way == "open"}
     opened = [cell for cell in every_cell(source) if cell.id in open_ids]
     if not opened:

@@ -1,7 +1,7 @@
 """The rules of verdicts, e.g. "exact".
 
-The first of ``RULES`` that holds gives the verdict. All ``DOUBTS`` that hold are listed. ``CHANGES`` define a
-number from another experiment. ``docs/explained/verdicts.md`` shows these tables.
+The first of ``RULES`` that holds gives the verdict. All ``DOUBTS`` that hold are listed. A number belongs to
+another experiment if one of ``CHANGES`` holds. ``docs/explained/verdicts.md`` shows these tables.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -44,7 +44,6 @@ class Rule(NamedTuple):
 
 _OBEYS = "the paper states a bound, {c.printed.bound} {c.printed.number}"
 
-# how it is shown -> rules
 WORD, MEAN, COMPARED = "a word instead of a number", "our number", "our number and its difference"
 RULES: dict[str, tuple[Rule, ...]] = {
     WORD: (
@@ -77,7 +76,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(SIDE, "a published bound, not obeyed", lambda c: c.is_bounded, _OBEYS),
         Rule(
             "uninformative",
-            "a pass by the rules below that more than half of the other rows of the column would have too",
+            "a pass by the rules below, but more than half of the other rows of the column would pass too",
             lambda c: _is_uninformative(c),
             "as for the pass",
         ),
@@ -190,7 +189,7 @@ def _outdated(b: Basis) -> str:
 
 def _of_code(b: Basis, kind: str) -> str:
     other, unknown = b.counts.other_code, b.counts.unknown_code
-    if b.evidence is None or not b.evidence.current:  # of another graph, or of others
+    if b.evidence is None or not b.evidence.current:
         return ""
     doubts = {}
     if other:
@@ -324,7 +323,7 @@ DOUBTS = (
     ),
     DoubtRule(
         "from the future",
-        "its time is in the future: any other record of it counts before it",
+        "its time is in the future, so any other record of the cell is preferred",
         _from_the_future,
         "recorded at a future time",
     ),
@@ -355,7 +354,7 @@ class Change(NamedTuple):
 
 CHANGES = (
     Change(
-        "another choice than the default, but for one that takes the model of the row's own authors",
+        "a choice other than the default, except the released model of the row's own authors",
         lambda b: (
             b.evidence.departures and not b.evidence.authors_model if b.evidence else b.records[0].readings
         ),
@@ -364,10 +363,10 @@ CHANGES = (
         "substitutes for the paper's data or models (`substitutes`)",
         lambda b: b.evidence and b.records[0].substitutes,
     ),
-    Change("*other data* than the published, as below", _other_data),
+    Change("*other data* than the published data, as below", _other_data),
 )
 
 
 def is_changed(basis: Basis) -> bool:
-    """Return whether a number is of another experiment than the published one."""
+    """Return whether a number belongs to another experiment than the published one."""
     return any(change.holds(basis) for change in CHANGES)

@@ -9,13 +9,13 @@ from typing import NamedTuple
 from repro.manifest.cells import Cell
 from repro.verdicts.compared import ComparedCell
 
-ROWS = 3  # at least, for an order
-APART = ("scaled", "not comparable")  # verdicts that are not compared
+ROWS = 3
+APART = ("scaled", "not comparable")
 
 
 @dataclass(frozen=True)
 class Effect:
-    """The gain of an own row over a baseline run by the authors, in one column.
+    """The gain of a paper's own row over a baseline that its authors ran, in one column.
 
     ``effect_ratio`` is our gain divided by the published one. ``delta_ri`` is published minus measured
     relative improvement.
@@ -45,7 +45,7 @@ def delta_ri(printed: tuple[float, float], measured: tuple[float, float]) -> flo
 
 
 def order_agreement(printed: Sequence[float], measured: Sequence[float]) -> float | None:
-    """Return Kendall's tau-b, or None if it is undefined or of few rows."""
+    """Return Kendall's tau-b, or None if it is undefined or there are fewer than ``ROWS`` rows."""
     if len(printed) < ROWS or len(set(printed)) == 1 or len(set(measured)) == 1:
         return None
     pairs = list(combinations(zip(printed, measured, strict=True), 2))

@@ -88,7 +88,7 @@ class Evidence:
 
     @cached_property
     def current(self) -> list[tuple[Record, Record | None]]:
-        """Current records, each with the result that contradicts it."""
+        """Current records, each with the result that contradicts it, if any."""
         identities, by_identity = set(self.identities.values()), {r.identity: r for r in self.other_results}
         records = newest(r for r in self.of_readings if r.identity in identities)
         pairs = ((r, by_identity.get(r.identity, r)) for r in records)
@@ -98,7 +98,7 @@ class Evidence:
         ]
 
     def rivals(self, records: Iterable[Record]) -> list[str]:
-        """Return other recorded results of the evaluations, e.g. "0.5 (a/1/b/dev, 2026-01-02)"."""
+        """Return differing results recorded for the same evaluations, e.g. "0.5 (a/1/b/dev, 2026-01-02)"."""
         told = [r.result for r, result in self.current if result]
         by_result = {
             other.result: f"{other.measured:.10g} ({other.cell}, {other.recorded})"
@@ -168,7 +168,7 @@ def _complete_record(record: Record, other: Record) -> Record:
 
 
 def is_measurement(record: Record, measure: str, unit: str, readings: Mapping[str, str]) -> bool:
-    """Return whether our record has this unit, measure (or "") and readings."""
+    """Return whether a record is ours and has this unit, measure ("" for any) and these readings."""
     is_defined_so = record.unit == unit and measure in ("", record.measure)
     return is_defined_so and record.readings == readings and not record.origin
 
@@ -192,7 +192,7 @@ class Circumstances(NamedTuple):
 
 
 def circumstances(evidence: Evidence | None, records: Sequence[Record]) -> Iterator[Circumstances]:
-    """Yield those of stored artefacts, and of records unless all artefacts are here."""
+    """Yield the circumstances of stored artefacts, and of records unless all artefacts are here."""
     nodes = evidence.nodes if evidence and evidence.current else {}
     stored = evidence.origins.environments if evidence and evidence.origins else {}
     for name in nodes.keys() & stored.keys():
@@ -204,7 +204,7 @@ def circumstances(evidence: Evidence | None, records: Sequence[Record]) -> Itera
 
 
 def other_libraries(evidence: Evidence | None, records: Sequence[Record]) -> list[str]:
-    """Return the differing libraries, e.g. ["torch 1.0.0 (here 2.13.0)"]."""
+    """Return the libraries that differ here, e.g. ["torch 1.0.0 (here 2.13.0)"]."""
     named = (versions.differing(one.software).values() for one in circumstances(evidence, records))
     return sorted({sentence for sentences in named for sentence in sentences})
 
@@ -221,7 +221,7 @@ def libraries_not_compared(evidence: Evidence, records: Sequence[Record]) -> tup
 
 
 def other_kernels(evidence: Evidence | None, records: Sequence[Record]) -> list[str]:
-    """Return the differing kernels, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"]."""
+    """Return the kernels that are not the pinned ones, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"]."""
     if evidence is None or not evidence.plan.scale.pins_kernels:
         return []
     made = circumstances(evidence, records)
@@ -236,7 +236,7 @@ def _stages(evidence: Evidence | None) -> set[str]:
 
 def _of_environment(environment: Mapping, names: Iterable[str], stages: set[str]) -> Circumstances:
     software = environment.get("software") or {}
-    has_gpu = (environment.get("hardware") or {}).get("gpu")  # without pinned kernels
+    has_gpu = (environment.get("hardware") or {}).get("gpu")
     return Circumstances(
         {name: software[name] for name in names if name in software},
         environment.get("kernels") or {},

@@ -1,4 +1,4 @@
-"""Tests between rows, or our runs and runs by others, e.g. by paired t-tests."""
+"""Significance tests between rows, and between our runs and runs by others, e.g. paired t-tests."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,8 +21,8 @@ _Key = tuple[str, str, str]  # paper, table, dataset
 def tests(plan: Plan, store: Store) -> dict[_Key, Node]:
     """Return a node per table and dataset that compares all rows with stored runs.
 
-    Averages of collections and judgements by answers are compared by stored scores. Rows have the seed stored
-    for most of them, or their first one.
+    Averages of collections and judgements by answers are compared by stored scores. Each row is tested with
+    the seed that is stored for most rows, or with its own first seed.
     """
     scored = filter(partial(_is_scored, plan), plan.measurements)
     testable = [m for m in scored if _is_by_scores(m.groups[0]) or store.state(m.runs[0]) == "stored"]

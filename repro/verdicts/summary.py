@@ -19,7 +19,7 @@ class Summary:
 
     Attributes:
         measurements: distinct ones, without averages.
-        inside: published means inside our interval over queries, of ``intervals``.
+        inside, intervals: published means inside our interval over queries, and all such intervals.
         imported, only_imported: cells with runs by others, or with nothing else.
     """
 
@@ -95,7 +95,7 @@ def distinct(cells: Sequence[ComparedCell]) -> int:
 
 
 def conditions(cells: Sequence[ComparedCell]) -> str:
-    """Return substitutes, cuts, notes and doubts, e.g. "substitute data: …"."""
+    """Describe substitute data, cut measures, notes and doubts, e.g. "substitute data: …"."""
     data = stand_ins(cells)
     where = f"substitute data: {data}" if data else ""
     return "; ".join(filter(None, (where, cut_measures(cells), scale_notes(cells), doubts_in_brief(cells))))
@@ -123,7 +123,7 @@ def cut_measures(cells: Sequence[ComparedCell]) -> str:
 
 
 def why_cut(c: ComparedCell, *, run: str = "the run") -> str:
-    """Return why a cell is cut: its scale, or its ``run``."""
+    """Return why a measure is cut: by the scale, or by the ``run``."""
     known = scales().get(c.scale)
     scale_depth = known.facts.caps.get("depth") if known else c.cut_at  # a user's scale may be absent
     ends_by_itself = scale_depth is None or (c.cut_at or 0) < scale_depth

@@ -1,6 +1,6 @@
 """Verdicts, doubts and tolerances, and their arithmetic.
 
-It is decimal with twelve significant digits, so that e.g. 66.45 is a tie and not 66.4500000000000028.
+Arithmetic is decimal with twelve significant digits: 66.45 is a tie, 66.4500000000000028 would not be.
 """
 
 import statistics
@@ -33,7 +33,7 @@ class Verdict:
         name: one of PASSES, FAILS, NEITHER.
         why: the rule applied and its source, without full stop.
         half_width: half the interval of the difference, or the tolerance of a class without seeds.
-        discrimination: the number of other rows of the column that would pass too, and of all.
+        discrimination: how many other rows of the column would pass too, and how many there are.
     """
 
     name: str
@@ -80,7 +80,7 @@ def prediction_half_width(values: Sequence[Decimal]) -> Decimal:
 
 
 def gap(mean: Decimal, printed: PublishedCell) -> Decimal:
-    """Return the distance of the mean from the published rounding interval."""
+    """Return the distance of the mean from the interval of numbers that round to the published one."""
     return max(abs(mean - printed.number) - half_unit(printed.decimals), Decimal(0))
 
 
@@ -190,7 +190,7 @@ class Case:
 
     @property
     def distance(self) -> Decimal:
-        """The distance from the published number or, without a seed deviation, its rounding interval."""
+        """The distance from the published number or, without a seed deviation, from its rounding interval."""
         return abs(self.mean - self.printed.number) if self.half_width else gap(self.mean, self.printed)
 
     @property

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def draw_curves(
     compared: Sequence[ComparedCell], folder: Path, *, hours: Mapping[str, float]
 ) -> Iterator[Path]:
-    """Draw every figure with a measured point. ``hours`` are of training, by cell."""
+    """Draw every figure with a measured point. ``hours`` maps cells to hours of training."""
     cells = [c for c in compared if c.cell.table.kind == "figure"]
     for (name, identifier), group in groupby(cells, key=lambda c: (c.cell.paper.name, c.cell.table.id)):
         points = list(group)
@@ -47,7 +47,6 @@ def _notes(figure: Figure, points: Sequence[ComparedCell]) -> Iterator[str]:
 
 
 def _shared_note(points: Sequence[ComparedCell]) -> str:
-    """Return a note if points share a measurement at this scale."""
     measured = [c for c in points if c.measured is not None and c.cell.row.with_]
     number = len({(c.cell.column.id, c.measurement) for c in measured})
     shared = f"{len(measured)} points are {number} measurements at this scale"
@@ -82,7 +81,6 @@ def _panels(figure: Figure, points: list[ComparedCell], hours: Mapping[str, floa
 
 
 def _faces(figure: Figure) -> Iterator[tuple[Column, str, list[Line]]]:
-    """Yield column, title and lines of every panel."""
     sizes = dict.fromkeys(line.with_[figure.across] for line in figure.lines if figure.across in line.with_)
     for column in figure.panels:
         if not sizes:
@@ -109,7 +107,7 @@ def _origin(c: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str,
 
 
 def draw_exhibits(plan: Plan, store: Store, folder: Path) -> Iterator[Path]:
-    """Draw the plan's stored exhibits by table or figure."""
+    """Draw the plan's stored exhibits, together for each table or figure."""
     for (name, owner), group in groupby(plan.exhibits, key=lambda s: (s.paper.name, s.owner)):
         stored_exhibits = [s for s in group if plan.states[plan.exhibits[s].fingerprint] == "stored"]
         departures = {k: v for s in stored_exhibits for k, v in plan.departures[s].items()}

@@ -1,4 +1,4 @@
-"""Rows and columns of a table on the paper's axes, and texts of its cells, e.g. "(33.1)"."""
+"""Rows and columns of a table in the paper's orientation, and texts of its cells, e.g. "(33.1)"."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class Grid(Generic[T]):
 
     @classmethod
     def of(cls, table: Table, cells: Mapping[tuple[str, str], T]) -> Self:
-        """Return the part of a table with these cells."""
+        """Return the rows and columns of a table that have one of these cells."""
         row_ids, column_ids = {row for row, _ in cells}, {column for _, column in cells}
         rows = [row for row in table.rows if row.id in row_ids]
         return cls(table, rows, [column for column in table.columns if column.id in column_ids], cells)
@@ -139,7 +139,7 @@ def span(notes: Sequence[CellNote], cell: Cell) -> str:
 
 
 def best_measured(grid: Grid[ComparedCell]) -> frozenset[tuple[str, str]]:
-    """Return (row, column) of the best numbers per column, or per group as in the paper."""
+    """Return (row, column) of the best number per column, or per column and group if the paper does so."""
     blocks: dict[tuple[str, str | None], list[ComparedCell]] = {}
     for c in grid.cells.values():
         group = c.cell.row.group if grid.table.bold == "group" else None
@@ -155,7 +155,7 @@ def _best_places(cells: Sequence[ComparedCell]) -> set[tuple[str, str]]:
 
 
 def letter_ranges(chosen: Sequence[str], order: Sequence[str]) -> list[str]:
-    """Return superscripts with ranges from three neighbours, e.g. ``b-d``."""
+    """Return superscripts, with three or more neighbours as a range, e.g. ``b-d``."""
     places = sorted(map(order.index, chosen))
     parts: list[str] = []
     for _, neighbours in groupby(enumerate(places), key=lambda item: item[1] - item[0]):

@@ -33,7 +33,7 @@ def short_caption(paper: Paper, table: Table) -> str:
 
 
 def cited_paper(manifest: Manifest) -> str:
-    """Cite a paper by authors and venue, or by its title without authors."""
+    """Cite a paper by authors and venue, or by its title if no authors are known."""
     if not manifest.authors:
         return manifest.title
     first, *coauthors = manifest.authors
@@ -151,7 +151,7 @@ def _meaning(mark: Mark, table: Table) -> str:
     return mark.source or mark.property or mark.note or "not explained"
 
 
-ONE_COLUMN = 58  # characters in a column
+ONE_COLUMN = 58
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ class _Writer:
 
     @property
     def length(self) -> int:
-        """The approximate width in characters."""
+        """The approximate width of the table in characters."""
         left = max(latex_text.visible_length(self._label(head, head.label)) for head in self.grid.down)
         widths = [
             max(sum(column.length + 2 for column in columns), len(head.last) + 2)
@@ -295,7 +295,6 @@ class _Writer:
 
 
 def _head_lines(parts: Sequence[tuple[str, int]]) -> Iterator[str]:
-    """Yield a line of names with column spans, then rules below."""
     yield table_row("", *(rf"\multicolumn{{{width}}}{{c}}{{{name}}}" for name, width in parts))
     rules, first = "", 2
     for name, width in parts:

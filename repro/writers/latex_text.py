@@ -128,7 +128,7 @@ def raised(text: str) -> str:
 
 
 def table_row(*entries: str) -> str:
-    r"""Return a line of a ``tabular``. A leading "[1]" is no argument of the ``\\`` before it."""
+    r"""Return a line of a ``tabular``. A leading "[1]" does not become an argument of the ``\\`` above."""
     guard = "{}" if entries[0].lstrip().startswith(("[", "*")) else ""
     return guard + " & ".join(entries) + r" \\"
 
@@ -141,7 +141,7 @@ class Entry:
 
     @property
     def code(self) -> str:
-        """The number as LaTeX, with its sign as wide as a digit."""
+        """The number as LaTeX, with a sign that is as wide as a digit."""
         number = re.sub(r"^[+-](?=\d)", lambda sign: f"${sign[0]}$", self.number)
         return rf"\textbf{{{number}}}" if self.bold else number
 
@@ -184,7 +184,7 @@ def stated_entry(c: ComparedCell | None) -> Entry:
 
 
 def interval(c: ComparedCell) -> str:
-    """Return half the 95 % prediction interval over seeds, if there are several."""
+    """Return half the 95 % prediction interval over seeds, or "" for a single seed."""
     if len(c.records) < 2:
         return ""
     half = prediction_half_width([Decimal(f"{r.measured:.12g}") for r in c.records])
@@ -192,7 +192,7 @@ def interval(c: ComparedCell) -> str:
 
 
 def in_line(entries: Sequence[Entry]) -> list[Entry]:
-    """Align numbers with fewer decimals than others."""
+    """Add space to numbers with fewer decimals than others, so that their points align."""
     decimals = [len(entry.number.partition(".")[2]) for entry in entries]
     maximum = max(decimals)
     return [
@@ -229,7 +229,7 @@ def environment(
 ) -> str:
     """Return a table environment, shrunk to the width of the text.
 
-    ``short`` is the caption in the list of tables. ``wide`` tables span both columns.
+    ``short`` is the caption for the list of tables. A ``wide`` table spans both columns.
     """
     name, key = "table*" if wide else "table", re.sub("[^A-Za-z0-9:._+-]", lambda c: f"{ord(c[0]):X}", label)
     if visible_length(caption) > LINES:  # LaTeX measures it as a single line

@@ -25,7 +25,7 @@ _SIGN = re.compile(r"[\\`*\[\]|#]|(?<![^\W_])_|_(?![^\W_])")
 
 
 def summary(comparison: Comparison, covered: Iterable[CoverageItem], *, scale: str) -> str:
-    """Return coverage, failing cells, and the verdicts of all tables."""
+    """Return coverage, failing cells, and counts of verdicts for all tables."""
     failures, totals = [c for c in comparison.cells if c.verdict.name in FAILS], summarise(comparison.cells)
     note = "" if scale == "full" else " Scores at smaller scales are not compared with the paper's."
     runs_note = f" Runs by others exist for {totals.imported} and are not counted." if totals.imported else ""
@@ -59,7 +59,7 @@ def _counts(comparison: Comparison) -> list[str]:
 
 
 def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem]]) -> str:
-    """Return a table with coverage and full-scale verdicts by paper."""
+    """Return a table with a line per paper: coverage and verdicts at scale full."""
     rows = []
     for name, items in covered.items():
         cells, tally = [c for c in comparison.cells if c.cell.paper.name == name], Tally(name, name, items)
@@ -99,7 +99,7 @@ def escaped(words: str) -> str:
 
 
 def sentence(words: str) -> str:
-    """Escape a sentence. Parts in backticks become code."""
+    """Escape a sentence. Parts in backticks stay code."""
     pieces = re.split(r"(`[^`]+`)", " ".join(words.split()))
     return "".join(code(part[1:-1]) if n % 2 else escaped(part) for n, part in enumerate(pieces))
 
@@ -109,7 +109,7 @@ def code(words: str) -> str:
 
 
 def link(words: str, address: str) -> str:
-    """Return a link, or the words alone if it is unsafe."""
+    """Return a link, or the words alone if the address is unsafe."""
     is_safe = address.startswith(("https://", "http://")) or ":" not in address
     target = re.sub(r"[^!-~]|[()<>\\|`\[\]]", lambda sign: quote(sign[0]), address.strip())
     return f"[{escaped(words)}]({target})" if is_safe and target else escaped(words)

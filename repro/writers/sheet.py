@@ -1,6 +1,6 @@
 """Tables on a terminal of any width, e.g. 80 columns, without hidden columns or broken words.
 
-Wide tables of numbers continue below. Wide tables with texts become "name: text" lines.
+The columns of a wide table of numbers continue below. A wide table with texts becomes "name: text" lines.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ LINE = 120  # where these wrap texts
 
 @dataclass(frozen=True)
 class Column:
-    """A column's name and shared heading. ``right`` is for numbers."""
+    """A column's name, and the heading it shares with neighbours. ``right`` aligns numbers."""
 
     name: str
     heading: str = ""
@@ -43,7 +43,7 @@ _Columns = Sequence["_MeasuredColumn"]
 
 @dataclass
 class Sheet:
-    """Columns and rows. A row that is one ``Text`` is a heading."""
+    """Columns and rows. A row that consists of one ``Text`` is a heading."""
 
     columns: list[Column]
     rows: list[Sequence[Cell] | Text] = field(default_factory=list)
@@ -54,9 +54,11 @@ class Sheet:
         columns, width = self._measured_columns(), options.max_width
         has_texts = not all(column.right for column in self.columns[1:])
         if has_texts and _total(_least_widths(columns)) > width:
+            title = next(column for column in columns if column.column.name)
+            yield Text(title.column.name, style="dim")
             for row in self.rows:
                 yield Text()
-                yield from [row] if isinstance(row, Text) else _stacked(console, columns, row, width)
+                yield from [row] if isinstance(row, Text) else _stacked(console, columns, row, width, title)
         else:
             for part in _parts(columns, width):
                 yield Text()
@@ -93,13 +95,18 @@ def _parts(columns: _Columns, width: int) -> list[list["_MeasuredColumn"]]:
     return parts
 
 
-def _stacked(console: Console, columns: _Columns, row: Sequence[Cell], width: int) -> Iterator[Text]:
-    """Yield a row as "name: text" lines. Short ones share one, e.g. "d_z: 0.2  p: 0.01"."""
+def _stacked(
+    console: Console, columns: _Columns, row: Sequence[Cell], width: int, title: "_MeasuredColumn"
+) -> Iterator[Text]:
+    """Yield a row as "name: text" lines. Short entries share a line, e.g. "d_z: 0.2  p: 0.01"."""
     lines: list[Text] = []
     before: _MeasuredColumn | None = None
     for c in (column for column in columns if not _is_blank([row[column.place]])):
         name = f"{c.column.heading} {c.column.name}".strip()
-        item = Text.assemble((f"{name}: " if name else "", "bold"), _joined(row[c.place]))
+        if c is title:
+            item = Text(_joined(row[c.place]).plain, style="bold")
+        else:
+            item = Text.assemble((f"{name}: " if name else "", "bold"), _joined(row[c.place]))
         if c.follows(before) and lines[-1].cell_len + item.cell_len + 2 * GAP <= width:
             lines[-1].append(" " * GAP).append_text(item)
         else:

@@ -1,4 +1,4 @@
-"""A page per table with commands and numbers of each row, e.g. ``PAPER-table1.md``."""
+"""A Markdown page per table with commands and numbers of each row, e.g. ``PAPER-table1.md``."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -113,7 +113,7 @@ def _blocks(grid: Grid[ComparedCell]) -> Iterator[tuple[str, list[Row]]]:
 
 
 def table_by_itself(comparison: Comparison, cells: Sequence[ComparedCell]) -> str:
-    """Return a table as Markdown, below its subject."""
+    """Return a table as Markdown, below a line with its subject."""
     table, paper = cells[0].cell.table, cells[0].cell.paper.name
     about = sentence(f"{paper}, table {table.id}: {table.about} ({table.unit}).")
     return "\n".join([about, "", *overview(compared_grid(cells), comparison=comparison)])

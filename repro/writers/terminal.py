@@ -32,7 +32,7 @@ from repro.writers.grid import (
 from repro.writers.sheet import Cell as Shown
 from repro.writers.sheet import Column, Sheet, Value
 
-Cells = Sequence[ComparedCell | None]  # of one row or column
+Cells = Sequence[ComparedCell | None]
 Lines = list[Sequence[Shown]]
 STYLES = dict.fromkeys(PASSES, "green") | dict.fromkeys(("lower", "higher"), "red") | {"failed": "bold red"}
 STYLES |= {"inconclusive": "yellow", "uninformative": "yellow", "not comparable": "yellow", "scaled": "cyan"}
@@ -110,7 +110,7 @@ class _Writer:
         return any(c and c.cell.row.id in self.comparison.own_rows for c in cells)
 
     def _measured_line(self, fields: Sequence[Shown]) -> list[Shown]:
-        """Return the numbers, or a verdict that all cells without one share."""
+        """Return the measured numbers, or one verdict if all cells lack a number and share it."""
         words = {str(field) for field in fields if field != Text()}
         if len(words) == 1 and words <= STYLES.keys():
             [word] = words

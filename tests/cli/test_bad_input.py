@@ -33,7 +33,7 @@ REFUSED = {
     "run costa --reading a=b --reading a=c": "--reading gives 'a' two choices",
     "run costa --table 1 --row bm25 --reading span-resampling=every-epoch": "changes nothing: no recipe",
     "run costa --store=": "--store is empty. Name a folder or remove the option.",
-    "run costa --store ~nobody-of-that-name/x": "given for REPRO_STORE, is no path",
+    "run costa --store ~nobody-of-that-name/x": "given for REPRO_STORE, is not a path",
     f"plan cotsa {CELL}": r"'cotsa' is not a known paper. Did you mean costa",
     "plan costa --remember --by row": "--remember cannot be combined with --by",
     "compare my.run costa/1 --strict": "--strict is for verdicts, which your rows do not have. Remove --strict",

@@ -149,9 +149,9 @@ def test_cells_without_a_verdict_are_told_with_why_and_what_to_do(repro):
     how = ("plan", "costa", "--table", "1", "--row", "sparse.bm25")
     assert "not comparable" not in repro(*how).err
     said = repro(*how, "--reading", "bm25-parameters=anserini-default").err
-    why = "because the unspecified choice bm25-parameters is anserini-default in"
+    why = "because the unspecified choice bm25-parameters is anserini-default and not"
     assert f"not comparable: 4 published cells, {why}" in said
-    assert "remove --reading bm25-parameters to compare them" in said
+    assert "Remove --reading bm25-parameters to compare them" in said
     said = repro("plan costa --table 1 --row hardneg.costa").err
     assert re.search(
         r"not comparable with --reading \S+: 4 published cells, because \S+ is not here: get", said

@@ -26,7 +26,7 @@ def notes(tmp_path, monkeypatch):
 
 def test_a_step_that_a_gpu_does_not_hold_is_told_with_its_parts(notes):
     largest, line = notes("cotmae_v2", "1", "cotmae_v2", gpu="h100")
-    assert largest.startswith("memory of the GPU: about ") and largest.endswith(
+    assert largest.startswith("GPU memory needed: about ") and largest.endswith(
         " GB for the largest step at once (pretrain contextual-autoencoder)"
     )
     assert line.startswith("micro-batches: on 80 GB, ") and " of 16,384" in line

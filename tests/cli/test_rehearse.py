@@ -113,7 +113,7 @@ def test_every_stage_is_tried_and_the_whole_is_extrapolated(repro, papers_data, 
     monkeypatch.setattr("repro.running.scale._gpus", lambda: None)
     scale = ("--scale", papers_data / "scale.yaml")
     said = repro("run --rehearse toy --table 1", *scale, "--format", "json")
-    assert said.status == 0 and "this machine has no GPU: everything is done at precision fp32" in said.err
+    assert said.status == 0 and "this machine has no GPU, so all stages run at precision fp32" in said.err
     told = said.json
     assert told["not_rehearsed"] == []
     assert len(told["nodes"]) == 17

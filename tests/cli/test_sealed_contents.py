@@ -105,7 +105,7 @@ def test_every_other_number_is_shown_beside_such_contents(repro, measured, monke
     assert said.status == 0 and words in said.out, said.err
     if line.startswith(("compare", "tables", "report costa")):
         assert f"damaged: {folder}: " in said.err and CONTENTS["nan"][1] in said.err
-        assert "`repro store verify --rebuild` removes what is damaged" in said.err
+        assert "`repro store verify --rebuild` removes damaged artefacts" in said.err
 
 
 def test_a_run_records_the_other_cells_and_names_the_contents(repro, measured):

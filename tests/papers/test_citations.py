@@ -68,7 +68,7 @@ def test_every_paper_with_public_code_cites_something_and_most_defaults_are_the_
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"default": "a"}, "authors speak for 'b': let the default follow, or note why not"),
+        ({"default": "a"}, "authors support 'b'. Make it the default, or add a `note` why not"),
         ({"default": "b", "citations": [ISSUE | {"choices": ["c"]}]}, "cited 'c' is not among the choices"),
         ({"default": "b", "citations": [ISSUE | {"date": ""}]}, "a source has one place"),
     ],

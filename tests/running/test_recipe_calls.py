@@ -32,4 +32,4 @@ def test_a_recipe_of_one_scale_is_measured_there_and_at_what_is_like_it(curve, t
 def test_a_recipe_that_names_no_scale_is_measured_at_all_but_those_for_what_is_named():
     cell = next(cell for cell in cells_of(paper("simlm")) if cell.recipe)
     assert {not_at(cell, scale(name)) for name in ("tiny", "small-cpu", "full")} == {""}
-    assert not_at(cell, scale("curves")) == "scale curves measures only cells made for it"
+    assert not_at(cell, scale("curves")) == "scale curves measures only cells with a recipe for this scale"

@@ -204,7 +204,7 @@ def test_the_scales_that_the_page_shows_are_read_and_do_what_they_say(described)
 def test_a_scale_for_some_recipes_alone_measures_no_other_nor_does_one_that_is_like_it(described):
     table, point = cell("costa/7/tau-0_1/dev.rr10"), cell("head_to_head/figure-steps/cls.500/pool.rr10")
     for one in (scale("curves"), described("mine: {about: x, like: curves}")):
-        assert not_at(table, one) == f"scale {one.name} measures only cells made for it"
+        assert not_at(table, one) == f"scale {one.name} measures only cells with a recipe for this scale"
         assert not_at(point, one) == ""
     assert not_at(table, scale("small-cpu")) == "" != not_at(point, scale("small-cpu"))
     shown = exhibits(("costa",), ())

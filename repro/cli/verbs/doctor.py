@@ -101,7 +101,7 @@ def smoke(names, tables, rows):
 
 
 def tell(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
-    """Run in an empty workspace, print the lines and return the exit status."""
+    """Run a function in an empty workspace, print its lines and return its exit status."""
     import tempfile
     import time
 
@@ -114,7 +114,7 @@ def tell(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
 
 
 def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]:
-    """Run rows, and return summary lines and the exit status."""
+    """Run rows of papers. Returns summary lines and the exit status."""
     from repro.api.measurement import measure
 
     cell_names = names or _cheapest_cells(workspace)
@@ -202,7 +202,7 @@ def java() -> Component:
 
 
 def torch_info() -> Component:
-    """Return torch and its CUDA, read from files."""
+    """Return the component torch with its CUDA version, read from files."""
     version, cuda = versions.version("torch"), versions.torch_cuda()
     if cuda is None and system.gpu():
         remedy = "install the build of torch for your CUDA"

@@ -92,7 +92,7 @@ def _write_jobs(plan: Plan, store: Store, output: Path, *, gpu: str | None, shar
 
 
 def progress_lines(plan: Plan, workspace) -> Iterator[str]:
-    """Yield lines on measured and stored parts."""
+    """Yield lines on the cells measured and the stages stored so far."""
     from repro.verdicts.comparison import judged_cells
     from repro.verdicts.summary import measured_in_words
 

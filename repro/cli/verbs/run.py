@@ -138,7 +138,7 @@ def _show(cells, plan, workspace, form: str, gpu: str | None, *, quiet: bool) ->
 
 def _options(engine: str, values: dict[str, Any]) -> Options:
     stated = {name: value for name, value in values.items() if value is not None}
-    options = Options(**stated)  # which checks the values
+    options = Options(**stated)
     for name in stated:
         if engine not in (owners := OWNERS.get(name, ENGINES)):
             engines = f"engine{'s' * (len(owners) > 1)} {' and '.join(owners)}"
@@ -175,7 +175,6 @@ def _discard(rebuild: tuple[str, ...], plan, store, dry_run: bool) -> None:
 
 
 def _budget_rates(plan, store, budget: float | None, gpu: str | None):
-    """Return the throughput, after blocking the stages beyond the budget."""
     from repro.running.cost.estimate import estimate, keep_within, throughput
 
     rates = throughput(store, gpu) if gpu or budget is not None else None

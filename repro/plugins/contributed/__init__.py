@@ -1,6 +1,6 @@
 """Exports, imports and shows records that others measured with this suite. No verdict uses them.
 
-A line is a record as in ``results/records``, with e.g. ``"origin": {"by": "Jane Doe"}``.
+A file has a line per record as in ``results/records``, with e.g. ``"origin": {"by": "Jane Doe"}``.
 """
 
 from collections import defaultdict
@@ -54,7 +54,7 @@ def _checked(record: Record) -> Record:
 
 
 def doubts_about(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
-    """Return the doubts about a record as if it were ours."""
+    """Return the doubts that this record would have if it were ours."""
     own, seeds = replace(record, origin={}), () if record.seed is None else (record.seed,)
     options: dict[str, Any] = {"scale": record.scale, "seeds": seeds, "readings": record.readings}
     try:
@@ -72,7 +72,7 @@ def doubts_about(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
 
 
 def described(record: Record, workspace: Workspace) -> str:
-    """Return person, date and doubts, e.g. "Jane Doe on 2026-11-28, doubtful: …"."""
+    """Return the person, the date and any doubts, e.g. "Jane Doe on 2026-11-28, doubtful: …"."""
     seed = "" if record.seed is None else f", seed {record.seed}"
     reasons = ", ".join(map(str, doubts_about(record, workspace)))
     return f"{record.origin['by']} on {record.recorded[:10]}{seed}" + (reasons and f", doubtful: {reasons}")
@@ -112,7 +112,7 @@ class ContributedPart(CellPart):
 
 
 class ContributedCards(PaperPart):
-    """The records of cells at other scales than full, on cards of the report."""
+    """Adds contributed records, at scales other than full, to the cards of cells in the report."""
 
     def __init__(self, sources: object):
         self._workspace = Workspace.open()

@@ -143,7 +143,7 @@ def _column(plan: Layout, place: int, shared: _Shared) -> ColumnMeaning:
     dataset, is_mean = _dataset(head, plain, named, shared), _is_mean(head, plain)
     is_unknown = dataset.sure == "unknown" and not dataset.choices
     if reason == _BEIR and is_unknown and not is_mean:
-        named, reason = None, f"the heading {text!r} names no measure, and no collection of BEIR"
+        named, reason = None, f"the heading {text!r} names neither a measure nor a BEIR collection"
     measure = measure_on(named, dataset) if named else Resolution(reason=reason)
     if reason and measure.value:
         measure = replace(measure, sure="likely", reason=reason)

@@ -1,1 +1,1 @@
-"""Others' measurements of published cells, with their sources, from papers/*/others.yaml."""
+"""Values that others report for published cells, with their sources, from papers/*/others.yaml."""

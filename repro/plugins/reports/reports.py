@@ -1,4 +1,4 @@
-"""The schema of others.yaml: values of cells as others measured them, e.g. on a model card."""
+"""The schema of others.yaml: values of cells that others report, e.g. on a model card."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ FAR = 20  # a value this many times lower has the wrong unit
 
 
 class Source(Place):
-    """The place and the author of reports. ``name`` is that of a toolkit, repository or paper."""
+    """The place and the author of reports. ``name`` is the toolkit, repository or paper."""
 
     who: Who
     name: str
 
 
 class ReportMethod(StrictMapping):
-    """The making of a reported value. ``start`` is a key of ``repro.hooks.MAKINGS``, e.g. ``run`` for a
-    released run scored again."""
+    """How a reported value was made. ``start`` is a key of ``repro.hooks.MAKINGS``, e.g. ``run`` for a
+    released run that was scored again.
+    """
 
     start: Literal["checkpoint", "run", "fine-tuned", "trained", "index", "unknown"]
     software: str = ""
@@ -75,8 +76,9 @@ Words = Annotated[tuple[str, ...], BeforeValidator(_flat)]
 
 
 class Search(Identified):
-    """A search for values of the system ``id``. ``runs`` maps the beginning of a collection's id to a run's
-    place."""
+    """A search for values that others report for the system ``id``. ``runs`` maps the beginning of a
+    collection's id to the place of a released run.
+    """
 
     queries: Words = ()
     places: Words = ()
@@ -153,7 +155,7 @@ class CellReport:
 
     @property
     def equals_published(self) -> bool:
-        """True if both are equal at the coarser rounding."""
+        """True if both numbers agree at the fewer decimals of the two."""
         return self.cell.equals(self.value)
 
 
@@ -163,7 +165,7 @@ def reports() -> dict[str, tuple[CellReport, ...]]:
 
 
 def others_values(cell: Cell) -> tuple[CellReport, ...]:
-    """Return the reports on a cell by kind, each with its median first."""
+    """Return the reports on a cell, grouped by kind, with the median of each kind first."""
     groups = groupby(sorted(reports().get(cell.id, ()), key=_kind), key=_kind)
     return tuple(report for _, group in groups for report in _median_first(group))
 
@@ -178,7 +180,7 @@ def _kind(cell_report: CellReport) -> tuple[int, int]:
 
 
 def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
-    """Return the median first: of two middle values the one further from the published number."""
+    """Return the reports with the median first. Of two middle ones it is the one further from the paper's."""
     ordered = sorted(group, key=lambda report: report.value)
     middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
     median = max(middle, key=lambda report: abs(report.difference))
@@ -227,7 +229,7 @@ def faults(content: Reports, known: dict[str, Cell]) -> Iterator[Fault]:
         source = content.sources[report.source]
         for cell in report.cells:
             if cell not in known or not known[cell].is_numeric:
-                yield (*place, "cells"), f"{cell!r} is no cell with a published number"
+                yield (*place, "cells"), f"{cell!r} is not a cell with a published number"
             elif reason := _value_fault(CellReport(known[cell], report, source)):
                 yield (*place, "value"), f"{report.value} on {cell} {reason}"
         yield from (((*place, *field), reason) for field, reason in _report_faults(report, known))

@@ -26,9 +26,9 @@ from repro.manifest.printed import percent
 from repro.plugins.reports import reports as file
 from repro.plugins.reports.reports import CellReport, Search
 
-Values = Sequence[CellReport]  # on one cell
-WITHIN = (Decimal("0.1"), Decimal("0.5"))  # of a point
-_EQUAL = Decimal(-1)  # a distance: equal after rounding
+Values = Sequence[CellReport]
+WITHIN = (Decimal("0.1"), Decimal("0.5"))
+_EQUAL = Decimal(-1)
 OTHERS = "others than the authors"
 KINDS = {
     "released model or run": ("checkpoint", "run"),
@@ -115,7 +115,7 @@ def _show_searches(as_json: bool) -> None:
         rows.append([s.id, str(counts[s.id]), of_runs, str(len(s.places)), "; ".join(s.in_vain), s.date])
     head = ["system", "values", "cells by where a run is", "places", "in vain", "last look"]
     table("", head, rows, right=(1, 3))
-    print(f"runs of others for the {len(places)} cells of these systems: {in_words(places)}")
+    print(f"runs by others for the {len(places)} cells of these systems: {in_words(places)}")
 
 
 def _counts(systems) -> dict[str, int]:
@@ -130,7 +130,8 @@ def _counts(systems) -> dict[str, int]:
 
 class Nearness(NamedTuple):
     """The distances of one kind of values from the published numbers. ``counts`` are in the order of
-    ``COUNTS``. ``size`` is the median distance in points."""
+    ``COUNTS``. ``size`` is the median distance in percentage points.
+    """
 
     label: str
     counts: tuple[int, ...]
@@ -138,7 +139,7 @@ class Nearness(NamedTuple):
 
 
 def nearnesses(by_cell: Mapping[str, Values]) -> list[Nearness]:
-    """Return a line for each kind, for its makings, and without the authors."""
+    """Return a line for each kind of values, each of its makings, and the kind without reports by authors."""
     numbers, lines = _distinct_numbers(by_cell), []
     for kind, starts in KINDS.items():
         lines.append(_nearness(kind, numbers, starts))
@@ -149,7 +150,6 @@ def nearnesses(by_cell: Mapping[str, Values]) -> list[Nearness]:
 
 
 def _distinct_numbers(by_cell: Mapping[str, Values]) -> list[list[Values]]:
-    """Group the values by published number, which several cells may share."""
     parent = {cell: cell for cell in by_cell}
 
     def root(cell: str) -> str:
@@ -202,7 +202,7 @@ def _typical(values: Values) -> Decimal:
 
 
 def _side(values: Values) -> int:
-    """Return -1, 0 or 1 for a median below, at or above the rounded number."""
+    """Return -1, 0 or 1: the median report is below, equal to or above the published number when rounded."""
     cell, typical = values[0].cell, _typical(values)
     if abs(typical) <= cell.rounding:
         return 0
@@ -223,19 +223,19 @@ class OthersOfCell(CellPart):
 
 @dataclass(frozen=True)
 class RunPlace:
-    """The known public runs of a cell's system on its collection."""
+    """The known public runs of a cell's system on the cell's collection."""
 
     cell: Cell
     search: Search
 
     @cached_property
     def at_hand(self) -> bool:
-        """True if public_runs.yaml has a run that is deep enough."""
+        """True if public_runs.yaml lists a run that is deep enough for the cell."""
         return any(cells_of_run(run, [self.cell])[0] for run in public_runs())
 
     @property
     def elsewhere(self) -> str:
-        """The place of a run that is not imported, or ""."""
+        """The place of a released run by the search, or ""."""
         return self.search.run_on(self.cell.column.dataset or "")
 
     def __str__(self) -> str:
@@ -249,7 +249,7 @@ def run_places(cells: Iterable[Cell]) -> list[RunPlace]:
 
 
 def in_words(places: list[RunPlace]) -> str:
-    """Return the numbers by place, e.g. "3 at hand, 1 elsewhere, 8 not found"."""
+    """Count cells by the place of a run, e.g. "3 at hand, 1 elsewhere, 8 not found"."""
     at_hand = sum(place.at_hand for place in places)
     elsewhere = sum(bool(place.elsewhere) and not place.at_hand for place in places)
     missing = len(places) - at_hand - elsewhere

@@ -61,7 +61,7 @@ class Comparison:
     """The outputs of the present code compared with the recorded ones.
 
     Attributes:
-        differing: sentences on other contents and other numbers of cells.
+        differing: sentences on outputs with other content, and on cells with other numbers.
         planned_otherwise: sentences on outputs that are gone or have other parameters or inputs.
         cells: the number of cells measured from scratch at scale tiny.
     """
@@ -92,7 +92,7 @@ class SameCode:
 
     @cached_property
     def nodes(self) -> dict[str, Node]:
-        """One node for each stage, objective and set of parameters, by name."""
+        """One node for each distinct pair of code and parameters, by name."""
         plan, seen, named = _plan("smoke"), set(), dict[str, Node]()
         ends = [(m.cell.row_path, m.parts) for m in plan.measurements]
         ends += [(item.id, (node,)) for item, node in plan.exhibits.items()]
@@ -105,7 +105,7 @@ class SameCode:
         return named
 
     def newest(self) -> list[str]:
-        """Return the outputs of the newest line with the most dependencies, and these dependencies."""
+        """Return the names of the outputs of the newest stage in code.yaml, and of all their inputs."""
         lines = provenance.equal_code()
         behind: dict[str, set[str]] = {stage: set() for stage in lines}
         names = {node.fingerprint: name for name, node in self.nodes.items()}
@@ -135,7 +135,7 @@ class SameCode:
         return Comparison(recorded, now, differing, otherwise, len(cells.measurements))
 
     def write(self, comparison: Comparison) -> list[str]:
-        """Write the lines of equal code and the outputs. Returns the stages with a new line."""
+        """Write lines of equal code, and the outputs. Returns the stages with a new line."""
         today, lines, new = datetime.now(UTC).date().isoformat(), {}, []
         of_digest = {digest: line for line in provenance.equal_code().values() for digest in line["same"]}
         for stage, outputs in _by_stage(comparison).items():

@@ -1,1 +1,1 @@
-"""Compare the planned parameters with settings.yaml, i.e. published and released settings."""
+"""Compare planned parameters with published and released settings, which settings.yaml contains."""

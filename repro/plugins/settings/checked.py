@@ -29,7 +29,7 @@ class CheckedParameter:
         planned: the value in the plan, or a list if the row's stages have several.
         cell: the cell of a table of settings that publishes the value.
         state: as published, as released, departs, unspecified, no parameter or failure.
-        says: the problem and its remedy, or the reason for no parameter.
+        says: the problem and its remedy, or why the plan has no such parameter.
     """
 
     row: str
@@ -61,7 +61,7 @@ class CheckedParameter:
 
 
 def of_cells(items: Iterable[CheckedParameter]) -> dict[str, CheckedParameter]:
-    """Return the gravest verdict on each cell of a table of settings."""
+    """Return cell of a table of settings -> its most severe verdict."""
     weights = (FAILURE, "departs", "as published", NO_PARAMETER)
     ordered = sorted((item for item in items if item.cell), key=lambda item: -weights.index(item.state))
     return {item.cell: item for item in ordered}
@@ -85,7 +85,7 @@ def in_words(value: Any) -> str:
 
 
 def by_step(items: Iterable[CheckedParameter]) -> dict[str, list[CheckedParameter]]:
-    """Group parameters by the name of their step, or a heading without one."""
+    """Group parameters by the name of their step. Parameters without one get a heading."""
     steps: dict[str, list[CheckedParameter]] = {}
     for item in items:
         default = f"{item.stage}, not in settings.yaml" if item.stage else "statements without a parameter"
@@ -94,7 +94,7 @@ def by_step(items: Iterable[CheckedParameter]) -> dict[str, list[CheckedParamete
 
 
 def merged_lines(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
-    """Return the fields of ``HEAD``, with rows of equal values in one line."""
+    """Return the fields of ``HEAD`` for each parameter. Rows with equal values share a line."""
     lines: dict[tuple[str, ...], list[str]] = {}
     for item in items:
         values = map(in_words, (item.published, item.released, item.planned))
@@ -147,7 +147,7 @@ def of_tables(source: Paper) -> dict[str, CheckedParameter]:
 
 
 def states_of_tables(source: Paper) -> dict[str, Counter[str]]:
-    """Return table -> state -> the number of its cells."""
+    """Return table -> state -> the number of cells in it."""
     states: dict[str, Counter[str]] = {}
     if any(cell.is_setting for cell in cells_of(source)):
         for place, item in of_tables(source).items():
@@ -162,7 +162,7 @@ def _alike_failures(source: Paper, rows: list[PlannedRow]) -> Iterator[CheckedPa
 
 
 def of_cell(cell: Cell) -> list[CheckedParameter]:
-    """Return the parameters of a cell's row or, in a table of settings, of the cell."""
+    """Return the parameters of a cell's row. For a cell of a table of settings, return its own."""
     if not steps_of(cell.paper):
         return []
     if cell.is_setting:

@@ -17,18 +17,18 @@ from repro.running.plan import Plan, plan
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 
-DATA = ("evaluate", "corpus", "queries", "qrels")  # their parameters are no settings
+DATA = ("evaluate", "corpus", "queries", "qrels")
 NO_SETTINGS = (
     *("dataset", "identity", "source", "revision", "kind", "objective.path", "objective.version"),
     "view",
-    "options.stop_words",  # a file of words
+    "options.stop_words",
 )
 WARMUPS = ("warmup_ratio", "warmup_steps")  # two forms of one setting. A 0 is ignored
 
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """A row or an exhibit, with the planned stages by id of cell or exhibit."""
+    """A row or an exhibit. ``nodes`` are its planned stages by id of cell or exhibit."""
 
     id: str
     nodes: Mapping[str, list[Node]]
@@ -109,7 +109,7 @@ def _feeds(node: Node, name: str, source: str | Nodes) -> bool:
 
 @once_a_node
 def parameters(node: Node) -> Mapping[str, Any]:
-    """Return the parameters of a stage that are settings, by their paths."""
+    """Return those parameters of a stage that are settings, by their paths."""
     if node.stage in DATA:
         return {}
     leaves = dict(_leaves(node.params, ""))
@@ -157,8 +157,9 @@ NOT_APPLICABLE = ("n.a.", "-", "–")
 
 @dataclass(frozen=True)
 class ExpectedValue:
-    """The value that the plan should have (None: no such parameter), or a ``fault``. ``set_of``: it lists the
-    values of all stages."""
+    """The value that the plan should have (None: no such parameter), or a ``fault``. If ``set_of``, ``value``
+    lists the values of all stages together.
+    """
 
     value: Any = None
     set_of: bool = False
@@ -196,7 +197,7 @@ def cell_value(text: str) -> Any:
 
 
 def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-    """Return the value that a row's stages should have, given its readings."""
+    """Return the value that a row's stages should have under its readings."""
     try:
         published = published_value(setting, row)
         default, choices = _reading_values(setting.reading, readings) if setting.reading else (None, [])
@@ -217,7 +218,7 @@ def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> Exp
 
 
 class ExpectedValues:
-    """The expected values of settings, cached."""
+    """Computes expected values of settings, each once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple, tuple] = {}

@@ -40,8 +40,8 @@ class SourcedValue(StrictMapping):
     """A value with its sources, in the units of the plan.
 
     Attributes:
-        published: the paper's value, ``{any: [...]}`` over a row's stages, or ``{by: {row: value}}`` by
-            beginnings of ids.
+        published: the paper's value. ``{any: [...]}`` lists the values of a row's stages, and
+            ``{by: {row: value}}`` has a value for each beginning of a row's id.
         cell: the cell of a manifest with the published number.
         plus: a number to add to the cell's number.
         script: ``source:path`` and the option.
@@ -65,7 +65,7 @@ class Setting(SourcedValue):
 
     Attributes:
         planned: the value in the plan if it differs. Null: the plan has no such parameter.
-        reading: justifies a difference or fills a gap. ``id.key`` is a part of its value.
+        reading: the reading that justifies a difference or fills a gap. ``id.key`` is a part of its value.
     """
 
     planned: Any = None
@@ -76,7 +76,7 @@ class Setting(SourcedValue):
         return "planned" in self.model_fields_set
 
     def taken(self, published: Any, default: Any) -> Any:
-        """Return ``planned``, the published, the released or the default value."""
+        """Return the first of: a stated ``planned`` value, ``published``, the released value, ``default``."""
         released = default if self.released is None else self.released
         return self.planned if self.departs else published if self.is_published else released
 
@@ -93,7 +93,7 @@ class Step(Identified):
 
     Attributes:
         rows: beginnings of cell ids, e.g. ``PAPER/1``.
-        like: a step to inherit from, ``id`` or ``paper/id``. Null removes a setting.
+        like: a step to inherit from, ``id`` or ``paper/id``. A setting that is null is not inherited.
         settings: path of a parameter -> its setting. A path includes all paths below it.
     """
 
@@ -204,7 +204,7 @@ def _setting_faults(content: Settings, setting: Setting) -> Iterator[str]:
     if not (setting.is_published or setting.released is not None or setting.reading):
         yield "the value has no source (give published, cell, released or reading)"
     if setting.departs and not setting.reading:
-        yield "the plan departs from the stated value without an unspecified choice (name it as reading)"
+        yield "the plan deviates from the stated value and names no unspecified choice (add one as `reading`)"
     yield from _value_faults(content, setting)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def row_lines(items: Sequence[CheckedParameter], *, verbose: bool) -> Iterator[tuple[str, str]]:
-    """Yield lines on a row: counts by state, then the departures or all settings."""
+    """Yield lines on a row: counts by state, then its departures, or all settings if ``verbose``."""
     if not items:
         return
     paper, table, row = items[0].row.split("/")

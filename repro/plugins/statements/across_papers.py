@@ -8,7 +8,7 @@ from repro.manifest.papers import Paper
 from repro.manifest.printed import are_apart
 from repro.plugins.statements.findings import Finding, Notes, printed
 
-Scored = tuple[str, str]  # data set, measure
+Scored = tuple[str, str]  # dataset, measure
 _SUCCESS = "Success@"  # printed as recall and nearly equal to it on these sets
 
 
@@ -31,7 +31,7 @@ def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
 
 
 def dataset_and_measure(cell: Cell) -> Scored:
-    """Return the data set and measure of a cell. Success counts as recall."""
+    """Return the dataset and measure of a cell, with Success@k as R@k."""
     return cell.column.dataset or "", (cell.column.measure or "").replace(_SUCCESS, "R@")
 
 
@@ -78,11 +78,11 @@ def _definitions(contradictions: dict[Scored, list[Cell]]) -> list[str]:
     )
 
 
-Spellings = dict[Scored, dict[str, list[Cell]]]  # by data set and measure, then by paper
+Spellings = dict[Scored, dict[str, list[Cell]]]
 
 
 def namesakes(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a note for every system name in several papers that have no common value of it."""
+    """Yield a note for every system name in several papers that share no value of it."""
     by_system: dict[str, Spellings] = {}
     for cell in _cells_of_others(sources):
         cells_by_paper = by_system.setdefault(cell.row.system, {}).setdefault(dataset_and_measure(cell), {})
@@ -104,7 +104,7 @@ def _retrieval_cells(sources: list[Paper]) -> Iterator[Cell]:
 
 
 def scored_cells(cells: Iterable[Cell]) -> Iterator[Cell]:
-    """Yield the numbers with a data set and a measure, except in columns with settings."""
+    """Yield the numbers with a dataset and a measure, except in columns with ``with``."""
     for cell in cells:
         column = cell.column
         if cell.is_numeric and column.dataset and column.measure and not column.with_:
@@ -132,7 +132,7 @@ def _namesake_finding(system: str, differences: dict[Scored, list[Cell]]) -> Fin
     return Finding("note", "values", "another paper", papers[0], f"names/{system}", places, values, says)
 
 
-Quotation = tuple[Cell, list[Cell]]  # and the cells of its makers
+Quotation = tuple[Cell, list[Cell]]
 
 
 def quotations(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
@@ -172,7 +172,7 @@ def _quotation_finding(paper: str, system: str, how: str, pairs: list[Quotation]
 
 
 def conventions(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield findings on equal numbers with different bold or marks in papers of mostly the same authors."""
+    """Yield findings on equal numbers with different bold or marks, in papers that share most authors."""
     for one, other in combinations(sources, 2):
         authors = set(one.manifest.authors), set(other.manifest.authors)
         if 2 * len(set.intersection(*authors)) > max(map(len, authors)):

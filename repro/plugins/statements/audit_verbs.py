@@ -67,7 +67,7 @@ def _print_table(name: str, statements, scale_name: str) -> None:
     title = f"{name}: {_count_statements(statements, scale_name)}"
     table(title, head, rows + _grouped_rows(parts["bold"]), multiline=True)
     if marks := parts["mark"]:
-        head = ["mark", "over", "lead at most", "sd needed", "sd known", "by these", ours, "others"]
+        head = ["mark", "over", "lead at most", "sd needed", "sd known", "plausibility", ours, "others"]
         title = f"{name}: {len(marks)} marks of significance ({_in_words(map(_verdict_of_mark, marks))})"
         table(title, head, [_mark_row(j) for j in marks], multiline=True)
 

@@ -18,7 +18,7 @@ from repro.verdicts.compared import ComparedCell, Comparison
 
 
 class PublishedValues:
-    """The paper's numbers, with marks instead of tests. ``is_stated``: rounded decimals."""
+    """The paper's numbers, with marks in place of tests. If ``is_stated``, numbers are rounded decimals."""
 
     is_published = is_stated = True
 
@@ -33,7 +33,7 @@ class PublishedValues:
         return cell.printed.plain
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise MissingNumber if the order is undecided. It never is."""
+        """Raise MissingNumber if an order is undecided. Published orders never are."""
 
     def p(self, one: Cell, other: Cell) -> None:
         return None
@@ -75,7 +75,7 @@ class MeasuredValues:
         return f"({value})" if self._known[cell.id].doubts else value
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise NotToldApart if the stored interval of the difference includes both orders."""
+        """Raise NotToldApart if the stored interval of the difference contains 0."""
         low, high = self._between(one, other, "interval") or (0, 0)
         if low <= 0 <= high and low < high:
             difference = f"{one.table.id}/{one.row.id} minus {other.row.id} in {one.column.id}"
@@ -98,7 +98,7 @@ class MeasuredValues:
         return f"no test between its rows is stored (run `repro compare {cell.paper.name}`)"
 
     def over_seeds(self, cell: Cell) -> list[float]:
-        """Return a value per seed. Raises MissingNumber for fewer than two."""
+        """Return one value per seed. Raises MissingNumber for fewer than two."""
         records = self._known[cell.id].records if cell.id in self._known else ()
         if len(records) < 2:
             raise MissingNumber(f"{cell.id} needs two seeds (run `repro run {cell.id} --seeds 1,2,3`)")
@@ -111,7 +111,7 @@ class MeasuredValues:
         return float(value)
 
     def is_incomparable(self, cell: Cell) -> bool:
-        """Return whether substituted data were measured."""
+        """Return whether the cell was measured on substitute data."""
         return cell.id in self._known and self._known[cell.id].verdict.name == "not comparable"
 
 
@@ -139,7 +139,7 @@ SHUFFLES = 8
 
 
 class ChangedValues(PublishedValues):
-    """The published numbers except for ``changes`` by id of cell."""
+    """The published numbers, with ``changes`` (cell id -> number) in place of some."""
 
     def __init__(self, changes: Mapping[str, Decimal]):
         self.changes = changes
@@ -152,14 +152,15 @@ class ChangedValues(PublishedValues):
 
 
 def can_fail(state_of: Callable[[PublishedValues], str], cells: tuple[Cell, ...]) -> bool:
-    """Return whether other numbers in these cells can refute a statement. For example, none can refute
-    ``relevant("9", "bert") == 0``, which counts ticks."""
+    """Return whether other numbers in these cells could refute a statement. For example, none could refute
+    ``relevant("9", "bert") == 0``, which counts ticks.
+    """
     numbers = {cell.id: cell.number for cell in cells if cell.is_numeric}
     return any(_is_refuted(state_of, changes) for changes in changed(numbers))
 
 
 def changed(numbers: Mapping[str, Decimal]) -> Iterator[dict[str, Decimal]]:
-    """Yield changes: one number, all, in rising and falling order, and exchanged."""
+    """Yield changed numbers: all or one multiplied, in rising and falling order, and shuffled."""
     for factor in FACTORS:
         yield {name: factor * number for name, number in numbers.items()}
         yield from ({name: factor * number + factor} for name, number in numbers.items())

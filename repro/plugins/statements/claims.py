@@ -1,7 +1,7 @@
 """The schema of claims.yaml, and its expressions, e.g. ``above("1/ours", "1/bm25", "rr10")``.
 
-They are a subset of Python, parsed and never executed. A missing number leaves the whole undecided, unless
-the other parts decide it: ``False and missing`` is False.
+Expressions are a subset of Python, parsed and never executed. A missing number leaves an expression
+undecided, unless its other parts decide it: ``False and missing`` is False.
 """
 
 import ast
@@ -44,7 +44,7 @@ class MissingNumber(Exception):
 
 
 class NotToldApart(MissingNumber):
-    """The interval of a difference includes both orders."""
+    """The interval of a difference contains 0, so that both orders are possible."""
 
     state = NOT_TOLD_APART
 
@@ -158,14 +158,14 @@ def format_value(value) -> str:
 
 @dataclass
 class Outcomes:
-    """The states of compared pairs, each with a cell of its column, and the cells used."""
+    """The states of compared pairs, each with one cell of the pair, and all cells ``used``."""
 
     pairs: list[tuple[Cell, str]] = field(default_factory=list)
     used: list[Cell] = field(default_factory=list)
 
 
 def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
-    """Return the worst state of each ``table/column`` if there are several."""
+    """Return the worst state of each ``table/column``, or () for a single column."""
     columns: dict[str, list[str]] = {}
     for cell, state in states:
         columns.setdefault(f"{cell.table.id}/{cell.column.id}", []).append(state)
@@ -213,7 +213,7 @@ class Claim(Identified):
         beyond: the missing knowledge of a sentence without ``expect``.
         assumed: parts of ``expect`` that the text does not state, e.g. a margin for a vague word.
         note: the reason why the paper's own numbers contradict it.
-        calls_significant: whether it states significance that no mark supports.
+        calls_significant: whether it states a significance that no mark supports.
     """
 
     where: str

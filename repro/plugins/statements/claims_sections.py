@@ -41,7 +41,7 @@ class StatementsPart(PaperPart):
 
 
 def claims(paper: str, statements: Sequence[JudgedStatement], scale: str, answers: Answers) -> Markup:
-    """Return every statement, failures at full scale first, with folded marks and bold numbers."""
+    """Return a section with every statement, failures first. Marks and bold numbers are folded."""
     ordered = sorted(
         statements, key=lambda j: FAILS not in (j.published.state, scale == "full" and j.ours.state)
     )

@@ -1,4 +1,4 @@
-"""The deviation that a mark of significance needs, and the smallest known one of public runs.
+"""The standard deviation that a mark of significance requires, and the smallest known one of public runs.
 
 By a paired t-test on n queries, a lead has p <= level only if the standard deviation of the n differences is
 at most lead * sqrt(n) / t. For example, a lead of 0.01 on 400 queries (t = 1.966) needs at most 0.102.
@@ -47,7 +47,7 @@ class Deviation(StrictMapping):
 
 
 class Stead(StrictMapping):
-    """A set without two public runs, and the set ``by`` that replaces it."""
+    """A dataset without two public runs, and the dataset ``by`` that replaces it."""
 
     dataset: str
     measure: str
@@ -63,15 +63,15 @@ class Deviations(StrictMapping):
 
 @dataclass(frozen=True)
 class Need:
-    """The requirements for a lead to be significant, as fractions.
+    """The conditions under which the lead of one row over another is significant. Numbers are fractions.
 
     Attributes:
-        over: the row below that needs the smallest deviation.
+        over: the other row. Of several, the one that needs the smallest deviation.
         lead: the largest lead that the printed numbers allow.
         sd: the largest standard deviation over queries with p <= level.
         greatest: the largest deviation of two systems with these means.
         is_certain: whether even ``greatest`` and the smallest possible lead have p <= level.
-        instead: the reason if ``known`` is for another set, or "".
+        instead: why ``known`` is of another dataset, or "".
     """
 
     over: Cell
@@ -120,7 +120,10 @@ class Need:
 
 
 def need(cell: Cell, rivals: list[Cell]) -> Need | None:
-    """Return the need of a lead over all rows, or None without a lead, two queries or all numbers."""
+    """Return the strictest conditions for the lead of a cell over its rivals to be significant.
+
+    Returns None without a lead, without all numbers, or for fewer than two queries.
+    """
     topics = catalog().get(cell.column.dataset or "")
     queries = topics.counts.get("queries", 0) if topics else 0
     if queries < 2 or not rivals or not all(c.is_numeric for c in (cell, *rivals)):
@@ -131,7 +134,7 @@ def need(cell: Cell, rivals: list[Cell]) -> Need | None:
 
 
 def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
-    """Return the need of the lead over one row, with scores in [0, 1]."""
+    """Return the conditions for the lead of a cell over another to be significant. Scores are in [0, 1]."""
     mine, theirs = (float(c.percent) / 100 for c in (cell, over))
     rounding = sum(float(c.rounding) / 100 for c in (cell, over))
     lead, sum_of_means = mine - theirs, mine + theirs
@@ -146,7 +149,7 @@ def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
 
 
 def smallest_known(dataset: str | None, measure: str | None) -> tuple[Deviation | None, str]:
-    """Return the smallest known deviation, and the reason if it is for another set."""
+    """Return the smallest known deviation of two public runs, and why it is of another dataset, or ""."""
     known, stands = deviations()
     pairs = [pair for pair in known if (pair.dataset, pair.measure) == (dataset, measure)]
     if pairs:

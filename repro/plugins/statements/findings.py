@@ -72,7 +72,7 @@ class Finding:
         return replace(self, explanation="; ".join(dict.fromkeys(filter(None, explanations))))
 
     def with_other(self, other: Finding) -> Finding:
-        """Join two findings, keeping the graver severity and all places."""
+        """Join two findings, with the more severe severity and all places."""
         placed = dict(zip(self.places, self.values, strict=True))
         for place, value in zip(other.places, other.values, strict=True):
             placed.setdefault(place, "" if value in other.says else value)  # no sentence twice
@@ -93,7 +93,7 @@ def sort_findings(findings: list[Finding]) -> list[Finding]:
 
 
 def told_once(findings: list[Finding], facts: tuple[tuple[str, ...], ...]) -> list[Finding]:
-    """Join the findings of one fact."""
+    """Join those findings that ``facts`` lists as one fact."""
     by_id = {finding.id: finding for finding in findings}
     joined, absorbed = dict(by_id), set()
     for fact in facts:
@@ -108,7 +108,7 @@ FILE = "audit.yaml"
 
 
 class Explanation(StrictMapping):
-    """The cause of the findings with a place below each of ``at``."""
+    """The cause (``why``) of all findings with a place in ``at`` or below."""
 
     at: tuple[str, ...]
     why: str
@@ -118,7 +118,7 @@ class Explanation(StrictMapping):
 
 
 class Wording(Identified):
-    """An ambiguous or wrong word. Kind ``scope``: *only* or *all* contradicts another section."""
+    """An ambiguous or wrong word. Kind ``scope``: an *only* or *all* that another section contradicts."""
 
     where: str
     says: str
@@ -131,8 +131,9 @@ Bound = Annotated[str, Field(pattern=r"^([A-Z]?[+-]\d+|[A-Z]|\d+)$", coerce_numb
 
 
 class Index(Identified):
-    """A ``sequence`` in an equation, e.g. ``[0, N+1]``. Its index ``runs`` over e.g. ``[1, N]``, and a term
-    ``uses`` e.g. entry ``i+1``."""
+    """A ``sequence`` in an equation, e.g. ``[0, N+1]``. The index i ``runs`` over e.g. ``[1, N]``, and a term
+    ``uses`` the entry e.g. ``i+1``.
+    """
 
     where: str
     says: str
@@ -147,8 +148,8 @@ class Notes(StrictMapping):
     Attributes:
         configurations: name -> its rows or cells.
         facts: groups of ids of findings on the same fact.
-        out_of_domain: tables on sets that no system was trained on, as they claim.
-        trained_on: system -> its training sets, by ir_datasets' names.
+        out_of_domain: tables on data that no system was trained on, as the paper claims.
+        trained_on: system -> its training sets, as named by ir_datasets.
     """
 
     configurations: dict[str, tuple[str, ...]] = Field(default_factory=dict)
@@ -160,7 +161,7 @@ class Notes(StrictMapping):
     indices: tuple[Index, ...] = ()
 
     def configuration(self, cell: Cell) -> str:
-        """Return the name in ``configurations``, the system if cited, or the cell's id."""
+        """Return the cell's name in ``configurations``, otherwise its system if it is cited, or its id."""
         by_path = {path: name for name, paths in self.configurations.items() for path in paths}
         default = cell.row.system if cell.role == "cited" else cell.id
         return by_path.get(cell.id) or by_path.get(cell.row_path) or default
@@ -181,7 +182,7 @@ def notes() -> Notes:
 
 
 def check_use(source: Paper, places: Mapping[str, tuple[str, ...]]) -> None:
-    """Raise ManifestError if audit.yaml names a missing finding. ``places`` are by id."""
+    """Raise ManifestError if audit.yaml names a finding that is not made. ``places`` maps ids of findings."""
     for location, reason in _idle_entries(notes_of(source), f"{source.name}/", places):
         raise yaml_file.fault_at(source.folder / FILE, location, reason)
 
@@ -212,7 +213,7 @@ def notes_of(source: Paper) -> Notes:
         for name, paths in content.configurations.items():
             for number, place in enumerate(paths):
                 if place not in known_places:
-                    yield ("configurations", name, number), f"{place!r} is no row or cell of {source.name}"
+                    yield ("configurations", name, number), f"{place!r} is not a row or cell of {source.name}"
                 if place in seen:
                     yield ("configurations", name, number), f"{place!r} is named twice"
                 seen.add(place)

@@ -1,4 +1,4 @@
-"""Statements judged by the paper's own numbers, by ours and by others' values."""
+"""Statements judged by the paper's own numbers, by ours and by values that others report."""
 
 import re
 from collections import Counter
@@ -30,8 +30,10 @@ ALIKE = {"released": OF_ONE_SYSTEM, "trained again": TRAINED_AGAIN}
 
 @dataclass(frozen=True)
 class ClosestReports(PublishedValues):
-    """The closest report on each cell, unless only the name matches. ``starts`` limits their making, e.g. to
-    ``("trained", "fine-tuned")``."""
+    """The reported value closest to each published one, unless only the system's name matches.
+
+    ``starts`` limits how it was made, e.g. to ``("trained", "fine-tuned")``.
+    """
 
     starts: tuple[str, ...] = ()
     is_published, is_stated = False, True
@@ -52,7 +54,7 @@ class ClosestReports(PublishedValues):
         return f"{format_value(note.value)} ({note.making})"
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise MissingNumber if two values are equal at the coarser rounding."""
+        """Raise MissingNumber if two values agree at the fewer decimals of the two."""
         values = [(self.number(cell), 2 if cell.unit == "fraction" else 0) for cell in (one, other)]
         first, second = (value.scaleb(digits) for value, digits in values)
         decimals = [decimals_of(value) - digits for value, digits in values]
@@ -71,8 +73,9 @@ class ClosestReports(PublishedValues):
 
 @dataclass(frozen=True)
 class OthersJudgement:
-    """The judgement of a statement by reports on some of its ``cells``. ``alike`` has the states by released
-    systems and by retrained ones, if reports of both exist."""
+    """The judgement of a statement by reports on some of its ``cells``. ``alike`` has its states by released
+    systems alone and by retrained ones alone, if reports of both exist.
+    """
 
     judgement: Judgement = field(default_factory=partial(Judgement, UNTESTED))
     used: tuple[tuple[Cell, CellNote], ...] = ()
@@ -94,7 +97,7 @@ class OthersJudgement:
 
     @property
     def basis(self) -> str:
-        """The reports used, e.g. "2 of 4 cells: …", or ""."""
+        """The number and kinds of the reports used, e.g. "2 of 4 cells: …", or ""."""
         if not self.used:
             return ""
         kinds = ", ".join(f"{MAKINGS[start]} ({number})" for start, number in self.kinds.items())
@@ -119,7 +122,7 @@ class OthersJudgement:
 
 
 def by_others(statement: Statement, places: Places, *, published: Judgement) -> OthersJudgement:
-    """Judge a statement by the closest report of each cell of its ``published`` judgement."""
+    """Judge a statement by the closest report on each cell that ``published``, its judgement, used."""
     values, used = ClosestReports(), []
     numeric_cells = [cell for cell in published.cells if cell.is_numeric]
     for cell in numeric_cells:
@@ -136,7 +139,7 @@ def by_others(statement: Statement, places: Places, *, published: Judgement) -> 
 
 @dataclass(frozen=True)
 class JudgedStatement:
-    """A statement judged by three sources of numbers, with doubts about ours."""
+    """A statement judged by the paper's numbers, ours and reported ones, with doubts about ours."""
 
     statement: Statement
     published: Judgement
@@ -191,7 +194,7 @@ class PublishedJudgement:
 
 
 def published_judgements(source: Paper) -> list[PublishedJudgement]:
-    """Judge every statement of a paper without our numbers."""
+    """Judge every statement of a paper by its own and reported numbers, without ours."""
     places, judgements = Places(source), []
     for statement in statements(source):
         published = statement.judge(PublishedValues(), places)

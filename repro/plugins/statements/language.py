@@ -34,7 +34,9 @@ class Places:
     def rows(
         self, path: str, role: str | None = None, group: str | None = None, except_: Collection[str] = ()
     ) -> list[str]:
-        """Return row paths without ``except_`` (paths, ids, systems). Reference rows need their ``role``."""
+        """Return paths of a table's rows without ``except_`` (paths, ids, systems). Only ``role`` includes
+        reference rows.
+        """
         _, table, _ = self._table(path)
         rows_by_names = {(r.id, r.system, f"{path}/{r.id}"): r for r in table.rows}
         _check("row", except_, set(chain.from_iterable(rows_by_names)), path)
@@ -86,7 +88,7 @@ class Language:
     """The functions for one statement.
 
     Attributes:
-        against: contradicting cells, and numbers that do not fit.
+        against: cells that contradict it, and numbers that do not fit.
         tests: p for every compared pair of cells, None without a test.
     """
 
@@ -122,7 +124,7 @@ class Language:
         return self.all_fit(pairs, lambda mine, theirs: RELATIONS[relation](self.order(mine, theirs)))
 
     def all_fit(self, pairs: list[Pair], fits: Callable[[Cell, Cell], bool]) -> bool:
-        """Return whether all pairs fit. One contradicting pair decides. Raises MissingNumber."""
+        """Return whether all pairs fit. Raises MissingNumber if a number is missing and no pair fails."""
         if not pairs:
             raise MissingNumber("there are no rows to compare with")
         missing, states = None, []
@@ -140,7 +142,7 @@ class Language:
         return FAILS not in states
 
     def order(self, mine: Cell, theirs: Cell) -> int:
-        """Return 1 if mine is better, 0 if equal and -1 if worse. Smaller sizes are better."""
+        """Return 1 if cell ``mine`` is better, 0 if equal and -1 if worse. A smaller size is better."""
         one, other = (self._value(c) * (100 if c.unit == "fraction" else 1) for c in (mine, theirs))
         self.values.check_order(mine, theirs)
         self.tests.append(self.values.p(mine, theirs))
@@ -151,28 +153,28 @@ class Language:
         return f"{cell.table.id}/{cell.row.id}/{cell.column.id} {self.values.told(cell)}"
 
     def above(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Return whether a is better in one cell or in all columns."""
+        """Return whether cell a is better than b, or row a in all columns."""
         return self.holds(self._pairs(a, b, columns), "above")
 
     def not_below(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Return whether a is at least as good in one cell or in all columns."""
+        """Return whether cell a is at least as good as b, or row a in all columns."""
         return self.holds(self._pairs(a, b, columns), "not_below")
 
     def every(self, rows: list[str], relation: str, other: str, columns: Listed) -> bool:
-        """Return whether each row has the relation to another one, skipping dashes."""
+        """Return whether each row has the relation to the row ``other``. Rows with dashes are skipped."""
         if relation not in RELATIONS:
             raise unknown("relation", relation, RELATIONS)
         pairs = [p for row in rows for p in self._pairs(row, other, columns) if has_number(p[0])]
         return self.holds(pairs, relation)
 
     def same_order(self, rows: list[str], others: list[str], columns: Listed) -> bool:
-        """Return whether no two rows are in another order than in ``others``."""
+        """Return whether no two rows are in a different order than the same two in ``others``."""
         fours = [(a, b, c, d) for (a, c), (b, d) in combinations(zip(rows, others, strict=True), 2)]
         reversals = [self._is_turned(*four, c) for c in as_columns(columns) for four in fours]
         return not any(reversals)
 
     def significantly_above(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Return whether a is above b by a mark or a test between our rows."""
+        """Return whether a is significantly above b, by the paper's mark or a test between our rows."""
         return self.all_fit(self._pairs(a, b, columns), self._is_significant)
 
     def best(self, row: str, columns: Listed, among: list[str] | None = None) -> bool:
@@ -236,11 +238,11 @@ class Language:
         return sum(marks)
 
     def drawn(self, exhibit: str, fact: str) -> float:
-        """Return the number stored as ``fact`` with a figure (exhibit)."""
+        """Return a number of a drawing (``exhibit``), stored under the name ``fact``."""
         return self._tell(self.values.drawn(f"{self.places.paper.name}/{exhibit}", fact))
 
     def rounds(self, x, text: str) -> bool:
-        """Return whether x rounds to the text, or is measured within half a unit of its last decimal."""
+        """Return whether x rounds to the text. Measured, it may be half a unit of the last decimal away."""
         target = Decimal(text)
         decimals = printed.decimals_of(target)
         if self.values.is_stated:
@@ -292,7 +294,7 @@ def level_of(table: schema.Table) -> float:
 
 
 def has_number(cell: Cell) -> bool:
-    """Return whether a cell has a published number, or may get one as a figure or study."""
+    """Return whether a cell has a published number, or belongs to a figure or study that may have one."""
     return cell.is_numeric or cell.is_unpublished
 
 

@@ -15,7 +15,7 @@ Marked = tuple[str, Cell, list[Cell]]  # mark, cell, rivals
 
 
 def of_marks(source: Paper) -> Iterator[Finding]:
-    """Yield ties of bold numbers, unsupported or implausible marks, and large unmarked leads."""
+    """Yield findings on ties of bold numbers, unsupported or implausible marks, and large unmarked leads."""
     yield from _ties(source)
     yield from _unsupported_marks(source)
     marked = [(mark, cell, rivals) for mark, cell, _, rivals in marks(source)]
@@ -39,7 +39,7 @@ class MarksOfCell(CellPart):
 
 
 def of_words(source: Paper) -> Iterator[Finding]:
-    """Yield claims of significance without a test: doubts if another table names one, otherwise notes."""
+    """Yield findings on claims of significance without a test: doubts if a table has one, otherwise notes."""
     tested, finder = {table.id for table in source.manifest.tables if table.test}, language.Places(source)
     severity = "doubt" if tested else "note"
     by_id = {statement.id: statement for statement in statements(source) if statement.kind == "claim"}

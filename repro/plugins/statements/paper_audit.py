@@ -94,7 +94,7 @@ def findings_of(sources: list[Paper]) -> list[Finding]:
 
 
 def each(sources: list[Paper], all_notes: Notes) -> Iterator[Finding]:
-    """Yield every finding, before those of one fact are joined."""
+    """Yield every finding. Those on one fact are not joined yet."""
     yield from across_papers.disagreements(sources, all_notes)
     yield from other_numbers(sources)
     yield from across_papers.namesakes(sources, all_notes)
@@ -137,7 +137,7 @@ def of_domains(source: Paper) -> Iterator[Finding]:
 
 
 def of_indices(source: Paper) -> Iterator[Finding]:
-    """Yield a doubt for every index that exceeds its sequence, e.g. entry N+1 of 1 to N."""
+    """Yield a doubt for every index that goes beyond its sequence, e.g. to entry N+1 of 1 to N."""
     for index in notes_of(source).indices:
         first, last = (_number(end) for end in index.sequence)
         used = [_number(end) + _number(index.uses.replace("i", "")) for end in index.runs]
@@ -285,8 +285,8 @@ def _order_finding(source: Paper, cells: list[Cell], before: Cell, after: Cell) 
 def claims(
     *names: str, scale: str = "full", workspace: Workspace | None = None
 ) -> Listing[judged.JudgedStatement]:
-    """Judge sentences, marks and bold numbers of papers (all without ``names``) as published, as measured at
-    ``scale`` and as others report. Raises UsageError, ManifestError.
+    """Judge sentences, marks and bold numbers of papers (default: all) by the published numbers, by ours at
+    ``scale`` and by reported ones. Raises UsageError, ManifestError.
 
     Example:
         >>> repro.claims("PAPER", scale="tiny").to_frame()
@@ -296,8 +296,7 @@ def claims(
 
 
 def audit(*names: str, workspace: Workspace | None = None) -> Listing[Finding]:
-    """Return the inconsistencies in papers (all without ``names``), one finding per fact. Raises UsageError,
-    ManifestError.
+    """Return the findings on papers (default: all), each fact once. Raises UsageError, ManifestError.
 
     Example:
         >>> repro.audit("PAPER").to_frame()

@@ -29,12 +29,12 @@ class Work(Faulty):
 
 
 class Pointer(Faulty):
-    """A sentence that refers to one target, or to several that are equally right or wrong.
+    """A sentence that refers to one target, or to several that are all right or all wrong.
 
     Attributes:
         as_: the expected content of the target, or the name of a work.
         to: keys of the reference list, tables, figures, equations or sections, e.g. "Table 3" or 12.
-        reading: the reading of the same fault, which then makes the finding.
+        reading: the reading that reports the same fault. Then the pointer makes no finding.
     """
 
     at: str
@@ -66,7 +66,7 @@ def references_of(source: Paper) -> References:
         for number, pointer in enumerate(content.pointers):
             for target in pointer.targets:
                 if not _is_part(target) and target not in content.works:
-                    yield ("pointers", number, "to"), f"{target!r} is no key of `works`"
+                    yield ("pointers", number, "to"), f"{target!r} is not a key of `works`"
             if pointer.reading and pointer.reading not in source.readings:
                 says = f"{source.name} has no unspecified choice {pointer.reading!r}"
                 yield ("pointers", number, "reading"), says

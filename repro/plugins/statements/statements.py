@@ -33,7 +33,7 @@ class Judgement:
 
     @property
     def differs_by_measure(self) -> str:
-        """The failing and the holding measures of a statement with both."""
+        """The failing and the holding measures of a failing statement, or "" if there are not both."""
         by_state = {state: [name for name, s in self.measures if s == state] for _, state in self.measures}
         if self.state != claims.FAILS or len(by_state) < 2:
             return ""
@@ -171,12 +171,12 @@ def marks(source: Paper) -> Iterator[tuple[str, Cell, str, list[Cell]]]:
 
 
 def significance(table: schema.Table) -> dict[str, tuple[str, ...]]:
-    """Return the systems that each mark is over, e.g. ``{"†": ("bm25",)}``."""
+    """Return mark -> systems that it claims to beat, e.g. ``{"†": ("bm25",)}``."""
     return {mark: meaning.over for mark, meaning in table.marks.items() if meaning.means == "significant"}
 
 
 def rows_over(mark: str, cell: Cell, cells: list[Cell]) -> list[Cell]:
-    """Return the cells that a mark claims to beat."""
+    """Return the cells that the mark of a cell claims to beat."""
     place, over = (cell.column.id, cell.row.group), significance(cell.table)[mark]
     if cell.row.system in over:
         return []
@@ -184,7 +184,7 @@ def rows_over(mark: str, cell: Cell, cells: list[Cell]) -> list[Cell]:
 
 
 def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
-    """Yield every bold number with the other published numbers of its scope."""
+    """Yield every bold number, with the other published numbers among which it should be the best."""
     for table in source.manifest.tables:
         if table.kind == "results" and table.bold not in ("unknown", "none"):
             cells = [c for c in cells_of(source, (table,)) if c.is_numeric]
@@ -194,7 +194,7 @@ def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
 
 
 def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
-    """Return whether a number is above all cells ``over``, by our tests too. Raises MissingNumber."""
+    """Return whether a number is above all cells ``over``, ours also by a test. Raises MissingNumber."""
     if not over:
         raise claims.MissingNumber("the paper has no such row in its group")
     if not language.holds([*product([cell], over)], "above"):
@@ -210,7 +210,7 @@ def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
 
 
 def arithmetic_faults(source: Paper) -> Iterator[tuple[str, str]]:
-    """Yield (id, fault) for averages, differences and bold numbers that are wrong."""
+    """Yield (id, fault) for each wrong average, difference and bold number."""
     for table in source.manifest.tables:
         if table.kind == "results":
             cells = {(c.row.id, c.column.id): c for c in cells_of(source, (table,))}
@@ -253,6 +253,6 @@ def _bold_faults(table: schema.Table, cells: Iterable[Cell]) -> Iterator[tuple[s
 
 
 def bold_scope(cell: Cell) -> tuple:
-    """Return a key of the cells that compete for bold in a table."""
+    """Return a key that is equal for cells that compete for bold in a table."""
     scopes = {"group": (cell.column.id, cell.row.group), "column": (cell.column.id,), "row": (cell.row.id,)}
     return scopes.get(cell.table.bold, ())

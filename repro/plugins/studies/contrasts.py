@@ -30,10 +30,10 @@ class Contrast:
 
     Attributes:
         family: an id. The p-values of a family and column are corrected together.
-        difference: as a fraction, like ``matters``. None if too few or constant.
-        level: the level divided by the family's comparisons.
-        holm: the corrected p. Planned pairs without a test count as p = 1.
-        within: the corrected p of two one-sided tests for a difference of at least ``matters``.
+        difference: as a fraction, like ``matters``. None if the scores are too few or constant.
+        level: the significance level divided by the number of the family's comparisons.
+        holm: the Holm-corrected p. Planned pairs without a test count as p = 1.
+        within: the corrected p of two one-sided tests against a difference of at least ``matters``.
         at_floor: whether the better row is not above the row ``floor``.
     """
 
@@ -59,7 +59,7 @@ class Contrast:
 
     @cached_property
     def smallest_seen(self) -> float | None:
-        """The true difference with a power of 80 % at ``level``."""
+        """The true difference that is detected with a power of 80 % at ``level``."""
         d = self.difference
         if d is None:
             return None
@@ -67,7 +67,7 @@ class Contrast:
 
     @cached_property
     def seeds_needed(self) -> int | None:
-        """The fewest seeds that detect ``matters`` with a power of 80 %."""
+        """The smallest number of seeds that detects ``matters`` with a power of 80 %."""
         d = self.difference
         if d is None or self.matters is None:
             return None
@@ -92,7 +92,7 @@ def contrasts(
 
 
 def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
-    """Return the mean over common queries and seeds, or None if too few or constant."""
+    """Return the mean difference over common queries and seeds. None if too few, or if it is constant."""
     seeds = [seed for seed in ours if seed in theirs]
     if not seeds:
         return None
@@ -116,7 +116,7 @@ def _standing(lead: Estimate | None, level: float) -> str:
 
 
 def _p_of_no_less(c: Contrast) -> float | None:
-    """Return the larger p of two one-sided tests (Schuirmann 1987)."""
+    """Return the larger p of two one-sided tests (Schuirmann 1987) against a difference of ``matters``."""
     from scipy.special import stdtr
 
     if c.difference is None or c.matters is None:
@@ -156,8 +156,10 @@ def _verdict(c: Contrast, level: float) -> str:
 
 
 class Family(Identified):
-    """Comparisons that are corrected together, column by column: ``rows`` with row ``against`` (or with each
-    other), or the pairs ``between``."""
+    """Comparisons that are corrected together, in each column.
+
+    They are those of ``rows`` with row ``against`` (or with each other), or the pairs ``between``.
+    """
 
     label: str
     rows: tuple[str, ...] = ()
@@ -191,8 +193,8 @@ class TableAnalysis(StrictMapping):
     Attributes:
         primary: the deciding column.
         matters: column -> the smallest difference that matters, in points (hundredths).
-        families: by default each row against its row of reference, group by group.
-        floor: a weak row, e.g. random weights. A pair is marked unless its better row is above it.
+        families: by default each row against the reference row of its group.
+        floor: a weak row, e.g. with random weights. A pair is marked unless its better row is above it.
     """
 
     table: str
@@ -214,9 +216,10 @@ class Confirmatory(StrictMapping):
 
 
 class Analysis(StrictMapping):
-    """The content of an analysis.yaml. ``seeds`` are those of pre-training and fine-tuning.
+    """The content of an analysis.yaml. ``seeds`` are used for pre-training and fine-tuning.
     ``repro.retrieval.evaluation.crossed`` explains ``test``. Comparisons outside ``confirmatory`` are
-    exploratory."""
+    exploratory.
+    """
 
     seeds: tuple[int, ...] = ()
     test: Literal["random effects of queries and seeds"] = "random effects of queries and seeds"

@@ -1,7 +1,7 @@
-"""A study's table as measured: several seeds of every row, compared by its analysis.
+"""A study's table as measured: several seeds of every row, compared as its analysis plans.
 
-The file ``scores/SCALE/PAPER-tableN.json.gz`` has scores and training costs by fingerprint and replaces the
-store.
+The file ``scores/SCALE/PAPER-tableN.json.gz`` has scores and training costs by fingerprint, to be used
+without the store.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FACTS = ("flops", "resumed_at", "seconds", "steps")
 
 
 class StudyEvidence:
-    """Scores of evaluations and facts of trainings, from the store or files."""
+    """Scores of evaluations and facts on trainings, from the store or score files."""
 
     def __init__(self, store: Store, files: tuple[Path, ...] = ()):
         self._store, self._files = store, files
@@ -42,7 +42,7 @@ class StudyEvidence:
 
     @cached_property
     def kept(self) -> Mapping[str, Mapping[str, Any]]:
-        """The content of the files. Later ones win. Raises DataError."""
+        """The content of the score files. Later files replace earlier ones. Raises DataError."""
         contents: dict[str, dict[str, Any]] = {"evaluations": {}, "trainings": {}}
         for path in self._files:
             if path.exists():
@@ -56,7 +56,7 @@ class StudyEvidence:
         return "stored" if any(node.fingerprint in part for part in parts) else self._store.state(node)
 
     def record(self, node: graph.Node) -> dict[str, Any]:
-        """Return a training's record, or only its facts on costs from a file."""
+        """Return a training's record. If only a score file has it, it contains only the facts on costs."""
         name = node.fingerprint
         if name not in self._records:
             is_stored = self._store.state(node) == "stored"
@@ -65,7 +65,7 @@ class StudyEvidence:
         return self._records[name]
 
     def scores(self, node: graph.Node) -> dict[str, Any] | None:
-        """Return an evaluation's queries and their scores by measure, or None."""
+        """Return the queries of an evaluation and their scores by measure, or None."""
         if self._store.state(node) == "stored":
             with contextlib.suppress(errors.StoreError):  # damaged scores
                 return seal.read_json(self._store.path(node) / "scores.json")
@@ -73,12 +73,12 @@ class StudyEvidence:
 
 
 def scores_paths(results: Results, scale: str, paper: str, table: str) -> tuple[Path, ...]:
-    """Return a table's score files: any of a release, then the writable one."""
+    """Return the paths of a table's score files: a release's if there is one, then the writable one."""
     return tuple(folder / "scores" / scale / f"{paper}-table{table}.json.gz" for folder in results.folders)
 
 
 class StudyOfCell(hooks.CellPart):
-    """The command that makes a study's table from kept scores."""
+    """Adds the command that makes a study's table from its score file."""
 
     def __init__(self, cell: Cell, stands: Sequence[compared.ComparedCell], results: Results):
         self._cell, self._stands, self._results = cell, stands, results
@@ -95,7 +95,7 @@ class StudyOfCell(hooks.CellPart):
 
 
 def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, table: str) -> Path | None:
-    """Add scores to a table's file, safely between processes. Returns None without scores."""
+    """Add scores to a table's score file, safely between processes. Returns None without scores."""
     paths = scores_paths(results, plan.scale.name, paper, table)
     table_plan = plan.of_table(paper, table)
     if not _evaluations(table_plan, StudyEvidence(store, paths)):
@@ -193,7 +193,7 @@ class Study:
 
     @cached_property
     def preliminary(self) -> str:
-        """The planned seeds that all rows have, e.g. "preliminary: 2 of 3 planned seeds", or ""."""
+        """The number of planned seeds that all rows have, e.g. "preliminary: 2 of 3 planned seeds", or ""."""
         planned, seeds = set(self.plan.seeds), [set(e.seeds) - {None} for e in self.entries.values()]
         common = planned.intersection(*filter(None, seeds)) if any(seeds) else set()
         if len(common) == len(planned) or not self.entries:
@@ -203,7 +203,7 @@ class Study:
 
     @cached_property
     def seeds_of_rows(self) -> dict[str, int]:
-        """Row with seeds -> their smallest number in any column."""
+        """Row -> the smallest number of its seeds in any column. Omits rows without seeds."""
         counts: dict[str, int] = {}
         for (row, _), entry in self.entries.items():
             if None not in entry.seeds:

@@ -33,8 +33,8 @@ class Answer:
         difference: of the means over queries and common seeds.
         low, high: its 95 % interval. None with a single seed, or without scores of queries.
         verdict: by the study's analysis, or "" without an interval.
-        smallest_seen: the true difference with a power of 80 %.
-        as_stated: whether the order is that of the text. None if no order is found or stated.
+        smallest_seen: the true difference that is detected with a power of 80 %.
+        as_stated: whether the rows are in the order that the text states. None if either is unknown.
     """
 
     scale: str
@@ -113,7 +113,7 @@ def check_pointer(pointer: StudyPointer) -> None:
 def tested_answer(
     study: studies.Study, pointer: StudyPointer, column: Column, *, scale: str
 ) -> Answer | None:
-    """Return the answer with its interval and verdict, or None without a test."""
+    """Return the answer with an interval and a verdict, or None if the study has no such test."""
     contrast = study.contrast(pointer.row, pointer.other, column.id)
     if contrast is None or contrast.difference is None:
         return None
@@ -146,7 +146,7 @@ def of_means(
     unit: str,
     scale: str,
 ) -> Answer | None:
-    """Return the answer by the means of common seeds, or None."""
+    """Return the answer without an interval, by the means of common seeds, or None."""
     if not (common_seeds := ours.keys() & theirs.keys()):
         return None
     points = 1 if unit == "percent" else 100
@@ -239,7 +239,7 @@ class PublishedPair(StrictMapping):
 
 
 def published_effects(source: Paper) -> dict[tuple[str, str, str], float]:
-    """Return (table, row, other row) -> the published difference, both ways."""
+    """Return (table, row, other row) -> the published difference, for both orders of the rows."""
     return source.once(published_effects, lambda: _read(source))
 
 

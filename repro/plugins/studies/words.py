@@ -15,7 +15,7 @@ MARKS = {
     WITHIN: "=",
     "not tested": "–",
 }
-MANY = 6  # pairs of one verdict to name
+MANY = 6
 METHOD = (
     "Mean ± half of its 95 % interval. Queries and seeds are crossed random effects "
     "(Satterthwaite's degrees of freedom)."
@@ -50,7 +50,7 @@ def doubts_note(study: Study) -> list[str]:
 
 
 def shortened_note(text: str, study: Study, *, explained: str) -> str:
-    """Return the text of a table without the sentences below Table ``explained``."""
+    """Return a table's note without the sentences that the note of Table ``explained`` contains."""
     explanation = " ".join([METHOD, *_signs(study)])
     text = text.replace(explanation, f"Intervals, signs and costs as under Table {explained}.")
     text = text.replace(f" {COST}", "")
@@ -100,7 +100,7 @@ def _claim(study: Study) -> str:
 
 
 def order(study: Study, column: Column) -> str:
-    """Return a column with its findings, e.g. "RR@10. Above BM25: BERT."."""
+    """Return a column's findings in words, e.g. "RR@10. Above BM25: BERT."."""
     primary = " (primary)" if column.id == study.analysis.primary else ""
     return " ".join(f"{capitalised(part)}." for part in [column.label + primary, *_findings(study, column)])
 

@@ -41,7 +41,7 @@ POWER_NOTE = (
 
 
 def markdown(study: Study, *, title: str, command: str) -> str:
-    """Return the table with its findings. ``command`` generates the file."""
+    """Return the table with its findings. ``command`` is the command that generates the file."""
     table = study.table
     costs = ("pre-training FLOPs", "pre-training seconds", "hours in all")
     heads = ["", *(escaped(column.label) for column in table.columns), *costs]
@@ -73,7 +73,7 @@ def shown(study: Study, row: str, column: str) -> str:
 
 
 def sign(study: Study, row: str, column: str) -> str:
-    """Return the sign of the verdict against the row's base, e.g. " ▲f" at the floor."""
+    """Return the sign of the verdict against the row's base. "f" marks a pair at the floor, e.g. " ▲f"."""
     base = study.base(row) or ""
     c = study.contrast(row, base, column)
     found = mark(study.verdict(row, base, column))
@@ -140,7 +140,7 @@ def _table(heads, lines, *, texts: int) -> list[str]:
 
 
 def latex(study: Study, *, title: str, command: str, label: str, wide: bool = False) -> str:
-    """Return a ``table`` environment of means, and one of any comparisons."""
+    """Return a ``table`` environment of means, and another one of the comparisons, if any."""
     heads = [*(column.label for column in study.table.columns), "FLOPs", "s", "h"]
     means = _tabular(heads, (table_row(*map(cell_text, row)) for row in rows(study)))
     page = partial(environment, command=command, short=escape(title), wide=wide)
@@ -208,7 +208,7 @@ class StudyTables:
         form: str | None,
         two_column: bool,
     ) -> Iterator[tuple[str, str]]:
-        """Yield ``md`` or ``tex`` and the text, for both forms or only ``form``."""
+        """Yield suffix (``md`` or ``tex``) and text of the table, in both forms or only in ``form``."""
         cell = cells[0].cell
         study = study_of(plan, store, source=cell.paper, table=cell.table, cells=cells, results=results)
         title = f"{title} (scale {plan.scale.name})"

@@ -35,8 +35,9 @@ def scored_alone(
 ) -> OwnTable:
     """Score runs and encoders, by default with the suite's measures, and test every pair.
 
-    Several ``judged`` collections have a mean. Encoders read the texts of ``dataset``. Raises UsageError,
-    DataError for a malformed run or one that answers no query, BlockedError for missing texts, StageError.
+    For several ``judged`` collections the mean is added. Encoders read the texts of ``dataset``. Raises
+    UsageError, DataError for a malformed run or one that answers no query, BlockedError for missing texts,
+    StageError.
     """
     names = list(dict.fromkeys(map(canonical, measures))) or usual_measures(judged[0].name)
     places = _places(judged, names)

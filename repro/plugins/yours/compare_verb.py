@@ -44,8 +44,8 @@ MARCO, ranx or BEIR, plain or gzipped. An encoder is a folder, a name on the hub
 `model` and its settings. Without a paper, they are scored on a dataset, and runs also by your own
 judgements. A run may come from a pipe, e.g. `-`.
 """
-LEFT = ("column", "row", "against", "by")  # left-aligned
-ALIKE = {"RMSE": "rmse", "tau": "kendall_union", "RBO": "rank_biased_overlap"}  # for a single rival
+LEFT = ("column", "row", "against", "by")
+ALIKE = {"RMSE": "rmse", "tau": "kendall_union", "RBO": "rank_biased_overlap"}
 TESTS = "Paired tests per query. Difference = yours − theirs (Holm-corrected per row and column)"
 
 
@@ -174,7 +174,7 @@ def _score_encoder(model, names, tables, workspace) -> list[str]:
 
 
 def show_yours(compared: ComparedWithYours, form: str, *, per_query: bool) -> None:
-    """Print tables with the user's rows, or the scores ``per_query``."""
+    """Print tables with the user's rows, or only the scores of each query if ``per_query``."""
     from repro.plugins.yours.table import as_json, lines
 
     emit = emit_json if form == "json" else emit_csv
@@ -254,8 +254,10 @@ def _sentences(row: OwnRow) -> list[str]:
 
 
 def record_runs(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tuple[str, int, int]]:
-    """Record each run. Yield its label and the numbers of new and of all records. Raises UsageError without
-    exactly one row at scale full."""
+    """Record each run. Yield its label, the number of new records and that of all.
+
+    Raises UsageError unless the cells are of one row at scale full.
+    """
     from repro.exchange.run_import import Origin
 
     cells = [c for own in tables for c in own.of_paper]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ComparedWithYours(comparisons.ComparedCells):
-    """Compared cells (``repro.api.comparisons.ComparedCells``) with your own tables, as ``yours``."""
+    """Compared cells (``repro.api.comparisons.ComparedCells``). ``yours`` are tables with your own rows."""
 
     def __init__(self, comparison: Comparison, plan: Plan | None = None, yours: Sequence[OwnTable] = ()):
         super().__init__(comparison, plan)
@@ -37,13 +37,13 @@ class ComparedWithYours(comparisons.ComparedCells):
         return next((status for label, status in failed if label not in scored), 0)
 
     def tests(self) -> Listing[dict[str, Any]]:
-        """Return the tests of your rows, one line per column and rival."""
+        """Return the tests of your rows, one for each column and rival row."""
         from repro.plugins.yours.table import lines
 
         return Listing([line for table in self.yours for line in lines(table)], line=dict, index="row")
 
     def scores_by_query(self) -> Listing[dict[str, Any]]:
-        """Return the scores per query of your rows and their rivals."""
+        """Return the scores of each query, for your rows and their rivals."""
         scores = [line for table in self.yours for line in table.scores_by_query()]
         return Listing(scores, line=dict, index="query")
 

@@ -23,7 +23,7 @@ from repro.running.requirements import Machine, checkpoint
 from repro.stage_table import MODULES, PRECISIONS
 from repro.store import Store, check_where_stored
 
-NO_TITLES = "none"  # a separator
+NO_TITLES = "none"
 SIMILARITIES = ("dot", "cosine", "euclidean")
 FACTS: dict[str, tuple | type] = {  # setting -> its values or type
     "query_model": str,
@@ -40,7 +40,7 @@ FACTS: dict[str, tuple | type] = {  # setting -> its values or type
 }
 SIDES = {"passages": "passage", "queries": "query"}  # kind of texts -> prefix of its settings
 LEAST = {"truncate_dim": 1, "query_length": 3, "passage_length": 3}  # includes [CLS] and [SEP]
-OURS = ("projector.safetensors", "views.json")  # of models that the suite trained
+OURS = ("projector.safetensors", "views.json")
 LIBRARY = "config_sentence_transformers.json"
 KINDS = {"SentenceTransformer": "dense", "SparseEncoder": "sparse"}
 UNLIMITED = 1_000_000  # tokens. Unlimited tokenizers have more
@@ -53,8 +53,10 @@ UNITS = (("hour", 3600), ("minute", 60), ("second", 1))
 
 @dataclass(frozen=True)
 class UserEncoder:
-    """One or two encoders of a user, with parameters of their stages. ``described`` and ``faults`` are
-    sentences on text settings and on vectors that depend on the batch."""
+    """One or two encoders of a user, with the parameters of their stages.
+
+    ``described`` is a sentence on text settings, ``faults`` are some on vectors that depend on the batch.
+    """
 
     label: str
     described: str
@@ -101,13 +103,13 @@ class UserEncoder:
 
 @dataclass(frozen=True)
 class _Side:
-    """The encoder of passages or queries, with the settings ``said`` by its export and user."""
+    """The encoder of passages or queries, with the settings that its export or the user ``said``."""
 
     folder: Path
     model: Any
     said: Mapping[str, Any]
     params: dict[str, Any]
-    numbers: int  # in a vector
+    numbers: int
     fault: str = ""
 
     @property
@@ -122,7 +124,7 @@ def _look(
     facts: Mapping[str, Any],
     other: _Side | None = None,
 ) -> _Side:
-    """Load an encoder, unless ``other`` has it, and try it on a text."""
+    """Load an encoder, or share that of ``other`` if it is the same, and encode a trial text."""
     folder, name, source = place
     said = {**_exported(folder), **{key: value for key, value in facts.items() if value is not None}}
     loading = {key: said.get(key) for key in ("pooling", "truncate_dim", "precision")}
@@ -143,7 +145,6 @@ def _look(
 
 
 def _located(name: str, data: Path | None) -> tuple[Path, str, dict[str, str]]:
-    """Return an encoder's folder, its name on the hub or ``local``, and the stage's source."""
     folder = Path(name).expanduser()
     if _has_one_of(SETTINGS, folder):
         check_where_stored(folder)
@@ -154,7 +155,7 @@ def _located(name: str, data: Path | None) -> tuple[Path, str, dict[str, str]]:
     if name and folder.exists():
         raise UsageError(f"{name} is not a model directory: it has none of {', '.join(SETTINGS)}")
     source = None
-    with contextlib.suppress(ValueError):  # not a valid name on the hub
+    with contextlib.suppress(ValueError):
         source = None if folder.is_absolute() else checkpoint(name, "main", data)
     if source:
         place = Path(source["path"]) if "path" in source else cached_folder(name, source["commit"])
@@ -216,7 +217,7 @@ def _width(model: Any, folder: Path, params: dict[str, Any]) -> int:
 
 
 def _fault(model: Any, folder: Path, params: dict[str, Any]) -> str:
-    """Return a sentence on vectors that differ with the batch, or ""."""
+    """Return a sentence on vectors that vary slightly with the batch, or "". Raises BlockedError for more."""
     from repro.retrieval.nn import library_encoder
     from repro.retrieval.stages.encode_by_library import joined
 
@@ -344,7 +345,6 @@ def _titles(params: Mapping[str, Any]) -> str:
 
 
 def _own_code(folder: Path) -> str:
-    """Return a sentence on code in a model's folder, which is never run."""
     files = [path for path in sorted(folder.rglob("*config.json")) if _read(path).get("auto_map")]
     names = ", ".join(path.relative_to(folder).as_posix() for path in files)
     return f"its own code, named in {names}, is not run" if files else ""
@@ -353,7 +353,7 @@ def _own_code(folder: Path) -> str:
 def announce_duration(
     label: str, rankings: Sequence[Node], store: Store, progress: Progress, *, machine: Machine
 ) -> None:
-    """Print the expected duration of missing encodings, timed on a sample."""
+    """Print how long missing encodings will take, timed on a sample."""
     lacking = [n for n in {r.input("passages") for r in rankings} if store.state(n) != "stored"]
     texts = [node.input("texts") for node in lacking]
     ensure(dict.fromkeys(texts), store, progress, machine=machine, quiet=True).raise_first()

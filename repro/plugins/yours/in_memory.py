@@ -66,7 +66,7 @@ def _grade(value: Any, query: str) -> int:
     except (TypeError, ValueError):
         grade = None
     if grade is None or isinstance(value, bool) or grade != value:
-        raise DataError(f"query {query!r}: the grade {value!r} is no whole number")
+        raise DataError(f"query {query!r}: the grade {value!r} is not a whole number")
     return grade
 
 
@@ -98,7 +98,7 @@ def _column(frame: Any, names: tuple[str, ...]) -> str:
 
 
 def saved_encoder(model: Any) -> tuple[Path, dict[str, Any]]:
-    """Save an encoder. Return its folder and the settings that are not in it."""
+    """Save an encoder. Return its folder, and those settings that the folder does not contain."""
     from repro.retrieval.nn.checkpoint import quiet
 
     folder = temporary_folder() / "encoder"

@@ -1,4 +1,4 @@
-"""The columns to score a user's run or encoder in, its scores, and its rivals in tests."""
+"""The columns in which a user's run or encoder is scored, its scores, and its rivals in tests."""
 
 import functools
 from collections import Counter
@@ -41,7 +41,7 @@ Source = OwnRun | UserEncoder
 
 @dataclass(frozen=True)
 class Place:
-    """A column to score a run in.
+    """A column in which a run is scored.
 
     Attributes:
         measure: the column's measure, or that of an unspecified choice.
@@ -61,13 +61,13 @@ class Place:
 
     @property
     def dataset(self) -> str:
-        """The dataset of the judgements, by the first measured row or the column."""
+        """The dataset of the judgements: of the first measured row, otherwise of the column."""
         is_one = self.measured and len(self.parts) == 1
         return self.parts[0].input("qrels").params["dataset"] if is_one else self.original
 
     @property
     def rule(self) -> bool | None:
-        """Whether the query's own id is dropped. None without a measured row."""
+        """Whether a document with the query's id is dropped. None without a measured row."""
         return self.parts[0].params.get("ignore_identical_ids") if self.measured else None
 
 
@@ -93,7 +93,10 @@ def name_of(cell: Cell) -> str:
 
 
 def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str, Place], list[str]]:
-    """Return the scorable columns by id, and a sentence on each other one. Raises UsageError without any."""
+    """Return the columns in which a run can be scored, and a sentence on each other one.
+
+    Raises UsageError if there is none.
+    """
     by_column: dict[str, dict[str, Cell]] = {}
     for c in cells:
         if not c.cell.column.mean_of:
@@ -277,8 +280,10 @@ class Rival:
 def rivals(
     cells: Sequence[ComparedCell], places: Mapping[str, Place], plan: Plan, workspace: Workspace
 ) -> dict[str, dict[str, Rival]]:
-    """Return column -> row -> its run: the suite's or, at full scale, a public one. A row has one toolkit if
-    possible."""
+    """Return column -> row -> the run to test against: the suite's or, at full scale, a public one.
+
+    A row takes all public runs from one toolkit if possible.
+    """
     by_column: dict[str, list[ComparedCell]] = {name: [] for name in places}
     for c in cells:
         by_column.get(c.cell.column.id, []).append(c)
@@ -324,7 +329,7 @@ def _rivals(
 def likeness(
     run: Path | None, values: Sequence[float], rival: Rival, measure: str
 ) -> dict[str, float | None]:
-    """Return RMSE, Kendall's tau on the union and rank-biased overlap, as in repro_eval."""
+    """Return RMSE, Kendall's tau on the union of documents and rank-biased overlap, as in repro_eval."""
     error = agreement.root_mean_square_error(values, all_scores(rival.parts, measure))
     alike = dict.fromkeys(LIKENESS) | {"rmse": error}
     if run is None or rival.run is None:
@@ -361,7 +366,6 @@ def _scores(run: PublicRun, measure: str, data: Path) -> Scored | None:
 
 @functools.cache
 def _scores_of_file(path: Path, digest: str, dataset: str, measure: str, data: Path) -> Scored | None:
-    """Score a public run, or return None if the file has other bytes."""
     if sha256(path) != digest:
         return None
     return OwnRun(path).scores(Judged.of(dataset, data), [measure])[measure]

@@ -69,7 +69,7 @@ def judged_by(dataset: str | None, qrels: Any, data: Path | None, home: Path | N
 
 
 def judged_by_documents(identifier: str) -> Dataset:
-    """Return a catalogue entry. Raises UsageError without judgements of documents."""
+    """Return a catalogue entry. Raises UsageError if it has no judgements of documents."""
     entry = dataset(identifier)
     if entry.members:
         problem = f"{identifier} is the mean of {len(entry.members)} collections"
@@ -137,7 +137,7 @@ def _useful(qrels: Qrels, place: str | Path) -> Qrels:
 
 def _grade(value: object, place: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise DataError(f"{place}: the grade {value!r} is no whole number")
+        raise DataError(f"{place}: the grade {value!r} is not a whole number")
     return value
 
 
@@ -184,8 +184,10 @@ class Scored:
 
 
 class OwnRun:
-    """A run file, e.g. ``my.run.gz`` with the label ``my``. Raises UsageError if it is missing, StoreError if
-    damaged in a store."""
+    """A run file, e.g. ``my.run.gz`` with the label ``my``.
+
+    Raises UsageError if it is missing, StoreError if it belongs to a damaged artefact.
+    """
 
     def __init__(self, path: str | Path):
         self.path, self.source = as_file(path), str(path)
@@ -214,10 +216,10 @@ class OwnRun:
         return self.path if self.path.is_file() else None
 
     def covered(self, judged: Mapping[str, Judged]) -> list[str]:
-        """Return the names of the judgement sets that the run answers. Raises DataError without any.
+        """Return the names of the judgement sets that the run answers. Raises DataError if there is none.
 
-        As several sets have whole numbers as ids, the share of queries with a judged document must be at
-        least a tenth of the best set's.
+        Several sets have whole numbers as ids. Therefore the share of queries with a judged document must be
+        at least a tenth of the best set's.
         """
         errors: dict[str, DataError] = {}
         shares: dict[str, float] = {}

@@ -88,7 +88,7 @@ class OwnTable:
         return [c for c in self.comparison.cells if c.cell.row.id not in self.comparison.own_rows]
 
     def scores_by_query(self) -> Iterator[dict]:
-        """Yield a line per column, row with a run, and query."""
+        """Yield an object for each column, row with a run, and query."""
         measures: dict[str, str] = {}
         for row in self.rows:
             for column, scored in row.scored.items():
@@ -219,7 +219,7 @@ def differing_of(scored: Mapping[str, runs.Scored]) -> tuple[str, ...]:
 
 
 def labels(sources: Sequence[Source], attribute: str = "label") -> list[str]:
-    """Return the labels or names. Equal ones have the folder or a number, e.g. ``my (march)``."""
+    """Return the labels or names. The folder or a number is added to equal ones, e.g. ``my (march)``."""
     names = [getattr(source, attribute) for source in sources]
     if len(set(names)) < len(names):
         places = [s.folder if isinstance(s, runs.OwnRun) else "" for s in sources]
@@ -241,7 +241,7 @@ def own_cells(
     scored: Mapping[str, runs.Scored],
     scale: str,
 ) -> tuple[ComparedCell, ...]:
-    """Return the row's numbers in the columns' units, and the averages of complete columns."""
+    """Return the row's cells: numbers in the columns' units, and averages of columns that all have one."""
     verdict = Verdict("scaled" if scale != "full" else "inconclusive", "nothing is published for your row")
     made: dict[str, ComparedCell] = {}
     for column in table.columns:
@@ -342,7 +342,7 @@ def _own_test(pair: Mapping[str, Any], row: OwnRow, c: ComparedCell, table: OwnT
 
 
 def lines(table: OwnTable) -> Iterator[dict]:
-    """Yield a line for CSV per number of the user's rows and tested row."""
+    """Yield a CSV line for each number of the user's rows and each row it is tested against."""
     for row in table.rows:
         for c in row.cells:
             for test in row.tests.get(c.cell.column.id) or [{}]:
@@ -354,7 +354,7 @@ def lines(table: OwnTable) -> Iterator[dict]:
 
 
 def as_json(table: OwnTable) -> list[dict]:
-    """Return an object per number of the user's rows."""
+    """Return an object for each number of the user's rows."""
     return [
         _facts(row, c)
         | {"interval": [c.interval.low, c.interval.high] if c.interval else None}

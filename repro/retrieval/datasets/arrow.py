@@ -19,9 +19,9 @@ ALL = "all.json"  # written after the last block
 
 
 def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], folder: Path) -> int:
-    """Replace ``folder`` by a dataset of ``rows`` and return their number. No rows leave no dataset.
+    """Write ``rows`` as a dataset that replaces ``folder``. Returns the number of rows.
 
-    ``columns`` maps names to types, "string" or ["string"].
+    ``columns`` maps names to types, "string" or ["string"]. Without rows ``folder`` is only removed.
     """
     rows_folder = folder.with_name(f"{folder.name}.rows")
     shutil.rmtree(folder, ignore_errors=True)
@@ -36,7 +36,7 @@ def write_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Any], fo
 
 
 def in_batches(rows: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> Iterator[dict[str, list]]:
-    """Yield the columns of ``BATCH`` rows at a time, e.g. {"id": ["1", "2"]}."""
+    """Yield up to ``BATCH`` rows at a time as lists by column, e.g. {"id": ["1", "2"]}."""
     iterator, names = iter(rows), list(columns)
     while batch := list(itertools.islice(iterator, BATCH)):
         yield {name: [row[name] for row in batch] for name in names}
@@ -72,7 +72,6 @@ class Lists:
         return self.values[self.offsets[index] : self.offsets[index + 1]]
 
     def lengths(self) -> np.ndarray:
-        """Return the lists' lengths, (L,)."""
         return self.offsets[1:] - self.offsets[:-1]
 
 
@@ -95,14 +94,14 @@ class ColumnTexts:
 
 
 def list_offsets(column) -> np.ndarray:
-    """Return the starts of L lists in the flattened column, (L + 1,)."""
+    """Return where each of a column's L lists starts among the flattened values, and their end, (L + 1,)."""
     import pyarrow.compute as pc
 
     return np.concatenate(([0], np.cumsum(pc.list_value_length(column).to_numpy())))
 
 
 def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
-    """Return the corpus rows of N document ids, (N,). Raises DataError."""
+    """Return the row of each of N document ids in the corpus, (N,). Raises DataError for an unknown id."""
     import pyarrow.compute as pc
 
     ids = read_rows(corpus).data.column("id").combine_chunks()
@@ -113,7 +112,7 @@ def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
 
 
 def rows_of_few(documents: Sequence[str], corpus: Path, *, source: Path) -> np.ndarray:
-    """Return ``document_rows`` with less memory, for few ids."""
+    """Return rows like ``document_rows``, with less memory if there are few ids."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -133,7 +132,7 @@ def _absent(document: str, count: int, source: Path) -> DataError:
 
 
 def query_texts(queries: Path, wanted: Sequence[str], *, source: Path) -> list[str]:
-    """Return the texts of the wanted queries. Raises DataError."""
+    """Return the texts of the wanted query ids. Raises DataError if one is missing."""
     texts = {record["id"]: record["text"] for record in read_queries(queries)}
     missing = next((query for query in wanted if query not in texts), None)
     if missing is not None:
@@ -152,10 +151,10 @@ def features_of(columns: Mapping[str, Any]):
 
 
 class RowBlocks:
-    """The blocks of one dataset in a folder, each an Arrow file with a note of its digest.
+    """A dataset that is written in blocks, each an Arrow file with a note of its digest.
 
-    A later attempt keeps unchanged blocks of the same ``origin`` (JSON). Several processes may write
-    different blocks. ``batch`` is the number of rows of a record batch.
+    The number ``first`` names a block. A later attempt keeps unchanged blocks of the same ``origin`` (JSON).
+    Several processes may write different blocks. ``batch`` is the number of rows of a record batch.
     """
 
     def __init__(self, folder: Path, columns: Mapping[str, Any], *, origin: Any = None, batch: int = 1000):
@@ -164,12 +163,12 @@ class RowBlocks:
         folder.mkdir(parents=True, exist_ok=True)
 
     def kept(self, first: int) -> dict | None:
-        """Return the facts of a block if its file is unchanged, or None."""
+        """Return a written block's facts, or None if its file is missing or changed."""
         note = intact(self.folder / f"{first}.json", origin=self.origin)
         return note["facts"] if note else None
 
     def write(self, first: int, batches: Iterable[Any], facts: Mapping[str, Any]) -> None:
-        """Write a block of lists by column name, or pyarrow tables.
+        """Write a block from ``batches``: pyarrow tables, or lists by column name.
 
         ``facts`` are read after the last batch.
         """
@@ -216,7 +215,7 @@ class RowBlocks:
             return pa.Table.from_batches([batch])
 
     def complete(self, blocks: Iterable[int], facts: Mapping[str, Any]) -> int:
-        """Record all ``blocks`` in order, and return their rows."""
+        """Record these ``blocks``, in order, as the whole dataset. Returns its number of rows."""
         notes = {first: self._read(f"{first}.json") or {} for first in blocks}
         with_rows = [first for first, note in notes.items() if note["rows"]]
         digests = "".join(digest for first in with_rows for digest in notes[first]["sha256"].values())
@@ -225,7 +224,7 @@ class RowBlocks:
         return sum(note["rows"] for note in notes.values())
 
     def completed(self, target: Path) -> dict | None:
-        """Return a complete attempt's facts, or None, after moving its files back from ``target``."""
+        """Move a complete attempt's files back from ``target`` and return its facts, or None without one."""
         if (layout := self._read(ALL)) is None:
             return None
         for name, first in _file_names(layout["blocks"]).items():
@@ -237,7 +236,7 @@ class RowBlocks:
     def join(self, target: Path, *, fingerprint: str = "") -> None:
         """Move all blocks into ``target``, e.g. as ``data-00002-of-00442.arrow``.
 
-        ``fingerprint`` identifies it in the caches of `datasets`.
+        ``fingerprint`` identifies the dataset in the caches of `datasets`.
         """
         import datasets
 

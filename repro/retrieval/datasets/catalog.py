@@ -1,4 +1,4 @@
-"""Read the catalogue of collections, catalog.yaml, e.g. ``beir/scifact/test``, and published digests."""
+"""The catalogue of collections, catalog.yaml, e.g. ``beir/scifact/test``, and published digests."""
 
 import functools
 import zlib
@@ -22,7 +22,7 @@ class Document(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A topic, with its accepted ``answers`` in a set judged by answers."""
+    """A topic. ``answers`` are accepted strings if the dataset is judged by answers."""
 
     id: str
     text: str
@@ -38,7 +38,7 @@ class Judgement(NamedTuple):
 
 
 def in_fold(query: str, fold: str | None) -> bool:
-    """Return whether a query is in a fold, or True without a fold."""
+    """Return whether a query id belongs to a fold. None contains every query."""
     if fold is None:
         return True
     return (zlib.crc32(query.encode()) % EVERY == 0) == (fold == VALIDATION)
@@ -137,7 +137,7 @@ def catalog() -> dict[str, Dataset]:
 
 
 def dataset(id: str) -> Dataset:
-    """Return a collection. Raises UsageError for an unknown id."""
+    """Return the catalogue's entry for an id. Raises UsageError for an unknown id."""
     if id not in catalog():
         raise unknown("dataset", id, catalog(), hint="`repro data list` lists them.")
     return catalog()[id]
@@ -202,19 +202,19 @@ def key(dataset: str, piece: str) -> str:
 
 
 def key_of(entry: Dataset, piece: str) -> str:
-    """Return the ``key`` of a piece, for documents that of their corpus."""
+    """Return the ``key`` of a piece. Documents are named by their corpus."""
     return key(entry.corpus_id if piece == "documents" else entry.id, piece)
 
 
 @functools.cache
 def published() -> dict[str, dict[str, Any]]:
-    """Return the facts of published rows by ``key``."""
+    """Return published_rows.yaml by ``key``, e.g. digests and grades."""
     facts = read_facts(PUBLISHED)
     return {key(dataset, piece): each for dataset, pieces in facts.items() for piece, each in pieces.items()}
 
 
 def differing(rows: Mapping[str, str]) -> list[str]:
-    """Describe pieces (``key`` -> digest) that differ from the published rows."""
+    """Return a clause for each piece (``key`` -> digest) that differs from the published rows."""
     return [
         f"the {in_words(name)} differ from the published ones (see `repro data check {name.split()[0]}`)"
         for name, digest in rows.items()
@@ -223,7 +223,7 @@ def differing(rows: Mapping[str, str]) -> list[str]:
 
 
 def unpublished(rows: Mapping[str, str]) -> list[str]:
-    """Return pieces without a published digest, e.g. "documents of msmarco-passage"."""
+    """Return the pieces that are not embedded and have no published digest, e.g. "documents of X"."""
     return [
         in_words(name)
         for name, digest in rows.items()
@@ -232,7 +232,7 @@ def unpublished(rows: Mapping[str, str]) -> list[str]:
 
 
 def highest_grade(dataset: str) -> int | None:
-    """Return the highest published grade, e.g. 3, or None if unknown."""
+    """Return the highest grade of a dataset's published judgements, e.g. 3, or None if unknown."""
     return max(published().get(key(dataset, "qrels"), {}).get("grades", ()), default=None)
 
 

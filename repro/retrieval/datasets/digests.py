@@ -1,4 +1,4 @@
-"""Identify files and rows by sha256, e.g. "sha256:0a1b…". Plans may use cached digests, stages read files."""
+"""Identify files and rows by sha256, e.g. "sha256:0a1b…". Plans may use cached digests, stages may not."""
 
 import contextlib
 import hashlib
@@ -34,7 +34,7 @@ class RowDigest:
 class ContentDigest:
     """sha256 over the sorted digests of rows, the same for a collection in any file format.
 
-    Each run of white space counts as one blank. A sum of digests would be easy to forge.
+    Each run of white space counts as one blank.
     """
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
 
 @contextlib.contextmanager
 def planned_source(params: Mapping[str, Any]) -> Iterator[Source]:
-    """Yield the source of a stage's parameters, then check that it is still the planned one.
+    """Yield the source in a stage's parameters, then check that it has not changed since planning.
 
     Raises BlockedError if it is not downloaded, DataError if it changed.
     """
@@ -126,7 +126,7 @@ def unchanged(files: Sequence[Path], planned: str, identity: Callable[[], str]) 
 
 
 def stamps(files: Iterable[Path]) -> list[list]:
-    """Return name, size, inode and times of files. Raises DataError."""
+    """Return name, size, inode and times of each file. Raises DataError for an unreadable one."""
     return [[file.name, *_stamp(file)] for file in files]
 
 

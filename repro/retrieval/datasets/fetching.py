@@ -25,7 +25,7 @@ _NAME = re.compile(r"(\w[\w.-]*/)?\w[\w.-]*")
 
 @dataclass(frozen=True)
 class Offer:
-    """A download to confirm before calling ``load(data_root, progress)``."""
+    """A download for the user to confirm. ``load(data_root, progress)`` returns the downloaded paths."""
 
     description: str
     load: Callable[[Path, Progress], list[Path]]
@@ -36,8 +36,8 @@ class Offer:
 def offer(id: str, *, library: str = "") -> Offer:
     """Return the download of a collection, e.g. ``beir/scifact``, or of ``model:NAME``.
 
-    Raises UsageError for an id without a download, BlockedError for one that nobody distributes. ``load``
-    raises BlockedError without a network, DataError for wrong counts.
+    Raises UsageError for an id that needs no download, BlockedError for one without a public download.
+    ``load`` raises BlockedError without a network, DataError for wrong counts.
     """
     if id.startswith(MODEL):
         return _model_offer(id.removeprefix(MODEL))
@@ -88,7 +88,7 @@ def amount(ids: Iterable[str]) -> str:
 
 
 def archives(collections: Iterable[str]) -> dict[int | str, int | None]:
-    """Return the bytes of downloads, None if unknown. A shared archive counts once."""
+    """Return the bytes of each archive to download, or None if unknown. A shared archive occurs once."""
     sizes = {}
     for entry in (dataset(part) for id in collections for part in dataset(id).components or [id]):
         if entry.source not in ("none", "embedded"):
@@ -246,7 +246,7 @@ def _json_document(document: Document) -> str:
 
 
 def write(path: Path, rows: Iterable[str]) -> Path:
-    """Write ``rows`` to a temporary file, renamed to ``path``."""
+    """Write lines to ``path`` through a temporary file, and return ``path``."""
     with _partial_file(path) as scratch:
         with scratch.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(rows)
@@ -254,7 +254,7 @@ def write(path: Path, rows: Iterable[str]) -> Path:
 
 
 def copy(source: Path, path: Path) -> Path:
-    """Copy a file to a temporary one, renamed to ``path``."""
+    """Copy a file to ``path`` through a temporary file, and return ``path``."""
     with _partial_file(path) as scratch:
         shutil.copyfile(source, scratch)
         return scratch.replace(path)
@@ -293,7 +293,7 @@ def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) 
 
 
 def documents(texts: Path, titles: Path) -> Iterator[Document]:
-    """Yield para.txt's texts with titles. Raises DataError for a malformed line."""
+    """Yield the passages of para.txt with the titles of para.title.txt. Raises DataError."""
     titles_by_number = {number: title for _, number, title in _rows(titles)}
     previous_number = -1
     for line, number, text in _rows(texts):

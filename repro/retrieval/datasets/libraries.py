@@ -29,7 +29,6 @@ def documents(id: str) -> Iterator[Document]:
 
 
 def queries(id: str) -> Iterator[Query]:
-    """Yield queries, with answer strings if any."""
     for row in _rows(id, "queries"):
         yield Query(row.query_id, row.text.strip(), tuple(getattr(row, "answers", ())))
 
@@ -50,7 +49,7 @@ def triples_file(id: str) -> Path:
 
 
 def linked_file(id: str) -> Path:
-    """Return a packed file in ir_datasets' home, checked by md5."""
+    """Download an ``address`` into ir_datasets' home if missing, check its md5, return its path."""
     entry = dataset(id)
     with downloading(entry):
         quiet_ir_datasets()
@@ -61,7 +60,7 @@ def linked_file(id: str) -> Path:
 
 
 def beir_folder(id: str, parent: Path) -> Path:
-    """Download a BEIR collection, without a check, and return its folder."""
+    """Download a BEIR collection, without checking digests, and return its folder."""
     name, _, member = id.removeprefix("beir/").removesuffix("/v2").partition("/")
     with downloading(dataset(id)):
         from beir import util
@@ -115,7 +114,7 @@ def _ir_dataset(id: str):
 
 
 def quiet_ir_datasets():
-    """Return ir_datasets without its log. Important messages are exceptions."""
+    """Return the module ir_datasets with its log silenced. Errors are still raised."""
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_DISABLE", "1")  # read when tqdm is imported
     import ir_datasets
@@ -134,7 +133,7 @@ PAST_THE_END = 416
 
 @contextlib.contextmanager
 def resumable_downloads(progress: Progress) -> Iterator[None]:
-    """Keep unfinished downloads for a later process. Processes take turns."""
+    """Let ir_datasets continue earlier processes' unfinished downloads, one process at a time."""
     from ir_datasets.util import RequestsDownload, home_path
 
     folder = home_path() / "downloads"

@@ -53,8 +53,8 @@ class ListedQuery(NamedTuple):
 def read_listed_queries(path: Path, *, scored: bool) -> Iterator[ListedQuery]:
     """Read records {"qid": id, "pos": [item, …], "neg": {system: [item, …], …}}.
 
-    An item is an id or {"pid": id, "ce-score": number}. Raises DataError for another item, a duplicate query,
-    or with ``scored`` a missing score.
+    An item is an id or {"pid": id, "ce-score": number}. Raises DataError for another item, a duplicate query
+    or, with ``scored``, a missing score.
     """
     seen: set[str] = set()
     for number, row in json_rows(path):
@@ -109,7 +109,7 @@ _PLAIN = bytes([9, 10, *range(33, 127)])
 
 
 def triples(path: Path) -> Iterator[Triple]:
-    """Return rows of three ids. Raises DataError."""
+    """Yield each line's ids: query, relevant and irrelevant passage. Raises DataError."""
     return _rows(lines(path), path)
 
 
@@ -124,7 +124,7 @@ def _rows(numbered_lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Tri
 
 
 class Chunk(NamedTuple):
-    """Consecutive whole lines of a file, from line number ``first`` on."""
+    """Consecutive whole lines of a file, beginning with line number ``first``."""
 
     path: Path
     first: int
@@ -152,7 +152,7 @@ class Chunk(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Rows in memory, from row number ``first`` on."""
+    """Rows in memory, beginning with row number ``first``."""
 
     first: int
     rows: list[Triple]
@@ -172,7 +172,7 @@ def pieces(rows: Iterable[Triple]) -> Iterator[Piece]:
 
 
 def chunks(path: Path) -> Iterator[Chunk]:
-    """Yield a file in chunks of about ``CHUNK`` bytes. Raises DataError."""
+    """Yield a file in chunks of about ``CHUNK`` bytes. Raises DataError if it is empty."""
     first, empty = 1, True
     with open_unpacked(path) as file:
         while text := file.read(CHUNK):

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def documents(source: Source, *, first: int | None = None, known: Sequence[str] = ()) -> Iterator[Document]:
-    """Yield documents in order, after those with the ``known`` ids. Raises DataError.
+    """Yield documents in order, except the first ones with the ``known`` ids. Raises DataError.
 
     Ids of a concatenated collection begin with the part's number, e.g. "1:4711".
     """
@@ -51,7 +51,7 @@ def judgements(source: Source) -> list[Judgement]:
 
 
 def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]:
-    """Yield judgements with duplicates, which published counts include."""
+    """Yield judgements with duplicates, which published counts include. Only ``whole`` ones are checked."""
     if source.kind == "absent":
         return counted((), source)
     of_file = partial(record_files.judgements, format=source.format)
@@ -65,7 +65,7 @@ def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]
 
 
 def rows(source: Source) -> Iterator[dict[str, Any] | Judgement]:
-    """Yield documents, queries or judgements as stages write them. Raises DataError."""
+    """Yield documents, queries or judgements in the format of the stages' artefacts. Raises DataError."""
     if source.piece == "documents":
         yield from (document_row(document, dataset(source.dataset)) for document in documents(source))
     elif source.piece == "queries":
@@ -75,13 +75,11 @@ def rows(source: Source) -> Iterator[dict[str, Any] | Judgement]:
 
 
 def document_row(document: Document, entry: Dataset) -> dict[str, str]:
-    """Return a document's columns, with ``url`` if the collection has addresses."""
     row = document._asdict()
     return row if entry.addresses else {name: row[name] for name in ("id", "title", "text")}
 
 
 def query_row(query: Query, entry: Dataset) -> dict[str, Any]:
-    """Return a query's fields, with ``answers`` if the collection has answers."""
     row = {"id": query.id, "text": query.text}
     return row | {"answers": list(query.answers)} if entry.answers else row
 
@@ -97,7 +95,7 @@ def negatives(source: Source, *, scored: bool = False, first: int | None = None)
 
 
 def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:
-    """Pass triples to ``use`` in chunks and yield its row counts. Raises DataError."""
+    """Call ``use`` on each chunk of triples and yield the row counts that it returns. Raises DataError."""
     count = 0
     for chunk in negative_files.chunks(source.files[0]):
         rows = use(chunk)
@@ -107,7 +105,10 @@ def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:
 
 
 def counted(records: Iterable[T], source: Source, *, first: int | None = None, count: int = 0) -> Iterator[T]:
-    """Yield ``records``. Raises DataError if their number is not the catalogue's."""
+    """Yield ``records``. Raises DataError if their number, plus ``count``, is not the catalogue's.
+
+    ``first`` limits the number, without a check.
+    """
     if first is not None:
         yield from islice(records, first - count)
         return

@@ -20,9 +20,9 @@ RECENT = 20_000  # ids kept as strings
 
 
 def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
-    """Yield documents after the ``known`` ones: _id, title, text, url or metadata.url.
+    """Yield documents of JSON lines (_id, title, text, url or metadata.url) after the ``known`` ones.
 
-    Raises DataError for other fields, and, perhaps only 20,000 lines later, for a duplicate id.
+    Raises DataError for malformed fields or a duplicate id, perhaps only 20,000 lines later.
     """
     seen = _SeenIds(path)
     for place, id in enumerate(known):
@@ -83,7 +83,7 @@ class _SeenIds:
 def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield number and object of each line after the first ``after`` lines.
 
-    Raises DataError for a line that is no JSON object or has a duplicate key.
+    Raises DataError for a line that is not a JSON object or has a duplicate key.
     """
     for number, line in itertools.islice(lines(path), after, None):
         try:
@@ -121,7 +121,7 @@ def _checked_text(row: Mapping[str, Any], name: str, path: Path, number: int, *,
 
 
 def queries(path: Path, format: str) -> Iterator[Query]:
-    """Yield queries. Raises DataError for a malformed line, no text or a duplicate id.
+    """Yield queries. Raises DataError for a malformed line, an empty text or a duplicate id.
 
     ``format`` is "beir" (JSON lines), "trec" (id, tab, text), "answers" (question, tab, Python list) or
     "parquet".
@@ -172,7 +172,7 @@ def _columns(fields: list[str], count: int, path: Path, number: int, *, separato
 
 
 def _answer_list(text: str, path: Path, number: int) -> tuple[str, ...]:
-    """Return the answers, perhaps quoted once more as in CSV files."""
+    """Parse a Python list of answers, which may be quoted again as in CSV files."""
     if text.startswith('"') and text.endswith('"') and len(text) > 1:
         text = text[1:-1].replace('""', '"')
     try:
@@ -265,7 +265,6 @@ def _trec_documents(path: Path) -> Iterator[Document]:
 
 
 def _psgs(path: Path) -> Iterator[Document]:
-    """Yield DPR's passages: number, text, title."""
     rows = lines(path)
     next(rows)
     for number, line in rows:
@@ -274,14 +273,14 @@ def _psgs(path: Path) -> Iterator[Document]:
 
 
 def questions(path: Path) -> Iterator[Query]:
-    """Yield DPR's training questions with answers. Ids count from 0."""
+    """Yield DPR's training questions with answers. An id is a position, from 0."""
     with _dpr_readers(path) as (queries, _):
         for row in queries.queries_iter():
             yield Query(row.query_id, row.text.strip(), tuple(row.answers))
 
 
 def contexts(path: Path) -> Iterator[Judgement]:
-    """Yield DPR's training passages as judgements, graded by ir_datasets."""
+    """Yield DPR's training passages as judgements, with ir_datasets' grades."""
     with _dpr_readers(path) as (_, qrels):
         for row in qrels.qrels_iter():
             yield Judgement(row.query_id, row.doc_id, int(row.relevance))
@@ -299,7 +298,6 @@ def _dpr_readers(path: Path) -> Iterator[tuple]:
 
 
 def _parquet_documents(path: Path) -> Iterator[Document]:
-    """Yield NanoBEIR's documents, which have no titles."""
     for number, row in _parquet_rows(path, "_id", "text"):
         yield Document(checked_id(row["_id"], "_id", path, number), "", row["text"] or "")
 

@@ -130,8 +130,8 @@ def packed(
     Args:
         lengths: (S,), tokens of each sentence, all at least 1.
         target: tokens of a span, at least 2.
-        overshoot: whether a sentence beyond the target still belongs to the span.
-        short_probability: with which a span's target is random in 2..``target``.
+        overshoot: whether the sentence that exceeds the target still belongs to the span.
+        short_probability: the probability that a span's target is drawn from 2..``target`` instead.
     """
 
     def draw_target() -> int:

@@ -1,4 +1,4 @@
-"""Find the pieces of a collection by file names alone.
+"""Find the files of a collection's pieces, e.g. its queries, by their names alone.
 
 A data folder (REPRO_DATA) has BEIR folders, e.g. ``beir/scifact/corpus.jsonl``, ``queries.jsonl`` and
 ``qrels/test.tsv``. Other judgements and topics are ``qrels/qrels.<short>.txt`` and
@@ -25,10 +25,10 @@ class Source:
     """One located piece of a collection.
 
     Attributes:
-        dataset: id in the catalogue, for documents that of the corpus.
+        dataset: id in the catalogue. Documents have the id of their corpus.
         kind: "embedded", "folder" (data folder), "home" (of ir_datasets), "library" (to be downloaded),
             "parts" (concatenated) or "absent" (a set judged by answers has no qrels).
-        format: of the files, e.g. "beir", "trec" or a form of homes.yaml. For a library its name.
+        format: the files' format, e.g. "beir", "trec" or a form of homes.yaml, or the library's name.
         files: the files to read. A second file of queries has the qrels of the split.
     """
 
@@ -42,12 +42,12 @@ class Source:
 
     @property
     def stated_identity(self) -> str:
-        """The identity without files, e.g. "library:beir/scifact:qrels:1"."""
+        """The identity of data without local files, e.g. "library:beir/scifact:qrels:1"."""
         return f"{self.kind}:{self.dataset}:{self.piece}:{self.version}"
 
     @property
     def place(self) -> str:
-        """The beginning of an error, e.g. "corpus.jsonl: "."""
+        """The first file as the beginning of an error message, e.g. "corpus.jsonl: "."""
         return f"{self.files[0]}: " if self.files else ""
 
     def to_json(self) -> dict[str, Any]:
@@ -186,7 +186,7 @@ def _missing_piece(entry: Dataset, piece: str, root: Path | None) -> MissingPiec
 
 
 def fetched_with(entry: Dataset) -> str:
-    """Return the id to fetch: its own for separate topics or negatives, otherwise its corpus."""
+    """Return the id that an entry is fetched by. Separate topics and negatives do not need the corpus."""
     return entry.id if entry.topics or entry.only_negatives else entry.corpus_id
 
 
@@ -205,7 +205,7 @@ def home_layout() -> Mapping[str, Any]:
 
 
 def in_home(entry: Dataset, piece: str, home: Path | None) -> Source | None:
-    """Return the piece in ir_datasets' home, or None if a file is missing."""
+    """Return the piece in ir_datasets' home, or None if it is not there."""
     places = home_layout()["pieces"].get(entry.id, _beir_places(entry))
     if home is None or piece not in places:
         return None

@@ -36,7 +36,7 @@ def survey(data_root: Path | None, home: Path | None = None) -> list[Row]:
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece read in full, with the facts of ``summary`` and its faults."""
+    """A piece read in full, with the facts of ``summary`` and the problems found."""
 
     dataset: str
     piece: str
@@ -44,7 +44,6 @@ class Piece:
     problems: tuple[ReproError, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the object of `repro data check --format json`."""
         place = {"dataset": self.dataset, "piece": self.piece}
         return {**place, **self.facts, "problems": list(map(str, self.problems))}
 
@@ -60,7 +59,7 @@ def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None 
 
 
 def problems_of(pieces: Iterable[Piece]) -> list[ReproError]:
-    """Return the different problems of pieces, which often share files."""
+    """Return the problems of pieces without duplicates, as pieces often share files."""
     return list({str(problem): problem for piece in pieces for problem in piece.problems}.values())
 
 
@@ -134,7 +133,7 @@ def summary(source: Source) -> dict[str, Any]:
 
 
 def problem(source: Source, facts: Mapping[str, Any]) -> str:
-    """Return the difference between a ``summary`` and the published rows, or ""."""
+    """Describe how a ``summary`` differs from the published rows, or return ""."""
     name = key(source.dataset, source.piece)
     known = published().get(name)
     if known is None or facts["digest"] in known["digests"]:

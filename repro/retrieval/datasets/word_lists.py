@@ -55,7 +55,7 @@ def remedy(name: str) -> str:
 
 
 def make(name: str, files: Iterable[Path]) -> list[str]:
-    """Return the words of a list from its published parts, in any order.
+    """Return the union of a list's published parts, given in any order.
 
     Raises UsageError for an unknown list, DataError for a wrong or missing part.
     """
@@ -78,5 +78,4 @@ def _describe(part: Mapping[str, Any]) -> str:
 
 
 def digest(words: Iterable[str]) -> str:
-    """Return sha256 of words in the given order."""
     return sha256("".join(f"{word}\n" for word in words).encode()).hexdigest()

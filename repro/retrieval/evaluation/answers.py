@@ -1,7 +1,7 @@
 """Scores success by answer strings: a passage is relevant if its text contains an answer.
 
 The rule is that of DPR's released evaluation: texts are decomposed (NFD), cut into tokens and lower-cased.
-The answer's tokens must be consecutive, e.g. "new york" in "in New York,".
+An answer's tokens must be consecutive, e.g. "new york" in "in New York,".
 """
 
 import json
@@ -28,7 +28,7 @@ def tokens(text: str) -> list[str]:
 
 
 def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = False) -> bool:
-    """Return whether a text contains an answer. ``tokenless`` ones count too."""
+    """Return whether a text contains an answer. With ``tokenless``, all texts contain one without tokens."""
     # tokens have no spaces, so that joined ones are found
     passage = f" {' '.join(tokens(text))} "
     answer_tokens = (tokens(answer) for answer in answers)
@@ -54,8 +54,8 @@ def score_by_answers(
 ) -> Scores:
     """Return Success@k of a run for questions ``{qid: [answer, …]}``.
 
-    ``texts`` has every document in the first k ranks. Raises UsageError, or DataError without a query with
-    answers.
+    ``texts`` has every document in the first k ranks. Raises UsageError for another measure, DataError if no
+    query of the run has answers.
     """
     by_name = answer_measures(measures)
     depth = max((measure.cutoff for measure in by_name.values()), default=0)

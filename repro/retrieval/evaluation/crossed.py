@@ -64,10 +64,10 @@ class Estimate:
 
 
 def estimate(scores: Sequence[Sequence[float]]) -> Estimate | None:
-    """Estimate the mean of scores (Q, S), a row per query and a column per seed. None below two of either.
+    """Estimate the mean of scores (Q, S), with a row per query and a column per seed.
 
-    The variance is (MSq + MSs - MSr) / QS, at least max(MSq, MSs) / QS, by the mean squares of queries, seeds
-    and residual.
+    The variance is (MSq + MSs - MSr) / QS, at least max(MSq, MSs) / QS, by the mean squares of queries (q),
+    seeds (s) and residual (r). Returns None for fewer than two queries or seeds.
     """
     import numpy as np
 
@@ -141,7 +141,7 @@ def smallest_seen(variances: Variances, *, queries: int, seeds: int, level: floa
 def equivalent_at_zero(
     matters: float, variances: Variances, *, queries: int, seeds: int, level: float
 ) -> float:
-    """Return how probably the 1 - 2 level interval of a difference of 0 is within ± ``matters``."""
+    """Return the probability that the 1 - 2 level interval is within ± ``matters`` if the difference is 0."""
     from scipy.special import ndtr
 
     error = sqrt(variances.of_mean(queries, seeds))
@@ -152,7 +152,7 @@ def equivalent_at_zero(
 
 
 def seeds_needed(difference: float, variances: Variances, *, queries: int, level: float) -> int | None:
-    """Return the fewest seeds for a power of 80 %, or None above 1000."""
+    """Return the smallest number of seeds with a power of 80 %, or None if it is above 1000."""
 
     def seen(seeds: int) -> bool:
         return power(difference, variances, queries=queries, seeds=seeds, level=level) >= POWER

@@ -1,4 +1,4 @@
-"""Match a run with judgements, with notes on doubts, e.g. that all scores are equal."""
+"""Match a run with judgements, and note suspicious facts, e.g. that all scores are equal."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class GivenRun:
 
     Attributes:
         rankings: judged query -> (document, score), best document first.
-        tag: of the first line, or None in a format without tags.
+        tag: the first line's tag, or None in a format without tags.
         lines: the number of documents in the file.
         depth: the largest number of documents for a judged query.
         missing: judged queries without a ranking. They score 0.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).with_suffix(".yaml")
 _FORM = re.compile(r"(?P<name>\w+)(?:\(rel=(?P<rel>[1-9][0-9]*)\))?@(?P<cutoff>[1-9][0-9]*)")
-QUERIES = 64  # scored at a time
+QUERIES = 64
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Scores:
 
 
 def parse_measure(text: str) -> Measure:
-    """Return the measure of e.g. ``"R(rel=2)@1000"``. Raises UsageError."""
+    """Return the measure named e.g. ``"R(rel=2)@1000"``. Raises UsageError for an unknown name."""
     if match := _FORM.fullmatch(text):
         row = families().get(match["name"])
         if row and row.scored and (row.graded or not match["rel"]):
@@ -168,7 +168,7 @@ def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[l
 
 
 def by_rank(documents: Sequence[str]) -> dict[str, float]:
-    """Return the scores K, K-1, …, 1 in the given order."""
+    """Return the scores K, K-1, …, 1 of K documents, best document first."""
     return dict(zip(documents, map(float, range(len(documents), 0, -1)), strict=True))
 
 
@@ -274,7 +274,7 @@ def _scores_of_block(name: str, qrels: Judged, ids: Mapping[str, Sequence[str]])
     ranks = {query: by_rank(ranking) for query, ranking in ids.items() if ranking}
     try:
         metrics = list(ir_measures.iter_calc([type(measure)(**params)], grades, ranks))
-    except Exception as error:  # each provider has its own
+    except Exception as error:
         reason = f"{type(error).__name__}: {str(error)[:80]}"
         raise UsageError(f"ir_measures cannot compute {name} here ({reason})") from error
     return {metric.query_id: float(metric.value) for metric in metrics}

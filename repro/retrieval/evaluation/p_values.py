@@ -43,7 +43,7 @@ def quantile(degrees: int, confidence: float = 0.95) -> float:
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Correct p-values by Holm's step-down method. None does not count."""
+    """Correct p-values by Holm's step-down method. None stays None and does not count."""
     sorted_pairs = sorted(
         (p, place) for place, p in enumerate(p_values) if p is not None and not math.isnan(p)
     )

@@ -22,7 +22,7 @@ Line = tuple[int, list[str]]  # number, columns
 
 
 def header(metadata: Mapping[str, Any], *, version: str = "0.1") -> str:
-    """Return the metadata as comments between START and END."""
+    """Return ir_metadata as comment lines between START and END."""
     body = "".join(f"# {line}\n" for line in _yaml(metadata, version).splitlines())
     return f"{START}\n{body}{END}\n"
 
@@ -71,7 +71,7 @@ def complete_metadata(
     measures: list[str],
     environment: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Add topics, ``measures`` and the ``environment`` to a run's metadata."""
+    """Return a run's metadata with test ``collection``, ``measures`` and ``environment`` added."""
     full_metadata = dict(metadata)
     if collection:
         full_metadata["data"] = {**(full_metadata.get("data") or {}), "test collection": dict(collection)}
@@ -199,7 +199,7 @@ def _query_rankings(run) -> Iterator[Ranking]:
 
 
 def _lower_ties(scores: np.ndarray) -> np.ndarray:
-    """Move each tie of descending scores (K,) below its predecessor."""
+    """Return descending scores, (K,), with each tie lowered below its predecessor."""
     if (scores[1:] < scores[:-1]).all():
         return scores
     untied_scores = scores.copy()
@@ -227,8 +227,8 @@ def rankings(
 ) -> Iterator[tuple[str, list[str], list[float]]]:
     """Yield each query of a written run with its documents, best first, and scores.
 
-    ``begin`` and ``end`` select queries by the bytes of their first lines. Raises DataError for scattered
-    lines, and for wrong ranks or scores.
+    ``begin`` and ``end`` are byte offsets. A query is read if its first line begins between them. Raises
+    DataError for scattered lines, and for wrong ranks or scores.
     """
     seen: set[str] = set()
     begin = _start(path, begin)
@@ -249,7 +249,7 @@ def rankings(
 
 
 def parts(path: Path, size: int) -> range:
-    """Return the byte offsets of parts of ``size`` bytes. Raises DataError."""
+    """Return where parts of ``size`` bytes begin in a file. Raises DataError if it is missing."""
     try:
         return range(0, path.stat().st_size, size)
     except FileNotFoundError:

@@ -206,7 +206,6 @@ def is_cut_off(tag: AnyStr, tag_before: AnyStr | None) -> bool:
 
 
 def _columns(data: bytes, form: str) -> Iterable:
-    """Return queries, documents, scores, ranks and distinct tags."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -260,7 +259,6 @@ class _Lines:
         self.documents: dict[str, str] = {}  # one string per document
 
     def add(self, line: str, place: str) -> None:
-        """Add a line. Raises DataError for a malformed one."""
         fields, is_last = text_lines.columns(line, place), not line.endswith("\n")
         has_tabs = len(fields) == 3 and line.count("\t") == 2
         form = TREC if len(fields) == 6 else MS_MARCO if has_tabs else None

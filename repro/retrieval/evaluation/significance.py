@@ -1,7 +1,4 @@
-"""Paired tests between systems, on scores of queries: Student's t, and ``pairwise_tests``.
-
-ranx's ``compare`` gives equal results, but breaks ties in no fixed order and compiles for half a minute.
-"""
+"""Paired tests between systems, on scores of queries: Student's t, and ``pairwise_tests``."""
 
 import hashlib
 import math
@@ -70,17 +67,16 @@ def smallest_p(queries: int) -> float:
 
 
 def matrix(size: int, value) -> list[list]:
-    """Return ``value(i, j)`` for all pairs of systems."""
+    """Return ``value(i, j)`` for all pairs of systems, with None on the diagonal."""
     return [[None if i == j else value(i, j) for j in range(size)] for i in range(size)]
 
 
 def seed_of(measure: str, queries: Sequence[str]) -> int:
-    """Return a seed that depends only on the measure and the queries."""
     return int.from_bytes(hashlib.sha256("\n".join([measure, *queries]).encode()).digest()[:8], "big")
 
 
 def permutation_p(scores: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:
-    """Return two-sided p (S, S) of scores (S, Q) over all or ``resamples`` sign flips."""
+    """Return two-sided p-values, (S, S), of scores (S, Q) from all or ``resamples`` random sign flips."""
     count, size = scores.shape
     observed_differences = np.abs(_differences(scores.sum(axis=1)))
     allowance = _ROUNDING * max(1.0, size * np.abs(scores).max(initial=0.0))
@@ -130,7 +126,6 @@ def _differences(values: np.ndarray) -> np.ndarray:
 
 
 def _spread(scores: np.ndarray) -> np.ndarray:
-    """Return the standard deviations, (S, S), of row differences."""
     count, size = scores.shape
     spread = np.zeros((count, count))
     for i in range(count if size > 1 else 0):
@@ -154,8 +149,7 @@ def compare(
 ) -> dict:
     """Compare every pair of runs on every measure by a two-sided paired t-test over the judged queries.
 
-    ``runs`` are rankings, or functions that read one (then one is held at a time).
-
+    ``runs`` are rankings, or functions that read one, so that only one is in memory.
     Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", …}}}``, with the
     values of ``pairwise_tests``. ``holm_student_p`` is corrected among all systems compared with i. ``wins``,
     ``ties`` and ``losses`` count the queries of i. Runs with equal scores have p 1.0 and are listed under

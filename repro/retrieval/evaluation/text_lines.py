@@ -51,7 +51,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def first_bytes(path: Path) -> bytes:
-    """Return the first bytes, decompressed, or b"" for a damaged file. Raises DataError."""
+    """Return the first bytes, decompressed, or b"" for a damaged file. Raises DataError without a file."""
     try:
         with open_bytes(path) as file:
             return file.read(1 << 12).removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -85,7 +85,7 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def columns(line: str, where: str) -> list[str]:
-    """Return columns. Raises DataError for a control character."""
+    """Split a line at white space. Raises DataError for a control character."""
     fields = line.split()
     if not "".join(fields).isprintable():
         bad_field = next(filter(_CONTROL.search, fields), None)
@@ -105,7 +105,7 @@ def open_bytes(path: Path) -> BufferedReader | gzip.GzipFile:
 
 
 def read_score(text: str, where: str) -> float:
-    """Return a score. Raises DataError for e.g. nan, inf, 1e39 or 1_0."""
+    """Parse a score that is finite in float32. Raises DataError for e.g. nan, 1e39 or 1_0."""
     try:
         score = float(text)
     except ValueError:
@@ -136,5 +136,4 @@ def read_qrels(path: Path) -> Qrels:
 
 
 def relevant_documents(qrels: Qrels) -> dict[str, list[str]]:
-    """Return the documents of grade 1 and above of each query, sorted."""
     return {query: sorted(d for d, grade in grades.items() if grade >= 1) for query, grades in qrels.items()}

@@ -84,16 +84,16 @@ class HalvingEncoder(Generic[Output]):
 
 
 def side_inputs(batch: Tensors, prefix: str) -> Tensors:
-    """Return the model inputs with this prefix, e.g. ``query_``, without it."""
+    """Return the model inputs with a prefix, e.g. ``query_``, which is removed from their names."""
     return {name.removeprefix(prefix): rows for name, rows in batch.items() if name.startswith(prefix)}
 
 
 TOGETHER = 2_000  # texts tokenised in one call
-TOKENS = {"cpu": 32 * 128, "cuda": 512 * 128}  # per batch
+TOKENS = {"cpu": 32 * 128, "cuda": 512 * 128}
 
 
 def tokenised_together(texts: Sequence[Sequence[str]]) -> Iterator[list[int]]:
-    """Return groups of row indices of (title, text), the longest first."""
+    """Return groups of indices of (title, text) pairs, the longest pairs first."""
     by_length = sorted(range(len(texts)), key=lambda row: sum(map(len, texts[row])), reverse=True)
     return (by_length[start : start + TOGETHER] for start in range(0, len(by_length), TOGETHER))
 
@@ -110,7 +110,7 @@ def token_batches(rows: TokenRows) -> Iterator[tuple[list[int], Tensors]]:
 
 @contextlib.contextmanager
 def in_background(items: Iterable[T], *, ahead: int) -> Iterator[Iterator[T]]:
-    """Yield the items in order, prepared by a thread up to ``ahead`` of the caller."""
+    """Yield an iterator over ``items`` that a thread prepares, at most ``ahead`` of them in advance."""
     iterator = iter(items)
 
     def next_items() -> list[T]:

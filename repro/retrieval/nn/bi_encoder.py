@@ -22,8 +22,8 @@ class BiEncoderContrastive(objectives.RankedTextsLoss):
     """Contrastive loss with one encoder for queries and passages.
 
     ``projector`` is ``none``, ``linear`` or ``nonlinear``. ``projector_start`` is ``new`` or ``pre-trained``,
-    with weights from ``start``, the starting model's directory. A projector that already encodes is trained
-    further if its architecture is the same.
+    with weights from ``start``, the starting model's directory. A saved projector of this architecture that
+    encodes texts is trained further in either case.
     """
 
     encoder: Encoder

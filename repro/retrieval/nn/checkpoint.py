@@ -60,7 +60,7 @@ def load_encoder(folder: Path):
 
 
 def check_fits(model, tokenizer, length: int) -> None:
-    """Raise UsageError for too long texts, DataError for a tokenizer that does not match."""
+    """Raise UsageError if ``length`` exceeds the positions, DataError if the tokenizer does not match."""
     count = positions(model)
     if count is not None and length > count:
         raise UsageError(f"a length of {length} tokens is more than the model's {count} positions")
@@ -71,7 +71,7 @@ def check_fits(model, tokenizer, length: int) -> None:
 
 
 def positions(model) -> int | None:
-    """Return the maximum number of tokens of a text, if any."""
+    """Return the maximum number of tokens of a text, or None without a limit."""
     table = _position_table(model)
     if table is None:
         return getattr(model.config, "max_position_embeddings", None)
@@ -89,7 +89,7 @@ def check_missing(model, report: dict, *, has_pooler: bool = False) -> None:
     lost = sorted(key for key in report["missing_keys"] if has_pooler or not key.startswith("pooler"))
     if lost:
         name = type(model).__name__
-        raise ValueError(f"its weights do not fit {name}, as which it is read: {lost[0]} is not among them")
+        raise ValueError(f"its weights do not fit {name}: {lost[0]} is missing")
 
 
 def check_heads(report: dict) -> None:
@@ -121,7 +121,7 @@ def check_vocabulary(model, tokenizer) -> None:
 
 
 def save_model(model, tokenizer, folder: Path) -> None:
-    """Write a model directory, without custom code."""
+    """Write a model directory, without references to custom code."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = copy.deepcopy(tokenizer)
     tokenizer.backend_tokenizer.no_truncation()
@@ -169,7 +169,7 @@ def reason(error: Exception) -> str:
     if "Weights only load failed" in str(error):
         return "its weights are a pickle that holds more than tensors, which is never read here"
     first, *others = str(error).strip().split("\n")
-    if first.endswith(":") and others:  # the reason is on the next line
+    if first.endswith(":") and others:
         first = f"{first} {others[0].strip()}"
     return first.rstrip(".")
 

@@ -1,4 +1,4 @@
-"""Similarities and losses over their softmax distributions, e.g. contrastive."""
+"""Similarities of vectors, and losses over their softmax distributions, e.g. contrastive ones."""
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
@@ -14,7 +14,6 @@ SIMILARITIES = ("dot", "cosine")
 
 
 def check_similarity(similarity: str) -> str:
-    """Return ``similarity``. Raises UsageError if it is unknown."""
     check_known("similarity", similarity, valid=SIMILARITIES)
     return similarity
 

@@ -46,7 +46,7 @@ def load_cross_encoder(folder: Path):
 def pair_tokens(
     tokenizer, queries: list[str], passages: list[dict], *, length: int, separator: str
 ) -> tokens.TokenRows:
-    """Return the tokens of N queries with N passages ``{"title", "text"}``."""
+    """Return the tokens of N queries, each with its passage ``{"title", "text"}``."""
     texts = [
         text.passage_text(passage["title"], passage["text"], separator=separator) for passage in passages
     ]
@@ -98,7 +98,6 @@ class CrossEncoder(nn.Module):
         return {name: value.unflatten(0, (len(examples), per_query)) for name, value in inputs.items()}
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return the losses ``listwise`` and perhaps ``r_drop``."""
         if self.trained_passages < batch["input_ids"].shape[1]:
             with torch.no_grad(), _evaluation_mode(self.model):
                 places = hardest(self._scores(batch), count=self.trained_passages)  # (Q, K)
@@ -131,7 +130,7 @@ class CrossEncoder(nn.Module):
 
 
 def hardest(scores: Tensor, *, count: int) -> Tensor:
-    """Return indices, (Q, K), of the positive and the highest negatives of (Q, P)."""
+    """Return the indices, (Q, K), of the positive and the highest-scoring negatives in (Q, P)."""
     negatives = scores[:, 1:].topk(count - 1, dim=1).indices + 1  # (Q, K - 1)
     return torch.cat((torch.zeros_like(negatives[:, :1]), negatives), dim=1)
 
@@ -153,7 +152,7 @@ def _evaluation_mode(model: nn.Module) -> Iterator[None]:
 class PairScorer:
     """A cross-encoder for re-ranking. Raises BlockedError, UsageError or DataError.
 
-    ``say`` is called if pairs cannot be read without padding.
+    ``say`` is called with the reason if pairs must be read with padding.
     """
 
     def __init__(
@@ -170,7 +169,7 @@ class PairScorer:
         return ({"padding_free": 1} if self.packed else {}) | self.halved.facts()
 
     def prepared(self, queries: list[str], passages: list[dict]) -> Iterator[tuple[list[int], Batches]]:
-        """Yield indices of some of the N pairs, the longest first, and their batches."""
+        """Yield the N pairs in groups, the longest first: indices of pairs, and their batches."""
         order = sorted(range(len(queries)), key=lambda n: len(passages[n]["text"]), reverse=True)
         batch = BATCH[device().type]
         for start in range(0, len(order), TOGETHER * batch):

@@ -25,7 +25,7 @@ FILE = "projector.safetensors"
 class Projector(nn.Module):
     """z = tanh(W h + b) (``nonlinear``, BERT's pooler), z = W h + b (``linear``) or z = h (``none``).
 
-    The first of two layers is h = gelu(W' x + b').
+    With two ``layers``, h = gelu(W' x + b') comes first.
     """
 
     def __init__(self, hidden_size: int, *, architecture: str, layers: int, initializer_range: float):
@@ -59,7 +59,7 @@ class Projector(nn.Module):
         return torch.tanh(output) if self.architecture == "nonlinear" else output
 
     def save(self, folder: Path, *, encodes: bool) -> None:
-        """Write ``projector.safetensors``, and whether it ``encodes`` texts."""
+        """Write ``projector.safetensors``, which also notes whether it ``encodes`` texts, unless ``none``."""
         if self.architecture != "none":
             # one key: safetensors orders several keys at random
             description = json.dumps({"architecture": self.architecture, "encodes": encodes}, sort_keys=True)
@@ -107,8 +107,6 @@ class PooledEncoder(nn.Module):
 
 
 class Encoder(PooledEncoder):
-    """A pooled model with an optional projector."""
-
     def __init__(self, model: nn.Module, *, pooling: str, projector: Projector | None):
         super().__init__()
         self.model = model
@@ -126,7 +124,6 @@ def load_text_encoder(folder: Path, *, pooling: str) -> Encoder:
 
 
 def check_pooling(pooling: str) -> str:
-    """Return ``pooling``. Raises UsageError if it is unknown."""
     check_known("pooling", pooling, valid=POOLINGS)
     return pooling
 

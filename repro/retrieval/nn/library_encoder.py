@@ -50,7 +50,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> AnyEncoder:
     except (BlockedError, DataError):
         check_pulled(folder)
         raise
-    except Exception as error:  # of many kinds
+    except Exception as error:
         check_pulled(folder)
         why = _unreadable_file(folder) or checkpoint.reason(error).removeprefix("Error ")
         raise DataError(f"{folder}: cannot be read as an encoder ({why})") from error
@@ -106,7 +106,7 @@ def _pool(model: SentenceTransformer, folder: Path, mode: str) -> None:
         raise DataError(f"{folder}: it has no pooling to replace. Remove the setting pooling")
     [place] = places
     if mode == "pooler":
-        first: Any = model[0]  # a transformer of the library's
+        first: Any = model[0]
         if getattr(first.auto_model, "pooler", None) is None:
             raise DataError(f"{folder}: the model has no pooler. Choose another pooling")
         first.modality_config["text"]["method_output_name"] = "pooler_output"
@@ -139,7 +139,6 @@ def _reports_kept(reports: list[tuple]) -> Iterator[None]:
 
 
 def _check_weights(model: AnyEncoder, reports: list[tuple]) -> None:
-    """Raise ValueError for a missing weight, or one of an unknown head."""
     parts = transformers(model)
     has_pooler = any(part.module_output_name == "sentence_embedding" for part in parts)
     for each, report in reports:
@@ -223,9 +222,9 @@ def encode(
 def batch_difference(
     model: AnyEncoder, texts: list[str | tuple[str, str]], *, kind: str, prompt: str | None
 ) -> tuple[float, float] | None:
-    """Return cosine and relative difference of a text's vectors, alone and batched with a longer text.
+    """Compare a text's vectors, encoded alone and in a batch with a longer text.
 
-    ``texts`` are these two. Returns None for a rounding difference.
+    ``texts`` are these two. Returns cosine and relative difference, or None if only rounding differs.
     """
     alone, together = (
         encode(model, batch, kind=kind, prompt=prompt).to_dense()[0].double() for batch in (texts[:1], texts)
@@ -237,7 +236,7 @@ def batch_difference(
 
 
 def reading(model: AnyEncoder, kind: str) -> tuple[str, int | None]:
-    """Return the library's prompt for ``kind``, and the maximum number of tokens."""
+    """Return the encoder's own prompt for ``kind``, and its maximum number of tokens."""
     parts = [part for child in model.children() for part in _on_route(child, TASKS[kind])]
     limits = [limit for part in parts if (limit := _length(part, kind)) is not None]
     name = _prompt_name(model, kind)
@@ -300,7 +299,7 @@ class ReleasedEncoder(PooledEncoder):
 
 
 class SpladeEncoder(nn.Module):
-    """Maps token ids to max_i log(1 + ReLU(w_ij)), w masked-language logits (Formal et al. 2021).
+    """Maps token ids to max_i log(1 + ReLU(w_ij)) of masked-language logits w (Formal et al. 2021).
 
     The maximum (or the sum, by ``pooling``) includes [CLS] and [SEP], as in released code.
     """

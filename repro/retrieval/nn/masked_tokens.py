@@ -30,7 +30,7 @@ def token_cross_entropy(logits: Tensor, labels: Tensor, *, reduction: str) -> Te
 
 
 def labelled(labels: Tensor) -> Tensor:
-    """Return flattened indices of labels, (M,) int64. This waits once for the GPU."""
+    """Return the flattened indices of positions with a label, (M,) int64. This waits for a GPU."""
     return places_of(labels != IGNORED)
 
 
@@ -50,7 +50,7 @@ def divisor(labels: Tensor, *, reduction: str) -> int | None:
 
 
 def mlm_loss(rows: Tensors, *, reduction: str) -> Tensors:
-    """Return ``mlm`` over the ``mlm_rows`` of all parts, or {} without labels."""
+    """Return ``{"mlm": loss}`` from the ``mlm_rows`` of all parts, or {} without labels."""
     count = rows["masked"].sum() if "masked" in rows else 0
     if not count:
         return {}

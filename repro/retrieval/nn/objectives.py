@@ -83,7 +83,7 @@ def _draw(module: nn.Module, shared_ids: set[int], spread: float) -> None:
 
 
 def set_dropout(model: nn.Module, rate: float) -> None:
-    """Set the rate of every dropout module. Raises UsageError."""
+    """Set the rate of every dropout module. Raises UsageError for a rate outside [0, 1)."""
     if not 0 <= rate < 1:
         raise UsageError(f"dropout is {rate!r}, and has to be from 0 to below 1, e.g. 0.1")
     for module in model.modules():

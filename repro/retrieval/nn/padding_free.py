@@ -57,7 +57,7 @@ class Layout:
 
     @cached_property
     def firsts(self) -> Tensor:
-        """Bounds if only first tokens are queries, (n + 1,) int32."""
+        """The bounds of queries if only each text's first token is one, (n + 1,) int32."""
         return torch.arange(len(self.lengths) + 1, dtype=torch.int32, device=self.device)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, dropout: float) -> Tensor:
@@ -205,7 +205,7 @@ def _states(
 
 
 def is_asked_for(environment: Mapping[str, str]) -> bool | None:
-    """Return whether REPRO_PADDING_FREE is 1, or None. Raises UsageError."""
+    """Return whether REPRO_PADDING_FREE is 1, or None if unset. Raises UsageError unless it is 0 or 1."""
     text = environment.get(VARIABLE)
     if text not in (None, "0", "1"):
         raise UsageError(f"{VARIABLE} is {text!r}, but must be 1 (no padding), 0 (padding) or unset")

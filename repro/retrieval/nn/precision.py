@@ -61,7 +61,6 @@ SMALL = 2_000_000  # parameters outside the embeddings
 
 
 def is_small(model: nn.Module) -> bool:
-    """Return whether a model has few parameters outside its embeddings."""
     return sum(p.numel() for name, p in model.named_parameters() if "embedding" not in name) < SMALL
 
 

@@ -23,7 +23,7 @@ def passage_text(title: str, text: str, *, separator: str) -> str:
 
 
 def tokenised(tokenizer, texts: Sequence[str], *, length: int) -> Tensors:
-    """Return ``input_ids`` and ``attention_mask``, (N, L) int64."""
+    """Return ``input_ids`` and ``attention_mask`` of N texts, (N, L) int64."""
     return text_rows(tokenizer, texts, length=length).inputs()
 
 
@@ -75,7 +75,7 @@ def frame_texts(texts: Sequence[np.ndarray], tokenizer) -> tuple[np.ndarray, np.
 
 
 def inner_tokens(lengths: np.ndarray) -> np.ndarray:
-    """Return a mask, (T,), without the first and last token of each framed text."""
+    """Return a mask, (T,), that is False at each framed text's first and last token."""
     ends = np.cumsum(lengths)
     inner = np.ones(ends[-1], dtype=bool)
     inner[ends - lengths] = inner[ends - 1] = False
@@ -119,7 +119,11 @@ class Words:
 
     @classmethod
     def of(cls, tokenizer, stop_words: Collection[str], *, kind: str = "words") -> Words:
-        """Return words beginning with a letter or digit (``words``), ``letters`` or ``marks``."""
+        """Return the words of a ``kind``, without stop words.
+
+        ``words`` begin with an entry that has a letter or digit. ``letters`` are words of letters only. With
+        ``marks``, punctuation marks are words too.
+        """
         check_known("kind of words", kind, valid=KINDS)
         entries = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
         continues = np.array([entry.startswith("##") for entry in entries])
@@ -170,9 +174,9 @@ class Words:
 
 
 def distinct(input_ids: np.ndarray, spans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Group occurrences of the same word by the spans (O, 2) of ``Words.spans``.
+    """Group occurrences of the same word, given by the spans (O, 2) of ``Words.spans``.
 
-    Returns each word's first occurrence, (W, 2), and each occurrence's word, (O,).
+    Returns each word's first occurrence, (W, 2), and the number of each occurrence's word, (O,).
     """
     words: dict[bytes, int] = {}
     numbers = np.array(

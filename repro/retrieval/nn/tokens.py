@@ -120,7 +120,7 @@ def _beginning(text: str, limit: int) -> str:
 
 
 def truncating_tokenizer(tokenizer, length: int):
-    """Return the library's tokenizer, truncating like transformers."""
+    """Return the library's tokenizer, set to truncate to ``length`` like transformers."""
     backend = tokenizer.backend_tokenizer
     truncation = {
         "max_length": length,

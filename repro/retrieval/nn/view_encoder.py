@@ -48,7 +48,7 @@ def kept_positions(
 ) -> Tensor:
     """Return the positions that count in a sparse vector, (B, L) bool.
 
-    ``cls`` and ``sep`` are whether these count. ``between`` keeps only the [SEP] after the title.
+    ``cls`` and ``sep``: whether these tokens count. ``sep`` "between" keeps only the one after the title.
     """
     keep = attention_mask.bool()
     if sep == "between":
@@ -61,7 +61,7 @@ def kept_positions(
 
 
 def top_k(values: Tensor, k: int) -> Tensor:
-    """Set all but each row's k highest values to zero, (N, V). The lowest index breaks ties."""
+    """Return values, (N, V), with all but each row's k highest set to 0. The lowest index breaks ties."""
     if k >= values.shape[-1]:
         return values
     with torch.no_grad():
@@ -158,14 +158,12 @@ class ViewEncoder(nn.Module):
         return functional.linear(hidden, decoder.weight, decoder.bias)
 
     def start_from(self, folder: Path) -> None:
-        """Load a directory's projection if it has the same shape."""
         if self.projection is not None and (folder / PROJECTION).exists():
             saved, weight = load_file(folder / PROJECTION)["weight"], self.projection.weight
             if saved.shape == weight.shape:
                 weight.data.copy_(saved)
 
     def save(self, folder: Path) -> None:
-        """Save the masked LM, its tokenizer, any projection, and ``views.json``."""
         checkpoint.save_model(self.model, self.tokenizer, folder)
         if self.projection is not None:
             save_file({"weight": self.projection.weight.detach().contiguous()}, folder / PROJECTION)

@@ -46,7 +46,7 @@ def encode(
     precision: str | Mapping[str, str],
     numbers: str = "float32",
 ) -> tuple[Node, Node]:
-    """Encode passages and queries. ``numbers`` is the type of passage vectors."""
+    """Encode passages and queries, and return both nodes. ``numbers`` is the type of passage vectors."""
     precisions = precision if isinstance(precision, Mapping) else dict.fromkeys(KINDS_OF_TEXTS, precision)
     pooling = {"pooling": texts.pooling, "normalize": normalize}
     params = {kind: {**pooling, "precision": precisions[kind]} for kind in KINDS_OF_TEXTS}
@@ -71,7 +71,7 @@ def encode_views(
     head: str,
     precision: str,
 ) -> tuple[Node, Node]:
-    """Encode dense and sparse vectors, with at most ``top_k`` sparse values per text."""
+    """Encode passages and queries by ``views``, and return both nodes. ``top_k`` limits sparse values."""
     options = {"positions": dict(positions), "head": head, "precision": precision}
     params = {kind: {"normalize": normalize, "top_k": top_k[kind], **options} for kind in KINDS_OF_TEXTS}
     return _encode_sides("encode_views", model, texts, params, views=list(views))
@@ -114,7 +114,7 @@ def bm25(documents: Node, topics: Node, *, k1: float, b: float, multifield: bool
 
 
 def weigh_terms(model: Node, documents: Node, *, length: int, scale: float, precision: str) -> Node:
-    """Repeat each word of documents by the model's weight times ``scale``."""
+    """Return documents with each word repeated by the model's weight times ``scale``."""
     params = {"length": length, "scale": scale, "precision": precision}
     return Node("weigh_terms", params, {"model": model, "corpus": documents})
 
@@ -129,7 +129,7 @@ def mine(
     random_added: int = 0,
     documents: Node | None = None,
 ) -> Node:
-    """Mine ``per_query`` hard negatives from a run, and ``random_added`` from ``documents``."""
+    """Mine ``per_query`` hard negatives from a run, and ``random_added`` random ones from ``documents``."""
     params, inputs = {"depth": depth, "per_query": per_query, "seed": seed}, {"run": run, "qrels": judgements}
     if random_added:
         if documents is None:
@@ -139,7 +139,6 @@ def mine(
 
 
 def union(*training_sets: Node) -> Node:
-    """Concatenate training sets."""
     return Node("union", {}, {"training_sets": training_sets})
 
 
@@ -155,7 +154,7 @@ def score_pairs(
 def rerank(
     model: Node, run: Node, *, texts: Texts, depth: int, keep: int, decimals: int | None, precision: str
 ) -> Node:
-    """Re-rank a run to ``depth`` by a cross-encoder. Old ranks follow up to ``keep``."""
+    """Re-rank a run's first ``depth`` passages by a cross-encoder. Others keep their order up to ``keep``."""
     params = {"depth": depth, "keep": keep, **_scoring_params(texts, decimals, precision)}
     inputs = {"run": run, "model": model, **texts.as_inputs()}
     return Node("rerank", params, inputs)
@@ -167,7 +166,7 @@ def _scoring_params(texts: Texts, decimals: int | None, precision: str) -> dict[
 
 
 def judged_examples(judgements: Node, *, dataset: str, negative_grade: int) -> Node:
-    """Return positives, and negatives of ``negative_grade``, from judgements."""
+    """Return a training set from judgements. Documents of ``negative_grade`` are the negatives."""
     params = {"dataset": dataset, "negative_grade": negative_grade}
     return Node("judged_examples", params, {"qrels": judgements})
 
@@ -215,7 +214,7 @@ def project(
     grade: int,
     seed: int,
 ) -> Node:
-    """Project one query and its first candidates onto a plane by t-SNE."""
+    """Project one query and its first ``candidates`` passages onto a plane by t-SNE."""
     params = {"query": query, "candidates": candidates, "grade": grade}
     params |= {"perplexity": perplexity, "seed": seed, "method": "t-sne"}
     inputs = {"passages": passages, "queries": topics, "run": run, "qrels": judgements}
@@ -232,7 +231,7 @@ def inspect_text(
     words: int,
     length: int,
 ) -> Node:
-    """Compute a number for each word of a document by ``view``."""
+    """Compute a number for each word of a document by the function ``view``."""
     params = {"view": view.identity, "options": dict(options), "title": title, "words": words}
     return Node("inspect_text", params | {"length": length}, {"model": model, "corpus": documents})
 
@@ -293,7 +292,7 @@ def released_reranker_or(own: Node, checkpoint: str | None) -> Node:
 def released_ranking(
     passages: Node, topics: Node, *, models: tuple[Node, Node], conventions: Conventions, depth: int
 ) -> Node:
-    """Rank passages for queries by released ``models``, of passages and of queries."""
+    """Rank passages by released ``models``: one for passages and one for queries."""
     is_splade = conventions.kind.startswith("splade")
     stage = "encode_views" if is_splade else "encode"
     vectors = SPLADE_VIEW | {"head": conventions.kind} if is_splade else {"pooling": conventions.pooling}

@@ -17,12 +17,12 @@ Recipe = TypeVar("Recipe", bound=Callable[..., Any])
 
 
 def full_only(reason: str) -> Callable[[Recipe], Recipe]:
-    """Restrict a recipe to full scale, with the reason."""
+    """Decorate a recipe that runs at full scale only, for this reason."""
     return lambda recipe: _marked(recipe, full_only=reason)
 
 
 def only_at(scale: str) -> Callable[[Recipe], Recipe]:
-    """Restrict a recipe to one scale and scales like it."""
+    """Decorate a recipe that runs only at this scale and scales based on it."""
     return lambda recipe: _marked(recipe, only_at=scale)
 
 
@@ -82,7 +82,7 @@ class Choices:
         return None
 
     def departures(self) -> dict[str, str]:
-        """Return used choices other than the default. They prevent a comparison."""
+        """Return the used choices other than the default. They prevent a comparison with the paper."""
         return {i: c for i, c in self.used.items() if c != self._reading(i).default}
 
     def in_full_precision(self) -> dict[str, str]:
@@ -134,18 +134,16 @@ class Request:
         self.choices.measured_as[printed] = meant
 
     def seed_or(self, papers_own: int) -> int:
-        """Return the user's seed, or the paper's."""
         return papers_own if self.seed is None else self.seed
 
     @property
     def collection(self) -> str:
-        """The id of the searched corpus."""
         return catalogued(self.dataset).corpus_id
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Several runs behind one cell. Its value is the largest mean of equally large ``groups``."""
+    """Several runs behind one cell. Its value is the largest of the means over ``groups`` of equal size."""
 
     groups: tuple[tuple[Node, ...], ...]
 

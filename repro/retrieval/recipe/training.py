@@ -39,18 +39,20 @@ class Texts:
 
 
 def corpus(identifier: str, *, text: str = "{text}", untitled: str = "") -> Node:
-    """Return documents by the template ``text``, e.g. "{url} {text}". ``untitled`` fills empty titles."""
+    """Return a collection with texts by the template ``text``, e.g. "{url} {text}".
+
+    ``untitled`` replaces empty titles.
+    """
     fields = {} if (text, untitled) == ("{text}", "") else {"text": text, "untitled": untitled}
     return Node("corpus", {"dataset": identifier, **fields})
 
 
 def queries(identifier: str) -> Node:
-    """Return a dataset's topics, and answers if it is judged by them."""
+    """Return a dataset's topics, with their answers if it is judged by answers."""
     return Node("queries", {"dataset": identifier})
 
 
 def qrels(identifier: str) -> Node:
-    """Return the judgements of a dataset."""
     return Node("qrels", {"dataset": identifier})
 
 
@@ -84,7 +86,7 @@ def sample(
     queries: int | None = None,
     share: float | None = None,
 ) -> Node:
-    """Draw ``queries`` rows or a ``share``, by ``method`` "random" or "block"."""
+    """Draw ``queries`` rows of a training set, or a ``share``, by ``method`` "random" or "block"."""
     params: dict[str, Any] = {"queries": queries} if share is None else {"share": share}
     params |= {"sample": sample, "method": method, "seed": seed}
     return Node("sample", params, {"training_set": training_set})
@@ -100,7 +102,7 @@ def tokenize(
     separator: str,
     fewest_tokens: int = 0,
 ) -> Node:
-    """Return token ids in chunks or truncated, for texts of ``fewest_tokens`` or more."""
+    """Return documents as token ids, divided by ``policy``, without texts below ``fewest_tokens``."""
     params = {"length": length, "policy": policy, "titles": titles, "separator": separator}
     params["fewest_tokens"] = fewest_tokens
     return Node("tokenize", params, {"corpus": documents, "model": model})
@@ -116,7 +118,7 @@ def tokenize_spans(
     fields: Sequence[str],
     seed: int,
 ) -> Node:
-    """Return token ids of url, title or body in spans of about ``length``."""
+    """Return documents' ``fields`` (url, title, body) as token ids in spans of about ``length``."""
     params = {"length": length, "policy": "spans", "splitter": splitter, "span_packing": dict(packing)}
     params |= {"fields": list(fields), "seed": seed}
     return Node("tokenize", params, {"corpus": documents, "model": model})
@@ -134,7 +136,7 @@ def backbone(name: str, *, revision: str, stand_in: Node | None = None) -> Node:
 
 
 def random_weights(name: str, *, revision: str, seed: int, layers: int | None = None) -> Node:
-    """Return an architecture with random weights. ``layers`` 0 leaves only word vectors."""
+    """Return a model of this architecture with random weights. ``layers`` 0 leaves only word vectors."""
     params = {"name": name, "revision": revision, "weights": "random", "seed": seed}
     return Node("backbone", params | ({} if layers is None else {"layers": layers}))
 
@@ -205,8 +207,8 @@ def finetune(
 ) -> Node:
     """Fine-tune an encoder or cross-encoder on judged queries with negatives.
 
-    ``passages_per_query`` counts one positive and its negatives. The stage describes ``negative_choice`` and
-    ``positive_choice``.
+    ``passages_per_query`` counts one positive and its negatives. The stage ``finetune`` describes
+    ``negative_choice`` and ``positive_choice``.
     """
     batch = {"queries_per_batch": optimisation.batch_size, "passages_per_query": passages_per_query}
     params = _params(objective, options, optimisation, batch=batch, texts=texts.as_params())

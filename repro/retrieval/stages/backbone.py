@@ -17,7 +17,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """
     from repro.retrieval.nn.checkpoint import reason, save_model
 
-    shutil.rmtree(out / "model", ignore_errors=True)  # of a failed attempt
+    shutil.rmtree(out / "model", ignore_errors=True)
     with planned_checkpoint(params) as folder:
         try:
             model, tokenizer, facts = _read(params, folder)

@@ -55,7 +55,7 @@ def _by_scores(params: dict, directories: list[Path], out: Path) -> dict:
 
 
 def joint_queries(systems: list[list[dict]]) -> list[str]:
-    """Return query ids after the member's number, e.g. ``"0:q1"``.
+    """Return query ids prefixed by the number of their collection, e.g. ``"0:q1"``.
 
     Raises DataError if the systems were scored on different queries.
     """

@@ -62,7 +62,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 @dataclass(frozen=True)
 class Texts:
-    """Passages or queries. ``titled`` maps a range of rows to titles, "" for queries, and texts."""
+    """Passages or queries. ``titled(first, end)`` returns titles and texts. Queries have the title ""."""
 
     folder: Path
     ids: Sequence[str] | ColumnTexts
@@ -194,7 +194,7 @@ def write_blocks(
     encode: Encode,
     advance: Callable[[int], object],
 ) -> list[int]:
-    """Write each missing range of rows, encoding ahead. Returns their first rows."""
+    """Encode and write each range of rows without a kept block. Returns the first row of each."""
     from repro.retrieval.nn.batches import in_background
 
     done, rows = [], dict[int, Arrays]()

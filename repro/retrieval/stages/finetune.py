@@ -144,8 +144,8 @@ def next_window(
     """Return one positive and ``passages`` - 1 negatives, with another window of negatives every epoch.
 
     As in Tevatron's tevatron/data.py, negatives are shuffled once, and the window moves by its own length
-    every epoch and wraps around. The positive moves by one from a random start. Too few negatives are drawn
-    with replacement. Seeds are (seed, index), and (seed, index, epoch) for draws.
+    every epoch and wraps around. The positive moves by one from a random start. If negatives are too few,
+    they are drawn with replacement. Seeds are (seed, index), and (seed, index, epoch) for draws.
     """
     count, available = passages - 1, len(negatives)
     generator = np.random.default_rng((seed, index))

@@ -1,4 +1,4 @@
-"""Stage ``imported_run``: convert a run file by others, e.g. from pyserini."""
+"""Stage ``imported_run``: convert a run file made by others, e.g. by pyserini."""
 
 from collections.abc import Sequence
 from pathlib import Path

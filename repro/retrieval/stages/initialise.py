@@ -9,8 +9,7 @@ from repro.progress import Progress
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``model/``: a BertForMaskedLM of the given size, and its tokenizer.
 
-    Weights are drawn from N(0, ``deviation``), by default 0.02 as in BERT. With 0.02, the [CLS] of a narrow
-    model hardly depends on the text.
+    Weights are drawn from N(0, ``deviation``), by default 0.02 as in BERT.
     """
     from transformers import BertConfig, BertForMaskedLM, set_seed
 

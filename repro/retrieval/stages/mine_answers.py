@@ -91,7 +91,7 @@ def example(
 ) -> dict | None:
     """Return a row of the training set, or None without a positive or a negative.
 
-    ``hits`` marks documents with an answer, ``best`` is the judged one.
+    ``hits`` marks documents with an answer, ``best`` has the highest judged grade.
     """
     score = dict(zip(documents, scores, strict=True))
     is_hit = dict(zip(documents, hits, strict=True))

@@ -19,7 +19,7 @@ from repro.retrieval.datasets.negative_files import Chunk, Piece, pieces
 from repro.retrieval.evaluation.text_lines import read_qrels, relevant_documents
 from repro.store.disk import BLOCKS
 
-GROUP = 4096  # queries per group
+GROUP = 4096
 ROWS = 1000  # per returned table
 HASHED = 50_000  # rows in memory at once
 LARGEST = 2**31 - 1  # rows per record batch, never divided
@@ -111,7 +111,7 @@ class TripleSamples:
         return range(-(-len(self._codes) // GROUP))
 
     def rows(self, group: int, judged: Mapping[str, list[str]] | None) -> Iterator[Any]:
-        """Yield one group as tables. Positives are ``judged``, or from the triples."""
+        """Yield a group's training rows as tables. Positives are ``judged``, or from the triples."""
         import pyarrow as pa
 
         names = list(itertools.islice(self._codes, group * GROUP, (group + 1) * GROUP))

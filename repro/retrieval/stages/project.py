@@ -18,7 +18,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     documents.
 
     scikit-learn's t-SNE starts from the principal components, with a perplexity of at most a third of the
-    points. A document is relevant from ``grade`` on.
+    points. A document of ``grade`` or above is relevant.
     """
     check_choices("project", params)
     query, candidates = _candidates(params, inputs["run"])

@@ -1,4 +1,4 @@
-"""Stage ``released``: an encoder released by others."""
+"""Stage ``released``: a released encoder, e.g. SPLADE."""
 
 import shutil
 from pathlib import Path
@@ -15,8 +15,8 @@ HEADS = {"cross-encoder": "ForSequenceClassification", "term-weights": "ForToken
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """Write ``model/``: the checkpoint ``name`` in safetensors and float32, with its tokenizer.
 
-    ``pooling`` ``sentence-transformers`` keeps the modules after the transformer, ``kind`` the head for
-    masked tokens (``splade``), pairs (``cross-encoder``) or ``term-weights``. A checkpoint's code is never
+    ``pooling`` ``sentence-transformers`` keeps the modules after the transformer, ``kind`` the head: of MLM
+    (``splade``), of pairs (``cross-encoder``) or of ``term-weights``. A checkpoint's code is never
     run. Raises BlockedError if it cannot be read or a weight is missing or unused.
     """
     from repro.retrieval.nn.checkpoint import reason, remedy, save_model

@@ -16,7 +16,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     rows.
 
     ``random`` draws without replacement, by ``seed`` and ``sample``. ``block`` takes consecutive rows from a
-    random start, for sample 0 as in one paper's first released scripts.
+    random start.
     """
     check_choices("sample", params)
     if "share" in params and not 0 < params["share"] <= 1:

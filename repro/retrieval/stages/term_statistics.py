@@ -10,7 +10,7 @@ from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
 
-BATCH = 1000  # texts at a time
+BATCH = 1000
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:

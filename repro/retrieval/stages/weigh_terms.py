@@ -6,7 +6,7 @@ from pathlib import Path
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows, write_rows
 
-BATCH = 512  # texts read together
+BATCH = 512
 AHEAD = 2  # parts tokenised in advance
 
 

@@ -48,12 +48,12 @@ class BatchOrder:
             epoch += 1
 
     def at(self, step: int) -> list[Place]:
-        """Return this process's share of the batch after ``step`` others."""
+        """Return this process's share of the batch of a step, counted from 0."""
         epoch, batch = divmod(step, self._batches)
         return self._share(self._permutation(epoch), batch * self.batch_size, epoch)
 
     def shares(self, step: int) -> list[int]:
-        """Return each process's number of examples in that batch."""
+        """Return each process's number of examples in the batch of a step."""
         return self._sizes(step % self._batches * self.batch_size)
 
     @property
@@ -73,11 +73,11 @@ class BatchOrder:
         return [size + (rank < more) for rank in range(self.processes)]
 
 
-FILE = "batch_reading.json"  # in a checkpoint
+FILE = "batch_reading.json"
 
 
 class BatchReading:
-    """Reads batches with or without padding, as the training began."""
+    """Reads batches with or without padding. A resumed training goes on as it began."""
 
     def __init__(
         self, execution: Execution, checkpoint: Path | None, say: Callable[[str], None], *, faster: bool

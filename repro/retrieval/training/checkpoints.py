@@ -25,7 +25,7 @@ LINES, SUMS = 200, "log.pt"
 
 
 class TrainingLog:
-    """Mean losses since the previous line, written ``every`` so many steps."""
+    """A log with a line after ``every`` steps: mean losses since the previous line."""
 
     def __init__(self, path: Path, *, steps: int):
         self.path, self.every = path, max(1, steps // LINES)
@@ -125,7 +125,7 @@ def step_of(checkpoint: Path) -> int:
 
 
 class Checkpoints:
-    """Decides when a checkpoint is due, always at the last step, and keeps the last two.
+    """Decides when to save a checkpoint, always at the last step, and keeps the last two.
 
     ``every`` is in steps. None saves one every ``CHECKPOINT_SECONDS``.
     """

@@ -170,7 +170,7 @@ class Optimisation:
         return {name: getattr(self, name) for name in names}
 
     def steps(self, examples: int) -> int:
-        """Return the optimiser steps over so many examples."""
+        """Return the number of optimiser steps for a training set of this size."""
         limits = [] if self.max_steps is None else [self.max_steps]
         if self.epochs is not None:
             limits.append(math.ceil(self.epochs * math.ceil(examples / self.batch_size)))
@@ -257,13 +257,13 @@ class StepMemory:
         return max(1, int((USABLE * memory - STATE * self.parameters) // self.example))
 
     def micro_batch(self, examples: int, memory: float) -> int | None:
-        """Return the examples per part for few equal parts, or None for one."""
+        """Return the examples per part for the fewest equal parts that fit, or None for one part."""
         parts = math.ceil(examples / self.fitting(memory))
         return None if parts == 1 else math.ceil(examples / parts)
 
 
 def step_memory(objective, params: dict) -> StepMemory | None:
-    """Return the memory of an objective's step, or None if it is unknown."""
+    """Return the ``StepMemory`` of an objective, or None without a transformer's configuration."""
     configs = (getattr(module, "config", None) for module in objective.modules())
     config = next((candidate for candidate in configs if hasattr(candidate, "num_hidden_layers")), None)
     if config is None:
@@ -279,14 +279,13 @@ def step_memory(objective, params: dict) -> StepMemory | None:
 
 
 def example_tokens(params: dict) -> int:
-    """Return the tokens per text, or per query with its passages."""
+    """Return the tokens of an example: a text, or a query with its passages."""
     if "texts_per_batch" in params:
         return params["length"]
     return params.get("query_length", 0) + params["passages_per_query"] * params["passage_length"]
 
 
 def predicts_words(params: dict) -> bool:
-    """Return whether this is a pre-training, which predicts words."""
     return "texts_per_batch" in params
 
 

@@ -10,7 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
-FILE = "flops.json"  # in a checkpoint
+FILE = "flops.json"
 STEPS = 3  # counted
 ATTENTION = "_scaled_dot_product_flash_attention"
 # torch adds formulas as kernels are loaded, but lacks attention on a CPU
@@ -23,8 +23,7 @@ for _way in ("", "_backward"):
 class Flops:
     """Counts matrix products and attention of a training's first ``STEPS`` steps, forward and backward.
 
-    Recomputed operations count again. torch's own counter hooks into modules, which fails for objectives that
-    leave the graph.
+    Recomputed operations count again.
     """
 
     def __init__(self):

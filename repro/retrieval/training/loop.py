@@ -65,7 +65,7 @@ class ObjectiveTrainer:
         self.log = checkpoints.TrainingLog(out / LOG, steps=len(order))
         every = reading.execution.save_steps
         self.checkpoints = checkpoints.Checkpoints(out / CHECKPOINTS, every, steps=len(order))
-        self._losses: Batch = {}  # of the current step
+        self._losses: Batch = {}
 
     def run(self, advance: Callable[[int], None]) -> None:
         advance(self.resumed_at)
@@ -240,7 +240,6 @@ def _run(trainer: ObjectiveTrainer, task: AbstractContextManager[Callable[[int],
 
 
 def save_model(objective: nn.Module, out: Path) -> None:
-    """Save a trained objective in ``out/model`` (rank 0 only)."""
     if group.rank() == 0:
         as_objective(objective).save(out / "model")
 

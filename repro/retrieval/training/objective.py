@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Objective(Protocol):
-    """The interface of every objective. A higher ``version`` discards earlier trainings."""
+    """The interface of every objective. Raising ``version`` makes earlier trainings invalid."""
 
     name: ClassVar[str]
     version: ClassVar[int]
@@ -53,10 +53,10 @@ class SumObjective(Objective, Protocol):
     """
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return named scalar losses to sum, without those of no element of the batch."""
+        """Return named scalar losses to sum. A loss without an element in the batch is absent."""
 
     def denominators(self, batch: Tensors) -> dict[str, int | None]:
-        """Return how many elements each loss averages, or None for a sum."""
+        """Return how many elements each loss averages over, or None for a sum."""
 
 
 @runtime_checkable
@@ -64,14 +64,14 @@ class BatchObjective(Objective, Protocol):
     """Losses over several texts of a batch. ``forward`` is ``losses(represent(batch))``."""
 
     def represent(self, batch: Tensors) -> Tensors:
-        """Return rows by name of a part of a batch."""
+        """Return the named rows that represent a part of a batch."""
 
     def losses(self, represented: Tensors) -> Tensors:
         """Return named scalar losses of the rows of all parts and processes."""
 
 
 def import_declared(kind: str, declared: Mapping[str, Any]):
-    """Return the object at ``declared["path"]``. Raises UsageError if it is missing or another."""
+    """Return the object at ``declared["path"]``. Raises UsageError for none, or another name or version."""
     path = declared["path"]
     module, _, attribute = path.partition(":")
     try:

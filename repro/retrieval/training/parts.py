@@ -36,7 +36,7 @@ VARIABLE = VARIABLES["micro_batch"][0]
 
 
 def with_estimated_micro_batch(execution: Execution, memory: StepMemory | None, *, share: int) -> Execution:
-    """Return the execution with a micro-batch for this GPU if needed and not set.
+    """Return the execution with an estimated micro-batch, unless one is set or memory suffices.
 
     ``share`` is the largest number of examples of a batch per process.
     """
@@ -84,7 +84,6 @@ class Parts:
         self.origin = f"halved at step {step}"
 
     def facts(self) -> dict[str, int | str]:
-        """Return ``micro_batch``, and ``micro_batch_origin`` unless the user set it."""
         if self.size is None:
             return {}
         origin = {"micro_batch_origin": self.origin} if self.origin else {}
@@ -106,7 +105,6 @@ HALVES = (torch.float16, torch.bfloat16)
 
 
 def in_single_precision(values: Batch) -> Batch:
-    """Convert losses or rows from half to single precision."""
     return {name: value.float() if value.dtype in HALVES else value for name, value in values.items()}
 
 

@@ -1,6 +1,6 @@
 """Vectors and gradients of all processes of a distributed training.
 
-Each computes the loss over all representations. Only its own rows carry a gradient, so that gradients add up.
+Each process computes the loss over all vectors. Only its own carry a gradient, so that gradients add up.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ def processes() -> int:
 
 
 def rank() -> int:
-    """Return the rank of this process, from 0, at first as given by the launcher."""
+    """Return the rank of this process, from 0. Before connecting it is the launcher's."""
     return distributed.get_rank() if distributed.is_initialized() else launched_rank()
 
 

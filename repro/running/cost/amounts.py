@@ -22,7 +22,7 @@ BATCHES = {"pretrain": "texts_per_batch", "finetune": "queries_per_batch"}
 
 
 class PlannedCounts:
-    """Counts of planned nodes by catalogue and parameters. None is unknown."""
+    """Counts of planned nodes by catalogue and parameters. None means unknown."""
 
     def documents(self, node: Node) -> Number:
         return shapes.texts(node)
@@ -31,11 +31,11 @@ class PlannedCounts:
         return shapes.text_words(node)
 
     def queries(self, node: Node) -> Number:
-        """Return the queries, also of judgements or training examples."""
+        """Return the number of a node's queries, also of its judgements or training examples."""
         return shapes.queries(node)
 
     def rows(self, node: Node) -> Number:
-        """Return the rows read from a file of negatives."""
+        """Return the number of rows read from a file of negatives."""
         if first := node.params.get("first"):
             return first
         entry = catalog().get(node.params["dataset"])
@@ -45,13 +45,13 @@ class PlannedCounts:
         return entry.counts.get(PIECES[node.stage]) or (topics.counts.get("queries") if topics else None)
 
     def trained(self, node: Node) -> Number:
-        """Return the examples in all steps of a training."""
+        """Return the number of examples in all steps of a training."""
         return product(trained_steps(node), node.params[BATCHES[node.stage]])
 
 
 @dataclass(frozen=True)
 class StoredCounts(PlannedCounts):
-    """Counts of finished work by the records of artefacts."""
+    """Counts of finished work, read from the records of artefacts."""
 
     store: Store
 
@@ -91,7 +91,7 @@ def size_of(node: Node, store: Store) -> int:
 
 
 def trained_steps(node: Node) -> Number:
-    """Return the steps of a training, or None if unknown."""
+    """Return the number of steps of a training, or None if unknown."""
     params = node.params
     if node.stage == "pretrain":
         examples = shapes.rows(node.input("tokens"))

@@ -23,11 +23,11 @@ from repro.running.requirements import PIECES, Obstacle
 from repro.store import Store
 from repro.store.disk import size_on_disk
 
-SMALL = Shape(4, 256, 1024, 2000)  # for a CPU
+SMALL = Shape(4, 256, 1024, 2000)
 LENGTH = {"cpu": 128, "cuda": 144}
 BATCH = {"cpu": 16, "cuda": 256}
 MATRIX = {"cpu": 1024, "cuda": 8192}
-SECONDS = 2.0  # per measurement
+SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Throughput:
         search: in single precision. None if equal to inference.
         memory: bytes of the GPU.
         layer: minimum seconds per layer of a training step.
-        fastest: the optimistic throughput of an unmeasured GPU.
+        fastest: the optimistic estimate for a GPU that was not measured.
     """
 
     unit: str
@@ -74,7 +74,7 @@ def gpus() -> dict:
 
 
 def assumed_throughput(gpu: str) -> Throughput:
-    """Return a GPU's throughput by shares of its peak. Raises UsageError."""
+    """Return a GPU's throughput as a share of its peak. Raises UsageError."""
     name, facts = gpu.lower(), gpus()
     if name not in facts["sheets"]:
         raise unknown("GPU", gpu, facts["sheets"], hint="`repro doctor calibrate` measures this machine.")
@@ -164,7 +164,7 @@ def _steps(device: str, precision, sizes: Shape) -> tuple[Callable[[], object], 
     with torch.device(device):
         model = BertModel(config, add_pooling_layer=False)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
-    tokens = torch.randint(sizes.vocabulary, (BATCH[device], LENGTH[device]), device=device)  # (N, S)
+    tokens = torch.randint(sizes.vocabulary, (BATCH[device], LENGTH[device]), device=device)
     autocast = torch.autocast(device, precision, enabled=device == "cuda")
 
     def train():
@@ -191,7 +191,7 @@ def _time_step(step: Callable[[], object], seconds: float) -> float:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The cost of the nodes to run. Rehearsed hours need no throughput."""
+    """The cost of the nodes to run. Hours known from a rehearsal need no throughput."""
 
     plan: Plan
     nodes: list[Node]
@@ -200,19 +200,18 @@ class Estimate:
     rehearsals: Rehearsals = field(default_factory=dict)
 
     def hours(self, nodes: Iterable[Node]) -> float | None:
-        """Return the known hours of ``nodes``, or None."""
+        """Return the known hours of ``nodes``, or None if none is known."""
         parts = [self.hours_of(n) for n in nodes if n.fingerprint in self.works]
         return None if self.throughput is None and not any(parts) else sum(hours or 0 for hours in parts)
 
     def hours_of(self, node: Node) -> float | None:
-        """Return a node's hours, or None."""
         rehearsed_hours = self.rehearsed(node)
         if rehearsed_hours is not None or self.throughput is None:
             return rehearsed_hours
         return self.throughput.hours(self.work_of(node))
 
     def hours_in_words(self, nodes: Sequence[Node]) -> str:
-        """Return the hours, e.g. "3.1 to 4.6" if nothing was measured."""
+        """Return the hours, as a range such as "3.1 to 4.6" for a GPU that was not measured."""
         most, fastest = self.hours(nodes) or 0.0, self.throughput and self.throughput.fastest
         least = replace(self, throughput=fastest).hours(nodes) if fastest else None
         words = f"{most:,.1f}"
@@ -238,12 +237,12 @@ class Estimate:
         return sum(w.stored or 0 for w in self.works.values())
 
     def core_hours(self, nodes: Iterable[Node]) -> float:
-        """Return the known core hours outside models, except of rehearsed nodes."""
+        """Return the known core hours of work without models. Omits rehearsed nodes."""
         unrehearsed = (n for n in nodes if n.fingerprint in self.works and self.rehearsed(n) is None)
         return sum(self.works[n.fingerprint].core_seconds or 0 for n in unrehearsed) / 3600
 
     def disk(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> list[MemoryLevel]:
-        """Return the store's bytes at each node, from ``before`` on.
+        """Return the store's bytes at each node, starting from ``before``.
 
         Artefacts of ``stages`` are removed after their last use.
         """
@@ -271,7 +270,7 @@ class Estimate:
 
     @cached_property
     def downloads(self) -> dict[int | str, int | None]:
-        """Missing archives -> bytes, or None if unknown."""
+        """Missing archive -> its bytes, or None if unknown."""
         names = (node.params["dataset"] for node in self._missing() if node.stage in PIECES)
         return archives(id for id in dict.fromkeys(names) if id in catalog())
 
@@ -292,9 +291,9 @@ def estimate(plan: Plan, throughput: Throughput | None, rehearsals: Rehearsals |
 
 
 def keep_within(cost: Estimate, hours: float, *, other_machine: bool = False) -> float:
-    """Block the first node beyond a budget of hours and all later ones. Return the hours before.
+    """Block the first node beyond a budget of hours and all later ones. Return the hours of those before.
 
-    Nodes that cannot run cost nothing. ``other_machine`` may have a GPU or Java. Raises UsageError.
+    Nodes that cannot run cost nothing. ``other_machine`` ignores obstacles of this one. Raises UsageError.
     """
     if not hours >= 0:
         raise UsageError(f"--max-gpu-hours is {hours}, but must be 0 or more, e.g. 8")

@@ -27,7 +27,7 @@ ALIKE = ("seed", "sample", "source", "identity", "revision")  # without influenc
 
 @dataclass(frozen=True)
 class Share:
-    """An amount of a rehearsal and of the whole run, e.g. of "documents"."""
+    """The size of an amount, e.g. "documents", in a rehearsal (``done``) and at full scale (``whole``)."""
 
     of: str
     done: float
@@ -40,7 +40,7 @@ class Share:
 
 @dataclass(frozen=True)
 class MeasuredTime:
-    """Seconds ``once``, and for ``each`` unit of the amount ``of``."""
+    """Seconds for the work done ``once``, and for ``each`` unit of the amount ``of``."""
 
     once: float
     each: float = 0.0
@@ -63,7 +63,7 @@ class RehearsedNode:
     Attributes:
         share: the amount that its time grows with.
         time: None if too little was done.
-        at_most: whether times include one-time work.
+        at_most: whether the time per unit may include work done once.
     """
 
     node: Node
@@ -80,7 +80,6 @@ class RehearsedNode:
 
     @property
     def whole_seconds(self) -> Number:
-        """Extrapolated seconds."""
         if self.time is None:
             return None
         return self.time.once + (self.time.each * self.share.whole if self.share else 0.0)
@@ -95,7 +94,7 @@ class RehearsedNode:
 
 
 def pairs(whole: Plan, rehearsal: Plan) -> dict[str, tuple[Node, Node]]:
-    """Match two plans. Returns fingerprint at full scale -> (node, rehearsal)."""
+    """Match the nodes of two plans. Returns fingerprint at full scale -> (node, its rehearsal)."""
     partners: dict[str, tuple[Node, Node]] = {}
 
     def meet(large: Node, small: Node) -> None:
@@ -147,7 +146,7 @@ def _share(name: str | None, node: Node, rehearsal: Node, store: Store) -> Share
 
 
 def _repeated_seconds(facts: Mapping[str, Any]) -> tuple[float, bool]:
-    """Return the seconds of repeated work, and whether they may include one-time work."""
+    """Return the seconds of repeated work, and whether they may include work done once."""
     tasks = [task for task in facts.get("tasks", {}).values() if task["done"]]
     if not tasks:
         return float(facts["seconds"]), True

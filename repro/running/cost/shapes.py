@@ -33,7 +33,7 @@ def product(*factors: Number) -> Number:
 
 @dataclass(frozen=True)
 class Shape:
-    """A BERT's sizes. Its cost does not depend on heads."""
+    """The sizes of a BERT. The number of heads does not change its cost."""
 
     layers: int
     hidden: int
@@ -42,12 +42,12 @@ class Shape:
 
     @property
     def layer_weights(self) -> int:
-        """Weights of attention (four matrices) and feed-forward networks (two)."""
+        """Number of weights of attention (four matrices) and feed-forward networks (two)."""
         return self.layers * (4 * self.hidden**2 + 2 * self.hidden * self.intermediate)
 
     @property
     def all_weights(self) -> int:
-        """Weights of layers, embeddings and 512 positions."""
+        """Number of weights of layers, embeddings and 512 positions."""
         return self.layer_weights + (self.vocabulary + 512) * self.hidden
 
 
@@ -86,7 +86,7 @@ def _text_sizes() -> dict:
 
 @functools.cache
 def documents(collection: str) -> Number:
-    """Return the documents of a collection, e.g. "beir/scifact", or None."""
+    """Return the number of documents of a collection, e.g. "beir/scifact", or None."""
     entry = catalog().get(collection)
     if entry is None:
         return None
@@ -95,7 +95,7 @@ def documents(collection: str) -> Number:
 
 @functools.cache
 def words(collection: str) -> float:
-    """Return the mean words per document."""
+    """Return the mean number of words per document."""
     by_prefix = _text_sizes()["words"]
     prefixes = [prefix for prefix in by_prefix if f"{collection}/".startswith(f"{prefix}/")]
     return by_prefix[max(prefixes, key=len)] if prefixes else _text_sizes()["other"]
@@ -103,7 +103,7 @@ def words(collection: str) -> float:
 
 @functools.cache
 def all_words(collection: str) -> Number:
-    """Return the words of a collection, or None."""
+    """Return the number of words of a collection, or None."""
     entry, total = catalog().get(collection), _text_sizes()["total"].get(collection)
     if total or entry is None:
         return total
@@ -114,9 +114,9 @@ def all_words(collection: str) -> Number:
 
 @dataclass(frozen=True)
 class TextLength:
-    """The tokens of ``queries`` or ``passages`` that a stage reads.
+    """The number of tokens of ``queries`` or ``passages`` that a stage reads.
 
-    ``mean`` is before truncation, ``most`` after it. A unit of work has ``times`` such texts.
+    ``mean`` is before truncation, ``most`` the limit after it. A unit of work has ``times`` such texts.
     """
 
     mean: float
@@ -126,16 +126,16 @@ class TextLength:
 
     @property
     def real(self) -> float:
-        """Tokens without padding."""
+        """Tokens per text without padding."""
         return min(self.most, self.mean)
 
     @property
     def sorted(self) -> float:
-        """Tokens with padding after sorting by length."""
+        """Tokens per text with padding, if texts are sorted by length."""
         return min(self.most, self.mean * _text_sizes()["sorted"][self.kind])
 
     def padded(self, count: int) -> float:
-        """Return the longest of ``count`` log-normal lengths (quantiles of Blom 1958)."""
+        """Return the expected maximum of ``count`` log-normal lengths (quantiles of Blom 1958)."""
         spread, texts = _text_sizes()["spread"], count * self.times
         middle = math.log(self.mean) - spread**2 / 2
         place = (texts - 0.375) / (texts + 0.25)
@@ -155,7 +155,7 @@ def texts_read(node: Node) -> list[TextLength]:
         return [TextLength(*side, kind) for kind, side in sides.items()]
     if p.get("kind") == "queries":
         return [TextLength(query, most, times, "queries")]
-    has_query = "corpus" in node.inputs  # of a cross-encoder
+    has_query = "corpus" in node.inputs
     return [TextLength(document + has_query * query, most, times)]
 
 
@@ -170,7 +170,7 @@ def source(stage: str, node: Node) -> Node | None:
 
 
 def texts(node: Node) -> Number:
-    """Return the documents of a node's texts."""
+    """Return the number of documents of a node's texts."""
     corpus = source("corpus", node)
     if corpus is None:
         return None
@@ -183,7 +183,7 @@ def texts(node: Node) -> Number:
 
 
 def text_words(node: Node) -> Number:
-    """Return the words of a node's texts, or None."""
+    """Return the number of words of a node's texts, or None."""
     corpus = source("corpus", node)
     if corpus is None:
         return None
@@ -192,7 +192,7 @@ def text_words(node: Node) -> Number:
 
 
 def rows(node: Node) -> Number:
-    """Return the documents or chunks of a tokens artefact."""
+    """Return the number of documents or chunks of a tokens artefact."""
     if node.params["policy"] != "chunk":
         return texts(node)
     whole = text_words(node)
@@ -200,7 +200,7 @@ def rows(node: Node) -> Number:
 
 
 def queries(node: Node) -> Number:
-    """Return the queries of an artefact or its sample."""
+    """Return the number of queries of an artefact or its sample."""
     nodes = walk([node])
     samples = [n.params for n in nodes if n.stage == "sample"]
     sample_sizes = list(filter(None, (params.get("queries") for params in samples)))

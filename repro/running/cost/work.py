@@ -26,14 +26,15 @@ SPARSE = 5
 
 @dataclass(frozen=True)
 class Work:
-    """Operations and bytes of a node. None is unknown.
+    """Operations and bytes of a node. None means unknown.
 
     Attributes:
         training, inference: floating-point operations of models.
-        search: inner products in single precision.
+        search: operations of inner products in single precision.
         launched: layers that trainings launch, forward and backward.
-        stored, beside: bytes of the artefact and temporary ones.
-        core_seconds, waited: outside models, and while the device waits.
+        stored, beside: bytes of the artefact, and of temporary files.
+        core_seconds: of work without models.
+        waited: seconds of such work while the device waits.
     """
 
     training: Number = 0.0
@@ -77,13 +78,13 @@ class Batching:
 
     @classmethod
     def of(cls, environment: Mapping[str, str], memory: float | None) -> "Batching":
-        """Read the variables. Invalid values count as not set."""
+        """Read the variables. Ignores invalid values."""
         part = environment.get("REPRO_MICRO_BATCH", "")
         packed = environment.get("REPRO_PADDING_FREE") in (None, "", "1")
         return cls(packed, int(part) or None if part.isdecimal() else None, memory)
 
     def examples(self, node: Node) -> int:
-        """Return the examples that a training encodes at once."""
+        """Return the number of examples that a training encodes at once."""
         examples: int = node.params[BATCHES[node.stage]]
         part = self.part
         if part is None and self.memory is not None and not declared(node.params["objective"]).own_parts:
@@ -91,16 +92,16 @@ class Batching:
         return min(part or examples, examples)
 
     def trained(self, length: TextLength, examples: int) -> float:
-        """Return the tokens read per text of a training."""
+        """Return the number of tokens read per text of a training."""
         return length.real if self.packed else length.padded(examples)
 
     def encoded(self, length: TextLength) -> float:
-        """Return the tokens read per encoded text. A CPU reads little padding."""
+        """Return the number of tokens read per encoded text. A CPU reads little padding."""
         return length.real if self.packed or self.memory is None else length.sorted
 
 
 def step_memory_of(node: Node) -> StepMemory:
-    """Return the memory of a training's step."""
+    """Return the memory that a step of a training needs."""
     model, params = shapes.shape(node), dict(node.params)
     words, sizes = model.vocabulary if predicts_words(params) else 0, (model.all_weights, model.layers)
     return StepMemory(*sizes, model.hidden, example_tokens(params), words, params["precision"])
@@ -174,7 +175,7 @@ def _encode(node: Node, batching: Batching) -> Work:
     [length] = texts_read(node)
     tokens = batching.encoded(length)
     head = 2 * model.hidden * model.vocabulary if set(params.get("views", ())) - {"dense"} else 0
-    numbers = model.hidden + 2 * (params.get("top_k") or 0)  # a term is a number and its place
+    numbers = model.hidden + 2 * (params.get("top_k") or 0)
     size = numbers * (HALVED if params.get("numbers") == "float16" else NUMBER)
     stored = count * {"rerank": LINE, "score_pairs": PAIR}.get(node.stage, size)
     return Work(0.0, count * tokens * (forward(model, tokens) + head), stored)

@@ -36,7 +36,7 @@ def stage_command(store: Store, *, processes: int = 1) -> list[str]:
 
 
 def import_path() -> str:
-    """Return a child's PYTHONPATH, with a checkout but no installation."""
+    """Return a child's PYTHONPATH: the checkout, if repro runs from one, and then the user's own."""
     checkout = [str(CHECKOUT)] if (CHECKOUT / "pyproject.toml").is_file() else []
     user_paths = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     return os.pathsep.join(dict.fromkeys([*checkout, *user_paths]))
@@ -48,7 +48,7 @@ def _lifeline() -> int:
 
 
 def end_with_parent() -> None:
-    """Kill the process group of a ``Child`` when standard input closes."""
+    """Kill this process group when standard input closes, if a ``Child`` started it."""
     if os.environ.pop(WATCHES, None) is None:
         return
     watched_pipe, null_device = os.dup(0), os.open(os.devnull, os.O_RDONLY)
@@ -64,7 +64,7 @@ def end_with_parent() -> None:
 
 
 def environment(threads: int, more: Mapping[str, str]) -> dict[str, str]:
-    """Return a stage's environment. The user's OMP_NUM_THREADS overrides ``threads``."""
+    """Return the environment of a stage. The user's OMP_NUM_THREADS overrides ``threads``."""
     settings = {"PYTHONPATH": import_path(), "PYTHONSAFEPATH": "1", **more}
     return {"OMP_NUM_THREADS": str(threads), **os.environ, **settings}
 
@@ -95,7 +95,7 @@ def result_of(node: Node, status: int, log: Path, *, processes: int = 1) -> str 
 
 
 class Child:
-    """A running stage. ``gpus`` are the only visible ones. None changes nothing."""
+    """A running stage in its own process. It sees only ``gpus``, or all if that is None."""
 
     def __init__(
         self, node: Node, store: Store, *, threads: int, gpus: Sequence[str] | None, processes: int = 1
@@ -158,7 +158,7 @@ class _Worker:
 
 
 class WorkerStage:
-    """A stage in a worker, used like a ``Child``."""
+    """A stage that runs in a worker, with the methods of ``Child``."""
 
     gpus = None
 
@@ -186,7 +186,7 @@ def wait_for_answers(children: Iterable[Child | WorkerStage], seconds: float) ->
 
 
 class Workers:
-    """The workers of a run."""
+    """The worker processes of a run."""
 
     def __init__(self, store: Store, *, threads: int):
         self._store, self._threads = store, threads
@@ -194,7 +194,6 @@ class Workers:
         self._all: list[_Worker] = []
 
     def begin(self, node: Node) -> WorkerStage:
-        """Start a stage in an idle or new worker."""
         while self._idle:
             worker = self._idle.pop()
             if worker.process.poll() is None:
@@ -209,12 +208,11 @@ class Workers:
             self._idle.append(child.worker)
 
     def close(self) -> None:
-        """End all workers with their children."""
         stop([worker for worker in self._all if worker.process.poll() is None])
 
 
 def serve(build: Callable[[str], int]) -> None:
-    """Run as a worker: ``build`` artefacts named on standard input."""
+    """Run as a worker: call ``build`` for each fingerprint on standard input."""
     orders: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     source, answers, null_device = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDWR)
     os.dup2(null_device, 0)
@@ -241,7 +239,7 @@ def serve(build: Callable[[str], int]) -> None:
 
 @contextlib.contextmanager
 def interruptions() -> Iterator[list[int]]:
-    """Collect received signals until the block ends, except ignored ones."""
+    """Collect the signals received until the block ends, except those ignored before."""
     signals: list[int] = []
     handlers = {number: signal.getsignal(number) for number in INTERRUPTIONS}
     for number, handler in handlers.items():

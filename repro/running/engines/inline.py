@@ -107,7 +107,7 @@ def ensure(
 ) -> Outcome:
     """Run those of ``nodes`` that the store lacks, with their inputs. Raises StoreError.
 
-    A failed node stops only nodes that need it. ``run`` builds one.
+    A failed node stops only nodes that need it. ``run`` builds a single node.
     """
     ends, outcome, display = list(nodes), Outcome(), Progress() if quiet else progress
     with prepared_nodes(ends, store, display, options) as (needed, room):
@@ -168,7 +168,7 @@ NOTE = "made_by"  # files in ``blocks``
 
 
 def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the facts on code of all processes of this attempt. Adds ``made`` to a new attempt."""
+    """Return the facts on code noted by each process of this attempt. A new attempt notes ``made``."""
     part, folder = shard(), directory / disk.BLOCKS
     note = folder / (f"{NOTE}.json" if part.whole else f"{NOTE}.{part.number}-of-{part.count}.json")
     if not (note.is_file() and _has_begun(directory)):
@@ -180,7 +180,7 @@ def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, An
 def made_by_all(
     made: Mapping[str, Any], begun: Iterable[Mapping[str, Any]], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Merge facts on code that began a resumed stage, e.g. "a1 and b2".
+    """Merge the facts on code of all processes that worked on a resumed stage, e.g. "a1 and b2".
 
     A training with 0 as ``resumed_at`` began anew.
     """
@@ -204,7 +204,7 @@ def _has_begun(directory: Path) -> bool:
 
 
 class TimedTasks(Progress):
-    """Forwards tasks and keeps ``facts`` of the longest of each name.
+    """Forwards tasks. ``facts`` keeps the longest task of each name.
 
     ``pace`` is seconds per unit from the first to the last advance.
     """

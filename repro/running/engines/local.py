@@ -1,4 +1,4 @@
-"""Stages as processes of this machine, as many at once as fit."""
+"""The engine that runs stages as processes of this machine, as many at once as fit."""
 
 import os
 
@@ -29,13 +29,13 @@ def execute(plan: Plan, store: Store, progress: Progress, options: runner.Option
 
 
 def default_jobs(plan: Plan, gpus_per_stage: int = 1) -> int:
-    """Return the number of stages that fit at once."""
+    """Return the number of stages that run at once by default."""
     shares = len(gpus()) // gpus_per_stage
     return max(cores() // threads(plan), shares + 1 if shares else 1)
 
 
 def threads(plan: Plan) -> int:
-    """Return a stage's threads: OMP_NUM_THREADS, 1 for a small backbone, or all."""
+    """Return the threads of a stage: OMP_NUM_THREADS, or 1 for a scale's small backbone, or all cores."""
     return min(stated_threads() or (1 if plan.scale.facts.backbone else cores()), cores())
 
 

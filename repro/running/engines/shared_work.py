@@ -32,7 +32,7 @@ DIVISIBLE = {
 
 
 def build(node: Node, store: Store, work: Work, way: Callable[[Node, Work], Built] | None = None) -> Built:
-    """Build an artefact in all processes of torchrun, by default with ``store.build``."""
+    """Build an artefact with all processes of torchrun. ``way`` replaces ``store.build``."""
     way = way or store.build
     if launched_processes() == 1:
         return way(node, work)
@@ -84,7 +84,7 @@ def _broadcast_word(word: str = "") -> str:
 
 
 def count_of(node: Node, wanted: int) -> int:
-    """Return a node's shards, at most its blocks."""
+    """Return the number of a node's shards, at most the number of its blocks."""
     if node.stage not in DIVISIBLE:
         return 1
     size = _size(node)
@@ -110,9 +110,9 @@ def _size(node: Node) -> Number:
 
 
 def build_shard(node: Node, store: Store, work: Work, part: Shard) -> Built:
-    """Fill one shard of the artefact. The last one combines them, others return None.
+    """Fill one shard of the artefact. The last process combines the shards, the others return None.
 
-    Facts have host and seconds of each. Raises UsageError for an indivisible stage.
+    The facts contain the host and seconds of each shard. Raises UsageError for an indivisible stage.
     """
     if node.stage not in DIVISIBLE:
         raise errors.UsageError(

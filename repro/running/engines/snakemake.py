@@ -35,12 +35,12 @@ from repro.store import Store, disk, translated_errors
 
 FOLDER = "snakemake"
 SNAKEFILE, PLAN = "Snakefile", "plan.json"
-USUAL_GPU = "a100"  # by default
+USUAL_GPU = "a100"
 THREADS = 8  # at the papers' scale
 LOOK = 1.0  # seconds
 # the store has its own locks
 ALWAYS = ("--keep-going", "--drop-metadata", "--nolock", "--quiet", "rules", "host")
-RETRIES = 1  # of a job on this machine
+RETRIES = 1
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
@@ -214,7 +214,7 @@ def _result(node: Node, log: Path) -> str | requirements.Obstacle | None:
     return result_of(node, int(status) if word == "status" and status.isdigit() else killed, log)
 
 
-GROUP = "score"  # jobs of several stages
+GROUP = "score"
 SEARCHES = ("search", "search_views")
 AT_ONCE = 60  # minutes per job
 MARGIN = 3  # factor of the estimate
@@ -224,7 +224,7 @@ BASE = 8_000  # MB of libraries, a model and a block
 
 @dataclass(frozen=True)
 class Job:
-    """A job of a queue: several nodes or a shard of one, with limits."""
+    """A job of a queue with its limits: several nodes, or one shard of a node."""
 
     nodes: tuple[Node, ...]
     part: Shard
@@ -250,7 +250,7 @@ def takes_gpu(kind: str) -> bool:
 
 
 def arrange(nodes: Sequence[Node], cost: Estimate, *, shards: int = 1) -> list[Job]:
-    """Arrange nodes, inputs first, into jobs of at most ``shards`` parts.
+    """Arrange nodes, inputs first, into jobs. A node becomes at most ``shards`` jobs.
 
     Encodings of queries, searches and evaluations of the same vectors share a job unless other stages read
     their output.
@@ -281,7 +281,7 @@ def _parts(group: Sequence[Node], count: int, minutes: Mapping[str, shapes.Numbe
 
 
 def inputs(jobs: Sequence[Job]) -> dict[str, list[Job]]:
-    """Return by name the jobs that a job waits for."""
+    """Return name of a job -> the jobs that it waits for."""
     makers: dict[str, list[Job]] = {}
     for job in jobs:
         for node in job.nodes:

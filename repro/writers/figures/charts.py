@@ -37,7 +37,7 @@ LOOKS = {
 
 
 def scatter(panels: Sequence[tuple[str, dict]], path: Path, *, note: str) -> None:
-    """Draw a query and its candidates, a panel per (label, exhibit), and a .csv."""
+    """Draw points of a query and its candidates, a panel per (label, exhibit), and write a .csv."""
     rows, exhibits = [], [exhibit for _, exhibit in panels]
     with canvas(path, panels=len(panels), panel_height=2.6 if len(panels) == 1 else 1.75) as (figure, grid):
         for axes, (label, exhibit) in zip(grid, panels, strict=True):
@@ -70,7 +70,7 @@ MADE = ("seeds", "commit", "hours", "doubts")
 
 
 def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
-    """Draw lines over an x-axis, logarithmic from a factor of ten, and write their .csv.
+    """Draw lines, and write their .csv. The x-axis is logarithmic if it spans a factor of ten.
 
     ``panels`` are {"title", "x_label", "y_label", "series": [{"label", "points": [(x, y, low, high), …]}]}. A
     single point with x None is a horizontal line. A band shows low and high. The optional "made" of a series

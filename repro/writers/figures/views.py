@@ -1,4 +1,4 @@
-"""Views of texts, e.g. words shaded by probability."""
+"""Texts as drawings, e.g. words shaded by probability."""
 
 import html
 from collections.abc import Iterable, Sequence

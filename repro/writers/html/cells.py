@@ -39,7 +39,7 @@ def card(c: ComparedCell, part: Part) -> list[Markup]:
     facts += [*_definition(c), *_readings(c.cell, part)]
     facts += [_fact(name, content) for more in part.of_plugins for name, content in more.card(c, part)]
     facts += _origins(c)
-    why = "" if c.obstacles else c.verdict.why  # listed below
+    why = "" if c.obstacles else c.verdict.why
     return [el("p", badge(c.verdict.name), " ", why), *facts]
 
 
@@ -211,7 +211,7 @@ COLUMNS = {
     "difference": None,
     "verdict": "verdict",
     "run by others": None,
-    "stated by others": None,  # the head of a copied CSV
+    "stated by others": None,
 }
 ONLY = {"measured": "only measured", "fails": "only what fails", "run": "only run by others"}
 ONLY |= {"stated": f"only {grid.STATED}"}
@@ -233,7 +233,7 @@ def data(report: Report) -> Markup:
     """Return the list and all cards as JSON, with shared texts stored once.
 
     ``texts`` are HTML, as indices into ``pieces``. A cell is a list: id, fields of its line and parts of its
-    card (indices into ``texts``), and 1 if it is published.
+    card (both are indices into ``texts``), and 1 if it is published.
     """
     texts: dict[str, int] = {}
 

@@ -18,7 +18,7 @@ VOID = frozenset({"meta", "link", "br", "hr", "img", "col", "input", "source"})
 
 
 class Markup(str):
-    """A string of HTML. Plain strings are text."""
+    """A string of HTML. Text is a plain string, and is escaped."""
 
     __slots__ = ()
 
@@ -65,7 +65,7 @@ def copyable(text: str, tag: str = "code") -> Markup:
 
 
 def identifier(*parts: str) -> str:
-    """Return an id, e.g. ``PAPER/1``."""
+    """Return the id of an element, e.g. ``PAPER/1``."""
     return "/".join(map(_identifier_part, parts))
 
 
@@ -127,18 +127,18 @@ def tone(name: str) -> str:
 
 @functools.cache
 def badge(name: str, *, plain: bool = False) -> Markup:
-    """Return sign and name, coloured unless ``plain``."""
+    """Return a verdict's sign and name, coloured unless ``plain``."""
     return el("span", sign(name), " ", name, class_=f"badge {'v-none' if plain else tone(name)}")
 
 
 @functools.cache
 def sign(name: str) -> Markup:
-    """Return the sign alone, hidden from screen readers."""
+    """Return a verdict's sign alone, hidden from screen readers."""
     return el("span", SIGNS[name][1], class_="sign", aria_hidden="true")
 
 
 def bar(counts: Mapping[str, int], *, label: str) -> Markup:
-    """Return a bar and a list of counts."""
+    """Return a bar and a list of the number of cells per verdict."""
     total = sum(counts.values())
     present = [name for name in SIGNS if counts.get(name)]
     parts = []

@@ -46,7 +46,7 @@ def _scales(shown: str, files: Mapping[str, str]) -> Markup | None:
 
 
 def overview(report: Report) -> Markup:
-    """Return coverage, the scale's counts, papers and signs."""
+    """Return the part with coverage, counts of the scale, papers and an explanation of signs."""
     tallies = {name: Tally(name, name, items).published for name, items in report.known.items()}
     tallies = {name: tally for name, tally in tallies.items() if tally.cells}
     everything = total(tallies.values(), what="all")

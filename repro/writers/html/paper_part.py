@@ -38,7 +38,7 @@ def paper(part: Part) -> Markup:
 
 
 def place(part: Part, owner: str) -> str:
-    """Return the id of a section. ``owner`` is e.g. ``figure-4``."""
+    """Return the id of the section of a table or figure, e.g. ``figure-4``."""
     return identifier(part.paper.name, owner)
 
 
@@ -110,7 +110,7 @@ def paper_citation(source: Paper) -> Markup:
 
 
 def datasets(source: Paper, scale: str) -> Markup:
-    """Return collections with licences and substitutes at the scale."""
+    """Return the datasets with licences, and the data that replace them at the scale."""
     names = dict.fromkeys(c.dataset for t in source.manifest.tables for c in t.columns)
     heads = ["collection", "title", "licence", *([f"stand-in at {scale}"] if scale != "full" else [])]
     rows: list[Sequence[Content]] = []
@@ -131,7 +131,7 @@ def citation(source: Paper) -> Markup:
 
 
 SAFE = " /:;,=()@!*'$+?-._~|[]{}^`<>"  # in an attribute and an address
-LARGEST = 1_000_000  # bytes
+LARGEST = 1_000_000
 
 
 def drawing_view(path: Path, about: str) -> Markup:
@@ -179,7 +179,7 @@ def _reading(source: Paper, r: Reading, answers: Answers) -> Markup:
 
 
 def study_lines(pointers: Sequence[str], answers: Answers) -> list[Markup]:
-    """Return a line per comparison of a study."""
+    """Return a line for each of a reading's pointers to a study's comparison."""
     words = {text: answers[text].words if text in answers else "no study is at hand" for text in pointers}
     return [
         el("p", "on equal terms, ", el("code", text), ": ", said, class_="fine")

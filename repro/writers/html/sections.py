@@ -39,13 +39,13 @@ class Sources:
     machine: Machine
 
     def answers(self, pointers: Iterable[str]) -> Answers:
-        """Return measured differences by pointers of readings."""
+        """Return pointer of a reading to a study -> the measured difference."""
         return call("study answers", list(dict.fromkeys(pointers)), self) or {}
 
 
 @dataclass(frozen=True)
 class View:
-    """The comparison of all papers, and one paper's cells and drawings."""
+    """The comparison of all papers at one scale, and one paper's cells and drawings."""
 
     comparison: Comparison
     compared: Sequence[ComparedCell] = ()
@@ -63,8 +63,8 @@ class View:
 class Part:
     """The part of one paper at one scale.
 
-    ``home`` is the address of the page with the sections of no scale, or "" for this one. ``rests_on`` maps a
-    cell to the readings behind its number.
+    ``home`` is the address of the page with the sections that are equal at all scales, "" for this page.
+    ``rests_on`` maps a cell to the readings behind its number.
     """
 
     paper: Paper
@@ -90,8 +90,8 @@ class Part:
 class Report:
     """The content of one page, for one scale.
 
-    ``selected`` are cells at any scale. ``to_do`` maps a paper to its cost at full. ``made`` are the day of
-    the report and the commit of the suite.
+    ``selected`` are the cells to count. ``to_do`` maps a paper to the cost of its cells at full scale.
+    ``made`` are the day of the report and the commit of the suite.
     """
 
     scale: str
@@ -107,7 +107,6 @@ class Report:
 
     @property
     def words(self) -> str:
-        """The number of measured cells, in words."""
         measured = {c.id for items in self.known.values() for c in items if self.scale in c.measured}
         return count_in_words(self.selected, measured=measured, scale=self.scale)
 
@@ -130,7 +129,7 @@ def gather(
     """Return one report per plan, without running a stage.
 
     ``selected`` are all cells to count, by default the plans'. ``home`` is the address of the first plan's
-    page, with the sections of no scale.
+    page, which has the sections that are equal at all scales.
     """
     cells = selected or list({cell.id: cell for plan in plans for cell in plan.cells}.values())
     sources = {cell.paper.name: cell.paper for cell in cells}
@@ -139,7 +138,7 @@ def gather(
     facts = _facts(Sources(sources, cells, CellReadings(machine), results, store, machine))
     pages = [dict(_views(plan, results, store)) for plan in plans]
     to_do, reports = _to_do(plans), []
-    earlier: set[str] = set()  # papers with a part on a page
+    earlier: set[str] = set()
     for plan, views in zip(plans, pages, strict=True):
         parts = [
             Part(sources[n], plan.scale.name, view, home if n in earlier else "", known[n], **facts[n])
@@ -166,7 +165,7 @@ def _facts(made_from: Sources) -> dict[str, dict]:
 
 
 def _to_do(plans: Sequence[Plan]) -> dict[str, str]:
-    """Return paper, or "" for all -> GPU hours and missing requirements."""
+    """Return paper ("" for all) -> its GPU hours and missing requirements."""
     if (plan := next((plan for plan in plans if plan.scale.name == "full"), None)) is None:
         return {}
     cost, to_do = estimate(plan, assumed_throughput(DEVICE), None), {}

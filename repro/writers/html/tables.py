@@ -25,8 +25,8 @@ from repro.writers.grid import (
 )
 from repro.writers.html.elements import Content, Markup, el, identifier, sign, tone
 
-MOST_ROWS = 12  # of a table
-MOST_QUERIES = 400  # of a drawing
+MOST_ROWS = 12
+MOST_QUERIES = 400
 SIDE, PAD = 150, 8
 
 
@@ -52,7 +52,7 @@ def scrolling(content: Markup, name: str) -> Markup:
 
 
 def head(heads: Sequence[Head], more: Sequence[str] = ()) -> list[Markup]:
-    """Return the lines of headings and columns, followed by ``more``."""
+    """Return the table's head: headings, if any, then columns followed by ``more``."""
     lines = []
     if headings := spans(heads):
         cells = [
@@ -193,7 +193,7 @@ class Scatter:
 
 
 def scatters(plan: Plan, store: Store, paper: str) -> dict[str, list[Scatter]]:
-    """Return table id -> scatter plots of rows, in the first column with scores of two."""
+    """Return table id -> scatter plots of its rows, in the first column in which two rows have scores."""
     measurements: dict[str, dict[str, dict[str, Measurement]]] = {}
     tables: dict[str, Table] = {}
     for m in plan.measurements:

@@ -56,7 +56,7 @@ def test_a_report_is_read_with_its_place(tmp_path):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"cells": ["simlm/2/dense.ance/dev.rr11"]}, "is no cell with a published number"),
+        ({"cells": ["simlm/2/dense.ance/dev.rr11"]}, "is not a cell with a published number"),
         ({"source": "pyserini"}, "'pyserini' is not among the sources"),
         ({"value": "33.0", "how": {"start": "unknown"}}, "repeats the published number"),
         ({"value": "330"}, r"330 on .* is 330 in percent, above 100\. Check the unit"),

@@ -1,4 +1,4 @@
-"""Counts of how near values of others come to published numbers."""
+"""Counts of how near reported values come to published numbers."""
 
 import pytest
 

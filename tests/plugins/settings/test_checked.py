@@ -125,7 +125,7 @@ def test_a_changed_recipe_fails(judge, changed):
 
 def test_a_departure_needs_a_reading_of_the_row(judge):
     departing = {"published": 4, "where": "§4", "planned": 3}
-    with pytest.raises(ManifestError, match="without an unspecified choice"):
+    with pytest.raises(ManifestError, match="names no unspecified choice"):
         judge({"epochs": departing})
     assert failures(judge({"epochs": departing | {"reading": "other"}})) == [("training", "epochs")]
     found = judge({"epochs": departing | {"reading": "epochs"}})

@@ -86,7 +86,7 @@ def test_two_papers_with_two_numbers_of_one_work_disagree(made):
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("to: [1, 2]", "to: [1, 3]", "'3' is no key of `works`"),
+        ("to: [1, 2]", "to: [1, 3]", "'3' is not a key of `works`"),
         ("to: [Table 1]", "to: [Table 1], verdict: wrong", "needs `why`"),
         ("to: [Table 1]", "to: [Table 1], why: it is right", "needs `why`"),
         ("to: [Table 1]", "to: [Table 1], verdict: odd, why: so", "verdict"),

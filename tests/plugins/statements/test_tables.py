@@ -103,7 +103,7 @@ def test_numbers_of_unequal_precision_differ_only_beyond_their_rounding(made):
 @pytest.mark.parametrize(
     ("notes", "reason"),
     [
-        ("configurations: {one: [made/1/q]}", "'made/1/q' is no row or cell"),
+        ("configurations: {one: [made/1/q]}", "'made/1/q' is not a row or cell"),
         ("configurations: {one: [made/1/a], two: [made/1/a]}", "named twice"),
         ("facts: [[made/1/bold/b/x, made/1/mark/b/x]]", "'made/1/bold/b/x' is not a known finding"),
         ("explanations: [{at: [made/1/b], why: so}]", "there is no finding at made/1/b to explain"),

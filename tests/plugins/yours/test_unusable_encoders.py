@@ -123,7 +123,7 @@ CASES = {
         edited("sentence_bert_config.json", max_seq_length=512),
         "more than the model's 64 positions",
     ),
-    "a weight is missing": (with_weights(lambda weight: None), "not fit BertModel, as which it is read"),
+    "a weight is missing": (with_weights(lambda weight: None), "its weights do not fit BertModel: "),
     "weights that are no numbers": (with_weights(lambda w: w * float("nan")), "a text is not finite"),
     "no weights": (without("model.safetensors"), "no file named model.safetensors"),
     "objects in weights": (pickled, "a pickle that holds more than tensors, which is never read here"),
@@ -188,7 +188,7 @@ def test_what_does_not_fit_the_folder_is_refused(tmp_path, facts, said):
 def test_a_plain_folder_is_refused_for_a_head_that_it_lacks(tmp_path):
     plain(tmp_path / "it", tiny_masked_lm().bert)
     for facts in ({"pooling": "pooler"}, {"kind": "splade"}):
-        with pytest.raises(ReproError, match=r"as which it is read: [\w.]+ is not among them"):
+        with pytest.raises(ReproError, match=r"do not fit \w+: [\w.]+ is missing"):
             UserEncoder.find(str(tmp_path / "it"), None, facts)
 
 

@@ -172,7 +172,7 @@ def is_same(text: str, value: Value) -> bool:
 
 
 def nearest(text: str, table: Numbered) -> Value | None:
-    """Return the table's nearest number if it is within a tenth, or None."""
+    """Return the table's nearest number if at most 10 % away, or None."""
     stated = Decimal(text)
     near = min(table.values, key=lambda value: abs(value.number - stated))
     return near if abs(near.number - stated) * 10 <= near.number else None

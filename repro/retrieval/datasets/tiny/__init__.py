@@ -39,7 +39,7 @@ YEAR = "which year is named in the tale of the {person} who {predicate}"
 
 
 def wiki() -> Collection:
-    """Return 360 passages of 60 towns and 7 hard cases, with 160 train, 60 dev and 67 test questions."""
+    """Return 360 passages titled by 24 towns, 7 hard passages, 160 train, 60 dev and 67 test questions."""
     draw = Draw("tiny/wiki")
     world = deeds(draw, people(draw, 120), each=3)
     ids = shuffled_ids(draw, len(world), first=1)
@@ -84,7 +84,7 @@ def _question_and_answer(
 
 
 def beir() -> Collection:
-    """Return 285 titled documents, 45 questions graded 0 to 2, and 15 that are documents themselves."""
+    """Return 285 titled documents, 45 questions with grades 0 to 2, and 15 queries that are documents."""
     draw = Draw("tiny/beir")
     world = deeds(draw, people(draw, 90), each=3)
     ids = shuffled_ids(draw, len(world) + 15, first=1)
@@ -107,7 +107,7 @@ def beir() -> Collection:
 
 
 def forum(name: str) -> Collection:
-    """Return 120 posts with 24 duplicate questions, and 36 questions with one or two relevant posts."""
+    """Return 120 posts, 24 of them on another's subject, and 36 questions with one or two relevant posts."""
     draw = Draw(f"tiny/cqadupstack/{name}")
     world = deeds(draw, people(draw, 96), each=1)
     ids = shuffled_ids(draw, 120, first=1)
@@ -128,7 +128,7 @@ NOUNS = ("object", "trade", "helper", "place", "occasion")
 
 
 def articles() -> Collection:
-    """Return 1,200 articles titled with a name: a sentence with it, and two without."""
+    """Return 1,200 articles titled by a person's name, which one of three sentences contains."""
     draw = Draw("tiny/text")
     persons = people(draw, 1200, asked=False)
     all_deeds = deeds(draw, persons, each=1, of=SHORT_DEED)
@@ -137,7 +137,7 @@ def articles() -> Collection:
 
 
 def books() -> Collection:
-    """Return 40 books without titles, ten deeds of five people each."""
+    """Return 40 untitled books, each with two reports of ten deeds by five people."""
     draw = Draw("tiny/text/books")
     persons = people(draw, 200, asked=False)
     books = []
@@ -180,7 +180,7 @@ COLLECTIONS: dict[str, Callable[[], Collection]] = {
 
 @functools.cache
 def collection(id: str) -> Collection:
-    """Return the collection of a corpus id. Raises KeyError for another id."""
+    """Return an embedded collection, e.g. ``tiny/wiki``. Raises KeyError for an unknown id."""
     return COLLECTIONS[id]()
 
 

@@ -1,6 +1,6 @@
 """Generate tiny/passage and tiny/document, web passages and documents in miniature.
 
-Train and evaluation questions share people, but no deed, so that no model learns who is never relevant.
+Train and evaluation questions share people, but no deeds, so that no model learns who is never relevant.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ class Collection:
 
 
 def shuffled_ids(draw: Draw, n: int, *, first: int) -> list[str]:
-    """Return ``n`` numbers from ``first`` on, shuffled, e.g. ["102", "100", "101"]."""
+    """Return ``n`` consecutive numbers, the lowest ``first``, in random order, e.g. ["102", "100", "101"]."""
     return [str(first + i) for i in draw.sample(range(n), n)]
 
 
@@ -58,9 +58,10 @@ def graded_judgements(
     top: int,
     others: int,
 ) -> list[Judgement]:
-    """Judge documents by ``concepts``: ``top`` for all, one less for each that the best deed lacks.
+    """Grade the documents of ``world`` by how many ``concepts`` their best deed has.
 
-    Of grades 1 and 0 there are at most ``others`` each.
+    The grade is ``top`` for all concepts and one less per missing one, but not below 0. Documents with no
+    concept are left out. At most ``others`` random documents get grade 1, and as many grade 0.
     """
     grades: dict[int, list[str]] = {}
     for document, life in world.items():
@@ -83,7 +84,7 @@ SECTIONS = ("Early years", "On the road", "At home again", "Later days")
 
 
 def passages() -> Collection:
-    """Return 900 passages about 300 people: per person two deeds for train, one for evaluation."""
+    """Return 900 passages about 300 people, each with two deeds for train and one for evaluation."""
     draw = Draw("tiny/passage")
     world = deeds(draw, people(draw, 300), each=3, of=SHORT_DEED)
     documents, ids = _tales(world, draw)

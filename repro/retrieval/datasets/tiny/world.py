@@ -109,7 +109,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Deed:
-    """A deed of a person: one concept for some slots of words.yaml, and their keys."""
+    """A deed of a person: a concept for each filled slot of words.yaml, and the concepts' keys."""
 
     person: Person
     year: int
@@ -118,7 +118,7 @@ class Deed:
 
 
 def people(draw: Draw, n: int, *, asked: bool = True) -> list[Person]:
-    """Return ``n`` people. ``asked`` people, who occur in questions, have other names."""
+    """Draw ``n`` people. Those who occur in questions (``asked``) have names that no others have."""
     pairs = names()[:TOLD_ONLY] if not asked else names()[TOLD_ONLY:]
     return [
         Person(
@@ -131,7 +131,7 @@ def people(draw: Draw, n: int, *, asked: bool = True) -> list[Person]:
 
 
 def deeds(draw: Draw, persons: Sequence[Person], *, each: int, of: Sequence[str] = DEED) -> list[Deed]:
-    """Return ``each`` deeds of every person in turn. ``of`` lists the filled slots."""
+    """Draw ``each`` deeds of every person. ``of`` lists the slots that a deed fills."""
     return [_deed(draw, person, of) for person in persons for _ in range(each)]
 
 
@@ -145,7 +145,7 @@ def agreement(concepts: Mapping[str, Concept], deed: Deed) -> int:
 
 
 def deeds_by_key(world: Sequence[Deed]) -> dict[str, set[int]]:
-    """Return the ``id`` of each deed with a concept."""
+    """Return, for each concept's key, the ``id`` of every deed that has it."""
     identities: dict[str, set[int]] = {}
     for deed in world:
         for key in deed.keys:
@@ -204,7 +204,7 @@ def fill(template: str, deed: Deed, draw: Draw, *, concepts: Mapping[str, Concep
 
 
 def ask(concepts: Mapping[str, Concept], draw: Draw, *, keywords: float) -> str:
-    """Return a question, e.g. "who hid a …", or with probability ``keywords`` its words only."""
+    """Return a question, e.g. "who hid a …", or, with probability ``keywords``, only its keywords."""
     forms = _draw_forms(concepts, draw)
     if draw.chance(keywords):
         words = [forms[slot].removeprefix("a ").removeprefix("an ") for slot in forms]

@@ -1,7 +1,7 @@
 """BM25 indexing and search with Lucene through pyserini, in a child process (``__main__``).
 
-A Java virtual machine that fails while booting ends its process without an exception. The child is reused for
-some seconds, because starting Java takes seconds.
+A Java virtual machine that fails to boot ends its process without an exception. The child is reused for
+some seconds, because Java starts slowly.
 """
 
 import contextlib
@@ -69,7 +69,7 @@ class _Child:
 
     def order(self, order: dict) -> None:
         assert self.process.stdin
-        with contextlib.suppress(BrokenPipeError):  # it has ended
+        with contextlib.suppress(BrokenPipeError):
             self.process.stdin.write(json.dumps(order) + "\n")
             self.process.stdin.flush()
 
@@ -86,7 +86,7 @@ class _Child:
             self.process.kill()
             self.process.wait()
         for pipe in filter(None, (self.process.stdin, self.process.stdout)):
-            with contextlib.suppress(BrokenPipeError):  # an unread order
+            with contextlib.suppress(BrokenPipeError):
                 pipe.close()
 
 

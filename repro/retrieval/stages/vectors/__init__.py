@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 CHUNK = 1 << 24  # bytes of ids scanned at a time
-IDS = 10_000  # ids written at a time
+IDS = 10_000
 Advance = Callable[[int], object]  # called with the number of finished queries
 
 
@@ -197,7 +197,7 @@ class Pairs:
         return Pairs(self.queries[chosen], self.rows[chosen], self.scores[chosen])
 
     def cut(self, depth: int, places: np.ndarray) -> Pairs:
-        """Return each query's best pairs. Ties go to the greatest of ``places``, (N,)."""
+        """Return each query's best ``depth`` pairs. Ties go to the greatest of ``places``, (N,)."""
         order = self._ascending(places[self.rows])
         counts = np.bincount(self.queries, minlength=1)
         ranks = np.repeat(np.cumsum(counts), counts) - np.arange(len(order))  # 1 for the best

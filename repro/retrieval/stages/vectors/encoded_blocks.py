@@ -19,7 +19,7 @@ TYPES = {"vectors": "float32", "indptr": "int64", "indices": "int32", "values": 
 
 @dataclass(frozen=True)
 class Joined:
-    """The note of a joined block, e.g. ``blocks/20000.json``: its end in the arrays.
+    """The note of a joined block: the rows and sparse values up to its end in the arrays.
 
     Dense vectors have ``size`` dimensions of type ``numbers``.
     """

@@ -248,7 +248,7 @@ def _gpu_resources() -> Any:
 
 
 class ScoreBound:
-    """The least scores in a list. If ``rough``, float32 products are unreliable."""
+    """The scores that a passage must reach for a list. If ``rough``, float32 products are unreliable."""
 
     def __init__(
         self, scorer: ViewScorer, name: str, longest: dict[str, float], edges: np.ndarray, *, rough: bool

@@ -46,7 +46,7 @@ class ViewScorer:
         return len(self.rows)
 
     def named(self, name: str) -> Sequence[str]:
-        """Return the views added for a list, all for ""."""
+        """Return the views that are summed for a list. The list "" sums all ``terms``."""
         return [name] if name else self.terms
 
     def scores(self, queries: np.ndarray, rows: np.ndarray, name: str) -> np.ndarray:
@@ -73,7 +73,7 @@ class ViewScorer:
     def _dense_scores(self, file: VectorFile, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Score pairs sorted by row, (P,) float64, which round to the same float32 as ``_products``.
 
-        Two orders of summation differ by at most twice ``errors``. Pairs that near a rounding boundary are
+        Two orders of summation differ by at most twice ``errors``. Pairs near a rounding boundary are
         rescored in the fixed order.
         """
         chosen, starts = np.unique(rows, return_index=True)
@@ -174,7 +174,7 @@ class Passages:
                 yield block
 
     def longest(self, least: Mapping[str, float]) -> dict[str, float]:
-        """Return the greatest length by view, at least ``least``."""
+        """Return the greatest vector length by view, at least ``least``."""
         return {name: float(lengths(rows).max(initial=least[name])) for name, rows in self.vectors.items()}
 
     def on(
@@ -286,7 +286,6 @@ class Tile:
 
 
 def _products(passages: Matrix, columns: Matrix) -> torch.Tensor:
-    """Return all products, (n, t)."""
     if isinstance(passages, torch.Tensor):
         return passages @ columns
     products = passages[0] @ columns[0]

@@ -19,7 +19,7 @@ from repro.machine.system import bytes_of
 from repro.retrieval.stages.vectors import Views, products
 
 VARIABLE = "REPRO_SEARCH_MEMORY"
-LEAST = 2**26  # minimum
+LEAST = 2**26
 V2 = ("memory.max", "memory.current", "active_file", "inactive_file")
 V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_active_file", "total_inactive_file")
 BLOCK_BYTES = 1 << 30  # of passages and their scores
@@ -96,8 +96,8 @@ class MemoryNeeds:
         dense, sparse: widths of the views, 0 if unused.
         values: most sparse values of a query.
         bounds: (N + 1,), start of each passage's sparse values.
-        candidates: per query, over all lists.
-        ranked: ranks of a block of queries.
+        candidates: number per query, over all lists.
+        ranked: number of results kept for a block of queries.
         inverted: whether ``uses_inverted_index``.
     """
 
