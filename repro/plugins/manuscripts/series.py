@@ -57,7 +57,7 @@ class Value:
 @dataclass(frozen=True, eq=False)
 class Series:
     """Numbers by line under one heading. ``heads`` begins with the outermost text. Scores have a measure or
-    collection, and ``is_certain`` means both."""
+    collection, and ``is_certain`` means both. ``has_unread`` if a cell with digits has no value."""
 
     heads: tuple[str, ...]
     values: Mapping[int, Value]
@@ -65,6 +65,7 @@ class Series:
     dataset: str | None = None
     is_score: bool = False
     is_certain: bool = False
+    has_unread: bool = False
 
     def __iter__(self) -> Iterator[Value]:
         return iter(self.values.values())
@@ -181,11 +182,14 @@ def _grid(plan: Layout, meanings: Mapping[int, ColumnMeaning]) -> Grid:
     }
     series = []
     for number, column in enumerate(plan.values):
-        found = (value_of(plan.table.body[row][column], row) for row in plan.rows)
-        values = [value for value in found if value]
+        cells = {row: plan.table.body[row][column] for row in plan.rows}
+        found = {row: value_of(cell, row) for row, cell in cells.items()}
+        values = [value for value in found.values() if value]
+        has_unread = any(not found[row] and re.search(r"\d", cell.text) for row, cell in cells.items())
         means = meanings.get(number)
         values = values if means is None else _comparable(values, lines)
-        series.append(_series(plan.head(column), {v.line: v for v in values}, means, plan.table.caption))
+        one = _series(plan.head(column), {v.line: v for v in values}, means, plan.table.caption)
+        series.append(replace(one, has_unread=has_unread))
     return Grid(plan.table, tuple(series), lines)
 
 

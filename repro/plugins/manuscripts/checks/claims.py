@@ -273,7 +273,7 @@ def _ahead_by(table: int, sentence: str, systems: Systems, claim: _Claim) -> Ite
     for series in systems.columns(table, sentence) if subjects else ():
         ours = [series.values[line] for line in subjects if line in series.values]
         beaten = [value for value in series if value.line in others and value not in ours]
-        if ours and beaten and not series.total:
+        if ours and beaten and not (series.total or series.has_unread):
             yield series, max(min(series.lead(our, value) for value in beaten) for our in ours)
 
 

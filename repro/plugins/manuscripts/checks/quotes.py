@@ -243,7 +243,12 @@ class Systems:
         return [each for each in self.tables[table].scores if _is_of(each, _measures(sentence))]
 
     def scores(self, table: int, sentence: str) -> list[Series]:
-        """Return the scores of a table that a sentence is about, without averages unless it names them."""
+        """Return the scores of a table that a sentence is about, without averages unless it names them, or
+        none if one has an unread cell."""
+        about = self._about(table, sentence)
+        return [] if any(each.has_unread for each in about) else about
+
+    def _about(self, table: int, sentence: str) -> list[Series]:
         columns, caption = self.columns(table, sentence), self.tables[table].grid.remarks
         names_average, named = AVERAGE.search(sentence), self.named(sentence)
         averages = [each for each in columns if names_average and each.total == "average"]
