@@ -159,7 +159,7 @@ def measure_of(grid: Grid, series: Series) -> str:
 
 
 def _collection(series: Series) -> str:
-    words = without_measures(EFFECT.sub(" ", series.name))
+    words = without_measures(re.sub(rf"{EFFECT.pattern}(?:\s?@\s?\d+)?", " ", series.name))
     return series.dataset or ("" if series.total or not words else f"'{' '.join(sorted(words))}'")
 
 
