@@ -102,19 +102,26 @@ def _is_near(text: str, value: Value) -> bool:
     return any(10 * abs(number - stated) <= max(number, stated) for number in numbers)
 
 
+_SAME = re.compile(r"(?i)\b(?:which|that)\s+(?:is|means|corresponds\s+to)\b[^.;\d]*$|\bi\.?e\.?[\s,]*$")  # in other words
+
+
 def wrong_differences(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
     """Find differences that the two named systems never have, e.g. "2.1 points above BM25"."""
     text = plain(sentence)
     found = [match for match in _DIFFERENCE.finditer(text) if match["by"] or _compares(match)]
     found = [each for each in found if not _COSTS.search(text[max(each.start() - 25, 0) : each.end() + 40])]
+    span, end, is_alone = (0, 0), 0, len(found) == 1
     for match in found if not re.search("respectively", text) and not _OTHERS.search(text) else ():
-        yield from _of_difference(place, text, match, systems, is_alone=len(found) == 1)
+        span = span if end and _SAME.search(text[end : match.start()]) else match.span()
+        end = match.end()
+        yield from _of_difference(place, text, (match, span), systems, is_alone=is_alone)
 
 
 def _of_difference(
-    place: Place, sentence: str, match: re.Match[str], systems: Systems, *, is_alone: bool
+    place: Place, sentence: str, found: tuple[re.Match[str], tuple[int, int]], systems: Systems, *, is_alone: bool
 ) -> Iterator[Finding]:
-    pairs, is_clear = _pairs(sentence, match.span(), systems, is_alone=is_alone)
+    match, span = found
+    pairs, is_clear = _pairs(sentence, span, systems, is_alone=is_alone)
     numbers = [number for number in re.findall(NUMBER, sentence) if number != _stated(match)]
     told = [p for p in pairs if all(any(is_same(text, value) for text in numbers) for value in p[1:])]
     pairs = told or pairs
@@ -184,7 +191,7 @@ def _way(match: re.Match[str]) -> int:
 def _differ_by(one: Value, other: Value, match: re.Match[str]) -> bool:
     text, words = _stated(match), " ".join((match["by"] or "", match["share"] or "", *_words(match)))
     if "relative" in words:
-        return differs_by_share(one, other, text)
+        return differs_by_share(one, other, text, is_of_other=one.number > other.number)
     return differs_by(one, other, text, is_share="point" not in words and "absolute" not in words)
 
 

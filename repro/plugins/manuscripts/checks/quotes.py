@@ -138,11 +138,11 @@ def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
     return is_share and differs_by_share(one, other, text)
 
 
-def differs_by_share(one: Value, other: Value, text: str) -> bool:
-    """Return whether numbers differ by ``text`` per cent of either."""
+def differs_by_share(one: Value, other: Value, text: str, *, is_of_other: bool = False) -> bool:
+    """Return whether numbers differ by ``text`` per cent of either, or of ``other`` only."""
     stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
     apart = 100 * abs(one.number - other.number)
-    for base, value in ((one, other), (other, one)):
+    for base, value in ((other, one), (one, other))[: 1 if is_of_other else 2]:
         if base.number > base.half:
             slack = 100 * (value.half + base.half * value.number / base.number) / base.number
             if abs(apart / base.number - stated) <= slack + half:
