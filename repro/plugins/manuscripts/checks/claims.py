@@ -44,7 +44,7 @@ _COSTS = re.compile(r"(?i)cost|latenc|fast|slow|token|memory|param|speed|time|si
 _MEASURED = 30  # characters between a number and its measure
 _WHOLE = r"(?<![\d.,@-])(?P<whole>\d+)(?=\s*(?:%|percent\b))"
 _DIFFERENCE = re.compile(
-    rf"(?P<by>\b(?:by|gains?(?:\s+of)?|lead\s+of|margin\s+of|improvements?\s+of|increases?\s+of|drops?\s+of)\s+"
+    rf"(?P<by>\b(?:relative\s+)?(?:by|gains?(?:\s+of)?|lead\s+of|margin\s+of|improvements?\s+of|increases?\s+of|drops?\s+of)\s+"
     rf"(?:only\s+|an?\s+|up\s+to\s+)*\+?)?(?P<share>relative\w*\s+)?(?:{NUMBER}|{_WHOLE})"
     r"\s*(?P<unit>%|percent\b|pp\b)?"
     r"(?P<words>(?:[\s-]*(?:absolute|relative|percentage|points?|pts?|higher|lower|better|worse|more|less))*)"
@@ -102,7 +102,9 @@ def _is_near(text: str, value: Value) -> bool:
     return any(10 * abs(number - stated) <= max(number, stated) for number in numbers)
 
 
-_SAME = re.compile(r"(?i)\b(?:which|that)\s+(?:is|means|corresponds\s+to)\b[^.;\d]*$|\bi\.?e\.?[\s,]*$")  # in other words
+_SAME = re.compile(
+    r"(?i)\b(?:which|that)\s+(?:is|means|corresponds\s+to)\b[^.;\d]*$|\bi\.?e\.?[\s,]*$"
+)  # in other words
 
 
 def wrong_differences(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
@@ -118,7 +120,12 @@ def wrong_differences(place: Place, sentence: str, systems: Systems) -> Iterator
 
 
 def _of_difference(
-    place: Place, sentence: str, found: tuple[re.Match[str], tuple[int, int]], systems: Systems, *, is_alone: bool
+    place: Place,
+    sentence: str,
+    found: tuple[re.Match[str], tuple[int, int]],
+    systems: Systems,
+    *,
+    is_alone: bool,
 ) -> Iterator[Finding]:
     match, span = found
     pairs, is_clear = _pairs(sentence, span, systems, is_alone=is_alone)
@@ -191,7 +198,7 @@ def _way(match: re.Match[str]) -> int:
 def _differ_by(one: Value, other: Value, match: re.Match[str]) -> bool:
     text, words = _stated(match), " ".join((match["by"] or "", match["share"] or "", *_words(match)))
     if "relative" in words:
-        return differs_by_share(one, other, text, is_of_other=one.number > other.number)
+        return differs_by_share(one, other, text)
     return differs_by(one, other, text, is_share="point" not in words and "absolute" not in words)
 
 

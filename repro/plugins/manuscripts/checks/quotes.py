@@ -129,7 +129,7 @@ def _is_of(series: Series, named: set[str]) -> bool:
 
 
 def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
-    """Return whether numbers differ by ``text`` points or, if ``is_share``, per cent."""
+    """Return whether two numbers differ by ``text`` points or, if ``is_share``, per cent."""
     stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
     for digits in (0, 2):  # as fractions and as points
         apart = shift_point(abs(one.number - other.number), digits)
@@ -138,11 +138,11 @@ def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
     return is_share and differs_by_share(one, other, text)
 
 
-def differs_by_share(one: Value, other: Value, text: str, *, is_of_other: bool = False) -> bool:
-    """Return whether numbers differ by ``text`` per cent of either, or of ``other`` only."""
+def differs_by_share(one: Value, other: Value, text: str) -> bool:
+    """Return whether numbers differ by ``text`` per cent of ``other``, or of either if ``one`` is smaller."""
     stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
     apart = 100 * abs(one.number - other.number)
-    for base, value in ((other, one), (one, other))[: 1 if is_of_other else 2]:
+    for base, value in ((other, one), (one, other))[: 1 if one.number > other.number else 2]:
         if base.number > base.half:
             slack = 100 * (value.half + base.half * value.number / base.number) / base.number
             if abs(apart / base.number - stated) <= slack + half:
