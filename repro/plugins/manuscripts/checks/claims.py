@@ -73,10 +73,22 @@ def _scores(sentence: str) -> Iterator[str]:
             yield match["number"]
 
 
+_AND = re.compile(r",?\s(?:and|while|with|but)\s|;")
+
+
+def _clause(sentence: str, text: str) -> str:
+    """Return the part of a sentence with a number, if each part has one number and its measure."""
+    parts = _AND.split(sentence)
+    is_each = all(len(measures(part)) == len(re.findall(NUMBER, plain(part))) == 1 for part in parts)
+    return next((part for part in parts if is_each and text in part), sentence)
+
+
 def _of_number(place: Place, sentence: str, text: str, systems: Systems) -> Iterator[Finding]:
-    known, scores = list[Value](), list[Series]()
+    known, scores, clause = list[Value](), list[Series](), _clause(sentence, text)
     for table in systems.cited(sentence):
-        columns, lines = systems.scores(table, sentence), systems.subjects(table, sentence)
+        own, lines = systems.columns(table, clause), systems.subjects(table, sentence)
+        about = (*systems.scores(table, sentence), *systems.scores(table, clause))
+        columns = [each for each in dict.fromkeys(about) if each in own]
         known += [each.values[line] for each in columns for line in lines if line in each.values]
         scores += columns
     right = [value for each in scores for value in each] if f"({text}" in sentence else known

@@ -263,7 +263,9 @@ class Systems:
         return {name for each in scores for name in self._heads(each, sentence)}
 
     def _heads(self, series: Series, sentence: str) -> dict[str, int]:
-        names = tuple(filter(None, (*series.heads, *map(self.short.get, series.heads))))
+        parts = (head.rpartition(" ") for head in series.heads if series.measure)
+        without = [name for name, _, last in parts if (series.measure or "").startswith(last)]
+        names = tuple(filter(None, (*series.heads, *without, *map(self.short.get, series.heads))))
         return _headed(names, series.dataset, sentence)
 
     def in_order(self, table: int, sentence: str) -> list[Series]:
