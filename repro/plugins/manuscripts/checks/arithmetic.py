@@ -294,14 +294,25 @@ def from_line(grid: Grid, seen: Seen) -> Iterator[Finding]:
     scores = list(filterfalse(attrgetter("is_difference"), grid.series))
     for place, series in enumerate(grid.series):
         others = list(filterfalse(attrgetter("is_difference"), grid.series[max(0, place - 2) : place]))
-        candidates = [each for other in others for each in _with_lines(grid, series, other)]
-        if series.is_difference and len(series.values) >= THIN and candidates:
+        every = [each for other in others for each in _with_lines(grid, series, other)]
+        is_short = len(series.values) == THIN - 1  # e.g. "Gain & -- & +1.4 & +2.6"
+        candidates = list(filter(_is_from_blank, every)) if is_short else every
+        if series.is_difference and len(series.values) >= THIN - 1 and candidates:
             best = max(candidates, key=attrgetter("right"))
-            severity = _severity(best.right, len(best.wrong))
+            if is_short and any(each.fits.get(line) for each in every for line in best.wrong):
+                continue  # e.g. from the line above
+            severity = _severity(best.right + is_short, len(best.wrong))
             if severity == "error" or not best.is_share:
                 yield from best.findings(grid, seen, severity, best.right)
             if not severity and max((pair.right for pair in _with_pairs(series, scores)), default=0) < 2:
                 yield from chain.from_iterable(_of_base(grid, series, other) for other in others)
+
+
+def _is_from_blank(each: Explained) -> bool:
+    """Return whether differences are signed and from the only line that has none."""
+    is_signed = all(re.match(r"[-+−–]", value.text) for value in each.series)
+    blank = each.one.values.keys() - each.series.values.keys()
+    return is_signed and not each.is_share and {value.line for value in each.other} == blank
 
 
 def _of_base(grid: Grid, series: Series, other: Series) -> Iterator[Finding]:
