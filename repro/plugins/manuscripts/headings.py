@@ -166,8 +166,8 @@ def _dataset(
 
 
 def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | None, str]:
-    words = [word for text in head for word in (text, text.rpartition(" ")[2])]  # e.g. "Recipes P"
-    if defined := [shared.defined[word] for word in words if word in shared.defined]:
+    said = [part for text in head for part in (text, text.rpartition(" ")[2])]  # e.g. "Recipes P"
+    if defined := [shared.defined[part] for part in said if part in shared.defined]:
         return defined[-1], ""
     text, named = " ".join(head), _in_heading(head)
     if len(named) > 1:

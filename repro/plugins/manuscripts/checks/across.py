@@ -210,14 +210,12 @@ def _of_other_run(
 ) -> Iterator[Finding]:
     cited = {p: cells for p, cells in wrong.items() if any(cell.row.role == "cited" for cell in cells)}
     near = {p: _nearest(p.stated, _known(cells)) for p, cells in cited.items()}
-    near = {
-        p: _nearest(p.stated, map(_own, cited[p]))
-        for p, known in near.items()
-        if 10 * abs(p.stated.number - known.number) < known.number
-    }
+    near = {p: known for p, known in near.items() if 10 * abs(p.stated.number - known.number) < known.number}
     if near:
         parts = [
-            f"{p.series.name} {p.value.text} (known: {k.number:f} %, {k.where})" for p, k in near.items()
+            f"{p.series.name} {p.value.text} (known: {own.number:f} %, {own.where})"
+            for p in near
+            for own in [_nearest(p.stated, map(_own, cited[p]))]
         ]
         says = f"{grid.lines[line].label}: {len(near)} of {len(told)} values are no known ones"
         more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""

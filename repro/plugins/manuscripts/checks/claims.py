@@ -114,9 +114,8 @@ def _is_near(text: str, value: Value) -> bool:
     return any(10 * abs(number - stated) <= max(number, stated) for number in numbers)
 
 
-_SAME = re.compile(
-    r"(?i)\b(?:which|that)\s+(?:is|means|corresponds\s+to)\b[^.;\d]*$|\bi\.?e\.?[\s,]*$"
-)  # in other words
+_Pairs = list[tuple[Series, Value, Value]]
+_SAME = re.compile(r"(?i)\b(?:which|that)\s+(?:is|means|equals)\b[^.;\d]*$|\bi\.?e\.?[\s,]*$")
 
 
 def wrong_differences(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
@@ -124,23 +123,17 @@ def wrong_differences(place: Place, sentence: str, systems: Systems) -> Iterator
     text = plain(sentence)
     found = [match for match in _DIFFERENCE.finditer(text) if match["by"] or _compares(match)]
     found = [each for each in found if not _COSTS.search(text[max(each.start() - 25, 0) : each.end() + 40])]
-    span, end, is_alone = (0, 0), 0, len(found) == 1
+    span, end = (0, 0), 0
     for match in found if not re.search("respectively", text) and not _OTHERS.search(text) else ():
         span = span if end and _SAME.search(text[end : match.start()]) else match.span()
         end = match.end()
-        yield from _of_difference(place, text, (match, span), systems, is_alone=is_alone)
+        pairs = _pairs(text, span, systems, is_alone=len(found) == 1)
+        yield from _of_difference(place, text, match, *pairs)
 
 
 def _of_difference(
-    place: Place,
-    sentence: str,
-    found: tuple[re.Match[str], tuple[int, int]],
-    systems: Systems,
-    *,
-    is_alone: bool,
+    place: Place, sentence: str, match: re.Match[str], pairs: _Pairs, is_clear: bool
 ) -> Iterator[Finding]:
-    match, span = found
-    pairs, is_clear = _pairs(sentence, span, systems, is_alone=is_alone)
     numbers = [number for number in re.findall(NUMBER, sentence) if number != _stated(match)]
     told = [p for p in pairs if all(any(is_same(text, value) for text in numbers) for value in p[1:])]
     pairs = told or pairs
@@ -163,10 +156,10 @@ _THAN = re.compile(
 
 def _pairs(
     sentence: str, span: tuple[int, int], systems: Systems, *, is_alone: bool = True
-) -> tuple[list[tuple[Series, Value, Value]], bool]:
+) -> tuple[_Pairs, bool]:
     """Return the scores of a subject and of the system that it is compared with at a span, with their series,
     and whether the sentence names one subject."""
-    pairs, is_clear = list[tuple[Series, Value, Value]](), True
+    pairs, is_clear = _Pairs(), True
     for table in systems.cited(sentence):
         named = systems.mentions(table, sentence)
         than = [mention for mention in named if _THAN.search(sentence[: mention[0]])]

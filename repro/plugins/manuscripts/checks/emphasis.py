@@ -13,7 +13,8 @@ from repro.plugins.manuscripts.series import Grid, Line, Series, Value
 
 OTHER_MEANING = re.compile(r"(?i)\bbold(face|ed)?\b[^.;]*signific|signific[^.;]*\bbold|\bours?\b[^.;]*\bbold")
 _SHADE = r"(?:shad(?:ed|ing)|colou?r(?:ed)?|highlight(?:ed)?|gr[ae]y|green|blue|red|yellow|orange)"
-SHADE_OF_BEST = re.compile(rf"(?i)\b{_SHADE}\b[^.;]*\bbest\b|\bbest\b(?!-)[^.;]*\b{_SHADE}\b")
+_TO = r"\b(?:(?!bold|\bour|underl)[^.;,])*\b"
+SHADE_OF_BEST = re.compile(rf"(?i)\b{_SHADE}{_TO}best\b|\bbest{_TO}{_SHADE}\b")
 LEAST = 3  # right scopes per wrong one
 # A style compares the lines of a series with equal keys.
 SCOPES: dict[str, Callable[[Line], Hashable]] = {

@@ -245,17 +245,13 @@ class Systems:
     def scores(self, table: int, sentence: str) -> list[Series]:
         """Return the scores of a table that a sentence is about, without averages unless it names them, or
         none if one has an unread cell."""
-        about = self._about(table, sentence)
-        return [] if any(each.has_unread for each in about) else about
-
-    def _about(self, table: int, sentence: str) -> list[Series]:
         columns, caption = self.columns(table, sentence), self.tables[table].grid.remarks
         names_average, named = AVERAGE.search(sentence), self.named(sentence)
         averages = [each for each in columns if names_average and each.total == "average"]
         about = [*averages, *(each for each in columns if self._heads(each, sentence))]
-        if about or names_average or (named and not any(find(name, caption) for name in named)):
-            return about
-        return [each for each in columns if not each.total]
+        if not (about or names_average or (named and not any(find(name, caption) for name in named))):
+            about = [each for each in columns if not each.total]
+        return [] if any(each.has_unread for each in about) else about
 
     def named(self, sentence: str) -> set[str]:
         """Return the headings and collections of any table that a sentence names."""
