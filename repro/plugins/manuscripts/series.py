@@ -182,14 +182,14 @@ def _grid(plan: Layout, meanings: Mapping[int, ColumnMeaning]) -> Grid:
     }
     series = []
     for number, column in enumerate(plan.values):
-        cells = {row: plan.table.body[row][column] for row in plan.rows}
-        found = {row: value_of(cell, row) for row, cell in cells.items()}
-        values = [value for value in found.values() if value]
-        has_unread = any(not found[row] and re.search(r"\d", cell.text) for row, cell in cells.items())
+        cells = [plan.table.body[row][column] for row in plan.rows]
+        found = list(map(value_of, cells, plan.rows))
+        values = list(filter(None, found))
+        unread = " ".join(cell.text for cell, value in zip(cells, found, strict=True) if not value)
         means = meanings.get(number)
         values = values if means is None else _comparable(values, lines)
         one = _series(plan.head(column), {v.line: v for v in values}, means, plan.table.caption)
-        series.append(replace(one, has_unread=has_unread))
+        series.append(replace(one, has_unread=any(map(str.isdigit, unread))))
     return Grid(plan.table, tuple(series), lines)
 
 

@@ -195,27 +195,27 @@ def _of_system(grid: Grid, line: int, name: str) -> Iterator[Finding]:
 
 def _beside_others(told: Mapping[Printed, list[Cell]], wrong: Printed) -> Stated | None:
     """Return another value, from the published row that has all other values."""
-    rows = [{c.id.rpartition("/")[0]: _own(c) for c in cells} for cells in told.values()]
-    others = [(p.stated, row) for p, row in zip(told, rows, strict=True) if p is not wrong]
-    for cell in told[wrong] if len(others) > 2 else ():
-        name, own = cell.id.rpartition("/")[0], _own(cell)
-        is_beside = all(name in row and not stated.differs_from(row[name]) for stated, row in others)
-        if is_beside and abs(own.number - wrong.stated.number) > Decimal("0.5"):
-            return own
-    return None
+    rows = [
+        {c.id.rpartition("/")[0] for c in cells if p is wrong or not p.stated.differs_from(_own(c))}
+        for p, cells in told.items()
+    ]
+    beside = (_own(c) for c in told[wrong] if c.id.rpartition("/")[0] in set.intersection(*rows))
+    far = (own for own in beside if abs(own.number - wrong.stated.number) > Decimal("0.5"))
+    return next(far, None) if len(told) > 3 else None
 
 
 def _of_other_run(
     grid: Grid, line: int, told: Mapping[Printed, list[Cell]], wrong: Mapping[Printed, list[Cell]]
 ) -> Iterator[Finding]:
     cited = {p: cells for p, cells in wrong.items() if any(cell.row.role == "cited" for cell in cells)}
-    near = {p: _nearest(p.stated, _known(cells)) for p, cells in cited.items()}
-    near = {p: known for p, known in near.items() if 10 * abs(p.stated.number - known.number) < known.number}
+    near = {
+        p: _nearest(p.stated, map(_own, cells))
+        for p, cells in cited.items()
+        if any(p.stated.is_near(known, 10) for known in _known(cells))
+    }
     if near:
         parts = [
-            f"{p.series.name} {p.value.text} (known: {own.number:f} %, {own.where})"
-            for p in near
-            for own in [_nearest(p.stated, map(_own, cited[p]))]
+            f"{p.series.name} {p.value.text} (known: {k.number:f} %, {k.where})" for p, k in near.items()
         ]
         says = f"{grid.lines[line].label}: {len(near)} of {len(told)} values are no known ones"
         more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""

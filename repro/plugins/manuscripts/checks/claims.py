@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from itertools import chain, permutations
+from itertools import chain, pairwise, permutations
 from typing import Any
 
 from repro.manifest.printed import shift_point
@@ -50,6 +50,8 @@ _DIFFERENCE = re.compile(
     r"(?P<words>(?:[\s-]*(?:absolute|relative|percentage|points?|pts?|higher|lower|better|worse|more|less))*)"
     r"\s*(?P<way>above|over|below|behind|than|ahead\s+of|under|improvement|gain|relative\s+to)?\b"
 )
+_Pairs = list[tuple[Series, Value, Value]]
+_SAME = re.compile(r"(?i)\b(?:which|that)\s+(?:is|means|equals)\b[^.;\d]*$|\bi\.?e\.?[\s,]*$")
 
 
 def wrong_numbers(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
@@ -73,12 +75,9 @@ def _scores(sentence: str) -> Iterator[str]:
             yield match["number"]
 
 
-_AND = re.compile(r",?\s(?:and|while|with|but)\s|;")
-
-
 def _clause(sentence: str, text: str) -> str:
     """Return the part of a sentence with a number, if each part has one number and its measure."""
-    parts = _AND.split(sentence)
+    parts = re.split(r",?\s(?:and|while|with|but)\s|;", sentence)
     is_each = all(len(measures(part)) == len(re.findall(NUMBER, plain(part))) == 1 for part in parts)
     return next((part for part in parts if is_each and text in part), sentence)
 
@@ -114,20 +113,15 @@ def _is_near(text: str, value: Value) -> bool:
     return any(10 * abs(number - stated) <= max(number, stated) for number in numbers)
 
 
-_Pairs = list[tuple[Series, Value, Value]]
-_SAME = re.compile(r"(?i)\b(?:which|that)\s+(?:is|means|equals)\b[^.;\d]*$|\bi\.?e\.?[\s,]*$")
-
-
 def wrong_differences(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
     """Find differences that the two named systems never have, e.g. "2.1 points above BM25"."""
     text = plain(sentence)
     found = [match for match in _DIFFERENCE.finditer(text) if match["by"] or _compares(match)]
     found = [each for each in found if not _COSTS.search(text[max(each.start() - 25, 0) : each.end() + 40])]
-    span, end = (0, 0), 0
-    for match in found if not re.search("respectively", text) and not _OTHERS.search(text) else ():
-        span = span if end and _SAME.search(text[end : match.start()]) else match.span()
-        end = match.end()
-        pairs = _pairs(text, span, systems, is_alone=len(found) == 1)
+    found = found if not re.search("respectively", text) and not _OTHERS.search(text) else []
+    for before, match in pairwise((*found[:1], *found)):
+        same = before if _SAME.search(text[before.end() : match.start()]) else match
+        pairs = _pairs(text, same.span(), systems, is_alone=len(found) == 1)
         yield from _of_difference(place, text, match, *pairs)
 
 

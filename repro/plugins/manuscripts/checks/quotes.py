@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement
+from operator import attrgetter
 
 from repro.manifest.printed import decimals_of, half_unit, shift_point
 from repro.plugins.manuscripts.checks import Finding
@@ -243,15 +244,14 @@ class Systems:
         return [each for each in self.tables[table].scores if _is_of(each, _measures(sentence))]
 
     def scores(self, table: int, sentence: str) -> list[Series]:
-        """Return the scores of a table that a sentence is about, without averages unless it names them, or
-        none if one has an unread cell."""
+        """Return the scores that a sentence is about, averages if it names them. None if a cell is unread."""
         columns, caption = self.columns(table, sentence), self.tables[table].grid.remarks
         names_average, named = AVERAGE.search(sentence), self.named(sentence)
         averages = [each for each in columns if names_average and each.total == "average"]
         about = [*averages, *(each for each in columns if self._heads(each, sentence))]
         if not (about or names_average or (named and not any(find(name, caption) for name in named))):
             about = [each for each in columns if not each.total]
-        return [] if any(each.has_unread for each in about) else about
+        return [] if any(map(attrgetter("has_unread"), about)) else about
 
     def named(self, sentence: str) -> set[str]:
         """Return the headings and collections of any table that a sentence names."""
