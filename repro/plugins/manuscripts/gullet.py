@@ -342,8 +342,8 @@ class Gullet:
             return self.argument()
         if kind == "s":
             return [like._replace(text=f"\\Boolean{self.star()}")]
-        given = self.optional()
-        return list(default or (like._replace(text=NO_VALUE),)) if given is None else given
+        given, absent = self.optional(), (like._replace(text=NO_VALUE),)
+        return list(absent if default is None else default) if given is None else given
 
     def _arguments(self, macro: Macro, like: Token) -> list[list[Token]]:
         if macro.spec:

@@ -164,7 +164,8 @@ def _dataset(
 
 
 def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | None, str]:
-    if defined := [shared.defined[text] for text in head if text in shared.defined]:
+    said = [part for text in head for part in (text, text.rpartition(" ")[2])]  # e.g. "Recipes P"
+    if defined := [shared.defined[part] for part in said if part in shared.defined]:
         return defined[-1], ""
     text, named = " ".join(head), _in_heading(head)
     if len(named) > 1:

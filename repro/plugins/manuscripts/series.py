@@ -57,7 +57,10 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Numbers by line under ``heads``, outermost first. Scores have a measure or collection."""
+    """Numbers by line under ``heads``, outermost first. Scores have a measure or collection.
+
+    ``has_unread`` if a cell with digits has no value.
+    """
 
     heads: tuple[str, ...]
     values: Mapping[int, Value]
@@ -65,6 +68,7 @@ class Series:
     dataset: str | None = None
     is_score: bool = False
     is_certain: bool = False
+    has_unread: bool = False
 
     def __iter__(self) -> Iterator[Value]:
         return iter(self.values.values())
@@ -211,8 +215,10 @@ def _grid(plan: Layout, meanings: Mapping[int, ColumnMeaning]) -> Grid:
     for number, column in enumerate(plan.values):
         means, cells = meanings.get(number), {row: plan.table.body[row][column] for row in plan.rows}
         for heads, numbers in parts(cells, plan.head(column)).items():
+            unread = " ".join(cell.text for row, cell in cells.items() if row not in numbers)
             values = list(numbers.values()) if means is None else _comparable([*numbers.values()], lines)
-            series.append(_series(heads, {v.line: v for v in values}, means, plan.table.caption))
+            one = _series(heads, {v.line: v for v in values}, means, plan.table.caption)
+            series.append(replace(one, has_unread=any(map(str.isdigit, unread))))
     return Grid(plan.table, tuple(series), lines)
 
 

@@ -159,7 +159,7 @@ def measure_of(grid: Grid, series: Series) -> str:
 
 
 def _collection(series: Series) -> str:
-    words = without_measures(EFFECT.sub(" ", series.name))
+    words = without_measures(re.sub(rf"{EFFECT.pattern}(?:\s?@\s?\d+)?", " ", series.name))
     return series.dataset or ("" if series.total or not words else f"'{' '.join(sorted(words))}'")
 
 
@@ -180,6 +180,11 @@ def _of_system(grid: Grid, line: int, name: str) -> Iterator[Finding]:
     told = {printed: cells for key, printed in keyed if (cells := known_cells().get((name, *key)))}
     places = {printed: sorted(_known(cells), key=attrgetter("number")) for printed, cells in told.items()}
     wrong = [p for p, known in places.items() if all(map(p.stated.differs_from, known))]
+    if len(wrong) == 1 and (own := _beside_others(told, wrong[0])):
+        says = f"{grid.where(wrong[0].series, wrong[0].value)} is no known value of this system"
+        why = f"The {len(told) - 1} others are known together with {own.number:f} % ({own.where})"
+        yield Finding("note", "published", wrong[0].value.place, says, why)
+        return
     far = [printed for printed in wrong if _is_far(printed.stated, places[printed])]
     if len(far) != 1 and 3 * len(wrong) > len(told):
         yield from _of_other_run(grid, line, told, {printed: told[printed] for printed in wrong})
@@ -188,12 +193,26 @@ def _of_system(grid: Grid, line: int, name: str) -> Iterator[Finding]:
         yield from _of_places(grid, printed, places[printed])
 
 
+def _beside_others(told: Mapping[Printed, list[Cell]], wrong: Printed) -> Stated | None:
+    """Return another value, from the published row that has all other values."""
+    rows = [
+        {c.id.rpartition("/")[0] for c in cells if p is wrong or not p.stated.differs_from(_own(c))}
+        for p, cells in told.items()
+    ]
+    beside = (_own(c) for c in told[wrong] if c.id.rpartition("/")[0] in set.intersection(*rows))
+    far = (own for own in beside if abs(own.number - wrong.stated.number) > Decimal("0.5"))
+    return next(far, None) if len(told) > 3 else None
+
+
 def _of_other_run(
     grid: Grid, line: int, told: Mapping[Printed, list[Cell]], wrong: Mapping[Printed, list[Cell]]
 ) -> Iterator[Finding]:
     cited = {p: cells for p, cells in wrong.items() if any(cell.row.role == "cited" for cell in cells)}
-    near = {p: _nearest(p.stated, _known(cells)) for p, cells in cited.items()}
-    near = {p: known for p, known in near.items() if 10 * abs(p.stated.number - known.number) < known.number}
+    near = {
+        p: _nearest(p.stated, map(_own, cells))
+        for p, cells in cited.items()
+        if any(p.stated.is_near(known, 10) for known in _known(cells))
+    }
     if near:
         parts = [
             f"{p.series.name} {p.value.text} (known: {k.number:f} %, {k.where})" for p, k in near.items()
@@ -234,8 +253,12 @@ def known_cells() -> dict[tuple[str, str, str], list[Cell]]:
     return cells
 
 
+def _own(cell: Cell) -> Stated:
+    return Stated.of(cell.number, cell.printed.decimals, cell.unit, cell.id)
+
+
 def _known(cells: Sequence[Cell]) -> Iterator[Stated]:
     for cell in cells:
-        yield Stated.of(cell.number, cell.printed.decimals, cell.unit, cell.id)
+        yield _own(cell)
         for note in notes(cell):
             yield Stated.of(note.value, decimals_of(note.value), cell.unit, f"{note.label} on {cell.id}")

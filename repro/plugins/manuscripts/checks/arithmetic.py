@@ -306,6 +306,7 @@ def from_line(grid: Grid, seen: Seen) -> Iterator[Finding]:
     for place, series in enumerate(grid.series):
         others = list(filterfalse(attrgetter("is_difference"), grid.series[max(0, place - 2) : place]))
         candidates = [each for other in others for each in _with_lines(grid, series, other)]
+        yield from _of_two(grid, seen, series, candidates)
         if series.is_difference and len(series.values) >= THIN and candidates:
             best = max(candidates, key=attrgetter("right"))
             severity = _severity(best.right, len(best.wrong))
@@ -313,6 +314,16 @@ def from_line(grid: Grid, seen: Seen) -> Iterator[Finding]:
                 yield from best.findings(grid, seen, severity, best.right)
             if not severity and max((pair.right for pair in _with_pairs(series, scores)), default=0) < 2:
                 yield from chain.from_iterable(_of_base(grid, series, other) for other in others)
+
+
+def _of_two(grid: Grid, seen: Seen, series: Series, candidates: Sequence[Explained]) -> Iterator[Finding]:
+    """Note one of two signed differences from a line without one, e.g. "Gain & -- & +1.4 & +2.9"."""
+    is_signed = all(re.match(r"[-+−–]", value.text) for value in series)
+    for each in candidates if is_signed and series.is_difference and len(series.values) == 2 else ():
+        is_of_blank = {v.line for v in each.other} == each.one.values.keys() - series.values.keys()
+        is_one_wrong = is_of_blank and not each.is_share and each.right == len(each.wrong) == 1
+        if is_one_wrong and not any(other.fits.get(each.wrong[0]) for other in candidates):
+            yield from each.findings(grid, seen, "note", 1)
 
 
 def _of_base(grid: Grid, series: Series, other: Series) -> Iterator[Finding]:

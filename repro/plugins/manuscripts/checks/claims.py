@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import partial
-from itertools import chain, permutations
+from itertools import chain, pairwise, permutations
 from operator import itemgetter
 from typing import Any
 
@@ -46,12 +46,14 @@ _COSTS = re.compile(r"(?i)cost|latenc|fast|slow|token|memory|param|speed|time|si
 _MEASURED = 30  # characters between a number and its measure
 _WHOLE = r"(?<![\d.,@-])(?P<whole>\d+)(?=\s*(?:%|percent\b))"
 _DIFFERENCE = re.compile(
-    rf"(?P<by>\b(?:by|gains?(?:\s+of)?|lead\s+of|margin\s+of|improvements?\s+of|increases?\s+of|drops?\s+of)\s+"
+    rf"(?P<by>\b(?:relative\s+)?(?:by|gains?(?:\s+of)?|lead\s+of|margin\s+of|improvements?\s+of|increases?\s+of|drops?\s+of)\s+"
     rf"(?:only\s+|an?\s+|up\s+to\s+)*\+?)?(?P<share>relative\w*\s+)?(?:{NUMBER}|{_WHOLE})"
     r"\s*(?P<unit>%|percent\b|pp\b)?"
     r"(?P<words>(?:[\s-]*(?:absolute|relative|percentage|points?|pts?|higher|lower|better|worse|more|less))*)"
     r"\s*(?P<way>above|over|below|behind|than|ahead\s+of|under|improvement|gain|relative\s+to)?\b"
 )
+_Pair = tuple[Series, Value, Value]
+_SAME = re.compile(r"(?i)\b(?:which|that)\s+(?:is|means|equals)\b[^.;\d]*$|\bi\.?e\.?[\s,]*$")
 
 
 def wrong_numbers(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
@@ -75,10 +77,19 @@ def _scores(sentence: str) -> Iterator[str]:
             yield match["number"]
 
 
+def _clause(sentence: str, text: str) -> str:
+    """Return the part of a sentence with a number, if each part has one number and its measure."""
+    parts = re.split(r",?\s(?:and|while|with|but)\s|;", sentence)
+    is_each = all(len(measures(part)) == len(re.findall(NUMBER, plain(part))) == 1 for part in parts)
+    return next((part for part in parts if is_each and text in part), sentence)
+
+
 def _of_number(place: Place, sentence: str, text: str, systems: Systems) -> Iterator[Finding]:
-    known, scores = list[Value](), list[Series]()
+    known, scores, clause = list[Value](), list[Series](), _clause(sentence, text)
     for table in systems.cited(sentence):
-        columns, lines = systems.scores(table, sentence), systems.subjects(table, sentence)
+        own, lines = systems.columns(table, clause), systems.subjects(table, sentence)
+        about = (*systems.scores(table, sentence), *systems.scores(table, clause))
+        columns = [each for each in dict.fromkeys(about) if each in own]
         known += chain.from_iterable(each.on(lines) for each in columns)
         scores += columns
     right = chain.from_iterable(scores) if f"({text}" in sentence else known
@@ -112,15 +123,16 @@ def wrong_differences(place: Place, sentence: str, systems: Systems) -> Iterator
     text = plain(sentence)
     found = [match for match in _DIFFERENCE.finditer(text) if match["by"] or _compares(match)]
     found = [each for each in found if not _COSTS.search(text[max(each.start() - 25, 0) : each.end() + 40])]
-    for match in found if not re.search("respectively", text) and not _OTHERS.search(text) else ():
-        yield from _of_difference(place, text, match, systems, is_alone=len(found) == 1)
+    found = found if not re.search("respectively", text) and not _OTHERS.search(text) else []
+    for before, match in pairwise((*found[:1], *found)):
+        same = before if _SAME.search(text[before.end() : match.start()]) else match
+        pairs = _pairs(text, same.span(), systems, systems.cited(text), is_alone=len(found) == 1)
+        yield from _of_difference(place, text, match, *pairs)
 
 
 def _of_difference(
-    place: Place, sentence: str, match: re.Match[str], systems: Systems, *, is_alone: bool
+    place: Place, sentence: str, match: re.Match[str], pairs: list[_Pair], is_clear: bool
 ) -> Iterator[Finding]:
-    tables = systems.cited(sentence)
-    pairs, is_clear = _pairs(sentence, match.span(), systems, tables, is_alone=is_alone)
     told = _quoted(sentence, match, pairs)
     fitting = [(one, other) for _, one, other in told or pairs if _differ_by(one, other, match)]
     severity = "doubt" if is_clear or told else "note"
@@ -133,9 +145,6 @@ def _of_difference(
     elif all((one.number - other.number) * _way(match) < 0 for one, other in fitting):
         says = f"The difference has the other sign: {_short(sentence)}"
         yield Finding(severity, "prose", place, says, _both(*fitting[0]))
-
-
-_Pair = tuple[Series, Value, Value]
 
 
 def _quoted(sentence: str, match: re.Match[str], pairs: Sequence[_Pair]) -> list[_Pair]:
@@ -297,7 +306,7 @@ def _ahead_by(table: int, sentence: str, systems: Systems, claim: _Claim) -> Ite
         others = [line for at, line in behind if at < match.start()][-1:] or [line for _, line in behind[:1]]
     for series in systems.columns(table, sentence):
         ours, beaten = series.on(subjects), series.on({*others} - {*subjects})
-        if ours and beaten and not series.total:
+        if ours and beaten and not (series.total or series.has_unread):
             yield series, max(min(series.lead(our, value) for value in beaten) for our in ours)
 
 

@@ -12,6 +12,9 @@ from repro.plugins.manuscripts.notation import MARKS
 from repro.plugins.manuscripts.series import Grid, Line, Series, Value
 
 OTHER_MEANING = re.compile(r"(?i)\bbold(face|ed)?\b[^.;]*signific|signific[^.;]*\bbold|\bours?\b[^.;]*\bbold")
+_SHADE = r"(?:shad(?:ed|ing)|colou?r(?:ed)?|highlight(?:ed)?|gr[ae]y|green|blue|red|yellow|orange)"
+_TO = r"\b(?:(?!bold|\bour|underl)[^.;,])*\b"
+SHADE_OF_BEST = re.compile(rf"(?i)\b{_SHADE}{_TO}best\b|\bbest{_TO}{_SHADE}\b")
 LEAST = 3  # right scopes per wrong one
 # A style compares the lines of a series with equal keys.
 SCOPES: dict[str, Callable[[Line], Hashable]] = {
@@ -113,7 +116,9 @@ def shaded(grids: Sequence[Grid]) -> Iterator[Finding]:
 
 
 def _is_of_lines(grid: Grid, style: Style) -> bool:
-    """Return whether a style marks whole lines, e.g. the proposed system."""
+    """Return whether a style marks whole lines, e.g. the proposed system, unless it marks the best."""
+    if SHADE_OF_BEST.search(grid.remarks):
+        return False
     styled = {value.line for _, value in grid.numbers if style.has(value)}
     is_whole = all(style.has(value) for _, value in grid.numbers if value.line in styled)
     return len(grid.scores) > 1 and is_whole

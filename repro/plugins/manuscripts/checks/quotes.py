@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement
+from operator import attrgetter
 
 from repro.manifest.printed import decimals_of, half_unit, shift_point
 from repro.plugins.manuscripts.checks import Finding
@@ -129,7 +130,7 @@ def _is_of(series: Series, named: set[str]) -> bool:
 
 
 def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
-    """Return whether numbers differ by ``text`` points or, if ``is_share``, per cent."""
+    """Return whether two numbers differ by ``text`` points or, if ``is_share``, per cent."""
     stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
     for digits in (0, 2):  # as fractions and as points
         apart = shift_point(abs(one.number - other.number), digits)
@@ -139,10 +140,10 @@ def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
 
 
 def differs_by_share(one: Value, other: Value, text: str) -> bool:
-    """Return whether numbers differ by ``text`` per cent of either."""
+    """Return whether numbers differ by ``text`` per cent of ``other``, or of either if ``one`` is smaller."""
     stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
     apart = 100 * abs(one.number - other.number)
-    for base, value in ((one, other), (other, one)):
+    for base, value in ((other, one), (one, other))[: 1 if one.number > other.number else 2]:
         if base.number > base.half:
             slack = 100 * (value.half + base.half * value.number / base.number) / base.number
             if abs(apart / base.number - stated) <= slack + half:
@@ -242,14 +243,14 @@ class Systems:
         return [each for each in self.tables[table].scores if _is_of(each, _measures(sentence))]
 
     def scores(self, table: int, sentence: str) -> list[Series]:
-        """Return the scores of a table that a sentence is about, without averages unless it names them."""
+        """Return the scores that a sentence is about, averages if it names them. None if a cell is unread."""
         columns, caption = self.columns(table, sentence), self.tables[table].grid.remarks
         names_average, named = AVERAGE.search(sentence), self.named(sentence)
         averages = [each for each in columns if names_average and each.total == "average"]
         about = [*averages, *(each for each in columns if self._heads(each, sentence))]
-        if about or names_average or (named and not any(find(name, caption) for name in named)):
-            return about
-        return [each for each in columns if not each.total]
+        if not (about or names_average or (named and not any(find(name, caption) for name in named))):
+            about = [each for each in columns if not each.total]
+        return [] if any(map(attrgetter("has_unread"), about)) else about
 
     def judging(self, sentence: str) -> list[int]:
         """Return the cited tables with a system and score that a sentence names, and one of its numbers."""
@@ -273,7 +274,9 @@ class Systems:
         return {name for each in scores for name in self._heads(each, sentence)}
 
     def _heads(self, series: Series, sentence: str) -> dict[str, int]:
-        names = tuple(filter(None, (*series.heads, *map(self.short.get, series.heads))))
+        parts = (head.rpartition(" ") for head in series.heads if series.measure)
+        without = [name for name, _, last in parts if (series.measure or "").startswith(last)]
+        names = tuple(filter(None, (*series.heads, *without, *map(self.short.get, series.heads))))
         return _headed(names, series.dataset, sentence)
 
     def in_order(self, table: int, sentence: str) -> list[Series]:
