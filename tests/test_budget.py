@@ -13,22 +13,22 @@ from repro.cli.groups import LazyGroup
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMITS = {
-    "lines of repro": 57_781,
-    "characters of repro": 2_502_790,
-    "modules of repro": 303,
-    "lines of repro without plugins": 42_071,
+    "lines of repro": 54_287,
+    "characters of repro": 2_318_346,
+    "modules of repro": 301,
+    "lines of repro without plugins": 39_012,
     "lines of the longest file of repro": 400,
     "functions of repro with more than 60 lines": 0,
     "verbs": 14,
     "options": 147,
-    "lines of tests": 57_208,
-    "characters of tests": 2_501_522,
-    "modules of tests": 490,
+    "lines of tests": 55_000,
+    "characters of tests": 2_400_000,
+    "modules of tests": 489,
     "pages in docs/decisions": 10,
     "words of CONTRIBUTING.md": 1_394,
 }
 MOST_PATHS = 10  # through a function: McCabe's number, with each `and`, `or` and comprehension
-SHARE_ABOVE = 0.022
+SHARE_ABOVE = 0.017
 FORMATTED_BY_HAND = 10
 
 
