@@ -246,7 +246,7 @@ def test_a_run_whose_reader_goes_away_says_so_and_is_not_done(start, measured):
     )
 
 
-def test_a_run_whose_progress_nobody_reads_is_not_done(start, measured):
+def test_a_run_whose_progress_nobody_reads_is_not_done(start):
     child = start("run", CELL, "--scale", "tiny", stderr=subprocess.STDOUT)
     child.stdout.readline()
     child.stdout.close()

@@ -34,7 +34,7 @@ BROKEN = {
         "tables:",
         "figures:\n" + FIGURE % ("points: [1000001, 1000002]", LINE) + "tables:",
         4,
-        "point 1e+06 occurs twice, to six digits",
+        "point 1e+06 occurs twice with six digits",
     ),
     "readings of no package": (
         "title: A toy",

@@ -100,7 +100,7 @@ def test_words_that_must_be_learned_are_at_most_twelve_and_scales_that_are_shown
 
 
 ALIKE = re.compile(
-    r"\breported\b(?! measures| elsewhere|\n +published)|\bmodified\b|\bothers'? reports?\b|\b(?:a|no|of|the) reading\b"
+    r"\breported\b(?! measures| elsewhere|[ -]values?|\n +published)|\bmodified\b|\bothers'? reports?\b|\b(?:a|no|of|the) reading\b"
 )
 
 

@@ -160,7 +160,7 @@ def given(folder, side, texts, out, **facts):
     encode_by_library.run(dict(params), {"texts": texts}, out, Progress())
     views = Views.read(out)
     view = "dense" if "dense" in views.files else "sparse"
-    rows = views.block(view, 0, len(views))
+    rows = views.files[view].read(0, len(views))
     return rows.toarray() if isinstance(rows, csr_array) else rows
 
 
