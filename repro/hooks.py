@@ -1,4 +1,4 @@
-"""The hooks by which a plugin adds to the suite, and the values that it returns.
+"""The hooks of plugins, and the values that these return.
 
 The core imports no plugin, and a plugin no other. An entry point of group ``repro.plugins`` names a module of
 another package. For example, this one adds a value to the tables, cards and CSV files that show the cell:

@@ -99,12 +99,12 @@ class Evidence:
 
     def rivals(self, records: Iterable[Record]) -> list[str]:
         """Return differing results recorded for the same evaluations, e.g. "0.5 (a/1/b/dev, 2026-01-02)"."""
-        told = [r.result for r, result in self.current if result]
+        own_results = [r.result for r, result in self.current if result]
         by_result = {
             other.result: f"{other.measured:.10g} ({other.cell}, {other.recorded})"
             for r in records
             for other in sorted(self.on_record.get(r.identity, ()), key=lambda other: other.cell == r.cell)
-            if other.result not in (r.result, *told)
+            if other.result not in (r.result, *own_results)
         }
         return list(by_result.values())
 

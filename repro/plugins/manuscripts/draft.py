@@ -97,12 +97,12 @@ def draft(name: str, manuscript: Manuscript) -> Draft:
     tables: dict[str, TableDraft] = {}
     left_out = []
     meanings = with_neighbours([meaning(source) for source in manuscript.tables])
-    for number, (source, told) in enumerate(zip(manuscript.tables, meanings, strict=True), start=1):
-        if not told.is_of_results:
+    for number, (source, read_as) in enumerate(zip(manuscript.tables, meanings, strict=True), start=1):
+        if not read_as.is_of_results:
             left_out.append((source.place, "no heading names a measure or a collection"))
             continue
         id = source.number or manuscript.labels.get(source.label, str(number))
-        made = _Drafting(name, source, told).table(_unused(_slug(id) or str(number), tables))
+        made = _Drafting(name, source, read_as).table(_unused(_slug(id) or str(number), tables))
         if reason := _fault(made):
             left_out.append((source.place, f"a manifest cannot represent it: {reason}"))
         else:
@@ -122,18 +122,18 @@ def _fault(table: TableDraft) -> str:
 class _Drafting:
     name: str
     source: SourceTable
-    told: Meaning
+    read_as: Meaning
     strings: dict[tuple[int, int], Transcription] = field(default_factory=dict)  # by (row, column)
     columns: dict[int, Entry] = field(default_factory=dict)
     readings: dict[str, tuple[Reading, str]] = field(default_factory=dict)
 
     def table(self, id: str) -> TableDraft:
-        plan = self.told.layout
+        plan = self.read_as.layout
         for row in plan.rows:
-            for column in self.told.columns:
+            for column in self.read_as.columns:
                 self.strings[row, column.place] = transcribe(plan.table.body[row][column.place])
         taken: dict[str, Entry] = {}
-        for column in sorted(self.told.columns, key=lambda column: column.is_mean):
+        for column in sorted(self.read_as.columns, key=lambda column: column.is_mean):
             made = self._column(column, _unused(_slug(".".join(map(_slug, column.head))) or "column", taken))
             taken[made.facts["id"]] = self.columns[column.place] = made
         self.columns = dict(sorted(self.columns.items()))
@@ -148,16 +148,16 @@ class _Drafting:
         return TableDraft(self._head(id), self._marks(entries), columns, groups, entries, self.readings)
 
     def _head(self, id: str) -> Entry:
-        plan = self.told.layout
-        strings = [[self.strings[row, c.place].text for row in plan.rows] for c in self.told.columns]
+        plan = self.read_as.layout
+        strings = [[self.strings[row, c.place].text for row in plan.rows] for c in self.read_as.columns]
         bold = bold_scope(strings, plan.groups)
         facts: dict[str, Any] = {"id": id, "about": "todo: subject of the table"}
-        facts |= {"unit": self.told.unit or "fraction", "bold": bold}
-        facts |= {"transposed": True} if self.told.is_transposed else {}
+        facts |= {"unit": self.read_as.unit or "fraction", "bold": bold}
+        facts |= {"transposed": True} if self.read_as.is_transposed else {}
         remarks = [_todo("about: subject of the table in your own words"), Remark("likely", ROLES)]
         if bold == "unknown":
             remarks.append(_todo("bold: it marks the best of a column, group, row or table"))
-        if self.told.unit is None:
+        if self.read_as.unit is None:
             remarks.append(_todo("unit: fraction or percent"))
         return Entry(facts, self.source.place, (*remarks, *(Remark("note", n) for n in self.source.notes)))
 
@@ -189,10 +189,10 @@ class _Drafting:
         return Entry(facts, self._place(column), tuple(remarks))
 
     def _unit(self, column: ColumnMeaning) -> dict[str, str]:
-        numbers = [self.strings[row, column.place].number for row in self.told.layout.rows]
+        numbers = [self.strings[row, column.place].number for row in self.read_as.layout.rows]
         if column.is_cost or any(abs(number) > 100 for number in numbers if number is not None):
             return {"unit": "number"}
-        return {"unit": column.unit} if column.unit and column.unit != self.told.unit else {}
+        return {"unit": column.unit} if column.unit and column.unit != self.read_as.unit else {}
 
     def _elsewhere(self, column: ColumnMeaning) -> str:
         if column.is_cost:
@@ -201,11 +201,11 @@ class _Drafting:
         return ", ".join(part.reason for part in parts if part.sure == "elsewhere")
 
     def _place(self, column: ColumnMeaning) -> Place:
-        head = [row[column.place] for row in self.told.layout.table.head]
+        head = [row[column.place] for row in self.read_as.layout.table.head]
         return next((cell.place for cell in reversed(head) if cell.text.strip()), self.source.place)
 
     def _row(self, row: int, group: str | None, id: str) -> Entry:
-        plan = self.told.layout
+        plan = self.read_as.layout
         cells, label = plan.table.body[row], plan.label(row)
         named = [cells[place] for place in plan.labels if cells[place].text.strip()]
         role = "ours" if self._is_ours(label) else "cited"
@@ -241,7 +241,7 @@ class _Drafting:
 
     def _values(self, row: int) -> Values:
         values = {}
-        for column in self.told.columns:
+        for column in self.read_as.columns:
             measure = column.measure.value or next(iter(column.measure.choices), "")
             number = self.strings[row, column.place].number
             if column.dataset.value and measure and number is not None:
@@ -249,7 +249,7 @@ class _Drafting:
         return values
 
     def _left_out(self, row: int) -> Iterator[Remark]:
-        cells = self.told.layout.table.body[row]
+        cells = self.read_as.layout.table.body[row]
         under = [self.columns[p].facts["id"] for p in self.columns if cells[p].underlined]
         if under:
             yield Remark("note", f"underlined: {', '.join(under)}")

@@ -116,8 +116,8 @@ class Line:
     @property
     def is_of_system(self) -> bool:
         """True unless the label names a difference, cost or statistic."""
-        told = DIFFERENCE.search(self.label) or STATISTIC.search(self.label)
-        return not (told or (self.label and words(self.label) <= set(facts()["costs"])))
+        is_named = DIFFERENCE.search(self.label) or STATISTIC.search(self.label)
+        return not (is_named or (self.label and words(self.label) <= set(facts()["costs"])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,11 +234,11 @@ def _series(
     if means is None:
         return Series(heads, values)
     measure, name = means.measure.value or next(iter(means.measure.choices), None), " ".join(heads)
-    told = names_something(name) or AVERAGE.search(name) is not None
+    is_named = names_something(name) or AVERAGE.search(name) is not None
     is_certain = means.dataset.sure == means.measure.sure == "certain"
     is_other = any(pattern.search(name) for pattern in (SMALLER, STATISTIC, DIFFERENCE))
     is_effect = measure is not None or (EFFECT.search(f"{name} {caption}") and not is_other)
-    is_score = bool(told or (is_effect and _are_shares(values.values())))
+    is_score = bool(is_named or (is_effect and _are_shares(values.values())))
     is_score &= not (means.is_cost or _P_VALUES.search(caption))
     return Series(heads, values, measure, means.dataset.value, is_score, is_certain)
 

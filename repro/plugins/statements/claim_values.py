@@ -29,7 +29,7 @@ class PublishedValues:
             raise MissingNumber(f"the paper {verb} no number in {cell.id}")
         return cell.printed.value
 
-    def told(self, cell: Cell) -> str:
+    def shown(self, cell: Cell) -> str:
         return cell.printed.plain
 
     def check_order(self, one: Cell, other: Cell) -> None:
@@ -69,7 +69,7 @@ class MeasuredValues:
         self.doubted.update(doubt.kind for doubt in known.doubts)
         return known.measured
 
-    def told(self, cell: Cell) -> str:
+    def shown(self, cell: Cell) -> str:
         """Return the mean, in brackets if it is doubtful, e.g. "(0.187)"."""
         value = format_value(self.number(cell))
         return f"({value})" if self._known[cell.id].doubts else value
@@ -147,7 +147,7 @@ class ChangedValues(PublishedValues):
     def number(self, cell: Cell) -> Decimal:
         return self.changes[cell.id] if cell.id in self.changes else super().number(cell)
 
-    def told(self, cell: Cell) -> str:
+    def shown(self, cell: Cell) -> str:
         return str(self.changes.get(cell.id, cell.printed.plain))
 
 

@@ -49,7 +49,7 @@ class ClosestReports(PublishedValues):
     def number(self, cell: Cell) -> Decimal:
         return self.of(cell).value
 
-    def told(self, cell: Cell) -> str:
+    def shown(self, cell: Cell) -> str:
         note = self.of(cell)
         return f"{format_value(note.value)} ({note.making})"
 

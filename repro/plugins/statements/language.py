@@ -150,7 +150,7 @@ class Language:
         return -sign if mine.smaller_is_better else sign
 
     def _shown(self, cell: Cell) -> str:
-        return f"{cell.table.id}/{cell.row.id}/{cell.column.id} {self.values.told(cell)}"
+        return f"{cell.table.id}/{cell.row.id}/{cell.column.id} {self.values.shown(cell)}"
 
     def above(self, a: str, b: str, columns: Listed | None = None) -> bool:
         """Return whether cell a is better than b, or row a in all columns."""

@@ -193,7 +193,7 @@ class Scatter:
 
 
 def scatters(plan: Plan, store: Store, paper: str) -> dict[str, list[Scatter]]:
-    """Return table id -> scatter plots of its rows, in the first column in which two rows have scores."""
+    """Return table id -> scatter plots of its rows, in the first column with scores of two rows."""
     measurements: dict[str, dict[str, dict[str, Measurement]]] = {}
     tables: dict[str, Table] = {}
     for m in plan.measurements:

@@ -16,7 +16,7 @@ class MadeUp:
     def number(self, cell):
         return _known(self.numbers, f"{cell.row.id}/{cell.column.id}")
 
-    def told(self, cell):
+    def shown(self, cell):
         return format_value(self.number(cell))
 
     def check_order(self, one, other):

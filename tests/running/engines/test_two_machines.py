@@ -1,4 +1,4 @@
-"""A training by torchrun on two machines, both of which are this one."""
+"""A training by torchrun on two simulated machines."""
 
 from __future__ import annotations
 

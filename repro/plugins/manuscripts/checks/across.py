@@ -177,35 +177,39 @@ def unpublished(grids: Sequence[Grid]) -> Iterator[Finding]:
 
 def _of_system(grid: Grid, line: int, name: str) -> Iterator[Finding]:
     keyed = _keyed(grid, line).items() if name else ()
-    told = {printed: cells for key, printed in keyed if (cells := known_cells().get((name, *key)))}
-    places = {printed: sorted(_known(cells), key=attrgetter("number")) for printed, cells in told.items()}
+    known_values = {printed: cells for key, printed in keyed if (cells := known_cells().get((name, *key)))}
+    places = {
+        printed: sorted(_known(cells), key=attrgetter("number")) for printed, cells in known_values.items()
+    }
     wrong = [p for p, known in places.items() if all(map(p.stated.differs_from, known))]
-    if len(wrong) == 1 and (own := _beside_others(told, wrong[0])):
+    if len(wrong) == 1 and (own := _beside_others(known_values, wrong[0])):
         says = f"{grid.where(wrong[0].series, wrong[0].value)} is no known value of this system"
-        why = f"The {len(told) - 1} others are known together with {own.number:f} % ({own.where})"
+        why = f"The {len(known_values) - 1} others are known together with {own.number:f} % ({own.where})"
         yield Finding("note", "published", wrong[0].value.place, says, why)
         return
     far = [printed for printed in wrong if _is_far(printed.stated, places[printed])]
-    if len(far) != 1 and 3 * len(wrong) > len(told):
-        yield from _of_other_run(grid, line, told, {printed: told[printed] for printed in wrong})
+    if len(far) != 1 and 3 * len(wrong) > len(known_values):
+        yield from _of_other_run(
+            grid, line, known_values, {printed: known_values[printed] for printed in wrong}
+        )
         return
     for printed in far if len(far) == 1 else wrong:
         yield from _of_places(grid, printed, places[printed])
 
 
-def _beside_others(told: Mapping[Printed, list[Cell]], wrong: Printed) -> Stated | None:
+def _beside_others(known_values: Mapping[Printed, list[Cell]], wrong: Printed) -> Stated | None:
     """Return another value, from the published row that has all other values."""
     rows = [
         {c.id.rpartition("/")[0] for c in cells if p is wrong or not p.stated.differs_from(_own(c))}
-        for p, cells in told.items()
+        for p, cells in known_values.items()
     ]
-    beside = (_own(c) for c in told[wrong] if c.id.rpartition("/")[0] in set.intersection(*rows))
+    beside = (_own(c) for c in known_values[wrong] if c.id.rpartition("/")[0] in set.intersection(*rows))
     far = (own for own in beside if abs(own.number - wrong.stated.number) > Decimal("0.5"))
-    return next(far, None) if len(told) > 3 else None
+    return next(far, None) if len(known_values) > 3 else None
 
 
 def _of_other_run(
-    grid: Grid, line: int, told: Mapping[Printed, list[Cell]], wrong: Mapping[Printed, list[Cell]]
+    grid: Grid, line: int, known_values: Mapping[Printed, list[Cell]], wrong: Mapping[Printed, list[Cell]]
 ) -> Iterator[Finding]:
     cited = {p: cells for p, cells in wrong.items() if any(cell.row.role == "cited" for cell in cells)}
     near = {
@@ -217,7 +221,7 @@ def _of_other_run(
         parts = [
             f"{p.series.name} {p.value.text} (known: {k.number:f} %, {k.where})" for p, k in near.items()
         ]
-        says = f"{grid.lines[line].label}: {len(near)} of {len(told)} values are no known ones"
+        says = f"{grid.lines[line].label}: {len(near)} of {len(known_values)} values are no known ones"
         more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""
         why = f"Another index, checkpoint or cutoff? {', '.join(parts[:3])}{more}"
         yield Finding("note", "published", next(iter(near)).value.place, says, why)

@@ -133,14 +133,14 @@ def wrong_differences(place: Place, sentence: str, systems: Systems) -> Iterator
 def _of_difference(
     place: Place, sentence: str, match: re.Match[str], pairs: list[_Pair], is_clear: bool
 ) -> Iterator[Finding]:
-    told = _quoted(sentence, match, pairs)
-    fitting = [(one, other) for _, one, other in told or pairs if _differ_by(one, other, match)]
-    severity = "doubt" if is_clear or told else "note"
+    quoted = _quoted(sentence, match, pairs)
+    fitting = [(one, other) for _, one, other in quoted or pairs if _differ_by(one, other, match)]
+    severity = "doubt" if is_clear or quoted else "note"
     if not pairs:
         return
     if not fitting:
         says = f"The two systems never differ by {_stated(match)}: {_short(sentence)}"
-        why = f"Their numbers include {_both(*(told or pairs)[0][1:])}"
+        why = f"Their numbers include {_both(*(quoted or pairs)[0][1:])}"
         yield Finding(severity, "prose", place, says, why)
     elif all((one.number - other.number) * _way(match) < 0 for one, other in fitting):
         says = f"The difference has the other sign: {_short(sentence)}"

@@ -59,7 +59,7 @@ def _of_odd_lines(grid: Grid, odd: Sequence[Odd]) -> Iterator[Odd]:
 
 def mixed_units(grid: Grid) -> Iterator[tuple[Value, Finding]]:
     """Find percentages among fractions, and fractions among percentages."""
-    odd = [told for series in filter(_is_share, grid.scores) for told in _of_other_unit(series)]
+    odd = [group for series in filter(_is_share, grid.scores) for group in _of_other_unit(series)]
     why = "The rest of its column has the other unit"
     for series, values, words in _of_odd_lines(grid, odd):
         is_thin = len(series.values) < max(4, 4 * len(values))
@@ -84,7 +84,7 @@ def _within(series: Series, low: Decimal, high: int) -> list[Value]:
 
 def decimals(grid: Grid) -> Iterator[Finding]:
     """Find scores with an unusual number of decimals, one finding per column."""
-    odd = [told for series in grid.scores if (told := _of_other_digits(series))]
+    odd = [group for series in grid.scores if (group := _of_other_digits(series))]
     if not odd:
         yield from _of_odd_table(grid)
     for series, values, words in _of_odd_lines(grid, odd) if len(odd) < 3 else ():
@@ -160,8 +160,8 @@ def impossible_means(grid: Grid) -> Iterator[Finding]:
     """Find means that n queries cannot have: success is j/n, RR@k a multiple of 1/(n lcm(1..k))."""
     for series in grid.scores if not SEVERAL_RUNS.search(grid.remarks) else ():
         if multiples := _queries(grid, series) * _steps(series):
-            wrong, told = _impossible(series, multiples)
-            for value in wrong if len(told) > 2 and 3 * len(wrong) <= len(told) else ():
+            wrong, precise = _impossible(series, multiples)
+            for value in wrong if len(precise) > 2 and 3 * len(wrong) <= len(precise) else ():
                 says = f"{grid.where(series, value)} is between two possible means"
                 queries = _queries(grid, series)
                 why = f"Means over {queries} queries are multiples of 1/{multiples}, like the others"
@@ -170,8 +170,8 @@ def impossible_means(grid: Grid) -> Iterator[Finding]:
 
 def _impossible(series: Series, multiples: int) -> tuple[list[Value], list[Value]]:
     unit = Decimal("0.01") if max(v.number for v in series) > 1 else Decimal(1)
-    told = [v for v in series if unit * 2 * v.half * multiples < 1]
-    return [v for v in told if not _is_possible(v, unit * multiples)], told
+    precise = [v for v in series if unit * 2 * v.half * multiples < 1]
+    return [v for v in precise if not _is_possible(v, unit * multiples)], precise
 
 
 _STATED = re.compile(r"(?i)\b(?P<n>\d[\d,]*)\s+(?:\w+\s+)?(?:queries|questions|topics)\b")
