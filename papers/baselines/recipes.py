@@ -52,11 +52,7 @@ def expanded_bm25(request: Request, *, corpus: str, recall: str | None = None) -
 
 @recipe.full_only(FULL_ONLY)
 def deepct(request: Request, *, recall: str | None = None) -> Node:
-    (
-        """Return BM25 over DeepCT's term frequencies. ``recall`` is the id of the reading for columns of
-    recall."""
-        ""
-    )
+    """Return BM25 over DeepCT's term frequencies. ``recall`` is the reading for columns of recall."""
     score_columns(request, recall)
     ask = request.reading
     model = recipe.released_encoder(

@@ -331,7 +331,7 @@ def _unit_faults(table: Table, place: int) -> Iterator[str]:
     largest = max(magnitudes, default=0)
     if largest > SHARES[unit]:
         yield f"has the number {largest}, and its unit is {unit}, which ends at {SHARES[unit]}"
-    if len(magnitudes) > 1 and 0 < largest <= 1 < SHARES[unit]:
+    if len(magnitudes) > 1 and unit == "percent" and 0 < largest <= 1:
         yield "has no number above 1, but the unit percent. Set `unit: fraction`."
 
 

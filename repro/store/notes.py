@@ -41,19 +41,25 @@ def asked_after(root: Path, time_ns: int) -> set[str]:
 
 def write_notes(root: Path, nodes: Iterable[Node]) -> None:
     """Write notes of nodes. An unchanged note only gets a new modification time."""
+    from concurrent.futures import ThreadPoolExecutor
+
     folder = root / "nodes"
     with disk.translated_errors(root):
         folder.mkdir(parents=True, exist_ok=True)
+        scratches: dict[Path, Path] = {}
         for node in nodes:
             path, text = folder / f"{node.fingerprint}.json", json.dumps(_description(node))
             if _text(path) == text:
                 with contextlib.suppress(PermissionError, FileNotFoundError):  # another user's or removed
                     os.utime(path)
                     continue
-            scratch = path.with_suffix(f".{os.getpid()}")
-            with disk.create_file(scratch) as file:
+            scratches[path] = path.with_suffix(f".{os.getpid()}")
+            with disk.create_file(scratches[path]) as file:
                 file.write(text)
-            scratch.replace(path)  # not synced, as a plan repairs a torn note
+        with ThreadPoolExecutor(32) as pool:  # `store gc` reads notes, and one by one thousands take long
+            list(pool.map(disk.sync, scratches.values()))
+        for path, scratch in scratches.items():
+            scratch.replace(path)
 
 
 def noted_node(root: Path, fingerprint: str) -> Node:

@@ -149,7 +149,10 @@ def damage(path: Path, progress: Progress | None = None) -> list[str]:
     # a library might read added files
     faults = [*filter(None, faults), *(f"{name} was added" for name in sorted(found - {*files, RECORD}))]
     if not faults and SCORES in files:
-        scores = parsed_json((path / SCORES).read_bytes())
+        try:
+            scores = parsed_json((path / SCORES).read_bytes())
+        except (OSError, ValueError) as error:
+            return [f"{SCORES}: {error}"]
         fault = _scores_fault(scores, path.parent.parent, record)
         return [f"{SCORES}: {fault}"] if fault else []
     return faults

@@ -11,7 +11,7 @@ import pytest
 
 from repro.errors import StoreError, UsageError
 from repro.graph import Node
-from repro.store import RECORD, Store
+from repro.store import RECORD, Store, notes
 from repro.store.disk import MEGABYTE
 from repro.store.seal import recorded_files
 from tests.noted import Noted
@@ -205,3 +205,12 @@ def test_what_an_interrupted_stage_goes_on_by_outlives_a_kill_while_it_is_sealed
     made = _build(store, work)
     assert found == [False, True]
     assert not (made / folder).exists() and recorded_files(made).keys() == {"whole"}
+
+
+def test_a_note_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(notes.disk, "sync", lambda path: synced.append((path.stem, path.exists())))
+    node = Node("corpus", {"dataset": "x"})
+    Store(tmp_path).remember([node])
+    assert synced == [(node.fingerprint, True)]
+    assert Store(tmp_path).remembered(node.fingerprint).fingerprint == node.fingerprint

@@ -197,13 +197,14 @@ def _looked_at(manuscript: Manuscript, seen: arithmetic.Seen) -> dict[str, int]:
 
 
 def _readme(path: Path, manuscript: Manuscript) -> Manuscript | None:
-    beside = path.with_name("README.md")
+    is_file = path.suffix == ".tex"
+    place = path.with_name("README.md") if is_file else path
     is_latex = all(table.place.file.suffix not in MARKDOWN for table in manuscript.tables)
-    if not is_latex or (path.suffix == ".tex" and not beside.is_file()):
+    if not is_latex or (is_file and not place.is_file()):
         return None
-    files = Files(beside if path.suffix == ".tex" else path)
+    files = Files(place)
     names = [name for name in files if name.rpartition("/")[2] == "README.md"]
     if not names:
         return None
     tables, prose, _ = read_tables(files, min(names, key=lambda name: name.count("/")))
-    return Manuscript(beside, tuple(tables), tuple(prose))
+    return Manuscript(place, tuple(tables), tuple(prose))

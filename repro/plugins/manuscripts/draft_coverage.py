@@ -1,5 +1,6 @@
 """The command ``repro show coverage FILE``: tables, read cells and open rows of a draft."""
 
+import copy
 from collections.abc import Iterable
 from inspect import cleandoc
 from pathlib import Path
@@ -8,6 +9,7 @@ import click
 
 from repro.cli.printing import emit_json, put, say, table
 from repro.cli.verbs import show
+from repro.errors import UsageError
 from repro.manifest.papers import papers
 from repro.plugins.manuscripts.auditing import Audited, audited
 from repro.plugins.manuscripts.checks.values import columns_of
@@ -20,17 +22,22 @@ OF_DRAFTS = """
 A FILE is the source of a paper, e.g. paper.tex: its tables with the numbers that `repro audit` reads and does
 not read, and the columns and rows that a manifest leaves open."""
 
+PARTS = copy.copy(show.coverage.params[0])
+PARTS.metavar = "[PAPER|FILE]..."
+
 
 @click.command(
     "coverage",
     help=cleandoc(show.coverage.help or "") + OF_DRAFTS,
-    params=[*show.coverage.params],
+    params=[PARTS, *show.coverage.params[1:]],
     epilog=f"{show.coverage.epilog}\n  repro show coverage paper.tex  the tables of a draft",
 )
 def command(names, form):
     """Count measured and measurable cells, or the cells of drafts."""
     files = [name for name in names if name not in papers() and Path(name).exists()]
-    if not files or len(files) < len(names):
+    if files and len(files) < len(names):
+        raise UsageError(f"{files[0]} is a draft. Name papers or drafts in one command, not both.")
+    if not files:
         return click.get_current_context().invoke(show.coverage, names=names, form=form)
     made = [of_draft(audited(Path(file))) for file in files]
     if form == "json":

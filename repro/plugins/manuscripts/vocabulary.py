@@ -78,8 +78,10 @@ def _cutoff(text: str | None) -> int | None:
 
 
 def _is_measure(match: re.Match[str]) -> bool:
+    if match[0][:3].lower() != "top":
+        return True
     others = words(f"{match.string[: match.start()]} {match.string[match.end() :]}")
-    return match[0][:3].lower() != "top" or not others or bool(named_collections(others))
+    return not others or bool(named_collections(others))
 
 
 def without_measures(text: str) -> frozenset[str]:

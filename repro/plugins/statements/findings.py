@@ -48,6 +48,9 @@ class Finding:
     says: str
     explanation: str = ""
 
+    def __post_init__(self):
+        assert self.severity in SEVERITIES and self.against in HELD_AGAINST, self
+
     @classmethod
     def of(
         cls,

@@ -2,10 +2,11 @@
 
 import inspect
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 
-from repro.errors import UsageError
+from repro.errors import StageError, UsageError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
 from repro.retrieval.training.objective import import_declared
@@ -33,6 +34,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     except TypeError as error:
         raise UsageError(f"view {params['view']['path']!r}: {error}") from error
     words = [(word, float(value)) for word, value in view(folder, text, **options)]
+    if bad := [word for word, value in words if not math.isfinite(value)]:
+        raise StageError(f"the value of {bad[0]!r} is not finite: the model's weights are not, or overflow")
     exhibit = {
         "kind": "shaded-words",
         "title": document["title"],
@@ -40,6 +43,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         "found": present,
         "words": words,
     }
-    content = json.dumps(exhibit, ensure_ascii=False, sort_keys=True, allow_nan=False)
+    content = json.dumps(exhibit, ensure_ascii=False, sort_keys=True)
     (out / "exhibit.json").write_text(content, encoding="utf-8")
     return {"document": document["id"], "found": present, "words": len(words)}

@@ -8,6 +8,8 @@ import pytest
 
 from repro.plugins.manuscripts.auditing import audited
 from repro.plugins.manuscripts.draft_coverage import command as coverage
+from tests.cli.conftest import folders as folders
+from tests.cli.conftest import repro as repro
 from tests.plugins.manuscripts.sources import written
 
 REFEREE = Path(__file__).with_name("referee")
@@ -85,3 +87,16 @@ def test_the_coverage_of_a_draft_counts_every_cell(tmp_path, capsys):
     coverage.main([str(path)], standalone_mode=False)
     shown = capsys.readouterr().out
     assert "135 numbers are read, 1 cells are not" in shown and "row ridgeline is open" in shown
+
+
+def test_a_folder_may_be_the_current_one(tmp_path, monkeypatch, folders, repro):
+    (tmp_path / "main.tex").write_text(
+        r"\begin{tabular}{lr}\hline Model & MRR@10\\ \hline A & 33.5\\ B & 36.6\\ \hline\end{tabular}"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert repro("audit .").out.startswith("Read 1 table with 2 numbers.")
+    said = repro("show coverage costa main.tex")
+    assert (said.status, said.err) == (
+        2,
+        "repro: main.tex is a draft. Name papers or drafts in one command, not both.\n",
+    )

@@ -128,13 +128,13 @@ def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
         read(packed(tmp_path / "b.tar.gz", {"main.tex": TABLE, "figure.png": "x" * 2**23}))
 
 
-def _encrypted_zip():
+def _odd_zip(*places, value):
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         archive.writestr("main.tex", TABLE)
     raw = bytearray(content.getvalue())
-    for flag in (raw.index(b"PK\3\4") + 6, raw.index(b"PK\1\2") + 8):
-        raw[flag] = 1
+    for signature, place in zip((b"PK\3\4", b"PK\1\2"), places, strict=True):
+        raw[raw.index(signature) + place] = value
     return bytes(raw)
 
 
@@ -155,7 +155,8 @@ XZ[len(XZ) // 2] ^= 0xFF
     "content",
     [
         pytest.param(bytes(XZ), id="flipped byte of xz"),
-        pytest.param(_encrypted_zip(), id="encrypted zip"),
+        pytest.param(_odd_zip(6, 8, value=1), id="encrypted zip"),
+        pytest.param(_odd_zip(8, 10, value=77), id="zip of an unknown method"),
         pytest.param(_odd_tar("w", **{"GNU.sparse.map": "a,b,c"}), id="sparse map of words"),
     ],
 )

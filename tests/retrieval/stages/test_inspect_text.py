@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from repro.errors import UsageError
+from repro.errors import StageError, UsageError
 from repro.retrieval.stages import inspect_text
 
 
@@ -49,7 +49,7 @@ def test_options_that_the_view_does_not_take_are_told_in_a_sentence(model, corpu
 
 
 def test_a_value_that_is_not_finite_is_refused(model, corpus, tmp_path, progress):
-    with pytest.raises(ValueError, match="Out of range float"):
+    with pytest.raises(StageError, match="not finite"):
         _run(model, corpus, tmp_path, progress, options={"factor": float("nan")})
     assert not (tmp_path / "exhibit.json").exists()
 

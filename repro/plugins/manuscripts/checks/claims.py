@@ -287,10 +287,11 @@ def _of_count(place: Place, sentence: str, systems: Systems, claim: _Claim) -> I
 def _leads(sentence: str, systems: Systems, claim: _Claim) -> Iterator[tuple[list[Decimal], Place]]:
     """Yield the leads of a subject in the columns of a table, of a measure, or of all cited tables."""
     meant, together = systems.meant(sentence), list[Decimal]()
-    for table in meant or (systems.cited if claim[0]["all"] else systems.judging)(sentence):
+    is_of_all = claim[0]["all"] or numeral(claim[0]["wins"]) is None
+    for table in meant or (systems.cited if is_of_all else systems.judging)(sentence):
         place = systems.tables[table].grid.table.place
         ahead = list(_ahead_by(table, sentence, systems, claim))
-        for name in {"", *(series.heads[-1] for series, _ in ahead if measures(series.name))}:
+        for name in dict.fromkeys(["", *(series.heads[-1] for series, _ in ahead if measures(series.name))]):
             yield [lead for series, lead in ahead if name in ("", series.heads[-1])], place
         together += [lead for _, lead in ahead]
     if meant and together:

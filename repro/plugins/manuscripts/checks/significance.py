@@ -27,7 +27,7 @@ _NEGATED = re.compile(
     r"(?i)\b(not|no|non|n't|never|neither|without|insignificant|los[et]\w*|fail\w*|lack\w*|vanish\w*|marginal\w*)\b|\bin-?significant"
 )
 _DENIED = re.compile(r"(?i)(?:\b(?:not(?!\s+only)|no|without)|n['’]t)\s+(?:\S+\s+){0,2}$")
-_FEW = re.compile(rf"(?i)\b(?P<n>\d+|{NUMERALS})\s+(?:\w+\s+)?(?:queries|topics|questions|users)\b")
+_FEW = re.compile(rf"(?i)\b(?P<n>\d+|{NUMERALS})\s+(?:\w+\s+)?(?P<units>queries|topics|questions|users)\b")
 _EXACT = re.compile(r"(?i)permutation|randomi[sz]ation|sign(?:ed-rank)?\s+test|wilcoxon")
 _WORDS = {"†": "dagger", "‡": "double dagger", "*": "asterisk", "§": "section sign", "¶": "pilcrow"}
 
@@ -62,7 +62,7 @@ def _refuted(place: Place, sentence: str) -> Iterator[Finding]:
         least = Decimal(2) ** (1 - number)
         if least >= (level if is_exact else Decimal("0.05")):
             says = f"The text claims significance on {few[0]}"
-            why = f"A sign or randomization test on {number} queries has a p-value of at least {least}"
+            why = f"A sign or randomization test on {number} {few['units']} has a p-value of at least {least}"
             yield Finding("doubt", "significance", place, says, why)
 
 
