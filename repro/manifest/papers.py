@@ -206,6 +206,7 @@ class Checkpoint(StrictMapping):
     """
 
     model_type: str
+    sizes: dict[str, int] = Field(default_factory=dict)
     how: str = ""
     packaged: Packaged | None = None
 
