@@ -94,12 +94,11 @@ def _work_line(cost: Estimate) -> str:
 
 
 def _hours_by_device(cost: Estimate) -> str:
-    rates = {gpu: estimate(cost.plan, assumed_throughput(gpu), cost.rehearsals) for gpu in COMMON}
-    if max(each.hours(cost.nodes) or 0.0 for each in rates.values()) < SHOWN:
+    costs = {gpu: estimate(cost.plan, assumed_throughput(gpu), cost.rehearsals) for gpu in COMMON}
+    if max(each.hours(cost.nodes) or 0.0 for each in costs.values()) < SHOWN:
         return ""
-    hours = {gpu: each.hours_in_words(cost.nodes) for gpu, each in rates.items()}
-    words = " or ".join(f"{amount} hours of one {gpu}" for gpu, amount in hours.items())
-    return f", about {words}"
+    words = (f"{each.hours_in_words(cost.nodes)} hours of one {gpu}" for gpu, each in costs.items())
+    return f", about {' or '.join(words)}"
 
 
 def _rehearsal_lines(cost: Estimate) -> list[str]:

@@ -174,7 +174,6 @@ def _amount(cost: Estimate, nodes: list[Node]) -> str:
 
 
 def rehearse_selection(selection, *, as_json: bool) -> int:
-    """Rehearse a selection, print its cost and return the exit status."""
     progress, store = TerminalProgress(), selection.workspace.store
     with progress.task("planning"):
         plan = selection.plan()
@@ -209,7 +208,6 @@ def show_rehearsal(rehearsal: Rehearsal) -> None:
 
 
 def as_plain(rehearsal: Rehearsal) -> dict:
-    """Return a rehearsal as plain values in bytes, seconds and hours."""
     largest = rehearsal.largest
     return {
         "hours": rehearsal.hours,

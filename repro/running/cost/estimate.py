@@ -39,7 +39,7 @@ class Throughput:
         search: in single precision. None if equal to inference.
         memory: bytes of the GPU.
         layer: minimum seconds per layer of a training step.
-        fastest: the optimistic estimate for a GPU that was not measured.
+        fastest: the optimistic estimate of a GPU.
         packs: whether it reads texts without padding.
         recorded: operations per second by kind of work, from records.
         shares: describes the shares of its peak.
@@ -78,7 +78,6 @@ def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
 
 @cache
 def gpus() -> dict:
-    """Read ``gpus.yaml``."""
     return read_facts(Path(__file__).with_name("gpus.yaml"))
 
 
@@ -150,7 +149,7 @@ def _read_calibration(path: Path) -> Throughput:
 
 
 def calibrate(seconds: float = SECONDS) -> dict:
-    """Measure this machine's GPU or CPU for calibration.json."""
+    """Measure this machine for calibration.json."""
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -300,7 +299,6 @@ class Estimate:
         return fullest_level(self.disk(stages, before=before))
 
     def bytes_stored(self, root: Path) -> float:
-        """Return the bytes of the plan's stored artefacts."""
         stored_nodes = (n for n in self.plan.nodes if self.plan.states.get(n.fingerprint) == "stored")
         return float(sum(size_on_disk(root / node.stage / node.fingerprint) for node in stored_nodes))
 

@@ -50,7 +50,6 @@ class Work:
 
     @property
     def parts(self) -> list[float]:
-        """Known operations of training, inference and search."""
         return [part or 0 for part in (self.training, self.inference, self.search)]
 
     @property
@@ -103,7 +102,6 @@ class Batching:
 
 
 def step_memory_of(node: Node) -> StepMemory:
-    """Return the memory that a step of a training needs."""
     model, params = shapes.shape(node), dict(node.params)
     words, sizes = model.vocabulary if predicts_words(params) else 0, (model.all_weights, model.layers)
     return StepMemory(*sizes, model.hidden, example_tokens(params), words, params["precision"])
@@ -113,7 +111,6 @@ PADDED = Batching()
 
 
 def work(node: Node, batching: Batching = PADDED) -> Work:
-    """Return the work of one node."""
     formula, cost = _FORMULAS.get(node.stage), cost_of(node)
     if batching.memory is not None and node.params.get("precision") == "fp32":
         batching = replace(batching, packed=False)
