@@ -50,8 +50,9 @@ repro run head_to_head --scale medium --seeds {seeds} --discard {discard}
 The [study](../explained/head-to-head/index.md) with five seeds, by the same estimates. Scale `small`
 uses real text and a backbone trained from scratch, and `medium` uses BERT-base and MS MARCO. The hours
 include encoding, mining and fine-tuning, and exclude evaluation (seconds per row). A training step
-takes at least {layers} ms per layer, to launch its kernels, which limits small models. CPU cores tokenise in parallel with the GPU. Steps that exceed the memory are
-halved. At `medium`, Table 2 keeps the multiples of two layers of 128, so its FLOPs are not equal.
+takes at least {layers} ms per layer, to launch its kernels, which limits small models. CPU cores tokenise
+in parallel with the GPU. Steps that exceed the memory are halved. At `medium`, Table 2 keeps the multiples
+of two layers of 128, so its FLOPs are not equal.
 
 {study}
 
@@ -87,8 +88,8 @@ repro run --all --discard {discard} --max-disk 1700GB
 ```
 
 runs shared stages once, and deletes the vectors of a model after the last table that ranks with it, and
-rankings that no table scores. If it is
-killed, the same command continues. A table can be compared once its last stage is done:
+rankings that no table scores. If it is killed, the same command
+continues. A table can be compared once its last stage is done:
 
 {order}
 

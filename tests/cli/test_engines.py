@@ -103,11 +103,9 @@ def test_plan_tells_downloads_disk_and_hours_beside_the_papers_own(repro, monkey
     assert any(line.startswith("shares of the peak: finetune 11.5% (") for line in lines)
     assert "8 V100, 36 h = 288 GPU hours (§4.1, about 1.5 days)" in said.out
     priced = repro("plan simlm --table 1 --gpu h100 --price 2.50")
-    [electra] = [line for line in priced.out.splitlines() if line.startswith("simlm/1/electra ")]
-    hours, dollars = electra.split()[4], electra.split()[-1]
-    assert 0 < float(dollars) == pytest.approx(2.5 * float(hours), rel=0.05)
-    table = next(line for line in priced.out.splitlines() if line.startswith("simlm/1  "))
-    assert f"all: ${table.split()[-1]} at $2.50 per GPU hour" in priced.err
-    assert f"simlm/1/electra/dev.rr10 ${dollars}\n" in priced.err
+    [electra] = [line.split() for line in priced.out.splitlines() if line.startswith("simlm/1/electra ")]
+    assert 0 < float(electra[-1]) == pytest.approx(2.5 * float(electra[4]), rel=0.05)
+    assert "\nsimlm/1  " in priced.out and " at $2.50 per GPU hour\ncheapest cells " in priced.err
+    assert f"simlm/1/electra/dev.rr10 ${electra[-1]}\n" in priced.err
     without = repro("plan simlm --table 1").err
     assert "measure this machine (`repro doctor calibrate`) or name a GPU with --gpu" in without

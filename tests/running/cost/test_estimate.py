@@ -1,6 +1,7 @@
 """Hours from work and throughput; budgets."""
 
 import json
+from collections import ChainMap
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,9 +55,6 @@ def test_hours_are_operations_over_operations_a_second():
 def test_a_named_gpu_reaches_recorded_shares_of_its_peak_and_a_range_of_others(tmp_path):
     peak, rates = 989e12, throughput(Store(tmp_path), "H100")
     assert (rates.training / peak, rates.fastest.training / peak) == pytest.approx((0.049, 0.123))
-    assert rates.recorded["simlm"] == pytest.approx(0.049 * 1.1 * peak)
-    assert rates.hours(Work(training=0.123 * peak * 3600, kind="contextual-autoencoder")) == pytest.approx(1)
-    assert rates.hours(Work(inference=0.263 * peak * 3600, kind="encode")) == pytest.approx(1)
     assert rates.unit == "GPU" and rates.basis == "h100, recorded shares of 989 TFLOP/s"
     assert "simlm 4.9% (on-a-gpu-pre-training), " in rates.shares
     assert rates.shares.endswith(", other trainings 4.9% to 12.3%, the rest 15% to 27%")
@@ -68,9 +66,7 @@ def test_a_named_gpu_reaches_recorded_shares_of_its_peak_and_a_range_of_others(t
 
 
 def test_the_shares_are_those_of_the_records():
-    for kind, one in {
-        kind: one for kinds in recorded_shares("h100").values() for kind, one in kinds.items()
-    }.items():
+    for kind, one in ChainMap(*recorded_shares("h100").values()).items():
         rows = json.loads((RECORDS / f"{one['record']}.json").read_text())["rows"]
         [row] = [row for row in rows if (row["work"], row["tool"]) == (one["work"], one["tool"])]
         assert row["MFU (data sheet)"] == f"{one['share']:.1%}", kind
@@ -101,7 +97,7 @@ def test_the_parts_add_up_to_the_whole(planned):
     assert found.hours_in_words(found.nodes) == f"{float(f'{found.hours(found.nodes):.2g}'):g}"
     apart = estimate(found.plan, replace(SLOW, fastest=replace(SLOW, training=1e10, inference=2e10)))
     assert apart.hours_in_words(apart.nodes).split(" to ")[1] == found.hours_in_words(found.nodes)
-    assert found.hours_in_words(found.nodes, price=1234567 / found.hours(found.nodes)) == "1.2e+06"
+    assert found.hours_in_words(found.nodes, price=3614 / found.hours(found.nodes)) == "3,600"
 
 
 def test_downloads_count_an_archive_of_several_splits_once(tmp_path):
@@ -139,17 +135,17 @@ def test_what_this_machine_lacks_counts_where_hours_are_anothers_and_what_nobody
     assert there == everything and here == lacking != everything
 
 
-@pytest.mark.parametrize("hours", [-1, float("nan")])
-def test_a_budget_that_is_none_is_refused(planned, hours):
-    with pytest.raises(UsageError, match="but must be 0 or more"):
-        keep_within(estimate(planned(), SLOW), hours)
-
-
-def test_a_budget_without_a_throughput_is_refused(planned):
-    with pytest.raises(
-        UsageError, match="`repro doctor calibrate` measures this machine, --gpu names another"
-    ):
-        keep_within(estimate(planned(), None), 1)
+@pytest.mark.parametrize(
+    ("rates", "hours", "message"),
+    [
+        (SLOW, -1, "but must be 0 or more"),
+        (SLOW, float("nan"), "but must be 0 or more"),
+        (None, 1, "`repro doctor calibrate` measures this machine, --gpu names another"),
+    ],
+)
+def test_a_budget_that_is_none_or_without_a_throughput_is_refused(planned, rates, hours, message):
+    with pytest.raises(UsageError, match=message):
+        keep_within(estimate(planned(), rates), hours)
 
 
 def test_a_search_takes_the_single_precision_of_the_data_sheet():

@@ -1,6 +1,5 @@
 from dataclasses import astuple, fields
 
-import numpy as np
 import pytest
 
 from repro.graph import Node
@@ -28,12 +27,6 @@ def _pretrain(tokens, **params):
     return Node("pretrain", stated, {"model": BERT, "tokens": tokens})
 
 
-def test_bert_base_has_85_million_weights_in_its_layers():
-    # 12 layers x (4 x 768^2 of attention + 2 x 768 x 3072 of the feed-forward)
-    assert BASE.layer_weights == 12 * (4 * 768**2 + 2 * 768 * 3072) == 84_934_656
-    assert BASE.all_weights == pytest.approx(108.8e6, rel=0.01)
-
-
 def test_a_forward_pass_is_what_torch_counts():
     import torch
     from torch.utils.flop_counter import FlopCounterMode
@@ -48,13 +41,6 @@ def test_a_forward_pass_is_what_torch_counts():
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         model(torch.zeros(2, length, dtype=torch.long))
     assert counter.get_total_flops() == 2 * length * forward(sizes, length)
-
-
-def test_a_pretraining_is_three_passes_over_its_tokens_and_a_head_at_15_percent():
-    node = _pretrain(_tokens("chunk", 512), max_steps=1000)
-    tokens = 1000 * 8 * 512
-    each = 2 * BASE.layer_weights + 4 * 12 * 768 * 512 + 2 * 768 * 30522 * 0.15
-    assert work(node).training == pytest.approx(3 * tokens * each) and work(node).inference == 0
 
 
 def test_epochs_are_counted_in_texts_and_steps_end_them():
@@ -93,13 +79,6 @@ def test_a_fine_tuning_counts_queries_and_passages():
     again = by_hand * 4 / 3  # parts are encoded once more, by the cached gradient; pairs meet in no loss
     assert work(node, Batching(part=2)).training == pytest.approx(again)
     assert work(together, Batching(part=2)).training == work(together).training
-
-
-@pytest.mark.parametrize("texts", [8, 64, 512])
-def test_padding_goes_up_to_the_longest_text_of_a_batch(texts):
-    draws = np.random.default_rng(0).lognormal(np.log(78) - 0.37**2 / 2, 0.37, (2000, texts))
-    read = np.minimum(draws, 144).max(axis=1).mean()
-    assert TextLength(78, 144).padded(texts) == pytest.approx(read, rel=0.05)
 
 
 def test_passages_of_ms_marco_are_as_long_as_the_spread_has_it():
@@ -162,13 +141,10 @@ def test_sizes_come_from_initialise_or_a_checkpoints_config(tmp_path):
     assert shapes.shape(Node("backbone", {"name": "x", "source": source})) == Shape(6, 384, 1536, 9)
     assert shapes.shape(BERT) == shapes.shape(Node("backbone", {"name": "not in the catalogue"})) == BASE
     for checkpoint, entry in known_checkpoints().items():
-        sizes = shapes.shape(Node("released", {"name": checkpoint}))
-        assert [*astuple(sizes)] == [entry.sizes[field.name] for field in fields(Shape)], checkpoint
-        assert entry.sizes["hidden"] % entry.sizes["heads"] == 0
-    small = {"google/electra-base-generator": (12, 256), "naver/splade_v2_distil": (6, 768)}
-    for checkpoint, (layers, hidden) in {**small, "sentence-transformers/all-MiniLM-L6-v2": (6, 384)}.items():
-        found = shapes.shape(Node("backbone", {"name": checkpoint}))
-        assert (found.layers, found.hidden) == (layers, hidden)
+        sizes = astuple(shapes.shape(Node("released", {"name": checkpoint})))
+        assert sizes == tuple(entry.sizes[field.name] for field in fields(Shape)), checkpoint
+    generator = shapes.shape(Node("backbone", {"name": "google/electra-base-generator"}))
+    assert generator == Shape(12, 256, 1024, 30522)
     assert shapes.shape(Node("backbone", {**BERT.params, "layers": 0})).layers == 0
 
 
