@@ -24,12 +24,6 @@ from repro.store.results import Results
 from repro.verdicts.compared import ComparedCell
 
 IN_FULL = 4  # readings per part, and values, printed in full
-ROLES = {
-    "ours": "the authors' own",
-    "rerun": "run again by the authors",
-    "cited": "cited by the authors",
-    "reference": "a reference row that is not in the paper",
-}
 
 
 @dataclass(frozen=True)
@@ -174,6 +168,8 @@ def _recipe_call(cell: Cell) -> str:
 
 
 def _unit(cell: Cell) -> str:
+    from repro.writers.grid import ROLES
+
     bold = ", bold" if cell.table.bold != "unknown" and cell.printed.bold else ""
     return f" ({cell.unit}{bold}; {ROLES[cell.role]})" if not cell.is_setting else ""
 

@@ -13,6 +13,12 @@ from repro.manifest.schema import Column, Mark, Row, Table
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 
 T = TypeVar("T")
+ROLES = {
+    "ours": "the authors' own",
+    "rerun": "run again by the authors",
+    "cited": "cited by the authors",
+    "reference": "a reference row that is not in the paper",
+}
 LETTERS = "abcdefghijklmnoprstuvwxyz"  # Unicode has no raised q, which a terminal would need
 RAISED = str.maketrans(f"{LETTERS}0123456789-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 

@@ -16,12 +16,6 @@ from repro.writers.html import elements, tables
 from repro.writers.html.elements import Content, Markup, badge, el, folded, identifier
 from repro.writers.html.sections import Part, Report
 
-ROLES = {
-    "ours": "the paper's own method",
-    "rerun": "run again by the authors",
-    "cited": "taken from another publication",
-    "reference": "a row of reference, which the paper does not have",
-}
 CELL = "{cell}"  # the page's script inserts the cell's id
 GRADES = {
     "A": "the authors' run file is public",
@@ -70,7 +64,7 @@ def _publication(c: ComparedCell) -> Iterator[Markup]:
     bounds = interval(cell.printed)
     expansion = f", that is {bounds}" if bounds else None
     yield _fact("published", el("b", cell.printed.plain), cell.printed.marks, expansion)
-    yield _fact("role", f"{ROLES[cell.role]}; {GRADES[cell.grade]}")
+    yield _fact("role", f"{grid.ROLES[cell.role]}; {GRADES[cell.grade]}")
 
 
 def _measurement(c: ComparedCell) -> Iterator[Markup]:

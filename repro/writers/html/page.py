@@ -1,6 +1,6 @@
 """The report as one page with parts, e.g. ``#PAPER/TABLE/ROW/COLUMN``."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from repro.verdicts import compared, summary
@@ -46,7 +46,7 @@ def _scales(shown: str, files: Mapping[str, str]) -> Markup | None:
 
 
 def overview(report: Report) -> Markup:
-    """Return the part with coverage, counts of the scale, papers and an explanation of signs."""
+    """Return the first part: evidence by paper, counts at this scale, links to tables, and a legend."""
     tallies = {name: Tally(name, name, items).published for name, items in report.known.items()}
     tallies = {name: tally for name, tally in tallies.items() if tally.cells}
     everything = total(tallies.values(), what="all")
@@ -60,7 +60,6 @@ def overview(report: Report) -> Markup:
         el("header", el("p", origin, class_="eyebrow"), title, known),
         section(f"Measured at scale {report.scale}", *_numbers(report), place="measured"),
         section("Papers", el("div", map(_card, report.parts), class_="cards"), place="papers"),
-        _coverage(tallies.values(), everything),
         section("How to read a cell", elements.legend(), place="signs"),
         id="overview",
         class_="overview",
@@ -148,15 +147,3 @@ def _card(part: Part) -> Markup:
         tables,
         class_="of-paper",
     )
-
-
-def _coverage(tallies: Iterable[Tally], everything: Tally) -> Markup | None:
-    if not everything.cells:
-        return None
-    ways, rows = everything.ways_shown, []
-    for tally in tallies:
-        counts = len(tally.cells), *(tally.ways[way] for way in ways)
-        rows.append([tally.paper, *(str(n or "–") for n in counts)])
-    table = elements.plain_table(["", "published", *ways], rows, class_="plain numbers")
-    text = "Published numbers by the strongest way to measure them."
-    return section("Coverage", el("p", text), scrolling(table, "coverage"), place="coverage")

@@ -21,7 +21,6 @@ from repro.verdicts.comparison import judged_cells
 from repro.verdicts.coverage import CoverageItem, coverage
 from repro.verdicts.summary import first_of
 from repro.writers.html.elements import Markup
-from repro.writers.html.tables import Scatter, scatters
 from repro.writers.table_files import table_texts, writer_of
 
 DRAWN = (".svg", ".html", ".md")
@@ -50,7 +49,6 @@ class View:
     comparison: Comparison
     compared: Sequence[ComparedCell] = ()
     drawings: Mapping[str, Sequence[Path]] = field(default_factory=dict)
-    scatters: Mapping[str, Sequence[Scatter]] = field(default_factory=dict)
     own_tables: Mapping[str, Markup] = field(default_factory=dict)
     latex: Mapping[str, str] = field(default_factory=dict)
 
@@ -183,10 +181,9 @@ def _views(plan: Plan, results: Results, store: Store) -> Iterator[tuple[str, Vi
     for name, group in groupby(comparison.cells, key=lambda c: c.cell.paper.name):
         cells = list(group)
         source = cells[0].cell.paper
-        figures, plots = drawings(results.figures(plan.scale.name), source), scatters(plan, store, name)
-        own = own_tables(cells, plan, store, results)
+        figures = drawings(results.figures(plan.scale.name), source)
         latex = {t.id: texts.get(f"{name}-table{t.id}.tex", "") for t in source.manifest.tables}
-        yield name, View(comparison, cells, figures, plots, own, latex)
+        yield name, View(comparison, cells, figures, own_tables(cells, plan, store, results), latex)
 
 
 def drawings(files: Iterable[Path], source: Paper) -> dict[str, list[Path]]:
