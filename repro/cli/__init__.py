@@ -7,7 +7,7 @@ import itertools
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import click
 
@@ -48,12 +48,6 @@ HIDDEN = ("stage",)  # called by engines
 BRIEF = {"show", "plan", "compare", "audit", "tables", "report", "store"}  # run without garbage collection
 PAGED = {"show", "plan", "compare", "audit"}
 CONTINUING = {"demo", "run", "stage", "compare", "export", "import", "data"}
-VARIABLES = (
-    *("REPRO_STORE", "REPRO_RESULTS", "REPRO_DATA", "REPRO_JAVA_HOME"),
-    *("REPRO_PAGER", "REPRO_PLUGINS"),
-    *("REPRO_MICRO_BATCH", "REPRO_PADDING_FREE", "REPRO_SAVE_STEPS", "REPRO_SEARCH_MEMORY"),
-)
-NEAR = 0.85  # above the ratio of REPRO_STORE and REPRO_TEST_STORE
 FOLDERS = {"store": "artefacts", "results": "records", "data": "your own collections"}
 
 
@@ -134,8 +128,6 @@ def main() -> None:
     gc.disable()
     if _verb() not in BRIEF | _plugin_verbs():
         gc.enable()
-    for warning in misspelt(os.environ):
-        _say(warning)
     atexit.register(gc.freeze)  # which saves a last collection
     with _interruptible():
         status = _status()
@@ -216,7 +208,7 @@ def _report(error: click.ClickException | errors.ReproError | OSError) -> int:
     if isinstance(error, errors.ReproError):
         _say(str(error))
         return error.exit_status
-    _say(f"{error.filename or 'standard output'}: {error.strerror or error}{_home_remedy(error)}")
+    _say(f"{error.filename or 'standard output'}: {error.strerror or error}")
     if not error.filename:
         _give_up_output()
     return 2
@@ -234,13 +226,6 @@ def _command_line() -> int:
         return errors.BlockedError.exit_status
 
 
-def _home_remedy(error: OSError) -> str:
-    home, name = os.path.expanduser("~"), str(error.filename or "")
-    is_of_home = name and os.path.commonpath([home, os.path.abspath(name)]) in (home, os.path.abspath(name))
-    remedy = ". Set HOME, or REPRO_STORE, REPRO_RESULTS and REPRO_DATA, to writable folders."
-    return remedy if is_of_home and not os.access(home, os.W_OK) else ""
-
-
 def _show(error: click.ClickException) -> None:
     context = getattr(error, "ctx", None)
     message = error.format_message()
@@ -248,24 +233,9 @@ def _show(error: click.ClickException) -> None:
         return _say(message.rstrip("."))
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return print(message, file=sys.stderr)
-    command = f"`{context.command_path.strip()}`"
-    hint = f"{command[:-1]} --help` describes "
-    if not isinstance(error, click.NoSuchOption):
-        return _say(f"{message.rstrip('.')}. {hint}the options.")
-    options = [name for option in context.command.params for name in option.opts if name.startswith("--")]
-    _say(str(errors.unknown("option", error.option_name, options, owner=command, hint=f"{hint}them.")))
+    _say(f"{message.rstrip('.')}. `{context.command_path.strip()} --help` describes the options.")
 
 
 def _say(text: str) -> None:
     with contextlib.suppress(OSError):  # changes no exit status
         print(f"repro: {errors.one_line(text)}", file=sys.stderr)
-
-
-def misspelt(names: Iterable[str]) -> Iterator[str]:
-    """Yield a warning for each name that resembles one of ``VARIABLES``, e.g. with a missing letter."""
-    for name in names:
-        if name.startswith("REPRO_") and name not in VARIABLES:
-            import difflib
-
-            for near in difflib.get_close_matches(name, VARIABLES, n=1, cutoff=NEAR):
-                yield f"the variable {name} has no effect. Did you mean {near}?"

@@ -77,7 +77,7 @@ def tables_option(description: str) -> Callable:
     return repeatable_option("table", "N", description)
 
 
-PAPERS = click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=_completer("paper_names"))
+PAPERS = click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=_completer("names"))
 TABLE = tables_option("Only this table, e.g. 1 or figure-4 (repeatable).")
 ROW = repeatable_option("row", "ROW", "Only this row or system, e.g. bm25neg.bert or bert (repeatable).")
 

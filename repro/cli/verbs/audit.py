@@ -30,7 +30,7 @@ class _Audit(groups.LazyGroup):
         return view
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        names = [CompletionItem(name) for name in completion.paper_names(ctx, None, incomplete)]
+        names = [CompletionItem(name) for name in completion.names(ctx, None, incomplete)]
         items = [*super().shell_complete(ctx, incomplete), *names]
         return items or [CompletionItem(incomplete, type="file")]
 

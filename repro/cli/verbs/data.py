@@ -98,7 +98,7 @@ Examples:
     "places",
     metavar="PAPER[/TABLE[/ROW]]",
     multiple=True,
-    shell_complete=completion.places,
+    shell_complete=completion.names,
     help="Fetch the missing collections and checkpoints of scale full, e.g. PAPER/1 (repeatable).",
 )
 @click.option("--yes", is_flag=True, help="Accept sizes and licences without a question.")

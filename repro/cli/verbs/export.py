@@ -24,7 +24,7 @@ Examples:
 )
 
 
-WHAT = click.argument("what", metavar="CELL|FINGERPRINT", shell_complete=completion.cells)
+WHAT = click.argument("what", metavar="CELL|FINGERPRINT", shell_complete=completion.names)
 
 
 @command.command(

@@ -31,7 +31,7 @@ Examples:
   repro import run --public DIR           every known public run in DIR""",
 )
 @click.argument("file", required=False)
-@click.argument("cells", metavar="[CELL]...", nargs=-1, shell_complete=completion.cells)
+@click.argument("cells", metavar="[CELL]...", nargs=-1, shell_complete=completion.names)
 @click.option("--source", metavar="TEXT", help="Origin of the file (required), kept with the record.")
 @click.option("--toolkit", metavar="TEXT", help="Software that made the run, kept with the record.")
 @options.repeatable_option(

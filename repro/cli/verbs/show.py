@@ -41,7 +41,7 @@ Examples:
 
 
 @command.command("page")
-@click.argument("what", metavar="[PAPER|CELL]", required=False, shell_complete=completion.papers_and_cells)
+@click.argument("what", metavar="[PAPER|CELL]", required=False, shell_complete=completion.names)
 @tables_option("Table or figure as published, e.g. 1 or figure-4 (repeatable).")
 @click.option("-v", "--verbose", is_flag=True, help="List all readings of a cell.")
 @json_option
@@ -257,7 +257,7 @@ def _print_reasons(rows) -> None:
     epilog="\b\nExamples:\n  repro show readings PAPER\n"
     "  repro show readings PAPER/1/ROW/COLUMN --kind conflict\n  repro show readings PAPER --citations",
 )
-@click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.papers_and_cells)
+@click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.names)
 @tables_option("Only readings of this table or figure, e.g. 1 or figure-4 (repeatable).")
 @click.option(
     "--kind", type=click.Choice(["silence", "conflict", "misprint", "data", "stated"]), help="Only this kind."

@@ -144,7 +144,7 @@ def _refuse(why: str, *names: str) -> None:
     epilog=f"""{plain_smoke.epilog}
   repro doctor smoke DIR                   encode, search and score with your encoder""",
 )
-@click.argument("names", metavar="[PAPER|ENCODER]...", nargs=-1, shell_complete=completion.paper_names)
+@click.argument("names", metavar="[PAPER|ENCODER]...", nargs=-1, shell_complete=completion.names)
 @TABLE
 @ROW
 def smoke(names, tables, rows):
