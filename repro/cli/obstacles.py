@@ -1,12 +1,11 @@
 """Print the requirements that this machine lacks for a selection, e.g. ``PAPER/1``."""
 
 import shlex
-import textwrap
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
-from repro import errors, locations, stage_table
+from repro import locations, stage_table
 from repro.cli import printing
 from repro.manifest.cells import count_in_words
 from repro.retrieval.datasets.fetching import amount
@@ -38,13 +37,13 @@ def show_needs(
     verb = "trained" if trainings else "measured"
     waiting = count_in_words(c.cell for c in cells)
     print(f"Nothing of {', '.join(places)} can be {verb} on this machine.")
-    printing.show(f"Blocked: {waiting}. Requirements:")
-    _print_columns(_requirement_lines(plan, store, gpu))
-    print("Next commands:")
-    _print_columns(_command_lines(shlex.join(words), plan, places))
-    print("Missing items by row:")
+    printing.table(f"Blocked: {waiting}", ["kind", "requirement"], _requirement_lines(plan, store, gpu))
     tables = {c.cell.row_path.rpartition("/")[0] for c in cells}
-    _print_columns(_lines(cells, prefix=f"{min(tables)}/" if len(tables) == 1 else ""))
+    lines = _lines(cells, prefix=f"{min(tables)}/" if len(tables) == 1 else "")
+    printing.table("Missing items by row", ["rows", "missing"], lines)
+    print("Next commands:")
+    for command, effect in _command_lines(shlex.join(words), plan, places):
+        printing.show(f"{command}  {effect}")
 
 
 def _requirement_lines(plan: Plan, store: Store, gpu: str | None) -> list[tuple[str, str]]:
@@ -140,14 +139,3 @@ def _places(cells: Sequence[ComparedCell]) -> list[str]:
     for c in cells:
         tables.setdefault(c.cell.paper.name, set()).add(c.cell.table.id)
     return [f"{name}/{min(ids)}" if len(ids) == 1 else name for name, ids in tables.items()]
-
-
-def _print_columns(lines: Sequence[tuple[str, str]]) -> None:
-    lines = [(errors.visible(first), errors.visible(second)) for first, second in lines]
-    width, room = max(len(first) for first, _ in lines), printing.width()
-    longest = max(len(word) for _, second in lines for word in second.split())
-    is_beside = width <= room / 2 and width + longest + 4 <= room
-    template, indent = (f"  {{:{width}}}  ", " " * (width + 4)) if is_beside else ("  {}\n      ", "      ")
-    for first, second in lines:
-        wrapped = textwrap.wrap(second, room - len(indent), break_on_hyphens=False, break_long_words=False)
-        print(template.format(first) + f"\n{indent}".join(wrapped))

@@ -17,7 +17,6 @@ from repro.store.underway import LOCK, announcers, being_built, hold
 
 _NAME = re.compile(r"([0-9a-f]{64})(\.partial)?(\.gone)?")
 _NOTE = re.compile(r"([0-9a-f]{64})\.(json|\d+)")  # digits: left by a killed writer
-_ERRORS = re.compile(r"[a-z_0-9]+-([0-9a-f]{12})(?:\.\d+)?\.err")
 
 
 @dataclass(frozen=True)
@@ -34,8 +33,8 @@ class Leftover:
 def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Leftover]:
     """Return files and folders that are older than ``keep_days`` and not needed.
 
-    Kept are artefacts in ``needed``, in progress or recently planned, their inputs, imported runs and
-    non-empty logs, and planned partial artefacts, as their shards may end at other times.
+    Artefacts in ``needed``, in progress or recently planned are kept with their inputs, as are imported runs,
+    logs of stages, and planned partial artefacts, as their shards may end at other times.
     """
     builds = being_built(store.root)
     cutoff = time.time() - keep_days * DAY
@@ -48,7 +47,7 @@ def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Lefto
     items = old(_artefacts(store, reachable, builds, pending))
     removed_paths = {item.path for item in items}
     small = (_locks(store, removed_paths, builds), _notes(store, reachable, removed_paths))
-    return items + old(chain(*small, _logs(store, builds), _runs(store)))
+    return items + old(chain(*small, _runs(store)))
 
 
 def any_old(store: Store, *, keep_days: float) -> bool:
@@ -122,14 +121,6 @@ def _notes(store: Store, reachable: set[str], removed_paths: set[Path]) -> Itera
         match = _NOTE.fullmatch(path.name)
         if match and (match[1] not in needed or match[2] != "json"):
             yield Leftover("note", path, "", match[1], size_on_disk(path))
-
-
-def _logs(store: Store, builds: set[str]) -> Iterator[Leftover]:
-    building = {fingerprint[:12] for fingerprint in builds}
-    for path in sorted(store.root.glob("logs/*.err")):
-        match = _ERRORS.fullmatch(path.name)
-        if match and match[1] not in building and path.lstat().st_size == 0:
-            yield Leftover("log", path, "", match[1], 0)
 
 
 def _runs(store: Store) -> Iterator[Leftover]:

@@ -26,6 +26,7 @@ LETTERED = (
 )
 OWN_LETTERED = ("one seed", "runs of one seed or public runs")
 UNITS = {"fraction": "Measures are fractions", "percent": "Measures are in percent"}
+WIDE = 6  # columns of numbers that need both columns of a page
 
 
 def short_caption(paper: Paper, table: Table) -> str:
@@ -151,9 +152,6 @@ def _meaning(mark: Mark, table: Table) -> str:
     return mark.source or mark.property or mark.note or "not explained"
 
 
-ONE_COLUMN = 58
-
-
 @dataclass(frozen=True)
 class _Column:
     kind: str
@@ -166,10 +164,6 @@ class _Column:
     @property
     def type(self) -> str:
         return "r@{}l" if self.places == 2 else "r"
-
-    @property
-    def length(self) -> int:
-        return max(len(entry.number) + latex_text.visible_length(entry.after) for entry in self.entries)
 
     def code(self, line: int) -> str:
         entry = self.entries[line]
@@ -191,7 +185,7 @@ def latex(
         short=short_caption(paper, table),
         caption=caption(cells, lettered=writer.lettered, bold=bool(writer.best), own=comparison.own_rows),
         label=f"tab:{paper.name}-{table.id}{scale}",
-        wide=two_column and writer.length > ONE_COLUMN,
+        wide=two_column and sum(len(columns) for _, columns in writer.heads) >= WIDE,
     )
 
 
@@ -209,17 +203,6 @@ class _Writer:
         lines = [grid.line(head) for head in grid.down]
         columns = [self._below([line[n] for line in lines]) for n in range(len(grid.across))]
         self.heads = list(zip(grid.across, columns, strict=True))
-
-    @property
-    def length(self) -> int:
-        """The approximate width of the table in characters."""
-        left = max(latex_text.visible_length(self._label(head, head.label)) for head in self.grid.down)
-        widths = [
-            max(sum(column.length + 2 for column in columns), len(head.last) + 2)
-            for head, columns in self.heads
-        ]
-        headings = self._shared(widths) or [("", sum(widths))]
-        return left + sum(max(width, len(heading) + 2) for heading, width in headings)
 
     def tabular(self) -> list[str]:
         types = "".join(column.type for _, columns in self.heads for column in columns)

@@ -16,7 +16,6 @@ from repro.cli.printing import emit_csv, emit_json, put, say, show, table
 from repro.errors import UsageError
 from repro.manifest.cells import cell, cells_of, count_in_words, every_cell, figure_of, table_of
 from repro.manifest.papers import paper, papers
-from repro.running.scale import known_scales
 from repro.running.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -98,11 +97,7 @@ def _show_study(name: str, table) -> None:
     show(f"{name} table {table.id}: {table.about}")
     show(f"rows: {'; '.join(row.label for row in table.rows)}")
     show(f"columns: {'; '.join(column.label for column in table.columns)}")
-    results, place = Workspace.open().results, f"{name}/{table.id}/"
-    scales = [s for s in known_scales() if any(r.cell.startswith(place) for r in results.read(s, name))]
-    print("Results:" if scales else "Not measured yet:")
-    for scale in scales or ["SCALE"]:
-        print(f"  repro {'compare' if scales else 'run'} {name} --table {table.id} --scale {scale}")
+    print(f"results: `repro compare {name} --table {table.id} --scale SCALE`")
 
 
 def _show_examples(name: str, table) -> None:

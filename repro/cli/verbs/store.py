@@ -2,7 +2,6 @@
 
 import math
 import sys
-from itertools import product
 
 import click
 
@@ -234,18 +233,19 @@ def gc(names, scales_, keep_days, finished, yes):
     --scale: otherwise its artefacts without a record, e.g. trained weights, are removed by age, as are
     interrupted attempts, locks and notes.
     """
+    from repro.running.discarding import kept_artefacts
     from repro.store.leftovers import any_old, leftovers
 
     if not math.isfinite(keep_days):
         raise errors.UsageError(f"--keep-days is {keep_days}, which is not a number of days")
     workspace, progress = Workspace.open(), TerminalProgress()
-    some_may_go = finished or any_old(workspace.store, keep_days=keep_days)
-    needs = _needs(names, scales_, workspace, progress, some_may_go=some_may_go)
+    if not (finished or any_old(workspace.store, keep_days=keep_days)):
+        return _print_sum([], yes=yes)
+    undescribed = () if scales_ else workspace.results.scales("records") - known_scales().keys()
+    scales = [scale(name) for name in scales_ or known_scales()]
+    needs = kept_artefacts(sources_named(names), scales, workspace, progress, undescribed=undescribed)
     for notice in needs.notices:
         say(notice)
-    if not some_may_go:
-        _print_sum([], yes=yes)
-        return
     with progress.task("unused artefacts"):
         items = leftovers(workspace.store, needs.fingerprints, keep_days=keep_days)
     _tell_of_trainings(items)
@@ -254,17 +254,6 @@ def gc(names, scales_, keep_days, finished, yes):
     if finished:
         removable += _finished_items(needs.plans, workspace.store, keep_days=keep_days, yes=yes)
     _print_sum(removable, yes=yes)
-
-
-def _needs(names, scales_, workspace, progress, *, some_may_go: bool):
-    from repro.running.discarding import kept_artefacts
-
-    sources = sources_named(names)
-    extras = () if scales_ else workspace.results.scales("records") - known_scales().keys()
-    scales = [scale(name) for name in scales_ or known_scales()]
-    for source, kept_scale in () if some_may_go else product(sources, scales):
-        workspace.results.read(kept_scale.name, source.name)
-    return kept_artefacts(sources, scales if some_may_go else [], workspace, progress, undescribed=extras)
 
 
 def _print_sum(removable, *, yes: bool) -> None:

@@ -78,11 +78,11 @@ def _known(report: Report, tallies: Mapping[str, Tally], everything: Tally) -> C
         rows.append([name, *(str(count or "–") for count in counts)])
     head = ["", "published", *WAYS_OF_KNOWING, "equal to theirs", *ways, "cannot be measured"]
     table = scrolling(elements.plain_table(head, rows, class_="plain numbers"), "evidence by paper")
-    to_do = report.to_do.get("")
+    cost = report.remaining_cost
     meanings = [el("div", el("dt", badge(name)), el("dd", text)) for name, text in WAYS_OF_KNOWING.items()]
     return (
         bar(everything.known, label="evidence for all published numbers"),
-        el("p", f"The numbers without a measurement need {to_do}.") if to_do else None,
+        el("p", f"The numbers without a measurement need {cost}.") if cost else None,
         table,
         folded("Meaning of the columns", el("dl", meanings, class_="legend")),
     )

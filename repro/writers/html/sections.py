@@ -88,7 +88,7 @@ class Part:
 class Report:
     """The content of one page, for one scale.
 
-    ``selected`` are the cells to count. ``to_do`` maps a paper to the cost of its cells at full scale.
+    ``selected`` are the cells to count. ``remaining_cost`` describes the cost of full scale in words.
     ``made`` are the day of the report and the commit of the suite.
     """
 
@@ -96,7 +96,7 @@ class Report:
     parts: Sequence[Part]
     selected: Sequence[Cell] = ()
     known: Mapping[str, Sequence[CoverageItem]] = field(default_factory=dict)
-    to_do: Mapping[str, str] = field(default_factory=dict)
+    remaining_cost: str = ""
     made: tuple[str, ...] = ()
 
     @property
@@ -135,7 +135,7 @@ def gather(
     machine = plans[0].machine
     facts = _facts(Sources(sources, cells, CellReadings(machine), results, store, machine))
     pages = [dict(_views(plan, results, store)) for plan in plans]
-    to_do, reports = _to_do(plans), []
+    remaining_cost, reports = _remaining_cost(plans), []
     earlier: set[str] = set()
     for plan, views in zip(plans, pages, strict=True):
         parts = [
@@ -143,7 +143,7 @@ def gather(
             for n, view in views.items()
         ]
         earlier |= views.keys()
-        reports.append(Report(plan.scale.name, parts, cells, known, to_do, made))
+        reports.append(Report(plan.scale.name, parts, cells, known, remaining_cost, made))
     return reports
 
 
@@ -162,17 +162,13 @@ def _facts(made_from: Sources) -> dict[str, dict]:
     }
 
 
-def _to_do(plans: Sequence[Plan]) -> dict[str, str]:
-    """Return paper ("" for all) -> its GPU hours and missing requirements."""
-    if (plan := next((plan for plan in plans if plan.scale.name == "full"), None)) is None:
-        return {}
-    cost, to_do = estimate(plan, assumed_throughput(DEVICE), None), {}
-    for name, part in {"": plan, **plan.split("paper")}.items():
-        names = part.lacking.names
-        hours = f"about {cost.hours_in_words(part.needed())} hours of one {DEVICE.upper()}, not measured"
-        lacking = f"; lacking here: {first_of(names, FEW)}" if names else ""
-        to_do[name] = hours + lacking
-    return to_do
+def _remaining_cost(plans: Sequence[Plan]) -> str:
+    for plan in plans:
+        if plan.scale.name == "full":
+            cost, names = estimate(plan, assumed_throughput(DEVICE), None), plan.lacking.names
+            hours = f"about {cost.hours_in_words(plan.needed())} hours of one {DEVICE.upper()}, not measured"
+            return hours + (f"; lacking here: {first_of(names, FEW)}" if names else "")
+    return ""
 
 
 def _views(plan: Plan, results: Results, store: Store) -> Iterator[tuple[str, View]]:

@@ -54,8 +54,8 @@ def report(
         rests_on={c.id: source.readings for c in cells},
         of_plugins=[_Statements(add)],
     )
-    to_do = {"": "many hours" + add}
-    return Report(scale, [part], cells, {"toy": covered}, to_do, ("2026-01-03", "commit c0ffee"))
+    made = "2026-01-03", "commit c0ffee"
+    return Report(scale, [part], cells, {"toy": covered}, "many hours" + add, made)
 
 
 @dataclass(frozen=True)
