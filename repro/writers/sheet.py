@@ -98,21 +98,16 @@ def _parts(columns: _Columns, width: int) -> list[list["_MeasuredColumn"]]:
 def _stacked(
     console: Console, columns: _Columns, row: Sequence[Cell], width: int, title: "_MeasuredColumn"
 ) -> Iterator[Text]:
-    """Yield a row as "name: text" lines. Short entries share a line, e.g. "d_z: 0.2  p: 0.01"."""
-    lines: list[Text] = []
-    before: _MeasuredColumn | None = None
+    """Yield a row as a line with its title and "name: text" lines."""
+    first, lines = Text(), list[Text]()
     for c in (column for column in columns if not _is_blank([row[column.place]])):
         name = f"{c.column.heading} {c.column.name}".strip()
-        if c is title:
-            item = Text(_joined(row[c.place]).plain, style="bold")
+        if c is title or not name:
+            first.append_text(_joined(row[c.place])).append(" " * GAP)
         else:
-            item = Text.assemble((f"{name}: " if name else "", "bold"), _joined(row[c.place]))
-        if c.follows(before) and lines[-1].cell_len + item.cell_len + 2 * GAP <= width:
-            lines[-1].append(" " * GAP).append_text(item)
-        else:
-            lines.append(item)
-        before = c
-    for number, line in enumerate(lines):
+            lines.append(Text.assemble((f"{name}: ", "bold"), _joined(row[c.place])))
+    first.stylize("bold")
+    for number, line in enumerate([first, *lines]):
         indent = GAP if number else 0
         for part in line.wrap(console, max(width - indent, _longest_word(line.plain))):
             part.rstrip()
@@ -157,13 +152,6 @@ class _MeasuredColumn:
     @property
     def side(self) -> Literal["left", "right"]:
         return "right" if self.column.right else "left"
-
-    @property
-    def is_short(self) -> bool:
-        return self.column.right or self.content <= LABEL
-
-    def follows(self, before: "_MeasuredColumn | None") -> bool:
-        return before is not None and (not before.column.name or (before.is_short and self.is_short))
 
     @property
     def wished(self) -> int:
