@@ -98,14 +98,14 @@ def readers(nodes: Iterable[Node]) -> dict[str, list[Node]]:
     return by_input
 
 
-def once_a_node(tell: Callable[[Node], Value]) -> Callable[[Node], Value]:
+def cached_per_node(function: Callable[[Node], Value]) -> Callable[[Node], Value]:
     """Return a function that caches its result while the node exists."""
     values: WeakKeyDictionary[Node, Value] = WeakKeyDictionary()
 
-    @wraps(tell)
+    @wraps(function)
     def lookup(node: Node) -> Value:
         if node not in values:
-            values[node] = tell(node)
+            values[node] = function(node)
         return values[node]
 
     return lookup

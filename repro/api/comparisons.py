@@ -67,10 +67,10 @@ class ComparedCells(Listing[ComparedCell]):
 
     def _repr_html_(self) -> str:
         from repro.writers.html.elements import rendered
-        from repro.writers.table_pages import table_by_itself
+        from repro.writers.table_pages import standalone_table
 
         tables = self.comparison.by_table().values()
-        return rendered("\n".join(table_by_itself(self.comparison, cells) for cells in tables))
+        return rendered("\n".join(standalone_table(self.comparison, cells) for cells in tables))
 
     def plot(self) -> list[Axes]:
         """Plot a table's numbers, one panel per column. Raises UsageError for several tables."""

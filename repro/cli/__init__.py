@@ -102,11 +102,11 @@ def cli(ctx, **folders):
         if folder == "":
             raise errors.UsageError(f"--{name} is empty. Name a folder or remove the option.")
         if folder is not None:
-            ctx.with_resource(_stated(f"REPRO_{name.upper()}", folder))
+            ctx.with_resource(_set_variable(f"REPRO_{name.upper()}", folder))
 
 
 @contextlib.contextmanager
-def _stated(variable: str, value: str) -> Iterator[None]:
+def _set_variable(variable: str, value: str) -> Iterator[None]:
     before = os.environ.get(variable)
     os.environ[variable] = str(locations.resolved(value, variable))
     try:
@@ -130,14 +130,14 @@ def main() -> None:
         gc.enable()
     atexit.register(gc.freeze)  # which saves a last collection
     with _interruptible():
-        status = _status()
+        status = _run()
     try:
         sys.stdout.flush()
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
             _say(f"standard output: {error.strerror}")
             status = 2
-        _give_up_output()
+        _discard_output()
     sys.exit(status)
 
 
@@ -153,7 +153,7 @@ def _plugin_verbs() -> set[str]:
         return set()
 
 
-def _pages() -> contextlib.AbstractContextManager:
+def _pager() -> contextlib.AbstractContextManager:
     if _verb() not in PAGED | _plugin_verbs() or not sys.stdout.isatty():
         return contextlib.nullcontext()
     from repro.cli.printing import paged
@@ -161,7 +161,7 @@ def _pages() -> contextlib.AbstractContextManager:
     return paged()
 
 
-def _give_up_output() -> None:
+def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -178,12 +178,12 @@ def _interruptible() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _status() -> int:
+def _run() -> int:
     stdout = sys.stdout
     advice = ". The same command continues where it stopped." if _verb() in CONTINUING else ""
     try:
-        with _pages():
-            status = _command_line()
+        with _pager():
+            status = _call_verb()
             sys.stdout.flush()
         return status
     except (click.Abort, KeyboardInterrupt):
@@ -193,28 +193,28 @@ def _status() -> int:
         # rich and click exit if the reader ended
         if sys.stdout is stdout and BrokenPipeError not in (type(error), type(error.__context__)):
             raise
-        _give_up_output()
+        _discard_output()
         if advice:
             _say(f"the reader of standard output ended{advice}")
         return 128 + signal.SIGPIPE
     except (click.ClickException, errors.ReproError, OSError) as error:
-        return _report(error)
+        return _print_error(error)
 
 
-def _report(error: click.ClickException | errors.ReproError | OSError) -> int:
+def _print_error(error: click.ClickException | errors.ReproError | OSError) -> int:
     if isinstance(error, click.ClickException):
-        _show(error)
+        _print_usage_error(error)
         return error.exit_code
     if isinstance(error, errors.ReproError):
         _say(str(error))
         return error.exit_status
     _say(f"{error.filename or 'standard output'}: {error.strerror or error}")
     if not error.filename:
-        _give_up_output()
+        _discard_output()
     return 2
 
 
-def _command_line() -> int:
+def _call_verb() -> int:
     try:
         status = cli(prog_name="repro", standalone_mode=False)
         return status if isinstance(status, int) else 0
@@ -226,7 +226,7 @@ def _command_line() -> int:
         return errors.BlockedError.exit_status
 
 
-def _show(error: click.ClickException) -> None:
+def _print_usage_error(error: click.ClickException) -> None:
     context = getattr(error, "ctx", None)
     message = error.format_message()
     if context is None:

@@ -124,10 +124,10 @@ class CellPage:
         yield "id", cell.id
         yield "system", label_in_full(cell.table, cell.row)
         yield "column", f"{', '.join(cell.column.head)}{_definition(cell)}"
-        yield "published", f"{cell.printed.plain}{cell.printed.marks}{_unit(cell)}"
+        yield "published", f"{cell.printed.plain}{cell.printed.marks}{_unit_and_role(cell)}"
         yield from (line for part in self.parts for line in part.below_published())
         for stand in self.stands:
-            yield from _standing(stand)
+            yield from _standing_lines(stand)
         yield from (line for part in self.parts for line in part.below_measured())
         yield from _note_lines(self.notes, cell, verbose=verbose)
         for label, command in self.commands.items():
@@ -143,10 +143,12 @@ class CellPage:
         number = sum(map(len, parts.values()))
         if number:
             noun = "readings" if number > 1 else "reading"
-            print(f"\nthe number depends on {number} {noun}{_lender(self.cell)}, the most important first")
+            print(
+                f"\nthe number depends on {number} {noun}{_recipe_owner(self.cell)}, the most important first"
+            )
         gap, brief = "", most and 0
-        for part, readings in parts.items():
-            _print_readings(f"{gap}from {part} on", readings, most)
+        for part, group in parts.items():
+            _print_readings(f"{gap}from {part} on", group, most)
             gap = "\n"
         if self.more:
             _print_readings("\nif one of these has another choice", self.more, brief)
@@ -157,7 +159,7 @@ class CellPage:
             say("--verbose describes each. `repro run … --reading ID=CHOICE` takes another choice.")
 
 
-def _lender(cell: Cell) -> str:
+def _recipe_owner(cell: Cell) -> str:
     owner = home(recipe_calls.recipe_path(cell)) if cell.recipe else None
     return f" of {owner.name}, which has the recipe" if owner not in (None, cell.paper) else ""
 
@@ -167,7 +169,7 @@ def _recipe_call(cell: Cell) -> str:
     return f"{cell.recipe}({options})" if cell.recipe else ""
 
 
-def _unit(cell: Cell) -> str:
+def _unit_and_role(cell: Cell) -> str:
     from repro.writers.grid import ROLES
 
     bold = ", bold" if cell.table.bold != "unknown" and cell.printed.bold else ""
@@ -180,8 +182,8 @@ def _definition(cell: Cell) -> str:
     return f" ({cell.column.measure} on {cell.column.dataset})" if cell.column.measure else ""
 
 
-def _standing(stand: ComparedCell) -> Iterator[tuple[str, str]]:
-    yield stand.scale, _result(stand)
+def _standing_lines(stand: ComparedCell) -> Iterator[tuple[str, str]]:
+    yield stand.scale, _result_in_words(stand)
     if stand.data_without_digest:
         yield "data", f"without a known digest: {', '.join(stand.data_without_digest)}"
     if stand.libraries_not_compared:
@@ -192,7 +194,7 @@ def _standing(stand: ComparedCell) -> Iterator[tuple[str, str]]:
         yield "run by others", f"{score} ({run.maker}), {run.verdict.name}{doubts and f'; {doubts}'}"
 
 
-def _result(stand: ComparedCell) -> str:
+def _result_in_words(stand: ComparedCell) -> str:
     from repro.writers.grid import shown_measurement
 
     verdict = f"{stand.verdict.name}: {stand.verdict.why}"

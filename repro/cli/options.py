@@ -30,7 +30,7 @@ def scale_option(name: str = "scale_name", **how) -> Callable:
     """Return a decorator that adds ``--scale``, e.g. ``--scale mine.yaml``."""
     defaults: dict[str, Any] = {
         "shell_complete": _completer("scale_names"),
-        "callback": _known_scale,
+        "callback": _register_scale,
         "metavar": "NAME|FILE",
     }
     if "multiple" not in how:
@@ -38,10 +38,10 @@ def scale_option(name: str = "scale_name", **how) -> Callable:
     return click.option("--scale", name, **defaults | how)
 
 
-def _known_scale(ctx: click.Context, param: click.Parameter, value):
+def _register_scale(ctx: click.Context, param: click.Parameter, value):
     """Register scales of files, and return their names."""
     if isinstance(value, tuple):
-        return tuple(_known_scale(ctx, param, each) for each in value)
+        return tuple(_register_scale(ctx, param, each) for each in value)
     if value is None or not (value.endswith((".yaml", ".yml")) or "/" in value):
         return value
     scale = ctx.with_resource(with_scale_of(Path(value).expanduser()))
@@ -124,7 +124,7 @@ def _with_selection(function: Callable, *, by_default_all: bool) -> Callable:
     return wrapped
 
 
-def _beside_cells(names: tuple[str, ...]) -> tuple[str, ...]:
+def _drop_papers_of_cells(names: tuple[str, ...]) -> tuple[str, ...]:
     has_cells = any(name.count("/") > 1 for name in names)
     return tuple(name for name in names if "/" in name or not has_cells)
 
@@ -146,7 +146,7 @@ def selection_of_options(
     check_known("paper", *paper_names, valid=papers(), hint="`repro show` lists their tables.")
     numbers, figures = split_figures(tables)
     return select(
-        *(names if tables or rows else _beside_cells(names)),
+        *(names if tables or rows else _drop_papers_of_cells(names)),
         tables=numbers,
         figures=figures,
         rows=rows,
@@ -167,19 +167,19 @@ def disk_options(function: Callable) -> Callable:
     function = click.option(
         "--max-disk",
         metavar="SIZE",
-        callback=_size,
+        callback=_parse_size,
         help="Largest size of the store, e.g. 900GB or 1TB. Stages that do not fit are not started.",
     )(function)
     return click.option(
         "--discard",
         metavar="KINDS",
         multiple=True,
-        callback=_kinds,
+        callback=_parse_kinds,
         help="Artefacts to remove after their last use, e.g. vectors,runs,tokens,indexes (repeatable).",
     )(function)
 
 
-def _kinds(ctx: click.Context, option: click.Option, texts: tuple[str, ...]) -> tuple[str, ...]:
+def _parse_kinds(ctx: click.Context, option: click.Option, texts: tuple[str, ...]) -> tuple[str, ...]:
     from repro.running.discarding import discarded_stages
 
     kinds = tuple(dict.fromkeys(part.strip() for text in texts for part in text.split(",")))
@@ -187,7 +187,7 @@ def _kinds(ctx: click.Context, option: click.Option, texts: tuple[str, ...]) -> 
     return kinds
 
 
-def _size(ctx: click.Context, option: click.Option, text: str | None) -> int | None:
+def _parse_size(ctx: click.Context, option: click.Option, text: str | None) -> int | None:
     from repro.machine.system import bytes_of
 
     if text is None:

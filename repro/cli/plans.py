@@ -48,7 +48,7 @@ def show_plan(
     """
     cost = estimate(plan, rates, rehearsals)
     to_run = {node.fingerprint for node in cost.nodes}
-    rows = [_row(plan, cost, node, needed=node.fingerprint in to_run) for node in plan.nodes]
+    rows = [_stage_as_json(plan, cost, node, needed=node.fingerprint in to_run) for node in plan.nodes]
     if as_json:
         emit_json(rows)
     else:
@@ -76,7 +76,7 @@ def _show_rows(cost: Estimate, rows: list[dict], by: str, discard: Sequence[str]
         _show_places(cost, by, discard)
 
 
-def _row(plan, cost: Estimate, node: Node, *, needed: bool) -> dict:
+def _stage_as_json(plan, cost: Estimate, node: Node, *, needed: bool) -> dict:
     obstacles, state, work = plan.obstacles(node), plan.states[node.fingerprint], cost.work_of(node)
     return {
         "stage": node.stage,
@@ -100,7 +100,7 @@ def _show_stages(cost: Estimate, rows: list[dict]) -> None:
     lines = []
     for stage in dict(counts.keys()):
         nodes = [node for node in cost.nodes if node.stage == stage]
-        lines.append([stage, *(str(counts[stage, s] or "") for s in states), *_amounts(cost, nodes)])
+        lines.append([stage, *(str(counts[stage, s] or "") for s in states), *_cost_cells(cost, nodes)])
     head = ["stage", *states, *_units(cost)]
     table("by stage, with the cost of stages to run", head, lines, right=range(1, len(head)))
 
@@ -113,7 +113,7 @@ def _show_places(cost: Estimate, by: str, discard: Sequence[str]) -> None:
         level = part_cost.fullest(stages)
         peak = f"{level.during / GB:,.1f}" if level else ""
         counts = [str(len(part.nodes)), str(len(part_cost.nodes) or ""), str(blocked_count or "")]
-        lines.append([place, *counts, *_amounts(part_cost, part_cost.nodes), peak])
+        lines.append([place, *counts, *_cost_cells(part_cost, part_cost.nodes), peak])
     head = [by, "stages", "to run", "blocked", *_units(cost), "peak GB"]
     table(f"by {by}, shared stages in each", head, lines, right=range(1, len(head)))
 
@@ -122,11 +122,11 @@ def _units(cost: Estimate) -> list[str]:
     return [f"{cost.throughput.unit} hours" if cost.throughput else "FLOP", "core hours", "GB"]
 
 
-def _amounts(cost: Estimate, nodes: list[Node]) -> list[str]:
+def _cost_cells(cost: Estimate, nodes: list[Node]) -> list[str]:
     if not nodes:
         return ["", "", ""]
     gigabytes = sum(cost.work_of(node).stored or 0 for node in nodes) / GB
-    return [_amount(cost, nodes), f"{cost.core_hours(nodes):,.1f}", f"{gigabytes:,.1f}"]
+    return [_hours_or_operations(cost, nodes), f"{cost.core_hours(nodes):,.1f}", f"{gigabytes:,.1f}"]
 
 
 def _show_papers(cost: Estimate) -> None:
@@ -136,14 +136,14 @@ def _show_papers(cost: Estimate) -> None:
         pretrainings = [node for node in nodes if node.stage == "pretrain"]
         longest = sorted(pretrainings, key=lambda node: cost.works[node.fingerprint].training or 0)[-1:]
         finetunings = [node for node in nodes if node.stage == "finetune"]
-        amounts = [_amount(cost, group) for group in (pretrainings, longest, finetunings, nodes)]
+        amounts = [_hours_or_operations(cost, group) for group in (pretrainings, longest, finetunings, nodes)]
         rows.append([name, *amounts, "\n".join(map(str, stated_costs(paper(name))))])
     head = ["paper", "pre-training", "longest of it", "fine-tuning", "all", "cost stated in the paper"]
     title = f"Estimated {_units(cost)[0]} of the stages to run (shared stages in each paper)"
     table(title, head, rows, right=(1, 2, 3, 4), multiline=True)
 
 
-def _amount(cost: Estimate, nodes: list[Node]) -> str:
+def _hours_or_operations(cost: Estimate, nodes: list[Node]) -> str:
     if cost.throughput:
         return f"{cost.hours(nodes):,.1f}"
     return f"{sum(cost.works[node.fingerprint].operations for node in nodes):.1e}"
@@ -171,8 +171,13 @@ def rehearse_selection(selection, *, as_json: bool) -> int:
 def show_rehearsal(rehearsal: Rehearsal) -> None:
     """Print a line per stage and the total. Stages without a model share a line by kind."""
     title = "Rehearsed and extrapolated to the whole"
-    table(title, HEAD, [_line(group) for group in _groups(rehearsal.nodes)], right=range(2, len(HEAD)))
-    say(_summary(rehearsal))
+    table(
+        title,
+        HEAD,
+        [_rehearsal_row(group) for group in _group_light_stages(rehearsal.nodes)],
+        right=range(2, len(HEAD)),
+    )
+    say(_rehearsal_in_words(rehearsal))
     for item in rehearsal.nodes:
         if None in (item.whole_seconds, item.whole_peak_bytes, item.whole_disk_bytes):
             cause = "the rehearsal was too short" if item.share else "its size was not counted"
@@ -217,7 +222,7 @@ def _node_as_plain(item: RehearsedNode) -> dict:
     }
 
 
-def _groups(nodes: list[RehearsedNode]) -> list[list[RehearsedNode]]:
+def _group_light_stages(nodes: list[RehearsedNode]) -> list[list[RehearsedNode]]:
     groups: dict[str, list[RehearsedNode]] = {}
     for item in nodes:
         is_heavy = STAGES[item.node.stage].heavy
@@ -225,9 +230,9 @@ def _groups(nodes: list[RehearsedNode]) -> list[list[RehearsedNode]]:
     return list(groups.values())
 
 
-def _line(group: list[RehearsedNode]) -> list[str]:
+def _rehearsal_row(group: list[RehearsedNode]) -> list[str]:
     first, is_single = group[0], len(group) == 1
-    done, whole = _shares(first) if is_single else ("", "")
+    done, whole = _work_done(first) if is_single else ("", "")
     return [
         work_of(first.node) if is_single else f"{first.node.stage}, {len(group)} stages",
         done,
@@ -239,11 +244,11 @@ def _line(group: list[RehearsedNode]) -> list[str]:
         whole,
         _hours(group),
         _largest_size(item.whole_peak_bytes for item in group),
-        _total(item.whole_disk_bytes for item in group),
+        _total_size(item.whole_disk_bytes for item in group),
     ]
 
 
-def _shares(item: RehearsedNode) -> tuple[str, str]:
+def _work_done(item: RehearsedNode) -> tuple[str, str]:
     share = item.share
     return (f"{share.done:,.0f} {share.of}", f"{share.whole:,.0f}") if share else ("", "")
 
@@ -254,7 +259,7 @@ def _rate(rate: float | None) -> str:
     return f"{rate:,.3g}" if rate < 100 else f"{rate:,.0f}"
 
 
-def _total(sizes: Iterable[Number]) -> str:
+def _total_size(sizes: Iterable[Number]) -> str:
     size = added(sizes)
     return "?" if size is None else f"{size / GB:,.1f}"
 
@@ -270,7 +275,7 @@ def _largest_size(sizes: Iterable[Number]) -> str:
     return "" if largest is None else f"{largest / GB:,.1f}"
 
 
-def _summary(rehearsal: Rehearsal) -> str:
+def _rehearsal_in_words(rehearsal: Rehearsal) -> str:
     largest, count = rehearsal.largest, len(rehearsal.nodes)
     if largest is None:
         return "nothing was rehearsed"

@@ -26,12 +26,12 @@ def selected(names, cells, tables, kind) -> Iterator[ShownReadings]:
                 rests.setdefault(id, []).append(c.id)
         yield ShownReadings.of(source, rests, kind)
     for source in () if cells else sources(names):
-        behind = _behind(source, tables, known) if tables else None
+        behind = _readings_of_tables(source, tables, known) if tables else None
         rests = {id: places for id, places in known.places(source).items() if behind is None or id in behind}
         yield ShownReadings.of(source, rests, kind)
 
 
-def _behind(source: Paper, tables, known: cell_readings.CellReadings) -> set[str]:
+def _readings_of_tables(source: Paper, tables, known: cell_readings.CellReadings) -> set[str]:
     of_cells = map(known.of, cells_of(source, tuple(table_of(source, t) for t in tables)))
     return set().union(*of_cells, *map(known.of, exhibits((source.name,), tables)))
 

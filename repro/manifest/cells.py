@@ -334,7 +334,7 @@ def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: lis
     return matches
 
 
-def lack_of(chosen: Cell) -> str:
+def missing_setting(chosen: Cell) -> str:
     """Return a measurable cell's missing setting, e.g. "no recipe (…)", or ""."""
     if chosen.column.not_measurable or chosen.row.not_measurable:
         return ""

@@ -102,7 +102,7 @@ class Store:
 
         path = self.path(node)
         with underway.exclusive_lock(self.root, node, self.progress):
-            if self._stored(node):
+            if self._is_stored(node):
                 return path
             with translated_errors(self.root):
                 partial = self._begin(node)
@@ -118,15 +118,15 @@ class Store:
         """
         from repro.store import underway
 
-        if not underway.goes_on(self.partial(node), self.contents(node.parents())):
+        if not underway.has_unchanged_inputs(self.partial(node), self.contents(node.parents())):
             with underway.exclusive_lock(self.root, node, self.progress), translated_errors(self.root):
                 self._begin(node)  # may remove files
-        with underway.beside_others(self.root, node, self.progress):
-            if not self._stored(node):
+        with underway.shared_lock(self.root, node, self.progress):
+            if not self._is_stored(node):
                 with translated_errors(self.root):
                     work(self._begin(node))
 
-    def _stored(self, node: Node) -> bool:
+    def _is_stored(self, node: Node) -> bool:
         from repro.store import seal
 
         path = self.path(node)

@@ -13,7 +13,7 @@ from repro.stage_table import STAGES
 from repro.store import Store, notes, seal
 from repro.store.disk import remove, size_on_disk, translated_errors
 from repro.store.notes import DAY, Lineage
-from repro.store.underway import LOCK, announcers, being_built, hold
+from repro.store.underway import LOCK, announcing_processes, being_built, hold
 
 _NAME = re.compile(r"([0-9a-f]{64})(\.partial)?(\.gone)?")
 _NOTE = re.compile(r"([0-9a-f]{64})\.(json|\d+)")  # digits: left by a killed writer
@@ -124,7 +124,7 @@ def _notes(store: Store, reachable: set[str], removed_paths: set[Path]) -> Itera
 
 
 def _runs(store: Store) -> Iterator[Leftover]:
-    going_on = announcers(store.root)
+    going_on = announcing_processes(store.root)
     for path in sorted(store.root.glob("snakemake/*")):
         if path.name not in going_on:
             yield Leftover("log", path, "", "", size_on_disk(path))

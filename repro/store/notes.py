@@ -24,12 +24,12 @@ def files(root: Path) -> list[Path]:
     return sorted(path for path in root.glob("nodes/*") if path.is_file())
 
 
-def asked_since(root: Path, *, days: float) -> set[str]:
+def planned_since(root: Path, *, days: float) -> set[str]:
     """Return the fingerprints planned within the last ``days``."""
-    return asked_after(root, int((time.time() - days * DAY) * 10**9))
+    return planned_after(root, int((time.time() - days * DAY) * 10**9))
 
 
-def asked_after(root: Path, time_ns: int) -> set[str]:
+def planned_after(root: Path, time_ns: int) -> set[str]:
     """Return the fingerprints with notes newer than a time in ns."""
     fingerprints = set()
     for path in files(root):
@@ -73,7 +73,7 @@ def noted_node(root: Path, fingerprint: str) -> Node:
     return _read_node(root, matches.pop())
 
 
-def asks_for_pins(root: Path, fingerprint: str) -> bool:
+def is_planned_with_pins(root: Path, fingerprint: str) -> bool:
     """Return whether the node was planned with pinned kernels."""
     text = _text(_note(root, fingerprint)) or ""
     return json.loads(text).get("kernels") == PINNED if text else False

@@ -160,7 +160,7 @@ class Evidence:
 
 
 def _complete_record(record: Record, other: Record) -> Record:
-    if not other.tells_more_than(record):
+    if not other.is_better_documented_than(record):
         return record
     names = ("collections", "deviation", "code", "commits", "rows")
     fuller = {name: getattr(other, name) or getattr(record, name) for name in names}

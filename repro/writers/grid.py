@@ -83,7 +83,7 @@ class Grid(Generic[T]):
         return {row.id: LETTERS[i] if few else str(i + 1) for i, row in enumerate(rows)}
 
 
-def beaten(c: ComparedCell, comparison: Comparison, grid: Grid[ComparedCell], *, between: str) -> str:
+def superscript(c: ComparedCell, comparison: Comparison, grid: Grid[ComparedCell], *, between: str) -> str:
     """Return the superscript of the rows that a cell's row significantly outperforms."""
     shown_rows = {row.id for row in grid.rows}
     rows = [] if c.outdated else [row for row in comparison.betters(c) if row in shown_rows]

@@ -11,12 +11,12 @@ from repro.writers import latex_text
 from repro.writers.grid import (
     Grid,
     Head,
-    beaten,
     best_measured,
     capitalised,
     compared_grid,
     shown_measurement,
     spans,
+    superscript,
 )
 from repro.writers.latex_text import SYMBOLS, Entry, escape, has_digit, label, raised, table_row
 
@@ -198,7 +198,7 @@ def _source(manifest: Manifest) -> str:
 class _Writer:
     def __init__(self, grid: Grid[ComparedCell], comparison: Comparison):
         self.grid, self.comparison = grid, comparison
-        self.lettered = any(beaten(c, comparison, grid, between="") for c in grid.cells.values())
+        self.lettered = any(superscript(c, comparison, grid, between="") for c in grid.cells.values())
         self.best = best_measured(grid)
         lines = [grid.line(head) for head in grid.down]
         columns = [self._below([line[n] for line in lines]) for n in range(len(grid.across))]
@@ -262,7 +262,7 @@ class _Writer:
             r"$\Delta$": latex_text.difference,
             "others": latex_text.by_others,
         }
-        by_kind = {kind: latex_text.in_line([entry(c) for c in cells]) for kind, entry in shown.items()}
+        by_kind = {kind: latex_text.align_points([entry(c) for c in cells]) for kind, entry in shown.items()}
         numeric = {kind: entries for kind, entries in by_kind.items() if any(map(has_digit, entries))}
         columns = [_Column(kind, entries) for kind, entries in numeric.items()]
         return columns or [_Column("publ.", by_kind["publ."])]
@@ -272,7 +272,7 @@ class _Writer:
             return Entry("" if c is None else "--")
         is_own = c.cell.row.id in self.comparison.own_rows
         sign = "" if is_own or c.verdict.difference is not None else SYMBOLS.get(c.verdict.name, "")
-        letters = beaten(c, self.comparison, self.grid, between=",").replace("-", "--")
+        letters = superscript(c, self.comparison, self.grid, between=",").replace("-", "--")
         suffix = latex_text.interval(c) + (rf"\,{sign}" if sign else "") + raised(letters)
         return Entry(shown_measurement(c) or "", suffix, (c.cell.row.id, c.cell.column.id) in self.best)
 

@@ -191,7 +191,7 @@ def interval(c: ComparedCell) -> str:
     return rf"{{\scriptsize$\,\pm\,${rounded(float(half), c.cell)}}}"
 
 
-def in_line(entries: Sequence[Entry]) -> list[Entry]:
+def align_points(entries: Sequence[Entry]) -> list[Entry]:
     """Add space to numbers with fewer decimals than others, so that their points align."""
     decimals = [len(entry.number.partition(".")[2]) for entry in entries]
     maximum = max(decimals)

@@ -20,12 +20,12 @@ from repro.writers.grid import (
     RAISED,
     STATED,
     Grid,
-    beaten,
     compared_grid,
     shown_measurement,
     shown_note,
     shown_run,
     span,
+    superscript,
 )
 from repro.writers.latex import cited_paper, unit_in_words
 from repro.writers.markdown import code, escaped, link, sentence
@@ -112,7 +112,7 @@ def _blocks(grid: Grid[ComparedCell]) -> Iterator[tuple[str, list[Row]]]:
         yield labels.get(group or "", ""), list(rows)
 
 
-def table_by_itself(comparison: Comparison, cells: Sequence[ComparedCell]) -> str:
+def standalone_table(comparison: Comparison, cells: Sequence[ComparedCell]) -> str:
     """Return a table as Markdown, below a line with its subject."""
     table, paper = cells[0].cell.table, cells[0].cell.paper.name
     about = sentence(f"{paper}, table {table.id}: {table.about} ({table.unit}).")
@@ -149,7 +149,7 @@ def overview(
 def _letters(grid: Grid[ComparedCell], comparison: Comparison | None) -> dict[tuple[str, str], str]:
     if comparison is None:
         return {}
-    beats = {place: beaten(c, comparison, grid, between=" ") for place, c in grid.cells.items()}
+    beats = {place: superscript(c, comparison, grid, between=" ") for place, c in grid.cells.items()}
     return {place: letters.translate(RAISED) for place, letters in beats.items() if letters}
 
 

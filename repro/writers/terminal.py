@@ -19,7 +19,6 @@ from repro.writers.grid import (
     STATED,
     Grid,
     Head,
-    beaten,
     best_measured,
     column_heads,
     compared_grid,
@@ -28,6 +27,7 @@ from repro.writers.grid import (
     shown_note,
     shown_run,
     span,
+    superscript,
 )
 from repro.writers.sheet import Cell as Shown
 from repro.writers.sheet import Column, Sheet, Value
@@ -149,7 +149,7 @@ class _Writer:
         if value is None:
             return Text(c.verdict.name, style=style)
         bold = " bold" if (c.cell.row.id, c.cell.column.id) in self.best else ""
-        suffix = Text(beaten(c, self.comparison, self.grid, between=" ").translate(RAISED), style=style)
+        suffix = Text(superscript(c, self.comparison, self.grid, between=" ").translate(RAISED), style=style)
         if c.verdict.name != "scaled" and c.cell.row.id not in self.comparison.own_rows:
             suffix.append(f" {c.verdict.name}", style=f"{style} italic")
         return Value(Text(value, style=style + bold), suffix)

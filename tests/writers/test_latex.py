@@ -20,7 +20,7 @@ from repro.store.results import Record
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 from repro.verdicts.verdict import Doubt, Verdict
 from repro.writers.latex import latex
-from repro.writers.latex_text import SYMBOLS, Entry, document, environment, escape, in_line, table_row
+from repro.writers.latex_text import SYMBOLS, Entry, align_points, document, environment, escape, table_row
 from repro.writers.terminal import RAISED, compared_table
 from tests.made_up_reports import notes_on
 from tests.writers.pdf_boxes import out_of_place, overprinted, tables_on_pages
@@ -170,7 +170,7 @@ def test_letters_are_raised_for_the_rows_that_ours_beats_by_the_stored_tests():
 
 
 def test_numbers_with_fewer_decimals_end_where_the_others_do():
-    shown = in_line([Entry("36.9", "*"), Entry("37"), Entry("--")])
+    shown = align_points([Entry("36.9", "*"), Entry("37"), Entry("--")])
     expected = [("36.9", "*"), ("37", r"\phantom{.0}"), ("--", "")]
     assert [(entry.number, entry.after) for entry in shown] == expected
 

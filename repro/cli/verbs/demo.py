@@ -37,7 +37,7 @@ def command(ctx, yes, output, opened):
     status = _measure_tiny(tiny_cell, Workspace.open())
     print("\n2. The paper's own data\n")
     try:
-        if _is_at_hand(yes):
+        if _fetch_scifact(yes):
             status = max(status, _measure_scifact(scifact_cell, Workspace.open()))
     except errors.BlockedError as error:  # the report needs no network
         print(f"left out: {error}", file=sys.stderr)
@@ -87,7 +87,7 @@ def _measure_tiny(cell, workspace) -> int:
     return _status(bm25)
 
 
-def _is_at_hand(yes: bool) -> bool:
+def _fetch_scifact(yes: bool) -> bool:
     from repro.progress import TerminalProgress
     from repro.retrieval.datasets.fetching import offer
     from repro.retrieval.datasets.sources import MissingPiece, locate

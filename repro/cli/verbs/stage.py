@@ -48,7 +48,7 @@ def _build(store, fingerprint: str, *part) -> None:
     from repro.progress import IN_A_LOG, TerminalProgress
     from repro.running.engines.inline import run_node
     from repro.store import make_writable
-    from repro.store.notes import asks_for_pins
+    from repro.store.notes import is_planned_with_pins
 
     node = store.remembered(fingerprint)
     if store.state(node) == "damaged":
@@ -57,7 +57,7 @@ def _build(store, fingerprint: str, *part) -> None:
     if missing:
         raise errors.UsageError(f"{node} needs {', '.join(missing)} in the store")
     make_writable(store.root)
-    if asks_for_pins(store.root, node.fingerprint):
+    if is_planned_with_pins(store.root, node.fingerprint):
         kernels.pin()
     path = run_node(node, store, TerminalProgress(interval=IN_A_LOG), *part)
     if launched_rank() == 0:

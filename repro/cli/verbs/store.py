@@ -111,32 +111,32 @@ def _print_reruns(sample, reruns, seed: int) -> None:
     rows = []
     for stage, available in sample.of.items():
         of_stage = [item for item in reruns if item.stage == stage]
-        rows.append([stage, f"{len(of_stage)} of {available}", *_stage_cells(of_stage)])
+        rows.append([stage, f"{len(of_stage)} of {available}", *_agreement_cells(of_stage)])
     head = ["stage", "recomputed", *AGREEMENTS.values(), "largest difference", "tolerance"]
     title = f"recomputed from stored inputs (seed {seed}), differences relative to a file's largest magnitude"
     table(title, head, rows, right=range(2, len(head)))
     for item in reruns:
         if item.why:
             word = "DIFFERS" if item.agreement == "none" else item.agreement
-            put(f"{word}: {item.stage}/{item.fingerprint[:12]}: {item.why}{_other_code(item)}")
+            put(f"{word}: {item.stage}/{item.fingerprint[:12]}: {item.why}{_other_code_in_words(item)}")
     omissions = ", ".join(f"{number} {stage}" for stage, number in sample.left_out.items())
-    print(f"{len(reruns)} artefacts recomputed: {_counts(reruns)}. Left out: {omissions or 'none'}.")
+    print(f"{len(reruns)} artefacts recomputed: {_counts_in_words(reruns)}. Left out: {omissions or 'none'}.")
 
 
-def _stage_cells(reruns) -> list[str]:
+def _agreement_cells(reruns) -> list[str]:
     counts = [str(sum(item.agreement == name for item in reruns) or "") for name in AGREEMENTS]
     largest = max((item.difference or 0.0 for item in reruns), default=0.0)
     return [*counts, f"{largest:.2g}", f"{reruns[0].tolerance:g}" if reruns[0].tolerance else "every bit"]
 
 
-def _counts(reruns) -> str:
+def _counts_in_words(reruns) -> str:
     bits, near, none = (sum(item.agreement == name for item in reruns) for name in AGREEMENTS)
     counts = f"{bits} agree to the bit, {near} to the tolerance, {none} not"
     missing = len(reruns) - bits - near - none
     return f"{counts}, {missing} without a result" if missing else counts
 
 
-def _other_code(item) -> str:
+def _other_code_in_words(item) -> str:
     if item.other_code is None:
         return " (made by unknown code)"
     return f" (made by other code: {', '.join(item.other_code)})" if item.other_code else ""
@@ -174,7 +174,7 @@ def _remove_damaged(store, damages: dict[str, list[str]]) -> list[str]:
 
 def _print_damage(total: int, damages: dict[str, list[str]], removals: list[str], rebuild: bool) -> None:
     for name, faults in damages.items():
-        put(f"damaged: {_short(name)}: {'; '.join(faults)}")
+        put(f"damaged: {_shorten_name(name)}: {'; '.join(faults)}")
     outcome = " and removed" if len(removals) == len(damages) else f", {len(removals)} removed"
     print(f"{total} artefacts read, {len(damages)} damaged{outcome if rebuild and damages else ''}")
     if damages and not rebuild:
@@ -194,12 +194,12 @@ def _print_records(records: int, faults: list, unfinished: list, doubtful: list)
 
 def _print_origins(origins, verbose: bool) -> None:
     for name, differences in origins.other.items() if verbose else ():
-        put(f"other code: {_short(name)}: {', '.join(differences)}")
+        put(f"other code: {_shorten_name(name)}: {', '.join(differences)}")
     if origins.sentence:
         put(origins.sentence)
 
 
-def _short(name: str) -> str:
+def _shorten_name(name: str) -> str:
     return name[: -64 + 12]
 
 
@@ -248,7 +248,7 @@ def gc(names, scales_, keep_days, finished, yes):
         say(notice)
     with progress.task("unused artefacts"):
         items = leftovers(workspace.store, needs.fingerprints, keep_days=keep_days)
-    _tell_of_trainings(items)
+    _warn_of_trainings(items)
     removals = _remove(workspace.store, items) if yes else set(items)
     removable = [item for item in items if _print_item(item, item in removals)]
     if finished:
@@ -275,7 +275,7 @@ def _remove(store, items) -> set:
         return remove_leftovers(store, [item for item in items if item.fingerprint not in inputs])
 
 
-def _tell_of_trainings(items) -> None:
+def _warn_of_trainings(items) -> None:
     if number := sum(item.kind == "artefact" and item.stage in stage_table.TRAININGS for item in items):
         words = f"{number} training{'s' * (number != 1)} that no known scale needs"
         print(f"{words}. --scale FILE keeps those of your own scale.", file=sys.stderr)
@@ -290,7 +290,7 @@ def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
         path = store.root / node.stage / node.fingerprint
         item = Leftover("vectors", path, node.stage, node.fingerprint, disk.size_on_disk(path))
         awaited = () if yes else underway.awaited_inputs(store.root)
-        is_free = underway.let_go(store, node) if yes else node.fingerprint not in awaited
+        is_free = underway.remove_unless_needed(store, node) if yes else node.fingerprint not in awaited
         if _print_item(item, is_free):
             items.append(item)
     return items
