@@ -60,7 +60,7 @@ class ManifestError(ReproError):
 
 
 class DataError(ReproError):
-    """A data file is malformed. The message begins with ``file:line`` for one line."""
+    """A data file is malformed. The message begins with ``file:line`` if one line is wrong."""
 
 
 class StoreError(ReproError):
@@ -74,7 +74,7 @@ class StageError(ReproError):
 
 
 class BlockedError(ReproError):
-    """The user must supply something. ``remedy`` is an imperative."""
+    """Data, a licence or a component is missing. ``remedy`` is an instruction to the user."""
 
     exit_status = 4
 
@@ -111,7 +111,7 @@ def unknown(kind: str, name: object, valid, *, owner: str = "", hint: str = "") 
 
 
 def check_known(kind: str, *names: object, valid, **details: str) -> None:
-    """Raise ``unknown`` for the first invalid name."""
+    """Raise the error of ``unknown`` for the first name that is not in ``valid``."""
     for name in names:
         if name not in valid:
             raise unknown(kind, name, valid, **details)

@@ -62,7 +62,7 @@ def data_folder() -> Path:
 
 
 def cache_folder() -> Path:
-    """Return the user's folder of files that can be made again."""
+    """Return the user's cache folder."""
     return _user_folder("cache")
 
 
@@ -79,7 +79,7 @@ def _folder(option: str | None, variable: str) -> Path | None:
 
 
 def resolved(value: str, variable: str) -> Path:
-    """Return the absolute path. Raises UsageError, which names the variable."""
+    """Return a value as an absolute path. Raises UsageError, which names the variable."""
     try:
         return Path(value).expanduser().resolve()
     except (RuntimeError, ValueError) as error:  # e.g. an unknown home or a null byte

@@ -1,4 +1,4 @@
-"""Selections of cells, e.g. ``select("PAPER/1", scale="tiny")``, and lists that become DataFrames."""
+"""Select cells, e.g. ``select("PAPER/1", scale="tiny")``, and return lists that convert to DataFrames."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _distinct_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
 
 
 def distinct_seeds(name: str, seeds: Sequence[int]) -> tuple[int, ...]:
-    """Return the seeds. Raises UsageError for one that occurs twice."""
+    """Return the seeds as a tuple. Raises UsageError for a seed that occurs twice."""
     for place, seed in enumerate(seeds):
         if seed in seeds[:place]:
             raise UsageError(f"{name} has {seed} twice. Remove one, as equal seeds give equal runs.")

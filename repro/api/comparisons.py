@@ -88,7 +88,7 @@ def compare(
     workspace: Workspace | None = None,
     progress: Progress | None = None,
 ) -> ComparedCells:
-    """Judge cells by the measurements so far. Trains, searches and downloads nothing.
+    """Judge cells by the stored measurements, without training, searching or downloading.
 
     Tests between rows need stored runs and a writable store. The arguments are those of ``select``.
 

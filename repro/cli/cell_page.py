@@ -64,7 +64,7 @@ class CellPage:
 
     @property
     def commands(self) -> dict[str, str]:
-        """Label, e.g. "measure it" -> command. In reverse order if full scale is blocked."""
+        """Return label, e.g. "measure it", -> command. The order is reversed if full scale is blocked."""
         cell, commands = self.cell, {}
         if self.stands and (cell.recipe or cell.column.mean_of):
             commands["measure it"] = f"repro run {cell.id}"

@@ -22,7 +22,7 @@ OF_FILE = "repro.scale_of_file"  # key in a command's context
 
 
 def _completer(name: str) -> Callable:
-    """Import completions only when a shell needs them."""
+    """Return a callback that imports the completions when a shell first needs them."""
     return lambda *args: getattr(importlib.import_module("repro.cli.completion"), name)(*args)
 
 
@@ -39,7 +39,7 @@ def scale_option(name: str = "scale_name", **how) -> Callable:
 
 
 def _register_scale(ctx: click.Context, param: click.Parameter, value):
-    """Register scales of files, and return their names."""
+    """Register the scale in a file, e.g. mine.yaml, and return its name. Other names are only returned."""
     if isinstance(value, tuple):
         return tuple(_register_scale(ctx, param, each) for each in value)
     if value is None or not (value.endswith((".yaml", ".yml")) or "/" in value):
@@ -67,7 +67,7 @@ def json_option(function: Callable) -> Callable:
 
 
 def repeatable_option(name: str, metavar: str, description: str) -> Callable:
-    """Return a decorator that adds a repeatable option, e.g. ``--row`` as ``rows``."""
+    """Return a decorator that adds a repeatable option. The command receives e.g. ``--row`` as ``rows``."""
     complete = _completer(f"{name}s")
     names = (f"--{name}", f"{name}s")
     return click.option(*names, multiple=True, metavar=metavar, shell_complete=complete, help=description)
@@ -99,18 +99,18 @@ OPTIONS = [
 
 
 def selecting_names(function: Callable, options: Iterable[Callable] = OPTIONS) -> Callable:
-    """Add the selection options, which ``selection_of_options`` parses."""
+    """Add the selection options. The command receives their values, for ``selection_of_options``."""
     return functools.reduce(lambda command, option: option(command), reversed([*options]), function)
 
 
 def selecting_everything(function: Callable) -> Callable:
-    """Add the selection options, with everything selected by default."""
+    """Add the selection options. The command receives a ``Selection``, by default of everything."""
     options = [option for option in OPTIONS if option is not ALL]
     return selecting_names(_with_selection(function, by_default_all=True), options)
 
 
 def selection_options(function: Callable) -> Callable:
-    """Add the selection options. The command receives a ``Selection`` first."""
+    """Add the selection options. The command receives a ``Selection``, and the user must name its cells."""
     return selecting_names(_with_selection(function, by_default_all=False))
 
 
@@ -130,7 +130,7 @@ def _drop_papers_of_cells(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def split_figures(tables: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Return the numbers of tables and figures, e.g. "4" of "figure-4"."""
+    """Split names into the numbers of tables and those of figures, e.g. "4" for "figure-4"."""
     figures = [table.removeprefix(FIGURE) for table in tables if table.startswith(FIGURE)]
     return [table for table in tables if not table.startswith(FIGURE)], figures
 
@@ -138,7 +138,7 @@ def split_figures(tables: tuple[str, ...]) -> tuple[list[str], list[str]]:
 def selection_of_options(
     names, tables, rows, everything, scale_name, seeds, readings, *, by_default_all: bool
 ) -> Selection:
-    """Return the selection that options describe. Raises UsageError if they name nothing."""
+    """Return the selection of options. Raises UsageError if none is named, unless ``by_default_all``."""
     if not (names or everything or by_default_all):
         lacking = "--table and --row need a paper ({}), or --all" if tables or rows else NOTHING_NAMED
         raise UsageError(lacking.format(", ".join(papers())))
@@ -198,7 +198,7 @@ def _parse_size(ctx: click.Context, option: click.Option, text: str | None) -> i
 
 
 def stated_options(*names: str) -> list[str]:
-    """Return those of these options that the user typed, e.g. ["--out"] for "out"."""
+    """Return the options among ``names`` that the user typed, e.g. ["--out"] for "out"."""
     context = click.get_current_context()
     typed_names = [p for p in names if context.get_parameter_source(p) is ParameterSource.COMMANDLINE]
     return [option.opts[-1] for option in context.command.params if option.name in typed_names]

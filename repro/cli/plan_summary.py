@@ -24,7 +24,7 @@ KINDS = 4
 def show_summary(
     cost: Estimate, rows: Sequence[dict], root: Path, *, discard: Sequence[str], max_disk: int | None
 ) -> None:
-    """Print a plan's summary. ``rows`` are its stages as JSON."""
+    """Print a plan's summary. ``rows`` are its stages as JSON objects."""
     plan = cost.plan
     lines = [
         f"{count_in_words(plan.cells)}: {len(plan.measurements)} measurements at scale {plan.scale.name}",
@@ -124,7 +124,7 @@ def _is_authors_model(m: measurement.Measurement) -> bool:
 
 
 def micro_batch_notes(cost: Estimate) -> list[str]:
-    """Return a note on trainings that the GPU of the estimate, or of this machine, computes in parts."""
+    """Return a note on trainings that need micro-batches on the GPU of the estimate or of this machine."""
     memory = cost.throughput.memory if cost.throughput else system.gpu_memory()
     if not memory or not (counts := _trainings_in_parts(cost.nodes, memory)):
         return []

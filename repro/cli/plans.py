@@ -39,7 +39,7 @@ def show_plan(
     rehearsals: Rehearsals | None = None,
     progress: Iterable[str] = (),
 ) -> int:
-    """Print a plan that was looked up in a store. Returns 4 if a stage is blocked, otherwise 0.
+    """Print a plan after ``plan.look(store)``. Returns 4 if a stage is blocked, otherwise 0.
 
     Args:
         rates: the Throughput for hours, or None.
@@ -169,7 +169,7 @@ def rehearse_selection(selection, *, as_json: bool) -> int:
 
 
 def show_rehearsal(rehearsal: Rehearsal) -> None:
-    """Print a line per stage and the total. Stages without a model share a line by kind."""
+    """Print a line per stage and the total. Stages that need no GPU share a line by kind."""
     title = "Rehearsed and extrapolated to the whole"
     table(
         title,

@@ -43,7 +43,7 @@ SEARCHES = ("search", "search_views")
 
 @dataclass(frozen=True)
 class MeasuredEncoder:
-    """The encodings of passages and queries of a run, and their model."""
+    """The model behind a run, and the stages that encoded its passages and queries."""
 
     model: Node
     passages: Node
@@ -84,7 +84,7 @@ class MeasuredEncoder:
 
 @dataclass(frozen=True)
 class Export:
-    """An encoder, its given name, and the measurement if a cell was named."""
+    """An encoder with the name that the user gave, and its measurement if that is a cell."""
 
     name: str
     source: MeasuredEncoder
@@ -223,7 +223,7 @@ passages = model.encode(["a title and a text, joined as stated above"], prompt_n
 
 
 def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
-    """Return the model card, with the recorded scores."""
+    """Return the model card as Markdown, with the recorded scores."""
     measurement, model = encoder.measurement, encoder.source.model
     cells = _compared_cells(measurement, model, workspace, scale) if measurement else []
     parts = [

@@ -102,7 +102,7 @@ def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
 
 
 def texts(raw: IO[bytes], path: Path, *, first: int = 1) -> Iterator[tuple[int, str]]:
-    """Yield numbers, from ``first``, and texts as ``lines`` does."""
+    """Yield number and text of each non-blank line of an open file. ``first`` is the first line's number."""
     for number, line in enumerate(whole_lines(raw, path, first=first), first):
         if number == 1:
             line = line.removeprefix(BOM)
@@ -117,12 +117,12 @@ def container(path: Path) -> Path:
 
 
 def malformed(path: Path, number: int, reason: str) -> DataError:
-    """Return the error of a line: ``file:line: reason``."""
+    """Return a DataError for one line: ``file:line: reason``."""
     return DataError(f"{path}:{number}: {reason}")
 
 
 def checked_id(value: object, what: str, path: Path, number: int) -> str:
-    """Return ``value`` if a run can contain it as an id. Otherwise raises DataError."""
+    """Return an id that is a text without white space or control characters. Otherwise raises DataError."""
     if not isinstance(value, str) or not value:
         raise malformed(path, number, f"the {what} is {value!r}, not a non-empty string")
     if value.isalnum():  # fast path

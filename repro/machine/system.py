@@ -147,7 +147,7 @@ def _read_java(home: Path, source: str) -> Java | None:
 
 
 def cores() -> int:
-    """Return the usable CPU cores."""
+    """Return the number of usable CPU cores."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -158,7 +158,7 @@ def stated_threads() -> int | None:
 
 
 def memory() -> int:
-    """Return the bytes of memory, at most the container's."""
+    """Return the bytes of memory, at most the container's limit."""
     import psutil  # not needed by a plan
 
     total = psutil.virtual_memory().total

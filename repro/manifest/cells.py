@@ -121,7 +121,7 @@ class Cell:
 
     @property
     def grade(self) -> str:
-        """The evidence: A (authors' run), B (authors' checkpoint), P (by others), C (a mean only)."""
+        """The public evidence: A (authors' run), B (authors' checkpoint), P (by others), C (a mean only)."""
         return self.row.grades.get(self.column.id) or self.column.grade or self.row.grade
 
     @property
@@ -280,7 +280,7 @@ class ShownExhibit:
 
 
 def exhibits(names: tuple[str, ...], owners: tuple[str, ...] = ()) -> list[ShownExhibit]:
-    """Return the exhibits of the named papers, in ``owners`` (tables, or e.g. ``figure-3``) or all."""
+    """Return the exhibits of papers (default: all), optionally only of ``owners``, e.g. ("1", "figure-3")."""
     result = []
     for source in map(paper, names or papers()):
         places = [(t.id, t.exhibits) for t in source.manifest.tables]
@@ -335,7 +335,7 @@ def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: lis
 
 
 def missing_setting(chosen: Cell) -> str:
-    """Return a measurable cell's missing setting, e.g. "no recipe (…)", or ""."""
+    """Return the entry that the manifest lacks to measure a cell, e.g. "no recipe (…)", or ""."""
     if chosen.column.not_measurable or chosen.row.not_measurable:
         return ""
     if not (chosen.column.dataset or chosen.column.mean_of):

@@ -35,7 +35,7 @@ class Store:
         return self.root / node.stage / node.fingerprint
 
     def checked(self, node: Node) -> Path:
-        """Read an artefact once unless it changes, and return its folder. Raises StoreError."""
+        """Verify an artefact, again only after a change, and return its folder. Raises StoreError."""
         from repro.store import seal
 
         path = self.path(node)
@@ -112,9 +112,9 @@ class Store:
         return path
 
     def work_beside(self, node: Node, work: Callable[[Path], None]) -> None:
-        """Write one part of an artefact while other processes write others. Does nothing if it is stored.
+        """Let ``work`` write one part of an artefact while other processes write other parts.
 
-        These processes wait for a process in ``build``, and it waits for them.
+        Does nothing if the artefact is stored. Such processes and ``build`` wait for each other.
         """
         from repro.store import underway
 
@@ -157,6 +157,6 @@ def check_where_stored(path: Path) -> None:
 
 
 def refusal(node: Node | str, faults: list[str]) -> StoreError:
-    """Return the error of a damaged artefact."""
+    """Return the StoreError of a damaged artefact."""
     remedy = "`repro store verify --rebuild` removes it, `repro run --rebuild damaged` builds it again"
     return StoreError(f"artefact {node} is damaged: {'; '.join(faults)}; {remedy}")

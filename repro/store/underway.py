@@ -127,7 +127,7 @@ def has_unchanged_inputs(partial: Path, inputs: Mapping[str, str]) -> bool:
 
 
 def begin(partial: Path, inputs: Mapping[str, str]) -> None:
-    """Note the digests of inputs. Removes a partial artefact that was begun from other contents."""
+    """Note the digests of inputs. Removes a partial artefact that was begun with other inputs."""
     note = partial / disk.BLOCKS / INPUTS
     if not has_unchanged_inputs(partial, inputs):
         disk.remove(partial)

@@ -53,7 +53,7 @@ class CoverageItem:
 
     @property
     def known(self) -> str:
-        """The strongest key of ``WAYS_OF_KNOWING`` at full scale."""
+        """The best evidence for the number, a key of ``WAYS_OF_KNOWING``."""
         if "full" in self.measured:
             return "measured"
         if f"full{IMPORTED}" in self.measured:
@@ -93,8 +93,8 @@ def coverage(source: Paper, results: Results) -> list[CoverageItem]:
 class Tally:
     """The cells of tables and figures, counted by way and by scale.
 
-    ``what`` is the counted place or paper. ``idle`` counts published cells with words, ``settings`` cells
-    with settings by state.
+    ``what`` is the counted place or paper. ``idle`` counts cells with words, which cannot be measured.
+    ``settings`` counts cells with settings by state, e.g. "as published".
     """
 
     paper: str

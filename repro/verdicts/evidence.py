@@ -63,7 +63,7 @@ class Evidence:
 
     @cached_property
     def authors_model(self) -> str:
-        """The readings for the authors' own model in words, or ""."""
+        """The choices that use the authors' own model, in words, or ""."""
         readings = self.cell.paper.readings
         choices = self.departures.items()
         if not choices or any(r not in readings or c not in readings[r].released for r, c in choices):
@@ -81,7 +81,7 @@ class Evidence:
 
     @cached_property
     def older(self) -> list[Record]:
-        """The newest records of any graph, if possible of requested seeds."""
+        """The newest record per seed of any version of the recipe, if possible of the requested seeds."""
         records = [r for r in self.records if is_measurement(r, *self.definition, self.departures)]
         seeds = {m.seed for m in self.measured_by}
         return newest([r for r in records if r.seed in seeds] or records)
@@ -181,10 +181,7 @@ def newest(records: Iterable[Record]) -> list[Record]:
 
 
 class Circumstances(NamedTuple):
-    """Versions and kernels of one artefact or record.
-
-    ``sums`` is whether its sums depend on kernels.
-    """
+    """Versions and kernels of one artefact or record. ``sums`` is True if kernels affect its sums."""
 
     software: Mapping[str, str]
     kernels: Mapping[str, Any]

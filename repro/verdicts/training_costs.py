@@ -13,7 +13,7 @@ from repro.stage_table import TRAININGS
 
 
 class TrainingStore(Protocol):
-    """The part of a store that is needed here."""
+    """A store that knows at least the records of trainings."""
 
     def state(self, node: Node) -> str:
         """Return ``stored`` if the training is known."""

@@ -84,7 +84,7 @@ class Grid(Generic[T]):
 
 
 def superscript(c: ComparedCell, comparison: Comparison, grid: Grid[ComparedCell], *, between: str) -> str:
-    """Return the superscript of the rows that a cell's row significantly outperforms."""
+    """Return the superscript that names the rows that a cell's row significantly outperforms."""
     shown_rows = {row.id for row in grid.rows}
     rows = [] if c.outdated else [row for row in comparison.betters(c) if row in shown_rows]
     letters = grid.letters

@@ -17,7 +17,7 @@ from repro.writers.latex_text import document
 
 
 def writer_of(table: Table) -> Any:
-    """Return the plugin's ``StudyTables`` for a study's table."""
+    """Return the plugin's ``StudyTables`` for a study's table, or None."""
     return call("study tables") if table.kind == "study" else None
 
 

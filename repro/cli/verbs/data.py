@@ -62,7 +62,7 @@ def list_(as_json):
 @click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=completion.datasets)
 @options.json_option
 def check_(ids, as_json):
-    """Read collections in full and report faults, in all collections found by default.
+    """Read collections in full and report faults. The default is all collections found.
 
     Rows are counted and compared with known digests, which ignore order and white space.
     """
@@ -137,7 +137,7 @@ Examples:
 @click.argument("name")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 def make_(name, files):
-    """Build a file that is not published from its sources, and check it.
+    """Build a file that nobody publishes from its sources, and check it.
 
     NAME is msmarco-passage/rocketqa, from the texts and titles in RocketQA's marco.tar.gz, or
     lists/stopwords.txt, from the stop words of NLTK and INQUERY.

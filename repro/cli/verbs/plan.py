@@ -44,8 +44,8 @@ Examples:
 def command(selection, gpu, by, lists_nodes, discard, max_disk, remember, engine, output, shards, as_json):
     """Show the stages, downloads, disk, hours and obstacles of a run, and its progress.
 
-    Hours come from `repro run --rehearse`, else from `repro doctor calibrate` or the assumed throughput of
-    --gpu. JSON has one object per stage.
+    Hours come from `repro run --rehearse`, otherwise from `repro doctor calibrate` or the assumed
+    throughput of --gpu. JSON has one object per stage.
     """
     from repro.cli.plans import show_plan
     from repro.running.cost.estimate import throughput

@@ -145,7 +145,7 @@ def _entries(source: PublishedPaper) -> Iterator[tuple]:
 @PAPERS
 @format_option("csv", "json")
 def cells(names, form):
-    """List every numeric result cell of the papers, one a line."""
+    """List every numeric result cell of the papers, one per line."""
     from repro.api.papers import paper, papers
 
     cells = [cell for name in names or papers() for cell in paper(name).cells]
@@ -173,7 +173,7 @@ def coverage(names, as_json):
 
     Each published number counts once, by its strongest way: training recipe, released checkpoint, imported
     run, computed, not measurable. Numbers after a plus have no published value, e.g. points of figures. The
-    column settings counts those planned as published.
+    column settings counts the settings that are planned as published.
     """
     from repro.verdicts.coverage import refuse_open, tallies, total
 

@@ -15,7 +15,7 @@ from repro.cli.printing import say
 @click.argument("fingerprints", metavar="FINGERPRINT...", nargs=-1, required=True)
 @click.option("--shard", metavar="I/N", help="Only every N-th block, beginning with the I-th, e.g. 3/8.")
 def command(fingerprints, shard):
-    """Build artefacts of an earlier plan by fingerprint or its first digits. Engines call this command.
+    """Build artefacts of an earlier plan, named by the first digits of their fingerprints. Engines call this.
 
     The inputs must be stored. The argument - reads fingerprints from standard input. Shards 1/N to N/N of an
     artefact can run in parallel on machines that share the store. The last one merges them.

@@ -54,8 +54,8 @@ Examples:
 def verify(rebuild, sample, seed, verbose, as_json):
     """Read every artefact and record, and name those that are truncated, altered or doubtful.
 
-    A record is doubtful if a newer one with its fingerprint differs, or if its date is in the future. Records
-    and imported runs are never removed. --deep omits trainings.
+    A record is doubtful if a newer one of the same fingerprint has another value, or if its date is in the
+    future. Records and imported runs are never removed. --deep omits trainings.
 
     Exit status 1: a recomputed artefact differs. 2: an artefact or record is damaged. 3: a stage failed.
     4: a requirement is missing.
@@ -227,11 +227,11 @@ def _shorten_name(name: str) -> str:
 def gc(names, scales_, keep_days, finished, yes):
     """List unused artefacts, and remove them with --yes.
 
-    Kept are the artefacts that the cells of the named papers and scales need (default: all) with default
-    readings, those of their records, those of missing data that a manifest names, those requested within
-    --keep-days, and those that a running process builds or reads. Name the file of your own scale with
-    --scale: otherwise its artefacts without a record, e.g. trained weights, are removed by age, as are
-    interrupted attempts, locks and notes.
+    Artefacts are kept if the cells of the named papers and scales (default: all) need them with default
+    readings, if a record or a manifest's entry of missing data needs them, if they were planned within
+    --keep-days, or if a running process builds or reads them. Artefacts of your own scale without a
+    record, e.g. trained weights, are removed by age unless --scale names its file. Interrupted attempts,
+    locks and notes are removed by age.
     """
     from repro.running.discarding import kept_artefacts
     from repro.store.leftovers import any_old, leftovers

@@ -254,7 +254,7 @@ def data(report: Report) -> Markup:
 
 
 def to_list(text: str, chosen: Mapping[str, str] | None) -> Content:
-    """Return a link to the list of cells filtered by ``chosen``."""
+    """Return a link to the list of cells filtered by ``chosen``, or the text alone if that is None."""
     return text if chosen is None else el("a", text, href="#cells", data_filter=urlencode(chosen))
 
 

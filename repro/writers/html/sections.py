@@ -198,7 +198,7 @@ def drawings(files: Iterable[Path], source: Paper) -> dict[str, list[Path]]:
 def own_tables(
     cells: Sequence[ComparedCell], plan: Plan, store: Store, results: Results
 ) -> dict[str, Markup]:
-    """Return the HTML of tables made by a plugin."""
+    """Return table id -> HTML for the tables that a plugin writes."""
     source = cells[0].cell.paper
     tables: dict[str, Markup] = {}
     for table in source.manifest.tables:
