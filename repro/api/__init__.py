@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, product
 from numbers import Integral
@@ -50,9 +50,6 @@ class Listing(Sequence[T], Generic[T]):
 
     def __len__(self) -> int:
         return len(self._items)
-
-    def __iter__(self) -> Iterator[T]:
-        return iter(self._items)
 
     def __repr__(self) -> str:
         kinds = sorted({type(item).__name__ for item in self._items})

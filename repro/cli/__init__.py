@@ -142,8 +142,7 @@ def main() -> None:
 
 
 def _verb() -> str:
-    names = CORE | _plugin_verbs()
-    return next((word for word in sys.argv[1:] if word in names), "")
+    return next((word for word in sys.argv[1:] if word in CORE | _plugin_verbs()), "")
 
 
 def _plugin_verbs() -> set[str]:

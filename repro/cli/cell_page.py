@@ -64,7 +64,7 @@ class CellPage:
 
     @property
     def commands(self) -> dict[str, str]:
-        """Return label, e.g. "measure it", -> command. The order is reversed if full scale is blocked."""
+        """Label, e.g. "measure it" -> command."""
         cell, commands = self.cell, {}
         if self.stands and (cell.recipe or cell.column.mean_of):
             commands["measure it"] = f"repro run {cell.id}"
@@ -76,8 +76,7 @@ class CellPage:
             commands["score a run"] = f"repro import run FILE {cell.id}{self._source_of_a_run}"
         for part in self.parts:
             commands |= part.commands()
-        is_blocked = any((s.scale, s.verdict.name) == ("full", "blocked") for s in self.stands)
-        return dict(reversed(commands.items())) if is_blocked else commands
+        return commands
 
     @property
     def _source_of_a_run(self) -> str:
@@ -226,8 +225,7 @@ def _print_readings(heading: str, readings: Sequence[Reading], most: int | None)
     print(heading)
     for reading in detailed:
         choices = (f"[{choice}]" if choice == reading.default else choice for choice in reading.choices)
-        description = f"{reading.paper} ({reading.kind}; {reading.where}): {' | '.join(choices)}"
-        _print(f"  {reading.id}", description)
+        _print(f"  {reading.id}", f"{reading.paper} ({reading.kind}; {reading.where}): {' | '.join(choices)}")
     if brief:
         _print("  and" if detailed else "", ", ".join(reading.id for reading in brief))
 

@@ -107,8 +107,7 @@ class LazyGroup(click.Group):
         click.Command.format_help_text(shown, ctx, formatter)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        shown = self._import(self.default) if self.default else self
-        click.Command.format_options(shown, ctx, formatter)
+        click.Command.format_options(self._import(self.default) if self.default else self, ctx, formatter)
         self.format_commands(ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

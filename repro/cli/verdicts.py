@@ -43,10 +43,6 @@ def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
 
 WORDS = ("failed", "blocked", "not run")
 FEW_SENTENCES = 4
-SUPERSCRIPTS = (
-    "Superscripts mark rows that this row significantly outperforms (one seed, paired two-sided t-test by"
-    " ranx, p ≤ .05, Holm-corrected per row)."
-)
 NOTES = (
     "Reported elsewhere: the closest of several values (~ where something else differs, ? where only the "
     "name matches). It decides no verdict. `repro show others` has their places."
@@ -93,8 +89,7 @@ def show(
     if form == "csv":
         return emit_csv([cell_as_row(c) for c in cells], head=["cell"])
     ids = {c.cell.id for c in cells}
-    objects = _cells_with_facts(comparison, plan, store, results)
-    emit_json([cell for cell in objects if cell["id"] in ids])
+    emit_json([cell for cell in _cells_with_facts(comparison, plan, store, results) if cell["id"] in ids])
 
 
 def _show_tables(
@@ -215,7 +210,10 @@ def legends(comparison: Comparison) -> list[str]:
     reasons = unmeasured(comparison.cells)
     number = _count(reasons.total(), "cell")
     lines = [f"Not measured: {number}. Reasons: {in_words(reasons)}."] if reasons else []
-    lines += [SUPERSCRIPTS] if comparison.tests else []
+    if comparison.tests:
+        from repro.writers.grid import SUPERSCRIPTS
+
+        lines.append(SUPERSCRIPTS)
     return lines + ([NOTES] if any(c.notes_at_full for c in comparison.cells) else [])
 
 

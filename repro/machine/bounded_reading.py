@@ -50,8 +50,7 @@ def whole_lines(file: IO[AnyStr], path: Path, *, first: int = 1) -> Iterator[Any
     number, read_line = first, file.readline
     while line := read_line(LONGEST_LINE):
         if len(line) == LONGEST_LINE:
-            reason = f"the line is longer than {LONGEST_LINE - 1:,} characters"
-            raise DataError(f"{path}:{number}: {reason}")
+            raise DataError(f"{path}:{number}: the line is longer than {LONGEST_LINE - 1:,} characters")
         if number == 1 and line.startswith(LFS if isinstance(line, str) else LFS.encode()):
             raise DataError(f"{path} {IS_POINTER}. {PULL.capitalize()}.")
         yield line

@@ -58,8 +58,7 @@ def cpu_flags() -> frozenset[str]:
 
 def instruction_set() -> str | None:
     """Return the widest vector instructions, e.g. "AVX2"."""
-    flags = cpu_flags()
-    return next((name for flag, name in INSTRUCTION_SETS.items() if flag in flags), None)
+    return next((name for flag, name in INSTRUCTION_SETS.items() if flag in cpu_flags()), None)
 
 
 @functools.cache

@@ -96,8 +96,7 @@ def last_change(path: Path) -> tuple[str, str] | None:
     """Return the last commit and day of a file. None for uncommitted content."""
     if _git(path.parent, "status", "--porcelain", "--", path.name) != "":
         return None
-    answer = _git(path.parent, "log", "-1", "--format=%H %cs", "--", path.name)
-    commit, _, day = (answer or "").partition(" ")
+    commit, _, day = (_git(path.parent, "log", "-1", "--format=%H %cs", "--", path.name) or "").partition(" ")
     return (commit, day) if commit else None
 
 

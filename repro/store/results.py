@@ -286,8 +286,7 @@ class Results:
 
     def unfinished(self, scale: str = "*") -> list[Path]:
         """Return the files with an unfinished last line."""
-        paths = self._paths(scale)
-        return [path for path in paths if _is_unfinished(path.read_bytes().rpartition(b"\n")[2])]
+        return [path for path in self._paths(scale) if _is_unfinished(path.read_bytes().rpartition(b"\n")[2])]
 
     def _numbered_lines(self) -> Iterator[tuple[Path, int, Record | FaultyLine]]:
         for path in self._paths():

@@ -163,8 +163,7 @@ def _complete_record(record: Record, other: Record) -> Record:
     if not other.is_better_documented_than(record):
         return record
     names = ("collections", "deviation", "code", "commits", "rows")
-    fuller = {name: getattr(other, name) or getattr(record, name) for name in names}
-    return replace(record, **fuller)
+    return replace(record, **{name: getattr(other, name) or getattr(record, name) for name in names})
 
 
 def is_measurement(record: Record, measure: str, unit: str, readings: Mapping[str, str]) -> bool:

@@ -19,6 +19,10 @@ ROLES = {
     "cited": "cited by the authors",
     "reference": "a reference row that is not in the paper",
 }
+SUPERSCRIPTS = (
+    "Superscripts mark rows that this row significantly outperforms (one seed, paired two-sided t-test over"
+    " queries by ranx, p ≤ .05, Holm-corrected per row and column)."
+)
 LETTERS = "abcdefghijklmnoprstuvwxyz"  # Unicode has no raised q, which a terminal would need
 RAISED = str.maketrans(f"{LETTERS}0123456789-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 

@@ -62,8 +62,7 @@ def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: S
     ]
     if lettered:
         parts.append(LETTERED.replace(*OWN_LETTERED) if own else LETTERED)
-    doubted = _doubts(measured_cells) if measured_cells else ()
-    return " ".join([*parts, *doubted, *_marks(first.table)])
+    return " ".join([*parts, *(_doubts(measured_cells) if measured_cells else ()), *_marks(first.table)])
 
 
 def unit_in_words(table: Table) -> str:

@@ -69,8 +69,7 @@ class Sheet:
             parts = text.plain.split("\n") if self.multiline else [text.plain]
             text.plain = "\n".join(map(visible, parts))
         rows = [row for row in self.rows if not isinstance(row, Text)]
-        columns = enumerate(self.columns)
-        return [_MeasuredColumn.of(c, [row[n] for row in rows], place=n) for n, c in columns]
+        return [_MeasuredColumn.of(c, [row[n] for row in rows], place=n) for n, c in enumerate(self.columns)]
 
     def _lines(self, console: Console, columns: _Columns, widths: Sequence[int]) -> Iterator[Text]:
         yield from _head(console, columns, widths)

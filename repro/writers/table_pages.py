@@ -19,6 +19,7 @@ from repro.version import __version__
 from repro.writers.grid import (
     RAISED,
     STATED,
+    SUPERSCRIPTS,
     Grid,
     compared_grid,
     shown_measurement,
@@ -37,10 +38,6 @@ the whole table, and `repro data fetch --for {cells}` downloads its data and che
 of a row runs in minutes on any computer, at scale `{scale}` on {data}. Compare its numbers with yours, not
 with the published ones.{cuts}
 """
-LETTERED = (
-    "Superscripts mark rows that this row significantly outperforms (paired two-sided t-test over queries by "
-    "ranx, p ≤ .05, Holm-corrected per row and column)."
-)
 INDEX = """\
 # Tables, row by row
 
@@ -143,7 +140,7 @@ def overview(
         notes = filter(None, [f"scale {scale}", caveat, scale_notes(cells), doubts_in_brief(cells)])
         yield f"Published → measured at {', '.join(notes)}.\n"
     if beats:
-        yield f"{LETTERED}\n"
+        yield f"{SUPERSCRIPTS}\n"
 
 
 def _letters(grid: Grid[ComparedCell], comparison: Comparison | None) -> dict[tuple[str, str], str]:

@@ -74,8 +74,7 @@ def compared_table(comparison: Comparison, cells: Sequence[ComparedCell]) -> Gro
     facts = [grid.table.unit, f"scale {cells[0].scale}", *([BENEATH] if stacked else [])]
     is_of_paper = any(row.id not in comparison.own_rows for row in grid.rows)
     name = f"{first.paper.name} table {grid.table.id}: " if is_of_paper else ""
-    title = f"{name}{grid.table.about} ({'; '.join(facts)})"
-    table = _add_title(title, sheet, note=conditions(cells))
+    table = _add_title(f"{name}{grid.table.about} ({'; '.join(facts)})", sheet, note=conditions(cells))
     agreement = against_paper(cells, grid)
     return Group(table, agreement) if agreement else table
 

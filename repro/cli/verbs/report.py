@@ -70,10 +70,7 @@ def page(names, scale_names, output, opened, form, readme):
         path = target(output) if output else None
         text = _summary(workspace, cells, *scale_names)
         return _write(text, path) if path else print(text, end="")
-    _write_pages(workspace, cells, scale_names, target(output or "report.html"), opened)
-
-
-def _write_pages(workspace, cells, scale_names: Sequence[str], path: Path, opened: bool) -> None:
+    path = target(output or "report.html")
     for name, text in _pages(workspace, cells, scale_names, path).items():
         _write(text, path.with_name(name))
     if opened and not webbrowser.open(path.resolve().as_uri()):

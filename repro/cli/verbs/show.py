@@ -177,8 +177,8 @@ def coverage(names, as_json):
     """
     from repro.verdicts.coverage import refuse_open, tallies, total
 
-    records = Workspace.open().results
-    by_paper = {name: tallies(paper(name), records) for name in names or papers()}
+    results = Workspace.open().results
+    by_paper = {name: tallies(paper(name), results) for name in names or papers()}
     for name in names:
         refuse_open(paper(name), (item for tally in by_paper[name] for item in tally.cells))
     everything = list(chain.from_iterable(by_paper.values()))

@@ -33,8 +33,7 @@ def card(c: ComparedCell, part: Part) -> list[Markup]:
     facts += [*_definition(c), *_readings(c.cell, part)]
     facts += [_fact(name, content) for more in part.of_plugins for name, content in more.card(c, part)]
     facts += _origins(c)
-    why = "" if c.obstacles else c.verdict.why
-    return [el("p", badge(c.verdict.name), " ", why), *facts]
+    return [el("p", badge(c.verdict.name), " ", "" if c.obstacles else c.verdict.why), *facts]
 
 
 def _command(c: ComparedCell) -> str:

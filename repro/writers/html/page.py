@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from repro.verdicts import compared, summary
-from repro.verdicts.coverage import WAYS_OF_KNOWING, Tally, place_of, total, usual_first
+from repro.verdicts.coverage import WAYS_OF_KNOWING, Tally, place_of, total
 from repro.version import __version__
 from repro.writers.grid import STATED, capitalised
 from repro.writers.html import elements, paper_part
@@ -67,16 +67,13 @@ def overview(report: Report) -> Markup:
 
 
 def _known(report: Report, tallies: Mapping[str, Tally], everything: Tally) -> Content:
-    rehearsed = usual_first({scale for c in everything.cells for scale in c.rehearsed})
-    ways = [f"also rehearsed: {scale}" for scale in rehearsed]
     last = {"all": everything} if len(tallies) > 1 else {}
     rows = []
     for name, tally in {**tallies, **last}.items():
         equal = sum(c.equal for c in tally.cells)
-        scales = (sum(scale in c.rehearsed for c in tally.cells) for scale in rehearsed)
-        counts = len(tally.cells), *tally.known.values(), equal, *scales, tally.ways["not measurable"]
+        counts = len(tally.cells), *tally.known.values(), equal, tally.ways["not measurable"]
         rows.append([name, *(str(count or "–") for count in counts)])
-    head = ["", "published", *WAYS_OF_KNOWING, "equal to theirs", *ways, "cannot be measured"]
+    head = ["", "published", *WAYS_OF_KNOWING, "equal to theirs", "cannot be measured"]
     table = scrolling(elements.plain_table(head, rows, class_="plain numbers"), "evidence by paper")
     cost = report.remaining_cost
     meanings = [el("div", el("dt", badge(name)), el("dd", text)) for name, text in WAYS_OF_KNOWING.items()]

@@ -58,14 +58,12 @@ def _table(part: Part, printed: Table) -> Markup:
     if printed.id in view.own_tables:
         body: Content = view.own_tables[printed.id]
     elif printed.rows:
-        cells_table = tables.table(part.paper, printed, part.cells(printed.id))
-        body = cells_table, tables.notes(printed)
+        body = tables.table(part.paper, printed, part.cells(printed.id)), tables.notes(printed)
     else:
         body = tables.examples(printed), tables.notes(printed)
     drawings = [drawing_view(path, printed.about) for path in view.drawings.get(printed.id, ())]
     verdicts = elements.bars(part.cells(printed.id), label=f"verdicts of table {printed.id}")
-    copies = _copies(part, printed.id)
-    return section(title, verdicts, body, drawings, copies, place=place(part, printed.id))
+    return section(title, verdicts, body, drawings, _copies(part, printed.id), place=place(part, printed.id))
 
 
 def _copies(part: Part, owner: str) -> Markup | None:

@@ -105,8 +105,7 @@ def _stated_number(c: ComparedCell) -> Markup | None:
     first, number = c.notes[0], len(c.notes)
     prefix = el("span", f", {STATED} ", class_="unseen")
     count = f" ×{number}" if number > 1 else None
-    value = f"“{shown_note(first, c.cell)}”"
-    return el("span", prefix, value, count, class_="ours others", title=str(first))
+    return el("span", prefix, f"“{shown_note(first, c.cell)}”", count, class_="ours others", title=str(first))
 
 
 def notes(printed: Table) -> Markup:
