@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from repro.api import Selection, distinct_seeds, select
+from repro.api import Selection, select
 from repro.errors import UsageError, check_known
 from repro.manifest.papers import papers
 from repro.running.scale import with_scale_of
@@ -215,9 +215,9 @@ def seeds_of(text: str | None) -> tuple[int, ...]:
     if text is None:
         return ()
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and int(part) < 2**32 for part in parts):  # the limit of numpy
-        raise UsageError(f"--seeds takes whole numbers below 2**32 separated by commas, not {text!r}")
-    return distinct_seeds("--seeds", [int(part) for part in parts])
+    if not all(map(str.isdecimal, parts)):
+        raise UsageError(f"--seeds takes whole numbers separated by commas, not {text!r}")
+    return tuple(map(int, parts))
 
 
 def reading_choices(pairs: tuple[str, ...]) -> dict[str, str]:

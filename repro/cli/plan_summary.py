@@ -70,12 +70,10 @@ def _disk_lines(cost: Estimate, root: Path, discard: Sequence[str], max_disk: in
     ]
     limit = bytes_before + free if max_disk is None else min(bytes_before + free, max_disk)
     if most > limit:
-        vectors, lowest = (
-            size_in_words(peak(kinds)[0]) for kinds in (["vectors"], [*discarding.DISCARDABLE])
-        )
+        lowest = size_in_words(peak(["vectors"])[0])
         lines.append(
-            f"does not fit: at most {size_in_words(limit)} can be used. The peak is {vectors}"
-            f" with --discard vectors, {lowest} with --discard {','.join(discarding.DISCARDABLE)}"
+            f"does not fit: at most {size_in_words(limit)} can be used."
+            f" The peak is {lowest} with --discard vectors"
         )
     return lines
 

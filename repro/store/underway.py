@@ -172,11 +172,6 @@ def announce(root: Path, nodes: Iterable[Node]) -> Iterator[Path]:
         file.close()
 
 
-def announcing_processes(root: Path) -> set[str]:
-    """Return running processes with a plan, e.g. "node7-4211"."""
-    return {path.stem.rpartition("-")[0] for path in root.glob("plans/*.json") if _announcement(path)}
-
-
 def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
     """Return the fingerprints that running processes will read. ``but`` is a plan to ignore."""
     plans = (_announcement(path).items() for path in root.glob("plans/*.json") if path != but)

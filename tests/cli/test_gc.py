@@ -178,15 +178,6 @@ def _two_collections():
     return [Node("corpus", {**named.params, "identity": "bytes", **more}) for more in ({}, {"dataset": "x"})]
 
 
-def test_what_jobs_of_a_run_that_failed_said_goes_by_its_age(repro, measured):
-    folder = measured / "store/snakemake/here-1"
-    (folder / "logs").mkdir(parents=True)
-    (folder / "logs" / "a.log").write_text("repro: no")
-    assert repro("store gc costa --scale tiny --yes").status == 0 and folder.exists()
-    said = repro(f"store gc {TINY} --yes")
-    assert "log: snakemake/here-1" in said.out and not folder.exists()
-
-
 def test_an_index_that_a_run_let_go_of_leaves_the_cell_as_it_was_measured(repro, measured):
     line = "costa/1/sparse.bm25/dev.rr10 --scale tiny"
     before = _judged(repro, line)
