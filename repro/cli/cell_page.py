@@ -64,7 +64,7 @@ class CellPage:
 
     @property
     def commands(self) -> dict[str, str]:
-        """Label, e.g. "measure it" -> command."""
+        """Label, e.g. "measure it" -> command. The order is reversed if full scale is blocked."""
         cell, commands = self.cell, {}
         if self.stands and (cell.recipe or cell.column.mean_of):
             commands["measure it"] = f"repro run {cell.id}"
@@ -76,7 +76,8 @@ class CellPage:
             commands["score a run"] = f"repro import run FILE {cell.id}{self._source_of_a_run}"
         for part in self.parts:
             commands |= part.commands()
-        return commands
+        is_blocked = any((s.scale, s.verdict.name) == ("full", "blocked") for s in self.stands)
+        return dict(reversed(commands.items())) if is_blocked else commands
 
     @property
     def _source_of_a_run(self) -> str:
@@ -150,9 +151,9 @@ class CellPage:
             _print_readings(f"{gap}from {part} on", group, most)
             gap = "\n"
         if self.more:
-            _print_readings("\nif one of these has another choice", self.more, brief)
+            _print_readings("\nif one of them is changed, the number also depends on", self.more, brief)
         if notes:
-            _print_readings("\nabout this cell, without a choice that changes it", notes, brief)
+            _print_readings("\nabout this cell, without effect on the number", notes, brief)
         if most:
             print()
             say("--verbose describes each. `repro run … --reading ID=CHOICE` takes another choice.")

@@ -39,7 +39,7 @@ def show_needs(
     print(f"Nothing of {', '.join(places)} can be {verb} on this machine.")
     printing.table(f"Blocked: {waiting}", ["kind", "requirement"], _requirement_lines(plan, store, gpu))
     tables = {c.cell.row_path.rpartition("/")[0] for c in cells}
-    lines = _lines(cells, prefix=f"{min(tables)}/" if len(tables) == 1 else "")
+    lines = _lines_by_row(cells, prefix=f"{min(tables)}/" if len(tables) == 1 else "")
     printing.table("Missing items by row", ["rows", "missing"], lines)
     print("Next commands:")
     for command, effect in _command_lines(shlex.join(words), plan, places):
@@ -57,11 +57,11 @@ def _requirement_lines(plan: Plan, store: Store, gpu: str | None) -> list[tuple[
         lines.append(("to fetch", amount(obstacles.fetch)))
     lines += [("to find", sentence) for sentence in obstacles.otherwise]
     if any(stage_table.STAGES[node.stage].heavy for node in cost.nodes):
-        lines.append(("work", _work(cost, rates)))
+        lines.append(("work", _hours_in_words(cost, rates)))
     return [*lines, ("disk", f"about {cost.stored / GB:,.1f} GB of artefacts")]
 
 
-def _work(cost: Estimate, rates: Throughput) -> str:
+def _hours_in_words(cost: Estimate, rates: Throughput) -> str:
     remainder = f", without {len(cost.uncounted)} stages of unknown size" if cost.uncounted else ""
     is_small = (cost.hours(cost.nodes) or 0.0) < 0.1
     hours = "less than 0.1" if is_small else f"about {cost.hours_in_words(cost.nodes)}"
@@ -78,7 +78,7 @@ def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[
     return [*lines, (f"repro plan {words}", "lists the stages and their missing items")]
 
 
-def _lines(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str, str]]:
+def _lines_by_row(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str, str]]:
     names_by_row = _names_by_row(cells, prefix)
     shared = set.intersection(*map(set, names_by_row.values()))
     common = [name for name in next(iter(names_by_row.values())) if name in shared]
@@ -120,7 +120,7 @@ def blocked_cell_lines(comparison: Comparison) -> list[str]:
     if len(lacking.obstacles) == 1:
         [o] = lacking.obstacles
         return [f"blocked: {o} [{first_of([c.cell.id for c in cells], 3)}]"]
-    lines = [f"blocked: {rows}: {names}" for rows, names in _lines(cells)]
+    lines = [f"blocked: {rows}: {names}" for rows, names in _lines_by_row(cells)]
     lines += [*map(str, lacking.of_machine), *lacking.otherwise]
     if lacking.fetch:
         lines.append(f"`{_fetching(_places(cells))}` downloads {amount(lacking.fetch)}")

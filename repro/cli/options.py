@@ -82,7 +82,7 @@ TABLE = tables_option("Only this table, e.g. 1 or figure-4 (repeatable).")
 ROW = repeatable_option("row", "ROW", "Only this row or system, e.g. bm25neg.bert or bert (repeatable).")
 
 
-ALL = click.option("--all", "everything", is_flag=True, help="All tables of the named papers, or of all.")
+ALL = click.option("--all", "everything", is_flag=True, help="All tables of the named papers or of all.")
 OPTIONS = [
     click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=_completer("names")),
     TABLE,

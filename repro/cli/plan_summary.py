@@ -37,8 +37,7 @@ def show_summary(
         lines += [_work_line(cost), *_rehearsal_lines(cost), *micro_batch_notes(cost)]
     if cost.uncounted:
         stages = ", ".join(dict.fromkeys(node.stage for node in cost.uncounted))
-        number = len(cost.uncounted)
-        lines.append(f"not estimated, because their number of texts is unknown: {number} of {stages}")
+        lines.append(f"not estimated, for lack of a number of texts: {len(cost.uncounted)} stages ({stages})")
     lines += [_obstacle_line(plan, rows), *_incomparable_lines(plan)]
     for line in lines:
         say(line)
@@ -127,9 +126,9 @@ def micro_batch_notes(cost: Estimate) -> list[str]:
     if not memory or not (counts := _trainings_in_parts(cost.nodes, memory)):
         return []
     names = [*counts][:KINDS] + ([f"{len(counts) - KINDS} more kinds"] if len(counts) > KINDS else [])
-    start = "1 training begins" if counts.total() == 1 else f"{counts.total()} trainings begin"
+    number = f"{counts.total()} training{'s' * (counts.total() > 1)}"
     return [
-        f"micro-batches: on {memory / GB:.0f} GB, {start} with a part of a step at a time"
+        f"micro-batches: on a GPU of {memory / GB:.0f} GB, each step of {number} is computed in parts"
         f" ({', '.join(names)}). A part that does not fit is halved. REPRO_MICRO_BATCH sets another size"
     ]
 

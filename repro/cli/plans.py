@@ -23,7 +23,7 @@ from repro.store import make_writable
 
 STATES = ("stored", "damaged", "partial", "missing", "blocked")
 MB = 1e6
-HEAD = ["stage", "rehearsed", "seconds", "peak GB", "GPU GB", "disk MB", "a second"]
+HEAD = ["stage", "rehearsed", "seconds", "peak GB", "GPU GB", "disk MB", "per second"]
 HEAD += ["in the whole", "hours", "peak GB", "disk GB"]
 
 
@@ -138,7 +138,7 @@ def _show_papers(cost: Estimate) -> None:
         finetunings = [node for node in nodes if node.stage == "finetune"]
         amounts = [_hours_or_operations(cost, group) for group in (pretrainings, longest, finetunings, nodes)]
         rows.append([name, *amounts, "\n".join(map(str, stated_costs(paper(name))))])
-    head = ["paper", "pre-training", "longest of it", "fine-tuning", "all", "cost stated in the paper"]
+    head = ["paper", "pre-training", "longest pre-training", "fine-tuning", "all", "cost stated in the paper"]
     title = f"Estimated {_units(cost)[0]} of the stages to run (shared stages in each paper)"
     table(title, head, rows, right=(1, 2, 3, 4), multiline=True)
 

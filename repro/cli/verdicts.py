@@ -44,8 +44,8 @@ def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
 WORDS = ("failed", "blocked", "not run")
 FEW_SENTENCES = 4
 NOTES = (
-    "Reported elsewhere: the closest of several values (~ where something else differs, ? where only the "
-    "name matches). It decides no verdict. `repro show others` has their places."
+    "Reported elsewhere: the closest of several values (~ other settings, ? only the name matches). No "
+    "verdict depends on it. `repro show others` lists the sources."
 )
 NOUNS = {"published": "published", "point": "figure", "reference": "reference", "study": "study"}
 
@@ -269,7 +269,7 @@ def _missing_run_lines(comparison: Comparison) -> list[str]:
     groups = ([c for c in cells if c.measured is not None] for cells in comparison.by_table().values())
     if comparison.tests or all(len({c.cell.row.id for c in cells}) < 2 for cells in groups):
         return []
-    return ["too few of their runs are stored (`repro run` with the same selection makes them)"]
+    return ["fewer than two rows have a stored run. `repro run` with the same selection makes runs"]
 
 
 def status(

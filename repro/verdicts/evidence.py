@@ -192,11 +192,11 @@ def circumstances(evidence: Evidence | None, records: Sequence[Record]) -> Itera
     nodes = evidence.nodes if evidence and evidence.current else {}
     stored = evidence.origins.environments if evidence and evidence.origins else {}
     for name in nodes.keys() & stored.keys():
-        yield _of_environment(stored[name], versions.LIBRARIES, {nodes[name].stage})
+        yield _circumstances_of(stored[name], versions.LIBRARIES, {nodes[name].stage})
     if not nodes or not nodes.keys() <= stored.keys():
         stages = _stages(evidence)
         for record in records:
-            yield _of_environment(record.environment, versions.used_by(stages), stages)
+            yield _circumstances_of(record.environment, versions.used_by(stages), stages)
 
 
 def other_libraries(evidence: Evidence | None, records: Sequence[Record]) -> list[str]:
@@ -230,7 +230,7 @@ def _stages(evidence: Evidence | None) -> set[str]:
     return {node.stage for node in evidence.nodes.values()} if evidence else {"evaluate"}
 
 
-def _of_environment(environment: Mapping, names: Iterable[str], stages: set[str]) -> Circumstances:
+def _circumstances_of(environment: Mapping, names: Iterable[str], stages: set[str]) -> Circumstances:
     software = environment.get("software") or {}
     has_gpu = (environment.get("hardware") or {}).get("gpu")
     return Circumstances(

@@ -200,7 +200,7 @@ class _Writer:
         self.lettered = any(superscript(c, comparison, grid, between="") for c in grid.cells.values())
         self.best = best_measured(grid)
         lines = [grid.line(head) for head in grid.down]
-        columns = [self._below([line[n] for line in lines]) for n in range(len(grid.across))]
+        columns = [self._number_columns([line[n] for line in lines]) for n in range(len(grid.across))]
         self.heads = list(zip(grid.across, columns, strict=True))
 
     def tabular(self) -> list[str]:
@@ -217,7 +217,7 @@ class _Writer:
 
     def _head(self) -> Iterator[str]:
         widths = [sum(column.places for column in columns) for _, columns in self.heads]
-        if headings := self._shared(widths):
+        if headings := self._headings(widths):
             yield from _head_lines([(label(heading), width) for heading, width in headings])
         texts = [self._label(head, head.last) for head, _ in self.heads]
         names = list(zip(texts, widths, strict=True))
@@ -228,7 +228,7 @@ class _Writer:
             kinds = [(column.kind, column.places) for _, columns in self.heads for column in columns]
             yield next(_head_lines(kinds))
 
-    def _shared(self, widths: Sequence[int]) -> list[tuple[str, int]]:
+    def _headings(self, widths: Sequence[int]) -> list[tuple[str, int]]:
         headings, first = [], 0
         for heading, count in spans(self.grid.across):
             headings.append((heading, sum(widths[first : first + count])))
@@ -253,7 +253,7 @@ class _Writer:
         marks = raised(escape(head.row.marks)) if head.row else ""
         return letter + label(text) + marks
 
-    def _below(self, cells: Sequence[ComparedCell | None]) -> list[_Column]:
+    def _number_columns(self, cells: Sequence[ComparedCell | None]) -> list[_Column]:
         shown = {
             "publ.": latex_text.published_entry,
             "oth.": latex_text.stated_entry,

@@ -53,7 +53,7 @@ class Sheet:
         """Yield the lines, as wide as the console if possible."""
         columns, width = self._measured_columns(), options.max_width
         has_texts = not all(column.right for column in self.columns[1:])
-        if has_texts and _total(_least_widths(columns)) > width:
+        if has_texts and _total_width(_least_widths(columns)) > width:
             title = next(column for column in columns if column.column.name)
             yield Text(title.column.name, style="dim")
             for row in self.rows:
@@ -73,7 +73,7 @@ class Sheet:
 
     def _lines(self, console: Console, columns: _Columns, widths: Sequence[int]) -> Iterator[Text]:
         yield from _head(console, columns, widths)
-        yield Text("─" * _total(widths), no_wrap=True, overflow="ignore")
+        yield Text("─" * _total_width(widths), no_wrap=True, overflow="ignore")
         for row in self.rows:
             if isinstance(row, Text):
                 yield row
@@ -88,7 +88,7 @@ def _parts(columns: _Columns, width: int) -> list[list["_MeasuredColumn"]]:
     first, *others = columns
     parts = [[first]]
     for column in others:
-        if len(parts[-1]) > 1 and _total(_least_widths([*parts[-1], column])) > width:
+        if len(parts[-1]) > 1 and _total_width(_least_widths([*parts[-1], column])) > width:
             parts.append([first])
         parts[-1].append(column)
     return parts
@@ -173,7 +173,7 @@ def _widths(columns: _Columns, width: int) -> list[int]:
     least_widths = _least_widths(columns)
     widths = [max(column.wished, minimum) for column, minimum in zip(columns, least_widths, strict=True)]
     for right in (True, False):
-        while _total(widths) > width:
+        while _total_width(widths) > width:
             excess = [
                 w if c.column.right == right and w > minimum else 0
                 for c, w, minimum in zip(columns, widths, least_widths, strict=True)
@@ -187,7 +187,7 @@ def _widths(columns: _Columns, width: int) -> list[int]:
 def _least_widths(columns: _Columns) -> list[int]:
     least_widths = [column.least for column in columns]
     for heading, first, last in _headings(columns):
-        least_widths[last] += max(0, _longest_word(heading) - _total(least_widths[first : last + 1]))
+        least_widths[last] += max(0, _longest_word(heading) - _total_width(least_widths[first : last + 1]))
     return least_widths
 
 
@@ -203,7 +203,7 @@ def _head(console: Console, columns: _Columns, widths: Sequence[int]) -> Iterato
     headings = list(_headings(columns))
     if any(heading for heading, _, _ in headings):
         fields = [
-            (Text(heading, style="bold"), _total(widths[first : last + 1]), "center")
+            (Text(heading, style="bold"), _total_width(widths[first : last + 1]), "center")
             for heading, first, last in headings
         ]
         yield from _side_by_side(console, fields, is_head=True)
@@ -230,7 +230,7 @@ def _side_by_side(
         yield line
 
 
-def _total(widths: Sequence[int]) -> int:
+def _total_width(widths: Sequence[int]) -> int:
     return sum(widths) + GAP * (len(widths) - 1)
 
 

@@ -124,14 +124,19 @@ def overview(
     ``linked`` names link to commands. ``comparison`` adds superscripts.
     """
     rows = []
-    beats = _letters(grid, comparison)
+    beats = _superscripts(grid, comparison)
     for label, block in _blocks(grid):
         rows += [[f"*{escaped(label)}*"] + [""] * len(grid.columns)] if label else []
         for row in block:
             name = link(row.label, f"#{_anchor(row)}") if linked else escaped(row.label)
             letter = f"({grid.letters[row.id]}) " if beats else ""
             places = [(row.id, column.id) for column in grid.columns]
-            rows.append([letter + name, *(_pair(grid.cells.get(p)) + beats.get(p, "") for p in places)])
+            rows.append(
+                [
+                    letter + name,
+                    *(_both_numbers(grid.cells.get(p)) + beats.get(p, "") for p in places),
+                ]
+            )
     yield from markdown_table(["row", *(escaped(column.label) for column in grid.columns)], rows)
     cells = grid.cells.values()
     if measured_cells := [c for c in cells if c.records]:
@@ -143,14 +148,14 @@ def overview(
         yield f"{SUPERSCRIPTS}\n"
 
 
-def _letters(grid: Grid[ComparedCell], comparison: Comparison | None) -> dict[tuple[str, str], str]:
+def _superscripts(grid: Grid[ComparedCell], comparison: Comparison | None) -> dict[tuple[str, str], str]:
     if comparison is None:
         return {}
     beats = {place: superscript(c, comparison, grid, between=" ") for place, c in grid.cells.items()}
     return {place: letters.translate(RAISED) for place, letters in beats.items() if letters}
 
 
-def _pair(c: ComparedCell | None) -> str:
+def _both_numbers(c: ComparedCell | None) -> str:
     if c is None:
         return "–"
     number = _published_number(c)

@@ -28,7 +28,7 @@ REFUSED = {
     "run costa/1/sparse.deepct/dl19.r1000": "is published as '-', which is not a measured number",
     "run simlm --table 11": "the selection has no published number that can be measured",
     "run costa --seeds 1,x": "--seeds takes whole numbers separated by commas, not '1,x'",
-    "run costa --seeds 4294967296": "seeds must be whole numbers below",
+    "run costa --seeds 4294967296": "seeds takes whole numbers below",
     "run costa --reading bm25-parameters": "--reading takes ID=CHOICE, not 'bm25-parameters'. `repro show readings",
     "run costa --reading a=b --reading a=c": "--reading gives 'a' two choices",
     "run costa --table 1 --row bm25 --reading span-resampling=every-epoch": "changes nothing: no recipe",

@@ -26,6 +26,6 @@ def notes(tmp_path, monkeypatch):
 
 def test_a_step_that_a_gpu_does_not_hold_is_told_with_its_parts(notes):
     [line] = notes("cotmae_v2", "1", "cotmae_v2", gpu="h100")
-    assert line.startswith("micro-batches: on 80 GB, ") and " of 16,384" in line
+    assert line.startswith("micro-batches: on a GPU of 80 GB, ") and " of 16,384" in line
     assert "REPRO_MICRO_BATCH sets another size" in line
     assert notes("costa", "1", "bm25", gpu="h100") == []

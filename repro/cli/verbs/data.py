@@ -114,7 +114,7 @@ def fetch_(identifiers, places, yes, library):
         raise errors.UsageError(
             "data fetch needs an ID or --for PAPER/TABLE. `repro data list` lists the datasets."
         )
-    target, obstacles = data_folder(), _obstacles(places)
+    target, obstacles = data_folder(), _missing_requirements(places)
     ids = list(dict.fromkeys((*identifiers, *obstacles.fetch)))
     for id in ids:
         check_on_hub(id.removeprefix(MODEL))
@@ -123,7 +123,7 @@ def fetch_(identifiers, places, yes, library):
     if not ids:
         print("nothing to fetch")
     elif not yes:
-        _ask(identifiers, places)
+        _ask_consent(identifiers, places)
     return max(_load_offers(offers, target), 4 if obstacles.otherwise else 0)
 
 
@@ -161,7 +161,7 @@ def _describe(offers, target, unfetchable) -> None:
         say(f"manual download: {sentence}")
 
 
-def _obstacles(places):
+def _missing_requirements(places):
     workspace = Workspace(Locations.resolve(fetching=True))
     cells, exhibits = {}, {}
     for place in places:
@@ -175,7 +175,7 @@ def _obstacles(places):
     return plan.lacking
 
 
-def _ask(identifiers, places) -> None:
+def _ask_consent(identifiers, places) -> None:
     if not sys.stdin.isatty():
         words = " ".join([*identifiers, *(f"--for {place}" for place in places)])
         raise errors.UsageError(f"fetching {words} needs your consent: add --yes")

@@ -70,7 +70,7 @@ Examples:
     "--rebuild",
     multiple=True,
     type=click.Choice(("damaged", "other-code")),
-    help="Build damaged artefacts, or those of other code or libraries, again with their dependants.",
+    help="Build damaged artefacts, or those made by other code or libraries, and their dependants again.",
 )
 @click.option(
     "--strict",

@@ -122,11 +122,11 @@ def _show_papers(*, as_json: bool) -> None:
     for source, entries in rows.items():
         title = f"{source.name}: {source.title} ({source.source.manifest.venue})"
         lines = [[*(str(v or "") for v in values), about.partition(". ")[0]] for *values, about in entries]
-        table(f"{title}, {_count([source])}", ["", *HEAD[1:]], lines)
-    say(f"{_count(rows)}.")
+        table(f"{title}, {_count_cells([source])}", ["", *HEAD[1:]], lines)
+    say(f"{_count_cells(rows)}.")
 
 
-def _count(sources: Iterable[PublishedPaper]) -> str:
+def _count_cells(sources: Iterable[PublishedPaper]) -> str:
     return count_in_words(cell for source in sources for cell in every_cell(source.source))
 
 
@@ -187,7 +187,7 @@ def coverage(names, as_json):
         return emit_json([tally.as_json() for tally in everything])
     _print_tables(by_paper, grand_total, with_reasons=bool(names))
     for name, rows in by_paper.items():
-        _say_open(name, total(rows, what=name).ways["open"])
+        _warn_of_open_cells(name, total(rows, what=name).ways["open"])
     say(f"{_count_in_words(by_paper, grand_total)}.")
 
 
@@ -197,7 +197,7 @@ def _count_in_words(names, grand_total) -> str:
     return count_in_words(cells, measured=measured, scale="full")
 
 
-def _say_open(name: str, count: int) -> None:
+def _warn_of_open_cells(name: str, count: int) -> None:
     from repro.verdicts.coverage import still_asked
 
     if count:
@@ -225,16 +225,16 @@ def _print_table(title, rows, scales) -> None:
     lines = []
     for tally in rows:
         published, apart = tally.published, tally.apart
-        ways = [_number(published.ways[way], apart.ways[way]) for way in shown]
-        counts = [_number(published.measured[scale], apart.measured[scale]) for scale in scales]
-        cells = _number(len(published.cells), len(apart.cells))
+        ways = [_number_or_dash(published.ways[way], apart.ways[way]) for way in shown]
+        counts = [_number_or_dash(published.measured[scale], apart.measured[scale]) for scale in scales]
+        cells = _number_or_dash(len(published.cells), len(apart.cells))
         number = tally.settings.total()
         settings = f"{tally.settings['as published']} of {number}" if number else "–"
-        lines.append([tally.what, cells, *ways, "│", *counts, "│", settings, _number(tally.idle)])
+        lines.append([tally.what, cells, *ways, "│", *counts, "│", settings, _number_or_dash(tally.idle)])
     table(title, head, lines, right=range(1, len(head)))
 
 
-def _number(published: int, apart: int = 0) -> str:
+def _number_or_dash(published: int, apart: int = 0) -> str:
     return " ".join(filter(None, [str(published or ""), f"+{apart}" if apart else ""])) or "–"
 
 
