@@ -17,10 +17,10 @@ from repro.manifest.schema import Column, Exhibit, Figure, Row, Table
 Part = TypeVar("Part", Table, Figure)
 # how cells are counted
 COUNTED = {
-    "published": ("published cell", "published cells"),
-    "point": ("point of figures", "points of figures"),
-    "reference": ("cell of reference rows", "cells of reference rows"),
-    "study": ("cell of the suite's own study", "cells of the suite's own study"),
+    "published": "published cell{s}",
+    "point": "point{s} of figures",
+    "reference": "cell{s} of reference rows",
+    "study": "cell{s} of the suite's own study",
 }
 
 
@@ -202,7 +202,7 @@ def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = N
     """Count cells in words, e.g. "52 of 58 published cells measured at tiny"."""
     phrases: list[str] = []
     for kind, chosen in by_count(cells).items():
-        phrase = f"{len(chosen)} {COUNTED[kind][len(chosen) != 1]}"
+        phrase = f"{len(chosen)} {COUNTED[kind].format(s='s' * (len(chosen) != 1))}"
         if measured is not None:
             phrase = f"{sum(name in measured for name in chosen)} of {phrase}"
             phrase += "" if phrases else f" measured at {scale}"

@@ -7,7 +7,6 @@ from shlex import quote
 from urllib.parse import urlencode
 
 from repro.manifest.cells import Cell
-from repro.manifest.printed import PublishedCell, half_unit
 from repro.store.results import Record
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.summary import why_cut
@@ -44,14 +43,6 @@ def _command(c: ComparedCell) -> str:
     return " ".join(filter(None, [*words, *(f"--reading {reading}={choice}" for reading, choice in choices)]))
 
 
-def interval(printed: PublishedCell) -> str | None:
-    """Return the numbers that round to the published one, e.g. "33.05 to 33.15"."""
-    if printed.value is None or printed.bound:
-        return None
-    half = half_unit(printed.decimals)
-    return f"{printed.value - half} to {printed.value + half}"
-
-
 def _fact(name: str, *content: Content) -> Markup:
     return el("div", el("dt", name), el("dd", *content))
 
@@ -60,9 +51,7 @@ def _publication(c: ComparedCell) -> Iterator[Markup]:
     cell = c.cell
     if cell.is_unpublished:
         return
-    bounds = interval(cell.printed)
-    expansion = f", that is {bounds}" if bounds else None
-    yield _fact("published", el("b", cell.printed.plain), cell.printed.marks, expansion)
+    yield _fact("published", el("b", cell.printed.plain), cell.printed.marks)
     yield _fact("role", f"{grid.ROLES[cell.role]}; {GRADES[cell.grade]}")
 
 
