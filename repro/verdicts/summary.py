@@ -20,7 +20,7 @@ class Summary:
     Attributes:
         measurements: distinct ones, without averages.
         inside, intervals: published means inside our interval over queries, and all such intervals.
-        imported, only_imported: cells with runs by others, or with nothing else.
+        imported, only_imported: cells with runs by others, and those without a measurement of ours.
     """
 
     words: str

@@ -13,7 +13,7 @@ from repro.stage_table import TRAININGS
 
 
 class TrainingStore(Protocol):
-    """A store that knows at least the records of trainings."""
+    """A store, or an object with the records of trainings alone."""
 
     def state(self, node: Node) -> str:
         """Return ``stored`` if the training is known."""
