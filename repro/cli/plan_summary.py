@@ -10,7 +10,6 @@ from repro.graph import Node
 from repro.machine import system
 from repro.machine.system import size_in_words
 from repro.manifest.cells import count_in_words
-from repro.retrieval.training.declaration import declared
 from repro.running import discarding, measurement, recipe_calls
 from repro.running.cost.estimate import Estimate, assumed_throughput, estimate
 from repro.running.cost.work import step_memory_of
@@ -193,10 +192,10 @@ def in_parts(nodes: Iterable[Node], memory: float) -> Counter[str]:
     """Count trainings that need micro-batches in ``memory`` bytes, by a description of the training."""
     counts: Counter[str] = Counter()
     for node in nodes:
-        if node.stage in TRAININGS and not declared(objective := node.params["objective"]).own_parts:
+        if node.stage in TRAININGS:
             examples = _examples(node)
             if size := step_memory_of(node).micro_batch(examples, memory):
-                counts[f"{node.stage} {objective['name']} {size:,} of {examples:,}"] += 1
+                counts[f"{node.stage} {node.params['objective']['name']} {size:,} of {examples:,}"] += 1
     return counts
 
 

@@ -20,6 +20,7 @@ from repro.retrieval.nn.precision import (
     autocast,
     check_precision,
     device,
+    mapped,
     on_device,
     ready_for_device,
     threads_for,
@@ -124,7 +125,7 @@ class CrossEncoder(nn.Module):
 
     def _scores(self, batch: Tensors) -> Tensor:
         shape = batch["input_ids"].shape[:2]
-        flat = {name: value.flatten(0, 1) for name, value in batch.items()}
+        flat = {name: mapped(lambda rows: rows.flatten(0, 1), value) for name, value in batch.items()}
         scores = self.model(**flat).logits.view(shape)  # (Q, P)
         return scores.to(torch.promote_types(scores.dtype, torch.float32))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -112,15 +113,8 @@ class MaskedPretraining(nn.Module):
         return [np.random.default_rng((self.seed, *stream, *place)) for place in places]
 
     def masked(self, texts: list[np.ndarray], generators: list[np.random.Generator]) -> Tensors:
-        return masked_tokens.masked_texts(
-            texts,
-            tokenizer=self.tokenizer,
-            generators=generators,
-            rate=self.masking["rate"],
-            mask=self.masking["mask"],
-            random=self.masking["random"],
-            draw=self.masking.get("draw", "each"),
-        )
+        shares: dict[str, Any] = {"draw": "each", **self.masking}
+        return masked_tokens.masked_texts(texts, tokenizer=self.tokenizer, generators=generators, **shares)
 
     def collate(self, examples: list[dict]) -> Tensors:
         """Return ``masked_texts``. A mask depends only on (seed, epoch, index)."""
@@ -164,9 +158,10 @@ class MaskedLanguageModel(MaskedPretraining):
         output = self.encoder.base_model(
             batch["masked_ids"], attention_mask=batch["attention_mask"], token_type_ids=batch.get("segments")
         )
-        logits = self.encoder.cls(masked_tokens.values_at(output.last_hidden_state, places))  # (M, V)
+        hidden = masked_tokens.values_at(output.last_hidden_state, places)  # (M, H)
         labels = masked_tokens.values_at(batch["labels"], places)
-        return {"mlm": masked_tokens.token_cross_entropy(logits, labels, reduction=self.reduction)}
+        loss = masked_tokens.vocabulary_loss(hidden, self.encoder.cls, labels, reduction=self.reduction)
+        return {"mlm": loss}
 
     def denominators(self, batch: Tensors) -> dict[str, int | None]:
         return {"mlm": masked_tokens.divisor(batch["labels"], reduction=self.reduction)}
@@ -221,7 +216,8 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         """Return ``mlm_rows``, and ``first`` and ``second``, (P, H), of the P pairs."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (2N, L, H)
         first, second = hidden[:, 0].chunk(2)
-        sides = {"first": first[batch["paired"]], "second": second[batch["paired"]]}
+        paired = masked_tokens.places_of(batch["paired"])
+        sides = {"first": first[paired], "second": second[paired]}
         return masked_tokens.mlm_rows(hidden, self.encoder.cls, batch["labels"]) | sides
 
     def losses(self, represented: Tensors) -> Tensors:

@@ -19,13 +19,12 @@ from transformers.modeling_outputs import BaseModelOutputWithPooling
 from repro.errors import UsageError
 from repro.retrieval.nn.checkpoint import TextModel
 from repro.retrieval.nn.encoder import Encoder
-from repro.retrieval.nn.precision import Tensors, device
+from repro.retrieval.nn.precision import HALVES, Tensors, device, on_host
 
 if TYPE_CHECKING:
     from transformers.models.bert.modeling_bert import BertLayer
 
 KINDS = ("bert", "roberta", "xlm-roberta")  # layers are named as in BERT
-HALVES = (torch.float16, torch.bfloat16)
 KERNEL_FROM = (8, 0)  # compute capability of an A100
 flash_attention = torch.ops.aten._flash_attention_forward  # torch's ``varlen_attn`` has no dropout
 
@@ -168,7 +167,7 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
         asks_more = any(value is not None for name, value in arguments.items() if (name, value) != DATACLASS)
         if input_ids is None or attention_mask is None or attention_mask.dim() != 2 or asks_more:
             return library(input_ids, attention_mask, token_type_ids, **arguments)
-        mask = attention_mask.cpu()  # waits once for a GPU
+        mask = on_host(attention_mask)
         if not firsts and mask.all():
             return library(input_ids, attention_mask, token_type_ids)
         packing.used = True
