@@ -11,6 +11,7 @@ from repro.machine import system
 from repro.machine.system import size_in_words
 from repro.manifest.cells import count_in_words
 from repro.running import discarding, measurement, recipe_calls
+from repro.running.cost.amounts import BATCHES
 from repro.running.cost.estimate import Estimate, assumed_throughput, estimate
 from repro.running.cost.work import step_memory_of
 from repro.running.plan import Plan
@@ -193,16 +194,12 @@ def in_parts(nodes: Iterable[Node], memory: float) -> Counter[str]:
     counts: Counter[str] = Counter()
     for node in nodes:
         if node.stage in TRAININGS:
-            examples = _examples(node)
+            examples = node.params[BATCHES[node.stage]]
             if size := step_memory_of(node).micro_batch(examples, memory):
                 counts[f"{node.stage} {node.params['objective']['name']} {size:,} of {examples:,}"] += 1
     return counts
 
 
-def _examples(node: Node) -> int:
-    return node.params.get("texts_per_batch") or node.params["queries_per_batch"]
-
-
 def step_bytes(node: Node) -> float:
     """Return the GPU memory in bytes of a training step without micro-batches."""
-    return step_memory_of(node).whole(_examples(node))
+    return step_memory_of(node).whole(node.params[BATCHES[node.stage]])

@@ -121,7 +121,8 @@ class CrossEncoder(nn.Module):
         save_model(self.model, self.tokenizer, folder)
 
     def _reads_twice(self) -> bool:
-        return self.regulariser == "r-drop" and self.training and _drops_out(self.model)
+        drops_out = any(isinstance(layer, nn.Dropout) and layer.p > 0 for layer in self.model.modules())
+        return self.regulariser == "r-drop" and self.training and drops_out
 
     def _scores(self, batch: Tensors) -> Tensor:
         shape = batch["input_ids"].shape[:2]
@@ -134,10 +135,6 @@ def hardest(scores: Tensor, *, count: int) -> Tensor:
     """Return the indices, (Q, K), of the positive and the highest-scoring negatives in (Q, P)."""
     negatives = scores[:, 1:].topk(count - 1, dim=1).indices + 1  # (Q, K - 1)
     return torch.cat((torch.zeros_like(negatives[:, :1]), negatives), dim=1)
-
-
-def _drops_out(model: nn.Module) -> bool:
-    return any(isinstance(layer, nn.Dropout) and layer.p > 0 for layer in model.modules())
 
 
 @contextlib.contextmanager
@@ -209,7 +206,6 @@ class PairTexts:
         return len(self.row)
 
     def __getitem__(self, block: slice) -> tuple[list[str], list[dict]]:
-        """Return query texts and passages ``{"title", "text"}``."""
         rows, places = np.unique(self.row[block], return_inverse=True)
         texts = self.corpus[rows]
         passages = [{"title": a, "text": b} for a, b in zip(texts["title"], texts["text"], strict=True)]

@@ -29,7 +29,7 @@ def token_cross_entropy(logits: Tensor, labels: Tensor, *, reduction: str) -> Te
     """
     assert reduction in ("mean", "sum"), reduction
     arguments = logits.flatten(0, -2), labels.flatten(), reduction
-    return recomputed(_in_float32, *arguments) if logits.dtype in HALVES else _in_float32(*arguments)
+    return recomputed(_in_float32, *arguments) if logits.dtype in HALVES.values() else _in_float32(*arguments)
 
 
 def _in_float32(logits: Tensor, labels: Tensor, reduction: str) -> Tensor:

@@ -49,7 +49,6 @@ class RankedTextsLoss(BatchLoss):
         return {f"query_{k}": v for k, v in queries.items()} | {f"passage_{k}": v for k, v in inputs.items()}
 
     def represent(self, batch: Tensors) -> Tensors:
-        """Return the vectors ``queries``, (Q, H), and ``passages``, (Q*P, H)."""
         sides = {"queries": "query_", "passages": "passage_"}
         return {name: self.encoder(batches.side_inputs(batch, side)) for name, side in sides.items()}
 
@@ -102,7 +101,6 @@ class MaskedPretraining(nn.Module):
     seed: int
 
     def texts(self, examples: list[dict]) -> list[np.ndarray]:
-        """Return the examples' tokens, (n,) each, with room for [CLS] and [SEP]."""
         return [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
 
     def generators(
@@ -121,7 +119,6 @@ class MaskedPretraining(nn.Module):
         return self.masked(self.texts(examples), self.generators(examples))
 
     def hidden(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Return the last hidden states: (N, L) each to (N, L, H)."""
         return self.encoder.base_model(input_ids, attention_mask=attention_mask).last_hidden_state
 
     def save(self, folder: Path) -> None:

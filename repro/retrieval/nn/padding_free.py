@@ -109,7 +109,7 @@ def all_layers(
 
 def has_kernel(query: Tensor) -> bool:
     """Return whether one kernel can attend within all texts of (T, heads, h)."""
-    is_supported = query.is_cuda and query.dtype in HALVES and _has_size(query.shape[-1])
+    is_supported = query.is_cuda and query.dtype in HALVES.values() and _has_size(query.shape[-1])
     return is_supported and torch.cuda.get_device_capability(query.device) >= KERNEL_FROM
 
 
@@ -183,7 +183,6 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
 def _states(
     model: TextModel, ids: Tensor, mask: Tensor, kinds: Tensor | None, *, firsts: bool
 ) -> BaseModelOutputWithPooling:
-    """Return the last layer's states, (N, L, H), 0 at padding."""
     lengths = mask.sum(dim=1)  # (N,)
     order = lengths.argsort(stable=True)
     numbers = torch.arange(mask.numel()).view(mask.shape)
@@ -244,11 +243,10 @@ def _obstacle(model: nn.Module, precision: str, processor: torch.device) -> str:
     size = config.hidden_size // heads
     if not _has_size(size):
         return f"the kernel takes heads of a multiple of 8 up to 256 numbers, and the model's have {size}"
-    return _fault(processor, HALVES[precision == "bf16"], (heads, size))
+    return _fault(processor, HALVES[precision], (heads, size))
 
 
 def _fault(processor: torch.device, dtype: torch.dtype, shape: tuple[int, int]) -> str:
-    """Return how the kernel's attention differs from ``text_by_text``, or ""."""
     layout = Layout([5, 3, 3, 1], processor)
     numbers = torch.linspace(-1, 1, sum(layout.lengths) * shape[0] * shape[1], device=processor).sin()
     vectors = numbers.view(-1, *shape).to(dtype)

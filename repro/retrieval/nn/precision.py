@@ -12,7 +12,7 @@ from repro.machine import kernels, system
 from repro.stage_table import PRECISIONS
 
 Tensors = dict[str, Tensor]
-HALVES = (torch.float16, torch.bfloat16)
+HALVES = {"fp16": torch.float16, "bf16": torch.bfloat16}
 USABLE = 0.6  # of the memory, before large tensors are recomputed
 
 
@@ -37,7 +37,7 @@ def autocast(precision: str) -> contextlib.AbstractContextManager:
     """Return the context for a forward pass. On a GPU, fp32 disables TF32."""
     if check_precision(precision) == "fp32":
         return contextlib.nullcontext() if device().type == "cpu" else true_float32()
-    return torch.autocast("cuda", dtype=torch.float16 if precision == "fp16" else torch.bfloat16)
+    return torch.autocast("cuda", dtype=HALVES[precision])
 
 
 @contextlib.contextmanager

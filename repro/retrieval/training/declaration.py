@@ -303,7 +303,6 @@ def keywords(objective: Mapping[str, Any]) -> dict[str, bool]:
 
 
 def _constructor(module: str, name: str) -> ast.arguments | None:
-    """Return the arguments of an own or inherited ``__init__``, if the source shows them."""
     match _named(_statements(module), name):
         case [ast.ImportFrom(module=str(origin), names=aliases, level=0)]:
             return _constructor(origin, {a.asname or a.name: a.name for a in aliases}[name])

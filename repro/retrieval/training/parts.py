@@ -111,7 +111,9 @@ Precision = Callable[[], contextlib.AbstractContextManager]
 
 
 def in_single_precision(values: Batch) -> Batch:
-    return {name: value.float() if value.dtype in HALVES else value for name, value in values.items()}
+    return {
+        name: value.float() if value.dtype in HALVES.values() else value for name, value in values.items()
+    }
 
 
 def backward_in_parts(
