@@ -240,7 +240,6 @@ def save_model(objective: nn.Module, out: Path) -> None:
 
 
 def options_in_effect(trainer: ObjectiveTrainer) -> dict[str, int | str]:
-    """Return batch options, the step of resuming and the number of skipped steps."""
     options = {"resumed_at": trainer.resumed_at, "padding_free": int(trainer.reading.used)}
     options["skipped_steps"] = trainer.optimizer.skipped(trainer.step)
     return trainer.parts.facts() | {name: value for name, value in options.items() if value}

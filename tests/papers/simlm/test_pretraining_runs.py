@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 
+from papers.simlm.bottleneck import ThroughBottleneck
 from repro.progress import Progress
 from repro.retrieval.stages import pretrain
-from tests.floats import close
 from tests.killed import check_killed_and_continued
 from tests.papers.simlm.pretraining import DECODER, MASKS, TOKEN_LOSS, rows
 from tests.papers.simlm.test_replaced_language_modelling import OPTIONS as SIMLM
@@ -63,18 +61,18 @@ def test_a_pre_training_killed_while_it_draws_ends_with_the_same_bytes(name, inp
     check_killed_and_continued(pretrain, given, inputs, tmp_path)
 
 
-def test_groups_that_a_loss_averages_are_the_same_whatever_the_parts(inputs, tmp_path, monkeypatch):
-    given = params("autoencoder")
+def test_a_training_cuts_whole_batches_so_that_parts_keep_the_groups_of_a_loss(inputs, tmp_path, monkeypatch):
+    given, seen, cut = params("autoencoder"), [], ThroughBottleneck.cut
     given["options"] = given["options"] | {"token_loss": TOKEN_LOSS | {"per": 3}}
-    facts = {}
-    for name, variables in {"alone": {}, "told": {"REPRO_MICRO_BATCH": "5"}}.items():
-        (tmp_path / name).mkdir()
-        for variable, value in variables.items():
-            monkeypatch.setenv(variable, value)
-        facts[name] = pretrain.run(given, inputs, tmp_path / name, Progress())
-    logs = [(tmp_path / name / "train_log.jsonl").read_text().splitlines() for name in facts]
-    close(*(json.loads(lines[0])["decoder"] for lines in logs), dtype="bfloat16", terms=1)  # other dropout
-    assert [said.get("micro_batch") for said in facts.values()] == [None, 5]
+
+    def watched(objective, batch, size):
+        seen.append((len(batch["decoder_groups"]), size))
+        return cut(objective, batch, size)
+
+    monkeypatch.setattr(ThroughBottleneck, "cut", watched)
+    monkeypatch.setenv("REPRO_MICRO_BATCH", "5")
+    assert pretrain.run(given, inputs, tmp_path, Progress())["micro_batch"] == 5
+    assert len(seen) == 10 and set(seen) == {(8, 5)}
 
 
 def test_the_stage_hands_a_generator_on(inputs, tmp_path):

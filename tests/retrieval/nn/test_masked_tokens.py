@@ -192,23 +192,17 @@ def states() -> tuple[torch.Tensor, torch.nn.Linear, torch.Tensor]:
 @pytest.mark.parametrize("reduction", ["mean", "sum"])
 @pytest.mark.parametrize("chunk", [1, 3, 10, 64])
 @pytest.mark.parametrize("scarce", [False, True])
-def test_value_and_gradients_are_those_of_the_plain_form(monkeypatch, reduction, chunk, scarce):
-    hidden, head, labels = states()
+def test_chunks_give_the_plain_form_and_are_computed_again_only_if_memory_is_scarce(
+    monkeypatch, reduction, chunk, scarce
+):
+    (hidden, head, labels), seen = states(), []
     labels[3] = IGNORED
     plain = loss_and_gradients(hidden, head, labels, reduction=reduction)
+    head.register_forward_hook(lambda layer, given, out: seen.append(len(out)))
     monkeypatch.setattr(masked_module, "CHUNK", chunk)
     monkeypatch.setattr(masked_module, "is_scarce", lambda: scarce)
     close(loss_and_gradients(hidden, head, labels, reduction=reduction), plain)
-
-
-@pytest.mark.parametrize("scarce", [False, True])
-def test_a_chunk_of_logits_is_computed_again_only_if_memory_is_scarce(monkeypatch, scarce):
-    (hidden, head, labels), seen = states(), []
-    head.register_forward_hook(lambda layer, given, out: seen.append(len(out)))
-    monkeypatch.setattr(masked_module, "CHUNK", 4)
-    monkeypatch.setattr(masked_module, "is_scarce", lambda: scarce)
-    loss_and_gradients(hidden, head, labels)
-    assert max(seen) == 4 and sum(seen) == (20 if scarce else 10)
+    assert max(seen) == min(chunk, 10) and sum(seen) == (20 if scarce and chunk < 10 else 10)
 
 
 def test_memory_is_scarce_if_this_process_uses_most_of_it(monkeypatch):
