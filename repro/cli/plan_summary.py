@@ -10,8 +10,8 @@ from repro.graph import Node
 from repro.machine import system
 from repro.machine.system import size_in_words
 from repro.manifest.cells import Cell, count_in_words
-from repro.retrieval.training.declaration import declared
 from repro.running import discarding, measurement, recipe_calls
+from repro.running.cost.amounts import BATCHES
 from repro.running.cost.estimate import Estimate
 from repro.running.cost.work import step_memory_of
 from repro.running.plan import Plan
@@ -138,8 +138,8 @@ def micro_batch_notes(cost: Estimate) -> list[str]:
 def _trainings_in_parts(nodes: Iterable[Node], memory: float) -> Counter[str]:
     counts: Counter[str] = Counter()
     for node in nodes:
-        if node.stage in TRAININGS and not declared(objective := node.params["objective"]).own_parts:
-            examples = node.params.get("texts_per_batch") or node.params["queries_per_batch"]
+        if node.stage in TRAININGS:
+            examples = node.params[BATCHES[node.stage]]
             if size := step_memory_of(node).micro_batch(examples, memory):
-                counts[f"{node.stage} {objective['name']} {size:,} of {examples:,}"] += 1
+                counts[f"{node.stage} {node.params['objective']['name']} {size:,} of {examples:,}"] += 1
     return counts
