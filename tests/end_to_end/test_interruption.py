@@ -28,9 +28,7 @@ def _run(store, results, said):
 def _start(store, results, name="out"):
     """Fork from a process that has imported what a training needs: each would take seconds for it."""
     server = multiprocessing.get_context("forkserver")
-    server.set_forkserver_preload(
-        ["repro.cli", "repro.retrieval.stages.encode", "repro.retrieval.stages.finetune"]
-    )
+    server.set_forkserver_preload(["repro.retrieval.training.loop", "transformers.models.bert.modeling_bert"])
     child = server.Process(target=_run, args=(store, results, store.with_name(name)))
     child.start()
     return child

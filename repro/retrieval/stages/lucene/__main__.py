@@ -140,26 +140,23 @@ def search(arguments: dict, report: Report) -> dict:
 
 def _ranker(searcher, arguments: dict) -> Callable[[list[str]], dict[str, list[dict]]]:
     """Return a function of texts that gives number -> hits. As JSON they cost a quarter of Java objects."""
-    from jnius import autoclass
+    from pyserini.pyclass import JArrayList, JFloat, JHashMap, autoclass
 
-    ArrayList, boosts = autoclass("java.util.ArrayList"), autoclass("java.util.HashMap")()
-    mapper = autoclass("com.fasterxml.jackson.databind.ObjectMapper")()
-    mapper.configure(autoclass("com.fasterxml.jackson.core.JsonGenerator$Feature").ESCAPE_NON_ASCII, True)
+    mapper, boosts = autoclass("com.fasterxml.jackson.databind.ObjectMapper")(), JHashMap()
     stored_text = autoclass("java.lang.Class").forName("org.apache.lucene.document.Document")
     mapper.configOverride(stored_text).setIsIgnoredType(autoclass("java.lang.Boolean")(True))
-    search, options = searcher.batch_search, []
-    if arguments["multifield"]:
-        search, options = searcher.batch_search_fields, [boosts]
-        boosts.put("contents", autoclass("java.lang.Float")(1.0))
-        boosts.put("title", autoclass("java.lang.Float")(1.0))
+    for field in ("contents", "title"):
+        boosts.put(field, JFloat(1.0))
 
     def rank(texts: list[str]) -> dict[str, list[dict]]:
-        queries, numbers = ArrayList(), ArrayList()
+        queries, numbers = JArrayList(), JArrayList()
         for number, text in enumerate(texts):
             queries.add(text)
             numbers.add(str(number))
-        found = search(queries, numbers, arguments["depth"], arguments["threads"], *options)
-        return json.loads(mapper.writeValueAsString(found))
+        order = queries, numbers, arguments["depth"], arguments["threads"]
+        of_fields = arguments["multifield"]
+        hits = searcher.batch_search_fields(*order, boosts) if of_fields else searcher.batch_search(*order)
+        return json.loads(mapper.writeValueAsString(hits))
 
     return rank
 
