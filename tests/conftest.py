@@ -161,9 +161,10 @@ def pytest_collection_finish():
 
 
 def _turn(item) -> int:
-    """What takes from REPRO_TEST_STORE comes when most is there, and not last, as it is long."""
+    """What takes from REPRO_TEST_STORE comes when most is there, and no long file comes last."""
     file = item.nodeid.partition("::")[0]
-    if file in _paired() or item.path.stem == "test_real_data":
+    early = "tests/end_to_end/test_real", "tests/verdicts/", "tests/writers/"
+    if file in _paired() or file.startswith(early):
         return 0
     if file.startswith("tests/end_to_end/"):
         return 2
