@@ -241,6 +241,7 @@ class OwnPlugin:
         return f"repro.plugins.{self.folder}{dot}{place}"
 
 
+@functools.cache
 def _imported(target: str) -> Any:
     module, _, name = target.partition(":")
     return getattr(importlib.import_module(module), name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,6 +94,11 @@ def committed_results() -> Path | None:
 
 
 def _user_folder(kind: str) -> Path:
+    return _platform_folder(kind, *map(os.environ.get, ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")))
+
+
+@functools.cache
+def _platform_folder(kind: str, *environment: str | None) -> Path:
     import platformdirs
 
     find = {"cache": platformdirs.user_cache_path, "data": platformdirs.user_data_path}[kind]

@@ -18,6 +18,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # beside others a second thread is most
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Java starts for one small thing each time: its second compiler and its parallel collector cost more
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # ranx, of small runs: to compile it takes 35 s of a core
 settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
 settings.load_profile("untimed")
 
@@ -160,9 +161,10 @@ def pytest_collection_finish():
 
 
 def _turn(item) -> int:
-    """What takes from REPRO_TEST_STORE comes when most is there, and not last, as it is long."""
+    """What takes from REPRO_TEST_STORE comes when most is there, and no long file comes last."""
     file = item.nodeid.partition("::")[0]
-    if file in _paired() or item.path.stem == "test_real_data":
+    early = "tests/end_to_end/test_real", "tests/verdicts/", "tests/writers/"
+    if file in _paired() or file.startswith(early):
         return 0
     if file.startswith("tests/end_to_end/"):
         return 2

@@ -12,6 +12,7 @@ from itertools import islice, takewhile, zip_longest
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from repro.api import select
 from repro.cli import main
@@ -19,6 +20,7 @@ from repro.manifest import papers as at_hand
 from repro.plugins.reports.reports import reports_of
 from repro.store import Store
 from repro.store.results import _digest
+from repro.writers.sheet import UNLIMITED
 from tests.once import made_once, take_what_is_finished
 
 CELL = "costa/1/sparse.bm25/dev.rr10"  # the cheapest cell that goes through every kind of stage but training
@@ -90,16 +92,31 @@ def repro(folders, monkeypatch, capsys):
 
 @pytest.fixture
 def narrow(repro, monkeypatch):
+    """``narrow(*arguments)`` runs a verb on 60 columns, and draws what it drew there at other widths."""
+    drawn, draw = [], Console.print
+    monkeypatch.setattr(
+        Console, "print", lambda *call, **options: drawn.append(call[1]) or draw(*call, **options)
+    )
+
+    def words_of(text: str) -> set[str]:
+        return {word.removesuffix(":") for word in text.replace("─", "").split()}
+
+    def at(width: int) -> str:
+        console = Console(file=io.StringIO(), width=width, highlight=False)
+        for renderable in drawn:
+            draw(console, renderable, crop=False)
+        return console.file.getvalue()
+
     def call(*arguments) -> None:
-        words = {word.removesuffix(":") for word in repro(*arguments).out.replace("─", "").split()}
-        assert len(words) > 10, arguments
-        for width in (60, 80, 100, 120):
-            monkeypatch.setenv("COLUMNS", str(width))
-            lines = repro(*arguments).out.splitlines()
-            shown = {word.removesuffix(":") for line in lines for word in line.split()}
-            long = [line for line in lines if len(line) > width and " " in line.strip()]
-            assert (words - shown, long) == (set(), []), width
-        monkeypatch.delenv("COLUMNS")
+        words = words_of(repro(*arguments).out)
+        drawn.clear()
+        with monkeypatch.context() as narrowed:
+            narrowed.setenv("COLUMNS", "60")
+            shown = [(60, words, repro(*arguments).out)]
+        shown += [(width, words_of(at(UNLIMITED)), at(width)) for width in (80, 100, 120)]
+        for width, words, text in shown:
+            long = [line for line in text.splitlines() if len(line) > width and " " in line.strip()]
+            assert len(words) > 10 and (words - words_of(text), long) == (set(), []), width
 
     return call
 

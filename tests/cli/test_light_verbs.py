@@ -57,9 +57,3 @@ def test_a_table_made_from_records_executes_no_code_that_runs_or_estimates_or_dr
     idle = ("repro.running.engines", "repro.running.cost", "repro.writers.html", "repro.writers.figures")
     assert not [name for name in ours if name.startswith(idle)]
     assert len(ours) <= FILES
-
-
-def test_without_records_to_judge_claims_load_no_quantiles(run, tmp_path, monkeypatch):
-    monkeypatch.setenv("REPRO_RESULTS", str(tmp_path))
-    [(_, modules)] = run("audit claims --format json").values()
-    assert HEAVY.isdisjoint(modules)

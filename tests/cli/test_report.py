@@ -11,17 +11,13 @@ README = "# x\n\n<!-- verdicts:begin -->\nold\n<!-- verdicts:end -->\n\nlast\n"
 def test_the_page_of_one_paper_is_written_without_store_or_results(repro, folders):
     said = repro("report costa --scale tiny -o", folders / "r.html")
     assert (said.status, said.out) == (0, f"{folders / 'r.html'}\n")
+    assert (folders / "r.html").stat().st_size < 600_000
     found = outline((folders / "r.html").read_text(encoding="utf-8"))
     assert {"overview", "costa", "costa/1", "costa/7", "costa/figure-3", "costa/claims"} <= set(found.ids)
     assert "costa/1/hardneg.costa/dev.rr10" in found.ids and "simlm" not in found.ids
     assert len(found.ids) == len(set(found.ids))
     links = {a["href"][1:] for a in found.named("a") if a["href"].startswith("#")}
     assert links <= set(found.ids)
-
-
-def test_the_page_stays_small(repro, folders):
-    assert repro("report --scale full -o", folders / "r.html").status == 0
-    assert 500_000 < (folders / "r.html").stat().st_size < 2_000_000
 
 
 def test_every_scale_with_a_record_has_a_page_and_the_first_opens_in_the_browser(

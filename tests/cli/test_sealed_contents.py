@@ -82,7 +82,6 @@ def test_verify_names_contents_that_no_stage_writes_and_removes_them(repro, meas
 
 
 SHOWING = [  # every outlet of measured numbers, with a word of its number of CELL
-    (f"compare --all {SCALE}", "0.388"),
     (f"compare cpdae --format csv {SCALE}", "nothing recorded yet"),
     *((f"compare {TABLE} --format {form}", "0.38") for form in ("csv", "json", "latex", "markdown")),
     (f"tables {TABLE}", "costa-table1.tex"),

@@ -1,14 +1,15 @@
 """Killed anywhere, a run continues, by two at once, to the undisturbed scores."""
 
 import json
+import multiprocessing
 import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import time
 
+from repro.cli import main
 from tests.killed import KILLS
 
 CELL = ("run", "costa/1/bm25neg.costa/dev.rr10", "--scale", "tiny", "--format", "json")
@@ -16,20 +17,21 @@ CELL = ("run", "costa/1/bm25neg.costa/dev.rr10", "--scale", "tiny", "--format", 
 AT_NIGHT = KILLS > 2
 
 
-def _start(store, results):
-    variables = {
-        **os.environ,
-        "REPRO_STORE": str(store),
-        "REPRO_RESULTS": str(results),
-        "REPRO_SAVE_STEPS": "25",
-    }
-    return subprocess.Popen(
-        [sys.executable, "-m", "repro", *CELL],
-        env=variables,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def _run(store, results, said):
+    os.environ |= {"REPRO_STORE": str(store), "REPRO_RESULTS": str(results), "REPRO_SAVE_STEPS": "25"}
+    for number, file in ((1, said), (2, said.with_suffix(".err"))):
+        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+    sys.argv = ["repro", *CELL]
+    sys.exit(main())
+
+
+def _start(store, results, name="out"):
+    """Fork from a process that has imported what a training needs: each would take seconds for it."""
+    server = multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload(["repro.retrieval.training.loop", "transformers.models.bert.modeling_bert"])
+    child = server.Process(target=_run, args=(store, results, store.with_name(name)))
+    child.start()
+    return child
 
 
 def _artefacts(store, stages=("pretrain", "finetune", "search", "evaluate")):
@@ -49,13 +51,13 @@ def _without_its_own_work(table, store):
 
 def _killed_in(stage, store, results) -> bool:
     child = _start(store, results)
-    while child.poll() is None:
+    while child.is_alive():
         if any(store.glob(f"{stage}/*.partial/**/checkpoint-*")):
-            os.kill(child.pid, signal.SIGKILL)
+            child.kill()
             break
         time.sleep(0.01)
-    child.communicate()
-    return child.returncode == -signal.SIGKILL
+    child.join()
+    return child.exitcode == -signal.SIGKILL
 
 
 def test_killed_in_its_trainings_and_continued_by_two_at_once_it_ends_with_the_same_bytes(table, tmp_path):
@@ -65,17 +67,17 @@ def test_killed_in_its_trainings_and_continued_by_two_at_once_it_ends_with_the_s
         assert _killed_in("pretrain", tmp_path / "s", tmp_path / "r")
     for _ in range(KILLS - 2):
         child = _start(tmp_path / "s", tmp_path / "r")
-        try:
-            child.communicate(timeout=draw.uniform(0.3, 4.5))
-        except subprocess.TimeoutExpired:
-            os.kill(child.pid, signal.SIGKILL)
-            child.communicate()
+        child.join(draw.uniform(0.3, 4.5))
+        child.kill()
+        child.join()
     killed = _killed_in("finetune", tmp_path / "s", tmp_path / "r")
     assert killed or AT_NIGHT  # then all may be done by now
-    children = [_start(tmp_path / "s", tmp_path / "r") for _ in range(2)]
-    outs = [child.communicate(timeout=1200) for child in children]
-    assert [child.returncode for child in children] == [0, 0], [err for _, err in outs]
-    assert outs[0][0] == outs[1][0]
+    children = [_start(tmp_path / "s", tmp_path / "r", name) for name in ("first", "second")]
+    for child in children:
+        child.join(1200)
+    errors = [(tmp_path / f"{name}.err").read_text() for name in ("first", "second")]
+    assert [child.exitcode for child in children] == [0, 0], errors
+    assert (tmp_path / "first").read_text() == (tmp_path / "second").read_text()
     ours, theirs = _artefacts(tmp_path / "s"), _artefacts(table.store)
     assert ours
     assert {name for name in ours if ours[name] != theirs[name]} == set()

@@ -33,17 +33,19 @@ def command(ctx, yes, output, opened):
 
     target(output)
     tiny_cell, scifact_cell = _cells()
+    names = [tiny_cell.paper.name]
     print("1. The embedded collection\n")
     status = _measure_tiny(tiny_cell, Workspace.open())
     print("\n2. The paper's own data\n")
     try:
         if _fetch_scifact(yes):
             status = max(status, _measure_scifact(scifact_cell, Workspace.open()))
+            names.append(scifact_cell.paper.name)
     except errors.BlockedError as error:  # the report needs no network
         print(f"left out: {error}", file=sys.stderr)
         status = max(status, error.exit_status)
-    print("\n3. Everything on one page\n")
-    ctx.invoke(report, output=output, opened=opened)
+    print("\n3. The tables of the paper on one page\n")
+    ctx.invoke(report, names=names, output=output, opened=opened)
     name, number = tiny_cell.paper.name, tiny_cell.table.id
     print("\nNext:")
     for purpose, words in (

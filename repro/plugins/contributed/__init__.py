@@ -3,6 +3,7 @@
 A file has a line per record as in ``results/records``, with e.g. ``"origin": {"by": "Jane Doe"}``.
 """
 
+import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -71,16 +72,22 @@ def doubts_about(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
     return doubts(Basis([own], code_counts(evidence, [own]), evidence))
 
 
-def described(record: Record, workspace: Workspace) -> str:
+def described(record: Record) -> str:
     """Return the person, the date and any doubts, e.g. "Jane Doe on 2026-11-28, doubtful: …"."""
     seed = "" if record.seed is None else f", seed {record.seed}"
-    reasons = ", ".join(map(str, doubts_about(record, workspace)))
+    reasons = ", ".join(map(str, doubts_about(record, Workspace.open())))
     return f"{record.origin['by']} on {record.recorded[:10]}{seed}" + (reasons and f", doubtful: {reasons}")
 
 
-def records_of(of_cell: Cell, workspace: Workspace) -> Sequence[Record]:
-    paths = [p for f in workspace.results.folders for p in sorted((f / FOLDER).glob("*.jsonl"))]
+def records_of(of_cell: Cell) -> Sequence[Record]:
+    settings = map(os.environ.get, ("REPRO_RESULTS", "XDG_DATA_HOME", "HOME"))
+    paths = [p for f in _folders(os.getcwd(), *settings) for p in sorted((f / FOLDER).glob("*.jsonl"))]
     return _by_cell(tuple((path, path.stat().st_mtime_ns) for path in paths)).get(of_cell.id, ())
+
+
+@lru_cache(maxsize=1)
+def _folders(*settings: str | None) -> list[Path]:
+    return Workspace.open().results.folders
 
 
 @lru_cache(maxsize=2)
@@ -93,9 +100,9 @@ def _by_cell(files: tuple[tuple[Path, int], ...]) -> dict[str, list[Record]]:
 
 
 def notes_on(of_cell: Cell) -> list[CellNote]:
-    workspace, notes = Workspace.open(), []
-    for r in (r for r in records_of(of_cell, workspace) if r.scale == "full"):
-        value, person, words = f"{r.measured:.10f}".rstrip("0"), r.origin["by"], described(r, workspace)
+    notes = []
+    for r in (r for r in records_of(of_cell) if r.scale == "full"):
+        value, person, words = f"{r.measured:.10f}".rstrip("0"), r.origin["by"], described(r)
         facts = {"value": r.measured, "name": person, "place": PLACE, "run_by_others": words}
         notes.append(CellNote(person, value, PLACE, making="suite", details=words, facts=facts))
     return notes
@@ -103,8 +110,7 @@ def notes_on(of_cell: Cell) -> list[CellNote]:
 
 class ContributedPart(CellPart):
     def __init__(self, of_cell: Cell, page: object = None):
-        workspace = Workspace.open()
-        self._lines = [_line(record, workspace) for record in records_of(of_cell, workspace)]
+        self._lines = [_line(record) for record in records_of(of_cell)]
         self.facts = {"contributed": self._lines} if self._lines else {}
 
     def below_measured(self) -> Iterator[tuple[str, str]]:
@@ -115,15 +121,15 @@ class ContributedCards(PaperPart):
     """Adds contributed records, at scales other than full, to the cards of cells in the report."""
 
     def __init__(self, sources: object):
-        self._workspace = Workspace.open()
+        pass
 
     def card(self, c, part):
-        shown = [r for r in records_of(c.cell, self._workspace) if r.scale == c.scale != "full"]
-        return [("run by others", _line(r, self._workspace)) for r in shown]
+        shown = [r for r in records_of(c.cell) if r.scale == c.scale != "full"]
+        return [("run by others", _line(r)) for r in shown]
 
 
-def _line(record: Record, workspace: Workspace) -> str:
-    return f"{record.measured:.6g} at scale {record.scale} by {described(record, workspace)}"
+def _line(record: Record) -> str:
+    return f"{record.measured:.6g} at scale {record.scale} by {described(record)}"
 
 
 @click.command(

@@ -132,25 +132,11 @@ def checked_parameters(source: Paper, machine: Machine | None = None) -> list[Ch
     ]
 
 
-def of_tables(source: Paper) -> dict[str, CheckedParameter]:
-    steps, expected = [], ExpectedValues()
-    for step in steps_of(source):
-        if published := {path: setting for path, setting in step.stated.items() if setting.cell}:
-            steps.append(step.model_copy(update={"settings": published}))
-    of_rows = [
-        item
-        for row in planned_rows(source)
-        for step in steps
-        for item in _step_parameters(row, step, row.of_step(step), expected)
-    ]
-    return of_cells([*of_rows, *_unplanned_statements(source, of_rows)])
-
-
 def states_of_tables(source: Paper) -> dict[str, Counter[str]]:
     """Return table -> state -> the number of cells in it."""
     states: dict[str, Counter[str]] = {}
     if any(cell.is_setting for cell in cells_of(source)):
-        for place, item in of_tables(source).items():
+        for place, item in of_cells(checked_parameters(source)).items():
             states.setdefault(place.split("/")[1], Counter())[item.state] += 1
     return states
 

@@ -49,7 +49,7 @@ def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
     for name, number in numbers.items():
         source = paper(name)
         if any(c.is_setting for c in cells_of(source)) and number == len(select((name,))):
-            of_paper = checked.of_tables(source).values()
+            of_paper = checked.of_cells(checked.checked_parameters(source)).values()
             total = f"{len(of_paper)} settings in tables: {counts(of_paper)}"
             yield f"{name} publishes {total} (`repro show settings {name}`)"
 

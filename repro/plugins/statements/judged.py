@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
 
@@ -37,9 +37,12 @@ class ClosestReports(PublishedValues):
 
     starts: tuple[str, ...] = ()
     is_published, is_stated = False, True
+    _notes: dict[str, tuple[CellNote, ...]] = field(default_factory=dict)
 
     def of(self, cell: Cell) -> CellNote:
-        counting = [note for note in notes(cell) if not self.starts or note.making in self.starts]
+        if cell.id not in self._notes:
+            self._notes[cell.id] = notes(cell)
+        counting = [note for note in self._notes[cell.id] if not self.starts or note.making in self.starts]
         if not counting:
             raise MissingNumber(f"no value of {cell.id} is reported elsewhere")
         if counting[0].match == "loose":
@@ -121,9 +124,11 @@ class OthersJudgement:
         }
 
 
-def by_others(statement: Statement, places: Places, *, published: Judgement) -> OthersJudgement:
+def by_others(
+    statement: Statement, places: Places, *, published: Judgement, values: ClosestReports
+) -> OthersJudgement:
     """Judge a statement by the closest report on each cell that ``published``, its judgement, used."""
-    values, used = ClosestReports(), []
+    used = []
     numeric_cells = [cell for cell in published.cells if cell.is_numeric]
     for cell in numeric_cells:
         with suppress(MissingNumber):
@@ -133,7 +138,9 @@ def by_others(statement: Statement, places: Places, *, published: Judgement) -> 
     judgement, starts = (statement.judge(values, places), {note.making for _, note in used})
     alike = {}
     if not (starts.isdisjoint(OF_ONE_SYSTEM) or starts.isdisjoint(TRAINED_AGAIN)):
-        alike = {name: statement.judge(ClosestReports(kind), places).state for name, kind in ALIKE.items()}
+        alike = {
+            name: statement.judge(replace(values, starts=kind), places).state for name, kind in ALIKE.items()
+        }
     return OthersJudgement(judgement, tuple(used), len(numeric_cells), alike)
 
 
@@ -195,10 +202,10 @@ class PublishedJudgement:
 
 def published_judgements(source: Paper) -> list[PublishedJudgement]:
     """Judge every statement of a paper by its own and reported numbers, without ours."""
-    places, judgements = Places(source), []
+    places, values, judgements = Places(source), ClosestReports(), []
     for statement in statements(source):
         published = statement.judge(PublishedValues(), places)
-        others = by_others(statement, places, published=published)
+        others = by_others(statement, places, published=published, values=values)
         judgements.append(PublishedJudgement(statement, places, published, others))
     return judgements
 

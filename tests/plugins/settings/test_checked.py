@@ -6,7 +6,7 @@ from repro.graph import Node
 from repro.manifest.papers import Paper, papers
 from repro.manifest.reading_schema import Reading
 from repro.plugins.settings import checked
-from repro.plugins.settings.checked import checked_parameters, of_cells, of_tables
+from repro.plugins.settings.checked import checked_parameters, of_cells
 from repro.plugins.settings.planned_rows import PlannedRow, planned_alike
 
 BACKBONE = Node("backbone", {"name": "bert", "revision": "main"})
@@ -204,27 +204,10 @@ def test_rows_that_are_published_with_different_numbers_are_not_planned_alike():
     assert list(planned_alike(papers()["costa"], rows)) == []
 
 
-def test_cells_of_settings_are_judged_without_what_no_cell_publishes(monkeypatch):
-    source = papers()["simlm"]
-    whole, judged = of_cells(checked_parameters(source)), []
-    monkeypatch.setattr(checked, "_unclaimed_parameters", None)
-    judge = checked._step_parameters
-    monkeypatch.setattr(
-        checked, "_step_parameters", lambda *given: [judged.append(1) or item for item in judge(*given)]
-    )
-    assert of_tables(source) == whole and len(whole) > 50
-    assert len(judged) < 1000
-
-
-@pytest.mark.parametrize("source", papers().values(), ids=papers())
-def test_cells_of_settings_are_judged_alone_as_with_all_that_is_planned(source):
-    assert of_tables(source) == of_cells(checked_parameters(source))
-
-
 def test_rows_that_are_planned_alike_say_nothing_of_cells_of_settings(monkeypatch):
     source = papers()["cotmae_v2"]
     alike = "cotmae_v2/1/bert/dev.rr10", "cotmae_v2/1/cotmae/dev.rr10"
     monkeypatch.setattr(checked.plans, "planned_alike", lambda *given: [alike])
     whole = checked_parameters(source)
     assert [item.row for item in whole if "is planned like" in item.says] == ["cotmae_v2/1/bert"]
-    assert of_tables(source) == of_cells(whole) != {}
+    assert of_cells(whole)

@@ -55,7 +55,7 @@ def store(tmp_path) -> Store:
 def make():
     def build(rows=("bm25", "bert"), at="tiny"):
         cells = select(("costa",), tables=("1",), rows=rows, cells=())
-        return plan(cells[:2] if rows == ("bm25",) else cells, scale=scale(at), machine=Machine())
+        return plan(cells[:2] if len(rows) == 1 else cells, scale=scale(at), machine=Machine())
 
     return build
 

@@ -59,21 +59,18 @@ def test_everything_runs_once_after_its_inputs_and_no_more_at_a_time_than_asked(
     assert not list((store.root / "logs").iterdir())
 
 
-def test_what_a_stage_says_of_itself_is_told_while_it_runs(make, store, monkeypatch, capsys):
+def test_one_job_keeps_the_plans_order_and_what_a_stage_says_of_itself_is_told(
+    make, store, monkeypatch, capsys
+):
     monkeypatch.setenv("LAST", "0.2")
     plan = make(("bm25",))
-    local.execute(plan, store, TerminalProgress(interval=0.0), Options(jobs=1))
+    outcome = local.execute(plan, store, TerminalProgress(interval=0.0), Options(jobs=1))
+    assert [n.fingerprint for n in outcome.run] == [n.fingerprint for n in plan.nodes]
     lines = capsys.readouterr().err.splitlines()
     for node in plan.nodes:
         [told] = [line for line in lines if f"{node.stage}-{node.fingerprint[:12]}" in line]
         assert re.fullmatch(r".*: (under way|\d+ of 9) \(log: .*\.err\)", told)
     assert any(line.endswith(": 5 of 9") for line in lines)
-
-
-def test_one_job_keeps_the_order_of_the_plan(make, store):
-    plan = make(("bm25",))
-    outcome = local.execute(plan, store, Progress(), Options(jobs=1))
-    assert [n.fingerprint for n in outcome.run] == [n.fingerprint for n in plan.nodes]
 
 
 @pytest.mark.parametrize("word", ["FAIL", "BLOCK"])

