@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 CHUNK = 1 << 24  # bytes of ids scanned at a time
+SMALL = 1 << 20  # bytes of ids kept as strings
 IDS = 10_000
 Advance = Callable[[int], object]  # called with the number of finished queries
 
@@ -117,12 +118,15 @@ class IdFile:
             part = np.frombuffer(self._text[first : first + CHUNK], dtype=np.uint8)
             ends.append(np.flatnonzero(part == ord("\n")) + first)
         self._starts = np.concatenate(ends) + 1
+        self._names = self._text[:].decode("utf-8").split("\n") if len(self._text) < SMALL else []
 
     def __len__(self) -> int:
         return len(self._starts) - 1
 
     def at(self, rows: np.ndarray) -> list[str]:
         """Return the ids of the given rows, (K,) int64."""
+        if self._names:
+            return list(map(self._names.__getitem__, rows.tolist()))
         bounds = zip(self._starts[rows].tolist(), self._starts[rows + 1].tolist(), strict=True)
         return [self._text[start : end - 1].decode("utf-8") for start, end in bounds]
 
@@ -263,4 +267,4 @@ class RunBlocks:
             bounds = np.searchsorted(pairs.queries, np.arange(end - first + 1))
             for number, topic in enumerate(topics.at(np.arange(first, end))):
                 part = slice(bounds[number], bounds[number + 1])
-                yield topic, documents.at(pairs.rows[part]), pairs.scores[part]
+                yield topic, documents.at(pairs.rows[part][::-1]), pairs.scores[part][::-1]

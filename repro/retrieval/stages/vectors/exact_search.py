@@ -296,8 +296,11 @@ class BestScores:
         """Merge a block's greatest scores, (t, at most K). Returns False if one is not finite."""
         if (rows < 0).any() or not np.isfinite(scores).all():  # faiss returns -1 for nan
             return False
-        found = (torch.from_numpy(array).to(self.scores.device) for array in (scores, rows + first))
-        self._merge(part, *found)
+        best, places = (torch.from_numpy(array).to(self.scores.device) for array in (scores, rows + first))
+        if first == 0 and scores.shape[1] == self.depth:
+            self.scores[part], self.rows[part] = best, places
+        else:
+            self._merge(part, best, places)
         return True
 
     def add(self, part: slice, scores: torch.Tensor, first: int) -> None:

@@ -54,20 +54,23 @@ class ViewScorer:
 
         ``queries`` and ``rows``, (P,) int64, number these queries and all passages, without duplicate pairs.
         """
-        order, scores = np.argsort(rows, kind="stable"), np.empty(len(rows), np.float32)
+        order, scores = np.argsort(rows), np.empty(len(rows), np.float32)
         terms, file = self.named(name), self.passages.files.get("dense")
-        parts = [order[start : start + SCORED] for start in range(0, len(rows), SCORED)]
-        if list(terms) == ["dense"] and isinstance(file, VectorFile):
-            for pairs in parts:  # each uses all of torch's threads
-                scores[pairs] = self._dense_scores(file, queries[pairs], rows[pairs])
-            return scores
 
         def score(pairs: np.ndarray) -> None:
+            if list(terms) == ["dense"] and isinstance(file, VectorFile):
+                scores[pairs] = self._dense_scores(file, queries[pairs], rows[pairs])
+                return
             sums = {v: self._products(v, queries[pairs], rows[pairs]) for v in dict.fromkeys(terms)}
             scores[pairs] = sum(sums[term] for term in terms)
 
-        with ThreadPoolExecutor(torch.get_num_threads()) as threads:
-            list(threads.map(score, parts))
+        count = torch.get_num_threads()
+        torch.set_num_threads(1)  # threads of PyTorch use the processor while they wait
+        try:
+            with ThreadPoolExecutor(count) as threads:
+                list(threads.map(score, np.split(order, range(SCORED, len(order), SCORED))))
+        finally:
+            torch.set_num_threads(count)
         return scores
 
     def _dense_scores(self, file: VectorFile, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -95,7 +98,8 @@ class ViewScorer:
         with np.errstate(over="ignore", invalid="ignore"):
             unsure = (products - errors).astype(np.float32) != (products + errors).astype(np.float32)
         if unsure.any():
-            products[unsure] = self._products("dense", queries[unsure], rows[unsure])
+            places = np.repeat(np.arange(len(chosen)), np.diff(bounds))[unsure]
+            products[unsure] = _pairwise_sums(passages.numpy(), places, self.vectors["dense"], queries[unsure])
         return products
 
     @cached_property
@@ -110,13 +114,7 @@ class ViewScorer:
         """Multiply pairs, (P,) float64, summed pairwise if dense, by index if sparse."""
         vectors, file = self.vectors[view], self.passages.files[view]
         if isinstance(file, VectorFile):
-            passages, sums = file.mapped(), np.empty(len(rows))
-            for start in range(0, len(rows), PAIRS):
-                part = slice(start, start + PAIRS)
-                pairs = passages[rows[part]].astype(np.float64)
-                pairs *= vectors[queries[part]]
-                sums[part] = np.add.reduce(pairs, axis=1)
-            return sums
+            return _pairwise_sums(file.mapped(), rows, vectors, queries)
         products = file.at(rows).astype(np.float64).multiply(vectors[queries].astype(np.float64)).tocsr()
         pair = np.repeat(np.arange(len(rows)), np.diff(products.indptr))
         return np.bincount(pair, products.data, minlength=len(rows))
@@ -135,6 +133,18 @@ class ViewScorer:
         relative = counts * rounding / (1 - counts * rounding)
         magnitudes = sum(lengths(self.vectors[view]) * longest[view] for view in terms)
         return 1.01 * (relative * magnitudes + counts * len(terms) * SMALLEST)
+
+
+def _pairwise_sums(
+    passages: np.ndarray, rows: np.ndarray, vectors: np.ndarray, queries: np.ndarray
+) -> np.ndarray:
+    sums = np.empty(len(rows))
+    for start in range(0, len(rows), PAIRS):
+        part = slice(start, start + PAIRS)
+        pairs = passages[rows[part]].astype(np.float64)
+        pairs *= vectors[queries[part]]
+        sums[part] = np.add.reduce(pairs, axis=1)
+    return sums
 
 
 def _counts(vectors: Rows) -> np.ndarray:
