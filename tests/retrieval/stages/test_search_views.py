@@ -189,7 +189,7 @@ def test_a_run_has_the_same_bytes_in_any_memory_and_on_any_device(
 def test_a_query_with_many_passages_as_good_as_the_last_one_is_held_against_all(
     tmp_path, progress, monkeypatch, terms
 ):
-    monkeypatch.setattr(exact_search, "SPARE", 3)
+    monkeypatch.setitem(exact_search.SPARE, torch.float32, 3)
     made = sides(np.random.default_rng(1), whole=True, density=0.1)
     run, _ = found(tmp_path, progress, made, terms=terms)
     assert run == brute_force(made, depth=20, terms=terms)[0]

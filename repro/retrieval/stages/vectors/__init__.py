@@ -11,6 +11,7 @@ import mmap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -174,12 +175,13 @@ class Views:
 
 def in_shares(advance: Advance, queries: int, passages: int) -> Callable[[int], None]:
     """Return a function that converts searched passages to progress in queries."""
-    total = 0
+    total, lock = 0, Lock()
 
-    def report(end: int) -> None:
+    def report(count: int) -> None:
         nonlocal total
-        advance(queries * end // passages - total)
-        total = queries * end // passages
+        with lock:
+            before, total = total, total + count
+            advance(queries * total // passages - queries * before // passages)
 
     return report
 

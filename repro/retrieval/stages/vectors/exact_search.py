@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -15,24 +15,22 @@ from repro.errors import DataError, StageError, UsageError, check_known
 from repro.machine.shard import shard, share
 from repro.progress import Progress
 from repro.retrieval.evaluation.run_writer import write_run
-from repro.retrieval.nn.precision import device, true_float32
+from repro.retrieval.nn.precision import devices, true_float32
 from repro.retrieval.stages.vectors import Advance, Pairs, RunBlocks, Views, in_shares
 from repro.retrieval.stages.vectors.products import (
-    DOUBLE,
-    SINGLE,
     Matrix,
     Passages,
     Tile,
     ViewScorer,
     frequent_words,
+    product_type,
     uses_inverted_index,
 )
 from repro.retrieval.stages.vectors.search_memory import MemoryNeeds, Sizes, search_memory
 
 BLOCK = 32_768  # queries searched together
-SPARE = 100  # candidates beyond a list's depth
+SPARE = {torch.float32: 100, torch.bfloat16: 1000}  # candidates beyond a list's depth
 SLAB = 1 << 18  # pairs compared at a time
-GPU_DEPTH, FAISS_BYTES = 2048, 1 << 28  # faiss on a GPU: deepest search, memory
 NEAR = 64  # with more pairs per query and block, use float64
 
 
@@ -57,18 +55,20 @@ def search(
     order = passages.ids.ascending()
     places = np.empty_like(order)
     places[order] = np.arange(len(places))
-    processor, count = device(), len(passages)
+    processors, count = devices(), len(passages)
+    spare = SPARE[product_type(processors[0])]
     needs = MemoryNeeds.of(
         passages,
         queries,
         terms,
-        candidates=sum(min(most + SPARE, count) for most in lists.values()),
+        candidates=sum(min(most + spare, count) for most in lists.values()),
         ranked=min(len(queries), BLOCK) * min(depth, count) * (1 if "" in lists else len(lists)),
-        inverted=uses_inverted_index(processor),
+        inverted=uses_inverted_index(processors[0]),
     )
-    free = torch.cuda.mem_get_info(processor)[0] if processor.type == "cuda" else float("inf")
-    sizes = needs.sizes(int(min(search_memory(), 0.9 * free)))  # PyTorch may hold back a tenth
-    views = ViewSearch(passages, queries, terms, lists, depth, places, sizes, processor)
+    memory = search_memory() // len(processors)
+    if processors[0].type == "cuda":  # PyTorch may hold back a tenth
+        memory = min(memory, *(int(0.9 * torch.cuda.mem_get_info(gpu)[0]) for gpu in processors))
+    views = ViewSearch(passages, queries, terms, lists, depth, places, needs.sizes(memory), processors)
     blocks = RunBlocks(out, len(queries), BLOCK)
     with true_float32(), progress.task("searching", total=share(len(queries), BLOCK)) as advance:
         resumed_at = blocks.fill(lambda first, end: views.block(first, end, advance), advance)
@@ -99,6 +99,7 @@ class ViewSearch:
         lists: list name (a view, or "" for the sum) -> passages to find.
         places: (N,), each passage's place among the ascending ids.
         longest: greatest passage length by view, filled by the first pass.
+        devices: they search parts of the passages at once.
     """
 
     passages: Views
@@ -108,8 +109,12 @@ class ViewSearch:
     depth: int
     places: np.ndarray
     sizes: Sizes
-    device: torch.device
+    devices: Sequence[torch.device]
     longest: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def device(self) -> torch.device:
+        return self.devices[0]
 
     def block(self, first: int, end: int, advance: Advance) -> Pairs:
         """Return the best passages of queries ``first`` to ``end``, counted from 0."""
@@ -132,36 +137,59 @@ class ViewSearch:
         return Pairs(queries, rows, scorer.scores(queries, rows, "")).cut(self.depth, self.places)
 
     def _tiles(
-        self, scorer: ViewScorer, names: Sequence[str], frequent: np.ndarray
+        self, scorer: ViewScorer, names: Sequence[str], frequent: np.ndarray, device: torch.device
     ) -> Iterator[tuple[slice, Tile]]:
         sums = {name: scorer.named(name) for name in names}
         views = dict.fromkeys(term for terms in sums.values() for term in terms)
         for start in range(0, len(scorer), self.sizes.tile):
             part = slice(start, min(start + self.sizes.tile, len(scorer)))
             vectors = {view: scorer.vectors[view][part] for view in views}
-            yield part, Tile(vectors, sums, self.device, frequent)
+            yield part, Tile(vectors, sums, device, frequent)
 
     def _candidates(self, scorer: ViewScorer, advance: Advance) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Return each list's candidates: descending scores, (Q, K) float32, and rows."""
+        report, count = in_shares(advance, len(scorer), len(self.passages)), len(self.devices)
+        if count == 1:
+            best, longest = self._candidates_on(self.device, scorer, self.sizes.ranges, report)
+        else:
+            parts = [self.sizes.ranges[number::count] for number in range(count)]
+            with ThreadPoolExecutor(count) as threads:
+                search = functools.partial(self._candidates_on, scorer=scorer, report=report)
+                found = list(threads.map(lambda place, part: search(place, ranges=part), self.devices, parts))
+            best = found[0][0]
+            for other, _ in found[1:]:
+                for name, scores in other.items():
+                    best[name].join(scores)
+            longest = {view: max(lengths[view] for _, lengths in found) for view in self.terms}
+        self.longest = longest
+        return {name: (found.scores.cpu().numpy(), found.rows.cpu().numpy()) for name, found in best.items()}
+
+    def _candidates_on(
+        self,
+        device: torch.device,
+        scorer: ViewScorer,
+        ranges: Sequence[tuple[int, int]],
+        report: Callable[[int], None],
+    ) -> tuple[dict[str, BestScores], dict[str, float]]:
+        """Search ranges of passages on a device. Also returns their greatest length by view."""
+        spare = SPARE[product_type(device)]
         best = {
-            name: BestScores(len(scorer), min(depth + SPARE, len(self.passages)), self.device)
+            name: BestScores(len(scorer), min(depth + spare, len(self.passages)), device)
             for name, depth in self.lists.items()
         }
-        frequent = frequent_words(scorer.vectors, self.device)
-        tiles = list(self._tiles(scorer, list(best), frequent))
-        report = in_shares(advance, len(scorer), len(self.passages))
-        nearest, longest = _faiss(self.device, self.terms, best), dict.fromkeys(self.terms, 0.0)
-        for block in Passages.read_ahead(self.passages, self.terms, self.sizes.ranges):
+        frequent = frequent_words(scorer.vectors, device)
+        tiles = list(self._tiles(scorer, list(best), frequent, device))
+        nearest, longest = _faiss(device, self.terms, best), dict.fromkeys(self.terms, 0.0)
+        for block in Passages.read_ahead(self.passages, self.terms, ranges):
             longest = self.longest or block.longest(longest)
-            vectors = block.on(self.device, frequent)
+            vectors = block.on(device, frequent, product_type(device))
             for part, tile in tiles:
                 if nearest and best[""].take(part, *nearest(tile, block), block.first):
                     continue
                 for name, scores in tile.scores(block, vectors).items():
                     best[name].add(part, scores, block.first)
-            report(block.end)
-        self.longest = longest
-        return {name: (found.scores.cpu().numpy(), found.rows.cpu().numpy()) for name, found in best.items()}
+            report(block.end - block.first)
+        return best, longest
 
     def _best_pairs(self, scorer: ViewScorer, name: str, products: np.ndarray, rows: np.ndarray) -> Pairs:
         """Return a list's best pairs among its candidates.
@@ -171,7 +199,10 @@ class ViewSearch:
         products were not in float32 (e.g. TF32). All queries are then examined in float64.
         """
         depth, count = self.lists[name], products.shape[1]
-        near, errors = np.ones(products.shape, bool), scorer.errors(name, self.longest, SINGLE)
+        near, errors = (
+            np.ones(products.shape, bool),
+            scorer.errors(name, self.longest, product_type(self.device)),
+        )
         if count > depth:
             near = products >= (products[:, depth - 1] - 2 * errors)[:, None]
         queries = near.nonzero()[0]
@@ -198,12 +229,13 @@ class ViewSearch:
         ``edges``, (Q,), are scores that ``depth`` passages reach. ``rough``: float32 is unreliable.
         """
         subset = ViewScorer.of(self.passages, self.queries, self.terms, scorer.rows[unsure])
-        reach = ScoreBound(subset, name, self.longest, edges[unsure], rough=rough)
+        dtype = product_type(self.device)
+        reach = ScoreBound(subset, name, self.longest, edges[unsure], dtype, rough=rough)
         frequent = frequent_words(subset.vectors, self.device)
-        tiles = list(self._tiles(subset, [name], frequent))
+        tiles = list(self._tiles(subset, [name], frequent, self.device))
         parts = [Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
         for block in Passages.read_ahead(self.passages, scorer.named(name), self.sizes.ranges):
-            vectors = block.on(self.device, frequent)
+            vectors = block.on(self.device, frequent, dtype)
             for part, tile in tiles:
                 for queries, rows in reach.near(tile, part, block, vectors):
                     scores = subset.scores(queries, rows, name)
@@ -220,43 +252,39 @@ def _faiss(
     device: torch.device, terms: Sequence[str], best: Mapping[str, BestScores]
 ) -> Callable[[Tile, Passages], tuple[np.ndarray, np.ndarray]] | None:
     """Return a search for a block's nearest passages, or None if faiss does not apply."""
+    if device.type != "cpu" or list(best) != [""] or list(terms) != ["dense"]:
+        return None
     import faiss
 
-    if list(best) != [""] or list(terms) != ["dense"]:
-        return None
     depth = best[""].depth
-    knn: Any = functools.partial(faiss.knn, metric=faiss.METRIC_INNER_PRODUCT)
-    if device.type != "cpu":
-        if not hasattr(faiss, "StandardGpuResources") or depth > GPU_DEPTH:
-            return None
-        knn = functools.partial(faiss.knn_gpu, _gpu_resources(), metric=faiss.METRIC_INNER_PRODUCT)
 
     def nearest(tile: Tile, block: Passages) -> tuple[np.ndarray, np.ndarray]:
         queries, passages = tile.vectors["dense"], block.vectors["dense"]
-        return knn(queries, passages, min(depth, len(passages)))
+        return faiss.knn(queries, passages, min(depth, len(passages)), metric=faiss.METRIC_INNER_PRODUCT)
 
     return nearest
 
 
-@functools.cache
-def _gpu_resources() -> Any:
-    import faiss
-
-    resources = faiss.StandardGpuResources()
-    resources.setTempMemory(FAISS_BYTES)
-    return resources
-
-
 class ScoreBound:
-    """The scores that a passage must reach for a list. If ``rough``, float32 products are unreliable."""
+    """The scores that a passage must reach for a list.
+
+    ``dtype`` is the ``product_type``. If ``rough``, float32 products are unreliable.
+    """
 
     def __init__(
-        self, scorer: ViewScorer, name: str, longest: dict[str, float], edges: np.ndarray, *, rough: bool
+        self,
+        scorer: ViewScorer,
+        name: str,
+        longest: dict[str, float],
+        edges: np.ndarray,
+        dtype: torch.dtype,
+        *,
+        rough: bool,
     ):
         self.edges, self.name, self.rough = edges, name, rough
         self._errors = {
-            torch.float32: scorer.errors(name, longest, SINGLE),
-            torch.float64: scorer.errors(name, longest, DOUBLE),
+            torch.float32: scorer.errors(name, longest, dtype),
+            torch.float64: scorer.errors(name, longest, torch.float64),
         }
 
     def near(
@@ -302,6 +330,11 @@ class BestScores:
         else:
             self._merge(part, best, places)
         return True
+
+    def join(self, other: BestScores) -> None:
+        """Merge the scores that another device found for the same queries."""
+        place = self.scores.device
+        self._merge(slice(None), other.scores.to(place), other.rows.to(place))
 
     def add(self, part: slice, scores: torch.Tensor, first: int) -> None:
         """Merge the scores (n, t) that exceed the query's lowest kept score."""
