@@ -194,7 +194,7 @@ def break_ties(
 def _decimals(scores: np.ndarray) -> list[str]:
     """Return float32 scores as ``repr`` of floats writes them."""
     numbers = scores.tolist()
-    if (np.abs(scores) < 1e-4).any():  # pydantic writes 1e-5 as 0.00001
+    if (np.abs(scores) < 1e-3).any():  # pydantic writes 1e-05 as 0.00001
         return [repr(number) for number in numbers]
     return pydantic_core.to_json(numbers).decode()[1:-1].split(",") if numbers else []
 

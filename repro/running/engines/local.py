@@ -8,7 +8,7 @@ from repro.machine.system import cores, gpu, stated_threads
 from repro.progress import Progress
 from repro.running import discarding, requirements, run_progress, runner
 from repro.running.engines.child import Child, Workers, WorkerStage, interruptions, stop, wait_for_answers
-from repro.running.engines.shared_work import SEARCHES, SHARED, gpus_of
+from repro.running.engines.shared_work import ON_ALL_GPUS, SEARCHES, SHARED
 from repro.running.plan import Plan
 from repro.store import Store
 
@@ -135,7 +135,9 @@ class _Run:
 
     def _gpu_count(self, node: Node) -> int:
         takes_gpu = node.stage in SEARCHES or stage_table.STAGES[node.stage].heavy
-        return gpus_of(node.stage, self.gpus_per_stage) if self.has_gpus and takes_gpu else 0
+        if not self.has_gpus or not takes_gpu:
+            return 0
+        return self.gpus_per_stage if node.stage in ON_ALL_GPUS else 1
 
     def _settle(self, child: Child | WorkerStage) -> None:
         self.running.remove(child)

@@ -16,7 +16,8 @@ from repro.running.cost.shapes import Number, queries, texts
 from repro.store import Store, disk, translated_errors
 
 SHARED = (*stage_table.TRAININGS, *stage_table.ENCODINGS)
-SEARCHES = ("search", "search_views")  # one process uses all GPUs
+SEARCHES = ("search", "search_views")
+ON_ALL_GPUS = (*SHARED, *SEARCHES)  # a search in one process
 Work = Callable[[Path], dict | None]
 Built = Path | None
 RUN_LINES = (1 << 26) // 43  # 64 MiB
@@ -82,11 +83,6 @@ def _broadcast_word(word: str = "") -> str:
     message = [word]
     distributed.broadcast_object_list(message, 0, device=device("cpu"))
     return message[0]
-
-
-def gpus_of(stage: str, per_stage: int) -> int:
-    """Return the number of GPUs that a stage uses, at most ``per_stage``."""
-    return per_stage if stage in (*SHARED, *SEARCHES) else 1
 
 
 def count_of(node: Node, wanted: int) -> int:

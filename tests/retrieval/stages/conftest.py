@@ -47,7 +47,7 @@ def bfloat16_products(monkeypatch):
     from repro.retrieval.stages.vectors import exact_search, products
 
     for module in (products, exact_search):
-        monkeypatch.setattr(module, "product_type", lambda device: torch.bfloat16)
+        monkeypatch.setattr(module, "product_type", lambda: torch.bfloat16)
     monkeypatch.setattr(exact_search, "_faiss", lambda *_: None)
     monkeypatch.setattr(products, "multiply_bfloat16", lambda rows, columns: rows.float() @ columns.float())
 

@@ -18,7 +18,6 @@ from repro.retrieval.evaluation.run_writer import write_run
 from repro.retrieval.nn.precision import devices, true_float32
 from repro.retrieval.stages.vectors import Advance, Pairs, RunBlocks, Views, in_shares
 from repro.retrieval.stages.vectors.products import (
-    Matrix,
     Passages,
     Tile,
     ViewScorer,
@@ -31,7 +30,6 @@ from repro.retrieval.stages.vectors.search_memory import MemoryNeeds, Sizes, sea
 BLOCK = 32_768  # queries searched together
 SPARE = {torch.float32: 100, torch.bfloat16: 1000}  # candidates beyond a list's depth
 SLAB = 1 << 18  # pairs compared at a time
-NEAR = 64  # with more pairs per query and block, use float64
 
 
 def search(
@@ -56,12 +54,11 @@ def search(
     places = np.empty_like(order)
     places[order] = np.arange(len(places))
     processors, count = devices(), len(passages)
-    spare = SPARE[product_type(processors[0])]
     needs = MemoryNeeds.of(
         passages,
         queries,
         terms,
-        candidates=sum(min(most + spare, count) for most in lists.values()),
+        candidates=sum(min(most + SPARE[product_type()], count) for most in lists.values()),
         ranked=min(len(queries), BLOCK) * min(depth, count) * (1 if "" in lists else len(lists)),
         inverted=uses_inverted_index(processors[0]),
     )
@@ -148,33 +145,28 @@ class ViewSearch:
 
     def _candidates(self, scorer: ViewScorer, advance: Advance) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Return each list's candidates: descending scores, (Q, K) float32, and rows."""
-        report, count = in_shares(advance, len(scorer), len(self.passages)), len(self.devices)
-        if count == 1:
-            best, longest = self._candidates_on(self.device, scorer, self.sizes.ranges, report)
-        else:
-            parts = [self.sizes.ranges[number::count] for number in range(count)]
-            with ThreadPoolExecutor(count) as threads:
-                search = functools.partial(self._candidates_on, scorer=scorer, report=report)
-                found = list(threads.map(lambda place, part: search(place, ranges=part), self.devices, parts))
-            best = found[0][0]
-            for other, _ in found[1:]:
-                for name, scores in other.items():
-                    best[name].join(scores)
-            longest = {view: max(lengths[view] for _, lengths in found) for view in self.terms}
-        self.longest = longest
+        count, report = len(self.devices), in_shares(advance, len(scorer), len(self.passages))
+        search = functools.partial(self._candidates_on, scorer, report)
+        with ThreadPoolExecutor(count) as threads:
+            each = map if count == 1 else threads.map
+            found = list(each(search, self.devices, [self.sizes.ranges[n::count] for n in range(count)]))
+        best = found[0][0]
+        for other, _ in found[1:]:
+            for name, scores in other.items():
+                best[name].join(scores)
+        self.longest = {view: max(longest[view] for _, longest in found) for view in self.terms}
         return {name: (found.scores.cpu().numpy(), found.rows.cpu().numpy()) for name, found in best.items()}
 
     def _candidates_on(
         self,
-        device: torch.device,
         scorer: ViewScorer,
-        ranges: Sequence[tuple[int, int]],
         report: Callable[[int], None],
+        device: torch.device,
+        ranges: Sequence[tuple[int, int]],
     ) -> tuple[dict[str, BestScores], dict[str, float]]:
         """Search ranges of passages on a device. Also returns their greatest length by view."""
-        spare = SPARE[product_type(device)]
         best = {
-            name: BestScores(len(scorer), min(depth + spare, len(self.passages)), device)
+            name: BestScores(len(scorer), min(depth + SPARE[product_type()], len(self.passages)), device)
             for name, depth in self.lists.items()
         }
         frequent = frequent_words(scorer.vectors, device)
@@ -182,7 +174,7 @@ class ViewSearch:
         nearest, longest = _faiss(device, self.terms, best), dict.fromkeys(self.terms, 0.0)
         for block in Passages.read_ahead(self.passages, self.terms, ranges):
             longest = self.longest or block.longest(longest)
-            vectors = block.on(device, frequent, product_type(device))
+            vectors = block.on(device, frequent)
             for part, tile in tiles:
                 if nearest and best[""].take(part, *nearest(tile, block), block.first):
                     continue
@@ -196,13 +188,10 @@ class ViewSearch:
 
         Candidates more than twice the error bound below rank ``depth`` are not rescored. If the last one may
         reach that rank, all passages are examined. Two scores that differ by more than the bound show that
-        products were not in float32 (e.g. TF32). All queries are then examined in float64.
+        products were less exact (e.g. in TF32). All queries are then examined.
         """
         depth, count = self.lists[name], products.shape[1]
-        near, errors = (
-            np.ones(products.shape, bool),
-            scorer.errors(name, self.longest, product_type(self.device)),
-        )
+        near, errors = np.ones(products.shape, bool), scorer.errors(name, self.longest)
         if count > depth:
             near = products >= (products[:, depth - 1] - 2 * errors)[:, None]
         queries = near.nonzero()[0]
@@ -213,7 +202,7 @@ class ViewSearch:
             with np.errstate(over="ignore"):
                 unsure = rough | (edges <= (products[:, -1] + errors).astype(np.float32))
             if unsure.any():
-                wider = self._among_all(scorer, name, np.flatnonzero(unsure), edges, rough=rough)
+                wider = self._among_all(scorer, name, np.flatnonzero(unsure), edges)
                 pairs = Pairs.joined((pairs.of(~unsure[queries]), wider))
         pairs = pairs.cut(depth, self.places)
         if (np.bincount(pairs.queries, minlength=len(scorer)) < min(depth, len(self.passages))).any():
@@ -221,29 +210,26 @@ class ViewSearch:
             raise StageError(f"{fault}: products of this device are less exact than its number formats")
         return pairs
 
-    def _among_all(
-        self, scorer: ViewScorer, name: str, unsure: np.ndarray, edges: np.ndarray, *, rough: bool
-    ) -> Pairs:
-        """Return pairs of the ``unsure`` queries, with their best, by a second pass.
+    def _among_all(self, scorer: ViewScorer, name: str, unsure: np.ndarray, edges: np.ndarray) -> Pairs:
+        """Return pairs of the ``unsure`` queries, with their best, by a second pass in float64.
 
-        ``edges``, (Q,), are scores that ``depth`` passages reach. ``rough``: float32 is unreliable.
+        ``edges``, (Q,), are scores that ``depth`` passages reach.
         """
         subset = ViewScorer.of(self.passages, self.queries, self.terms, scorer.rows[unsure])
-        dtype = product_type(self.device)
-        reach = ScoreBound(subset, name, self.longest, edges[unsure], dtype, rough=rough)
+        edges = edges[unsure]
+        errors = subset.errors(name, self.longest, torch.float64)
         frequent = frequent_words(subset.vectors, self.device)
         tiles = list(self._tiles(subset, [name], frequent, self.device))
         parts = [Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
         for block in Passages.read_ahead(self.passages, scorer.named(name), self.sizes.ranges):
-            vectors = block.on(self.device, frequent, dtype)
             for part, tile in tiles:
-                for queries, rows in reach.near(tile, part, block, vectors):
+                for queries, rows in _near(tile.exact(block)[name], edges[part], errors[part]):
+                    queries, rows = queries + part.start, rows + block.first
                     scores = subset.scores(queries, rows, name)
-                    parts.append(Pairs(queries, rows, scores).of(scores >= reach.edges[queries]))
+                    parts.append(Pairs(queries, rows, scores).of(scores >= edges[queries]))
                     if sum(len(pairs.rows) for pairs in parts) > 4 * self.lists[name] * len(subset) + SLAB:
                         parts = [Pairs.joined(parts).cut(self.lists[name], self.places)]
-                        least = parts[0].edges(self.lists[name], len(subset))
-                        reach.edges = np.maximum(reach.edges, least)
+                        edges = np.maximum(edges, parts[0].edges(self.lists[name], len(subset)))
         pairs = Pairs.joined(parts)
         return Pairs(unsure[pairs.queries], pairs.rows, pairs.scores)
 
@@ -265,48 +251,17 @@ def _faiss(
     return nearest
 
 
-class ScoreBound:
-    """The scores that a passage must reach for a list.
-
-    ``dtype`` is the ``product_type``. If ``rough``, float32 products are unreliable.
-    """
-
-    def __init__(
-        self,
-        scorer: ViewScorer,
-        name: str,
-        longest: dict[str, float],
-        edges: np.ndarray,
-        dtype: torch.dtype,
-        *,
-        rough: bool,
-    ):
-        self.edges, self.name, self.rough = edges, name, rough
-        self._errors = {
-            torch.float32: scorer.errors(name, longest, dtype),
-            torch.float64: scorer.errors(name, longest, torch.float64),
-        }
-
-    def near(
-        self, tile: Tile, part: slice, block: Passages, vectors: Mapping[str, Matrix]
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield pairs that may reach the bound, by float64 if float32 leaves too many."""
-        scores = (tile.exact(block) if self.rough else tile.scores(block, vectors))[self.name]  # (n, t)
-        near = scores >= self._bounds(part, scores)
-        if not self.rough and int(near.sum()) > NEAR * scores.shape[1]:
-            scores = tile.exact(block)[self.name]
-            near = scores >= self._bounds(part, scores)
-        step = max(1, SLAB // near.shape[1])
-        for start in range(0, len(near), step):
-            rows, queries = near[start : start + step].nonzero(as_tuple=True)
-            if len(rows):
-                yield queries.cpu().numpy() + part.start, rows.cpu().numpy() + (block.first + start)
-
-    def _bounds(self, part: slice, scores: torch.Tensor) -> torch.Tensor:
-        """Return the least scores, (t,), that may round to the edges in float32."""
-        edges = np.nextafter(self.edges[part], np.float32(-np.inf)).astype(np.float64)
-        bounds = torch.from_numpy(edges - self._errors[scores.dtype][part]).to(scores.dtype)
-        return torch.nextafter(bounds, torch.full_like(bounds, -torch.inf)).to(scores.device)
+def _near(
+    scores: torch.Tensor, edges: np.ndarray, errors: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield pairs of queries and rows with scores, (n, t) float64, that may round to the edges in float32."""
+    bounds = np.nextafter(edges, np.float32(-np.inf)).astype(np.float64) - errors
+    near = scores >= torch.from_numpy(np.nextafter(bounds, -np.inf)).to(scores.device)
+    step = max(1, SLAB // near.shape[1])
+    for start in range(0, len(near), step):
+        rows, queries = near[start : start + step].nonzero(as_tuple=True)
+        if len(rows):
+            yield queries.cpu().numpy(), rows.cpu().numpy() + start
 
 
 class BestScores:
@@ -324,11 +279,8 @@ class BestScores:
         """Merge a block's greatest scores, (t, at most K). Returns False if one is not finite."""
         if (rows < 0).any() or not np.isfinite(scores).all():  # faiss returns -1 for nan
             return False
-        best, places = (torch.from_numpy(array).to(self.scores.device) for array in (scores, rows + first))
-        if first == 0 and scores.shape[1] == self.depth:
-            self.scores[part], self.rows[part] = best, places
-        else:
-            self._merge(part, best, places)
+        found = (torch.from_numpy(array).to(self.scores.device) for array in (scores, rows + first))
+        self._merge(part, *found)
         return True
 
     def join(self, other: BestScores) -> None:

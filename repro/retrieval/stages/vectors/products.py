@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from repro.errors import StageError
+from repro.retrieval.nn.precision import devices
 from repro.retrieval.stages.vectors import VectorFile, Views
 
 SCORED, PAIRS = 4096, 64  # pairs per thread, dense pairs at once
@@ -123,17 +124,17 @@ class ViewScorer:
         pair = np.repeat(np.arange(len(rows)), np.diff(products.indptr))
         return np.bincount(pair, products.data, minlength=len(rows))
 
-    def errors(self, name: str, longest: Mapping[str, float], dtype: torch.dtype) -> np.ndarray:
+    def errors(self, name: str, longest: Mapping[str, float], dtype: torch.dtype | None = None) -> np.ndarray:
         """Bound the distance of a list's products, summed in any order, from ``scores``: (Q,) float64.
 
         A sum of n products has an error of at most n u / (1 - n u) times the sum of their magnitudes, with u
         = ``ROUNDOFF`` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., §3.1, Eq. 3.5). That
         sum is at most the product of both vectors' lengths (Cauchy and Schwarz). n counts a query's values,
         the added views, and four for rounding these scores and the lengths, which also get one percent. The
-        bound does not hold for TF32. ``longest`` is the greatest passage length by view. In bfloat16 (see
-        ``_halves``) the magnitudes are 1.02 times as large, and three omitted terms are 2^-16 of them each.
+        bound does not hold for TF32. ``longest`` is the greatest passage length by view. In bfloat16 the
+        magnitudes are at most 1.02 times as large, and three omitted terms are 2^-16 of them each.
         """
-        terms = self.named(name)
+        terms, dtype = self.named(name), dtype or product_type()
         counts = np.max([_counts(self.vectors[view]) for view in terms], axis=0) + len(terms) + 4
         relative, smallest = counts * ROUNDOFF[dtype] / (1 - counts * ROUNDOFF[dtype]), SMALLEST
         magnitudes = sum(lengths(self.vectors[view]) * longest[view] for view in terms)
@@ -196,12 +197,13 @@ class Passages:
         return {name: float(lengths(rows).max(initial=least[name])) for name, rows in self.vectors.items()}
 
     def on(
-        self, device: torch.device, frequent: np.ndarray, dtype: torch.dtype = torch.float32
+        self, device: torch.device, frequent: np.ndarray, dtype: torch.dtype | None = None
     ) -> dict[str, Matrix]:
         """Copy the vectors to a device for ``Tile``: one matrix per view.
 
         On a CPU a sparse view becomes the columns of frequent words, and all rows.
         """
+        dtype = dtype or product_type()
         return {name: _to_device(vectors, device, frequent, dtype) for name, vectors in self.vectors.items()}
 
 
@@ -213,19 +215,24 @@ def uses_inverted_index(device: torch.device) -> bool:
     return device.type == "cpu"
 
 
-def product_type(device: torch.device) -> torch.dtype:
-    """Return bfloat16 for GPUs that multiply it fast, otherwise float32."""
-    fast = device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0)
+def product_type() -> torch.dtype:
+    """Return bfloat16 if all GPUs multiply it fast, otherwise float32."""
+    fast = all(d.type == "cuda" and torch.cuda.get_device_capability(d) >= (8, 0) for d in devices())
     return torch.bfloat16 if fast else torch.float32
 
 
-def _halves(numbers: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Split float32 numbers into bfloat16 ones and their bfloat16 rests: 16 bits in all.
+def _dense(rows: np.ndarray, device: torch.device, dtype: torch.dtype, parts: Sequence[int]) -> torch.Tensor:
+    """Copy rows to a device, (n, H), or (n, 3 H) in bfloat16.
 
-    Three products of bfloat16 parts are faster on a GPU than one of float32.
+    In bfloat16 a number becomes three: ``parts`` are 0 for the rounded number, 1 for the rest. Three such
+    products are faster on a GPU than one in float32.
     """
-    high = numbers.to(torch.bfloat16)
-    return high, (numbers - high).to(torch.bfloat16)
+    numbers = torch.from_numpy(rows).to(device)
+    if dtype != torch.bfloat16:
+        return numbers.to(dtype)
+    rounded = numbers.to(dtype)
+    halves = rounded, (numbers - rounded).to(dtype)
+    return torch.cat([halves[part] for part in parts], dim=1)
 
 
 def frequent_words(vectors: Mapping[str, Rows], device: torch.device) -> np.ndarray:
@@ -240,11 +247,8 @@ def frequent_words(vectors: Mapping[str, Rows], device: torch.device) -> np.ndar
 
 def _to_device(vectors: Rows, device: torch.device, frequent: np.ndarray, dtype: torch.dtype) -> Matrix:
     if isinstance(vectors, np.ndarray):
-        if dtype == torch.bfloat16:
-            high, low = _halves(torch.from_numpy(vectors).to(device))
-            return torch.cat((high, high, low), dim=1)
-        return torch.from_numpy(vectors).to(device, dtype)
-    dtype = torch.float64 if dtype == torch.float64 else torch.float32
+        return _dense(vectors, device, dtype, (0, 0, 1))
+    dtype = torch.promote_types(dtype, torch.float32)
     if uses_inverted_index(device):
         rows = vectors.astype(np.float64) if dtype == torch.float64 else vectors
         return torch.from_numpy(rows[:, frequent].toarray()), rows
@@ -271,7 +275,7 @@ class Tile:
         frequent: np.ndarray,
     ):
         self.device, self.vectors, self.sums, self.frequent = device, vectors, sums, frequent
-        self.columns = {name: self._columns(rows, product_type(device)) for name, rows in vectors.items()}
+        self.columns = {name: self._columns(rows, product_type()) for name, rows in vectors.items()}
 
     def __len__(self) -> int:
         return next(iter(self.vectors.values())).shape[0]
@@ -279,11 +283,8 @@ class Tile:
     def _columns(self, rows: Rows, dtype: torch.dtype) -> Matrix:
         """Transpose queries to (H, t) or (V, t), or for an inverted index to (F, t) and the index."""
         if isinstance(rows, np.ndarray):
-            if dtype == torch.bfloat16:
-                high, low = _halves(torch.from_numpy(rows).to(self.device, torch.float32))
-                return torch.cat((high, low, high), dim=1).T
-            return torch.from_numpy(rows).to(self.device, dtype).T.contiguous()
-        dtype = torch.float64 if dtype == torch.float64 else torch.float32
+            return _dense(rows, self.device, dtype, (0, 1, 0)).T.contiguous()
+        dtype = torch.promote_types(dtype, torch.float32)
         if uses_inverted_index(self.device):
             rows = rows.astype(str(dtype).removeprefix("torch."))
             columns = torch.from_numpy(np.ascontiguousarray(rows[:, self.frequent].toarray().T))
@@ -328,9 +329,8 @@ class Tile:
 
 def _products(passages: Matrix, columns: Matrix) -> torch.Tensor:
     if isinstance(passages, torch.Tensor):
-        return (
-            multiply_bfloat16(passages, columns) if passages.dtype == torch.bfloat16 else passages @ columns
-        )
+        multiply = multiply_bfloat16 if passages.dtype == torch.bfloat16 else torch.matmul
+        return multiply(passages, columns)
     products = passages[0] @ columns[0]
     array, step = products.numpy(), -(-len(products) // torch.get_num_threads())
 
