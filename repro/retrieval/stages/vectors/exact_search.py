@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -242,11 +243,11 @@ def _faiss(
         return None
     import faiss
 
-    depth = best[""].depth
+    depth, knn = best[""].depth, cast(Any, faiss.knn)
 
     def nearest(tile: Tile, block: Passages) -> tuple[np.ndarray, np.ndarray]:
         queries, passages = tile.vectors["dense"], block.vectors["dense"]
-        return faiss.knn(queries, passages, min(depth, len(passages)), metric=faiss.METRIC_INNER_PRODUCT)
+        return knn(queries, passages, min(depth, len(passages)), metric=faiss.METRIC_INNER_PRODUCT)
 
     return nearest
 

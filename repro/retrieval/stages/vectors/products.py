@@ -136,12 +136,12 @@ class ViewScorer:
         """
         terms, dtype = self.named(name), dtype or product_type()
         counts = np.max([_counts(self.vectors[view]) for view in terms], axis=0) + len(terms) + 4
-        relative, smallest = counts * ROUNDOFF[dtype] / (1 - counts * ROUNDOFF[dtype]), SMALLEST
+        relative, near_zero = counts * ROUNDOFF[dtype] / (1 - counts * ROUNDOFF[dtype]), counts * len(terms)
         magnitudes = sum(lengths(self.vectors[view]) * longest[view] for view in terms)
         if dtype == torch.bfloat16:
             relative = 1.02 * relative + 3.1 * 2.0**-16
-            smallest *= 3 + sum(lengths(self.vectors[view]) + longest[view] for view in terms)
-        return 1.01 * (relative * magnitudes + counts * len(terms) * smallest)
+            near_zero = near_zero * (3 + sum(lengths(self.vectors[view]) + longest[view] for view in terms))
+        return 1.01 * (relative * magnitudes + near_zero * SMALLEST)
 
 
 def _pairwise_sums(
