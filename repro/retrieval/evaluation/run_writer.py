@@ -1,4 +1,4 @@
-"""Writes TREC runs without ties, and reads them query by query, as a run may exceed the memory.
+"""Write TREC runs without ties, and read them query by query.
 
 Scores are float32 numbers printed in full that decrease within a query. Ties are broken as by trec_eval, by
 document id descending: a score that is not below its predecessor becomes the next float32 below it.
@@ -160,7 +160,6 @@ def write_run(
 
 
 def _start_raw(file: BinaryIO, scores: int) -> None:
-    """Write numpy's header, of a size that does not depend on the number of scores."""
     header = {"descr": "<f4", "fortran_order": False, "shape": (scores,)}
     file.seek(0)
     np.lib.format.write_array_header_1_0(file, header)

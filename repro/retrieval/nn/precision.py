@@ -45,7 +45,7 @@ def autocast(precision: str) -> contextlib.AbstractContextManager:
 
 @contextlib.contextmanager
 def true_float32() -> Iterator[None]:
-    """Multiply float32 matrices in float32, never in TF32 or bfloat16. Sums of bfloat16 are float32 too."""
+    """Multiply float32 matrices in float32, never in TF32, and sum products of bfloat16 in float32."""
     places = [backend.matmul for backend in (torch.backends.cuda, torch.backends.mkldnn)]
     settings = [place.fp32_precision for place in places]
     try:

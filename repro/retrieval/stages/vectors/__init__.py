@@ -75,11 +75,9 @@ class SparseFile:
         return len(self.bounds) - 1
 
     def read(self, first: int, end: int) -> csr_array:
-        """Read rows ``first`` to ``end``, (end - first, V) float32."""
         return self._rows(self.bounds[first : end + 1], slice(self.bounds[first], self.bounds[end]))
 
     def at(self, rows: np.ndarray) -> csr_array:
-        """Read the given rows, (K,) int64, as ``read`` does."""
         counts = self.bounds[rows + 1] - self.bounds[rows]
         ends = np.concatenate(([0], np.cumsum(counts)))
         return self._rows(ends, np.arange(ends[-1]) + np.repeat(self.bounds[rows] - ends[:-1], counts))
@@ -125,7 +123,6 @@ class IdFile:
         return len(self._starts) - 1
 
     def at(self, rows: np.ndarray) -> list[str]:
-        """Return the ids of the given rows, (K,) int64."""
         if self._names:
             return list(map(self._names.__getitem__, rows.tolist()))
         bounds = zip(self._starts[rows].tolist(), self._starts[rows + 1].tolist(), strict=True)
@@ -219,7 +216,6 @@ class Pairs:
         return edges
 
     def _ascending(self, places: np.ndarray | int = 0) -> np.ndarray:
-        """Return indices that sort by query, score and place. Integers sort fastest."""
         bits = (self.scores + np.float32(0)).view(np.uint32)  # 0 and -0 are equal
         scores = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31)).astype(np.uint64)
         order = np.argsort(scores << np.uint64(32) | np.asarray(places).astype(np.uint64))
@@ -236,10 +232,9 @@ class RunBlocks:
     size: int
 
     def fill(self, search: Callable[[int, int], Pairs], advance: Advance) -> int | None:
-        """Search the blocks of this shard that are missing or changed.
+        """Search the blocks of this shard that are missing or changed, e.g. by ``ViewSearch.block``.
 
-        ``search`` maps a block's first query and end to its best pairs, with queries counted from 0. Returns
-        the first searched query if earlier blocks were kept, otherwise None.
+        Returns the first searched query if earlier blocks were kept, otherwise None.
         """
         (self.out / BLOCKS).mkdir(exist_ok=True)
         earliest = self.queries

@@ -1,4 +1,4 @@
-"""Search vectors exactly: find candidates in float32, rescore them in one fixed way, write a run."""
+"""Search vectors exactly: find candidates by rough products, rescore them in one fixed way, write a run."""
 
 from __future__ import annotations
 
@@ -97,7 +97,6 @@ class ViewSearch:
         lists: list name (a view, or "" for the sum) -> passages to find.
         places: (N,), each passage's place among the ascending ids.
         longest: greatest passage length by view, filled by the first pass.
-        devices: they search parts of the passages at once.
     """
 
     passages: Views
@@ -188,8 +187,7 @@ class ViewSearch:
         """Return a list's best pairs among its candidates.
 
         Candidates more than twice the error bound below rank ``depth`` are not rescored. If the last one may
-        reach that rank, all passages are examined. Two scores that differ by more than the bound show that
-        products were less exact (e.g. in TF32). All queries are then examined.
+        reach that rank, all passages are examined, as for products outside the bound (e.g. in TF32).
         """
         depth, count = self.lists[name], products.shape[1]
         near, errors = np.ones(products.shape, bool), scorer.errors(name, self.longest)
@@ -238,7 +236,6 @@ class ViewSearch:
 def _faiss(
     device: torch.device, terms: Sequence[str], best: Mapping[str, BestScores]
 ) -> Callable[[Tile, Passages], tuple[np.ndarray, np.ndarray]] | None:
-    """Return a search for a block's nearest passages, or None if faiss does not apply."""
     if device.type != "cpu" or list(best) != [""] or list(terms) != ["dense"]:
         return None
     import faiss

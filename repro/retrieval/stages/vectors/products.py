@@ -78,8 +78,7 @@ class ViewScorer:
     def _dense_scores(self, file: VectorFile, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Score pairs sorted by row, (P,) float64, which round to the same float32 as ``_products``.
 
-        Two orders of summation differ by at most twice ``errors``. Pairs near a rounding boundary are
-        rescored in the fixed order.
+        Pairs near a rounding boundary are rescored in the fixed order.
         """
         chosen, starts = np.unique(rows, return_index=True)
         bounds, width = np.append(starts, len(rows)), self._doubles.shape[1]
@@ -116,7 +115,6 @@ class ViewScorer:
         return lengths(self.vectors["dense"])
 
     def _products(self, view: str, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Multiply pairs, (P,) float64, summed pairwise if dense, by index if sparse."""
         vectors, file = self.vectors[view], self.passages.files[view]
         if isinstance(file, VectorFile):
             return _pairwise_sums(file.mapped(), rows, vectors, queries)
@@ -130,9 +128,8 @@ class ViewScorer:
         A sum of n products has an error of at most n u / (1 - n u) times the sum of their magnitudes, with u
         = ``ROUNDOFF`` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., §3.1, Eq. 3.5). That
         sum is at most the product of both vectors' lengths (Cauchy and Schwarz). n counts a query's values,
-        the added views, and four for rounding these scores and the lengths, which also get one percent. The
-        bound does not hold for TF32. ``longest`` is the greatest passage length by view. In bfloat16 the
-        magnitudes are at most 1.02 times as large, and three omitted terms are 2^-16 of them each.
+        the added views, and four for rounding these scores and the lengths, which also get one percent. In
+        bfloat16 the magnitudes grow by up to 2 percent, and three omitted terms are 2^-16 of them each.
         """
         terms, dtype = self.named(name), dtype or product_type()
         counts = np.max([_counts(self.vectors[view]) for view in terms], axis=0) + len(terms) + 4
@@ -193,7 +190,6 @@ class Passages:
                 yield block
 
     def longest(self, least: Mapping[str, float]) -> dict[str, float]:
-        """Return the greatest vector length by view, at least ``least``."""
         return {name: float(lengths(rows).max(initial=least[name])) for name, rows in self.vectors.items()}
 
     def on(
@@ -208,10 +204,7 @@ class Passages:
 
 
 def uses_inverted_index(device: torch.device) -> bool:
-    """Return whether scipy multiplies sparse rows through an inverted index.
-
-    PyTorch's product of sparse and dense is fast on a GPU only.
-    """
+    """Return whether scipy multiplies sparse rows through an inverted index."""
     return device.type == "cpu"
 
 
@@ -224,8 +217,8 @@ def product_type() -> torch.dtype:
 def _dense(rows: np.ndarray, device: torch.device, dtype: torch.dtype, parts: Sequence[int]) -> torch.Tensor:
     """Copy rows to a device, (n, H), or (n, 3 H) in bfloat16.
 
-    In bfloat16 a number becomes three: ``parts`` are 0 for the rounded number, 1 for the rest. Three such
-    products are faster on a GPU than one in float32.
+    ``parts`` are 0 for the rounded numbers, 1 for their rests. Three products of them are faster on a GPU
+    than one in float32.
     """
     numbers = torch.from_numpy(rows).to(device)
     if dtype != torch.bfloat16:
@@ -281,7 +274,6 @@ class Tile:
         return next(iter(self.vectors.values())).shape[0]
 
     def _columns(self, rows: Rows, dtype: torch.dtype) -> Matrix:
-        """Transpose queries to (H, t) or (V, t), or for an inverted index to (F, t) and the index."""
         if isinstance(rows, np.ndarray):
             return _dense(rows, self.device, dtype, (0, 1, 0)).T.contiguous()
         dtype = torch.promote_types(dtype, torch.float32)
@@ -310,7 +302,6 @@ class Tile:
         return scores
 
     def exact(self, passages: Passages) -> dict[str, torch.Tensor]:
-        """Return the sums by list in float64."""
         vectors = passages.on(self.device, self.frequent, torch.float64)
         parts, step = [], -(-len(self) // EIGHTHS)
         for start in range(0, len(self), step):
