@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-import pydantic_core
+from pydantic import TypeAdapter
 
 from repro.errors import DataError, StoreError
 from repro.retrieval.evaluation.text_lines import read_score
@@ -19,6 +19,7 @@ from repro.retrieval.evaluation.text_lines import read_score
 START, END = "# ir_metadata.start", "# ir_metadata.end"
 VERSIONS = {"0.1": "schema-version", "0.2": "schema version"}  # version -> its key
 LINE = 1 << 16  # bytes
+FLOATS = TypeAdapter(list[float])
 Line = tuple[int, list[str]]  # number, columns
 
 
@@ -194,8 +195,8 @@ def _decimals(scores: np.ndarray) -> list[str]:
     """Return float32 scores as ``repr`` of floats writes them."""
     numbers = scores.tolist()
     if (np.abs(scores) < 1e-3).any():  # pydantic writes 1e-05 as 0.00001
-        return [repr(number) for number in numbers]
-    return pydantic_core.to_json(numbers).decode()[1:-1].split(",") if numbers else []
+        return list(map(repr, numbers))
+    return FLOATS.dump_json(numbers).decode()[1:-1].split(",") if numbers else []
 
 
 def _query_rankings(run) -> Iterator[Ranking]:
