@@ -57,7 +57,6 @@ def any_old(store: Store, *, keep_days: float) -> bool:
 
 
 def remove_leftover(store: Store, item: Leftover) -> bool:
-    """Remove an item unless a process holds its lock. Returns whether it did."""
     with translated_errors(store.root), contextlib.suppress(FileNotFoundError):
         if not item.stage:
             remove(item.path)

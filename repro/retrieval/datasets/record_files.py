@@ -172,7 +172,6 @@ def _columns(fields: list[str], count: int, path: Path, number: int, *, separato
 
 
 def _answer_list(text: str, path: Path, number: int) -> tuple[str, ...]:
-    """Parse a Python list of answers, which may be quoted again as in CSV files."""
     if text.startswith('"') and text.endswith('"') and len(text) > 1:
         text = text[1:-1].replace('""', '"')
     try:

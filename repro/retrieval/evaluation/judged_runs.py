@@ -99,7 +99,6 @@ FORMS = "differ only in their Unicode normal form, e.g. NFC and NFD. Write both 
 
 
 def _in_other_forms(ids: Iterable[str], judged: Mapping[str, object]) -> list[str]:
-    """Return the ids that are judged only in another Unicode normal form."""
     strange = {normalize("NFKC", each) for each in judged if not each.isascii()}
     if not strange:
         return []

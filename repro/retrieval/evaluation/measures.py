@@ -298,7 +298,6 @@ def _gain(grade: int) -> int:
 
 
 def _parsed(text: str, name: str):
-    """Return ir_measures' measure of a text. ``name`` is the user's spelling."""
     import ir_measures
     from ir_measures.providers import registry
 

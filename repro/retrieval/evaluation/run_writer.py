@@ -1,4 +1,4 @@
-"""Writes TREC runs without ties, and reads them query by query, as a run may exceed the memory.
+"""Write TREC runs without ties, and read them query by query.
 
 Scores are float32 numbers printed in full that decrease within a query. Ties are broken as by trec_eval, by
 document id descending: a score that is not below its predecessor becomes the next float32 below it.
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from repro.errors import DataError, StoreError
 from repro.retrieval.evaluation.text_lines import read_score
@@ -18,6 +19,7 @@ from repro.retrieval.evaluation.text_lines import read_score
 START, END = "# ir_metadata.start", "# ir_metadata.end"
 VERSIONS = {"0.1": "schema-version", "0.2": "schema version"}  # version -> its key
 LINE = 1 << 16  # bytes
+FLOATS = TypeAdapter(list[float])
 Line = tuple[int, list[str]]  # number, columns
 
 
@@ -143,11 +145,10 @@ def write_run(
                 raise DataError(f"run {tag}: query {qid!r} is given twice")
             seen.add(qid)
             documents, raw_scores, untied_scores = break_ties(documents, scores, query=qid)
-            lines = zip(documents, untied_scores.tolist(), strict=True)
-            file.writelines(
-                f"{qid} Q0 {document} {rank} {score!r} {tag}\n"
-                for rank, (document, score) in enumerate(lines, start=1)
-            )
+            ranks = map(str, range(1, len(documents) + 1))
+            lines = zip(documents, ranks, _decimals(untied_scores), strict=True)
+            start, end = f"{qid} Q0 ", f" {tag}\n"
+            file.write("".join([f"{start}{document} {rank} {score}{end}" for document, rank, score in lines]))
             raw_file.write(raw_scores.tobytes())
             counts["queries"] += len(raw_scores) > 0
             counts["lines"] += len(raw_scores)
@@ -160,7 +161,6 @@ def write_run(
 
 
 def _start_raw(file: BinaryIO, scores: int) -> None:
-    """Write numpy's header, of a size that does not depend on the number of scores."""
     header = {"descr": "<f4", "fortran_order": False, "shape": (scores,)}
     file.seek(0)
     np.lib.format.write_array_header_1_0(file, header)
@@ -184,9 +184,19 @@ def break_ties(
     if not np.isfinite(raw_scores).all():
         bad_id = documents[int(np.flatnonzero(~np.isfinite(raw_scores))[0])]
         raise DataError(f"query {query!r}: the score of document {bad_id!r} is not a finite float32 number")
-    ranking = sorted(zip(raw_scores.tolist(), documents, strict=True), reverse=True)
-    raw_scores = np.array([score for score, _ in ranking], dtype=np.float32)
-    return [document for _, document in ranking], raw_scores, _lower_ties(raw_scores)
+    if not (raw_scores[1:] < raw_scores[:-1]).all():
+        ranking = sorted(zip(raw_scores.tolist(), documents, strict=True), reverse=True)
+        raw_scores = np.array([score for score, _ in ranking], dtype=np.float32)
+        documents = [document for _, document in ranking]
+    return documents, raw_scores, _lower_ties(raw_scores)
+
+
+def _decimals(scores: np.ndarray) -> list[str]:
+    """Return float32 scores as ``repr`` of floats writes them."""
+    numbers = scores.tolist()
+    if (np.abs(scores) < 1e-3).any():  # pydantic writes 1e-05 as 0.00001
+        return list(map(repr, numbers))
+    return FLOATS.dump_json(numbers).decode()[1:-1].split(",") if numbers else []
 
 
 def _query_rankings(run) -> Iterator[Ranking]:
@@ -200,12 +210,11 @@ def _query_rankings(run) -> Iterator[Ranking]:
 
 def _lower_ties(scores: np.ndarray) -> np.ndarray:
     """Return descending scores, (K,), with each tie lowered below its predecessor."""
-    if (scores[1:] < scores[:-1]).all():
-        return scores
     untied_scores = scores.copy()
-    for i in range(1, len(untied_scores)):
-        if not untied_scores[i] < untied_scores[i - 1]:
+    for i in np.flatnonzero(scores[1:] == scores[:-1]) + 1:
+        while i < len(scores) and not untied_scores[i] < untied_scores[i - 1]:
             untied_scores[i] = _next_below(untied_scores[i - 1])
+            i += 1
     return untied_scores
 
 

@@ -178,7 +178,6 @@ def _stretches(file: BufferedIOBase, form: str, tags: dict[str, None]) -> Iterat
 
 
 def _blocks(file: BufferedIOBase, separator: bytes) -> Iterator[bytes]:
-    """Yield whole lines, about BLOCK bytes at a time. Raises for unusual bytes."""
     remainder = last_line = b""
     while data := file.read(BLOCK):
         if data.translate(None, _PLAIN + separator):

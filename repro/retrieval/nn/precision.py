@@ -23,6 +23,12 @@ def device() -> torch.device:
     return torch.device(f"cuda:{system.local_rank() % torch.cuda.device_count()}")
 
 
+def devices() -> list[torch.device]:
+    """Return all visible CUDA devices, or the CPU."""
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    return [torch.device(f"cuda:{number}") for number in range(count)] or [torch.device("cpu")]
+
+
 def check_precision(precision: str) -> str:
     """Return ``precision``. Raises UsageError, or BlockedError for half precision without a GPU."""
     check_known("precision", precision, valid=PRECISIONS)
@@ -42,20 +48,23 @@ def autocast(precision: str) -> contextlib.AbstractContextManager:
 
 @contextlib.contextmanager
 def true_float32() -> Iterator[None]:
-    """Multiply float32 matrices in float32, never in TF32 or bfloat16."""
+    """Multiply float32 matrices in float32, never in TF32, and sum products of bfloat16 in float32."""
     places = [backend.matmul for backend in (torch.backends.cuda, torch.backends.mkldnn)]
     settings = [place.fp32_precision for place in places]
     try:
         old = torch.get_float32_matmul_precision()
     except RuntimeError:  # only the new settings were used
         old = "highest"
+    cuda, reduced = places[0], places[0].allow_bf16_reduced_precision_reduction
     torch.set_float32_matmul_precision("highest")
+    cuda.allow_bf16_reduced_precision_reduction = False
     for place in places:
         place.fp32_precision = "ieee"
     try:
         yield
     finally:
         torch.set_float32_matmul_precision(old)
+        cuda.allow_bf16_reduced_precision_reduction = reduced
         for place, precision in zip(places, settings, strict=True):
             place.fp32_precision = precision
 

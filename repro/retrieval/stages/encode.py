@@ -235,7 +235,6 @@ def _groups(
 
 
 def _in_turn(groups: Iterable[_TextGroup], encode: Encode) -> Iterator[tuple[_TextGroup, Records | None]]:
-    """Yield groups with their records, each after the next group was begun."""
     begun = ((group, None if group.batches is None else encode(group.batches)) for group in groups)
     yield from (previous for previous, _ in pairwise(chain(begun, [None])) if previous)
 

@@ -11,11 +11,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``run.trec`` and ``raw.npy``: the ``depth`` best passages by the sum of inner products of
     ``terms``.
 
-    ``terms`` are views, e.g. ``["dense", "sparse"]``, and may repeat. Float32 only finds candidates, 100 more
-    than the depth. ``ViewScorer`` scores them again, so that the run has the same bytes on any machine. If
-    other passages may be as good within the error bound, all are compared. The search takes ``search_memory``
-    and 32 bytes and an id per passage. Ties go to the greater id. ``mode`` ``exact`` ranks all passages,
-    ``union`` only the ``list_depth`` best of each view.
+    ``terms`` are views, e.g. ``["dense", "sparse"]``, and may repeat. Rough products only find candidates.
+    ``ViewScorer`` scores them again, so that the run has the same bytes on any machine. The search takes
+    ``search_memory`` and 32 bytes and an id per passage. Ties go to the greater id. ``mode`` ``exact`` ranks
+    all passages, ``union`` only the ``list_depth`` best of each view.
     """
     from repro.retrieval.stages.vectors.exact_search import search
 

@@ -8,7 +8,7 @@ from repro.machine.system import cores, gpu, stated_threads
 from repro.progress import Progress
 from repro.running import discarding, requirements, run_progress, runner
 from repro.running.engines.child import Child, Workers, WorkerStage, interruptions, stop, wait_for_answers
-from repro.running.engines.shared_work import SHARED
+from repro.running.engines.shared_work import ON_ALL_GPUS, SEARCHES, SHARED
 from repro.running.plan import Plan
 from repro.store import Store
 
@@ -128,14 +128,15 @@ class _Run:
             return self.workers.begin(node)
         gpu_count = self._gpu_count(node)
         gpus = [self.free.pop(0) for _ in range(gpu_count)] if self.has_gpus else None
-        processes = max(1, gpu_count)
+        processes = max(1, gpu_count) if node.stage in SHARED else 1
         threads = max(1, self.share // processes)
         return Child(node, self.store, threads=threads, gpus=gpus, processes=processes)
 
     def _gpu_count(self, node: Node) -> int:
-        if not self.has_gpus or not stage_table.STAGES[node.stage].heavy:
+        takes_gpu = node.stage in SEARCHES or stage_table.STAGES[node.stage].heavy
+        if not self.has_gpus or not takes_gpu:
             return 0
-        return self.gpus_per_stage if node.stage in SHARED else 1
+        return self.gpus_per_stage if node.stage in ON_ALL_GPUS else 1
 
     def _settle(self, child: Child | WorkerStage) -> None:
         self.running.remove(child)

@@ -16,6 +16,8 @@ from repro.running.cost.shapes import Number, queries, texts
 from repro.store import Store, disk, translated_errors
 
 SHARED = (*stage_table.TRAININGS, *stage_table.ENCODINGS)
+SEARCHES = ("search", "search_views")
+ON_ALL_GPUS = (*SHARED, *SEARCHES)  # a search in one process
 Work = Callable[[Path], dict | None]
 Built = Path | None
 RUN_LINES = (1 << 26) // 43  # 64 MiB

@@ -27,7 +27,7 @@ from repro.running.cost import amounts, shapes
 from repro.running.cost.estimate import Estimate, assumed_throughput, estimate, throughput
 from repro.running.cost.rehearsals import rehearsals
 from repro.running.engines.child import import_path, interruptions, result_of, stage_command
-from repro.running.engines.shared_work import SHARED, count_of
+from repro.running.engines.shared_work import ON_ALL_GPUS, SEARCHES, SHARED, count_of
 from repro.running.plan import Plan
 from repro.running.runner import Options, Outcome, held_back, prepared_nodes
 from repro.stage_table import ENCODINGS, STAGES
@@ -97,11 +97,13 @@ def _cost(plan: Plan, store: Store, options: Options) -> Estimate:
 
 def _rule(kind: str, plan: Plan, store: Store, options: Options) -> dict[str, object]:
     is_small = not plan.scale.has_originals
-    gpus = 0 if is_small or not takes_gpu(kind) else options.gpus_per_stage if kind in SHARED else 1
+    most = options.gpus_per_stage if kind in (*ON_ALL_GPUS, GROUP) else 1
+    gpus = 0 if is_small or not takes_gpu(kind) else most
+    processes = max(1, gpus) if kind in SHARED else 1
     variables = {"PYTHONSAFEPATH": "1", "PYTHONPATH": import_path()}
     words = ["env", *(f"{name}={value}" for name, value in variables.items() if value)]
     return {
-        "program": shlex.join([*words, *stage_command(store, processes=max(1, gpus))]),
+        "program": shlex.join([*words, *stage_command(store, processes=processes)]),
         "priority": [*STAGES].index(kind) if kind in STAGES else len(STAGES),
         "threads": stated_threads() or (1 if is_small else THREADS),
         "gpu": gpus,
@@ -214,7 +216,6 @@ def _result(node: Node, log: Path) -> str | requirements.Obstacle | None:
 
 
 GROUP = "score"
-SEARCHES = ("search", "search_views")
 AT_ONCE = 60  # minutes per job
 MARGIN = 3  # factor of the estimate
 LEAST, UNKNOWN = 10, 60  # minutes: for imports, without an estimate

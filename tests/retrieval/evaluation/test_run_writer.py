@@ -318,3 +318,14 @@ def test_an_error_in_a_part_names_the_line_of_the_file(tmp_path):
     for read in (rankings, lambda path: parts(path, 5)):
         with pytest.raises(DataError, match="no such file"):
             list(read(tmp_path / "other"))
+
+
+@pytest.mark.parametrize("exponents", [(1, 254), (100, 160)])
+def test_scores_are_printed_as_python_prints_floats(exponents):
+    """Bits of float32 numbers drawn at random, in both ways of printing."""
+    bits = np.random.default_rng(0).integers(exponents[0] << 23, exponents[1] << 23, 20_000, dtype=np.uint32)
+    scores = np.concatenate(
+        (bits.view(np.float32), -bits.view(np.float32), np.float32([0, -0.0, 1e-3, 1e-4, 1e16]))
+    )
+    for some in (scores, scores[abs(scores) >= 1e-3], scores[:0]):
+        assert module._decimals(some) == [repr(float(score)) for score in some]

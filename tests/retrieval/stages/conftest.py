@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 from repro.progress import Progress
 from tests.retrieval.datasets.folders import write_lines
@@ -39,6 +40,16 @@ def queries(tmp_path_factory):
     records = ({"id": f"q{number}", "text": tiny_text(generator, 4)} for number in range(QUERIES))
     write_lines(folder / "queries.jsonl", records)
     return folder
+
+
+def bfloat16_products(monkeypatch):
+    """Let the CPU search as a GPU does, with products in bfloat16 that are summed in float32."""
+    from repro.retrieval.stages.vectors import exact_search, products
+
+    for module in (products, exact_search):
+        monkeypatch.setattr(module, "product_type", lambda: torch.bfloat16)
+    monkeypatch.setattr(exact_search, "_faiss", lambda *_: None)
+    monkeypatch.setattr(products, "multiply_bfloat16", lambda rows, columns: rows.float() @ columns.float())
 
 
 def folders(root, *names):

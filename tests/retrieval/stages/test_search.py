@@ -9,6 +9,7 @@ from repro.retrieval.evaluation.runs import read_run
 from repro.retrieval.stages import search
 from repro.retrieval.stages.vectors import exact_search, search_memory
 from tests.floats import close
+from tests.retrieval.stages.conftest import bfloat16_products
 
 
 def embeddings(folder, vectors, prefix):
@@ -102,6 +103,36 @@ def test_a_run_has_the_same_bytes_on_any_number_of_threads(tmp_path, progress, n
         runs.add(tuple((folder / name).read_bytes() for name in ("run.trec", "raw.npy")))
     assert len(runs) == 1
     assert ranked(run) == brute_force(passages.astype(np.float64), queries.astype(np.float64), 20)
+
+
+def runs_of_devices(tmp_path, progress, monkeypatch, passages, queries):
+    """Run bytes of float32 on one device, and of float32 and bfloat16 on three."""
+    for number, set_up in enumerate((None, lambda _: None, bfloat16_products)):
+        if set_up:
+            monkeypatch.setattr(exact_search, "devices", lambda: [torch.device("cpu")] * 3)
+            monkeypatch.setattr(search_memory, "BLOCK_BYTES", 1 << 17)
+            set_up(monkeypatch)
+        (folder := tmp_path / str(number)).mkdir()
+        found(folder, progress, passages, queries, 20)
+        yield tuple((folder / name).read_bytes() for name in ("run.trec", "raw.npy"))
+
+
+@pytest.mark.parametrize("spare", [1, 1000])
+@pytest.mark.parametrize("noise", [1e-7, 1e-4, 1e-2, 1])
+def test_bfloat16_and_several_devices_give_the_same_bytes(tmp_path, progress, monkeypatch, noise, spare):
+    monkeypatch.setitem(exact_search.SPARE, torch.bfloat16, spare)
+    runs = runs_of_devices(tmp_path, progress, monkeypatch, *almost_equal(noise, queries=60))
+    assert len(set(runs)) == 1
+
+
+@pytest.mark.parametrize("last", [2.0**-8, 2.0**-16, 2.0**-20])
+def test_vectors_that_bfloat16_cannot_tell_apart_are_ranked(tmp_path, progress, monkeypatch, last):
+    """Passages differ only in bits that their bfloat16 part, or both parts, omit."""
+    generator = np.random.default_rng(0)
+    passages = np.ones((1500, 32)) + last * generator.integers(0, 2, (1500, 32))
+    queries = 1 + generator.integers(0, 2, (40, 32)) / 256
+    runs = runs_of_devices(tmp_path, progress, monkeypatch, passages, queries)
+    assert len(set(runs)) == 1
 
 
 def test_lengths_that_overflow_hide_no_tie(tmp_path, progress):

@@ -16,7 +16,7 @@ from repro.progress import Progress, TerminalProgress
 from repro.running.engines import child, local
 from repro.running.engines.child import command
 from repro.running.engines.inline import ensure
-from repro.running.engines.shared_work import SHARED
+from repro.running.engines.shared_work import SEARCHES, SHARED
 from repro.running.runner import Options
 from repro.stage_table import STAGES
 from repro.store import Store
@@ -232,9 +232,7 @@ def test_a_module_of_the_working_folder_is_not_taken_for_a_library(make, tmp_pat
     assert done.stderr.startswith("repro: no stage planned with this store has a fingerprint")
 
 
-def test_a_training_is_a_process_on_each_of_its_gpus_and_other_heavy_stages_have_one(
-    make, store, monkeypatch
-):
+def test_a_training_is_a_process_on_each_of_its_gpus_and_a_search_one_on_all(make, store, monkeypatch):
     monkeypatch.setattr(local, "gpus", lambda: ["0", "1", "2"])
     pretended, processes = child.command, {}
 
@@ -249,8 +247,8 @@ def test_a_training_is_a_process_on_each_of_its_gpus_and_other_heavy_stages_have
     free, shared, alone = {"0", "1", "2"}, set(), set()
     for word, stage, fingerprint, _, gpu in told(store):
         own = set() if gpu == "none" else set(gpu.split(","))
-        wanted = 0 if not STAGES[stage].heavy else 2 if stage in SHARED else 1
-        assert len(own) == wanted and processes[fingerprint] == max(1, wanted)
+        wanted = 2 if stage in (*SHARED, *SEARCHES) else 1 if STAGES[stage].heavy else 0
+        assert len(own) == wanted and processes[fingerprint] == (2 if stage in SHARED else 1)
         if word == "start":
             assert own <= free
         free = free - own if word == "start" else free | own

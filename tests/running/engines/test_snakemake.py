@@ -59,7 +59,7 @@ def test_models_ask_for_gpus_at_the_papers_scale_and_what_lets_files_go_comes_fi
     assert {rule["gpu"] for rule in written()["rules"].values()} == {0}
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     rules = written("full", gpus_per_stage=4)["rules"]
-    assert [rules[name]["gpu"] for name in ("finetune", "encode", "score", "corpus")] == [4, 4, 1, 0]
+    assert [rules[name]["gpu"] for name in ("finetune", "encode", "score", "corpus")] == [4, 4, 4, 0]
     assert "--nproc-per-node=4" in rules["finetune"]["program"]
     assert "torch.distributed" not in rules["score"]["program"] and rules["score"]["threads"] == 3
     order = sorted(rules, key=lambda name: rules[name]["priority"])

@@ -11,6 +11,7 @@ import mmap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 CHUNK = 1 << 24  # bytes of ids scanned at a time
+SMALL = 1 << 20  # bytes of ids kept as strings
 IDS = 10_000
 Advance = Callable[[int], object]  # called with the number of finished queries
 
@@ -73,11 +75,9 @@ class SparseFile:
         return len(self.bounds) - 1
 
     def read(self, first: int, end: int) -> csr_array:
-        """Read rows ``first`` to ``end``, (end - first, V) float32."""
         return self._rows(self.bounds[first : end + 1], slice(self.bounds[first], self.bounds[end]))
 
     def at(self, rows: np.ndarray) -> csr_array:
-        """Read the given rows, (K,) int64, as ``read`` does."""
         counts = self.bounds[rows + 1] - self.bounds[rows]
         ends = np.concatenate(([0], np.cumsum(counts)))
         return self._rows(ends, np.arange(ends[-1]) + np.repeat(self.bounds[rows] - ends[:-1], counts))
@@ -117,12 +117,14 @@ class IdFile:
             part = np.frombuffer(self._text[first : first + CHUNK], dtype=np.uint8)
             ends.append(np.flatnonzero(part == ord("\n")) + first)
         self._starts = np.concatenate(ends) + 1
+        self._names = self._text[:].decode("utf-8").split("\n") if len(self._text) < SMALL else []
 
     def __len__(self) -> int:
         return len(self._starts) - 1
 
     def at(self, rows: np.ndarray) -> list[str]:
-        """Return the ids of the given rows, (K,) int64."""
+        if self._names:
+            return list(map(self._names.__getitem__, rows.tolist()))
         bounds = zip(self._starts[rows].tolist(), self._starts[rows + 1].tolist(), strict=True)
         return [self._text[start : end - 1].decode("utf-8") for start, end in bounds]
 
@@ -170,12 +172,13 @@ class Views:
 
 def in_shares(advance: Advance, queries: int, passages: int) -> Callable[[int], None]:
     """Return a function that converts searched passages to progress in queries."""
-    total = 0
+    total, lock = 0, Lock()
 
-    def report(end: int) -> None:
+    def report(count: int) -> None:
         nonlocal total
-        advance(queries * end // passages - total)
-        total = queries * end // passages
+        with lock:
+            before, total = total, total + count
+            advance(queries * total // passages - queries * before // passages)
 
     return report
 
@@ -213,7 +216,6 @@ class Pairs:
         return edges
 
     def _ascending(self, places: np.ndarray | int = 0) -> np.ndarray:
-        """Return indices that sort by query, score and place. Integers sort fastest."""
         bits = (self.scores + np.float32(0)).view(np.uint32)  # 0 and -0 are equal
         scores = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31)).astype(np.uint64)
         order = np.argsort(scores << np.uint64(32) | np.asarray(places).astype(np.uint64))
@@ -230,10 +232,9 @@ class RunBlocks:
     size: int
 
     def fill(self, search: Callable[[int, int], Pairs], advance: Advance) -> int | None:
-        """Search the blocks of this shard that are missing or changed.
+        """Search the blocks of this shard that are missing or changed, e.g. by ``ViewSearch.block``.
 
-        ``search`` maps a block's first query and end to its best pairs, with queries counted from 0. Returns
-        the first searched query if earlier blocks were kept, otherwise None.
+        Returns the first searched query if earlier blocks were kept, otherwise None.
         """
         (self.out / BLOCKS).mkdir(exist_ok=True)
         earliest = self.queries
@@ -263,4 +264,4 @@ class RunBlocks:
             bounds = np.searchsorted(pairs.queries, np.arange(end - first + 1))
             for number, topic in enumerate(topics.at(np.arange(first, end))):
                 part = slice(bounds[number], bounds[number + 1])
-                yield topic, documents.at(pairs.rows[part]), pairs.scores[part]
+                yield topic, documents.at(pairs.rows[part][::-1]), pairs.scores[part][::-1]

@@ -19,10 +19,7 @@ TYPES = {"vectors": "float32", "indptr": "int64", "indices": "int32", "values": 
 
 @dataclass(frozen=True)
 class Joined:
-    """The note of a joined block: the rows and sparse values up to its end in the arrays.
-
-    Dense vectors have ``size`` dimensions of type ``numbers``.
-    """
+    """The note of a joined block: the rows and sparse values up to its end in the arrays."""
 
     rows: int = 0
     values: int = 0
@@ -137,7 +134,6 @@ def _write(out: Path, name: str, array: np.ndarray, place: int) -> None:
 
 
 def _header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
-    """Return numpy's header, with the same length for any number of rows."""
     file = io.BytesIO()
     description = {"descr": np.lib.format.dtype_to_descr(dtype)}
     np.lib.format.write_array_header_1_0(file, description | {"fortran_order": False, "shape": shape})

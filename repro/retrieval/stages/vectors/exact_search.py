@@ -1,12 +1,13 @@
-"""Search vectors exactly: find candidates in float32, rescore them in one fixed way, write a run."""
+"""Search vectors exactly: find candidates by rough products, rescore them in one fixed way, write a run."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -15,25 +16,21 @@ from repro.errors import DataError, StageError, UsageError, check_known
 from repro.machine.shard import shard, share
 from repro.progress import Progress
 from repro.retrieval.evaluation.run_writer import write_run
-from repro.retrieval.nn.precision import device, true_float32
+from repro.retrieval.nn.precision import devices, true_float32
 from repro.retrieval.stages.vectors import Advance, Pairs, RunBlocks, Views, in_shares
 from repro.retrieval.stages.vectors.products import (
-    DOUBLE,
-    SINGLE,
-    Matrix,
     Passages,
     Tile,
     ViewScorer,
     frequent_words,
+    product_type,
     uses_inverted_index,
 )
 from repro.retrieval.stages.vectors.search_memory import MemoryNeeds, Sizes, search_memory
 
 BLOCK = 32_768  # queries searched together
-SPARE = 100  # candidates beyond a list's depth
+SPARE = {torch.float32: 100, torch.bfloat16: 1000}  # candidates beyond a list's depth
 SLAB = 1 << 18  # pairs compared at a time
-GPU_DEPTH, FAISS_BYTES = 2048, 1 << 28  # faiss on a GPU: deepest search, memory
-NEAR = 64  # with more pairs per query and block, use float64
 
 
 def search(
@@ -57,18 +54,19 @@ def search(
     order = passages.ids.ascending()
     places = np.empty_like(order)
     places[order] = np.arange(len(places))
-    processor, count = device(), len(passages)
+    processors, count = devices(), len(passages)
     needs = MemoryNeeds.of(
         passages,
         queries,
         terms,
-        candidates=sum(min(most + SPARE, count) for most in lists.values()),
+        candidates=sum(min(most + SPARE[product_type()], count) for most in lists.values()),
         ranked=min(len(queries), BLOCK) * min(depth, count) * (1 if "" in lists else len(lists)),
-        inverted=uses_inverted_index(processor),
+        inverted=uses_inverted_index(processors[0]),
     )
-    free = torch.cuda.mem_get_info(processor)[0] if processor.type == "cuda" else float("inf")
-    sizes = needs.sizes(int(min(search_memory(), 0.9 * free)))  # PyTorch may hold back a tenth
-    views = ViewSearch(passages, queries, terms, lists, depth, places, sizes, processor)
+    memory = search_memory() // len(processors)
+    if processors[0].type == "cuda":  # PyTorch may hold back a tenth
+        memory = min(memory, *(int(0.9 * torch.cuda.mem_get_info(gpu)[0]) for gpu in processors))
+    views = ViewSearch(passages, queries, terms, lists, depth, places, needs.sizes(memory), processors)
     blocks = RunBlocks(out, len(queries), BLOCK)
     with true_float32(), progress.task("searching", total=share(len(queries), BLOCK)) as advance:
         resumed_at = blocks.fill(lambda first, end: views.block(first, end, advance), advance)
@@ -108,8 +106,12 @@ class ViewSearch:
     depth: int
     places: np.ndarray
     sizes: Sizes
-    device: torch.device
+    devices: Sequence[torch.device]
     longest: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def device(self) -> torch.device:
+        return self.devices[0]
 
     def block(self, first: int, end: int, advance: Advance) -> Pairs:
         """Return the best passages of queries ``first`` to ``end``, counted from 0."""
@@ -132,46 +134,63 @@ class ViewSearch:
         return Pairs(queries, rows, scorer.scores(queries, rows, "")).cut(self.depth, self.places)
 
     def _tiles(
-        self, scorer: ViewScorer, names: Sequence[str], frequent: np.ndarray
+        self, scorer: ViewScorer, names: Sequence[str], frequent: np.ndarray, device: torch.device
     ) -> Iterator[tuple[slice, Tile]]:
         sums = {name: scorer.named(name) for name in names}
         views = dict.fromkeys(term for terms in sums.values() for term in terms)
         for start in range(0, len(scorer), self.sizes.tile):
             part = slice(start, min(start + self.sizes.tile, len(scorer)))
             vectors = {view: scorer.vectors[view][part] for view in views}
-            yield part, Tile(vectors, sums, self.device, frequent)
+            yield part, Tile(vectors, sums, device, frequent)
 
     def _candidates(self, scorer: ViewScorer, advance: Advance) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Return each list's candidates: descending scores, (Q, K) float32, and rows."""
+        count, report = len(self.devices), in_shares(advance, len(scorer), len(self.passages))
+        search = functools.partial(self._candidates_on, scorer, report)
+        with ThreadPoolExecutor(count) as threads:
+            each = map if count == 1 else threads.map
+            found = list(each(search, self.devices, [self.sizes.ranges[n::count] for n in range(count)]))
+        best = found[0][0]
+        for other, _ in found[1:]:
+            for name, scores in other.items():
+                best[name].join(scores)
+        self.longest = {view: max(longest[view] for _, longest in found) for view in self.terms}
+        return {name: (found.scores.cpu().numpy(), found.rows.cpu().numpy()) for name, found in best.items()}
+
+    def _candidates_on(
+        self,
+        scorer: ViewScorer,
+        report: Callable[[int], None],
+        device: torch.device,
+        ranges: Sequence[tuple[int, int]],
+    ) -> tuple[dict[str, BestScores], dict[str, float]]:
+        """Search ranges of passages on a device. Also returns their greatest length by view."""
         best = {
-            name: BestScores(len(scorer), min(depth + SPARE, len(self.passages)), self.device)
+            name: BestScores(len(scorer), min(depth + SPARE[product_type()], len(self.passages)), device)
             for name, depth in self.lists.items()
         }
-        frequent = frequent_words(scorer.vectors, self.device)
-        tiles = list(self._tiles(scorer, list(best), frequent))
-        report = in_shares(advance, len(scorer), len(self.passages))
-        nearest, longest = _faiss(self.device, self.terms, best), dict.fromkeys(self.terms, 0.0)
-        for block in Passages.read_ahead(self.passages, self.terms, self.sizes.ranges):
+        frequent = frequent_words(scorer.vectors, device)
+        tiles = list(self._tiles(scorer, list(best), frequent, device))
+        nearest, longest = _faiss(device, self.terms, best), dict.fromkeys(self.terms, 0.0)
+        for block in Passages.read_ahead(self.passages, self.terms, ranges):
             longest = self.longest or block.longest(longest)
-            vectors = block.on(self.device, frequent)
+            vectors = block.on(device, frequent)
             for part, tile in tiles:
                 if nearest and best[""].take(part, *nearest(tile, block), block.first):
                     continue
                 for name, scores in tile.scores(block, vectors).items():
                     best[name].add(part, scores, block.first)
-            report(block.end)
-        self.longest = longest
-        return {name: (found.scores.cpu().numpy(), found.rows.cpu().numpy()) for name, found in best.items()}
+            report(block.end - block.first)
+        return best, longest
 
     def _best_pairs(self, scorer: ViewScorer, name: str, products: np.ndarray, rows: np.ndarray) -> Pairs:
         """Return a list's best pairs among its candidates.
 
         Candidates more than twice the error bound below rank ``depth`` are not rescored. If the last one may
-        reach that rank, all passages are examined. Two scores that differ by more than the bound show that
-        products were not in float32 (e.g. TF32). All queries are then examined in float64.
+        reach that rank, all passages are examined, as for products outside the bound (e.g. in TF32).
         """
         depth, count = self.lists[name], products.shape[1]
-        near, errors = np.ones(products.shape, bool), scorer.errors(name, self.longest, SINGLE)
+        near, errors = np.ones(products.shape, bool), scorer.errors(name, self.longest)
         if count > depth:
             near = products >= (products[:, depth - 1] - 2 * errors)[:, None]
         queries = near.nonzero()[0]
@@ -182,7 +201,7 @@ class ViewSearch:
             with np.errstate(over="ignore"):
                 unsure = rough | (edges <= (products[:, -1] + errors).astype(np.float32))
             if unsure.any():
-                wider = self._among_all(scorer, name, np.flatnonzero(unsure), edges, rough=rough)
+                wider = self._among_all(scorer, name, np.flatnonzero(unsure), edges)
                 pairs = Pairs.joined((pairs.of(~unsure[queries]), wider))
         pairs = pairs.cut(depth, self.places)
         if (np.bincount(pairs.queries, minlength=len(scorer)) < min(depth, len(self.passages))).any():
@@ -190,28 +209,26 @@ class ViewSearch:
             raise StageError(f"{fault}: products of this device are less exact than its number formats")
         return pairs
 
-    def _among_all(
-        self, scorer: ViewScorer, name: str, unsure: np.ndarray, edges: np.ndarray, *, rough: bool
-    ) -> Pairs:
-        """Return pairs of the ``unsure`` queries, with their best, by a second pass.
+    def _among_all(self, scorer: ViewScorer, name: str, unsure: np.ndarray, edges: np.ndarray) -> Pairs:
+        """Return pairs of the ``unsure`` queries, with their best, by a second pass in float64.
 
-        ``edges``, (Q,), are scores that ``depth`` passages reach. ``rough``: float32 is unreliable.
+        ``edges``, (Q,), are scores that ``depth`` passages reach.
         """
         subset = ViewScorer.of(self.passages, self.queries, self.terms, scorer.rows[unsure])
-        reach = ScoreBound(subset, name, self.longest, edges[unsure], rough=rough)
+        edges = edges[unsure]
+        errors = subset.errors(name, self.longest, torch.float64)
         frequent = frequent_words(subset.vectors, self.device)
-        tiles = list(self._tiles(subset, [name], frequent))
+        tiles = list(self._tiles(subset, [name], frequent, self.device))
         parts = [Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
         for block in Passages.read_ahead(self.passages, scorer.named(name), self.sizes.ranges):
-            vectors = block.on(self.device, frequent)
             for part, tile in tiles:
-                for queries, rows in reach.near(tile, part, block, vectors):
+                for queries, rows in _near(tile.exact(block)[name], edges[part], errors[part]):
+                    queries, rows = queries + part.start, rows + block.first
                     scores = subset.scores(queries, rows, name)
-                    parts.append(Pairs(queries, rows, scores).of(scores >= reach.edges[queries]))
+                    parts.append(Pairs(queries, rows, scores).of(scores >= edges[queries]))
                     if sum(len(pairs.rows) for pairs in parts) > 4 * self.lists[name] * len(subset) + SLAB:
                         parts = [Pairs.joined(parts).cut(self.lists[name], self.places)]
-                        least = parts[0].edges(self.lists[name], len(subset))
-                        reach.edges = np.maximum(reach.edges, least)
+                        edges = np.maximum(edges, parts[0].edges(self.lists[name], len(subset)))
         pairs = Pairs.joined(parts)
         return Pairs(unsure[pairs.queries], pairs.rows, pairs.scores)
 
@@ -219,66 +236,30 @@ class ViewSearch:
 def _faiss(
     device: torch.device, terms: Sequence[str], best: Mapping[str, BestScores]
 ) -> Callable[[Tile, Passages], tuple[np.ndarray, np.ndarray]] | None:
-    """Return a search for a block's nearest passages, or None if faiss does not apply."""
+    if device.type != "cpu" or list(best) != [""] or list(terms) != ["dense"]:
+        return None
     import faiss
 
-    if list(best) != [""] or list(terms) != ["dense"]:
-        return None
-    depth = best[""].depth
-    knn: Any = functools.partial(faiss.knn, metric=faiss.METRIC_INNER_PRODUCT)
-    if device.type != "cpu":
-        if not hasattr(faiss, "StandardGpuResources") or depth > GPU_DEPTH:
-            return None
-        knn = functools.partial(faiss.knn_gpu, _gpu_resources(), metric=faiss.METRIC_INNER_PRODUCT)
+    depth, knn = best[""].depth, cast(Any, faiss.knn)
 
     def nearest(tile: Tile, block: Passages) -> tuple[np.ndarray, np.ndarray]:
         queries, passages = tile.vectors["dense"], block.vectors["dense"]
-        return knn(queries, passages, min(depth, len(passages)))
+        return knn(queries, passages, min(depth, len(passages)), metric=faiss.METRIC_INNER_PRODUCT)
 
     return nearest
 
 
-@functools.cache
-def _gpu_resources() -> Any:
-    import faiss
-
-    resources = faiss.StandardGpuResources()
-    resources.setTempMemory(FAISS_BYTES)
-    return resources
-
-
-class ScoreBound:
-    """The scores that a passage must reach for a list. If ``rough``, float32 products are unreliable."""
-
-    def __init__(
-        self, scorer: ViewScorer, name: str, longest: dict[str, float], edges: np.ndarray, *, rough: bool
-    ):
-        self.edges, self.name, self.rough = edges, name, rough
-        self._errors = {
-            torch.float32: scorer.errors(name, longest, SINGLE),
-            torch.float64: scorer.errors(name, longest, DOUBLE),
-        }
-
-    def near(
-        self, tile: Tile, part: slice, block: Passages, vectors: Mapping[str, Matrix]
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield pairs that may reach the bound, by float64 if float32 leaves too many."""
-        scores = (tile.exact(block) if self.rough else tile.scores(block, vectors))[self.name]  # (n, t)
-        near = scores >= self._bounds(part, scores)
-        if not self.rough and int(near.sum()) > NEAR * scores.shape[1]:
-            scores = tile.exact(block)[self.name]
-            near = scores >= self._bounds(part, scores)
-        step = max(1, SLAB // near.shape[1])
-        for start in range(0, len(near), step):
-            rows, queries = near[start : start + step].nonzero(as_tuple=True)
-            if len(rows):
-                yield queries.cpu().numpy() + part.start, rows.cpu().numpy() + (block.first + start)
-
-    def _bounds(self, part: slice, scores: torch.Tensor) -> torch.Tensor:
-        """Return the least scores, (t,), that may round to the edges in float32."""
-        edges = np.nextafter(self.edges[part], np.float32(-np.inf)).astype(np.float64)
-        bounds = torch.from_numpy(edges - self._errors[scores.dtype][part]).to(scores.dtype)
-        return torch.nextafter(bounds, torch.full_like(bounds, -torch.inf)).to(scores.device)
+def _near(
+    scores: torch.Tensor, edges: np.ndarray, errors: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield pairs of queries and rows with scores, (n, t) float64, that may round to the edges in float32."""
+    bounds = np.nextafter(edges, np.float32(-np.inf)).astype(np.float64) - errors
+    near = scores >= torch.from_numpy(np.nextafter(bounds, -np.inf)).to(scores.device)
+    step = max(1, SLAB // near.shape[1])
+    for start in range(0, len(near), step):
+        rows, queries = near[start : start + step].nonzero(as_tuple=True)
+        if len(rows):
+            yield queries.cpu().numpy(), rows.cpu().numpy() + start
 
 
 class BestScores:
@@ -299,6 +280,11 @@ class BestScores:
         found = (torch.from_numpy(array).to(self.scores.device) for array in (scores, rows + first))
         self._merge(part, *found)
         return True
+
+    def join(self, other: BestScores) -> None:
+        """Merge the scores found by another device."""
+        place = self.scores.device
+        self._merge(slice(None), other.scores.to(place), other.rows.to(place))
 
     def add(self, part: slice, scores: torch.Tensor, first: int) -> None:
         """Merge the scores (n, t) that exceed the query's lowest kept score."""

@@ -13,10 +13,12 @@ import numpy as np
 import torch
 
 from repro.errors import StageError
+from repro.retrieval.nn.precision import devices
 from repro.retrieval.stages.vectors import VectorFile, Views
 
 SCORED, PAIRS = 4096, 64  # pairs per thread, dense pairs at once
-SINGLE, DOUBLE = 2.0**-24, 2.0**-53  # unit roundoff of float32 and float64
+# unit roundoff of a product. That in bfloat16 sums three terms per number, perhaps by truncation
+ROUNDOFF = {torch.bfloat16: 6 * 2.0**-24, torch.float32: 2.0**-24, torch.float64: 2.0**-53}
 SMALLEST = 2.0**-126  # absolute error near zero in float32
 SHARE, FREQUENT = 0.1, 1024  # of queries with a frequent word, most such words
 ROWS = 512  # passages multiplied through the index at once
@@ -54,27 +56,29 @@ class ViewScorer:
 
         ``queries`` and ``rows``, (P,) int64, number these queries and all passages, without duplicate pairs.
         """
-        order, scores = np.argsort(rows, kind="stable"), np.empty(len(rows), np.float32)
+        order, scores = np.argsort(rows), np.empty(len(rows), np.float32)
         terms, file = self.named(name), self.passages.files.get("dense")
-        parts = [order[start : start + SCORED] for start in range(0, len(rows), SCORED)]
-        if list(terms) == ["dense"] and isinstance(file, VectorFile):
-            for pairs in parts:  # each uses all of torch's threads
-                scores[pairs] = self._dense_scores(file, queries[pairs], rows[pairs])
-            return scores
 
         def score(pairs: np.ndarray) -> None:
+            if list(terms) == ["dense"] and isinstance(file, VectorFile):
+                scores[pairs] = self._dense_scores(file, queries[pairs], rows[pairs])
+                return
             sums = {v: self._products(v, queries[pairs], rows[pairs]) for v in dict.fromkeys(terms)}
             scores[pairs] = sum(sums[term] for term in terms)
 
-        with ThreadPoolExecutor(torch.get_num_threads()) as threads:
-            list(threads.map(score, parts))
+        count = torch.get_num_threads()
+        torch.set_num_threads(1)  # threads of PyTorch use the processor while they wait
+        try:
+            with ThreadPoolExecutor(count) as threads:
+                list(threads.map(score, np.split(order, range(SCORED, len(order), SCORED))))
+        finally:
+            torch.set_num_threads(count)
         return scores
 
     def _dense_scores(self, file: VectorFile, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Score pairs sorted by row, (P,) float64, which round to the same float32 as ``_products``.
 
-        Two orders of summation differ by at most twice ``errors``. Pairs near a rounding boundary are
-        rescored in the fixed order.
+        Pairs near a rounding boundary are rescored in the fixed order.
         """
         chosen, starts = np.unique(rows, return_index=True)
         bounds, width = np.append(starts, len(rows)), self._doubles.shape[1]
@@ -91,11 +95,15 @@ class ViewScorer:
             )
         products = torch.sparse.sampled_addmm(wanted, passages, self._doubles.T, beta=0).values().numpy()
         lengths_of = np.repeat(passages.norm(dim=1).numpy(), np.diff(bounds)) * self._lengths[queries]
-        errors = 2.02 * width * DOUBLE / (1 - width * DOUBLE) * lengths_of
+        unit = width * ROUNDOFF[torch.float64]
+        errors = 2.02 * unit / (1 - unit) * lengths_of
         with np.errstate(over="ignore", invalid="ignore"):
             unsure = (products - errors).astype(np.float32) != (products + errors).astype(np.float32)
         if unsure.any():
-            products[unsure] = self._products("dense", queries[unsure], rows[unsure])
+            places = np.repeat(np.arange(len(chosen)), np.diff(bounds))[unsure]
+            products[unsure] = _pairwise_sums(
+                passages.numpy(), places, self.vectors["dense"], queries[unsure]
+            )
         return products
 
     @cached_property
@@ -107,34 +115,42 @@ class ViewScorer:
         return lengths(self.vectors["dense"])
 
     def _products(self, view: str, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Multiply pairs, (P,) float64, summed pairwise if dense, by index if sparse."""
         vectors, file = self.vectors[view], self.passages.files[view]
         if isinstance(file, VectorFile):
-            passages, sums = file.mapped(), np.empty(len(rows))
-            for start in range(0, len(rows), PAIRS):
-                part = slice(start, start + PAIRS)
-                pairs = passages[rows[part]].astype(np.float64)
-                pairs *= vectors[queries[part]]
-                sums[part] = np.add.reduce(pairs, axis=1)
-            return sums
+            return _pairwise_sums(file.mapped(), rows, vectors, queries)
         products = file.at(rows).astype(np.float64).multiply(vectors[queries].astype(np.float64)).tocsr()
         pair = np.repeat(np.arange(len(rows)), np.diff(products.indptr))
         return np.bincount(pair, products.data, minlength=len(rows))
 
-    def errors(self, name: str, longest: Mapping[str, float], rounding: float) -> np.ndarray:
+    def errors(self, name: str, longest: Mapping[str, float], dtype: torch.dtype | None = None) -> np.ndarray:
         """Bound the distance of a list's products, summed in any order, from ``scores``: (Q,) float64.
 
         A sum of n products has an error of at most n u / (1 - n u) times the sum of their magnitudes, with u
-        = ``rounding`` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., §3.1, Eq. 3.5). That
+        = ``ROUNDOFF`` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., §3.1, Eq. 3.5). That
         sum is at most the product of both vectors' lengths (Cauchy and Schwarz). n counts a query's values,
-        the added views, and four for rounding these scores and the lengths, which also get one percent. The
-        bound does not hold for TF32. ``longest`` is the greatest passage length by view.
+        the added views, and four for rounding these scores and the lengths, which also get one percent. In
+        bfloat16 the magnitudes grow by up to 2 percent, and three omitted terms are 2^-16 of them each.
         """
-        terms = self.named(name)
+        terms, dtype = self.named(name), dtype or product_type()
         counts = np.max([_counts(self.vectors[view]) for view in terms], axis=0) + len(terms) + 4
-        relative = counts * rounding / (1 - counts * rounding)
+        relative, near_zero = counts * ROUNDOFF[dtype] / (1 - counts * ROUNDOFF[dtype]), counts * len(terms)
         magnitudes = sum(lengths(self.vectors[view]) * longest[view] for view in terms)
-        return 1.01 * (relative * magnitudes + counts * len(terms) * SMALLEST)
+        if dtype == torch.bfloat16:
+            relative = 1.02 * relative + 3.1 * 2.0**-16
+            near_zero = near_zero * (3 + sum(lengths(self.vectors[view]) + longest[view] for view in terms))
+        return 1.01 * (relative * magnitudes + near_zero * SMALLEST)
+
+
+def _pairwise_sums(
+    passages: np.ndarray, rows: np.ndarray, vectors: np.ndarray, queries: np.ndarray
+) -> np.ndarray:
+    sums = np.empty(len(rows))
+    for start in range(0, len(rows), PAIRS):
+        part = slice(start, start + PAIRS)
+        pairs = passages[rows[part]].astype(np.float64)
+        pairs *= vectors[queries[part]]
+        sums[part] = np.add.reduce(pairs, axis=1)
+    return sums
 
 
 def _counts(vectors: Rows) -> np.ndarray:
@@ -174,25 +190,42 @@ class Passages:
                 yield block
 
     def longest(self, least: Mapping[str, float]) -> dict[str, float]:
-        """Return the greatest vector length by view, at least ``least``."""
         return {name: float(lengths(rows).max(initial=least[name])) for name, rows in self.vectors.items()}
 
     def on(
-        self, device: torch.device, frequent: np.ndarray, dtype: torch.dtype = torch.float32
+        self, device: torch.device, frequent: np.ndarray, dtype: torch.dtype | None = None
     ) -> dict[str, Matrix]:
         """Copy the vectors to a device for ``Tile``: one matrix per view.
 
         On a CPU a sparse view becomes the columns of frequent words, and all rows.
         """
+        dtype = dtype or product_type()
         return {name: _to_device(vectors, device, frequent, dtype) for name, vectors in self.vectors.items()}
 
 
 def uses_inverted_index(device: torch.device) -> bool:
-    """Return whether scipy multiplies sparse rows through an inverted index.
-
-    PyTorch's product of sparse and dense is fast on a GPU only.
-    """
+    """Return whether scipy multiplies sparse rows through an inverted index."""
     return device.type == "cpu"
+
+
+def product_type() -> torch.dtype:
+    """Return bfloat16 if all GPUs multiply it fast, otherwise float32."""
+    fast = all(d.type == "cuda" and torch.cuda.get_device_capability(d) >= (8, 0) for d in devices())
+    return torch.bfloat16 if fast else torch.float32
+
+
+def _dense(rows: np.ndarray, device: torch.device, dtype: torch.dtype, parts: Sequence[int]) -> torch.Tensor:
+    """Copy rows to a device, (n, H), or (n, 3 H) in bfloat16.
+
+    ``parts`` are 0 for the rounded numbers, 1 for their rests. Three products of them are faster on a GPU
+    than one in float32.
+    """
+    numbers = torch.from_numpy(rows).to(device)
+    if dtype != torch.bfloat16:
+        return numbers.to(dtype)
+    rounded = numbers.to(dtype)
+    halves = rounded, (numbers - rounded).to(dtype)
+    return torch.cat([halves[part] for part in parts], dim=1)
 
 
 def frequent_words(vectors: Mapping[str, Rows], device: torch.device) -> np.ndarray:
@@ -207,7 +240,8 @@ def frequent_words(vectors: Mapping[str, Rows], device: torch.device) -> np.ndar
 
 def _to_device(vectors: Rows, device: torch.device, frequent: np.ndarray, dtype: torch.dtype) -> Matrix:
     if isinstance(vectors, np.ndarray):
-        return torch.from_numpy(vectors).to(device, dtype)
+        return _dense(vectors, device, dtype, (0, 0, 1))
+    dtype = torch.promote_types(dtype, torch.float32)
     if uses_inverted_index(device):
         rows = vectors.astype(np.float64) if dtype == torch.float64 else vectors
         return torch.from_numpy(rows[:, frequent].toarray()), rows
@@ -234,17 +268,17 @@ class Tile:
         frequent: np.ndarray,
     ):
         self.device, self.vectors, self.sums, self.frequent = device, vectors, sums, frequent
-        self.columns = {name: self._columns(rows, torch.float32) for name, rows in vectors.items()}
+        self.columns = {name: self._columns(rows, product_type()) for name, rows in vectors.items()}
 
     def __len__(self) -> int:
         return next(iter(self.vectors.values())).shape[0]
 
     def _columns(self, rows: Rows, dtype: torch.dtype) -> Matrix:
-        """Transpose queries to (H, t) or (V, t), or for an inverted index to (F, t) and the index."""
         if isinstance(rows, np.ndarray):
-            return torch.from_numpy(rows).to(self.device, dtype).T.contiguous()
+            return _dense(rows, self.device, dtype, (0, 1, 0)).T.contiguous()
+        dtype = torch.promote_types(dtype, torch.float32)
         if uses_inverted_index(self.device):
-            rows = rows.astype(np.float64 if dtype == torch.float64 else np.float32)
+            rows = rows.astype(str(dtype).removeprefix("torch."))
             columns = torch.from_numpy(np.ascontiguousarray(rows[:, self.frequent].toarray().T))
             rows.data[np.isin(rows.indices, self.frequent)] = 0
             rows.eliminate_zeros()
@@ -268,7 +302,6 @@ class Tile:
         return scores
 
     def exact(self, passages: Passages) -> dict[str, torch.Tensor]:
-        """Return the sums by list in float64."""
         vectors = passages.on(self.device, self.frequent, torch.float64)
         parts, step = [], -(-len(self) // EIGHTHS)
         for start in range(0, len(self), step):
@@ -287,7 +320,8 @@ class Tile:
 
 def _products(passages: Matrix, columns: Matrix) -> torch.Tensor:
     if isinstance(passages, torch.Tensor):
-        return passages @ columns
+        multiply = multiply_bfloat16 if passages.dtype == torch.bfloat16 else torch.matmul
+        return multiply(passages, columns)
     products = passages[0] @ columns[0]
     array, step = products.numpy(), -(-len(products) // torch.get_num_threads())
 
@@ -300,6 +334,11 @@ def _products(passages: Matrix, columns: Matrix) -> torch.Tensor:
         with ThreadPoolExecutor(torch.get_num_threads()) as threads:
             list(threads.map(add, range(0, len(array), step)))
     return products
+
+
+def multiply_bfloat16(passages: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
+    """Multiply bfloat16 matrices of a GPU, with float32 sums."""
+    return torch.mm(passages, columns, out_dtype=torch.float32)
 
 
 def _is_finite(scores: torch.Tensor) -> bool:

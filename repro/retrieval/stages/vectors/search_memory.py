@@ -77,11 +77,7 @@ def _text(path: str) -> str:
 
 @dataclass(frozen=True)
 class Sizes:
-    """The parts of a search that are in memory at a time.
-
-    ``group`` queries stay on the device for all passages, ``tile`` are multiplied at once. ``ranges`` are
-    rows of blocks of passages.
-    """
+    """``group`` queries stay on the device, ``tile`` are multiplied at once with a range of passages."""
 
     group: int
     tile: int
@@ -95,7 +91,6 @@ class MemoryNeeds:
     Attributes:
         dense, sparse: widths of the views, 0 if unused.
         values: most sparse values of a query.
-        bounds: (N + 1,), start of each passage's sparse values.
         candidates: number per query, over all lists.
         ranked: number of results kept for a block of queries.
         inverted: whether ``uses_inverted_index``.
@@ -112,7 +107,7 @@ class MemoryNeeds:
 
     @classmethod
     def of(cls, passages: Views, queries: Views, terms: Sequence[str], **needs: Any) -> MemoryNeeds:
-        """Read the needs of a search. ``needs`` are the last three attributes."""
+        """Read the needs of a search, but the last three attributes."""
         widths = {view: passages.files[view].width for view in terms}
         dense, sparse = widths.get("dense", 0), widths.get("sparse", 0)
         bounds = passages.sparse_bounds() if sparse else np.zeros(len(passages) + 1, np.int64)

@@ -4,10 +4,12 @@ import operator
 
 import numpy as np
 import pytest
+import torch
 
 from repro.retrieval.stages.vectors import Views
-from repro.retrieval.stages.vectors.products import SINGLE, Passages, ViewScorer
+from repro.retrieval.stages.vectors.products import Passages, Tile, ViewScorer
 from tests.floats import close
+from tests.retrieval.stages.conftest import bfloat16_products
 from tests.retrieval.stages.views_made_up import save_views
 
 
@@ -74,8 +76,35 @@ def test_float32_sums_in_any_order_lie_within_the_bound(tmp_path, size, scale):
     asked, rows = (axis.ravel() for axis in np.mgrid[:20, :500])
     scores = pairs.scores(asked, rows, "dense").reshape(20, 500)
     longest = Passages(0, 500, {"dense": passages}).longest({"dense": 0.0})
-    bounds = pairs.errors("dense", longest, SINGLE)
+    bounds = pairs.errors("dense", longest, torch.float32)
     one_by_one = np.cumsum(queries[:, None] * passages, axis=2, dtype=np.float32)[:, :, -1]
     for products in (one_by_one, queries @ passages.T):
         assert (np.abs(products.astype(float) - scores).max(axis=1) <= bounds).all()
     close(longest["dense"], np.linalg.norm(passages.astype(float), axis=1).max())
+
+
+@pytest.mark.parametrize("kind", ["random", "one sign", "farthest from bfloat16"])
+@pytest.mark.parametrize("scale", [1e-30, 1, 1e15])
+@pytest.mark.parametrize("size", [3, 64, 768])
+def test_products_of_bfloat16_lie_within_their_bound(tmp_path, monkeypatch, size, scale, kind):
+    bfloat16_products(monkeypatch)
+    generator = np.random.default_rng(size)
+    passages, queries = (generator.normal(size=(count, size)) for count in (300, 20))
+    if kind != "random":
+        passages, queries = abs(passages), abs(queries)
+    if kind == "farthest from bfloat16":
+        passages, queries = (
+            2.0 ** np.floor(np.log2(rows)) * (1 + 2**-8 - 3 * 2**-17) for rows in (passages, queries)
+        )
+    passages, queries = (scale * passages).astype(np.float32), queries.astype(np.float32)
+    pairs, cpu, none = scorer(tmp_path, passages, queries), torch.device("cpu"), np.empty(0, np.int64)
+    asked, rows = (axis.ravel() for axis in np.mgrid[:20, :300])
+    scores = pairs.scores(asked, rows, "dense").reshape(20, 300)
+    block = Passages(0, 300, {"dense": passages})
+    tile = Tile(pairs.vectors, {"": ["dense"]}, cpu, none)
+    found = tile.scores(block, block.on(cpu, none, torch.bfloat16))[""].numpy().T.astype(float)
+    errors = np.abs(found - scores).max(axis=1)
+    bounds = pairs.errors("dense", block.longest({"dense": 0.0}), torch.bfloat16)
+    assert (errors <= bounds).all()
+    if kind == "farthest from bfloat16" and size < 768:  # the bound of float32 is too small
+        assert (errors > pairs.errors("dense", block.longest({"dense": 0.0}), torch.float32)).any()

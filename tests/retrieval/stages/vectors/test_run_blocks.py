@@ -54,8 +54,8 @@ def test_every_query_is_given_its_documents_in_the_order_of_queries(tmp_path):
 def test_what_is_told_adds_up_to_the_queries(tmp_path):
     told = []
     reached = in_shares(told.append, 10, 7)
-    for end in (1, 2, 6, 7):
-        reached(end)
+    for count in (1, 1, 4, 1):
+        reached(count)
     assert told == [1, 1, 6, 2]
 
 
