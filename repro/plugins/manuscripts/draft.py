@@ -89,7 +89,6 @@ class Draft:
 
     tables: tuple[TableDraft, ...]
     left_out: tuple[tuple[Place, str], ...]
-    front: Mapping[str, str]
 
 
 def draft(name: str, manuscript: Manuscript) -> Draft:
@@ -107,7 +106,7 @@ def draft(name: str, manuscript: Manuscript) -> Draft:
             left_out.append((source.place, f"a manifest cannot represent it: {reason}"))
         else:
             tables[made.id] = made
-    return Draft(tuple(tables.values()), tuple(left_out), manuscript.front)
+    return Draft(tuple(tables.values()), tuple(left_out))
 
 
 def _fault(table: TableDraft) -> str:

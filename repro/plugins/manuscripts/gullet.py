@@ -128,10 +128,8 @@ class Expanded:
         return Place(self.files.shown(name), bisect_right(self._lines[token.file], token.start - 1) + 1)
 
 
-CALL_STEPS = 5_000  # expansions by one call before its macro is dropped
-CALL_TOKENS = 200_000
-STEPS = 400_000  # per source
-TOKENS = 4_000_000
+CALL_TOKENS = 200_000  # from one call before its macro is dropped
+TOKENS = 4_000_000  # from all calls of a source
 CHARACTERS = 1_000_000  # of the flat text, twice a thesis's
 DEPTH = 30
 NO_VALUE = "-NoValue-"  # an absent optional argument of \NewDocumentCommand
@@ -148,7 +146,7 @@ class Gullet:
         self._macros: dict[str, Macro] = {}
         self._given_up: set[str] = set()
         self._out: list[Token] = []
-        self._characters = self._steps = self._tokens = self._call_steps = self._call_tokens = 0
+        self._characters = self._tokens = self._call_tokens = 0
         self._call: Token | None = None
 
     def run(self, files: Iterable[str]) -> Expanded:
@@ -314,7 +312,7 @@ class Gullet:
         macro = self._macros[token.text]
         call = self._call or token
         if self._call is None:
-            self._call, self._call_steps, self._call_tokens = token, 0, 0
+            self._call, self._call_tokens = token, 0
         arguments = self._arguments(macro, call)
         end = max([call.end, *(a[-1].end for a in arguments if a and a[-1].file == call.file)])
         body: list[Token] = []
@@ -324,15 +322,15 @@ class Gullet:
                 body += arguments[number - 1]
             else:
                 body.append(Token(piece.text.replace("##", "#"), call.file, call.start, end))
-        self._count(call, len(body))
+        self._count(call, 1 + len(body))
         return [] if call.text in self._given_up else body
 
     def _count(self, call: Token, tokens: int) -> None:
-        self._steps, self._tokens = self._steps + 1, self._tokens + tokens
-        self._call_steps, self._call_tokens = self._call_steps + 1, self._call_tokens + tokens
-        if self._steps > STEPS or self._tokens > TOKENS:
+        self._tokens += tokens
+        self._call_tokens += tokens
+        if self._tokens > TOKENS:
             raise DataError(f"{self.flat.place_of(call)}: The macros of this source never end.")
-        if self._call_steps > CALL_STEPS or self._call_tokens > CALL_TOKENS:
+        if self._call_tokens > CALL_TOKENS:
             self._given_up.add(call.text)
             self.reader.back.clear()
             self.note(call, f"The macro {call.text} never ends and is omitted.")

@@ -37,7 +37,7 @@ README = """\
 
 Drafted from `{source}` by `repro new paper {name} --from`. Summarise the paper and its reproduced parts here
 in five lines.
-{front}
+
 | file | content |
 |---|---|
 | `cells.yaml` | the published cells, their recipes, and open questions |
@@ -82,9 +82,7 @@ def readings_text(draft: Draft) -> str:
 def readme_text(name: str, source: str, draft: Draft) -> str:
     """Return README.md with every question and its places."""
     listed = {kind: _listed(draft, kind) or "Nothing.\n" for kind in ("todo", "likely")}
-    front = "".join(f"- {name} in the source: {text}\n" for name, text in draft.front.items())
-    front = f"\n{front}" if front else ""
-    return README.format(name=name, source=source, front=front, table=draft.tables[0].id, **listed)
+    return README.format(name=name, source=source, table=draft.tables[0].id, **listed)
 
 
 def questions(draft: Draft, kind: str) -> dict[str, list[tuple[str, str]]]:

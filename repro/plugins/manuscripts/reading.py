@@ -31,7 +31,7 @@ _INPUT = re.compile(r"\\(?:input|include|subfile)\s*\{([^{}\\]+)\}")
 _NUMBERS = re.compile(r"&[^&\n\\a-z]*(?:\\\w+\{)?\d+\.\d")  # in cells
 _MAIN = ("main", "ms", "paper", "root", "article", "manuscript")
 Parts = list[tuple[Place, str]]
-Read = tuple[list[SourceTable], Parts, dict[str, str], list[str], dict[str, str], Parts]
+Read = tuple[list[SourceTable], Parts, dict[str, str], list[str], str, Parts]
 
 
 class NoTableError(DataError):
@@ -41,7 +41,7 @@ class NoTableError(DataError):
 def read(path: Path) -> Manuscript:
     """Read a source. Raises UsageError if it is missing, and DataError if it has no readable table."""
     try:
-        tables, prose, labels, notes, front, lost = _read(Files(path))
+        tables, prose, labels, notes, title, lost = _read(Files(path))
     except RecursionError:
         raise DataError(f"{path} cannot be read: braces or environments are nested too deeply") from None
     if not tables:
@@ -49,7 +49,7 @@ def read(path: Path) -> Manuscript:
         raise NoTableError(f"{path} contains no table{hint}")
     prose = prose_with_points(prose)
     return Manuscript(
-        path, tuple(tables), tuple(prose), labels, tuple(notes), front, tuple(dict.fromkeys(lost))
+        path, tuple(tables), tuple(prose), labels, tuple(notes), title, tuple(dict.fromkeys(lost))
     )
 
 
@@ -57,13 +57,13 @@ def _read(files: Files) -> Read:
     endings = {name: _ending(name) for name in files}
     if not {*endings.values()}.isdisjoint(_LATEX) or {*endings.values()}.isdisjoint(_TABLES):
         first, notes = _main_files(files)
-        tables, prose, labels, more, front, lost = read_latex(files, first)
-        return tables, prose, labels, [*notes, *more], front, lost
+        tables, prose, labels, more, title, lost = read_latex(files, first)
+        return tables, prose, labels, [*notes, *more], title, lost
     tables, prose, lost = [], [], []
     for name in (name for name, ending in endings.items() if ending in _TABLES):
         own_tables, own_prose, own_lost = read_tables(files, name)
         tables, prose, lost = tables + own_tables, prose + own_prose, lost + own_lost
-    return tables, prose, {}, [], {}, lost
+    return tables, prose, {}, [], "", lost
 
 
 def _ending(name: str) -> str:
@@ -119,8 +119,8 @@ _UNREAD = re.compile(
     re.DOTALL,
 )
 _FRAME = re.compile(r"\\(?:begin|end)\s*\{[^{}]*\}(?:\[[^\]]*\])?|\\item\b(?:\[[^\]]*\])?")
-_FRONT = {"title": "title", "authors": "author", "venue": "acmConference|acmJournal|conference"}
-_FRONT_LENGTH = 2000  # characters per entry
+_TITLE = re.compile(r"\\title\s*(?:\[[^\]]*\])?\s*(?=\{)")
+_TITLE_LENGTH = 2000  # characters
 _PARAGRAPH = re.compile(
     r"\n\n|\\par\b|(?=\\(?:(?:sub)*section|(?:sub)?paragraph|chapter|title|abstract|item)\b)|\\maketitle"
 )
@@ -169,7 +169,7 @@ class _Float:
 
 def _option(node: Any) -> str:
     match = re.search(r"\bcaption\s*=\s*\{([^{}]*)\}", raw(filter(None, arguments(node)[:1])))
-    return _set_plainly(match[1]) if match else ""
+    return _as_text(parse(match[1])) if match else ""
 
 
 def _text_of(caption: Caption, numbers: dict[str, str]) -> str:
@@ -191,24 +191,16 @@ def read_latex(files: Files, first: list[str]) -> Read:
             flat.lost.append((flat.place(one.start), "This table is not read"))
     prose = [said for part in outside for said in _prose(flat, *part, numbers)]
     labels = {label: number for label, number in numbers.items() if not label.startswith("kind of ")}
-    return tables, prose, labels, flat.notes, _front(flat.text), flat.lost
+    return tables, prose, labels, flat.notes, _title(flat.text), flat.lost
 
 
-def _front(text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name, macros in _FRONT.items():
-        starts = re.finditer(rf"\\(?:{macros})\s*(?:\[[^\]]*\])?\s*(?=\{{)", text)
-        groups = [raw(parse(text[at.end() : at.end() + _FRONT_LENGTH])[:1])[1:-1] for at in starts]
-        if name == "authors":
-            people = re.split(r"\\(?:and|And|AND)\b", r"\and ".join(groups))
-            groups = [person.partition("\\\\")[0] for person in people]
-        if said := ", ".join(filter(None, map(_set_plainly, groups))):
-            found[name] = said
-    return found
+def _title(text: str) -> str:
+    start = _TITLE.search(text)
+    return _as_text(parse(text[start.end() : start.end() + _TITLE_LENGTH])[:1]) if start else ""
 
 
-def _set_plainly(text: str) -> str:
-    pieces = Words().pieces(parse(text))
+def _as_text(nodes: list[Any]) -> str:
+    pieces = Words().pieces(nodes)
     return plain(piece for piece in pieces if piece.style.script != "^" and piece.text != "footnote")
 
 

@@ -75,8 +75,15 @@ class Manuscript:
     prose: tuple[tuple[Place, str], ...] = ()
     labels: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    front: dict[str, str] = field(default_factory=dict)
+    title: str = ""
     lost: tuple[tuple[Place, str], ...] = ()
+
+    @property
+    def files(self) -> dict[Path, None]:
+        """The files of its cells and paragraphs, in their order."""
+        rows = (row for table in self.tables for row in (*table.head, *table.body))
+        places = [*(cell.place for row in rows for cell in row), *(place for place, _ in self.prose)]
+        return dict.fromkeys(place.file for place in places)
 
 
 def check_size(cells: int, where: Place | Path) -> None:

@@ -205,7 +205,7 @@ class Systems:
     @classmethod
     def of(cls, manuscript: Manuscript, tables: Sequence[Numbered]) -> Systems:
         """Find the own names in a title "Otter: …" and in "we propose Otter"."""
-        title = manuscript.front.get("title", "").partition(":")[0].strip()
+        title = manuscript.title.partition(":")[0].strip()
         texts = [text for _, text in manuscript.prose]
         found = (match["name"] for text in texts for match in _NAMED.finditer(text))
         names = frozenset(filter(None, (title.lower(), *map(str.lower, found))))
