@@ -87,6 +87,9 @@ class Finding:
         return asdict(self) | {"places": list(self.places), "values": list(self.values)}
 
 
+Findings = Iterator[Finding]
+
+
 def printed(cells: Iterable[Cell]) -> list[tuple[str, str]]:
     return [(cell.id, cell.printed.plain) for cell in cells]
 

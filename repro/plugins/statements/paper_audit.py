@@ -17,7 +17,7 @@ from repro.manifest.schema import Table
 from repro.plugins.statements import across_papers, claim_values, judged, language, marks
 from repro.plugins.statements import findings as audit_file
 from repro.plugins.statements.claims import FAILS, Claim, claims_of, parts_of
-from repro.plugins.statements.findings import Finding, Notes, notes_of, printed
+from repro.plugins.statements.findings import Finding, Findings, Notes, notes_of, printed
 from repro.plugins.statements.references import Reference, of_references, other_numbers, paper_references
 from repro.plugins.statements.statements import arithmetic_faults, statements
 from repro.running.scale import scale as scale_of
@@ -25,7 +25,7 @@ from repro.running.workspace import Workspace
 from repro.store.results import Results
 
 
-def findings(source: Paper) -> Iterator[Finding]:
+def findings(source: Paper) -> Findings:
     yield from _sum_findings(source)
     yield from _statement_findings(source)
     yield from marks.of_marks(source)
@@ -35,7 +35,7 @@ def findings(source: Paper) -> Iterator[Finding]:
             yield _reading_finding(source, reading)
 
 
-def _sum_findings(source: Paper) -> Iterator[Finding]:
+def _sum_findings(source: Paper) -> Findings:
     for identifier, reason in arithmetic_faults(source):
         subject = cell_named(identifier)
         if subject.column.mean_of or subject.printed.delta is not None:
@@ -46,7 +46,7 @@ def _sum_findings(source: Paper) -> Iterator[Finding]:
             yield Finding.of(source, "error", kind, within_paper, [(identifier, subject.text)], reason)
 
 
-def _statement_findings(source: Paper) -> Iterator[Finding]:
+def _statement_findings(source: Paper) -> Findings:
     finder = language.Places(source)
     for statement in statements(source):
         judgement = statement.judge(claim_values.PublishedValues(), finder)
@@ -93,7 +93,7 @@ def findings_of(sources: list[Paper]) -> list[Finding]:
     )
 
 
-def each(sources: list[Paper], all_notes: Notes) -> Iterator[Finding]:
+def each(sources: list[Paper], all_notes: Notes) -> Findings:
     """Yield every finding. Those on one fact are not joined yet."""
     yield from across_papers.disagreements(sources, all_notes)
     yield from other_numbers(sources)
@@ -105,7 +105,7 @@ def each(sources: list[Paper], all_notes: Notes) -> Iterator[Finding]:
         yield from part(source)
 
 
-def _wording_findings(source: Paper) -> Iterator[Finding]:
+def _wording_findings(source: Paper) -> Findings:
     for word in notes_of(source).wording:
         identifier, placed = f"wording/{word.id}", [(f"{source.name}/{word.where}", "")]
         yield Finding.of(
@@ -124,7 +124,7 @@ def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
     ]
 
 
-def of_domains(source: Paper) -> Iterator[Finding]:
+def of_domains(source: Paper) -> Findings:
     """Yield a doubt for each number of an ``out_of_domain`` table on a training set of its system."""
     own_notes = notes_of(source)
     tables = [t for t in source.manifest.tables if t.id in own_notes.out_of_domain]
@@ -136,7 +136,7 @@ def of_domains(source: Paper) -> Iterator[Finding]:
             yield Finding.of(source, "doubt", "domain", place, placed, says, against="third party")
 
 
-def of_indices(source: Paper) -> Iterator[Finding]:
+def of_indices(source: Paper) -> Findings:
     """Yield a doubt for every index that goes beyond its sequence, e.g. to entry N+1 of 1 to N."""
     for index in notes_of(source).indices:
         first, last = (_number(end) for end in index.sequence)
@@ -156,7 +156,7 @@ def _number(end: str) -> int:
 LEADS = ("gain", "percent")
 
 
-def of_leads(source: Paper) -> Iterator[Finding]:
+def of_leads(source: Paper) -> Findings:
     """Yield a note for every claimed lead, e.g. ``gain(a, b)``, that skips a stronger system of the group."""
     places = language.Places(source)
     for claim in claims_of(source).values():
@@ -205,7 +205,7 @@ _CUTOFF = re.compile(r"(\w+)@(\d+)")
 Scores = dict[across_papers.Scored, Cell]
 
 
-def of_patterns(source: Paper) -> Iterator[Finding]:
+def of_patterns(source: Paper) -> Findings:
     tables = [table for table in source.manifest.tables if table.kind == "results"]
     yield from _equal_parts(source, tables)
     for table in tables:
@@ -217,7 +217,7 @@ def of_patterns(source: Paper) -> Iterator[Finding]:
             yield Finding.of(source, "note", "bold", f"{table.id}/no-bold", placed, says)
 
 
-def _equal_parts(source: Paper, tables: list[Table]) -> Iterator[Finding]:
+def _equal_parts(source: Paper, tables: list[Table]) -> Findings:
     rows: dict[str, Scores] = {}
     for cell in across_papers.scored_cells(cells_of(source, tuple(tables))):
         rows.setdefault(cell.row_path, {})[across_papers.dataset_and_measure(cell)] = cell
@@ -243,7 +243,7 @@ def _is_earlier(row: Scores) -> bool:
     return next(iter(row.values())).role != "ours"
 
 
-def _out_of_line(source: Paper, table: Table) -> Iterator[Finding]:
+def _out_of_line(source: Paper, table: Table) -> Findings:
     """Yield values with another order of rows than at both neighbouring cutoffs."""
     families: dict[tuple, dict[int, dict[str, Cell]]] = {}
     for cell in cells_of(source, (table,)):
@@ -256,7 +256,7 @@ def _out_of_line(source: Paper, table: Table) -> Iterator[Finding]:
             yield from _turned(source, before, at, after)
 
 
-def _turned(source: Paper, *columns: dict[str, Cell]) -> Iterator[Finding]:
+def _turned(source: Paper, *columns: dict[str, Cell]) -> Findings:
     before, at, after = columns
     rows = [row for row in at if row in before and row in after]
     for row in rows:

@@ -14,7 +14,7 @@ from repro.hooks import notes
 from repro.manifest import papers as at_hand
 from repro.manifest.cells import Cell, numeric_cells
 from repro.manifest.printed import are_apart, decimals_of, half_unit, percent
-from repro.plugins.manuscripts.checks import Finding
+from repro.plugins.manuscripts.checks import Finding, Findings
 from repro.plugins.manuscripts.notation import EFFECT
 from repro.plugins.manuscripts.series import Grid, Series, Value
 from repro.plugins.manuscripts.vocabulary import without_measures
@@ -70,7 +70,7 @@ def without_remarks(label: str) -> str:
     return _REMARK.sub("", label).strip()
 
 
-def several_values(grids: Sequence[Grid]) -> Iterator[Finding]:
+def several_values(grids: Sequence[Grid]) -> Findings:
     """Find systems with different values in two tables: doubts if most agree, notes if all are close."""
     for one, other in combinations(grids, 2):
         if swapped := list(_swapped_systems(one, other)):
@@ -103,7 +103,7 @@ def _unequal(pairs: Iterable[tuple[Printed, Printed]]) -> list[tuple[Printed, Pr
     return [(a, b) for a, b in pairs if a.stated.differs_from(b.stated)]
 
 
-def _of_lines(one: Grid, line: int, other: Grid, other_line: int) -> Iterator[Finding]:
+def _of_lines(one: Grid, line: int, other: Grid, other_line: int) -> Findings:
     pairs = _shared_values(one, line, other, other_line).values()
     unequal = _unequal(pairs)
     if swapped := list(_swapped(unequal)):
@@ -121,7 +121,7 @@ def _of_lines(one: Grid, line: int, other: Grid, other_line: int) -> Iterator[Fi
         yield Finding(severity, "two-values", theirs.value.place, says, why)
 
 
-def _swapped(unequal: Sequence[tuple[Printed, Printed]]) -> Iterator[Finding]:
+def _swapped(unequal: Sequence[tuple[Printed, Printed]]) -> Findings:
     if len(unequal) == 2:
         (a, b), (c, d) = unequal
         if not (a.stated.differs_from(d.stated) or c.stated.differs_from(b.stated)):
@@ -130,7 +130,7 @@ def _swapped(unequal: Sequence[tuple[Printed, Printed]]) -> Iterator[Finding]:
             yield Finding("doubt", "two-values", b.value.place, says, why)
 
 
-def _swapped_systems(one: Grid, other: Grid) -> Iterator[Finding]:
+def _swapped_systems(one: Grid, other: Grid) -> Findings:
     columns: dict[Key, list[tuple[Printed, Printed]]] = {}
     for line, other_line in _shared_lines(one, other):
         for key, pair in _shared_values(one, line, other, other_line).items():
@@ -168,14 +168,14 @@ def family(measure: str) -> str:
     return re.sub(r"\(rel=\d\)", "", measure).replace("Success@", "R@")
 
 
-def unpublished(grids: Sequence[Grid]) -> Iterator[Finding]:
+def unpublished(grids: Sequence[Grid]) -> Findings:
     """Find values of known systems that nobody published or reported."""
     for grid in grids:
         for number, line in grid.lines.items():
             yield from _of_system(grid, number, name_of(line.label))
 
 
-def _of_system(grid: Grid, line: int, name: str) -> Iterator[Finding]:
+def _of_system(grid: Grid, line: int, name: str) -> Findings:
     keyed = _keyed(grid, line).items() if name else ()
     known_values = {printed: cells for key, printed in keyed if (cells := known_cells().get((name, *key)))}
     places = {
@@ -210,7 +210,7 @@ def _beside_others(known_values: Mapping[Printed, list[Cell]], wrong: Printed) -
 
 def _of_other_run(
     grid: Grid, line: int, known_values: Mapping[Printed, list[Cell]], wrong: Mapping[Printed, list[Cell]]
-) -> Iterator[Finding]:
+) -> Findings:
     cited = {p: cells for p, cells in wrong.items() if any(cell.row.role == "cited" for cell in cells)}
     near = {
         p: _nearest(p.stated, map(_own, cells))
@@ -235,7 +235,7 @@ def _is_far(stated: Stated, places: Sequence[Stated]) -> bool:
     return len(places) > 4 and not 4 * places[0].number < 5 * stated.number < 6 * places[-1].number
 
 
-def _of_places(grid: Grid, printed: Printed, places: Sequence[Stated]) -> Iterator[Finding]:
+def _of_places(grid: Grid, printed: Printed, places: Sequence[Stated]) -> Findings:
     lowest, highest = places[0].number, places[-1].number
     if 30 * (highest - lowest) < highest or _is_far(printed.stated, places):
         near = _nearest(printed.stated, places)

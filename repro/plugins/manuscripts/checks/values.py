@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from repro.errors import UsageError
 from repro.manifest.printed import DASHES
-from repro.plugins.manuscripts.checks import Finding, numeral
+from repro.plugins.manuscripts.checks import Finding, Findings, numeral
 from repro.plugins.manuscripts.headings import meaning
 from repro.plugins.manuscripts.notation import KNOWN
 from repro.plugins.manuscripts.series import Grid, Series, Value, parts, value_of
@@ -82,7 +82,7 @@ def _within(series: Series, low: Decimal, high: int) -> list[Value]:
     return [value for value in series if low < value.number <= high]
 
 
-def decimals(grid: Grid) -> Iterator[Finding]:
+def decimals(grid: Grid) -> Findings:
     """Find scores with an unusual number of decimals, one finding per column."""
     odd = [group for series in grid.scores if (group := _of_other_digits(series))]
     if not odd:
@@ -92,7 +92,7 @@ def decimals(grid: Grid) -> Iterator[Finding]:
         yield Finding("note", "decimals", values[0].place, says, words)
 
 
-def _of_odd_table(grid: Grid) -> Iterator[Finding]:
+def _of_odd_table(grid: Grid) -> Findings:
     numbers = [(s, v) for s in grid.scores if len(s.values) < 3 for v in _within(s, Decimal(), 100)]
     usual, often = _usual_decimals(value for _, value in numbers)
     odd = [(series, value) for series, value in numbers if value.decimals != usual]
@@ -124,7 +124,7 @@ DOWNSTREAM = re.compile(
 )
 
 
-def falling(grid: Grid) -> Iterator[Finding]:
+def falling(grid: Grid) -> Findings:
     """Find scores that fall with the cutoff, e.g. R@100 above R@1000."""
     alike: dict[tuple, list[tuple[int, Series]]] = {}
     for measure, series in _measured(grid) if not DOWNSTREAM.search(grid.remarks) else ():
@@ -139,7 +139,7 @@ def falling(grid: Grid) -> Iterator[Finding]:
                 yield from _of_cuts(grid, few, many, why)
 
 
-def below_first(grid: Grid) -> Iterator[Finding]:
+def below_first(grid: Grid) -> Findings:
     """Find reciprocal ranks below P@1 or Success@1."""
     for (first, one), (ranks, other) in product(_measured(grid), repeat=2):
         if first.name in ("P", "Success") and first.cutoff == 1 and ranks.name == "RR":
@@ -148,7 +148,7 @@ def below_first(grid: Grid) -> Iterator[Finding]:
                 yield from _of_cuts(grid, one, other, f"{ranks} counts 1 for each query of {first}, or more")
 
 
-def _of_cuts(grid: Grid, few: Series, many: Series, why: str) -> Iterator[Finding]:
+def _of_cuts(grid: Grid, few: Series, many: Series, why: str) -> Findings:
     pairs = [(value, many.values[value.line]) for value in few if value.line in many.values]
     wrong = [(one, other) for one, other in pairs if one.number - one.half > other.number + other.half]
     for one, other in wrong if 2 * len(wrong) <= max(2, len(pairs)) else ():  # else the headings are misread
@@ -156,7 +156,7 @@ def _of_cuts(grid: Grid, few: Series, many: Series, why: str) -> Iterator[Findin
         yield Finding("error", "cut-off", one.place, says, why)
 
 
-def impossible_means(grid: Grid) -> Iterator[Finding]:
+def impossible_means(grid: Grid) -> Findings:
     """Find means that n queries cannot have: success is j/n, RR@k a multiple of 1/(n lcm(1..k))."""
     for series in grid.scores if not SEVERAL_RUNS.search(grid.remarks) else ():
         if multiples := _queries(grid, series) * _steps(series):
@@ -196,7 +196,7 @@ def _is_possible(value: Value, multiples: Decimal) -> bool:
     return ceil((value.number - value.half) * multiples) <= floor((value.number + value.half) * multiples)
 
 
-def undefined_depths(grid: Grid) -> Iterator[Finding]:
+def undefined_depths(grid: Grid) -> Findings:
     """Find reciprocal ranks with another cutoff than the collection's own."""
     for measure, series in _measured(grid):
         listed = map(parse_measure, listed_measures(series.dataset or "")) if series.is_certain else ()
@@ -218,12 +218,12 @@ def _measure(series: Series) -> Measure | None:
         return None
 
 
-def lost_parts(manuscript: Manuscript) -> Iterator[Finding]:
+def lost_parts(manuscript: Manuscript) -> Findings:
     why = "Other findings do not cover this part"
     yield from (Finding("doubt", "unread", place, text, why) for place, text in manuscript.lost)
 
 
-def unread_cells(tables: Sequence[SourceTable]) -> Iterator[Finding]:
+def unread_cells(tables: Sequence[SourceTable]) -> Findings:
     for table in tables:
         for cells in filter(None, (unread for _, unread in columns_of(table))):
             shown = [repr(cell.text) for cell in cells]
