@@ -97,16 +97,9 @@ def _grouped_rows(statements) -> list[list[str]]:
         ours = f"{j.ours.state}{' (in doubt)' * bool(j.doubts)}"
         groups.setdefault((j.statement.where, j.published.state, ours, others_state), []).append(j)
     return [
-        [f"{group[0].statement.tables[0]}/bold/…", where, _bold_numbers(group), *states]
+        [f"{group[0].statement.tables[0]}/bold/…", where, f"bold numbers: {len(group)}", *states]
         for (where, *states), group in groups.items()
     ]
-
-
-def _bold_numbers(group) -> str:
-    number = len(group)
-    small = sum(j.statement.need is not None and j.statement.need.is_implausible for j in group)
-    implausible = f" ({small} implausible as significant)" * bool(small)
-    return f"{number} bold number{'s' * (number > 1)}{implausible}"
 
 
 def _text(item) -> str:

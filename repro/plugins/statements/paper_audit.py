@@ -39,11 +39,8 @@ def _sum_findings(source: Paper) -> Findings:
     for identifier, reason in arithmetic_faults(source):
         subject = cell_named(identifier)
         if subject.column.mean_of or subject.printed.delta is not None:
-            kind, within_paper = (
-                "average" if subject.column.mean_of else "delta",
-                identifier.partition("/")[2],
-            )
-            yield Finding.of(source, "error", kind, within_paper, [(identifier, subject.text)], reason)
+            kind, placed = "average" if subject.column.mean_of else "delta", [(identifier, subject.text)]
+            yield Finding.of(source, "error", kind, identifier.partition("/")[2], placed, reason)
 
 
 def _statement_findings(source: Paper) -> Findings:
@@ -72,9 +69,8 @@ def _reading_finding(source: Paper, reading: Reading) -> Finding:
     placed = [(f"{source.name}/{reading.where}", reading.paper), *printed(map(cell_named, own))]
     severity = reading.severity or ("error" if reading.kind == "misprint" else "doubt")
     identifier, says = f"reading/{reading.id}", f"{reading.id}: {reading.paper}"
-    against = reading.against or "paper"
-    evidence = reading.evidence
-    return Finding.of(source, severity, reading.kind, identifier, placed, says, evidence, against=against)
+    fields = severity, reading.kind, identifier, placed, says, reading.evidence
+    return Finding.of(source, *fields, against=reading.against or "paper")
 
 
 def findings_of(sources: list[Paper]) -> list[Finding]:
@@ -221,7 +217,9 @@ def _equal_parts(source: Paper, tables: list[Table]) -> Findings:
     rows: dict[str, Scores] = {}
     for cell in across_papers.scored_cells(cells_of(source, tuple(tables))):
         rows.setdefault(cell.row_path, {})[across_papers.dataset_and_measure(cell)] = cell
-    for part, system in product(filter(_is_part, rows.values()), filter(_is_earlier, rows.values())):
+    earlier = [row for row in rows.values() if next(iter(row.values())).role != "ours"]
+    changed = [row for row in rows.values() if any(_has_difference(cell) for cell in row.values())]
+    for part, system in product(changed, earlier):
         common = [key for key in part if key in system]
         equal = [key for key in common if part[key].number == system[key].number]
         if len(equal) >= EQUAL:
@@ -235,12 +233,8 @@ def _equal_parts(source: Paper, tables: list[Table]) -> Findings:
             yield Finding.of(source, "note", "equal", identifier, printed(cells), says)
 
 
-def _is_part(row: Scores) -> bool:
-    return any(cell.role == "ours" and cell.printed.delta is not None for cell in row.values())
-
-
-def _is_earlier(row: Scores) -> bool:
-    return next(iter(row.values())).role != "ours"
+def _has_difference(cell: Cell) -> bool:
+    return cell.role == "ours" and cell.printed.delta is not None
 
 
 def _out_of_line(source: Paper, table: Table) -> Findings:
@@ -260,14 +254,12 @@ def _turned(source: Paper, *columns: dict[str, Cell]) -> Findings:
     before, at, after = columns
     rows = [row for row in at if row in before and row in after]
     for row in rows:
-        turned = [at[other] for other in rows if _is_turned(row, other, *columns)]
+        turned = []
+        for other in rows:
+            first, middle, last = (column[row].number - column[other].number for column in columns)
+            turned += [at[other]] * (first * last > 0 > first * middle)
         if len(turned) >= TURNED:
             yield _order_finding(source, [at[row], *turned], before[row], after[row])
-
-
-def _is_turned(row: str, other: str, *columns: dict[str, Cell]) -> bool:
-    before, at, after = (column[row].number - column[other].number for column in columns)
-    return before * after > 0 > before * at
 
 
 def _order_finding(source: Paper, cells: list[Cell], before: Cell, after: Cell) -> Finding:

@@ -12,6 +12,7 @@ from repro.manifest.yaml_file import StrictMapping
 from repro.plugins.statements.findings import Finding, Findings
 
 Outcome = Literal["right", "absent", "wrong", "partly"]
+PARTS = ("Table ", "Figure ", "Eq. ", "Algorithm ", "§", "App. ")
 
 
 class Faulty(StrictMapping):
@@ -65,17 +66,13 @@ def references_of(source: Paper) -> References:
                     yield (part, place), "needs `why` if and only if the verdict is not right"
         for number, pointer in enumerate(content.pointers):
             for target in pointer.targets:
-                if not _is_part(target) and target not in content.works:
+                if not target.startswith(PARTS) and target not in content.works:
                     yield ("pointers", number, "to"), f"{target!r} is not a key of `works`"
             if pointer.reading and pointer.reading not in source.readings:
                 says = f"{source.name} has no unspecified choice {pointer.reading!r}"
                 yield ("pointers", number, "reading"), says
 
     return yaml_file.read(path, References, faults=faults)
-
-
-def _is_part(target: str) -> bool:
-    return target.startswith(("Table ", "Figure ", "Eq. ", "Algorithm ", "§", "App. "))
 
 
 @dataclass(frozen=True)

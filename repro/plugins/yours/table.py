@@ -308,7 +308,7 @@ def tested(
                     f"{name}: the permutation test on {queries} has no p-value below {smallest_p(count):g}"
                 )
     table = OwnTable(comparison, tuple(rows), of_rivals, notes=tuple(notes))
-    return replace(table, rows=tuple(replace(row, tests=_own_tests(row, table)) for row in rows))
+    return replace(table, rows=tuple(_with_tests(row, table) for row in rows))
 
 
 def _tests(by_row: Mapping[str, runs.Parts], measure: str) -> dict:
@@ -317,12 +317,10 @@ def _tests(by_row: Mapping[str, runs.Parts], measure: str) -> dict:
     return compare_scores(scores, list(by_row), queries, [measure], max_p=MAX_P)["measures"][measure]
 
 
-def _own_tests(row: OwnRow, table: OwnTable) -> dict[str, list[dict]]:
-    return {
-        c.cell.column.id: [_own_test(pair, row, c, table) for pair in table.comparison.pairs(c)]
-        for c in row.cells
-        if c.cell.column.id in row.scored
-    }
+def _with_tests(row: OwnRow, table: OwnTable) -> OwnRow:
+    scored, pairs = [c for c in row.cells if c.cell.column.id in row.scored], table.comparison.pairs
+    tests = {c.cell.column.id: [_own_test(pair, row, c, table) for pair in pairs(c)] for c in scored}
+    return replace(row, tests=tests)
 
 
 def _own_test(pair: Mapping[str, Any], row: OwnRow, c: ComparedCell, table: OwnTable) -> dict[str, Any]:

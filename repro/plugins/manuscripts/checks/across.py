@@ -55,9 +55,8 @@ class Printed:
     @property
     def stated(self) -> Stated:
         """The number in per cent. A series without numbers above 1 contains fractions."""
-        largest = max(value.number for value in self.series)
-        unit, value = "percent" if largest > 1 else "fraction", self.value
-        return Stated.of(value.number, value.decimals, unit, str(value.place))
+        unit = "percent" if max(value.number for value in self.series) > 1 else "fraction"
+        return Stated.of(self.value.number, self.value.decimals, unit, str(self.value.place))
 
 
 def name_of(label: str) -> str:
@@ -178,9 +177,7 @@ def unpublished(grids: Sequence[Grid]) -> Findings:
 def _of_system(grid: Grid, line: int, name: str) -> Findings:
     keyed = _keyed(grid, line).items() if name else ()
     known_values = {printed: cells for key, printed in keyed if (cells := known_cells().get((name, *key)))}
-    places = {
-        printed: sorted(_known(cells), key=attrgetter("number")) for printed, cells in known_values.items()
-    }
+    places = {p: sorted(_known(cells), key=attrgetter("number")) for p, cells in known_values.items()}
     wrong = [p for p, known in places.items() if all(map(p.stated.differs_from, known))]
     if len(wrong) == 1 and (own := _beside_others(known_values, wrong[0])):
         says = f"{grid.where(wrong[0].series, wrong[0].value)} is no known value of this system"
@@ -189,9 +186,7 @@ def _of_system(grid: Grid, line: int, name: str) -> Findings:
         return
     far = [printed for printed in wrong if _is_far(printed.stated, places[printed])]
     if len(far) != 1 and 3 * len(wrong) > len(known_values):
-        yield from _of_other_run(
-            grid, line, known_values, {printed: known_values[printed] for printed in wrong}
-        )
+        yield from _of_other_run(grid, line, known_values, wrong)
         return
     for printed in far if len(far) == 1 else wrong:
         yield from _of_places(grid, printed, places[printed])
@@ -209,22 +204,22 @@ def _beside_others(known_values: Mapping[Printed, list[Cell]], wrong: Printed) -
 
 
 def _of_other_run(
-    grid: Grid, line: int, known_values: Mapping[Printed, list[Cell]], wrong: Mapping[Printed, list[Cell]]
+    grid: Grid, line: int, known_values: Mapping[Printed, list[Cell]], wrong: Iterable[Printed]
 ) -> Findings:
-    cited = {p: cells for p, cells in wrong.items() if any(cell.row.role == "cited" for cell in cells)}
-    near = {
-        p: _nearest(p.stated, map(_own, cells))
-        for p, cells in cited.items()
-        if any(p.stated.is_near(known, 10) for known in _known(cells))
-    }
+    parts, near = list[str](), list[Printed]()
+    for printed in wrong:
+        cells, stated = known_values[printed], printed.stated
+        is_cited = any(cell.row.role == "cited" for cell in cells)
+        if is_cited and any(stated.is_near(known, 10) for known in _known(cells)):
+            known = _nearest(stated, map(_own, cells))
+            text = f"{printed.series.name} {printed.value.text}"
+            parts.append(f"{text} (known: {known.number:f} %, {known.where})")
+            near.append(printed)
     if near:
-        parts = [
-            f"{p.series.name} {p.value.text} (known: {k.number:f} %, {k.where})" for p, k in near.items()
-        ]
         says = f"{grid.lines[line].label}: {len(near)} of {len(known_values)} values are no known ones"
         more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""
         why = f"Another index, checkpoint or cutoff? {', '.join(parts[:3])}{more}"
-        yield Finding("note", "published", next(iter(near)).value.place, says, why)
+        yield Finding("note", "published", near[0].value.place, says, why)
 
 
 def _nearest(stated: Stated, places: Iterable[Stated]) -> Stated:

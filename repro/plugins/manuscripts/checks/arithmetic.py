@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import chain, filterfalse, product, takewhile
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 from repro.manifest.printed import half_unit
 from repro.plugins.manuscripts.checks import NUMERALS, Finding, Findings, numeral
@@ -207,9 +207,8 @@ def _fitting_to(
 
 def _is_printed(value: Value, base: Value, sign: int) -> bool:
     assert value.delta is not None
-    delta = (sign * value.delta,)
-    is_share = value.relative and _agrees(value, base, delta, value.delta_decimals, is_share=True)
-    return is_share or _agrees(value, base, delta, value.delta_decimals)
+    fields = value, base, (sign * value.delta,), value.delta_decimals
+    return (value.relative and _agrees(*fields, is_share=True)) or _agrees(*fields)
 
 
 def _bases(grid: Grid) -> Iterator[tuple[str, Bases]]:
@@ -244,12 +243,12 @@ class Explained:
         one, other, series = self.one.values, self.other.values, self.series
         shared = [value for value in series if value.line in one.keys() & other.keys()]
         checked = [v for v in shared if one[v.line].decimals or not v.decimals]  # others fit by chance
-        is_signed = any(re.match(r"[-+−–]", value.text) for value in series)
-        deltas = {v: (v.number,) if is_signed else (v.number, -v.number) for v in checked}
-        return {
-            v.line: _agrees(one[v.line], other[v.line], deltas[v], v.decimals, is_share=self.is_share)
-            for v in checked
-        }
+        signs = (1,) if any(re.match(r"[-+−–]", value.text) for value in series) else (1, -1)
+        fits = {}
+        for v in checked:
+            deltas, numbers = [sign * v.number for sign in signs], (one[v.line], other[v.line])
+            fits[v.line] = _agrees(*numbers, deltas, v.decimals, is_share=self.is_share)
+        return fits
 
     @property
     def right(self) -> int:
@@ -341,8 +340,8 @@ def _of_base(grid: Grid, series: Series, other: Series) -> Findings:
 
 
 def _is_from(base: Value, value: Value, difference: Value) -> bool:
-    deltas = (difference.number, -difference.number)
-    return any(_agrees(value, base, deltas, difference.decimals, is_share=share) for share in (False, True))
+    fields = value, base, (difference.number, -difference.number), difference.decimals
+    return _agrees(*fields) or _agrees(*fields, is_share=True)
 
 
 def _with_lines(grid: Grid, series: Series, other: Series) -> Iterator[Explained]:
@@ -354,19 +353,14 @@ def _with_lines(grid: Grid, series: Series, other: Series) -> Iterator[Explained
 
 def in_groups(grid: Grid, seen: Seen) -> Findings:
     """Find wrong differences in groups of short columns, e.g. a group per collection."""
-    pooled: dict[tuple[str, ...], dict[Hashable, list[Explained]]] = {}
+    pooled = defaultdict[tuple[str, ...], dict[Hashable, list[Explained]]](dict)
     for pair in _within_groups(grid):
         key = (pair.one.heads[-1:], pair.other.heads[-1:], pair.is_share)
-        pooled.setdefault(pair.series.heads[-1:], {}).setdefault(key, []).append(pair)
+        pooled[pair.series.heads[-1:]].setdefault(key, []).append(pair)
     for pairs in pooled.values():
-        best = max(pairs.values(), key=_right)
-        if _right(best) >= max(LEAST, 3 * sum(len(pair.wrong) for pair in best)):
-            for pair in best:
-                yield from pair.findings(grid, seen, "error", _right(best))
-
-
-def _right(pairs: Sequence[Explained]) -> int:
-    return sum(pair.right for pair in pairs)
+        right, best = max(((sum(p.right for p in each), each) for each in pairs.values()), key=itemgetter(0))
+        if right >= max(LEAST, 3 * sum(len(pair.wrong) for pair in best)):
+            yield from chain.from_iterable(pair.findings(grid, seen, "error", right) for pair in best)
 
 
 def _within_groups(grid: Grid) -> Iterator[Explained]:

@@ -4,11 +4,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from math import ceil, floor, lcm
 from operator import itemgetter
 
-from repro.errors import UsageError
 from repro.manifest.printed import DASHES
 from repro.plugins.manuscripts.checks import Finding, Findings, numeral
 from repro.plugins.manuscripts.headings import meaning
@@ -26,9 +25,7 @@ SEVERAL_RUNS = re.compile(r"(?i)\b(seeds?|runs|trials|averaged? (over|of)|standa
 
 def impossible(grids: Iterable[Grid]) -> Iterator[tuple[Value, Finding]]:
     """Find values out of range or of another unit, which other checks leave out."""
-    for grid in grids:
-        yield from mixed_units(grid)
-        yield from out_of_range(grid)
+    return chain.from_iterable(check(grid) for grid in grids for check in (mixed_units, out_of_range))
 
 
 def out_of_range(grid: Grid) -> Iterator[tuple[Value, Finding]]:
@@ -170,8 +167,9 @@ def impossible_means(grid: Grid) -> Findings:
 
 def _impossible(series: Series, multiples: int) -> tuple[list[Value], list[Value]]:
     unit = Decimal("0.01") if max(v.number for v in series) > 1 else Decimal(1)
-    precise = [v for v in series if unit * 2 * v.half * multiples < 1]
-    return [v for v in precise if not _is_possible(v, unit * multiples)], precise
+    precise, steps = [v for v in series if unit * 2 * v.half * multiples < 1], unit * multiples
+    wrong = [v for v in precise if ceil((v.number - v.half) * steps) > floor((v.number + v.half) * steps)]
+    return wrong, precise
 
 
 _STATED = re.compile(r"(?i)\b(?P<n>\d[\d,]*)\s+(?:\w+\s+)?(?:queries|questions|topics)\b")
@@ -192,10 +190,6 @@ def _steps(series: Series) -> int:
     return {"Success": 1, "RR": lcm(*range(1, measure.cutoff + 1))}.get(measure.name, 0)
 
 
-def _is_possible(value: Value, multiples: Decimal) -> bool:
-    return ceil((value.number - value.half) * multiples) <= floor((value.number + value.half) * multiples)
-
-
 def undefined_depths(grid: Grid) -> Findings:
     """Find reciprocal ranks with another cutoff than the collection's own."""
     for measure, series in _measured(grid):
@@ -212,15 +206,12 @@ def _measured(grid: Grid) -> list[tuple[Measure, Series]]:
 
 
 def _measure(series: Series) -> Measure | None:
-    try:
-        return parse_measure(series.measure) if series.measure else None
-    except UsageError:
-        return None
+    return parse_measure(series.measure) if series.measure else None
 
 
 def lost_parts(manuscript: Manuscript) -> Findings:
-    why = "Other findings do not cover this part"
-    yield from (Finding("doubt", "unread", place, text, why) for place, text in manuscript.lost)
+    for place, text in manuscript.lost:
+        yield Finding("doubt", "unread", place, text, "Other findings do not cover this part")
 
 
 def unread_cells(tables: Sequence[SourceTable]) -> Findings:
