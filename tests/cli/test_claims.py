@@ -62,5 +62,5 @@ def test_what_others_report_judges_beside_the_paper_and_ours_and_changes_neither
         2,
         [0.05],
     )
-    assert "undecided (1 of 2 cells)" in repro("audit claims").out
+    assert "untested (1 of 2 cells)" in repro("audit claims").out
     assert [row | {"others": None} for row in after] == [row | {"others": None} for row in before]

@@ -85,8 +85,8 @@ def meaning(table: SourceTable, *, is_turned: bool = False) -> Meaning:
 def _is_transposed(plan: Layout, beside: int) -> bool:
     heads = [" ".join(plan.head(place)) for place in plan.values]
     above = sum(vocabulary.names_something(head) or EFFECT.search(head) is not None for head in heads)
-    is_told = _OF_COLLECTIONS.fullmatch(plan.corner) or _OF_ROWS.search(plan.table.caption)
-    return beside * max(len(heads), 1) > above * max(len(plan.rows), 1) or bool(is_told and not above)
+    is_stated = _OF_COLLECTIONS.fullmatch(plan.corner) or _OF_ROWS.search(plan.table.caption)
+    return beside * max(len(heads), 1) > above * max(len(plan.rows), 1) or bool(is_stated and not above)
 
 
 def _named_beside(plan: Layout) -> tuple[int, int]:

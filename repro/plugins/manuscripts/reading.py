@@ -157,7 +157,6 @@ class _Float:
         return tuple(line for line in [*lines, *words.footnotes] if sum(map(str.isalpha, line)) > 2)
 
 
-
 def _option(node: Any) -> str:
     match = re.search(r"\bcaption\s*=\s*\{([^{}]*)\}", raw(filter(None, arguments(node)[:1])))
     return _as_text(parse(match[1])) if match else ""

@@ -87,7 +87,7 @@ def _mark_row(item) -> list[str]:
 
 
 def _verdict_of_mark(item) -> str:
-    return item.statement.need.verdict if item.statement.need else "cannot be told"
+    return item.statement.need.verdict if item.statement.need else "undecided"
 
 
 def _grouped_rows(statements) -> list[list[str]]:
@@ -111,7 +111,7 @@ def _text(item) -> str:
 def _others(others) -> str:
     cells = f"{len(others.used)} of {others.cells} cells"
     if not others.speaks:
-        return f"undecided ({cells})" if others.used else ""
+        return f"untested ({cells})" if others.used else ""
     kinds = ", ".join(f"{number} {start}" for start, number in others.kinds.items())
     lines = [_judgement(others.judgement), f"{cells}: {kinds}", others.like_beside_like]
     return "\n".join(filter(None, lines))
@@ -120,7 +120,7 @@ def _others(others) -> str:
 def _judgement(judgement) -> str:
     test = f" ({judgement.test})" if judgement.test and judgement.state in ("holds", "fails") else ""
     first, *tail = judgement.why.split("; ")
-    reason = f": {first}" if first and judgement.state in ("fails", "not told apart", "not judgeable") else ""
+    reason = f": {first}" if first and judgement.state in ("fails", "undecided", "not judgeable") else ""
     reason += f" and {len(tail)} more" if reason and tail else ""
     reason += f"\n{judgement.differs_by_measure}" if judgement.differs_by_measure else ""
     return f"{judgement.state}{test}{reason}"
@@ -140,7 +140,7 @@ def _count_statements(items, scale_name: str) -> str:
 
 def _counts(states) -> str:
     counts = Counter(states)
-    order = ("holds", "fails", "not told apart", "not judgeable", "untested")
+    order = ("holds", "fails", "undecided", "not judgeable", "untested")
     return ", ".join(f"{counts[state]} {state}" for state in order if counts[state])
 
 

@@ -90,12 +90,12 @@ class Need:
 
     @property
     def verdict(self) -> str:
-        """``certain``, ``implausible``, ``plausible`` or ``cannot be told``."""
+        """``certain``, ``implausible``, ``plausible`` or ``undecided``."""
         if self.is_certain:
             return "certain"
         if self.is_implausible:
             return "implausible"
-        return "plausible" if self.known and self.sd >= self.known.sd else "cannot be told"
+        return "plausible" if self.known and self.sd >= self.known.sd else "undecided"
 
     @property
     def known_in_words(self) -> str:

@@ -98,8 +98,8 @@ def sort_findings(findings: list[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda f: (f.paper, SEVERITIES.index(f.severity), f.kind, f.places, f.says))
 
 
-def told_once(findings: list[Finding], facts: tuple[tuple[str, ...], ...]) -> list[Finding]:
-    """Join those findings that ``facts`` lists as one fact."""
+def with_joined_facts(findings: list[Finding], facts: tuple[tuple[str, ...], ...]) -> list[Finding]:
+    """Return the findings. Those that an entry of ``facts`` lists by their ids are joined into one."""
     by_id = {finding.id: finding for finding in findings}
     joined, absorbed = dict(by_id), set()
     for fact in facts:

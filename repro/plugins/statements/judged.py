@@ -22,9 +22,8 @@ from repro.running.workspace import Workspace
 from repro.verdicts.comparison import judged_cells
 from repro.verdicts.decision import KINDS
 
-# By the system that the authors trained, and by training it again.
+# values of the system that the authors trained, and of one that was trained again
 OF_ONE_SYSTEM, TRAINED_AGAIN = ("run", "checkpoint", "index"), ("trained", "fine-tuned")
-SAID = {UNTESTED: "undecided"}
 ALIKE = {"released": OF_ONE_SYSTEM, "trained again": TRAINED_AGAIN}
 
 
@@ -109,7 +108,7 @@ class OthersJudgement:
 
     @property
     def like_beside_like(self) -> str:
-        states = ", ".join(f"{name}: {SAID.get(state, state)}" for name, state in self.alike.items())
+        states = ", ".join(f"{name}: {state}" for name, state in self.alike.items())
         return f"by kind of making ({states})" if states else ""
 
     def as_json(self) -> dict:

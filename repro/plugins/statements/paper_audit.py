@@ -74,8 +74,8 @@ def _reading_finding(source: Paper, reading: Reading) -> Finding:
 
 
 def findings_of(sources: list[Paper]) -> list[Finding]:
-    """Return the findings on these papers, also those between them and others, each fact once. Raises
-    ManifestError."""
+    """Return the findings on these papers, also on differences from other papers. Findings on the same fact
+    are joined. Raises ManifestError."""
     all_notes = audit_file.notes()
     by_name = {source.name: source for source in (*papers().values(), *sources)}
     found = [f.explained(all_notes.explanation(f.places)) for f in each(list(by_name.values()), all_notes)]
@@ -83,14 +83,14 @@ def findings_of(sources: list[Paper]) -> list[Finding]:
     for source in sources:
         audit_file.check_use(source, places)
     names = {source.name for source in sources}
-    joined = audit_file.told_once(found, all_notes.facts)
+    joined = audit_file.with_joined_facts(found, all_notes.facts)
     return audit_file.sort_findings(
         [f for f in joined if names & {place.split("/")[0] for place in f.places}]
     )
 
 
 def each(sources: list[Paper], all_notes: Notes) -> Findings:
-    """Yield every finding. Those on one fact are not joined yet."""
+    """Yield every finding, before those on the same fact are joined."""
     yield from across_papers.disagreements(sources, all_notes)
     yield from other_numbers(sources)
     yield from across_papers.namesakes(sources, all_notes)
@@ -110,7 +110,7 @@ def _wording_findings(source: Paper) -> Findings:
 
 
 def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
-    """Return an error for every damaged line of these papers' records."""
+    """Return an error for every altered line in the records of these papers."""
     names = {source.name for source in sources}
     return [
         Finding("error", "record", "record", fault.path.stem, place, (place,), ("",), fault.reason)
@@ -153,7 +153,7 @@ LEADS = ("gain", "percent")
 
 
 def of_leads(source: Paper) -> Findings:
-    """Yield a note for every claimed lead, e.g. ``gain(a, b)``, that skips a stronger system of the group."""
+    """Yield a note for every lead, e.g. ``gain(a, b)``, over a system that is not the best of its group."""
     places = language.Places(source)
     for claim in claims_of(source).values():
         for mine, theirs in _leads(claim, places):
@@ -288,7 +288,7 @@ def claims(
 
 
 def audit(*names: str, workspace: Workspace | None = None) -> Listing[Finding]:
-    """Return the findings on papers (default: all), each fact once. Raises UsageError, ManifestError.
+    """Return the findings on papers (default: all). Raises UsageError, ManifestError.
 
     Example:
         >>> repro.audit("PAPER").to_frame()

@@ -20,7 +20,7 @@ class Judgement:
     """The state of a statement under one kind of numbers.
 
     Attributes:
-        state: holds, fails, untested, ``not told apart`` or ``not judgeable``.
+        state: holds, fails, untested, undecided or not judgeable.
         test: the tests between our rows, e.g. "p 0.01, not corrected", or the deviation that a mark needs.
         measures: (table/column, state) of each measure, if there are several.
     """

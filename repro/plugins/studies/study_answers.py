@@ -1,5 +1,5 @@
-"""Answers of a study to readings and claims: the difference of two rows in the primary column. Published
-differences are in published.yaml, e.g. ``cells: [PAPER/1/ROW/COLUMN, …]``."""
+"""Answers of a study to unspecified choices and claims: the difference of two rows in its primary column.
+Published differences are in published.yaml, e.g. ``cells: [PAPER/1/ROW/COLUMN, …]``."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -122,7 +122,7 @@ def tested_answer(
     effects, seen = published_effects(paper(pointer.study)), contrast.smallest_seen
     low, high = sorted(100 * turn * end for end in difference.interval())
     side = verdict.removeprefix("slightly ")
-    is_told_apart = side in _ORDERS and pointer.stated in _ORDERS
+    is_ordered = side in _ORDERS and pointer.stated in _ORDERS
     return Answer(
         scale,
         column.label,
@@ -133,7 +133,7 @@ def tested_answer(
         verdict=replace(contrast, verdict=verdict).verdict_in_words,
         smallest_seen=None if seen is None else 100 * seen,
         published=effects.get((pointer.table, pointer.row, pointer.other)),
-        as_stated=side == pointer.stated if is_told_apart else None,
+        as_stated=side == pointer.stated if is_ordered else None,
         preliminary=study.preliminary,
     )
 
