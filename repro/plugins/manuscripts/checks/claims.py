@@ -121,8 +121,8 @@ def _is_near(text: str, value: Value) -> bool:
 def wrong_differences(place: Place, sentence: str, systems: Systems) -> Findings:
     """Find differences that the two named systems never have, e.g. "2.1 points above BM25"."""
     text = plain(sentence)
-    bare = ([], ["than"], ["over"])
-    found = [match for match in _DIFFERENCE.finditer(text) if match["by"] or _words(match) not in bare]
+    bare = ("", "than", "over")
+    found = [m for m in _DIFFERENCE.finditer(text) if m["by"] or " ".join(_words(m)) not in bare]
     found = [each for each in found if not _COSTS.search(text[max(each.start() - 25, 0) : each.end() + 40])]
     found = found if not re.search("respectively", text) and not _OTHERS.search(text) else []
     for before, match in pairwise((*found[:1], *found)):
