@@ -269,7 +269,7 @@ def record_runs(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tupl
 
 
 def _cells_by_run(row: OwnRow, cells: Sequence[ComparedCell]) -> dict[Path, list[Cell]]:
-    by_run = defaultdict[Path, list[Cell]](list)
+    by_run: dict[Path, list[Cell]] = defaultdict(list)
     for c in cells:
         scored = row.scored.get(c.cell.column.id)
         if scored and scored.run and not scored.cut_at:
