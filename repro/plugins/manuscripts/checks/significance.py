@@ -1,10 +1,10 @@
 """Checks significance and spread, e.g. "p < .05" on five queries."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 
-from repro.plugins.manuscripts.checks import NUMERALS, Finding, numeral
+from repro.plugins.manuscripts.checks import NUMERALS, Finding, Findings, numeral
 from repro.plugins.manuscripts.checks.arithmetic import explanation, stated
 from repro.plugins.manuscripts.checks.quotes import END
 from repro.plugins.manuscripts.notation import SPREAD
@@ -32,7 +32,7 @@ _EXACT = re.compile(r"(?i)permutation|randomi[sz]ation|sign(?:ed-rank)?\s+test|w
 _WORDS = {"†": "dagger", "‡": "double dagger", "*": "asterisk", "§": "section sign", "¶": "pilcrow"}
 
 
-def of_texts(manuscript: Manuscript) -> Iterator[Finding]:
+def of_texts(manuscript: Manuscript) -> Findings:
     """Find claims of significance without a test, or against their p-value."""
     texts = [*manuscript.prose]
     for table in manuscript.tables:
@@ -47,7 +47,7 @@ def of_texts(manuscript: Manuscript) -> Iterator[Finding]:
             yield from _refuted(place, sentence)
 
 
-def _refuted(place: Place, sentence: str) -> Iterator[Finding]:
+def _refuted(place: Place, sentence: str) -> Findings:
     stated = [Decimal(match["level"]) for match in _LEVEL.finditer(sentence)]
     is_exact = stated and _EXACT.search(sentence)
     if not (is_exact or re.search("(?i)signific", sentence)) or _NEGATED.search(sentence):
@@ -66,7 +66,7 @@ def _refuted(place: Place, sentence: str) -> Iterator[Finding]:
             yield Finding("doubt", "significance", place, says, why)
 
 
-def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -> Iterator[Finding]:
+def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -> Findings:
     """Find marks on numbers that neither a caption nor the text defines."""
     said = " ".join(text for _, text in prose)
     undefined = _WORDS.keys() - set("".join((said, *(grid.remarks for grid in grids))))
@@ -79,7 +79,7 @@ def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -
                 yield Finding("note", "mark", used[mark][1].place, says, why)
 
 
-def large_spreads(grid: Grid) -> Iterator[Finding]:
+def large_spreads(grid: Grid) -> Findings:
     """Find standard deviations above their mean, e.g. 12.3 ± 15.1, or six times those of the other lines."""
     for series in grid.scores:
         found = [(value, SPREAD.search(value.text)) for value in series]
@@ -97,7 +97,7 @@ def large_spreads(grid: Grid) -> Iterator[Finding]:
                 yield Finding("note", "spread", value.place, f"{where} has an unusual deviation", why)
 
 
-def fewer_datasets(grid: Grid) -> Iterator[Finding]:
+def fewer_datasets(grid: Grid) -> Findings:
     """Find averages over another number of columns than stated."""
     for series in (each for each in grid.series if each.total == "average"):
         number = stated(grid, series)
