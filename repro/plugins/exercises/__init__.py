@@ -54,7 +54,7 @@ class Exercise(StrictMapping):
         choices: id of a reading -> the required choice.
         suite: ``module:function`` of the suite.
         grader: Python functions. ``batch(random, **sizes)`` returns inputs, ``expected(suite, **inputs)``
-            the suite's output and ``invariant(**inputs)`` inputs with the same output.
+            the suite's output and ``invariant(**inputs)`` inputs with the same output, after ``back(value)`` if it exists.
             ``without_gradient(**inputs)`` returns a mask of the first tensor of ``gradients``.
         gradients: tensors with a gradient.
         degenerate: name -> ``sizes`` of a batch.
@@ -268,8 +268,10 @@ def _checks(cases: Cases, outcomes: list[Json]) -> Iterator[Check]:
         place = cases.names.index(case)
         yield _check(f"batch with {case}", [same(*pairs[place])], [outcomes[place]])
     copies = outcomes[cases.names.index("invariant") :]
-    values = [[each.get("value", each) for each in some] for some in (copies, outcomes[: len(copies)])]
-    kept = [same(a, b) and "error" not in c for a, b, c in zip(*values, copies, strict=True)]
+    back = task.code.get("back", lambda value: value)
+    kept = [
+        "value" in a and "value" in b and same(back(a["value"]), b["value"]) for a, b in zip(copies, outcomes)
+    ]
     yield _check(f"invariance: {task.invariance}", kept, copies)
     if task.zero:
         first = [each.get("gradients") for each in outcomes[: len(cases.zeros)]]
