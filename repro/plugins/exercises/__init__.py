@@ -5,17 +5,18 @@ An exercise is a YAML file in the folder ``exercises`` of a paper.
 
 from __future__ import annotations
 
-import ast
 import functools
+import itertools
 import json
 import math
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
+from string import Template
 from typing import Any, Literal
 
 import click
@@ -26,40 +27,35 @@ from repro.locations import CHECKOUT, PAPERS
 from repro.machine import INSTALL, absent
 from repro.manifest import yaml_file
 from repro.manifest.papers import folders_with, load
-from repro.manifest.yaml_file import StrictMapping
 from repro.plugins.exercises import child
 from repro.store.disk import translated_errors
 
 BATCHES, SECONDS = 100, 60
-FILES = ("solution.py", "task.md", "test_solution.py")
+FOLDER = Path(__file__).parent
+TEST, TASK = (Template((FOLDER / f"{name}.txt").read_text()) for name in ("test_solution.py", "task.md"))
 MODULES = {"base": (), "score": ("ctypes", "numpy"), "train": ("ctypes", "numpy", "torch")}
 Json = dict[str, Any]
 
 
-class Change(StrictMapping):
-    """An edit of the solution that makes it wrong, e.g. another sign, or another ``reading``."""
+class Change(yaml_file.StrictMapping):
+    """An edit that makes a solution wrong, or right by another ``reading``. ``old`` is "" for all of it."""
 
-    old: str
+    old: str = ""
     new: str
     message: str
     reading: str = ""
 
 
-class Exercise(StrictMapping):
-    """An exercise, as in its YAML file.
+class Exercise(yaml_file.StrictMapping):
+    """A file of an exercise.
 
     Attributes:
-        extra: the extra with the packages of the suite's function, or ``base``.
-        signature: the line ``def NAME(INPUTS):``.
         choices: id of a reading -> the required choice.
-        suite: ``module:function`` of the suite.
-        grader: Python functions. ``batch(random, **sizes)`` returns inputs, ``expected(suite, **inputs)``
-            the suite's output and ``invariant(**inputs)`` inputs with the same output, after ``back(value)`` if it exists.
-            ``without_gradient(**inputs)`` returns a mask of the first tensor of ``gradients``.
-        gradients: tensors with a gradient.
-        degenerate: name -> ``sizes`` of a batch.
-        invariance, zero: the properties that ``invariant`` and ``without_gradient`` check.
-        solution: a right solution, independent of the suite.
+        grader: Python functions. ``batch(random, **sizes)`` makes inputs, ``expected(suite, **inputs)`` an
+            output, ``invariant(**inputs)`` inputs with the same output, after ``back(value)`` if defined, and
+            ``without_gradient(**inputs)`` a mask of the first of ``gradients``.
+        degenerate: name -> ``sizes``.
+        right: right solutions, without the suite. ``wrong`` edits the first one.
     """
 
     title: str
@@ -77,34 +73,32 @@ class Exercise(StrictMapping):
     degenerate: dict[str, dict[str, Any]]
     invariance: str
     zero: str = ""
-    solution: str
+    right: tuple[str, ...]
     wrong: tuple[Change, ...]
 
     @property
     def function(self) -> str:
         return self.signature.removeprefix("def ").partition("(")[0]
 
-    @functools.cached_property
-    def code(self) -> Json:
-        return _executed(self.grader)
+    @property
+    def checks(self) -> list[str]:
+        names = ["shapes and dtypes", f"values of {BATCHES} random batches"]
+        names += [f"gradients of {BATCHES} random batches"] if self.gradients else []
+        names += [*(f"degenerate: {name}" for name in self.degenerate), f"invariance: {self.invariance}"]
+        return names + ([f"zero gradient: {self.zero}"] if self.zero else [])
 
     def changed(self, change: Change) -> str:
-        """Return the source of a wrong solution. Raises UsageError if ``old`` does not occur once."""
-        if self.solution.count(change.old) != 1:
-            raise UsageError(f"{change.old!r} does not occur once in the solution of {self.title!r}")
-        return self.solution.replace(change.old, change.new)
+        return self.right[0].replace(change.old, change.new) if change.old else change.new
 
     def message(self, change: Change) -> str:
-        if not change.reading:
-            return change.message
         id, _, choice = change.reading.partition("=")
-        required = f"The task requires: {self.choices[id]}"
-        return f"This is the choice {choice} of the reading {id}, and no mistake. {change.message} {required}"
+        known = f"This is the choice {choice} of the reading {id}, and no mistake: {change.message}"
+        return f"{known} The task requires: {self.choices[id]}" if id else change.message
 
 
 @functools.cache
 def exercises() -> dict[str, Exercise]:
-    """Return the exercises by name, e.g. ``PAPER/NAME``, easy ones of a paper first."""
+    """Return the exercises by ``PAPER/NAME``, the easiest of each paper first."""
     found = {
         f"{folder.name}/{path.stem}": yaml_file.read(path, Exercise)
         for folder in folders_with("exercises")
@@ -124,89 +118,70 @@ def exercise(name: str) -> Exercise:
 
 def _executed(source: str) -> Json:
     names: Json = {}
-    exec(compile(source, "exercise.yaml", "exec"), names)
+    exec(source, names)
     return names
 
 
-@contextmanager
-def _seeded(seed: int, *, with_torch: bool) -> Iterator[random.Random]:
-    if not with_torch:
-        yield random.Random(seed)
-        return
+def _drawn(task: Exercise, seed: int, make: Callable[[], Json]) -> Json:
+    """Return a packed batch that depends on the seed only. Floats are float64."""
+    if task.extra != "train":
+        return child.packed(make())
     import torch
 
     default = torch.get_default_dtype()
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        torch.set_default_dtype(torch.float64)
-        try:
-            yield random.Random(seed)
-        finally:
-            torch.set_default_dtype(default)
+    torch.set_default_dtype(torch.float64)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return child.packed(make())
+    finally:
+        torch.set_default_dtype(default)
 
 
-@dataclass
 class Cases:
-    """Packed batches of an exercise, and the outcomes of the suite's function.
+    """Packed batches of an exercise: random ones, degenerate ones, and changed copies of the first ones.
 
-    Attributes:
-        names: the case of each batch: ``random``, a degenerate one, or ``invariant`` for a changed copy of a
-            random batch, in their order.
-        zeros: a mask of entries without a gradient for each random batch.
+    ``expected`` are the suite's outcomes, ``zeros`` masks of inputs without a gradient.
     """
 
-    exercise: Exercise
-    names: list[str]
-    batches: list[Json]
-    zeros: list[list[bool]]
-    expected: list[Json]
-
-    @classmethod
-    def of(cls, task: Exercise, count: int) -> Cases:
-        code, with_torch, names, raw = task.code, task.extra == "train", [], []
-        sizes = [("random", {})] * count + list(task.degenerate.items())
-        for seed, (name, how) in enumerate(sizes):
-            with _seeded(seed, with_torch=with_torch) as draws:
-                names.append(name)
-                raw.append(code["batch"](draws, **how))
-        for seed, batch in enumerate(raw[: max(1, count // 10)]):
-            with _seeded(seed, with_torch=with_torch):
-                names.append("invariant")
-                raw.append(code["invariant"](**batch))
-        zeros = [child.packed(code["without_gradient"](**b))["values"] for b in raw[:count] if task.zero]
-        suite = functools.partial(code["expected"], load(task.suite))
-        batches = [child.packed(batch) for batch in raw]
-        return cls(task, names, batches, zeros, [child.outcome(suite, b, task.gradients) for b in batches])
+    def __init__(self, task: Exercise, count: int) -> None:
+        self.task, self.count, self.copies = task, count, max(1, count // 10)
+        code = _executed(task.grader)
+        self.back = code.get("back", lambda value: value)
+        makers = [partial(code["batch"], random.Random(n)) for n in range(count)]
+        makers += [partial(code["batch"], random.Random(0), **sizes) for sizes in task.degenerate.values()]
+        draws = [_drawn(task, n, make) for n, make in enumerate(makers)]
+        inputs = list(map(child.unpacked, draws[:count]))
+        changes = [partial(code["invariant"], **some) for some in inputs[: self.copies]]
+        self.batches = [*draws, *(_drawn(task, n, make) for n, make in enumerate(changes))]
+        zeros = (code["without_gradient"](**some) for some in inputs if task.zero)
+        self.zeros = [child.packed(mask)["values"] for mask in zeros]
+        self.expected = self._outcomes(partial(code["expected"], load(task.suite)))
 
     def outcomes(self, source: str) -> list[Json]:
-        """Return the outcomes of a trusted source in this process."""
-        function = _executed(source)[self.exercise.function]
-        return [child.outcome(function, batch, self.exercise.gradients) for batch in self.batches]
+        """Return the outcomes of a trusted solution."""
+        return self._outcomes(_executed(source)[self.task.function])
+
+    def _outcomes(self, function) -> list[Json]:
+        return [child.outcome(function, batch, self.task.gradients) for batch in self.batches]
 
     @functools.cached_property
     def wrong(self) -> list[list[Json]]:
-        """The outcomes of each known wrong solution."""
-        return [self.outcomes(self.exercise.changed(change)) for change in self.exercise.wrong]
+        return [self.outcomes(self.task.changed(change)) for change in self.task.wrong]
 
 
 @dataclass(frozen=True)
 class Check:
-    """A graded property, e.g. the gradients. ``message`` is empty if it passed."""
+    """A graded property, e.g. the shapes, with a message for a failure."""
 
     name: str
-    message: str = ""
-
-    @property
-    def passed(self) -> bool:
-        return not self.message
+    passed: bool
+    message: str
 
 
 @dataclass(frozen=True)
 class Grade:
-    """The share of passed checks, and the known mistakes that the solution resembles.
-
-    ``reason`` explains a score of 0 that the checks do not.
-    """
+    """The checks of a solution, the known mistake that it resembles, and the reason of a score of 0."""
 
     exercise: str
     checks: Sequence[Check] = ()
@@ -218,12 +193,11 @@ class Grade:
         return 0.0 if self.reason else sum(c.passed for c in self.checks) / len(self.checks)
 
     def as_json(self) -> Json:
-        checks = [asdict(check) | {"passed": check.passed} for check in self.checks]
-        return asdict(self) | {"score": round(self.score, 4), "checks": checks}
+        return {"score": round(self.score, 4)} | asdict(self)
 
 
 def same(left: Any, right: Any) -> bool:
-    """Return whether packed outcomes are equal. Numbers may differ by 1e-8 of their size."""
+    """Return whether packed outcomes are equal up to 1e-8 of a number. All errors are equal."""
     if isinstance(left, dict) and isinstance(right, dict):
         if "error" in left and "error" in right:
             return True
@@ -237,224 +211,120 @@ def same(left: Any, right: Any) -> bool:
 
 
 def _shape(outcome: Json) -> Any:
-    """Return an outcome's dtype and shape, or the length of a list."""
-    value = outcome.get("value")
+    value = outcome.get("value", outcome)
     if isinstance(value, dict):
         return {key: each for key, each in value.items() if key != "values"}
-    return len(value) if isinstance(value, list) else outcome.get("error") or type(value) is str
+    return len(value) if isinstance(value, list) else isinstance(value, int | float)
 
 
 def judged(name: str, cases: Cases, outcomes: list[Json]) -> Grade:
     """Grade the outcomes of a solution on all batches."""
-    checks = list(_checks(cases, outcomes))
+    error = next((f" ({each['error']})" for each in outcomes if "error" in each), "")
+    checks = [
+        Check(title, all(passed), f"{passed.count(False)} of {len(passed)} fail{error}")
+        for title, passed in zip(cases.task.checks, _passed(cases, outcomes), strict=True)
+    ]
     if all(check.passed for check in checks):
         return Grade(name, checks)
-    of_random = [outcomes[place] for place, case in enumerate(cases.names) if case == "random"]
-    is_constant = all(same(of_random[0], each) for each in of_random)
-    reason = next((each["error"] for each in of_random if "error" in each), "The output is always the same.")
-    mistakes = [] if is_constant else _mistakes(cases, outcomes)
-    return Grade(name, checks, mistakes, reason if is_constant else "")
+    if all(same(outcomes[0], each) for each in outcomes[1 : cases.count]):
+        return Grade(name, checks, reason=f"The output is the same for all batches{error}")
+    return Grade(name, checks, _mistakes(cases, outcomes))
 
 
-def _checks(cases: Cases, outcomes: list[Json]) -> Iterator[Check]:
-    task, expected = cases.exercise, cases.expected
-    places = [place for place, case in enumerate(cases.names) if case == "random"]
-    pairs = list(zip(outcomes, expected, strict=True))
-    yield _check("shapes and dtypes", [_shape(a) == _shape(b) for a, b in pairs], outcomes)
-    for part in ("value", "gradients")[: 2 if task.gradients else 1]:
-        equal = [part in outcomes[p] and same(outcomes[p][part], expected[p][part]) for p in places]
-        yield _check(f"{part.rstrip('s')}s of random batches", equal, outcomes)
-    for case in task.degenerate:
-        place = cases.names.index(case)
-        yield _check(f"batch with {case}", [same(*pairs[place])], [outcomes[place]])
-    copies = outcomes[cases.names.index("invariant") :]
-    back = task.code.get("back", lambda value: value)
-    kept = [
-        "value" in a and "value" in b and same(back(a["value"]), b["value"]) for a, b in zip(copies, outcomes)
-    ]
-    yield _check(f"invariance: {task.invariance}", kept, copies)
-    if task.zero:
-        first = [each.get("gradients") for each in outcomes[: len(cases.zeros)]]
-        zero = [
-            bool(some) and all(g == 0 for g, is_zero in zip(some[0]["values"], mask, strict=True) if is_zero)
-            for some, mask in zip(first, cases.zeros, strict=True)
-        ]
-        yield _check(f"zero gradient: {task.zero}", zero, outcomes)
-
-
-def _check(name: str, passed: Sequence[bool], outcomes: Sequence[Json]) -> Check:
-    if all(passed):
-        return Check(name)
-    error = next((f" ({each['error']})" for each in outcomes if "error" in each), "")
-    return Check(name, f"{passed.count(False)} of {len(passed)} batches fail{error}.")
+def _passed(cases: Cases, outcomes: list[Json]) -> Iterator[list[bool]]:
+    """Yield for each of ``Exercise.checks`` whether batches pass."""
+    pairs = list(zip(outcomes, cases.expected, strict=True))
+    yield [_shape(a) == _shape(b) for a, b in pairs]
+    for part in ("value", "gradients")[: 2 if cases.task.gradients else 1]:
+        yield [part in a and same(a[part], b[part]) for a, b in pairs[: cases.count]]
+    yield from ([same(*pair)] for pair in pairs[cases.count : -cases.copies])
+    copies = zip(outcomes[-cases.copies :], outcomes[: cases.copies], strict=True)
+    yield ["error" not in a | b and same(cases.back(a["value"]), b["value"]) for a, b in copies]
+    if cases.task.zero:
+        firsts = [a["gradients"][0]["values"] if a.get("gradients") else [math.nan] for a in outcomes]
+        masked = map(itertools.compress, firsts[: cases.count], cases.zeros)
+        yield [not any(values) for values in masked]
 
 
 def _mistakes(cases: Cases, outcomes: list[Json]) -> list[str]:
-    """Return the message of the wrong solution with most equal outcomes where it is wrong, half at least."""
+    """Return the message of the wrong solution that is equal in most batches where it is wrong."""
     shares = []
     for made in cases.wrong:
-        wrong = [p for p, each in enumerate(made) if not same(each, cases.expected[p])]
-        shares.append(sum(same(made[p], outcomes[p]) for p in wrong) / max(1, len(wrong)))
-    best = max(shares, default=0.0)
-    return [cases.exercise.message(cases.exercise.wrong[shares.index(best)])] if best >= 0.5 else []
+        equal = [same(a, b) for a, b, e in zip(made, outcomes, cases.expected, strict=True) if not same(a, e)]
+        shares.append(sum(equal) / max(1, len(equal)))
+    best = max(shares)
+    return [cases.task.message(cases.task.wrong[shares.index(best)])] if best >= 0.5 else []
 
 
 def grade(name: str, folder: Path, *, batches: int = BATCHES) -> Grade:
     """Grade ``solution.py`` in a folder of ``write``. Raises UsageError for an unknown exercise."""
-    task = exercise(name)
     if reason := _taken_over(name, folder):
         return Grade(name, reason=reason)
-    source = (folder / "solution.py").read_text(encoding="utf-8")
-    if reason := _imports_of_suite(source):
-        return Grade(name, reason=reason)
-    cases = Cases.of(task, batches)
-    found = _child_outcomes(cases, source)
-    if isinstance(found, list) and len(found) == len(cases.batches):
-        return judged(name, cases, found)
-    return Grade(name, reason=_reason(found))
-
-
-def _reason(found: object) -> str:
-    facts = found if isinstance(found, dict) else {}
-    if "cheat" in facts:
-        return f"solution.py {facts['cheat']}. The suite's code cannot be used in a solution."
-    return str(facts.get("error") or "solution.py ended without a result.")
+    cases = Cases(exercise(name), batches)
+    found = _child_outcomes(cases, (folder / "solution.py").read_text(encoding="utf-8"))
+    return Grade(name, reason=found["reason"]) if isinstance(found, dict) else judged(name, cases, found)
 
 
 def _taken_over(name: str, folder: Path) -> str:
-    """Return the file that could replace the grading, as a reason."""
-    files = [path.name for path in folder.iterdir() if not path.name.startswith((".", "__pycache__"))]
-    if others := sorted({*files} - {*FILES}):
-        return f"{others[0]} is no file of the exercise. It could take over the test."
-    if "solution.py" not in files:
-        return "solution.py does not exist."
-    test = folder / "test_solution.py"
-    is_changed = test.exists() and test.read_text(encoding="utf-8") != TEST.format(name=name)
-    return "test_solution.py was changed. Write the folder again." if is_changed else ""
+    """Return the reason why the files of a folder cannot be graded, or ""."""
+    texts, test = _texts(name), folder / "test_solution.py"
+    if others := {p.name for p in folder.iterdir() if p.name[0] != "."} - {*texts, "__pycache__"}:
+        return f"{min(others)} is no file of the exercise and could take over the test."
+    if test.exists() and test.read_text(encoding="utf-8") != texts[test.name]:
+        return "test_solution.py was changed. Write the folder again."
+    return "" if (folder / "solution.py").exists() else "solution.py does not exist."
 
 
-def _imports_of_suite(source: str) -> str:
+def _child_outcomes(cases: Cases, source: str) -> list[Json] | Json:
+    """Return the outcomes of an untrusted solution, or the ``reason`` of their absence."""
+    folders = map(str, (FOLDER.parents[1], PAPERS, CHECKOUT / "tests", CHECKOUT / "oracles"))
+    request = {"source": source, "batches": cases.batches, "folders": list(folders)}
+    request |= {"function": cases.task.function, "gradients": cases.task.gradients}
+    request["modules"] = MODULES[cases.task.extra]
+    command, text = [sys.executable, "-I", child.__file__], json.dumps(request)
     try:
-        nodes = list(ast.walk(ast.parse(source)))
-    except SyntaxError as error:
-        return f"solution.py has a syntax error in line {error.lineno}: {error.msg}."
-    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
-    used = next((name for name in names if name.partition(".")[0] in child.SUITE), "")
-    return _reason({"cheat": f"imports {used}"}) if used else ""
+        ended = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, timeout=SECONDS)
+        found = json.loads(ended.stdout.partition("\n")[0])
+        if len(found) in (1, len(cases.batches)):
+            return found
+    except (subprocess.TimeoutExpired, ValueError, TypeError):
+        pass
+    return {"reason": f"solution.py gave no results within {SECONDS} seconds."}
 
 
-def _child_outcomes(cases: Cases, source: str) -> object:
-    task = cases.exercise
-    folders = [Path(__file__).parents[2], PAPERS, CHECKOUT / "tests", CHECKOUT / "oracles"]
-    request = {"source": source, "function": task.function, "gradients": task.gradients}
-    request |= {"batches": cases.batches, "modules": MODULES[task.extra], "folders": list(map(str, folders))}
-    try:
-        process = subprocess.run(
-            [sys.executable, "-I", child.__file__],
-            input=json.dumps(request),
-            stdout=subprocess.PIPE,
-            text=True,
-            timeout=SECONDS,
-        )
-        return json.loads(process.stdout.partition("\n")[0])
-    except subprocess.TimeoutExpired:
-        return {"error": f"solution.py did not end within {SECONDS} seconds."}
-    except ValueError:
-        return None
-
-
-TEST = '''\
-"""Grades solution.py: `python -m pytest .`, or `python test_solution.py` for the grade as JSON."""
-
-import json
-from pathlib import Path
-
-import pytest
-
-from repro.plugins.exercises import grade
-
-GRADE = grade("{name}", Path(__file__).parent)
-
-
-@pytest.mark.parametrize("check", GRADE.checks, ids=lambda check: check.name)
-def test_check(check):
-    if not check.passed:
-        pytest.fail(check.message, pytrace=False)
-
-
-def test_solution():
-    if GRADE.score < 1:
-        lines = [f"score {{GRADE.score:.2f}}", GRADE.reason, *GRADE.mistakes]
-        pytest.fail("\\n".join(filter(None, lines)), pytrace=False)
-
-
-if __name__ == "__main__":
-    print(json.dumps(GRADE.as_json(), indent=1))
-'''
-
-
-def task_text(name: str, task: Exercise) -> str:
-    """Return task.md."""
-    needs = "no extra" if task.extra == "base" else f"the extra `{task.extra}`"
-    parts = [f"# {task.title}", f"Exercise `{name}`, difficulty {task.difficulty} of 3. It needs {needs}."]
-    parts += [f"Source: {task.source}.", task.task.strip(), f"```python\n{task.signature}\n```"]
-    parts += ["\n".join(f"- `{key}`: {text}" for key, text in [*task.inputs.items(), ("returns", task.output)])]
-    if task.choices:
-        parts += ["Choices where the paper is open:\n\n" + _listed(task.choices)]
-    graded = [f"output{' and gradients' * bool(task.gradients)} equal the suite's on {BATCHES} random batches"]
-    graded += [*(f"a batch with {case}" for case in task.degenerate), f"invariance: {task.invariance}"]
-    graded += [f"zero gradient: {task.zero}"] if task.zero else []
-    parts += ["Graded:\n\n" + "\n".join(f"- {each}" for each in graded)]
-    parts += ["Write `solution.py`. `python -m pytest .` grades it. A solution that uses the suite scores 0."]
-    return "\n\n".join(parts) + "\n"
-
-
-def _listed(facts: Mapping[str, str]) -> str:
-    return "\n".join(f"- `{key}`: {text}" for key, text in facts.items())
-
-
-def solution_text(task: Exercise) -> str:
-    """Return solution.py without a solution."""
-    head = "import torch\n\n\n" if task.extra == "train" else ""
-    return f'{head}{task.signature}\n    """{task.title}: see task.md."""\n    raise NotImplementedError\n'
+def _texts(name: str) -> dict[str, str]:
+    """Return file -> text of an exercise's folder."""
+    task = exercise(name)
+    facts = vars(task) | {"name": name, "task": task.task.strip()}
+    for key in ("inputs", "choices"):
+        facts[key] = "\n".join(f"- `{each}`: {text}" for each, text in facts[key].items()) or "- none"
+    facts["checks"] = "\n".join(f"- {check}" for check in task.checks)
+    solution = f'{task.signature}\n    """{task.title}: see task.md."""\n    raise NotImplementedError\n'
+    texts = {"task.md": TASK.substitute(facts), "test_solution.py": TEST.substitute(name=name)}
+    return {"solution.py": solution} | texts
 
 
 def write(name: str, folder: Path) -> list[Path]:
-    """Write the files of an exercise into a new folder. Raises UsageError."""
-    task = exercise(name)
-    texts = (solution_text(task), task_text(name, task), TEST.format(name=name))
-    paths = [folder / file for file in FILES]
-    if used := next((path for path in paths if path.exists() or path.is_symlink()), None):
+    """Write the files of an exercise and return them. Raises UsageError for an existing file."""
+    texts = {folder / file: text for file, text in _texts(name).items()}
+    if used := next((path for path in texts if path.exists() or path.is_symlink()), None):
         raise UsageError(f"{used} exists already. Name another folder.")
     with translated_errors(folder, "folder", ""):
         folder.mkdir(parents=True, exist_ok=True)
-        for path, text in zip(paths, texts, strict=True):
+        for path, text in texts.items():
             path.write_text(text, encoding="utf-8")
-    return paths
-
-
-def page() -> str:
-    """Return the site's page of exercises."""
-    rows = [
-        f"| `{name}` | {task.difficulty} | {task.extra} | {task.title} | {task.source} | {len(task.wrong)} |"
-        for name, task in exercises().items()
-    ]
-    head = "| exercise | difficulty | extra | title | source | known wrong solutions |\n|---|---|---|---|---|---|"
-    about = "`repro new exercise NAME -o DIR` writes an exercise. [Teach](../howto/teach.md) explains its use."
-    return "\n".join(["# Exercises", "", about, "", head, *rows, ""])
+    return list(texts)
 
 
 @click.command(
-    "exercise",
-    epilog="\b\nExamples:\n  repro new exercise\n  repro new exercise PAPER/NAME -o DIR",
+    "exercise", epilog="\b\nExamples:\n  repro new exercise\n  repro new exercise PAPER/NAME -o DIR"
 )
 @click.argument("name", required=False)
-@click.option("-o", "directory", metavar="DIR", help="Folder of the exercise, e.g. ex1. Default: its name.")
-def command(name: str | None, directory: str | None) -> None:
-    """Write an exercise: implement an equation of a paper, graded by tests that identify known mistakes.
+@click.option("-o", "directory", metavar="DIR", help="Folder to write, e.g. ex1 (default: that of NAME).")
+def command(name, directory):
+    """Write an exercise: implement an equation of a paper. Tests grade it and identify known mistakes.
 
-    Without NAME the exercises are listed by paper and difficulty.
+    Without NAME, list the exercises by paper and difficulty.
     """
     from repro.cli.printing import say, table
 
@@ -465,4 +335,4 @@ def command(name: str | None, directory: str | None) -> None:
     folder = Path(directory or name.rpartition("/")[2]).expanduser()
     for path in write(name, folder):
         print(path)
-    say(f"next: write {folder / 'solution.py'}, then `python -m pytest {folder}`")
+    return say(f"next: write {folder / 'solution.py'}, then grade it by `python -m pytest {folder}`")

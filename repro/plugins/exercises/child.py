@@ -1,19 +1,21 @@
-"""Run a solution on batches in a process of its own, e.g. ``python -I child.py`` with a request as JSON.
+"""Run a solution on batches in a process of its own: ``python -I child.py`` with a request as JSON.
 
 It imports nothing of the suite. The parent compares the outcomes, so a solution cannot change its grade.
 """
 
+import importlib
 import json
 import os
 import sys
+import types
 
 SUITE = ("repro", "papers")
-FORBIDDEN = ("subprocess.", "os.exec", "os.fork", "os.link", "os.posix_spawn", "os.rename", "os.spawn")
-FORBIDDEN += ("os.system", "ctypes.dlopen", "socket.", "sqlite3.")
+STARTS = ("os.exec", "os.fork", "os.posix_spawn", "os.system", "subprocess.")
+FORBIDDEN = (*STARTS, "ctypes.dlopen", "os.link", "os.rename", "socket.")
 
 
 def packed(value):
-    """Return a value as JSON. A tensor has its dtype and shape."""
+    """Return a value as JSON."""
     if hasattr(value, "detach"):
         kind = {"dtype": str(value.dtype).removeprefix("torch."), "shape": list(value.shape)}
         return kind | {"values": value.detach().flatten().tolist()}
@@ -27,7 +29,7 @@ def packed(value):
 
 
 def unpacked(value):
-    """Return the value that ``packed`` received, with lists for tuples."""
+    """Return the packed value, with lists for tuples."""
     if isinstance(value, list):
         return [unpacked(each) for each in value]
     if isinstance(value, dict) and "dtype" in value:
@@ -38,10 +40,7 @@ def unpacked(value):
 
 
 def outcome(function, batch, gradients):
-    """Call a function on a packed batch. Returns its packed ``value`` and ``gradients``, or its ``error``.
-
-    A gradient is that of the output's weighted sum, with weights from 1 to 2.
-    """
+    """Return a function's packed ``value`` with the ``gradients`` of its weighted sum, or its ``error``."""
     inputs = unpacked(batch)
     try:
         for name in gradients:
@@ -58,55 +57,53 @@ def outcome(function, batch, gradients):
             found["gradients"] = [packed(torch.zeros_like(t) if g is None else g) for g, t in pairs]
         return found
     except Exception as error:
-        return {"error": f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"}
+        return {"error": f"{type(error).__name__}: {error}"[:200].strip(": ")}
 
 
-def guard(folders, report):
-    """End the process at an import of the suite or at an opened file of its ``folders``."""
-    real, separator, text = os.path.realpath, os.sep, os.fspath
+def _guard(folders, report):
+    """End the process at an import of the suite, or at an opened file of ``folders``."""
+    real = os.path.realpath
 
     def watch(event, arguments):
-        reason = ""
+        deed = ""
         if event == "import" and arguments[0].partition(".")[0] in SUITE:
-            reason = f"imports {arguments[0]}"
-        elif event == "open" and not isinstance(arguments[0], int) and arguments[0] is not None:
-            path = real(os.fsdecode(text(arguments[0])))
-            if path.startswith("/proc/") or any(path.startswith(f"{each}{separator}") for each in folders):
-                reason = f"opens {path}"
+            deed = f"imports {arguments[0]}"
+        elif event == "open" and isinstance(arguments[0], str | bytes):
+            path = real(os.fsdecode(arguments[0]))
+            if path.startswith(folders):
+                deed = f"opens {path}"
         elif event.startswith(FORBIDDEN):
             raise PermissionError(f"a solution cannot use {event}")
-        if reason:
-            report({"cheat": reason})
+        if deed:
+            report({"reason": f"solution.py {deed}. A solution cannot use the suite's code."})
             os._exit(0)
 
     sys.addaudithook(watch)
 
 
 def main():
-    """Read a request from standard input and write the outcomes as one line of JSON."""
-    import importlib.util
-    import types
+    """Read a request from standard input and write the outcomes, or the ``reason`` of a failure."""
+    from importlib.util import find_spec
 
     request, output = json.load(sys.stdin), os.dup(1)
     os.dup2(2, 1)  # prints of the solution
 
     def report(answer):
-        with open(output, "w", encoding="utf-8", closefd=False) as file:
-            file.write(json.dumps(answer) + "\n")
+        os.write(output, json.dumps(answer).encode() + b"\n")
 
-    found = [importlib.util.find_spec(name) for name in SUITE]
-    installed = [place for spec in found if spec for place in spec.submodule_search_locations or ()]
+    specs = [spec for spec in map(find_spec, SUITE) if spec]
+    folders = [*request["folders"], *(place for s in specs for place in s.submodule_search_locations or ())]
     for name in request["modules"]:
         importlib.import_module(name)
-    guard(tuple(map(os.path.realpath, [*request["folders"], *installed])), report)
+    _guard(("/proc/", *(os.path.realpath(folder) + os.sep for folder in folders)), report)
     module = types.ModuleType("solution")
     try:
         exec(compile(request["source"], "solution.py", "exec"), vars(module))
         function = getattr(module, request["function"])
     except Exception as error:
-        report({"error": f"{type(error).__name__}: {error}"})
-        return
-    report([outcome(function, batch, request["gradients"]) for batch in request["batches"]])
+        report({"reason": f"{type(error).__name__}: {error}"})
+    else:
+        report([outcome(function, batch, request["gradients"]) for batch in request["batches"]])
 
 
 if __name__ == "__main__":
