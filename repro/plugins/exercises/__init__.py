@@ -241,7 +241,8 @@ def _passed(cases: Cases, outcomes: list[Json]) -> Iterator[list[bool]]:
     copies = zip(outcomes[-cases.copies :], outcomes[: cases.copies], strict=True)
     yield ["error" not in a | b and same(cases.back(a["value"]), b["value"]) for a, b in copies]
     if cases.task.zero:
-        firsts = [a["gradients"][0]["values"] if a.get("gradients") else [math.nan] for a in outcomes]
+        nothing = [{"values": itertools.repeat(math.nan)}]
+        firsts = [(a.get("gradients") or nothing)[0]["values"] for a in outcomes]
         masked = map(itertools.compress, firsts[: cases.count], cases.zeros)
         yield [not any(values) for values in masked]
 
