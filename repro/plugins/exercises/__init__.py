@@ -92,7 +92,7 @@ class Exercise(yaml_file.StrictMapping):
 
     def message(self, change: Change) -> str:
         id, _, choice = change.reading.partition("=")
-        known = f"This is the choice {choice} of the reading {id}, and no mistake: {change.message}"
+        known = f"This is choice {choice} of {id}, and no mistake: {change.message}"
         return f"{known} The task requires: {self.choices[id]}" if id else change.message
 
 
