@@ -1,7 +1,7 @@
 """Write what the site has beside pages that are committed: ``python docs/generated.py``, before its build.
 
-That is the page of the verbs, the list of exercises, the page of one GPU, the head-to-head study as one file, and a page for each
-table. Each follows from the code, from manifests or from results/; none is committed.
+That is the page of the verbs, the list of exercises, the page of one GPU, the head-to-head study as one file,
+and a page for each table. Each follows from the code, from manifests or from results/; none is committed.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ def _verb(command: click.Command, path: tuple[str, ...], says: str) -> str:
 def exercise_list() -> str:
     """Return the page of the exercises, a section for each paper."""
     parts, paper = ["# Exercises\n\n[Teach with exercises](../howto/teach.md) explains their use.\n"], ""
+    head = "| exercise | title | source | difficulty | extra | wrong solutions |\n|---|---|---|---|---|---|"
     for name, task in exercises().items():
         if not name.startswith(f"{paper}/"):
             paper = name.partition("/")[0]
-            parts.append(f"\n## {paper}\n\n| exercise | title | source | difficulty | extra | wrong solutions |\n")
-            parts.append("|---|---|---|---|---|---|\n")
+            parts.append(f"\n## {paper}\n\n{head}\n")
         facts = (f"`{name}`", task.title, task.source, task.difficulty, task.extra, len(task.wrong))
         parts.append(f"| {' | '.join(map(str, facts))} |\n")
     return "".join(parts)

@@ -13,22 +13,21 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from string import Template
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import click
 from pydantic import Field
 
-from repro.errors import BlockedError, UsageError, check_known
+from repro.errors import BlockedError, check_known
 from repro.locations import CHECKOUT, PAPERS
 from repro.machine import INSTALL, absent
 from repro.manifest import yaml_file
 from repro.manifest.papers import folders_with, load
 from repro.plugins.exercises import child
-from repro.store.disk import translated_errors
 
 BATCHES, SECONDS = 100, 60
 FOLDER = Path(__file__).parent
@@ -108,7 +107,7 @@ def exercises() -> dict[str, Exercise]:
 
 
 def exercise(name: str) -> Exercise:
-    """Return an exercise. Raises UsageError for an unknown name, BlockedError without its packages."""
+    """Return an exercise. Raises UsageError, or BlockedError without its packages."""
     check_known("exercise", name, valid=exercises(), hint="`repro new exercise` lists them.")
     extra = exercises()[name].extra
     if extra != "base" and absent(extra):
@@ -123,7 +122,7 @@ def _executed(source: str) -> Json:
 
 
 def _drawn(task: Exercise, seed: int, make: Callable[[], Json]) -> Json:
-    """Return a packed batch that depends on the seed only. Floats are float64."""
+    """Return a packed batch, made with a seed and in float64."""
     if task.extra != "train":
         return child.packed(make())
     import torch
@@ -165,14 +164,20 @@ class Cases:
     def _outcomes(self, function) -> list[Json]:
         return [child.outcome(function, batch, self.task.gradients) for batch in self.batches]
 
+    def restored(self, outcome: Json) -> Any:
+        """Return the output of a copy as that of the original batch, or ``...`` for an unusable one."""
+        try:
+            return self.back(outcome["value"])
+        except Exception:
+            return ...
+
     @functools.cached_property
     def wrong(self) -> list[list[Json]]:
         return [self.outcomes(self.task.changed(change)) for change in self.task.wrong]
 
 
-@dataclass(frozen=True)
-class Check:
-    """A graded property, e.g. the shapes, with a message for a failure."""
+class Check(NamedTuple):
+    """A graded property, e.g. the shapes."""
 
     name: str
     passed: bool
@@ -183,7 +188,6 @@ class Check:
 class Grade:
     """The checks of a solution, the known mistake that it resembles, and the reason of a score of 0."""
 
-    exercise: str
     checks: Sequence[Check] = ()
     mistakes: Sequence[str] = ()
     reason: str = ""
@@ -193,7 +197,8 @@ class Grade:
         return 0.0 if self.reason else sum(c.passed for c in self.checks) / len(self.checks)
 
     def as_json(self) -> Json:
-        return {"score": round(self.score, 4)} | asdict(self)
+        checks = [check._asdict() for check in self.checks]
+        return {"score": round(self.score, 4)} | vars(self) | {"checks": checks}
 
 
 def same(left: Any, right: Any) -> bool:
@@ -211,13 +216,13 @@ def same(left: Any, right: Any) -> bool:
 
 
 def _shape(outcome: Json) -> Any:
-    value = outcome.get("value", outcome)
+    value = outcome.get("value")
     if isinstance(value, dict):
-        return {key: each for key, each in value.items() if key != "values"}
+        return value | {"values": None}
     return len(value) if isinstance(value, list) else isinstance(value, int | float)
 
 
-def judged(name: str, cases: Cases, outcomes: list[Json]) -> Grade:
+def judged(cases: Cases, outcomes: list[Json]) -> Grade:
     """Grade the outcomes of a solution on all batches."""
     error = next((f" ({each['error']})" for each in outcomes if "error" in each), "")
     checks = [
@@ -225,10 +230,10 @@ def judged(name: str, cases: Cases, outcomes: list[Json]) -> Grade:
         for title, passed in zip(cases.task.checks, _passed(cases, outcomes), strict=True)
     ]
     if all(check.passed for check in checks):
-        return Grade(name, checks)
+        return Grade(checks)
     if all(same(outcomes[0], each) for each in outcomes[1 : cases.count]):
-        return Grade(name, checks, reason=f"The output is the same for all batches{error}")
-    return Grade(name, checks, _mistakes(cases, outcomes))
+        return Grade(checks, reason=f"The output is the same for all batches{error}")
+    return Grade(checks, _mistakes(cases, outcomes))
 
 
 def _passed(cases: Cases, outcomes: list[Json]) -> Iterator[list[bool]]:
@@ -239,7 +244,7 @@ def _passed(cases: Cases, outcomes: list[Json]) -> Iterator[list[bool]]:
         yield [part in a and same(a[part], b[part]) for a, b in pairs[: cases.count]]
     yield from ([same(*pair)] for pair in pairs[cases.count : -cases.copies])
     copies = zip(outcomes[-cases.copies :], outcomes[: cases.copies], strict=True)
-    yield ["error" not in a | b and same(cases.back(a["value"]), b["value"]) for a, b in copies]
+    yield ["value" in b and same(cases.restored(a), b["value"]) for a, b in copies]
     if cases.task.zero:
         nothing = [{"values": itertools.repeat(math.nan)}]
         firsts = [(a.get("gradients") or nothing)[0]["values"] for a in outcomes]
@@ -258,17 +263,17 @@ def _mistakes(cases: Cases, outcomes: list[Json]) -> list[str]:
 
 
 def grade(name: str, folder: Path, *, batches: int = BATCHES) -> Grade:
-    """Grade ``solution.py`` in a folder of ``write``. Raises UsageError for an unknown exercise."""
+    """Grade ``solution.py`` in a folder with the exercise's ``files``. Raises UsageError."""
     if reason := _taken_over(name, folder):
-        return Grade(name, reason=reason)
+        return Grade(reason=reason)
     cases = Cases(exercise(name), batches)
     found = _child_outcomes(cases, (folder / "solution.py").read_text(encoding="utf-8"))
-    return Grade(name, reason=found["reason"]) if isinstance(found, dict) else judged(name, cases, found)
+    return Grade(reason=found["reason"]) if isinstance(found, dict) else judged(cases, found)
 
 
 def _taken_over(name: str, folder: Path) -> str:
     """Return the reason why the files of a folder cannot be graded, or ""."""
-    texts, test = _texts(name), folder / "test_solution.py"
+    texts, test = files(name), folder / "test_solution.py"
     if others := {p.name for p in folder.iterdir() if p.name[0] != "."} - {*texts, "__pycache__"}:
         return f"{min(others)} is no file of the exercise and could take over the test."
     if test.exists() and test.read_text(encoding="utf-8") != texts[test.name]:
@@ -279,21 +284,21 @@ def _taken_over(name: str, folder: Path) -> str:
 def _child_outcomes(cases: Cases, source: str) -> list[Json] | Json:
     """Return the outcomes of an untrusted solution, or the ``reason`` of their absence."""
     folders = map(str, (FOLDER.parents[1], PAPERS, CHECKOUT / "tests", CHECKOUT / "oracles"))
-    request = {"source": source, "batches": cases.batches, "folders": list(folders)}
-    request |= {"function": cases.task.function, "gradients": cases.task.gradients}
-    request["modules"] = MODULES[cases.task.extra]
-    command, text = [sys.executable, "-I", child.__file__], json.dumps(request)
+    facts: Json = {
+        "function": cases.task.function,
+        "gradients": cases.task.gradients,
+        "folders": list(folders),
+    }
+    facts |= {"source": source, "batches": cases.batches, "modules": MODULES[cases.task.extra]}
+    command, text = [sys.executable, "-I", child.__file__], json.dumps(facts)
     try:
-        ended = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, timeout=SECONDS)
-        found = json.loads(ended.stdout.partition("\n")[0])
-        if len(found) in (1, len(cases.batches)):
-            return found
-    except (subprocess.TimeoutExpired, ValueError, TypeError):
-        pass
-    return {"reason": f"solution.py gave no results within {SECONDS} seconds."}
+        printed = subprocess.check_output(command, input=text, text=True, timeout=SECONDS)
+        return json.loads(printed.partition("\n")[0])
+    except (subprocess.SubprocessError, ValueError):
+        return {"reason": f"solution.py gave no results within {SECONDS} seconds."}
 
 
-def _texts(name: str) -> dict[str, str]:
+def files(name: str) -> dict[str, str]:
     """Return file -> text of an exercise's folder."""
     task = exercise(name)
     facts = vars(task) | {"name": name, "task": task.task.strip()}
@@ -303,18 +308,6 @@ def _texts(name: str) -> dict[str, str]:
     solution = f'{task.signature}\n    """{task.title}: see task.md."""\n    raise NotImplementedError\n'
     texts = {"task.md": TASK.substitute(facts), "test_solution.py": TEST.substitute(name=name)}
     return {"solution.py": solution} | texts
-
-
-def write(name: str, folder: Path) -> list[Path]:
-    """Write the files of an exercise and return them. Raises UsageError for an existing file."""
-    texts = {folder / file: text for file, text in _texts(name).items()}
-    if used := next((path for path in texts if path.exists() or path.is_symlink()), None):
-        raise UsageError(f"{used} exists already. Name another folder.")
-    with translated_errors(folder, "folder", ""):
-        folder.mkdir(parents=True, exist_ok=True)
-        for path, text in texts.items():
-            path.write_text(text, encoding="utf-8")
-    return list(texts)
 
 
 @click.command(
@@ -328,12 +321,12 @@ def command(name, directory):
     Without NAME, list the exercises by paper and difficulty.
     """
     from repro.cli.printing import say, table
+    from repro.cli.verbs.new import write_files
 
     if name is None:
         head = ("exercise", "difficulty", "extra", "title", "source")
         rows = [(n, str(t.difficulty), t.extra, t.title, t.source) for n, t in exercises().items()]
         return table(f"{len(rows)} exercises", head, rows, right=(1,))
     folder = Path(directory or name.rpartition("/")[2]).expanduser()
-    for path in write(name, folder):
-        print(path)
+    write_files(folder, files(name))
     return say(f"next: write {folder / 'solution.py'}, then grade it by `python -m pytest {folder}`")

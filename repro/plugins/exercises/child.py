@@ -52,9 +52,8 @@ def outcome(function, batch, gradients):
 
             weights = torch.linspace(1, 2, value.numel(), dtype=value.dtype).reshape(value.shape)
             tensors = [inputs[name] for name in gradients]
-            grads = torch.autograd.grad((value * weights).sum(), tensors, allow_unused=True)
-            pairs = zip(grads, tensors, strict=True)
-            found["gradients"] = [packed(torch.zeros_like(t) if g is None else g) for g, t in pairs]
+            total = (value * weights).sum()
+            found["gradients"] = packed(torch.autograd.grad(total, tensors, materialize_grads=True))
         return found
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"[:200].strip(": ")}
@@ -62,14 +61,14 @@ def outcome(function, batch, gradients):
 
 def _guard(folders, report):
     """End the process at an import of the suite, or at an opened file of ``folders``."""
-    real = os.path.realpath
+    decode, real = os.fsdecode, os.path.realpath
 
     def watch(event, arguments):
         deed = ""
         if event == "import" and arguments[0].partition(".")[0] in SUITE:
             deed = f"imports {arguments[0]}"
-        elif event == "open" and isinstance(arguments[0], str | bytes):
-            path = real(os.fsdecode(arguments[0]))
+        elif event == "open" and not isinstance(arguments[0], int):
+            path = real(decode(arguments[0]))
             if path.startswith(folders):
                 deed = f"opens {path}"
         elif event.startswith(FORBIDDEN):

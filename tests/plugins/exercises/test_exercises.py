@@ -8,7 +8,7 @@ import pytest
 
 from repro.manifest.papers import papers
 from repro.plugins import exercises
-from repro.plugins.exercises import Cases, exercise, grade, judged, write
+from repro.plugins.exercises import Cases, exercise, files, grade, judged
 from tests.cli.conftest import folders as folders
 from tests.cli.conftest import repro as repro
 
@@ -21,9 +21,8 @@ def graded(tmp_path):
     """``graded(source)``: the grade of a solution in a folder of its own."""
 
     def of(source, name=HOLM, **how):
-        paths = write(name, tmp_path / "x")
-        paths[0].write_text(source, encoding="utf-8")
-        return grade(name, tmp_path / "x", **how)
+        (tmp_path / "solution.py").write_text(source, encoding="utf-8")
+        return grade(name, tmp_path, **how)
 
     return of
 
@@ -32,13 +31,11 @@ def graded(tmp_path):
 def test_right_solutions_score_1_and_each_known_mistake_is_named(name):
     task, cases = exercise(name), Cases(exercise(name), 8)
     assert not [each for each in cases.expected if "error" in each]
-    assert [judged(name, cases, cases.outcomes(source)).score for source in task.right] == [1] * len(
-        task.right
-    )
+    assert [judged(cases, cases.outcomes(source)).score for source in task.right] == [1] * len(task.right)
     assert len(task.wrong) >= 3
     for change, outcomes in zip(task.wrong, cases.wrong, strict=True):
         assert not change.old or task.right[0].count(change.old) == 1, change
-        found = judged(name, cases, outcomes)
+        found = judged(cases, outcomes)
         assert found.score < 1 and list(found.mistakes) == [task.message(change)], change
 
 
@@ -108,9 +105,11 @@ def test_a_solution_that_uses_the_suite_or_gives_nothing_scores_0(graded, source
 
 @pytest.mark.parametrize("file", ["conftest.py", "__init__.py", "test_solution.py"])
 def test_a_folder_that_takes_over_the_test_scores_0(tmp_path, file):
-    write(HOLM, tmp_path / "x")
-    (tmp_path / "x" / file).write_text("")
-    found = grade(HOLM, tmp_path / "x")
+    (tmp_path / "solution.py").write_text(exercise(HOLM).right[0])
+    (tmp_path / "test_solution.py").write_text(files(HOLM)["test_solution.py"])
+    assert grade(HOLM, tmp_path).score == 1
+    (tmp_path / file).write_text("")
+    found = grade(HOLM, tmp_path)
     assert found.score == 0 and file in found.reason
 
 
