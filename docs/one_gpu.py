@@ -19,16 +19,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/howto/one-gpu.md"
 MEASURED = ROOT / "docs/howto/rehearsals.csv"
-GPU, DISK = "h100", 2e12
+GPU, DISK, DISCARD = "h100", 2e12, ["vectors", "runs"]
 DEVICES, SEEDS = ("h100", "rtx4090"), (1, 2, 3, 4, 5)
 GB, DAY = 1e9, 24
 
 HEAD = """\
 # The whole suite on one GPU with 2 TB
 
-This page shows the plan of `repro plan --all --gpu {gpu} --discard vectors` on a machine without any data.
-`python docs/one_gpu.py` writes it. Hours are estimates ({basis}). A range goes from the highest to the lowest
-utilisation of similar trainings (`repro/running/cost/gpus.yaml`), and a single number is for the lowest.
+This page shows the plan of `repro plan --all --gpu {gpu} --discard {discard}` on a machine without any data.
+`python docs/one_gpu.py` writes it. Hours are estimates by the shares of the peak in `benchmarks/records`:
+{shares}. A single number is for the lowest share.
 Texts are read without padding where a run does so. With `REPRO_PADDING_FREE=0` the estimate is {padded}.
 `repro doctor calibrate` measures your GPU instead, and `repro run --rehearse` measures the stages themselves.
 
@@ -37,22 +37,22 @@ Texts are read without padding where a run does so. With `REPRO_PADDING_FREE=0` 
 {totals}
 
 The store needs at most {peak:,.0f} GB, and downloads of known size need {downloads:,.0f} GB. A disk of
-{disk:,.0f} GB leaves {left:,.0f} GB for data derived from the downloads. Without `--discard vectors`
-the store would need {whole:,.0f} GB.
+{disk:,.0f} GB leaves {left:,.0f} GB for data derived from the downloads. With `--discard vectors` alone
+the store would need {vectors:,.0f} GB, and without it {whole:,.0f} GB.
 
 ## The head-to-head study
 
 ```bash
 repro run head_to_head --table 1 --scale small --seeds {seeds}
-repro run head_to_head --scale medium --seeds {seeds} --discard vectors
+repro run head_to_head --scale medium --seeds {seeds} --discard {discard}
 ```
 
 The [study](../explained/head-to-head/index.md) with five seeds, by the same estimates. Scale `small`
 uses real text and a backbone trained from scratch, and `medium` uses BERT-base and MS MARCO. The hours
-include encoding, mining and fine-tuning, and exclude evaluation (seconds per row). A training step is
-assumed to take at least {layer:.0f} ms per layer, a guess of the time to launch its kernels, which
-limits small models. CPU cores tokenise in parallel with the GPU. Steps that exceed the memory are
-halved. At `medium`, Table 2 keeps the multiples of two layers of 128, so its FLOPs are not equal.
+include encoding, mining and fine-tuning, and exclude evaluation (seconds per row). A training step
+takes at least {layers} ms per layer, to launch its kernels, which limits small models. CPU cores tokenise
+in parallel with the GPU. Steps that exceed the memory are halved. At `medium`, Table 2 keeps the multiples
+of two layers of 128, so its FLOPs are not equal.
 
 {study}
 
@@ -84,16 +84,17 @@ repro data fetch --for costa --for cpdae --for cotmae_v2 --for simlm
 ## Order and duration
 
 ```bash
-repro run --all --discard vectors --max-disk 1700GB
+repro run --all --discard {discard} --max-disk 1700GB
 ```
 
-runs shared stages once, and deletes the vectors of a model after the last table that ranks with it. If it is
-killed, the same command continues. A table can be compared once its last stage is done:
+runs shared stages once, and deletes the vectors of a model after the last table that ranks with it, and
+rankings that no table scores. If it is killed, the same command
+continues. A table can be compared once its last stage is done:
 
 {order}
 
 Hours of CPU cores (text, rankings and negatives) run in parallel with those of the GPU. One paper or one
-table alone (`repro run simlm --table 2 --discard vectors`) needs:
+table alone (`repro run simlm --table 2 --discard {discard}`) needs:
 
 {alone}
 """
@@ -109,13 +110,15 @@ def page() -> str:
     plan = selection.plan()
     plan.machine.leave()
     plan.look(selection.workspace.store)
-    cost, stages = estimate(plan, assumed_throughput(GPU)), discarded_stages(["vectors"])
+    cost, stages = estimate(plan, assumed_throughput(GPU)), discarded_stages(DISCARD)
     course = cost.disk(stages)
     peak = max(level.during for level in course) / GB
     downloads = sum(size or 0 for size in cost.downloads.values()) / GB
     return HEAD.format(
         gpu=GPU,
-        basis=cost.throughput.basis,
+        shares=cost.throughput.shares,
+        discard=",".join(DISCARD),
+        vectors=cost.fullest(discarded_stages(["vectors"])).during / GB,
         padded=_padded(cost),
         totals=_totals(cost),
         peak=peak,
@@ -124,7 +127,7 @@ def page() -> str:
         left=DISK / GB - peak - downloads,
         whole=cost.stored / GB,
         seeds=",".join(map(str, SEEDS)),
-        layer=1000 * cost.throughput.layer,
+        layers=f"{1000 * cost.throughput.fastest.layer:.1f} to {1000 * cost.throughput.layer:.1f}",
         study=_study(),
         rehearsed=_rehearsed(),
         fetched=_fetched(cost),
@@ -157,7 +160,7 @@ def _study() -> str:
             part.look(repro.select("head_to_head").workspace.store)
             costs = [estimate(part, assumed_throughput(gpu)) for gpu in DEVICES]
             hours = [cost.hours_in_words(cost.nodes) for cost in costs]
-            peak = costs[0].fullest(discarded_stages(["vectors"])).during / GB
+            peak = costs[0].fullest(discarded_stages(DISCARD)).during / GB
             core = costs[0].core_hours(costs[0].nodes)
             rows.append([scale, name, *hours, f"{core:,.1f}", f"{peak:,.0f}"])
     return _table(

@@ -9,8 +9,6 @@ SCALES = ("full", "small", "tiny")
 
 
 def _completer(names: Callable[..., Iterable[str]]) -> Callable[..., list[str]]:
-    """Return a callback of click that completes a word from ``names(ctx, word)``."""
-
     def complete(ctx, param, incomplete: str) -> list[str]:
         return list(dict.fromkeys(name for name in names(ctx, incomplete) if name.startswith(incomplete)))
 

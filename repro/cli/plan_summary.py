@@ -37,6 +37,8 @@ def show_summary(
     if cost.nodes:
         lines += [f"to download: {downloads(cost)}", *_disk_lines(cost, root, discard, max_disk)]
         lines += [_work_line(cost), *_rehearsal_lines(cost), *device_notes(cost)]
+        if cost.throughput and cost.throughput.shares:
+            lines.append(f"shares of the peak: {cost.throughput.shares}")
     if cost.uncounted:
         stages = ", ".join(dict.fromkeys(node.stage for node in cost.uncounted))
         number = len(cost.uncounted)
@@ -88,16 +90,15 @@ def _work_line(cost: Estimate) -> str:
     if rates is None:
         hint = "To estimate hours, measure this machine (`repro doctor calibrate`) or name a GPU with --gpu"
         return f"{work}, {cores}{_hours_by_device(cost)}. {hint}"
-    return f"{work}, {cost.hours_in_words(cost.nodes)} {rates.unit} hours ({rates.basis}), {cores}"
+    return f"{work}, about {cost.hours_in_words(cost.nodes)} {rates.unit} hours ({rates.basis}), {cores}"
 
 
 def _hours_by_device(cost: Estimate) -> str:
-    rates = {gpu: estimate(cost.plan, assumed_throughput(gpu), cost.rehearsals) for gpu in COMMON}
-    if max(each.hours(cost.nodes) or 0.0 for each in rates.values()) < SHOWN:
+    costs = {gpu: estimate(cost.plan, assumed_throughput(gpu), cost.rehearsals) for gpu in COMMON}
+    if max(each.hours(cost.nodes) or 0.0 for each in costs.values()) < SHOWN:
         return ""
-    hours = {gpu: each.hours_in_words(cost.nodes) for gpu, each in rates.items()}
-    words = " or ".join(f"{amount} hours of one {gpu}" for gpu, amount in hours.items())
-    return f", {words} (not measured)"
+    words = (f"{each.hours_in_words(cost.nodes)} hours of one {gpu}" for gpu, each in costs.items())
+    return f", about {' or '.join(words)}"
 
 
 def _rehearsal_lines(cost: Estimate) -> list[str]:
@@ -105,7 +106,7 @@ def _rehearsal_lines(cost: Estimate) -> list[str]:
     if not nodes:
         return []
     share = f"{len(nodes)} of {len(cost.nodes)} stages"
-    return [f"measured in rehearsal on this machine: {share}, {cost.hours(nodes):,.1f} hours in all"]
+    return [f"measured in rehearsal on this machine: {share}, {cost.hours_in_words(nodes)} hours in all"]
 
 
 def _obstacle_line(plan: Plan, rows: Sequence[dict]) -> str:

@@ -1,7 +1,7 @@
 """Print a plan or a rehearsal, e.g. one line per stage."""
 
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -9,7 +9,7 @@ from pathlib import Path
 from repro.cli.obstacles import GB
 from repro.cli.plan_summary import show_summary
 from repro.cli.printing import emit_json, say, table
-from repro.graph import Node
+from repro.graph import Node, walk
 from repro.manifest.papers import paper, stated_costs
 from repro.progress import TerminalProgress
 from repro.running.cost.estimate import Estimate, estimate
@@ -23,6 +23,7 @@ from repro.store import make_writable
 
 STATES = ("stored", "damaged", "partial", "missing", "blocked")
 MB = 1e6
+CHEAPEST = 5
 HEAD = ["stage", "rehearsed", "seconds", "peak GB", "GPU GB", "disk MB", "a second"]
 HEAD += ["in the whole", "hours", "peak GB", "disk GB"]
 
@@ -37,13 +38,15 @@ def show_plan(
     discard: Sequence[str] = (),
     max_disk: int | None = None,
     rehearsals: Rehearsals | None = None,
+    price: float | None = None,
     progress: Iterable[str] = (),
 ) -> int:
     """Print a plan that was looked up in a store. Returns 4 if a stage is blocked, otherwise 0.
 
     Args:
         rates: the Throughput for hours, or None.
-        by: one line per ``stage``, ``table``, ``row`` or ``node``.
+        by: one line per ``stage``, ``table``, ``row`` or ``node``. With a price, "" gives tables and rows.
+        price: dollars per GPU hour.
         progress: lines on finished work.
     """
     cost = estimate(plan, rates, rehearsals)
@@ -58,11 +61,13 @@ def show_plan(
         for line in progress:
             say(line)
         if rows:
-            _show_rows(cost, rows, by, discard)
+            _show_rows(cost, rows, by, discard, price)
     return 4 if any(r["state"] == "blocked" for r in rows) else 0
 
 
-def _show_rows(cost: Estimate, rows: list[dict], by: str, discard: Sequence[str]) -> None:
+def _show_rows(
+    cost: Estimate, rows: list[dict], by: str, discard: Sequence[str], price: float | None
+) -> None:
     if any(STAGES[node.stage].heavy for node in cost.nodes):
         _show_papers(cost)
     if by == "node":
@@ -73,7 +78,10 @@ def _show_rows(cost: Estimate, rows: list[dict], by: str, discard: Sequence[str]
     elif by == "stage":
         _show_stages(cost, rows)
     else:
-        _show_places(cost, by, discard)
+        for place in [by] if by else ["table", "row"]:
+            _show_places(cost, place, discard, price)
+        if price:
+            _show_cheapest(cost, price)
 
 
 def _row(plan, cost: Estimate, node: Node, *, needed: bool) -> dict:
@@ -105,7 +113,7 @@ def _show_stages(cost: Estimate, rows: list[dict]) -> None:
     table("by stage, with the cost of stages to run", head, lines, right=range(1, len(head)))
 
 
-def _show_places(cost: Estimate, by: str, discard: Sequence[str]) -> None:
+def _show_places(cost: Estimate, by: str, discard: Sequence[str], price: float | None) -> None:
     lines, stages = [], discarded_stages(discard)
     for place, part in cost.plan.split(by).items():
         part_cost = estimate(part, cost.throughput, cost.rehearsals)
@@ -113,9 +121,25 @@ def _show_places(cost: Estimate, by: str, discard: Sequence[str]) -> None:
         level = part_cost.fullest(stages)
         peak = f"{level.during / GB:,.1f}" if level else ""
         counts = [str(len(part.nodes)), str(len(part_cost.nodes) or ""), str(blocked_count or "")]
-        lines.append([place, *counts, *_amounts(part_cost, part_cost.nodes), peak])
-    head = [by, "stages", "to run", "blocked", *_units(cost), "peak GB"]
+        dollars = [part_cost.hours_in_words(part_cost.nodes, price=price)] if price else []
+        lines.append([place, *counts, *_amounts(part_cost, part_cost.nodes), peak, *dollars])
+    head = [by, "stages", "to run", "blocked", *_units(cost), "peak GB", *["dollars"] * bool(price)]
     table(f"by {by}, shared stages in each", head, lines, right=range(1, len(head)))
+
+
+def _show_cheapest(cost: Estimate, price: float) -> None:
+    """Print the cheapest cell that needs a GPU in each of the cheapest rows."""
+    parts, by_row = defaultdict[str, list[Node]](list), dict[str, tuple[float, str, str]]()
+    for m in cost.plan.measurements:
+        parts[m.cell.id] += m.parts
+    for cell, ends in parts.items():
+        nodes, row = [n for n in walk(ends) if n.fingerprint in cost.works], cell.rpartition("/")[0]
+        if hours := cost.hours(nodes):
+            found = hours, cell, cost.hours_in_words(nodes, price=price)
+            by_row[row] = min(found, by_row.get(row, found))
+    cheapest = ", ".join(f"{cell} ${dollars}" for _, cell, dollars in sorted(by_row.values())[:CHEAPEST])
+    say(f"all: ${cost.hours_in_words(cost.nodes, price=price)} at ${price:,.2f} per GPU hour")
+    say(f"cheapest cells that need a GPU: {cheapest or 'none'}")
 
 
 def _units(cost: Estimate) -> list[str]:
@@ -145,12 +169,11 @@ def _show_papers(cost: Estimate) -> None:
 
 def _amount(cost: Estimate, nodes: list[Node]) -> str:
     if cost.throughput:
-        return f"{cost.hours(nodes):,.1f}"
+        return cost.hours_in_words(nodes)
     return f"{sum(cost.works[node.fingerprint].operations for node in nodes):.1e}"
 
 
 def rehearse_selection(selection, *, as_json: bool) -> int:
-    """Rehearse a selection, print its cost and return the exit status."""
     progress, store = TerminalProgress(), selection.workspace.store
     with progress.task("planning"):
         plan = selection.plan()
@@ -185,7 +208,6 @@ def show_rehearsal(rehearsal: Rehearsal) -> None:
 
 
 def as_plain(rehearsal: Rehearsal) -> dict:
-    """Return a rehearsal as plain values in bytes, seconds and hours."""
     largest = rehearsal.largest
     return {
         "hours": rehearsal.hours,

@@ -151,7 +151,6 @@ def _paired_line(cell: str, test: PairedTest) -> list[str]:
 
 
 def show_recorded(comparison: Comparison) -> None:
-    """Print the rows with a measured or imported result."""
     rows = {c.cell.row_path for c in comparison.cells if c.measured is not None or c.imported}
     if cells := [c for c in comparison.cells if c.cell.row_path in rows]:
         show_cells(comparison, cells)

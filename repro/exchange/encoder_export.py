@@ -232,7 +232,6 @@ passages = model.encode(["a title and a text, joined as stated above"], prompt_n
 
 
 def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
-    """Return the model card, with the recorded scores."""
     measurement, model = encoder.measurement, encoder.source.model
     cells = _compared_cells(measurement, model, workspace, scale) if measurement else []
     parts = [

@@ -23,7 +23,6 @@ class ExportedRun:
 
     @property
     def described(self) -> str:
-        """The run's record in words, or "" without one."""
         if self.record is None:
             return ""
         r = self.record

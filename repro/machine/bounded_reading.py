@@ -31,7 +31,6 @@ PULL = "run `git lfs pull` in its folder"
 
 
 def is_pointer(path: Path) -> bool:
-    """Return whether a file is a pointer of Git LFS."""
     with open(path, "rb") as file:
         return file.read(len(LFS)) == LFS.encode()
 
@@ -117,7 +116,6 @@ def container(path: Path) -> Path:
 
 
 def malformed(path: Path, number: int, reason: str) -> DataError:
-    """Return the error of a line: ``file:line: reason``."""
     return DataError(f"{path}:{number}: {reason}")
 
 

@@ -75,7 +75,6 @@ def _reservations(wanted: dict[str, str]) -> Iterator[str]:
 
 
 def facts() -> dict[str, object]:
-    """Return the processor, threads and kernels in force."""
     torch = sys.modules.get("torch")
     return {
         "cpu": system.cpu(),

@@ -41,7 +41,6 @@ _current = WHOLE
 
 
 def shard() -> Shard:
-    """Return the shard of this process."""
     return _current
 
 
@@ -63,7 +62,6 @@ def blocks(count: int, block: int, *, rank: int = 0, ranks: int = 1) -> range:
 
 
 def own_blocks(items: Sequence[T]) -> Sequence[T]:
-    """Return the items of this shard."""
     return items[_current.number - 1 :: _current.count]
 
 

@@ -126,7 +126,6 @@ def java() -> Java | None:
 
 
 def missing_java() -> tuple[str, str] | None:
-    """Return cause and remedy if BM25 cannot run here."""
     if java() is not None:
         return None
     if home := os.environ.get("REPRO_JAVA_HOME"):
@@ -147,7 +146,6 @@ def _read_java(home: Path, source: str) -> Java | None:
 
 
 def cores() -> int:
-    """Return the usable CPU cores."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -258,7 +256,6 @@ def peak_gpu_bytes() -> int | None:
 
 
 def begin_gpu_peak() -> None:
-    """Reset the peak of ``peak_gpu_bytes``."""
     if cuda := _cuda():
         cuda.reset_peak_memory_stats()
 

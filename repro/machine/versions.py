@@ -68,7 +68,6 @@ def check_commits(commits: Iterable[object]) -> None:
 
 
 def check_environment(environment: Mapping[str, Any]) -> None:
-    """Raise DataError unless a record's environment is valid."""
     try:
         _Environment.model_validate(environment)
     except ValidationError:

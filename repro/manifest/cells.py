@@ -54,7 +54,6 @@ class Cell:
 
     @property
     def row_path(self) -> str:
-        """``paper/table/row``."""
         return self.id.rpartition("/")[0]
 
     @cached_property

@@ -42,7 +42,6 @@ class Paper:
         return manifest
 
     def once(self, of: object, make: Callable[[], Made]) -> Made:
-        """Return ``make()``, called once for each object ``of``."""
         if id(of) not in self._values:  # the kept object's id is not reused
             self._values[id(of)] = of, make()
         return self._values[id(of)][1]
@@ -57,7 +56,6 @@ class Paper:
 
     @functools.cached_property
     def shared_readings(self) -> dict[str, Reading]:
-        """The readings of the packages in ``readings_of``."""
         by_id: dict[str, Reading] = {}
         for place, package in enumerate(self.manifest.readings_of):
             try:
@@ -78,7 +76,6 @@ def readings(path: Path) -> dict[str, Reading]:
 
 @functools.cache
 def papers() -> dict[str, Paper]:
-    """Return all papers by name, this distribution's first."""
     from importlib.metadata import entry_points
 
     by_name = {
@@ -175,7 +172,6 @@ def load(dotted: str):
 
 
 def bind_papers_package() -> None:
-    """Import the suite's folder as ``papers``."""
     current_module = sys.modules.get("papers")
     if current_module is not None and current_module.__file__ == os.path.join(ROOT, "__init__.py"):
         return
@@ -206,6 +202,7 @@ class Checkpoint(StrictMapping):
     """
 
     model_type: str
+    sizes: dict[str, int] = Field(default_factory=dict)
     how: str = ""
     packaged: Packaged | None = None
 

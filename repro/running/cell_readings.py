@@ -174,7 +174,6 @@ def _rows(source: Paper) -> Iterator[tuple[str, list[Cell] | list[ShownExhibit]]
 
 
 def _datasets(cell: Cell | ShownExhibit) -> Iterator[tuple[Cell | ShownExhibit, str]]:
-    """Yield each dataset of a cell with the cell measured on it."""
     if isinstance(cell, ShownExhibit):
         yield cell, cell.exhibit.dataset or ""
     elif cell.recipe and cell.column.dataset:

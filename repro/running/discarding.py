@@ -75,7 +75,6 @@ class Consumers:
         return [self._nodes[fingerprint] for fingerprint in sorted(self._free, key=self._place.__getitem__)]
 
     def gone(self, node: Node) -> None:
-        """Record that an artefact was removed."""
         self._there.discard(node.fingerprint)
         self._free.discard(node.fingerprint)
 
@@ -287,7 +286,6 @@ def _recorded_fingerprints(papers, names: Iterable[str], workspace: Workspace) -
 
 
 def _variants(records: Iterable[results.Record]) -> dict[tuple, set[str]]:
-    """Map (seed, non-default readings) to cells."""
     variants: dict[tuple, set[str]] = {}
     for record in records:
         readings = tuple(sorted((k, v) for k, v in record.readings.items() if k not in record.substitutes))

@@ -42,7 +42,6 @@ class Plan:
         return walk(self.ends)
 
     def of_table(self, paper: str, table: str) -> Plan:
-        """Return the plan of one table's measurements."""
         place = paper, table
         own = [m for m in self.measurements if (m.cell.paper.name, m.cell.table.id) == place]
         return replace(self, measurements=own)
@@ -85,7 +84,6 @@ class Plan:
         return walk(self.ends, until=lambda node: self.states[node.fingerprint] == "stored")
 
     def obstacles(self, node: Node) -> list[Obstacle]:
-        """Return the obstacles of a node and of its missing inputs."""
         obstacles: dict[Obstacle, None] = {}
         seen, pending = set[str](), [node]
         while pending:

@@ -193,7 +193,6 @@ class Origins:
 
 
 def origins(plan: Plan, store: Store) -> Origins:
-    """Return the origins of the plan's stored artefacts."""
     result = Origins()
     nearest: dict[str, tuple[str, ...]] = {}
     contents: dict[str, str] = {}

@@ -68,7 +68,6 @@ OF_LIBRARIES = ("config.json", "tokenizer_config.json", "special_tokens_map.json
 
 
 def digest_of_contents(folder: Path) -> str:
-    """Return a digest of a folder's rows, numbers and texts."""
     digest = hashlib.sha256()
     rows: dict[str, list] = {}
     floats: dict[str, list] = {}

@@ -289,7 +289,6 @@ def identities(plan: Plan) -> dict[str, dict[int | None, tuple[str, str, str]]]:
 
 
 def member_cells(cell: Cell) -> list[str]:
-    """Return the ids of the cells that this cell averages."""
     row = cell.row_path
     return [f"{row}/{column}" for column in cell.column.mean_of]
 

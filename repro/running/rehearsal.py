@@ -30,7 +30,6 @@ class Rehearsal:
 
     @property
     def hours(self) -> float:
-        """Sum of the known hours of all nodes."""
         return sum(node.whole_seconds or 0 for node in self.nodes) / 3600
 
     @property
@@ -59,7 +58,6 @@ class Rehearsal:
 
     @property
     def largest(self) -> RehearsedNode | None:
-        """The node with the highest memory."""
         return max(self.nodes, key=lambda node: node.whole_peak_bytes or 0, default=None)
 
 

@@ -221,7 +221,6 @@ class Machine:
         return rewrite(node, lambda each: distinct(each, self._known), self._met)
 
     def once(self, key: object, find: Callable[[], object]):
-        """Return ``find()``, called once per key."""
         if key not in self._memory:
             self._memory[key] = find()
         return self._memory[key]
@@ -326,5 +325,4 @@ def _is_checkpoint(obstacle: Obstacle) -> bool:
 
 
 def distinct_obstacles(obstacles: Iterable[Obstacle]) -> NodeObstacles:
-    """Return distinct obstacles in order."""
     return NodeObstacles(tuple(dict.fromkeys(obstacles)))

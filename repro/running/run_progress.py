@@ -23,7 +23,6 @@ ABOUT = (  # the first of these inputs has a node's collection
 
 
 def describe(node: Node) -> str:
-    """Describe a node with its fingerprint."""
     return f"{work_of(node)} ({node.fingerprint[:12]})"
 
 
@@ -46,7 +45,6 @@ def _sizes(node: Node) -> Iterable[str]:
 
 
 def collections(node: Node) -> list[str]:
-    """Return the ids of a node's collections."""
     if "dataset" in node.params:
         return [node.params["dataset"]]
     value = next((node.inputs[name] for name in ABOUT if name in node.inputs), ())
@@ -129,7 +127,6 @@ class RunProgress:
         self._progress.goes_on(piece, log)
 
     def ends(self, node: Node) -> None:
-        """Show that a node was stored."""
         start, piece = self._began.pop(node.fingerprint)
         seconds = time.monotonic() - start
         if self._apart:

@@ -64,7 +64,6 @@ class Outcome:
             self.failed[node.fingerprint] = StageError(result)
 
     def raise_first(self) -> None:
-        """Raise the first failure or obstacle."""
         for error in self.failed.values():
             raise error
         for obstacles in self.blocked.values():

@@ -281,7 +281,6 @@ def with_scale_of(file: Path) -> Iterator[Scale]:
 
 
 def known_scales() -> dict[str, Scale]:
-    """Return the built-in and the registered scales."""
     return scales() | {scale.name: scale for scale in _user_scales}
 
 

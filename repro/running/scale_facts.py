@@ -254,19 +254,16 @@ OBJECTIVES = {
 
 
 def random_backbone(facts: Backbone) -> Node:
-    """Return the node of a BERT with random weights."""
     vocabulary = Node("vocabulary", {"size": facts.vocabulary}, {"corpus": recipe.corpus(facts.corpus)})
     return Node("initialise", facts.initialise.model_dump(), {"tokenizer": vocabulary})
 
 
 def drawn_anew(blank: Node, seed: int, layers: int | None) -> Node:
-    """Return ``blank`` with another seed and number of layers."""
     changes = {"seed": seed} | ({} if layers is None else {"layers": layers})
     return Node(blank.stage, {**blank.params, **changes}, blank.inputs)
 
 
 def trained_backbone(facts: Backbone, blank: Node) -> Node:
-    """Return the node that trains ``blank`` on the scale's text."""
     length = facts.pretrain.length
     params = {"length": length, "policy": "chunk", "titles": True, "separator": " "}
     tokens = Node("tokenize", params, {"corpus": recipe.corpus(facts.corpus), "model": blank})

@@ -104,5 +104,4 @@ def parameter_names() -> frozenset[str]:
 
 
 def objective_names() -> frozenset[str]:
-    """Return the suite's and the papers' objectives."""
     return names_in((OWN, *{paper.folder.parent for paper in papers().values()}))

@@ -65,7 +65,6 @@ class Workspace:
         return Machine(self.data, digests, home=self.locations.home, recorded=measured_data(self.results))
 
     def builder(self, scale: Scale) -> MeasurementBuilder:
-        """Return a builder of measurements with default choices."""
         return MeasurementBuilder(scale, self.machine)
 
 

@@ -31,7 +31,6 @@ class Store:
             os.scandir(root).close()
 
     def path(self, node: Node) -> Path:
-        """Return the folder of the node's artefact, existing or not."""
         return self.root / node.stage / node.fingerprint
 
     def checked(self, node: Node) -> Path:
@@ -48,7 +47,6 @@ class Store:
         return path
 
     def partial(self, node: Node) -> Path:
-        """Return the folder of the unfinished artefact."""
         return self.path(node).with_suffix(".partial")
 
     def log(self, node: Node) -> Path:
@@ -77,7 +75,6 @@ class Store:
         return {node.fingerprint: seal.content(path) for node in nodes if (path := self.path(node)).is_dir()}
 
     def discard(self, node: Node) -> None:
-        """Remove a node's artefact."""
         with translated_errors(self.root), contextlib.suppress(FileNotFoundError):
             remove(self.path(node))
 

@@ -180,7 +180,6 @@ def share(file: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Flush a file, or a folder's names, to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -124,7 +124,6 @@ class Lineage:
         self._folders: dict[str, list[Path]] | None = None
 
     def stored(self) -> set[str]:
-        """Return the fingerprints of all artefacts."""
         return {path.name for stage in STAGES for path in self.root.glob(f"{stage}/*")}
 
     def describe(self, fingerprint: str) -> dict:
@@ -144,7 +143,6 @@ class Lineage:
         return self._folders
 
     def inputs(self, fingerprint: str) -> list[str]:
-        """Return the fingerprints of an artefact's known inputs."""
         return _flatten(self.describe(fingerprint).get("inputs", {}))
 
     def below(self, fingerprints: Iterable[str]) -> set[str]:

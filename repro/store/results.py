@@ -245,7 +245,6 @@ class Results:
         return self.root / "records" / scale / f"{paper}.jsonl"
 
     def scales(self, kind: str) -> set[str]:
-        """Return the scales with ``records`` or ``figures``."""
         places = [folder / kind for folder in self.folders]
         return {p.name for place in places if place.is_dir() for p in place.iterdir() if p.is_dir()}
 
@@ -259,7 +258,6 @@ class Results:
         return [path for _, path in sorted(by_name.items())]
 
     def make_writable(self) -> None:
-        """Raise StoreError if the folder is not writable."""
         make_writable(self.root, *FOLDER)
 
     def read(self, scale: str, paper: str) -> list[Record]:

@@ -124,7 +124,6 @@ def _by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 
 
 def judged_cells(plan: Plan, results: Results, store: Store, *, stated: bool = True) -> Comparison:
-    """Return the comparison of a plan's cells with stored tests."""
     if not plan.states:
         plan.look(store)
     comparison = compare(plan, results, store=store, stated=stated)

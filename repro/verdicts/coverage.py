@@ -146,7 +146,6 @@ class Tally:
 
 
 def tallies(source: Paper, results: Results) -> list[Tally]:
-    """Return a tally per table and figure of a paper."""
     cells = coverage(source, results)
     tables = {place_of(table.id): table for table in source.manifest.tables}
     places = (*tables, *(place_of(f"figure-{figure.id}") for figure in source.manifest.figures))

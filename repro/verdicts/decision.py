@@ -336,7 +336,6 @@ def doubts(basis: Basis) -> tuple[Doubt, ...]:
 
 
 def code_counts(evidence: Evidence, records: Sequence[Record]) -> CodeCounts:
-    """Count artefacts of other or unknown code."""
     nodes = evidence.nodes.keys()
     if origins := evidence.origins:
         other, unknown = nodes & origins.of_other_code, nodes & origins.unknown

@@ -29,7 +29,6 @@ def cells_as_json(comparison: Comparison) -> list[dict]:
 
 
 def cell_as_json(c: ComparedCell) -> dict:
-    """Return the object that ``--json`` prints for a cell."""
     first, interval = c.records[0] if c.records else None, c.interval
     facts = {key: getattr(first, key, default) for key, default in RECORDED.items()}
     return {

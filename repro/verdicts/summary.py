@@ -102,7 +102,6 @@ def conditions(cells: Sequence[ComparedCell]) -> str:
 
 
 def scale_notes(cells: Iterable[ComparedCell]) -> str:
-    """Return the notes of measured rows on this scale."""
     measured = (c for c in cells if c.records and c.scale in c.cell.row.scale_notes)
     notes = {c.cell.row.label: c.cell.row.scale_notes[c.scale] for c in measured}
     return "; ".join(f"{label}: {note}" for label, note in notes.items())

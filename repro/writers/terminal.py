@@ -41,7 +41,6 @@ BENEATH = "published above measured"
 
 
 def printed_table(name: str, table: Table, cells: Sequence[Cell]) -> Group:
-    """Return a table as the paper prints it."""
     grid = Grid.of(table, {(c.row.id, c.column.id): _format_printed(c) for c in cells})
     sheet = Sheet([Column("", right=False), *_columns(grid.across)])
     for heading, heads in grid.blocks:

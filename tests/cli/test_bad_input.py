@@ -35,6 +35,8 @@ REFUSED = {
     "run costa --store=": "--store is empty. Name a folder or remove the option.",
     "run costa --store ~nobody-of-that-name/x": "given for REPRO_STORE, is not a path",
     f"plan cotsa {CELL}": r"'cotsa' is not a known paper. Did you mean costa",
+    "plan costa --price 2": "--price needs the hours of a GPU: name one with --gpu, e.g. h100",
+    "plan costa --gpu h100 --price 2 --format json": "--price cannot be combined with",
     "plan costa --remember --by row": "--remember cannot be combined with --by",
     "compare my.run costa/1 --strict": "--strict is for verdicts, which your rows do not have. Remove --strict",
     "compare costa --table 1 --scale tiny --seeds 1,1": "--seeds has 1 twice. Remove one",

@@ -40,7 +40,7 @@ def test_mistakes_are_one_sentence(repro, options, sentence):
 def test_beyond_a_budget_nothing_runs_and_the_status_is_4(repro, folders):
     line = "run costa --table 1 --row hardneg.bert --scale tiny --dry-run --format json"
     said = repro(line, "--max-gpu-hours", "0", "--gpu", "v100")
-    assert said.status == 4 and said.err.startswith("about 0.00 of 0 GPU hours (v100, 18% to 27%")
+    assert said.status == 4 and said.err.startswith("about 0.00 of 0 GPU hours (v100, 15% to 27%")
     states = {node["stage"]: node["state"] for node in said.json}
     assert states["pretrain"] == states["evaluate"] == "blocked" and states["corpus"] == "missing"
     causes = {o["cause"] for node in said.json for o in node["blocked"]}
@@ -79,6 +79,7 @@ def test_calibrate_is_kept_and_plan_tells_hours(repro, folders, monkeypatch):
     assert said.status == 0 and torch.get_num_threads() == before
     rates = json.loads((folders / "store" / "calibration.json").read_text())
     assert rates["device"] in ("cpu", "cuda") and rates["name"] and rates["recorded"]
+    assert 0 < rates["seconds_per_layer"] < 1
     each = [rates[k]["flops_per_second"] / rates[k]["tokens_per_second"] for k in ("training", "encoding")]
     assert each[1] > 0 < rates["single_precision_flops_per_second"]
     assert each[0] == pytest.approx(3 * each[1])
@@ -97,9 +98,14 @@ def test_plan_tells_downloads_disk_and_hours_beside_the_papers_own(repro, monkey
     assert any(line.startswith("to download: ") and "checkpoints" in line for line in lines)
     assert any(line.startswith("disk: about ") for line in lines)
     assert any(
-        line.startswith("work: about ") and "(h100, 18% to 27% of 989 TFLOP/s, not measured)" in line
-        for line in lines
+        line.startswith("work: about ") and "(h100, recorded shares of 989 TFLOP/s)" in line for line in lines
     )
+    assert any(line.startswith("shares of the peak: finetune 11.5% (") for line in lines)
     assert "8 V100, 36 h = 288 GPU hours (§4.1, about 1.5 days)" in said.out
+    priced = repro("plan simlm --table 1 --gpu h100 --price 2.50")
+    [electra] = [line.split() for line in priced.out.splitlines() if line.startswith("simlm/1/electra ")]
+    assert 0 < float(electra[-1]) == pytest.approx(2.5 * float(electra[4]), rel=0.05)
+    assert "\nsimlm/1  " in priced.out and " at $2.50 per GPU hour\ncheapest cells " in priced.err
+    assert f"simlm/1/electra/dev.rr10 ${electra[-1]}\n" in priced.err
     without = repro("plan simlm --table 1").err
     assert "measure this machine (`repro doctor calibrate`) or name a GPU with --gpu" in without

@@ -23,7 +23,7 @@ def test_a_table_that_cannot_be_trained_here_is_answered_in_few_lines(repro, fol
     assert lines[1].startswith("Blocked: 55 published cells")
     assert not any("published" in line for line in lines[2:])
     took = {line.split()[0]: line for line in lines[2:9]}
-    assert "needs a GPU" in took["machine"] and "GPU hours (h100, 18% to 27%" in took["work"]
+    assert "needs a GPU" in took["machine"] and "GPU hours (h100, recorded shares" in took["work"]
     assert "6 collections (14.61 GB), 2 checkpoints" in said.out
     assert "GB of artefacts" in took["disk"]
     out = said.out

@@ -44,6 +44,6 @@ def test_without_a_calibration_hours_are_told_of_two_gpus_where_there_are_any(tm
     whole = told("full")
     costs = [estimate(whole.plan, assumed_throughput(gpu)) for gpu in ("h100", "rtx4090")]
     one, other = (f"{cost.hours_in_words(cost.nodes)} hours of one" for cost in costs)
-    expected = f", {one} h100 or {other} rtx4090 (not measured). To estimate hours, measure this machine"
+    expected = f", about {one} h100 or {other} rtx4090. To estimate hours, measure this machine"
     assert expected in _work_line(told("full"))
     assert "h100" not in _work_line(told("smoke"))

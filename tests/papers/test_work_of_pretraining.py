@@ -9,8 +9,8 @@ from papers.cpdae import recipes as cpdae
 from papers.simlm import encoders as simlm
 from repro.graph import Node
 from repro.manifest.papers import papers
-from repro.running.cost.shapes import BASE, Shape, TextLength
-from repro.running.cost.work import Batching, forward, work
+from repro.running.cost.shapes import BASE
+from repro.running.cost.work import work
 
 RECORD = Path(__file__).resolve().parents[2] / "benchmarks/records/pre-training.json"
 COUNTED = {
@@ -50,17 +50,3 @@ def test_an_objective_that_declares_nothing_passes_once_with_berts_head():
 def test_layers_of_decoders_second_passes_and_frozen_models_are_launched_too():
     layers = {paper: work(pretraining(paper, 144)).launched / 100 for paper in OBJECTIVES}
     assert layers == {"costa": 12, "cpdae": 24, "cotmae_v2": 16, "simlm": pytest.approx(12 + 2 + 2 * 12 / 3)}
-
-
-def test_a_decoder_reads_padding_also_where_encoders_read_none():
-    node = pretraining("simlm", 144)
-    corpus = Node("corpus", {"dataset": "msmarco-passage"})
-    tokens = Node("tokenize", {"policy": "truncate", "length": 144}, {"corpus": corpus, "model": BERT})
-    node = Node("pretrain", node.params, {**node.inputs, "tokens": tokens})
-    real, padded = 56 * 1.35 + 2, TextLength(56 * 1.35 + 2, 144).padded(8)
-    narrow = Shape(12, 256, 1024, BASE.vocabulary)
-    for batching, read in {Batching(): padded, Batching(packed=True): real}.items():
-        each = 3 * read * forward(BASE, read) + 2 * read * forward(narrow, read)
-        each += 3 * 2 / 12 * padded * forward(BASE, padded)
-        each += real * 2 * BASE.vocabulary * (3 * 2 * 768 + 0.8 * 256)
-        assert work(node, batching).training == pytest.approx(100 * 8 * each)

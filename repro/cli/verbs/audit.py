@@ -36,7 +36,6 @@ class _Audit(groups.LazyGroup):
 
 
 def _are_paths(named: list[str], paths: list[str]) -> bool:
-    """Return whether the names are paths. Papers take precedence."""
     both, files = set(paths) & set(named), [path for path in paths if path not in named]
     for word in both:
         printing.say(f"{word} is a paper and a path. ./{word} names the path.")

@@ -36,7 +36,6 @@ def command(names, strict, failing, measured, form, **choices):
 
 
 def show_verdicts(selection, form: str, *, strict: bool, failing: bool, measured: bool) -> int:
-    """Print the verdicts of a selection and return the exit status."""
     from repro.api.comparisons import compare_selection
 
     plan = selection.plan()

@@ -114,7 +114,6 @@ def tell(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
 
 
 def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]:
-    """Run rows of papers. Returns summary lines and the exit status."""
     from repro.api.measurement import measure
 
     cell_names = names or _cheapest_cells(workspace)
@@ -202,7 +201,6 @@ def java() -> Component:
 
 
 def torch_info() -> Component:
-    """Return the component torch with its CUDA version, read from files."""
     version, cuda = versions.version("torch"), versions.torch_cuda()
     if cuda is None and system.gpu():
         remedy = "install the build of torch for your CUDA"

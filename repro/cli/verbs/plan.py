@@ -21,12 +21,19 @@ Examples:
   repro plan PAPER --table 1              stages, cost and progress of a run
   repro plan PAPER --table 1 --nodes      every stage with its obstacles
   repro plan --all --gpu h100 --by table
+  repro plan PAPER --gpu h100 --price 2.50
   repro plan --all --gpu h100 --to snakemake -o DIR
   repro plan PAPER --discard vectors --by row""",
 )
 @selection_options
 @GPU
 @click.option("--by", type=click.Choice(("table", "row")), help="Print one line per table or row.")
+@click.option(
+    "--price",
+    type=click.FloatRange(0, min_open=True),
+    metavar="DOLLARS",
+    help="Print dollars by table and row, at this price of a GPU hour.",
+)
 @click.option("--nodes", "lists_nodes", is_flag=True, help="Print one line per stage and its inputs.")
 @disk_options
 @click.option(
@@ -41,11 +48,13 @@ Examples:
 @click.option("-o", "--output", metavar="DIR", help="Folder of the workflow, with --to.")
 @click.option("--shards", type=int, metavar="N", help="Jobs per long stage, with --to.")
 @json_option
-def command(selection, gpu, by, lists_nodes, discard, max_disk, remember, engine, output, shards, as_json):
+def command(
+    selection, gpu, by, price, lists_nodes, discard, max_disk, remember, engine, output, shards, as_json
+):
     """Show the stages, downloads, disk, hours and obstacles of a run, and its progress.
 
-    Hours come from `repro run --rehearse`, else from `repro doctor calibrate` or the assumed throughput of
-    --gpu. JSON has one object per stage.
+    Hours come from `repro run --rehearse`, else from `repro doctor calibrate`. For --gpu they come from
+    recorded shares of its peak, or are a range. JSON has one object per stage.
     """
     from repro.cli.plans import show_plan
     from repro.running.cost.estimate import throughput
@@ -61,21 +70,25 @@ def command(selection, gpu, by, lists_nodes, discard, max_disk, remember, engine
             _write_jobs(plan, store, Path(output), gpu=gpu, shards=shards or 1)
         return 0  # also with obstacles, as nothing runs here
     rates = throughput(store, gpu)
+    if price and (rates is None or rates.unit != "GPU"):
+        raise UsageError("--price needs the hours of a GPU: name one with --gpu, e.g. h100")
     plan.look(store)
     progress = () if as_json else list(progress_lines(plan, selection.workspace))
-    options = {"by": "node" if lists_nodes else by or "stage", "discard": discard, "max_disk": max_disk}
-    options |= {"rehearsals": None if gpu else rehearsals(store), "progress": progress}
+    view = "node" if lists_nodes else by or ("" if price else "stage")
+    options = {"by": view, "discard": discard, "max_disk": max_disk, "price": price, "progress": progress}
+    options["rehearsals"] = None if gpu else rehearsals(store)
     return show_plan(plan, rates, as_json, root=store.root, **options)
 
 
 def _check_options(engine: str | None, *, remember: bool, as_json: bool) -> None:
     views = stated_options("by", "lists_nodes")
-    others = [*views, *stated_options("discard", "max_disk", "form", *() if engine else ("gpu",))]
+    others = [*views, *stated_options("discard", "max_disk", "price", "form", *() if engine else ("gpu",))]
     if (remember or engine) and others:
         raise UsageError(f"{'--to' if engine else '--remember'} cannot be combined with {others[0]}")
     if bool(engine) != bool(stated_options("output") if engine else stated_options("output", "shards")):
         raise UsageError("--to, -o and --shards belong together: `--to snakemake -o DIR [--shards N]`")
     views += ["--format json"] if as_json else []
+    views += stated_options("price") if as_json or "--nodes" in views else []
     if len(views) > 1:
         raise UsageError(f"{views[-1]} cannot be combined with {views[0]}")
 

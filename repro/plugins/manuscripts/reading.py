@@ -180,7 +180,6 @@ def _text_of(caption: Caption, numbers: dict[str, str]) -> str:
 
 
 def read_latex(files: Files, first: list[str]) -> Read:
-    """Return the parts of ``Read`` from LaTeX files."""
     flat = expand(files, first)
     floats, outside = _parts(flat)
     numbers = numbered(one.scope for one in floats)

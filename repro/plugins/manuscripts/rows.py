@@ -93,7 +93,6 @@ class KnownRow:
 
     @property
     def id(self) -> str:
-        """``paper/table/row``."""
         return self.cells[0].row_path
 
     @property

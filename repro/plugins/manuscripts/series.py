@@ -74,7 +74,6 @@ class Series:
         return iter(self.values.values())
 
     def on(self, lines: Iterable[int]) -> list[Value]:
-        """Return the numbers on some lines."""
         return [self.values[line] for line in lines if line in self.values]
 
     def lead(self, one: Value, other: Value) -> Decimal:

@@ -80,7 +80,6 @@ class Manuscript:
 
 
 def check_size(cells: int, where: Place | Path) -> None:
-    """Raise DataError for too many cells."""
     if cells > MOST_CELLS:
         raise DataError(f"{where}: The table has more than {MOST_CELLS:,} cells, the limit.")
 

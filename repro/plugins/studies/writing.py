@@ -287,8 +287,6 @@ def _test(study: Study, row: str, column: str) -> str:
 
 
 def contrast_as_json(c: Contrast, *, times: float) -> dict:
-    """Return a comparison in JSON. ``times`` is 100 for per cent."""
-
     def scaled(fraction: float | None) -> float | None:
         return None if fraction is None else times * fraction
 

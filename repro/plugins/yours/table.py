@@ -84,7 +84,6 @@ class OwnTable:
 
     @property
     def of_paper(self) -> list[ComparedCell]:
-        """The cells of the paper's own rows."""
         return [c for c in self.comparison.cells if c.cell.row.id not in self.comparison.own_rows]
 
     def scores_by_query(self) -> Iterator[dict]:

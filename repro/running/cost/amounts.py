@@ -86,7 +86,6 @@ PLANNED = PlannedCounts()
 
 
 def size_of(node: Node, store: Store) -> int:
-    """Return the bytes of an artefact."""
     return sum(file["size"] for file in store.record(node)["files"].values())
 
 
@@ -200,7 +199,6 @@ def stage_costs() -> Mapping[str, StageCost]:
 
 
 def cost_of(node: Node) -> StageCost:
-    """Return the costs of a node's stage."""
     is_spans = node.stage == "tokenize" and node.params.get("policy") == "spans"
     return stage_costs().get("tokenize-spans" if is_spans else node.stage, StageCost())
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 
 from repro.errors import UsageError, unknown
@@ -12,6 +12,7 @@ from repro.graph import Node
 from repro.machine.bounded_reading import read_facts, read_json_file
 from repro.machine.system import gpu_memory, hardware
 from repro.machine.versions import software
+from repro.manifest.papers import folders_with
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.datasets.fetching import archives
 from repro.running.cost.rehearsals import Rehearsals, kind_of
@@ -38,7 +39,10 @@ class Throughput:
         search: in single precision. None if equal to inference.
         memory: bytes of the GPU.
         layer: minimum seconds per layer of a training step.
-        fastest: the optimistic estimate for a GPU that was not measured.
+        fastest: the optimistic estimate of a GPU.
+        packs: whether it reads texts without padding.
+        recorded: operations per second by kind of work, from records.
+        shares: describes the shares of its peak.
     """
 
     unit: str
@@ -49,14 +53,19 @@ class Throughput:
     memory: float | None = None
     layer: float = 0.0
     fastest: "Throughput | None" = None
+    packs: bool = True
+    recorded: Mapping[str, float] = field(default_factory=dict)
+    shares: str = ""
 
     def hours(self, work: Work) -> float | None:
         """Return the hours of a node, or None if its work is unknown."""
         if not work.is_known:
             return None
         training, inference, search = work.parts
-        seconds = max(training / self.training, work.launched * self.layer) + (work.waited or 0)
-        return (seconds + inference / self.inference + search / (self.search or self.inference)) / 3600
+        rate = self.recorded.get(work.kind)
+        seconds = max(training / (rate or self.training), work.launched * self.layer) + (work.waited or 0)
+        seconds += inference / (rate or self.inference) + search / (self.search or self.inference)
+        return seconds / 3600
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
@@ -69,23 +78,50 @@ def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
 
 @cache
 def gpus() -> dict:
-    """Read ``gpus.yaml``."""
     return read_facts(Path(__file__).with_name("gpus.yaml"))
 
 
+def recorded_shares(gpu: str) -> dict[str, dict[str, dict]]:
+    """Return "training" or "encoding" -> kind of work -> facts, as in ``shares.yaml``."""
+    shares: dict[str, dict[str, dict]] = {"training": {}, "encoding": {}}
+    for folder in (Path(__file__).parent, *folders_with("shares.yaml")):
+        for sort, kinds in read_facts(folder / "shares.yaml").get(gpu, {}).items():
+            shares[sort] |= kinds
+    return shares
+
+
 def assumed_throughput(gpu: str) -> Throughput:
-    """Return a GPU's throughput as a share of its peak. Raises UsageError."""
+    """Return a GPU's throughput by recorded shares of its peak, otherwise by a range. Raises UsageError."""
     name, facts = gpu.lower(), gpus()
     if name not in facts["sheets"]:
         raise unknown("GPU", gpu, facts["sheets"], hint="`repro doctor calibrate` measures this machine.")
-    sheet, shares = facts["sheets"][name], [facts[end]["share"] for end in ("least", "greatest")]
-    basis = f"{name}, {shares[0]:.0%} to {shares[1]:.0%} of {sheet['half'] / 1e12:.0f} TFLOP/s, not measured"
+    sheet, ends = facts["sheets"][name], [facts["least"], facts["greatest"]]
+    peak, recorded = sheet["half"], recorded_shares(sheet.get("chip", name))
+    known, rest = recorded["training"] | recorded["encoding"], [end["share"] for end in ends]
+    trained = sorted(one["share"] for one in recorded["training"].values()) or rest
+    words = [f"{kind} {one['share']:.1%} ({one['record']})" for kind, one in known.items()]
+    words += [f"other trainings {_range(trained)}", f"the rest {_range(rest)}"]
+    basis = f"{name}, {'recorded shares' if known else _range(rest)} of {peak / 1e12:.0f} TFLOP/s"
+    slow, fast = (
+        Throughput(
+            unit="GPU",
+            training=trained[end] * peak,
+            inference=rest[end] * peak,
+            basis=basis if known else f"{basis}, not measured",
+            search=rest[end] * sheet["single"],
+            memory=sheet["memory"],
+            layer=ends[end - 1]["layer"],
+            packs=sheet.get("packs", True),
+            recorded={kind: one["share"] * one["operations"] * peak for kind, one in known.items()},
+            shares=", ".join(words) if known else "",
+        )
+        for end in (0, -1)
+    )
+    return replace(slow, fastest=fast)
 
-    def at(share: float, fastest: Throughput | None = None) -> Throughput:
-        half, single = share * sheet["half"], share * sheet["single"]
-        return Throughput("GPU", half, half, basis, single, sheet["memory"], facts["layer"], fastest)
 
-    return at(shares[0], at(shares[1]))
+def _range(shares: Sequence[float]) -> str:
+    return f"{100 * shares[0]:.3g}% to {100 * shares[-1]:.3g}%"
 
 
 def calibration_file(store: Store) -> Path:
@@ -107,12 +143,13 @@ def _read_calibration(path: Path) -> Throughput:
         raise UsageError(f"{path} cannot be read ({error}), {remedy}") from None
     rates = f"{training / 1e12:.3g} TFLOP/s training, {inference / 1e12:.3g} encoding"
     basis = f"{device}, calibrated {day}: {rates}"
-    layer = gpus()["layer"] if unit == "GPU" else 0.0
-    return Throughput(unit, training, inference, basis, search, gpu_memory(), layer)
+    layer = calibration.get("seconds_per_layer", gpus()["greatest"]["layer"]) if unit == "GPU" else 0.0
+    packs = (calibration.get("capability") or [8]) >= [8]
+    return Throughput(unit, training, inference, basis, search, gpu_memory(), layer, packs=packs)
 
 
 def calibrate(seconds: float = SECONDS) -> dict:
-    """Measure this machine's GPU or CPU for calibration.json."""
+    """Measure this machine for calibration.json."""
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -126,7 +163,7 @@ def calibrate(seconds: float = SECONDS) -> dict:
         rate = tokens / _time_step(step, seconds)
         return {"tokens_per_second": rate, "flops_per_second": rate * passes * operations}
 
-    train, encode = _steps(device, precision, sizes)
+    train, encode, train_token = _steps(device, precision, sizes)
     return {
         "device": device,
         "name": name,
@@ -134,6 +171,8 @@ def calibrate(seconds: float = SECONDS) -> dict:
         "model": {"layers": sizes.layers, "hidden_size": sizes.hidden, "length": LENGTH[device]},
         "training": rates(train, 3),
         "encoding": rates(encode, 1),
+        "seconds_per_layer": _time_step(train_token, seconds) / sizes.layers,
+        "capability": torch.cuda.get_device_capability() if device == "cuda" else None,
         "matrix_product_flops_per_second": _matrix_product(device, precision, seconds),
         "single_precision_flops_per_second": _matrix_product(device, torch.float32, seconds),
         "hardware": machine,
@@ -150,7 +189,7 @@ def _matrix_product(device: str, precision, seconds: float) -> float:
     return 2 * side**3 / _time_step(lambda: left @ right, seconds)
 
 
-def _steps(device: str, precision, sizes: Shape) -> tuple[Callable[[], object], Callable[[], object]]:
+def _steps(device: str, precision, sizes: Shape) -> list[Callable[[], object]]:
     import torch
     from transformers import BertConfig, BertModel
 
@@ -167,9 +206,9 @@ def _steps(device: str, precision, sizes: Shape) -> tuple[Callable[[], object], 
     tokens = torch.randint(sizes.vocabulary, (BATCH[device], LENGTH[device]), device=device)
     autocast = torch.autocast(device, precision, enabled=device == "cuda")
 
-    def train():
+    def train(ids=tokens):
         with autocast:
-            loss = model(tokens).last_hidden_state.float().square().mean()
+            loss = model(ids).last_hidden_state.float().square().mean()
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
@@ -178,7 +217,7 @@ def _steps(device: str, precision, sizes: Shape) -> tuple[Callable[[], object], 
         with torch.inference_mode(), autocast:
             model(tokens)
 
-    return train, encode
+    return [train, encode, partial(train, tokens[:1, :1])]
 
 
 def _time_step(step: Callable[[], object], seconds: float) -> float:
@@ -210,12 +249,12 @@ class Estimate:
             return rehearsed_hours
         return self.throughput.hours(self.work_of(node))
 
-    def hours_in_words(self, nodes: Sequence[Node]) -> str:
-        """Return the hours, as a range such as "3.1 to 4.6" for a GPU that was not measured."""
-        most, fastest = self.hours(nodes) or 0.0, self.throughput and self.throughput.fastest
-        least = replace(self, throughput=fastest).hours(nodes) if fastest else None
-        words = f"{most:,.1f}"
-        return words if least is None or f"{least:,.1f}" == words else f"{least:,.1f} to {words}"
+    def hours_in_words(self, nodes: Sequence[Node], *, price: float = 1.0) -> str:
+        """Return the hours times a price, as a range such as "3.1 to 4.6" for a GPU that was not measured."""
+        rates = (self.throughput and self.throughput.fastest) or self.throughput, self.throughput
+        ends = (price * (replace(self, throughput=rate).hours(nodes) or 0.0) for rate in rates)
+        words = ("<0.01" if 0 < end < 0.01 else f"{float(f'{end:.2g}'):,g}" for end in ends)
+        return " to ".join(dict.fromkeys(words))
 
     def rehearsed(self, node: Node) -> float | None:
         """Return the hours of a node by a rehearsal, or None."""
@@ -260,7 +299,6 @@ class Estimate:
         return fullest_level(self.disk(stages, before=before))
 
     def bytes_stored(self, root: Path) -> float:
-        """Return the bytes of the plan's stored artefacts."""
         stored_nodes = (n for n in self.plan.nodes if self.plan.states.get(n.fingerprint) == "stored")
         return float(sum(size_on_disk(root / node.stage / node.fingerprint) for node in stored_nodes))
 
@@ -285,7 +323,8 @@ class Estimate:
 
 def estimate(plan: Plan, throughput: Throughput | None, rehearsals: Rehearsals | None = None) -> Estimate:
     """Return the cost of the nodes to run under the current REPRO_ variables."""
-    nodes, batching = plan.needed(), Batching.of(os.environ, throughput.memory if throughput else None)
+    memory, packs = (throughput.memory, throughput.packs) if throughput else (None, True)
+    nodes, batching = plan.needed(), Batching.of(os.environ, memory, packs=packs)
     works = {node.fingerprint: work(node, batching) for node in nodes}
     return Estimate(plan, nodes, works, throughput, rehearsals or {})
 

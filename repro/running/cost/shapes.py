@@ -3,12 +3,13 @@
 import functools
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from statistics import NormalDist
 
 from repro.graph import Node, walk
 from repro.machine.bounded_reading import read_facts, read_json_file
+from repro.manifest.papers import known_checkpoints
 from repro.retrieval.datasets.catalog import catalog
 
 CHARACTERS = 6  # bytes of a word with its space
@@ -65,8 +66,14 @@ def shape(node: Node) -> Shape:
     if isinstance(source, dict) and source.get("kind") == "folder":
         sizes = _read_config(Path(source["path"]) / "config.json")
     else:
-        sizes = shape(node.input(names[0])) if names else BASE
+        sizes = shape(node.input(names[0])) if names else _named(params.get("name", ""))
     return replace(sizes, layers=params["layers"]) if "layers" in params else sizes
+
+
+def _named(checkpoint: str) -> Shape:
+    known = known_checkpoints().get(checkpoint)
+    sizes = known.sizes if known else {}
+    return Shape(*(sizes[field.name] for field in fields(Shape))) if sizes else BASE
 
 
 @functools.lru_cache(maxsize=64)

@@ -18,7 +18,7 @@ from repro.stage_table import ENCODINGS
 _PASSES = {"encoders": 1.0, "heads": 0.15}  # BERT's rate
 NUMBER = 4  # bytes of a float32
 HALVED = 2  # of a float16
-LINE = 47  # bytes of a run's line
+LINE = 49  # bytes of a run's line
 PAIR = 19  # bytes of an id with its score
 # dense values in the time of a sparse one, on a CPU. For a GPU a guess (Gale et al. 2020, arXiv 2006.10901)
 SPARSE = 5
@@ -35,6 +35,7 @@ class Work:
         stored, beside: bytes of the artefact, and of temporary files.
         core_seconds: of work without models.
         waited: seconds of such work while the device waits.
+        kind: the stage, or a pre-training's objective.
     """
 
     training: Number = 0.0
@@ -45,10 +46,10 @@ class Work:
     search: Number = 0.0
     launched: float = 0.0
     waited: Number = 0.0
+    kind: str = ""
 
     @property
     def parts(self) -> list[float]:
-        """Known operations of training, inference and search."""
         return [part or 0 for part in (self.training, self.inference, self.search)]
 
     @property
@@ -77,10 +78,10 @@ class Batching:
     memory: float | None = None
 
     @classmethod
-    def of(cls, environment: Mapping[str, str], memory: float | None) -> "Batching":
-        """Read the variables. Ignores invalid values."""
+    def of(cls, environment: Mapping[str, str], memory: float | None, *, packs: bool = True) -> "Batching":
+        """Read the variables. Ignores invalid values. A GPU that never ``packs`` pads all texts."""
         part = environment.get("REPRO_MICRO_BATCH", "")
-        packed = environment.get("REPRO_PADDING_FREE") in (None, "", "1")
+        packed = packs and environment.get("REPRO_PADDING_FREE") in (None, "", "1")
         return cls(packed, int(part) or None if part.isdecimal() else None, memory)
 
     def examples(self, node: Node) -> int:
@@ -101,7 +102,6 @@ class Batching:
 
 
 def step_memory_of(node: Node) -> StepMemory:
-    """Return the memory that a step of a training needs."""
     model, params = shapes.shape(node), dict(node.params)
     words, sizes = model.vocabulary if predicts_words(params) else 0, (model.all_weights, model.layers)
     return StepMemory(*sizes, model.hidden, example_tokens(params), words, params["precision"])
@@ -111,7 +111,6 @@ PADDED = Batching()
 
 
 def work(node: Node, batching: Batching = PADDED) -> Work:
-    """Return the work of one node."""
     formula, cost = _FORMULAS.get(node.stage), cost_of(node)
     if batching.memory is not None and node.params.get("precision") == "fp32":
         batching = replace(batching, packed=False)
@@ -119,7 +118,9 @@ def work(node: Node, batching: Batching = PADDED) -> Work:
     stored, seconds = result.stored or 0, total(cost.seconds, node)
     beside = 0.0 + (cost.copies - 1) * stored + min(cost.further, stored) + (total(cost.beside, node) or 0)
     waited, core_seconds = (seconds, 0.0) if cost.waits else (0.0, seconds)
-    return replace(result, beside=beside, core_seconds=core_seconds, waited=waited)
+    objective = node.params.get("objective", {}) if node.stage == "pretrain" else {}
+    kind = objective.get("name", node.stage)
+    return replace(result, beside=beside, core_seconds=core_seconds, waited=waited, kind=kind)
 
 
 def _bytes(node: Node) -> Number:

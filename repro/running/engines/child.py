@@ -180,7 +180,6 @@ class WorkerStage:
 
 
 def wait_for_answers(children: Iterable[Child | WorkerStage], seconds: float) -> None:
-    """Wait until a worker answers, at most ``seconds``."""
     answers = [child.worker.answers for child in children if isinstance(child, WorkerStage)]
     select.select(answers, [], [], seconds)
 

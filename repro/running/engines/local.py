@@ -110,7 +110,6 @@ class _Run:
         self.waiting = waiting_nodes
 
     def _begin(self, node: Node) -> bool:
-        """Start a node if there is room. Return whether it stops waiting."""
         if len(self.running) >= self.jobs or self._gpu_count(node) > len(self.free):
             return False
         obstacle = self.room.lacking(node, [child.node for child in self.running])

@@ -188,7 +188,6 @@ class _Course:
 
 
 def command(folder: Path) -> list[str]:
-    """Return the Snakemake command for a folder with a plan."""
     places = ["--snakefile", str(folder / SNAKEFILE), "--directory", str(folder)]
     return [sys.executable, "-m", "snakemake", *places]
 
@@ -245,7 +244,6 @@ class Job:
 
 
 def takes_gpu(kind: str) -> bool:
-    """Return whether jobs of a kind use a GPU."""
     return kind in (GROUP, *SEARCHES) or STAGES[kind].heavy
 
 

@@ -193,7 +193,6 @@ def foot(figure, label: str, *small_print: str) -> None:
 
 
 def write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence]) -> None:
-    """Write a drawing's numbers to a .csv of the same name."""
     with open(path.with_suffix(".csv"), "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(head)

@@ -32,7 +32,6 @@ GRADES = {
 
 
 def card(c: ComparedCell, part: Part) -> list[Markup]:
-    """Return the pieces of a cell's card."""
     facts = [*_publication(c), *_measurement(c), *_imported_runs(c), *_stated_values(c)]
     facts += [*_tests(c, part.view.comparison), *_paired_tests(c, part.view.comparison)]
     facts += [_fact("reproduce", elements.copyable(_command(c))), *_obstacles(c), *_choices(c)]

@@ -41,7 +41,6 @@ def el(name: str, /, *content: Content, **attributes: str | float | bool | None)
 
 
 def section(title: str, *content: Content, place: str) -> Markup:
-    """Return a section with a heading and the id ``place``."""
     return el("section", el("h3", title), *content, id=place)
 
 
@@ -59,7 +58,6 @@ def plain_table(
 
 
 def copyable(text: str, tag: str = "code") -> Markup:
-    """Return a text with a button to copy it."""
     button = el("button", "copy", type="button", class_="copy", hidden=True)
     return el("div", el(tag, text), button, class_="copied")
 

@@ -17,7 +17,6 @@ from repro.writers.html.sections import Part
 
 
 def paper(part: Part) -> Markup:
-    """Return the tables, figures and further sections of a paper."""
     name, manifest = part.paper.name, part.paper.manifest
     heads = el("p", name, class_="eyebrow"), el("h2", manifest.title), paper_citation(part.paper)
     sections = [s for s in part.more_sections if not (s.of_no_scale and part.home)]

@@ -171,7 +171,7 @@ def _to_do(plans: Sequence[Plan]) -> dict[str, str]:
     cost, to_do = estimate(plan, assumed_throughput(DEVICE), None), {}
     for name, part in {"": plan, **plan.split("paper")}.items():
         names = part.lacking.names
-        hours = f"about {cost.hours_in_words(part.needed())} hours of one {DEVICE.upper()}, not measured"
+        hours = f"about {cost.hours_in_words(part.needed())} hours of one {DEVICE.upper()}"
         lacking = f"; lacking here: {first_of(names, FEW)}" if names else ""
         to_do[name] = hours + lacking
     return to_do
