@@ -32,7 +32,6 @@ from repro.plugins.exercises import child
 BATCHES, SECONDS = 100, 60
 FOLDER = Path(__file__).parent
 TEST, TASK = (Template((FOLDER / f"{name}.txt").read_text()) for name in ("test_solution.py", "task.md"))
-MODULES = {"base": (), "score": ("ctypes", "numpy"), "train": ("ctypes", "numpy", "torch")}
 Json = dict[str, Any]
 
 
@@ -284,12 +283,8 @@ def _taken_over(name: str, folder: Path) -> str:
 def _child_outcomes(cases: Cases, source: str) -> list[Json] | Json:
     """Return the outcomes of an untrusted solution, or the ``reason`` of their absence."""
     folders = map(str, (FOLDER.parents[1], PAPERS, CHECKOUT / "tests", CHECKOUT / "oracles"))
-    facts: Json = {
-        "function": cases.task.function,
-        "gradients": cases.task.gradients,
-        "folders": list(folders),
-    }
-    facts |= {"source": source, "batches": cases.batches, "modules": MODULES[cases.task.extra]}
+    facts: Json = {"function": cases.task.function, "gradients": cases.task.gradients}
+    facts |= {"source": source, "batches": cases.batches, "folders": list(folders)}
     command, text = [sys.executable, "-I", child.__file__], json.dumps(facts)
     try:
         printed = subprocess.check_output(command, input=text, text=True, timeout=SECONDS)
