@@ -43,7 +43,8 @@ from repro.retrieval.nn.cross_encoder import CrossEncoder, load_cross_encoder
 from repro.retrieval.nn.encoder import load_text_encoder
 from repro.retrieval.nn.padding_free import padding_free
 from repro.retrieval.stages import search as stage
-from repro.retrieval.training.parts import random_state, restore_random_state
+from repro.retrieval.training.declaration import Execution
+from repro.retrieval.training.parts import Parts, random_state, restore_random_state
 
 # relative, of the loss and of all gradients as one vector
 BOUNDS = {"fp32": (1e-5, 1e-3), "fp16": (1e-2, 0.05), "bf16": (3e-2, 0.25)}
@@ -113,8 +114,8 @@ def pretraining_check(paper: str):
         without_dropout(objective)
         rows.short = 0.5
         examples = first(rows, chosen.checked)
-        size = getattr(objective, "part_size", None) or max(1, len(examples) // 2)
-        pieces = [objective.collate(some) for some in parts(examples, size)]
+        execution, cut = Execution(micro_batch=max(1, len(examples) // 2)), getattr(objective, "cut", None)
+        pieces = Parts(objective.collate, execution, cut)(examples)
         with likeliest_replacements():
             yield from compared_with_cpu(paper, objective, [objective.collate(examples)], pieces)
 

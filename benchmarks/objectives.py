@@ -24,9 +24,9 @@ from beside import Beside
 from report import write
 
 from papers.cpdae.distribution_contrast import jensen_shannon
-from repro.retrieval.nn import view_encoder
+from repro.retrieval.nn import masked_tokens, view_encoder
 from repro.retrieval.nn.encoder import span_means
-from repro.retrieval.nn.masked_tokens import IGNORED, chunked_token_cross_entropy, token_cross_entropy
+from repro.retrieval.nn.masked_tokens import IGNORED, token_cross_entropy, vocabulary_loss
 
 V, H, L = 30522, 256, 128
 GIVING_BACK = {"MALLOC_MMAP_THRESHOLD_": "1000000"}
@@ -68,9 +68,9 @@ def every_position(hidden, weight, labels):
 
 
 def in_chunks(hidden, weight, labels):
-    return chunked_token_cross_entropy(
-        hidden.flatten(0, 1), lambda rows: rows @ weight.T, labels.flatten(), reduction="mean", chunk=CHUNK
-    )
+    masked_tokens.CHUNK = CHUNK
+    rows = hidden.flatten(0, 1), lambda rows: rows @ weight.T, labels.flatten()
+    return vocabulary_loss(*rows, reduction="mean")
 
 
 def pooled_lean(hidden, weight, labels):

@@ -60,7 +60,7 @@ class ManifestError(ReproError):
 
 
 class DataError(ReproError):
-    """A data file is malformed. The message begins with ``file:line`` for one line."""
+    """A data file is malformed. The message begins with ``file:line`` if one line is wrong."""
 
 
 class StoreError(ReproError):
@@ -74,7 +74,7 @@ class StageError(ReproError):
 
 
 class BlockedError(ReproError):
-    """The user must supply something. ``remedy`` is an imperative."""
+    """Data, a licence or a component is missing. ``remedy`` is an instruction to the user."""
 
     exit_status = 4
 
@@ -95,11 +95,8 @@ def unknown(kind: str, name: object, valid, *, owner: str = "", hint: str = "") 
     lower = {n.lower(): n for n in names}
     near = [n for n in names if n.lower().endswith(f".{wanted}")]
     near = near or [lower[n] for n in difflib.get_close_matches(wanted, lower, n=1)]
-    shown_names = names
-    if len(names) > SHOWN:
-        by_nearness = [lower[n] for n in difflib.get_close_matches(wanted, lower, n=SHOWN, cutoff=0)]
-        shown_names = [*dict.fromkeys([*near, *by_nearness])][:SHOWN]
-    others = f" … and {len(names) - len(shown_names)} more" if len(names) > len(shown_names) else ""
+    shown_names = [*dict.fromkeys([*near, *names])][:SHOWN] if len(names) > SHOWN else names
+    others = f" … and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     quoted = str(name) if owner and _PLAIN.fullmatch(str(name)) else repr(str(name))
     text, label = f"{quoted} is not a known {kind}.", "Known"
     if owner:
@@ -111,7 +108,7 @@ def unknown(kind: str, name: object, valid, *, owner: str = "", hint: str = "") 
 
 
 def check_known(kind: str, *names: object, valid, **details: str) -> None:
-    """Raise ``unknown`` for the first invalid name."""
+    """Raise the error of ``unknown`` for the first name that is not in ``valid``."""
     for name in names:
         if name not in valid:
             raise unknown(kind, name, valid, **details)

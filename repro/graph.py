@@ -46,7 +46,7 @@ class Node:
         return hashlib.sha256(identity.encode()).hexdigest()
 
     def identity(self) -> dict:
-        """Return the value behind the fingerprint."""
+        """Return the dictionary that the fingerprint is computed from."""
         spec = STAGES[self.stage]
         params = {k: v for k, v in self.params.items() if k not in spec.ignored}
         if "objective" in params:
@@ -60,7 +60,7 @@ class Node:
         }
 
     def input_fingerprints(self) -> dict[str, str | list[str]]:
-        """Return the fingerprints by input."""
+        """Return input name -> fingerprint, or a list of them."""
         return {
             name: [n.fingerprint for n in value] if isinstance(value, tuple) else value.fingerprint
             for name, value in self.inputs.items()
@@ -85,7 +85,7 @@ class Node:
 
 
 def each_node(value: Node | tuple[Node, ...]) -> tuple[Node, ...]:
-    """Return the nodes of one input."""
+    """Return the nodes of one input as a tuple."""
     return value if isinstance(value, tuple) else (value,)
 
 
@@ -98,14 +98,14 @@ def readers(nodes: Iterable[Node]) -> dict[str, list[Node]]:
     return by_input
 
 
-def once_a_node(tell: Callable[[Node], Value]) -> Callable[[Node], Value]:
+def cached_per_node(function: Callable[[Node], Value]) -> Callable[[Node], Value]:
     """Return a function that caches its result while the node exists."""
     values: WeakKeyDictionary[Node, Value] = WeakKeyDictionary()
 
-    @wraps(tell)
+    @wraps(function)
     def lookup(node: Node) -> Value:
         if node not in values:
-            values[node] = tell(node)
+            values[node] = function(node)
         return values[node]
 
     return lookup
@@ -167,7 +167,7 @@ def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[No
 
 
 def distinct(node: Node, known: dict[tuple, Node]) -> Node:
-    """Return the equal node of ``known``, or this one."""
+    """Return the node of ``known`` that equals this one. Otherwise add this one and return it."""
     inputs = (tuple(map(id, v)) if isinstance(v, tuple) else id(v) for v in node.inputs.values())
     return known.setdefault((node.stage, repr(node.params), *node.inputs, *inputs), node)
 

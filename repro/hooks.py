@@ -366,7 +366,7 @@ def chosen() -> tuple[str, ...]:
 
 
 def merged(answers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Join mappings. The first value of a name counts."""
+    """Join mappings. Of equal names, the first mapping's value counts."""
     return {key: value for each in reversed(list(answers)) for key, value in each.items()}
 
 

@@ -47,26 +47,26 @@ class Locations:
         results_folder, committed = _folder(results, "REPRO_RESULTS"), committed_results()
         return cls(
             store=_folder(store, "REPRO_STORE") or cache_folder() / "store",
-            results=results_folder or _user("data") / "results",
+            results=results_folder or _user_folder("data") / "results",
             data=data_folder() if is_there else None,
             committed=committed,
             release=None if results_folder else committed,
-            home=_ir_datasets(),
+            home=_ir_datasets_home(),
         )
 
 
 def data_folder() -> Path:
     """Return REPRO_DATA, or the user's folder of fetched collections."""
     data = os.environ.get("REPRO_DATA")
-    return resolved(data, "REPRO_DATA") if data else _user("data") / "collections"
+    return resolved(data, "REPRO_DATA") if data else _user_folder("data") / "collections"
 
 
 def cache_folder() -> Path:
-    """Return the user's folder of files that can be made again."""
-    return _user("cache")
+    """Return the user's cache folder."""
+    return _user_folder("cache")
 
 
-def _ir_datasets() -> Path | None:
+def _ir_datasets_home() -> Path | None:
     home = resolved(os.environ.get("IR_DATASETS_HOME") or "~/.ir_datasets", "IR_DATASETS_HOME")
     return home if home.is_dir() else None
 
@@ -79,7 +79,7 @@ def _folder(option: str | None, variable: str) -> Path | None:
 
 
 def resolved(value: str, variable: str) -> Path:
-    """Return the absolute path. Raises UsageError, which names the variable."""
+    """Return a value as an absolute path. Raises UsageError, which names the variable."""
     try:
         return Path(value).expanduser().resolve()
     except (RuntimeError, ValueError) as error:  # e.g. an unknown home or a null byte
@@ -92,7 +92,7 @@ def committed_results() -> Path | None:
     return folder if folder.is_dir() else None
 
 
-def _user(kind: str) -> Path:
+def _user_folder(kind: str) -> Path:
     import platformdirs
 
     find = {"cache": platformdirs.user_cache_path, "data": platformdirs.user_data_path}[kind]

@@ -101,19 +101,19 @@ class TerminalProgress(Progress):
         if self._bars is not None:
             return self._bars.begins(piece, whole)
         if self._verbose:
-            self._name(piece)
+            self._print_name(piece)
 
     def _first_wait(self, *, in_piece: bool) -> float:
         return self._interval if in_piece and not self._verbose and self._bars is None else FIRST
 
-    def _name(self, piece: str) -> None:
+    def _print_name(self, piece: str) -> None:
         self._named.add(piece)
         self.note(piece)
         self._last = piece
 
     def _note_of_task(self, message: str) -> None:
         if self._due and (piece := next(reversed(self._due))) not in self._named:
-            self._name(piece)
+            self._print_name(piece)
         self.note(message)
 
     def goes_on(self, piece: str, log: Path) -> None:
@@ -160,12 +160,12 @@ class _Lines:
         if now - self.began < 1:  # work of an earlier attempt does not count
             self.since, self.before = now, self.done
         if now >= self.due:
-            self.say(f"  {self.name}: {self._course(now)}")
+            self.say(f"  {self.name}: {self._progress_in_words(now)}")
             self.since, self.before, self.due, self.log = now, self.done, now + self.interval, None
 
-    def _course(self, now: float) -> str:
+    def _progress_in_words(self, now: float) -> str:
         rate = (self.done - self.before) / max(now - self.since, 1e-9)
-        parts = [f"{self.done:,} of {self.total:,}" if self.total else f"{self.done:,}", _rate(rate)]
+        parts = [f"{self.done:,} of {self.total:,}" if self.total else f"{self.done:,}", _rate_in_words(rate)]
         if self.total and rate > 0:
             seconds = max(0, self.total - self.done) / rate
             end = datetime.fromtimestamp(now + seconds)
@@ -173,7 +173,7 @@ class _Lines:
         return ", ".join(parts) + (f" (log: {self.log})" if self.log else "")
 
 
-def _rate(per_second: float) -> str:
+def _rate_in_words(per_second: float) -> str:
     if per_second < 1:
         return f"{per_second * 60:.3g}/min"
     return f"{per_second:,.0f}/s" if per_second >= 10 else f"{per_second:.1f}/s"
@@ -192,17 +192,17 @@ def last_line(log: Path) -> str:
 
 class _Bars:
     def __init__(self):
+        from rich import progress
         from rich.console import Console
-        from rich.progress import BarColumn, TextColumn
-        from rich.progress import Progress as RichProgress
         from rich.table import Column
 
         one_line = Column(ratio=1, no_wrap=True, overflow="ellipsis")
-        self.shown = RichProgress(
-            TextColumn("{task.description}", markup=False, table_column=one_line),
-            BarColumn(bar_width=12),
-            TextColumn("{task.fields[count]}"),
-            _clock(),
+        self.shown = progress.Progress(
+            progress.TextColumn("{task.description}", markup=False, table_column=one_line),
+            progress.BarColumn(bar_width=12),
+            progress.TextColumn("{task.fields[count]}"),
+            progress.TimeElapsedColumn(),
+            progress.TimeRemainingColumn(),
             console=Console(stderr=True, highlight=False),
             transient=True,
             expand=True,
@@ -214,66 +214,52 @@ class _Bars:
 
     @contextlib.contextmanager
     def task(self, name: str, total: int | None):
-        row, count = self._row(f"  {name}" if self.pieces else name, timed=True), 0
+        row, count = self._add_row(f"  {name}" if self.pieces else name), 0
 
         def advance(n: int = 1) -> None:
             nonlocal count
             count += n
-            self._fill(row, count, total)
+            self._update_row(row, count, total)
 
-        self._fill(row, 0, total)
+        self._update_row(row, 0, total)
         try:
             yield advance
         finally:
             self.shown.remove_task(row)
 
     def begins(self, piece: str, whole: OverallProgress | None) -> None:
-        self._count(whole)
-        self.pieces[piece] = self._row(piece)
+        self._show_overall(whole)
+        self.pieces[piece] = self._add_row(piece)
 
     def goes_on(self, piece: str, line: str) -> None:
         if counts := re.search(r"([\d,]+) of ([\d,]+)", line):
             done, total = (int(count.replace(",", "")) for count in counts.groups())
-            self._fill(self.pieces[piece], done, total)
+            self._update_row(self.pieces[piece], done, total)
 
     def ends(self, piece: str, how: str, whole: OverallProgress | None) -> None:
         self.shown.remove_task(self.pieces.pop(piece))
         if how:
             line = visible(f"{how:>8}  {piece}")
             self.shown.console.print(line, markup=False, no_wrap=True, overflow="ellipsis")
-        self._count(whole)
+        self._show_overall(whole)
 
     def note(self, message: str) -> None:
         self.shown.console.print(message, markup=False, soft_wrap=True)
 
-    def _count(self, whole: OverallProgress | None) -> None:
+    def _show_overall(self, whole: OverallProgress | None) -> None:
         if whole is None:
             return
         if self.whole is None:
-            self.whole = self._row("")
+            self.whole = self._add_row("")
         description = f"all, {whole.left}" if whole.left else "all"
-        self._fill(self.whole, whole.done, whole.total, description)
+        self._update_row(self.whole, whole.done, whole.total, description)
 
-    def _row(self, description: str, *, timed: bool = False) -> int:
-        return self.shown.add_task(visible(description), total=None, count="", timed=timed)
+    def _add_row(self, description: str) -> int:
+        return self.shown.add_task(visible(description), total=None, count="")
 
-    def _fill(self, row: int, done: int, total: int | None, description: str | None = None) -> None:
+    def _update_row(self, row: int, done: int, total: int | None, description: str | None = None) -> None:
         count = f"{done}/{total}" if total else f"{done or ''}"
         self.shown.update(row, completed=done, total=total, count=count, description=description)
-
-
-def _clock():
-    from rich.progress import ProgressColumn
-    from rich.text import Text
-
-    class Clock(ProgressColumn):
-        max_refresh = 0.5
-
-        def render(self, task) -> Text:
-            seconds = task.time_remaining if task.total and task.fields["timed"] else None
-            return Text(span(task.elapsed or 0) + ("" if seconds is None else f", {span(seconds)} left"))
-
-    return Clock()
 
 
 def span(seconds: float) -> str:

@@ -142,6 +142,13 @@ def _place() -> str:
     return "elsewhere"
 
 
+def there_from(values: torch.Tensor) -> Elsewhere:
+    """Return a copy on the device that keeps its original, as ``precision.copied`` does."""
+    there = Elsewhere(values)
+    there.original = values
+    return there
+
+
 def moved(module: nn.Module) -> nn.Module:
     """The module, changed in place, with parameters and buffers on the device; what is shared stays so."""
     for tensor in (*module.parameters(), *module.buffers()):

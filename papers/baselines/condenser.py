@@ -13,8 +13,8 @@ from repro.retrieval.nn.masked_tokens import (
     Masking,
     divisor,
     labelled,
-    token_cross_entropy,
     values_at,
+    vocabulary_loss,
 )
 from repro.retrieval.nn.objectives import MaskedPretraining
 from repro.retrieval.nn.text import frame_texts, side_by_side
@@ -124,4 +124,4 @@ class Condenser(MaskedPretraining):
         return {"head": masked, "late": masked} if self.late else {"head": masked}
 
     def _cross_entropy(self, hidden: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        return token_cross_entropy(self.encoder.cls(hidden), labels, reduction="mean")
+        return vocabulary_loss(hidden, self.encoder.cls, labels, reduction="mean")

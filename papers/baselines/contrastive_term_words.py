@@ -20,6 +20,7 @@ from repro.errors import UsageError, check_known
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer
 from repro.retrieval.nn.masked_tokens import IGNORED
 from repro.retrieval.nn.objectives import MaskedPretraining
+from repro.retrieval.nn.precision import copied, on_host
 from repro.retrieval.nn.text import Words, distinct, padded
 
 SETS, MASKS, SKIPS = 0, 1, 2  # streams of random numbers
@@ -161,8 +162,7 @@ class ContrastiveTermWords(MaskedPretraining):
     def word_sets(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Return the arrays of ``set_arrays`` for a batch, on its device."""
         attention = self.cls_attention(batch["clean_ids"], batch["attention_mask"])  # (N, L)
-        first, end = batch["word_spans"]  # (N, W) each
-        there = end > 0
+        there = batch["word_spans"][1] > 0  # (N, W)
         attention = word_attention(attention, batch["token_words"], words=there.shape[1])  # (N, W)
         contrasts = contrastive_term_scores(
             attention,
@@ -173,15 +173,16 @@ class ContrastiveTermWords(MaskedPretraining):
             counted=batch["word_counted"],
         )
         pairs, pieces = [], []
-        numbers = (contrasts.double(), first, end, batch["clean_ids"], batch["places"], batch["read"])
-        for c, a, b, ids, (epoch, index), read in zip(*(one.cpu().numpy() for one in numbers), strict=True):
+        spans, rows = on_host(batch["word_spans"]), (batch["clean_ids"], batch["places"], batch["read"])
+        numbers = (contrasts.double().cpu(), *spans, *map(on_host, rows))
+        for c, a, b, ids, (epoch, index), read in zip(*(one.numpy() for one in numbers), strict=True):
             words = [ids[i:j] for i, j in zip(a.tolist(), b.tolist(), strict=True) if j > 0]
             c = c[b > 0] if read else c[:0]
             generator = np.random.default_rng((self.seed, SETS, epoch if self.each_epoch else 0, index))
             pairs.append(self.sampling.drawn(c / self.temperature, c, generator=generator))
             pieces.append(words)
         sets = set_arrays(pairs, pieces, tokenizer=self.tokenizer, most=self.set_most_tokens)
-        return {name: array.to(first.device) for name, array in sets.items()}
+        return {name: copied(array, there.device) for name, array in sets.items()}
 
     def _words(self, text: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the word of each token of the framed text, (n + 2,), first occurrences in it, (W, 2), 0 for

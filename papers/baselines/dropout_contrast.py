@@ -7,8 +7,9 @@ import torch
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer
 from repro.retrieval.nn.contrastive import check_similarity, in_batch_contrastive
 from repro.retrieval.nn.encoder import Projector
-from repro.retrieval.nn.masked_tokens import IGNORED, Masking, mlm_loss, mlm_rows
+from repro.retrieval.nn.masked_tokens import Masking, labelled, mlm_loss, mlm_rows
 from repro.retrieval.nn.objectives import MaskedPretraining, Tensors, set_dropout
+from repro.retrieval.nn.precision import mapped
 
 
 class DropoutContrast(MaskedPretraining):
@@ -55,14 +56,15 @@ class DropoutContrast(MaskedPretraining):
     def forward(self, batch: Tensors) -> Tensors:
         """Return ``losses`` of the whole batch. Losses without data are absent, and the encoder's pass for
         them is skipped."""
-        several, masked = len(batch["clean_ids"]) > 1, bool((batch["labels"] != IGNORED).any())
+        several, masked = len(batch["clean_ids"]) > 1, len(labelled(batch["labels"])) > 0
         return self.losses(self.represent(batch, contrast=several, mlm=masked))
 
     def represent(self, batch: Tensors, *, contrast: bool = True, mlm: bool = True) -> Tensors:
         """Return z and z', (N, H), of a part of a batch, and its ``mlm_rows``. Either can be omitted."""
         represented = {}
         if contrast:
-            twice = [torch.cat((batch[name], batch[name])) for name in ("clean_ids", "attention_mask")]
+            names = ("clean_ids", "attention_mask")
+            twice = [mapped(lambda values: torch.cat((values, values)), batch[name]) for name in names]
             vectors = self.projector(self.hidden(*twice)[:, 0])  # (2N, H)
             represented["first"], represented["second"] = vectors.chunk(2)
         if mlm and self.mlm:

@@ -9,8 +9,9 @@ from papers.baselines.sentences import sentence_ends_of, sentences
 from repro.errors import UsageError, check_known
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer
 from repro.retrieval.nn.contrastive import check_similarity, in_batch_contrastive
-from repro.retrieval.nn.masked_tokens import Masking, mlm_loss, mlm_rows
+from repro.retrieval.nn.masked_tokens import Masking, mlm_loss, mlm_rows, places_of
 from repro.retrieval.nn.objectives import MaskedPretraining, Tensors, with_head
+from repro.retrieval.nn.precision import on_host
 from repro.retrieval.nn.text import padded
 
 SENTENCES, MASKS = 0, 1  # streams of random numbers
@@ -111,13 +112,13 @@ class InverseCloze(MaskedPretraining):
 
     def forward(self, batch: Tensors) -> Tensors:
         """Return ``losses`` of the whole batch. Sentences are encoded only for two or more texts in L_ICT."""
-        return self.losses(self.represent(batch, contrast=bool(batch["paired"].sum() > 1)))
+        return self.losses(self.represent(batch, contrast=bool(on_host(batch["paired"]).sum() > 1)))
 
     def represent(self, batch: Tensors, *, contrast: bool = True) -> Tensors:
         """Return ``mlm_rows`` of a part of a batch and, with ``contrast``, ``queries`` and ``contexts``, (P,
         H), of its P texts in L_ICT."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (N, L, H)
-        paired, represented = batch["paired"], mlm_rows(hidden, self.encoder.cls, batch["labels"])
+        paired, represented = places_of(batch["paired"]), mlm_rows(hidden, self.encoder.cls, batch["labels"])
         if contrast:
             if self.apart:
                 hidden = self.hidden(batch["context_ids"], batch["context_attention_mask"])

@@ -13,16 +13,15 @@ from papers.baselines.cross_attention_decoder import CrossAttentionDecoder
 from repro.errors import check_known
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer
 from repro.retrieval.nn.masked_tokens import (
-    CHUNK,
     IGNORED,
     Masking,
-    chunked_token_cross_entropy,
     divisor,
     labelled,
-    token_cross_entropy,
     values_at,
+    vocabulary_loss,
 )
 from repro.retrieval.nn.objectives import MaskedPretraining, with_head
+from repro.retrieval.nn.precision import copied, on_host
 
 INPUTS = ("masked", "clean")
 PARTS = ("shared", "own")
@@ -122,10 +121,9 @@ class WeakDecoder(MaskedPretraining):
         losses = {}
         places = labelled(batch["labels"])
         if len(places):
-            logits = self.encoder.cls(values_at(hidden, places))  # (M, V): only the masked positions
-            labels = values_at(batch["labels"], places)
-            losses["mlm"] = token_cross_entropy(logits, labels, reduction=self.reduction)
-        if (self.targets(batch) != IGNORED).any():
+            wanted = values_at(hidden, places), self.encoder.cls, values_at(batch["labels"], places)
+            losses["mlm"] = vocabulary_loss(*wanted, reduction=self.reduction)
+        if len(labelled(self.targets(batch))):
             if self.clean:
                 hidden = self.hidden(batch["clean_ids"], batch["attention_mask"])
             losses["reconstruction"] = self.weight * self.reconstruction(hidden[:, 0], batch)
@@ -142,7 +140,7 @@ class WeakDecoder(MaskedPretraining):
         decoded = self.decoded(h_cls, batch)  # (N, L, H)
         places = labelled(targets)
         wanted = values_at(decoded, places), self.logits, values_at(targets, places)
-        return chunked_token_cross_entropy(*wanted, reduction=self.reduction, chunk=CHUNK)
+        return vocabulary_loss(*wanted, reduction=self.reduction)
 
     def decoded(self, h_cls: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         """Return the decoder's states, (N, L, H), from the [CLS] vectors, (N, H), and the text before each
@@ -170,11 +168,12 @@ class WeakDecoder(MaskedPretraining):
     def targets(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         """Return the token to predict at each position, which is the next one: (N, L), IGNORED without a
         prediction."""
-        tokens, real = batch["clean_ids"], batch["attention_mask"].bool()
+        tokens, real = on_host(batch["clean_ids"]), on_host(batch["attention_mask"]).bool()
         if not self.reconstruct_sep:
             real = real & (tokens != self.tokenizer.sep_token_id)
         following = torch.where(real, tokens, IGNORED)[:, 1:]
-        return torch.cat((following, torch.full_like(tokens[:, :1], IGNORED)), dim=1)
+        targets = torch.cat((following, torch.full_like(tokens[:, :1], IGNORED)), dim=1)
+        return copied(targets, batch["clean_ids"].device)
 
     def save(self, folder: Path) -> None:
         """Save the encoder with its masked-language head, and the decoder with those parts that it does not

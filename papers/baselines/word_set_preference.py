@@ -7,7 +7,8 @@ import torch
 from repro.errors import check_known
 from repro.retrieval.nn.checkpoint import MaskedModel
 from repro.retrieval.nn.contrastive import check_similarity, own_scores
-from repro.retrieval.nn.masked_tokens import divisor, labelled, token_cross_entropy, values_at
+from repro.retrieval.nn.masked_tokens import divisor, labelled, places_of, values_at, vocabulary_loss
+from repro.retrieval.nn.precision import on_host
 
 SCORES = ("similarity", "pair-softmax")
 INPUTS = ("masked", "clean")
@@ -50,10 +51,9 @@ class PreferenceLoss:
         hidden = encoder.base_model(batch["masked_ids"], attention_mask=mask).last_hidden_state  # (N, L, H)
         places = labelled(batch["labels"])
         if len(places):
-            logits = encoder.cls(values_at(hidden, places))  # (M, V): only where something is predicted
-            labels = values_at(batch["labels"], places)
-            losses["mlm"] = token_cross_entropy(logits, labels, reduction=self.mlm_reduction)
-        if batch["pair_mask"].any():
+            wanted = values_at(hidden, places), encoder.cls, values_at(batch["labels"], places)
+            losses["mlm"] = vocabulary_loss(*wanted, reduction=self.mlm_reduction)
+        if on_host(batch["pair_mask"]).any():
             if self.contrastive_input == "clean":
                 hidden = encoder.base_model(batch["clean_ids"], attention_mask=mask).last_hidden_state
             losses["preference"] = self.weight * self._preference(hidden[:, 0], encoder, batch)
@@ -62,7 +62,7 @@ class PreferenceLoss:
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
         """Return the masked tokens and the pairs of sets that the losses average over, or None for a sum."""
         masked = divisor(batch["labels"], reduction=self.mlm_reduction)
-        return {"mlm": masked, "preference": int(batch["pair_mask"].sum())}
+        return {"mlm": masked, "preference": int(on_host(batch["pair_mask"]).sum())}
 
     def _preference(self, texts: torch.Tensor, encoder, batch) -> torch.Tensor:
         encoded = encoder.base_model(batch["set_ids"], attention_mask=batch["set_attention_mask"])
@@ -92,4 +92,4 @@ def preference_hinge(
     if scores == "pair-softmax":
         values = values.softmax(dim=-1)
     losses = (margin - values[..., 0] + values[..., 1]).clamp(min=0)  # (N, P)
-    return losses[pair_mask].mean()
+    return losses.flatten()[places_of(pair_mask)].mean()

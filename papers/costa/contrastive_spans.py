@@ -22,6 +22,7 @@ from repro.retrieval.nn.contrastive import check_similarity
 from repro.retrieval.nn.encoder import Projector, span_means
 from repro.retrieval.nn.masked_tokens import Masking, mlm_loss, mlm_rows
 from repro.retrieval.nn.objectives import BatchLoss, MaskedPretraining, with_head
+from repro.retrieval.nn.precision import on_host
 from repro.retrieval.nn.text import Words
 
 SPANS, MASKS = 0, 1  # streams of random numbers
@@ -133,7 +134,7 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         mask."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (N, L, H)
         mlm = mlm_rows(hidden, self.encoder.cls, batch["labels"])
-        if self.clean and batch["span_mask"].any():
+        if self.clean and on_host(batch["span_mask"]).any():
             hidden = self.hidden(batch["clean_ids"], batch["attention_mask"])
         return mlm | {
             "texts": self.projector(hidden[:, 0]),  # Eqs. 5-6
@@ -145,7 +146,7 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         """Return the losses ``mlm`` (Eq. 9) and ``contrastive`` (lambda times Eq. 8). A loss without data is
         absent."""
         losses = mlm_loss(represented, reduction=self.reduction)
-        if represented["span_mask"].any():
+        if on_host(represented["span_mask"]).any():
             texts, spans, mask = (represented[name] for name in ("texts", "spans", "span_mask"))
             losses["contrastive"] = self.weight * self.contrast(texts, spans, mask)
         return losses

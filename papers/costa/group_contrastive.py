@@ -3,6 +3,8 @@
 import torch
 
 from repro.retrieval.nn.contrastive import similarities
+from repro.retrieval.nn.masked_tokens import places_of
+from repro.retrieval.nn.precision import mapped
 
 
 def group_contrastive(
@@ -33,7 +35,7 @@ def group_contrastive(
         reduction: ``sum`` or ``mean``.
     """
     count, spans, _ = z_span.shape
-    anchors = span_mask.any(dim=1)  # (N,)
+    anchors = mapped(lambda mask: mask.any(dim=1), span_mask)  # (N,)
     to_texts = similarities(z_text, z_text, similarity=similarity) / temperature  # (N, N)
     to_spans = similarities(z_text, z_span.flatten(0, 1), similarity=similarity) / temperature  # (N, N*S)
     own = torch.eye(count, dtype=torch.bool, device=z_text.device)
@@ -47,5 +49,5 @@ def group_contrastive(
     log_denominator = others.logsumexp(dim=1, keepdim=True)  # (N, 1)
     positives = to_spans.view(count, count, spans).diagonal(dim1=0, dim2=1).T  # (N, S)
     losses = (log_denominator - positives).masked_fill(~span_mask, 0.0).sum(dim=1)  # (N,)
-    total = (losses / span_mask.sum(dim=1).clamp(min=1))[anchors].sum()
+    total = (losses / span_mask.sum(dim=1).clamp(min=1))[places_of(anchors)].sum()
     return total if reduction == "sum" else total / anchors.sum()

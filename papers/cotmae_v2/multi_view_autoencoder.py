@@ -11,7 +11,7 @@ from papers.cotmae_v2.decoders import KINDS, SLOTS, decoded, new_decoder
 from papers.cotmae_v2.masked_texts import WINDOWS, AnchorsAndContexts, Masking
 from repro.errors import UsageError, check_known
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, save_model
-from repro.retrieval.nn.masked_tokens import CHUNK, chunked_token_cross_entropy, divisor, labelled, values_at
+from repro.retrieval.nn.masked_tokens import divisor, labelled, values_at, vocabulary_loss
 from repro.retrieval.nn.view_encoder import kept_positions, max_log_saturated
 
 VIEWS = ("dense", "sparse")
@@ -222,7 +222,7 @@ class MultiViewAutoEncoder(nn.Module):
         self, hidden: torch.Tensor, places: torch.Tensor, labels: torch.Tensor
     ) -> torch.Tensor:
         wanted = values_at(hidden, places), self.encoder.cls, labels
-        return chunked_token_cross_entropy(*wanted, reduction=self.reduction, chunk=CHUNK)
+        return vocabulary_loss(*wanted, reduction=self.reduction)
 
 
 def _check_names(kind: str, names: list[str], *, valid) -> None:

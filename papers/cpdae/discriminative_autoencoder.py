@@ -17,8 +17,9 @@ from papers.cpdae.reconstruction import REDUCTIONS, SECOND_TERMS, text_losses, t
 from repro.errors import UsageError, check_known
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer
 from repro.retrieval.nn.contrastive import check_similarity
-from repro.retrieval.nn.masked_tokens import CHUNK, Masking, mlm_loss, mlm_rows
+from repro.retrieval.nn.masked_tokens import Masking, mlm_loss, mlm_rows
 from repro.retrieval.nn.objectives import BatchLoss, MaskedPretraining, with_head
+from repro.retrieval.nn.precision import mapped
 
 CONTRASTS = ("distribution", "representation", "none")
 TARGETS = {"original": "clean_ids", "masked": "masked_ids"}
@@ -125,7 +126,8 @@ class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
         texts in L_CL ``first`` and ``second``, (m, V) z~ or (m, H) h of the two versions."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (2m, L, H)
         counted = len(hidden) // self.made * self.predicted  # m or 2m: first versions come first
-        represented = mlm_rows(hidden[:counted], self.encoder.cls, batch["labels"][:counted], chunk=CHUNK)
+        labels = mapped(lambda rows: rows[:counted], batch["labels"])
+        represented = mlm_rows(hidden[:counted], self.encoder.cls, labels)
         h_cls = hidden[:, 0]  # (2m, H), Eq. 1
         z = self.decoder(h_cls if self.contrast == "distribution" else h_cls[:counted])  # (., V), Eq. 2
         y = word_labels(

@@ -48,9 +48,10 @@ class _JensenShannon(torch.autograd.Function):
     @staticmethod
     def forward(ctx, p: torch.Tensor) -> torch.Tensor:
         ctx.save_for_backward(p)
+        ctx.has_zeros = bool((p == 0).any())
         halves = p.new_zeros(len(p), len(p))  # (N, N): sum_x p_i log(p_i / m_ij)
         for words in _blocks(p):
-            halves += _log_ratios(words).mul_(words[:, :, None]).sum(dim=0)
+            halves += _log_ratios(words, ctx.has_zeros).mul_(words[:, :, None]).sum(dim=0)
         return (halves + halves.T) / 2
 
     @staticmethod
@@ -59,19 +60,19 @@ class _JensenShannon(torch.autograd.Function):
         (p,) = ctx.saved_tensors
         pairs = (gradient + gradient.T) / 2  # (N, N): p_i is in JS_ij and in JS_ji
         # d JS(P, Q) / d p(x) = 1/2 log(p(x) / m(x)): what comes through m cancels
-        return torch.cat([_log_ratios(words).mul_(pairs).sum(dim=2) for words in _blocks(p)]).T
+        ratios = (_log_ratios(words, ctx.has_zeros) for words in _blocks(p))
+        return torch.cat([block.mul_(pairs).sum(dim=2) for block in ratios]).T
 
 
 def _blocks(p: torch.Tensor) -> tuple[torch.Tensor, ...]:
     return p.T.contiguous().split(max(1, BLOCK["cpu" if p.device.type == "cpu" else "cuda"] // len(p) ** 2))
 
 
-def _log_ratios(words: torch.Tensor) -> torch.Tensor:
+def _log_ratios(words: torch.Tensor, has_zeros: bool) -> torch.Tensor:
     """Return log(p_i / m_ij), (v, N) to (v, N, N), and 0 where p_i is 0."""
     own = words[:, :, None]
     ratios = (own / (own + words[:, None, :])).mul_(2).log_()
-    absent = own == 0
-    return ratios.masked_fill_(absent, 0.0) if absent.any() else ratios
+    return ratios.masked_fill_(own == 0, 0.0) if has_zeros else ratios
 
 
 def distribution_contrast(

@@ -12,12 +12,11 @@ from papers.baselines.whole_words import UNITS, WholeWords, covered
 from repro.errors import UsageError, check_known
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer
 from repro.retrieval.nn.masked_tokens import (
-    CHUNK,
     IGNORED,
-    chunked_token_cross_entropy,
     divisor,
     labelled,
     values_at,
+    vocabulary_loss,
 )
 from repro.retrieval.nn.objectives import MaskedPretraining
 from repro.retrieval.nn.text import frame_texts, inner_tokens, side_by_side
@@ -117,7 +116,7 @@ class MaskedAutoEncoder(MaskedPretraining):
             places = labelled(labels)
             if len(places):
                 wanted = values_at(some, places), self.encoder.cls, values_at(labels, places)
-                losses[side] = chunked_token_cross_entropy(*wanted, reduction="mean", chunk=CHUNK)
+                losses[side] = vocabulary_loss(*wanted, reduction="mean")
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:

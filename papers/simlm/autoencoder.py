@@ -6,8 +6,9 @@ from torch import nn
 
 from papers.baselines.segments import pair_segments
 from papers.simlm.bottleneck import EncoderDecoder, ThroughBottleneck
-from papers.simlm.token_losses import check_per, denominator, predicted, reconstruction
+from papers.simlm.token_losses import check_per, predicted, reconstruction
 from repro.retrieval.nn.checkpoint import MaskedModel
+from repro.retrieval.nn.precision import on_host
 from repro.retrieval.nn.text import frame_texts, side_by_side
 
 
@@ -30,7 +31,7 @@ class AutoEncoder(ThroughBottleneck, nn.Module):
         self.per, self.specials = check_per(token_loss["per"]), token_loss["specials"]
         self.network = EncoderDecoder(model, **decoder)
 
-    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
+    def masked(self, examples: list[dict]) -> dict[str, torch.Tensor]:
         """Turn token rows into ``clean_ids``, ``attention_mask``, ``segments``, and ``special``, like
         SimLM."""
         texts = [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
@@ -44,15 +45,15 @@ class AutoEncoder(ThroughBottleneck, nn.Module):
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Return the only loss, ``decoder``. It is absent for a batch of special tokens only."""
-        counted = predicted(batch, specials=self.specials)  # (N, L)
-        if not counted.any():
+        counted = self.counted(batch)["decoder"]  # (N, L)
+        if not on_host(counted).any():
             return {}
         tokens, network = batch["clean_ids"], self.network
         h_cls = network.encode(tokens, batch)[:, 0]  # (N, H)
         nothing = torch.full_like(tokens, self.tokenizer.mask_token_id)
         decoded = network.decode(h_cls, nothing, batch)  # (N, L, H)
-        return {"decoder": reconstruction(decoded, network.decoder_head, tokens, counted, per=self.per)}
+        average = self.mean("decoder", batch)
+        return {"decoder": reconstruction(decoded, network.decoder_head, tokens, counted, **average)}
 
-    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
-        """Return loss name -> the number of tokens, or of texts, that it averages over."""
-        return {"decoder": denominator(predicted(batch, specials=self.specials), per=self.per)}
+    def counted(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        return {"decoder": predicted(batch, specials=self.specials)}

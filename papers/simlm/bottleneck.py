@@ -3,14 +3,17 @@
 import copy
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
 
 from papers.baselines.bottleneck_decoder import BottleneckDecoder
 from papers.baselines.segments import segments_for
+from papers.simlm.token_losses import denominator, group_counts
 from repro.errors import check_known
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, save_model
+from repro.retrieval.nn.precision import Tensors
 
 SEGMENTS = ("zeros", "pair")
 SLOTS = ("replace", "prepend")
@@ -68,17 +71,19 @@ class EncoderDecoder(nn.Module):
         hidden = self.decoder(torch.cat((h_cls.unsqueeze(1), tokens), dim=1), attention_mask)
         return hidden[:, 1:] if self.prepends else hidden
 
-    def encoder_head(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Return logits over the vocabulary: (..., H) to (..., V)."""
-        return self.encoder.cls(hidden)
+    @property
+    def encoder_head(self) -> nn.Module:
+        """The head that maps states to logits over the vocabulary: (..., H) to (..., V)."""
+        return self.encoder.cls
 
-    def decoder_head(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Return logits over the vocabulary: (..., H) to (..., V)."""
-        return (self.encoder.cls if self.shared else self.decoder_cls)(hidden)
+    @property
+    def decoder_head(self) -> nn.Module:
+        """The head that maps states to logits over the vocabulary: (..., H) to (..., V)."""
+        return self.encoder.cls if self.shared else self.decoder_cls
 
 
 class ThroughBottleneck:
-    """Base class of objectives with an ``EncoderDecoder`` as ``network`` and a ``TwiceMasked`` for collation.
+    """Base class of objectives with an ``EncoderDecoder`` as ``network``, and ``masked`` for collation.
 
     ``per`` is the unit that the losses average (see ``token_losses.reconstruction``).
     """
@@ -86,16 +91,39 @@ class ThroughBottleneck:
     per: str | int
     network: EncoderDecoder
     tokenizer: Tokenizer
-    masked: Callable[[list[dict]], dict[str, torch.Tensor]]
+    masked: Callable[[list[dict]], Tensors]
 
-    @property
-    def part_size(self) -> int | None:
-        """The number of texts per part if the losses are means of the parts' means. Otherwise None."""
-        return self.per if isinstance(self.per, int) else None
+    def counted(self, batch: Tensors) -> Tensors:
+        """Return loss name -> a mask of the tokens that it averages over, (N, L) bool."""
+        raise NotImplementedError
 
-    def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Turn token rows into the arrays of ``twice_masked``."""
-        return self.masked(examples)
+    def collate(self, examples: list[dict]) -> Tensors:
+        """Turn token rows into the arrays of ``masked``. If ``per`` is a number of texts, ``groups`` of each
+        loss are added, (N,)."""
+        batch = self.masked(examples)
+        if not isinstance(self.per, int):
+            return batch
+        masks = self.counted(batch).items()
+        return batch | {f"{name}_groups": group_counts(mask, size=self.per) for name, mask in masks}
+
+    def cut(self, batch: Tensors, size: int) -> list[Tensors]:
+        """Return a collated batch in parts of ``size`` texts, each as wide as its longest text."""
+        parts = []
+        for rows in zip(*(values.split(size) for values in batch.values()), strict=True):
+            part = dict(zip(batch, rows, strict=True))
+            longest = int(part["attention_mask"].sum(dim=1).max())
+            parts.append({k: v[:, :longest] if v.dim() == 2 else v for k, v in part.items()})
+        return parts
+
+    def denominators(self, batch: Tensors) -> dict[str, float]:
+        """Return loss name -> the number of tokens, texts or groups that it averages over."""
+        return {
+            name: denominator(mask, **self.mean(name, batch)) for name, mask in self.counted(batch).items()
+        }
+
+    def mean(self, name: str, batch: Tensors) -> dict[str, Any]:
+        """Return the arguments ``per`` and ``groups`` of ``reconstruction`` for a loss."""
+        return {"per": self.per, "groups": batch.get(f"{name}_groups")}
 
     def save(self, folder: Path) -> None:
         """Save the encoder with its masked-language head, without the rest (§3.1)."""

@@ -5,8 +5,9 @@ from torch import nn
 
 from papers.simlm.bottleneck import EncoderDecoder, ThroughBottleneck
 from papers.simlm.masks import Masks, TwiceMasked
-from papers.simlm.token_losses import check_per, denominator, reconstruction
+from papers.simlm.token_losses import check_per, reconstruction
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer
+from repro.retrieval.nn.precision import on_host
 
 
 class EncoderDecoderMaskedLanguageModel(ThroughBottleneck, nn.Module):
@@ -44,14 +45,14 @@ class EncoderDecoderMaskedLanguageModel(ThroughBottleneck, nn.Module):
         """Return the losses ``encoder`` and ``decoder``. A loss is absent if no token is masked for its
         side."""
         losses, tokens, network = {}, batch["clean_ids"], self.network
-        hidden = network.encode(batch["encoder_ids"], batch)  # (N, L, H)
-        if (masked := batch["encoder_chosen"]).any():
-            losses["encoder"] = reconstruction(hidden, network.encoder_head, tokens, masked, per=self.per)
-        if (masked := batch["decoder_chosen"]).any():
-            decoded = network.decode(hidden[:, 0], batch["decoder_ids"], batch)  # (N, L, H)
-            losses["decoder"] = reconstruction(decoded, network.decoder_head, tokens, masked, per=self.per)
+        hidden = states = network.encode(batch["encoder_ids"], batch)  # (N, L, H)
+        for side, masked in self.counted(batch).items():
+            if on_host(masked).any():
+                if side == "decoder":
+                    states = network.decode(hidden[:, 0], batch["decoder_ids"], batch)  # (N, L, H)
+                head = getattr(network, f"{side}_head")
+                losses[side] = reconstruction(states, head, tokens, masked, **self.mean(side, batch))
         return losses
 
-    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
-        """Return loss name -> the number of masked tokens, or of texts with any, that it averages over."""
-        return {side: denominator(batch[f"{side}_chosen"], per=self.per) for side in ("encoder", "decoder")}
+    def counted(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        return {side: batch[f"{side}_chosen"] for side in ("encoder", "decoder")}

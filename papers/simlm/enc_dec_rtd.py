@@ -9,8 +9,9 @@ from torch import nn
 from papers.simlm.bottleneck import EncoderDecoder, ThroughBottleneck
 from papers.simlm.generator import Generator, starting_generator
 from papers.simlm.masks import Masks, TwiceMasked
-from papers.simlm.token_losses import check_per, denominator, detection, predicted
+from papers.simlm.token_losses import check_per, detection, predicted
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer
+from repro.retrieval.nn.precision import on_host
 
 
 class EncoderDecoderReplacedTokenDetection(ThroughBottleneck, nn.Module):
@@ -61,7 +62,7 @@ class EncoderDecoderReplacedTokenDetection(ThroughBottleneck, nn.Module):
         """Return the losses ``encoder`` and ``decoder``, weighted. They are absent for a batch of special
         tokens only."""
         counted = predicted(batch, specials=self.specials)  # (N, L)
-        if not counted.any():
+        if not on_host(counted).any():
             return {}
         encoder_ids, decoder_ids, _ = self.generator(batch)
         hidden = self.network.encode(encoder_ids, batch)  # (N, L, H)
@@ -69,14 +70,12 @@ class EncoderDecoderReplacedTokenDetection(ThroughBottleneck, nn.Module):
         scores = {"encoder": self.encoder_head(hidden), "decoder": self.decoder_head(decoded)}  # (N, L, 1)
         losses, tokens = {}, {"encoder": encoder_ids, "decoder": decoder_ids}
         for side, ids in tokens.items():
-            replaced = ids != batch["clean_ids"]
-            losses[side] = self.weight * detection(scores[side].squeeze(-1), replaced, counted, per=self.per)
+            wanted = scores[side].squeeze(-1), ids != batch["clean_ids"], counted
+            losses[side] = self.weight * detection(*wanted, **self.mean(side, batch))
         return losses
 
-    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
-        """Return loss name -> the number of tokens, or of texts, that it averages over."""
-        number = denominator(predicted(batch, specials=self.specials), per=self.per)
-        return {"encoder": number, "decoder": number}
+    def counted(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        return dict.fromkeys(("encoder", "decoder"), predicted(batch, specials=self.specials))
 
 
 def _detector(config) -> nn.Module:

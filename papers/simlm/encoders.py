@@ -15,15 +15,10 @@ SIMLM = Objective(
     2,
     "papers.simlm.replaced_language_modelling:ReplacedLanguageModelling",
     passes={"encoders": 1, "layers": 2, "heads": 2, "frozen_encoders": 2, "frozen_heads": 0.8},
-    own_parts=True,
 )
-ENC_DEC_MLM = Objective(
-    "enc-dec-mlm", 1, "papers.simlm.enc_dec_mlm:EncoderDecoderMaskedLanguageModel", own_parts=True
-)
-ENC_DEC_RTD = Objective(
-    "enc-dec-rtd", 2, "papers.simlm.enc_dec_rtd:EncoderDecoderReplacedTokenDetection", own_parts=True
-)
-AUTOENCODER = Objective("autoencoder", 1, "papers.simlm.autoencoder:AutoEncoder", own_parts=True)
+ENC_DEC_MLM = Objective("enc-dec-mlm", 1, "papers.simlm.enc_dec_mlm:EncoderDecoderMaskedLanguageModel")
+ENC_DEC_RTD = Objective("enc-dec-rtd", 2, "papers.simlm.enc_dec_rtd:EncoderDecoderReplacedTokenDetection")
+AUTOENCODER = Objective("autoencoder", 1, "papers.simlm.autoencoder:AutoEncoder")
 MLM = Objective("pair-mlm", 1, "papers.simlm.mlm:PairMaskedLanguageModel", "unit=whole-word|bernoulli")
 ENCODER_RATE, DECODER_RATE = 0.3, 0.5  # Table 11
 LENGTH = 144  # Table 11

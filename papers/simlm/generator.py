@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,10 @@ import torch
 from torch import nn
 
 from papers.baselines.segments import segments_for
+from papers.simlm.token_losses import average, units
 from repro.errors import DataError, UsageError, check_known
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, check_fits, load_masked_lm, load_tokenizer
-from repro.retrieval.nn.masked_tokens import CHUNK, chunked_token_cross_entropy, places_of, values_at
+from repro.retrieval.nn.masked_tokens import CHUNK, Head, places_of, values_at
 
 TRAININGS = ("frozen", "joint", "joint-from-random")
 DRAWS = ("independent", "shared")
@@ -66,15 +66,18 @@ class Generator(nn.Module):
             decoder_ids = torch.where(batch["encoder_chosen"], encoder_ids, decoder_ids)
         return encoder_ids, decoder_ids, hidden if self.learns else None
 
-    def loss(self, hidden: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Return its own cross-entropy at the encoder's M > 0 masked positions, mean over the batch.
-        ``hidden`` is (M, H), the third value of ``forward``."""
-        masked = values_at(batch["clean_ids"], places_of(batch["encoder_chosen"]))  # (M,)
-        return chunked_token_cross_entropy(hidden, self.head, masked, reduction="mean", chunk=CHUNK)
+    def loss(self, hidden: torch.Tensor, batch: dict[str, torch.Tensor], **mean: Any) -> torch.Tensor:
+        """Return its own cross-entropy at the encoder's M > 0 masked positions.
 
-    def head(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Return logits over the vocabulary: (..., H) to (..., V)."""
-        return vocabulary_head(self.model)(hidden)
+        ``hidden`` is (M, H), the third value of ``forward``. ``mean`` are arguments of ``units``."""
+        chosen = batch["encoder_chosen"]
+        masked = values_at(batch["clean_ids"], places_of(chosen))  # (M,)
+        return average(hidden, self.head, masked, units(chosen, **mean))
+
+    @property
+    def head(self) -> Head:
+        """The head that maps states to logits over the vocabulary: (..., H) to (..., V)."""
+        return vocabulary_head(self.model)
 
     def _hidden(self, side: str, batch: dict[str, torch.Tensor], places: torch.Tensor) -> torch.Tensor:
         encoded = self.model.base_model(
@@ -109,7 +112,7 @@ def starting_generator(
     return generator
 
 
-def vocabulary_head(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
+def vocabulary_head(model: Any) -> Head:
     """Return the head from last hidden states to logits: BERT's ``cls``, RoBERTa's ``lm_head`` or ELECTRA's
     two steps. Raises UsageError for a model of another kind."""
     if hasattr(model, "generator_lm_head"):
@@ -121,7 +124,7 @@ def vocabulary_head(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
 
 
 @torch.no_grad()
-def sampled(hidden: torch.Tensor, head: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+def sampled(hidden: torch.Tensor, head: Head) -> torch.Tensor:
     """Return a token for each row from softmax(head(hidden)), by torch's generator: (M, H) to (M,) int64.
 
     Uses the inverse of the cumulative distribution, with one random number per row. ``torch.multinomial``

@@ -1,6 +1,7 @@
 """Pre-training by replaced language modelling through a bottleneck (§3.1)."""
 
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -8,8 +9,9 @@ from torch import nn
 from papers.simlm.bottleneck import EncoderDecoder, ThroughBottleneck
 from papers.simlm.generator import Generator, starting_generator
 from papers.simlm.masks import Masks, TwiceMasked
-from papers.simlm.token_losses import check_per, denominator, predicted, reconstruction
+from papers.simlm.token_losses import check_per, predicted, reconstruction
 from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer
+from repro.retrieval.nn.precision import on_host
 
 
 class ReplacedLanguageModelling(ThroughBottleneck, nn.Module):
@@ -71,19 +73,21 @@ class ReplacedLanguageModelling(ThroughBottleneck, nn.Module):
         losses, tokens = {}, batch["clean_ids"]
         encoder_ids, decoder_ids, filling = self.generator(batch)
         counted = predicted(batch, specials=self.specials)  # (N, L)
-        if counted.any():
+        if on_host(counted).any():
             hidden = self.network.encode(encoder_ids, batch)  # (N, L, H)
             decoded = self.network.decode(hidden[:, 0], decoder_ids, batch)  # (N, L, H)
-            heads = self.network.encoder_head, self.network.decoder_head
-            losses["encoder"] = reconstruction(hidden, heads[0], tokens, counted, per=self.per)
-            losses["decoder"] = reconstruction(decoded, heads[1], tokens, counted, per=self.per)
+            for side, states in (("encoder", hidden), ("decoder", decoded)):
+                wanted = states, getattr(self.network, f"{side}_head"), tokens, counted
+                losses[side] = reconstruction(*wanted, **self.mean(side, batch))
         if filling is not None and len(filling):
-            losses["generator"] = self.generator_weight * self.generator.loss(filling, batch)
+            loss = self.generator.loss(filling, batch, **self.mean("generator", batch))
+            losses["generator"] = self.generator_weight * loss
         return losses
 
-    def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int]:
-        """Return loss name -> the number of tokens, texts or parts that it averages over."""
-        number = denominator(predicted(batch, specials=self.specials), per=self.per)
-        per = self.per if isinstance(self.per, int) else "batch"
-        own = {"generator": denominator(batch["encoder_chosen"], per=per)} if self.generator.learns else {}
-        return {"encoder": number, "decoder": number} | own
+    def counted(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        own = {"generator": batch["encoder_chosen"]} if self.generator.learns else {}
+        return dict.fromkeys(("encoder", "decoder"), predicted(batch, specials=self.specials)) | own
+
+    def mean(self, name: str, batch: dict[str, torch.Tensor]) -> dict[str, Any]:
+        mean = super().mean(name, batch)
+        return mean | {"per": "batch"} if name == "generator" and mean["per"] == "text" else mean

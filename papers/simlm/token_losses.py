@@ -1,12 +1,11 @@
 """Losses over the tokens of a batch, by text or by batch (§3.1, Eq. 2)."""
 
-from collections.abc import Callable
-
 import torch
 from torch.nn import functional
 
 from repro.errors import check_known
-from repro.retrieval.nn.masked_tokens import CHUNK, chunked_token_cross_entropy, places_of, values_at
+from repro.retrieval.nn.masked_tokens import Head, places_of, values_at, vocabulary_loss
+from repro.retrieval.nn.precision import mapped, on_host
 
 PER = ("batch", "text")
 
@@ -21,22 +20,46 @@ def check_per(per: str | int) -> str | int:
 def predicted(batch: dict[str, torch.Tensor], *, specials: bool) -> torch.Tensor:
     """Return a mask of the positions to predict, (N, L) bool (reading ``token-loss-reduction``): all tokens
     except special ones or, with ``specials``, all except padding."""
-    return batch["attention_mask"].bool() if specials else ~batch["special"]
+    if specials:
+        return mapped(torch.Tensor.bool, batch["attention_mask"])
+    return mapped(torch.logical_not, batch["special"])
+
+
+def group_counts(counted: torch.Tensor, *, size: int) -> torch.Tensor:
+    """Return the number of counted tokens in each text's group of ``size`` texts: (N, L) to (N,) int64."""
+    groups = counted.sum(dim=1).split(size)
+    return torch.cat([group.sum().expand(len(group)) for group in groups])
+
+
+def units(counted: torch.Tensor, *, per: str | int, groups: torch.Tensor | None) -> list[tuple[int, float]]:
+    """Return the means that a loss averages: their numbers of consecutive counted tokens, and their weights.
+
+    A group's weight is the share of its tokens that is here.
+    """
+    counts = on_host(counted).sum(dim=1)
+    if per == "text":
+        return [(count, 1) for count in counts.tolist() if count]
+    total = int(counts.sum())
+    if per == "batch" or groups is None or not total:
+        return [(total, total if per == "batch" else 1)] if total else []
+    sizes, texts = on_host(groups).unique_consecutive(return_counts=True)
+    own = [int(part.sum()) for part in counts.split(texts.tolist())]
+    return [(count, count / size) for count, size in zip(own, sizes.tolist(), strict=True) if count]
 
 
 def reconstruction(
     hidden: torch.Tensor,
-    head: Callable[[torch.Tensor], torch.Tensor],
+    head: Head,
     tokens: torch.Tensor,
     counted: torch.Tensor,
     *,
     per: str | int,
+    groups: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Return the loss of Eq. 2: -1/|x| sum_i log p(x[i] | x_enc), i over the counted tokens of a text.
 
     Reading ``token-loss-reduction``: ``text``, the mean of the texts' means, as printed, ``batch``, one mean
-    over the tokens of the batch, or a number, one mean over the tokens of this many texts, which are the
-    input here and are averaged with ``denominator``. Logits exist for a chunk of positions at a time.
+    over the tokens of the batch, or a number, the mean of the means over the tokens of this many texts.
 
     Args:
         hidden: (N, L, H), last hidden states.
@@ -44,18 +67,32 @@ def reconstruction(
         tokens: (N, L), the original tokens.
         counted: (N, L) bool, at least one True. A text without a counted token is left out.
         per: ``batch``, ``text`` or a number of texts.
+        groups: ``group_counts`` of these texts in the whole batch. None means that they are one group.
     """
-    places = places_of(counted)
-    hidden, tokens = values_at(hidden, places), values_at(tokens, places)
-    if per != "text":
-        return _mean(hidden, head, tokens)
-    counts = [count for count in counted.sum(dim=1).tolist() if count]
-    texts = zip(hidden.split(counts), tokens.split(counts), strict=True)
-    return torch.stack([_mean(states, head, text) for states, text in texts]).mean()
+    places, means = places_of(counted), units(counted, per=per, groups=groups)
+    return average(values_at(hidden, places), head, values_at(tokens, places), means)
+
+
+def average(
+    hidden: torch.Tensor, head: Head, tokens: torch.Tensor, means: list[tuple[int, float]]
+) -> torch.Tensor:
+    """Return the average of the ``units`` of M tokens: (M, H) and (M,) to ()."""
+    counts, weights = zip(*means, strict=True)
+    pairs = zip(hidden.split(counts), tokens.split(counts), strict=True)
+    losses = [vocabulary_loss(states, head, words, reduction="mean") for states, words in pairs]
+    if len(losses) == 1:
+        return losses[0]
+    weighted = [loss * weight for loss, weight in zip(losses, weights, strict=True)]
+    return torch.stack(weighted).sum() / sum(weights)
 
 
 def detection(
-    scores: torch.Tensor, replaced: torch.Tensor, counted: torch.Tensor, *, per: str | int
+    scores: torch.Tensor,
+    replaced: torch.Tensor,
+    counted: torch.Tensor,
+    *,
+    per: str | int,
+    groups: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Return the loss of detecting replaced tokens, with means as in ``reconstruction``.
 
@@ -70,24 +107,15 @@ def detection(
     losses = functional.binary_cross_entropy_with_logits(
         scores, replaced.to(scores.dtype), reduction="none"
     ).masked_fill(~counted, 0.0)  # (N, L)
-    if per != "text":
+    means = units(counted, per=per, groups=groups)
+    if per != "text" and len(means) == 1:
         return losses.sum() / counted.sum()
-    kept = counted.any(dim=1)
-    return (losses.sum(dim=1)[kept] / counted.sum(dim=1)[kept]).mean()
+    kept = places_of(mapped(lambda mask: mask.any(dim=1), counted))
+    sizes = counted.sum(dim=1) if groups is None else groups
+    return (losses.sum(dim=1)[kept] / sizes[kept]).sum() / sum(weight for _, weight in means)
 
 
-def denominator(counted: torch.Tensor, *, per: str | int) -> int:
-    """Return the number of units that ``reconstruction`` and ``detection`` average: counted tokens, or texts
-    with any. If ``per`` is a number of texts, it is 1 for a part with counted tokens and 0 otherwise.
-
-    Args:
-        counted: (N, L) bool.
-        per: ``batch``, ``text`` or a number of texts.
-    """
-    if isinstance(per, int):
-        return int(counted.any())
-    return int((counted if per == "batch" else counted.any(dim=1)).sum())
-
-
-def _mean(hidden: torch.Tensor, head, tokens: torch.Tensor) -> torch.Tensor:
-    return chunked_token_cross_entropy(hidden, head, tokens, reduction="mean", chunk=CHUNK)
+def denominator(counted: torch.Tensor, *, per: str | int, groups: torch.Tensor | None = None) -> float:
+    """Return the number of tokens, texts or groups that ``reconstruction`` and ``detection`` average, without
+    those that have no counted token. Of a group in several parts of a batch it is the share that is here."""
+    return sum(weight for _, weight in units(counted, per=per, groups=groups))

@@ -1,8 +1,9 @@
-"""Selections of cells, e.g. ``select("PAPER/1", scale="tiny")``, and lists that become DataFrames."""
+"""Select cells, e.g. ``select("PAPER/1", scale="tiny")``, and return lists that convert to DataFrames."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, product
 from numbers import Integral
@@ -50,9 +51,6 @@ class Listing(Sequence[T], Generic[T]):
 
     def __len__(self) -> int:
         return len(self._items)
-
-    def __iter__(self) -> Iterator[T]:
-        return iter(self._items)
 
     def __repr__(self) -> str:
         kinds = sorted({type(item).__name__ for item in self._items})
@@ -138,7 +136,7 @@ def select(
         >>> repro.select("PAPER/1", rows=["bert"], scale="tiny", seeds=[1, 2])
     """
     check_several(tables=tables, figures=figures, rows=rows)
-    numbers = _distinct_seeds(seeds)
+    numbers = _check_seeds(seeds)
     chosen_scale = scale if isinstance(scale, Scale) else scale_of(scale)
     places, cell_names = _split_names(names, (*tables, *_figure_owners(names, figures)), any_rows=bool(rows))
     shown_exhibits = [] if rows else [item for place in places for item in exhibits(*place)]
@@ -157,19 +155,13 @@ def check_several(**sequences: Sequence[str]) -> None:
             raise UsageError(f"{name} takes several names, not the text {value!r}; write [{value!r}]")
 
 
-def _distinct_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
+def _check_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
     is_sequence = not isinstance(seeds, str | int)
     if not (is_sequence and all(isinstance(seed, Integral) and 0 <= seed < 2**32 for seed in seeds)):
         raise UsageError(f"seeds takes whole numbers below 2**32, as (1, 2, 3), not {seeds!r}")
-    return distinct_seeds("seeds", [int(seed) for seed in seeds])
-
-
-def distinct_seeds(name: str, seeds: Sequence[int]) -> tuple[int, ...]:
-    """Return the seeds. Raises UsageError for one that occurs twice."""
-    for place, seed in enumerate(seeds):
-        if seed in seeds[:place]:
-            raise UsageError(f"{name} has {seed} twice. Remove one, as equal seeds give equal runs.")
-    return tuple(seeds)
+    if repeated := [seed for seed, count in Counter(seeds).items() if count > 1]:
+        raise UsageError(f"seed {repeated[0]} is given twice. Remove one, as equal seeds give equal runs.")
+    return tuple(map(int, seeds))
 
 
 def _split_names(names: Names, owners: Names, *, any_rows: bool) -> tuple[list[tuple[Names, Names]], Names]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from repro.api import Listing, Selection, select
 from repro.running.plan import Plan
@@ -13,6 +13,7 @@ from repro.running.records import Recurrence
 from repro.running.workspace import Workspace
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.comparison import compare as compared
+from repro.verdicts.plain_values import cell_as_row
 from repro.verdicts.summary import Summary, summarise
 
 if TYPE_CHECKING:
@@ -42,14 +43,13 @@ class ComparedCells(Listing[ComparedCell]):
         outcome: Outcome | None = None,
         recurrences: Sequence[Recurrence] = (),
     ):
-        super().__init__(comparison.cells, line=_plain_values, index="cell")
+        super().__init__(comparison.cells, line=cell_as_row, index="cell")
         self.comparison, self.plan, self.outcome, self.recurrences = comparison, plan, outcome, recurrences
 
     @property
     def summary(self) -> Summary:
         """Counts of the papers' cells and verdicts, without the user's rows."""
-        own = self.comparison.own_rows
-        return summarise([c for c in self.comparison.cells if c.cell.row.id not in own])
+        return summarise([c for c in self.comparison.cells if c.cell.row.id not in self.comparison.own_rows])
 
     def to_latex(self, *, two_column: bool = False) -> str:
         """Return the cells as LaTeX tables, which need booktabs."""
@@ -67,10 +67,10 @@ class ComparedCells(Listing[ComparedCell]):
 
     def _repr_html_(self) -> str:
         from repro.writers.html.elements import rendered
-        from repro.writers.table_pages import table_by_itself
+        from repro.writers.table_pages import standalone_table
 
         tables = self.comparison.by_table().values()
-        return rendered("\n".join(table_by_itself(self.comparison, cells) for cells in tables))
+        return rendered("\n".join(standalone_table(self.comparison, cells) for cells in tables))
 
     def plot(self) -> list[Axes]:
         """Plot a table's numbers, one panel per column. Raises UsageError for several tables."""
@@ -88,7 +88,7 @@ def compare(
     workspace: Workspace | None = None,
     progress: Progress | None = None,
 ) -> ComparedCells:
-    """Judge cells by the measurements so far. Trains, searches and downloads nothing.
+    """Judge cells by the stored measurements, without training, searching or downloading.
 
     Tests between rows need stored runs and a writable store. The arguments are those of ``select``.
 
@@ -121,9 +121,3 @@ def compare_selection(
     comparison = compared(plan, results, store=store, outcome=outcome)
     add_tests(comparison, plan, store, progress)
     return ComparedCells(comparison, plan, outcome, recurrences)
-
-
-def _plain_values(cell: ComparedCell) -> dict[str, Any]:
-    from repro.verdicts.plain_values import cell_as_row
-
-    return cell_as_row(cell)

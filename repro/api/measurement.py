@@ -88,9 +88,10 @@ def _check_settings(plan: Plan, store: Store) -> None:
 
 
 def records(*names: str, scale: str = "full", workspace: Workspace | None = None) -> Listing[Record]:
-    """Return the records of papers at a scale, oldest first for each paper. Defaults to all papers.
+    """Return the records of papers (default: all) at a scale, oldest first for each paper.
 
-    The last record of a key is valid. Raises UsageError for an unknown name, DataError for a malformed line.
+    Of several records of one measurement, the last counts. Raises UsageError for an unknown name, and
+    DataError for a malformed line.
 
     Example:
         >>> repro.records("PAPER", scale="tiny").to_frame()

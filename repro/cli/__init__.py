@@ -7,7 +7,7 @@ import itertools
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import click
 
@@ -48,12 +48,6 @@ HIDDEN = ("stage",)  # called by engines
 BRIEF = {"show", "plan", "compare", "audit", "tables", "report", "store"}  # run without garbage collection
 PAGED = {"show", "plan", "compare", "audit"}
 CONTINUING = {"demo", "run", "stage", "compare", "export", "import", "data"}
-VARIABLES = (
-    *("REPRO_STORE", "REPRO_RESULTS", "REPRO_DATA", "REPRO_JAVA_HOME"),
-    *("REPRO_PAGER", "REPRO_PLUGINS"),
-    *("REPRO_MICRO_BATCH", "REPRO_PADDING_FREE", "REPRO_SAVE_STEPS", "REPRO_SEARCH_MEMORY"),
-)
-NEAR = 0.85  # above the ratio of REPRO_STORE and REPRO_TEST_STORE
 FOLDERS = {"store": "artefacts", "results": "records", "data": "your own collections"}
 
 
@@ -108,11 +102,11 @@ def cli(ctx, **folders):
         if folder == "":
             raise errors.UsageError(f"--{name} is empty. Name a folder or remove the option.")
         if folder is not None:
-            ctx.with_resource(_stated(f"REPRO_{name.upper()}", folder))
+            ctx.with_resource(_set_variable(f"REPRO_{name.upper()}", folder))
 
 
 @contextlib.contextmanager
-def _stated(variable: str, value: str) -> Iterator[None]:
+def _set_variable(variable: str, value: str) -> Iterator[None]:
     before = os.environ.get(variable)
     os.environ[variable] = str(locations.resolved(value, variable))
     try:
@@ -134,24 +128,21 @@ def main() -> None:
     gc.disable()
     if _verb() not in BRIEF | _plugin_verbs():
         gc.enable()
-    for warning in misspelt(os.environ):
-        _say(warning)
     atexit.register(gc.freeze)  # which saves a last collection
     with _interruptible():
-        status = _status()
+        status = _run()
     try:
         sys.stdout.flush()
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
             _say(f"standard output: {error.strerror}")
             status = 2
-        _give_up_output()
+        _discard_output()
     sys.exit(status)
 
 
 def _verb() -> str:
-    names = CORE | _plugin_verbs()
-    return next((word for word in sys.argv[1:] if word in names), "")
+    return next((word for word in sys.argv[1:] if word in CORE | _plugin_verbs()), "")
 
 
 def _plugin_verbs() -> set[str]:
@@ -161,7 +152,7 @@ def _plugin_verbs() -> set[str]:
         return set()
 
 
-def _pages() -> contextlib.AbstractContextManager:
+def _pager() -> contextlib.AbstractContextManager:
     if _verb() not in PAGED | _plugin_verbs() or not sys.stdout.isatty():
         return contextlib.nullcontext()
     from repro.cli.printing import paged
@@ -169,7 +160,7 @@ def _pages() -> contextlib.AbstractContextManager:
     return paged()
 
 
-def _give_up_output() -> None:
+def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -186,12 +177,12 @@ def _interruptible() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _status() -> int:
+def _run() -> int:
     stdout = sys.stdout
     advice = ". The same command continues where it stopped." if _verb() in CONTINUING else ""
     try:
-        with _pages():
-            status = _command_line()
+        with _pager():
+            status = _call_verb()
             sys.stdout.flush()
         return status
     except (click.Abort, KeyboardInterrupt):
@@ -201,28 +192,28 @@ def _status() -> int:
         # rich and click exit if the reader ended
         if sys.stdout is stdout and BrokenPipeError not in (type(error), type(error.__context__)):
             raise
-        _give_up_output()
+        _discard_output()
         if advice:
             _say(f"the reader of standard output ended{advice}")
         return 128 + signal.SIGPIPE
     except (click.ClickException, errors.ReproError, OSError) as error:
-        return _report(error)
+        return _print_error(error)
 
 
-def _report(error: click.ClickException | errors.ReproError | OSError) -> int:
+def _print_error(error: click.ClickException | errors.ReproError | OSError) -> int:
     if isinstance(error, click.ClickException):
-        _show(error)
+        _print_usage_error(error)
         return error.exit_code
     if isinstance(error, errors.ReproError):
         _say(str(error))
         return error.exit_status
-    _say(f"{error.filename or 'standard output'}: {error.strerror or error}{_home_remedy(error)}")
+    _say(f"{error.filename or 'standard output'}: {error.strerror or error}")
     if not error.filename:
-        _give_up_output()
+        _discard_output()
     return 2
 
 
-def _command_line() -> int:
+def _call_verb() -> int:
     try:
         status = cli(prog_name="repro", standalone_mode=False)
         return status if isinstance(status, int) else 0
@@ -234,38 +225,16 @@ def _command_line() -> int:
         return errors.BlockedError.exit_status
 
 
-def _home_remedy(error: OSError) -> str:
-    home, name = os.path.expanduser("~"), str(error.filename or "")
-    is_of_home = name and os.path.commonpath([home, os.path.abspath(name)]) in (home, os.path.abspath(name))
-    remedy = ". Set HOME, or REPRO_STORE, REPRO_RESULTS and REPRO_DATA, to writable folders."
-    return remedy if is_of_home and not os.access(home, os.W_OK) else ""
-
-
-def _show(error: click.ClickException) -> None:
+def _print_usage_error(error: click.ClickException) -> None:
     context = getattr(error, "ctx", None)
     message = error.format_message()
     if context is None:
         return _say(message.rstrip("."))
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return print(message, file=sys.stderr)
-    command = f"`{context.command_path.strip()}`"
-    hint = f"{command[:-1]} --help` describes "
-    if not isinstance(error, click.NoSuchOption):
-        return _say(f"{message.rstrip('.')}. {hint}the options.")
-    options = [name for option in context.command.params for name in option.opts if name.startswith("--")]
-    _say(str(errors.unknown("option", error.option_name, options, owner=command, hint=f"{hint}them.")))
+    _say(f"{message.rstrip('.')}. `{context.command_path.strip()} --help` describes the options.")
 
 
 def _say(text: str) -> None:
     with contextlib.suppress(OSError):  # changes no exit status
         print(f"repro: {errors.one_line(text)}", file=sys.stderr)
-
-
-def misspelt(names: Iterable[str]) -> Iterator[str]:
-    """Yield a warning for each name that resembles one of ``VARIABLES``, e.g. with a missing letter."""
-    for name in names:
-        if name.startswith("REPRO_") and name not in VARIABLES:
-            import difflib
-
-            for near in difflib.get_close_matches(name, VARIABLES, n=1, cutoff=NEAR):
-                yield f"the variable {name} has no effect. Did you mean {near}?"

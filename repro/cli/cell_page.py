@@ -24,12 +24,6 @@ from repro.store.results import Results
 from repro.verdicts.compared import ComparedCell
 
 IN_FULL = 4  # readings per part, and values, printed in full
-ROLES = {
-    "ours": "the authors' own",
-    "rerun": "run again by the authors",
-    "cited": "cited by the authors",
-    "reference": "a reference row that is not in the paper",
-}
 
 
 @dataclass(frozen=True)
@@ -70,7 +64,7 @@ class CellPage:
 
     @property
     def commands(self) -> dict[str, str]:
-        """Label, e.g. "measure it" -> command. In reverse order if full scale is blocked."""
+        """Label, e.g. "measure it" -> command. The order is reversed if full scale is blocked."""
         cell, commands = self.cell, {}
         if self.stands and (cell.recipe or cell.column.mean_of):
             commands["measure it"] = f"repro run {cell.id}"
@@ -130,10 +124,10 @@ class CellPage:
         yield "id", cell.id
         yield "system", label_in_full(cell.table, cell.row)
         yield "column", f"{', '.join(cell.column.head)}{_definition(cell)}"
-        yield "published", f"{cell.printed.plain}{cell.printed.marks}{_unit(cell)}"
+        yield "published", f"{cell.printed.plain}{cell.printed.marks}{_unit_and_role(cell)}"
         yield from (line for part in self.parts for line in part.below_published())
         for stand in self.stands:
-            yield from _standing(stand)
+            yield from _standing_lines(stand)
         yield from (line for part in self.parts for line in part.below_measured())
         yield from _note_lines(self.notes, cell, verbose=verbose)
         for label, command in self.commands.items():
@@ -149,21 +143,23 @@ class CellPage:
         number = sum(map(len, parts.values()))
         if number:
             noun = "readings" if number > 1 else "reading"
-            print(f"\nthe number depends on {number} {noun}{_lender(self.cell)}, the most important first")
+            print(
+                f"\nthe number depends on {number} {noun}{_recipe_owner(self.cell)}, the most important first"
+            )
         gap, brief = "", most and 0
-        for part, readings in parts.items():
-            _print_readings(f"{gap}from {part} on", readings, most)
+        for part, group in parts.items():
+            _print_readings(f"{gap}from {part} on", group, most)
             gap = "\n"
         if self.more:
-            _print_readings("\nif one of these has another choice", self.more, brief)
+            _print_readings("\nif one of them is changed, the number also depends on", self.more, brief)
         if notes:
-            _print_readings("\nabout this cell, without a choice that changes it", notes, brief)
+            _print_readings("\nabout this cell, without effect on the number", notes, brief)
         if most:
             print()
             say("--verbose describes each. `repro run … --reading ID=CHOICE` takes another choice.")
 
 
-def _lender(cell: Cell) -> str:
+def _recipe_owner(cell: Cell) -> str:
     owner = home(recipe_calls.recipe_path(cell)) if cell.recipe else None
     return f" of {owner.name}, which has the recipe" if owner not in (None, cell.paper) else ""
 
@@ -173,7 +169,9 @@ def _recipe_call(cell: Cell) -> str:
     return f"{cell.recipe}({options})" if cell.recipe else ""
 
 
-def _unit(cell: Cell) -> str:
+def _unit_and_role(cell: Cell) -> str:
+    from repro.writers.grid import ROLES
+
     bold = ", bold" if cell.table.bold != "unknown" and cell.printed.bold else ""
     return f" ({cell.unit}{bold}; {ROLES[cell.role]})" if not cell.is_setting else ""
 
@@ -184,8 +182,8 @@ def _definition(cell: Cell) -> str:
     return f" ({cell.column.measure} on {cell.column.dataset})" if cell.column.measure else ""
 
 
-def _standing(stand: ComparedCell) -> Iterator[tuple[str, str]]:
-    yield stand.scale, _result(stand)
+def _standing_lines(stand: ComparedCell) -> Iterator[tuple[str, str]]:
+    yield stand.scale, _result_in_words(stand)
     if stand.data_without_digest:
         yield "data", f"without a known digest: {', '.join(stand.data_without_digest)}"
     if stand.libraries_not_compared:
@@ -196,7 +194,7 @@ def _standing(stand: ComparedCell) -> Iterator[tuple[str, str]]:
         yield "run by others", f"{score} ({run.maker}), {run.verdict.name}{doubts and f'; {doubts}'}"
 
 
-def _result(stand: ComparedCell) -> str:
+def _result_in_words(stand: ComparedCell) -> str:
     from repro.writers.grid import shown_measurement
 
     verdict = f"{stand.verdict.name}: {stand.verdict.why}"
@@ -228,8 +226,7 @@ def _print_readings(heading: str, readings: Sequence[Reading], most: int | None)
     print(heading)
     for reading in detailed:
         choices = (f"[{choice}]" if choice == reading.default else choice for choice in reading.choices)
-        description = f"{reading.paper} ({reading.kind}; {reading.where}): {' | '.join(choices)}"
-        _print(f"  {reading.id}", description)
+        _print(f"  {reading.id}", f"{reading.paper} ({reading.kind}; {reading.where}): {' | '.join(choices)}")
     if brief:
         _print("  and" if detailed else "", ", ".join(reading.id for reading in brief))
 

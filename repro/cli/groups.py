@@ -61,7 +61,7 @@ class LazyGroup(click.Group):
         return self._import(name) if name in (*self.names, *self.unlisted) else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert "" as the first argument, for the default command, unless it is a word."""
+        """Insert "", which names the default command, if the first argument is absent or an option."""
         is_default = self.default and (not args or args[0].startswith("-"))
         if is_default and not ctx.resilient_parsing and not {*args[:1]} & {*ctx.help_option_names}:
             args = ["", *args]
@@ -107,8 +107,7 @@ class LazyGroup(click.Group):
         click.Command.format_help_text(shown, ctx, formatter)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        shown = self._import(self.default) if self.default else self
-        click.Command.format_options(shown, ctx, formatter)
+        click.Command.format_options(self._import(self.default) if self.default else self, ctx, formatter)
         self.format_commands(ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

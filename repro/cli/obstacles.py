@@ -1,12 +1,11 @@
 """Print the requirements that this machine lacks for a selection, e.g. ``PAPER/1``."""
 
 import shlex
-import textwrap
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
-from repro import errors, locations, stage_table
+from repro import locations, stage_table
 from repro.cli import printing
 from repro.manifest.cells import count_in_words
 from repro.retrieval.datasets.fetching import amount
@@ -38,13 +37,13 @@ def show_needs(
     verb = "trained" if trainings else "measured"
     waiting = count_in_words(c.cell for c in cells)
     print(f"Nothing of {', '.join(places)} can be {verb} on this machine.")
-    printing.show(f"Blocked: {waiting}. Requirements:")
-    _print_columns(_requirement_lines(plan, store, gpu))
-    print("Next commands:")
-    _print_columns(_command_lines(shlex.join(words), plan, places))
-    print("Missing items by row:")
+    printing.table(f"Blocked: {waiting}", ["kind", "requirement"], _requirement_lines(plan, store, gpu))
     tables = {c.cell.row_path.rpartition("/")[0] for c in cells}
-    _print_columns(_lines(cells, prefix=f"{min(tables)}/" if len(tables) == 1 else ""))
+    lines = _lines_by_row(cells, prefix=f"{min(tables)}/" if len(tables) == 1 else "")
+    printing.table("Missing items by row", ["rows", "missing"], lines)
+    print("Next commands:")
+    for command, effect in _command_lines(shlex.join(words), plan, places):
+        printing.show(f"{command}  {effect}")
 
 
 def _requirement_lines(plan: Plan, store: Store, gpu: str | None) -> list[tuple[str, str]]:
@@ -58,11 +57,11 @@ def _requirement_lines(plan: Plan, store: Store, gpu: str | None) -> list[tuple[
         lines.append(("to fetch", amount(obstacles.fetch)))
     lines += [("to find", sentence) for sentence in obstacles.otherwise]
     if any(stage_table.STAGES[node.stage].heavy for node in cost.nodes):
-        lines.append(("work", _work(cost, rates)))
+        lines.append(("work", _hours_in_words(cost, rates)))
     return [*lines, ("disk", f"about {cost.stored / GB:,.1f} GB of artefacts")]
 
 
-def _work(cost: Estimate, rates: Throughput) -> str:
+def _hours_in_words(cost: Estimate, rates: Throughput) -> str:
     remainder = f", without {len(cost.uncounted)} stages of unknown size" if cost.uncounted else ""
     is_small = (cost.hours(cost.nodes) or 0.0) < 0.1
     hours = "less than 0.1" if is_small else f"about {cost.hours_in_words(cost.nodes)}"
@@ -79,7 +78,7 @@ def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[
     return [*lines, (f"repro plan {words}", "lists the stages and their missing items")]
 
 
-def _lines(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str, str]]:
+def _lines_by_row(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str, str]]:
     names_by_row = _names_by_row(cells, prefix)
     shared = set.intersection(*map(set, names_by_row.values()))
     common = [name for name in next(iter(names_by_row.values())) if name in shared]
@@ -121,7 +120,7 @@ def blocked_cell_lines(comparison: Comparison) -> list[str]:
     if len(lacking.obstacles) == 1:
         [o] = lacking.obstacles
         return [f"blocked: {o} [{first_of([c.cell.id for c in cells], 3)}]"]
-    lines = [f"blocked: {rows}: {names}" for rows, names in _lines(cells)]
+    lines = [f"blocked: {rows}: {names}" for rows, names in _lines_by_row(cells)]
     lines += [*map(str, lacking.of_machine), *lacking.otherwise]
     if lacking.fetch:
         lines.append(f"`{_fetching(_places(cells))}` downloads {amount(lacking.fetch)}")
@@ -140,14 +139,3 @@ def _places(cells: Sequence[ComparedCell]) -> list[str]:
     for c in cells:
         tables.setdefault(c.cell.paper.name, set()).add(c.cell.table.id)
     return [f"{name}/{min(ids)}" if len(ids) == 1 else name for name, ids in tables.items()]
-
-
-def _print_columns(lines: Sequence[tuple[str, str]]) -> None:
-    lines = [(errors.visible(first), errors.visible(second)) for first, second in lines]
-    width, room = max(len(first) for first, _ in lines), printing.width()
-    longest = max(len(word) for _, second in lines for word in second.split())
-    is_beside = width <= room / 2 and width + longest + 4 <= room
-    template, indent = (f"  {{:{width}}}  ", " " * (width + 4)) if is_beside else ("  {}\n      ", "      ")
-    for first, second in lines:
-        wrapped = textwrap.wrap(second, room - len(indent), break_on_hyphens=False, break_long_words=False)
-        print(template.format(first) + f"\n{indent}".join(wrapped))

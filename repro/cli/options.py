@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from repro.api import Selection, distinct_seeds, select
+from repro.api import Selection, select
 from repro.errors import UsageError, check_known
 from repro.manifest.papers import papers
 from repro.running.scale import with_scale_of
@@ -22,7 +22,7 @@ OF_FILE = "repro.scale_of_file"  # key in a command's context
 
 
 def _completer(name: str) -> Callable:
-    """Import completions only when a shell needs them."""
+    """Return a callback that imports the completions when a shell first needs them."""
     return lambda *args: getattr(importlib.import_module("repro.cli.completion"), name)(*args)
 
 
@@ -30,7 +30,7 @@ def scale_option(name: str = "scale_name", **how) -> Callable:
     """Return a decorator that adds ``--scale``, e.g. ``--scale mine.yaml``."""
     defaults: dict[str, Any] = {
         "shell_complete": _completer("scale_names"),
-        "callback": _known_scale,
+        "callback": _register_scale,
         "metavar": "NAME|FILE",
     }
     if "multiple" not in how:
@@ -38,10 +38,10 @@ def scale_option(name: str = "scale_name", **how) -> Callable:
     return click.option("--scale", name, **defaults | how)
 
 
-def _known_scale(ctx: click.Context, param: click.Parameter, value):
-    """Register scales of files, and return their names."""
+def _register_scale(ctx: click.Context, param: click.Parameter, value):
+    """Register the scale in a file, e.g. mine.yaml, and return its name. Other names are only returned."""
     if isinstance(value, tuple):
-        return tuple(_known_scale(ctx, param, each) for each in value)
+        return tuple(_register_scale(ctx, param, each) for each in value)
     if value is None or not (value.endswith((".yaml", ".yml")) or "/" in value):
         return value
     scale = ctx.with_resource(with_scale_of(Path(value).expanduser()))
@@ -67,7 +67,7 @@ def json_option(function: Callable) -> Callable:
 
 
 def repeatable_option(name: str, metavar: str, description: str) -> Callable:
-    """Return a decorator that adds a repeatable option, e.g. ``--row`` as ``rows``."""
+    """Return a decorator that adds a repeatable option. The command receives e.g. ``--row`` as ``rows``."""
     complete = _completer(f"{name}s")
     names = (f"--{name}", f"{name}s")
     return click.option(*names, multiple=True, metavar=metavar, shell_complete=complete, help=description)
@@ -77,12 +77,12 @@ def tables_option(description: str) -> Callable:
     return repeatable_option("table", "N", description)
 
 
-PAPERS = click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=_completer("paper_names"))
+PAPERS = click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=_completer("names"))
 TABLE = tables_option("Only this table, e.g. 1 or figure-4 (repeatable).")
 ROW = repeatable_option("row", "ROW", "Only this row or system, e.g. bm25neg.bert or bert (repeatable).")
 
 
-ALL = click.option("--all", "everything", is_flag=True, help="All tables of the named papers, or of all.")
+ALL = click.option("--all", "everything", is_flag=True, help="All tables of the named papers or of all.")
 OPTIONS = [
     click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=_completer("names")),
     TABLE,
@@ -99,18 +99,18 @@ OPTIONS = [
 
 
 def selecting_names(function: Callable, options: Iterable[Callable] = OPTIONS) -> Callable:
-    """Add the selection options, which ``selection_of_options`` parses."""
+    """Add the selection options. The command receives their values, for ``selection_of_options``."""
     return functools.reduce(lambda command, option: option(command), reversed([*options]), function)
 
 
 def selecting_everything(function: Callable) -> Callable:
-    """Add the selection options, with everything selected by default."""
+    """Add the selection options. The command receives a ``Selection``, by default of everything."""
     options = [option for option in OPTIONS if option is not ALL]
     return selecting_names(_with_selection(function, by_default_all=True), options)
 
 
 def selection_options(function: Callable) -> Callable:
-    """Add the selection options. The command receives a ``Selection`` first."""
+    """Add the selection options. The command receives a ``Selection``, and the user must name its cells."""
     return selecting_names(_with_selection(function, by_default_all=False))
 
 
@@ -124,13 +124,13 @@ def _with_selection(function: Callable, *, by_default_all: bool) -> Callable:
     return wrapped
 
 
-def _beside_cells(names: tuple[str, ...]) -> tuple[str, ...]:
+def _drop_papers_of_cells(names: tuple[str, ...]) -> tuple[str, ...]:
     has_cells = any(name.count("/") > 1 for name in names)
     return tuple(name for name in names if "/" in name or not has_cells)
 
 
 def split_figures(tables: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Return the numbers of tables and figures, e.g. "4" of "figure-4"."""
+    """Split names into the numbers of tables and those of figures, e.g. "4" for "figure-4"."""
     figures = [table.removeprefix(FIGURE) for table in tables if table.startswith(FIGURE)]
     return [table for table in tables if not table.startswith(FIGURE)], figures
 
@@ -138,7 +138,7 @@ def split_figures(tables: tuple[str, ...]) -> tuple[list[str], list[str]]:
 def selection_of_options(
     names, tables, rows, everything, scale_name, seeds, readings, *, by_default_all: bool
 ) -> Selection:
-    """Return the selection that options describe. Raises UsageError if they name nothing."""
+    """Return the selection of options. Raises UsageError if none is named, unless ``by_default_all``."""
     if not (names or everything or by_default_all):
         lacking = "--table and --row need a paper ({}), or --all" if tables or rows else NOTHING_NAMED
         raise UsageError(lacking.format(", ".join(papers())))
@@ -146,7 +146,7 @@ def selection_of_options(
     check_known("paper", *paper_names, valid=papers(), hint="`repro show` lists their tables.")
     numbers, figures = split_figures(tables)
     return select(
-        *(names if tables or rows else _beside_cells(names)),
+        *(names if tables or rows else _drop_papers_of_cells(names)),
         tables=numbers,
         figures=figures,
         rows=rows,
@@ -167,19 +167,19 @@ def disk_options(function: Callable) -> Callable:
     function = click.option(
         "--max-disk",
         metavar="SIZE",
-        callback=_size,
+        callback=_parse_size,
         help="Largest size of the store, e.g. 900GB or 1TB. Stages that do not fit are not started.",
     )(function)
     return click.option(
         "--discard",
         metavar="KINDS",
         multiple=True,
-        callback=_kinds,
+        callback=_parse_kinds,
         help="Artefacts to remove after their last use, e.g. vectors,runs,tokens,indexes (repeatable).",
     )(function)
 
 
-def _kinds(ctx: click.Context, option: click.Option, texts: tuple[str, ...]) -> tuple[str, ...]:
+def _parse_kinds(ctx: click.Context, option: click.Option, texts: tuple[str, ...]) -> tuple[str, ...]:
     from repro.running.discarding import discarded_stages
 
     kinds = tuple(dict.fromkeys(part.strip() for text in texts for part in text.split(",")))
@@ -187,7 +187,7 @@ def _kinds(ctx: click.Context, option: click.Option, texts: tuple[str, ...]) -> 
     return kinds
 
 
-def _size(ctx: click.Context, option: click.Option, text: str | None) -> int | None:
+def _parse_size(ctx: click.Context, option: click.Option, text: str | None) -> int | None:
     from repro.machine.system import bytes_of
 
     if text is None:
@@ -198,7 +198,7 @@ def _size(ctx: click.Context, option: click.Option, text: str | None) -> int | N
 
 
 def stated_options(*names: str) -> list[str]:
-    """Return those of these options that the user typed, e.g. ["--out"] for "out"."""
+    """Return the options among ``names`` that the user typed, e.g. ["--out"] for "out"."""
     context = click.get_current_context()
     typed_names = [p for p in names if context.get_parameter_source(p) is ParameterSource.COMMANDLINE]
     return [option.opts[-1] for option in context.command.params if option.name in typed_names]
@@ -215,9 +215,9 @@ def seeds_of(text: str | None) -> tuple[int, ...]:
     if text is None:
         return ()
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and int(part) < 2**32 for part in parts):  # the limit of numpy
-        raise UsageError(f"--seeds takes whole numbers below 2**32 separated by commas, not {text!r}")
-    return distinct_seeds("--seeds", [int(part) for part in parts])
+    if not all(map(str.isdecimal, parts)):
+        raise UsageError(f"--seeds takes whole numbers separated by commas, not {text!r}")
+    return tuple(map(int, parts))
 
 
 def reading_choices(pairs: tuple[str, ...]) -> dict[str, str]:

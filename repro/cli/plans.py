@@ -24,7 +24,7 @@ from repro.store import make_writable
 STATES = ("stored", "damaged", "partial", "missing", "blocked")
 MB = 1e6
 CHEAPEST = 5
-HEAD = ["stage", "rehearsed", "seconds", "peak GB", "GPU GB", "disk MB", "a second"]
+HEAD = ["stage", "rehearsed", "seconds", "peak GB", "GPU GB", "disk MB", "per second"]
 HEAD += ["in the whole", "hours", "peak GB", "disk GB"]
 
 
@@ -41,7 +41,7 @@ def show_plan(
     price: float | None = None,
     progress: Iterable[str] = (),
 ) -> int:
-    """Print a plan that was looked up in a store. Returns 4 if a stage is blocked, otherwise 0.
+    """Print a plan after ``plan.look(store)``. Returns 4 if a stage is blocked, otherwise 0.
 
     Args:
         rates: the Throughput for hours, or None.
@@ -51,7 +51,7 @@ def show_plan(
     """
     cost = estimate(plan, rates, rehearsals)
     to_run = {node.fingerprint for node in cost.nodes}
-    rows = [_row(plan, cost, node, needed=node.fingerprint in to_run) for node in plan.nodes]
+    rows = [_stage_as_json(plan, cost, node, needed=node.fingerprint in to_run) for node in plan.nodes]
     if as_json:
         emit_json(rows)
     else:
@@ -84,7 +84,7 @@ def _show_rows(
             _show_cheapest(cost, price)
 
 
-def _row(plan, cost: Estimate, node: Node, *, needed: bool) -> dict:
+def _stage_as_json(plan, cost: Estimate, node: Node, *, needed: bool) -> dict:
     obstacles, state, work = plan.obstacles(node), plan.states[node.fingerprint], cost.work_of(node)
     return {
         "stage": node.stage,
@@ -108,7 +108,7 @@ def _show_stages(cost: Estimate, rows: list[dict]) -> None:
     lines = []
     for stage in dict(counts.keys()):
         nodes = [node for node in cost.nodes if node.stage == stage]
-        lines.append([stage, *(str(counts[stage, s] or "") for s in states), *_amounts(cost, nodes)])
+        lines.append([stage, *(str(counts[stage, s] or "") for s in states), *_cost_cells(cost, nodes)])
     head = ["stage", *states, *_units(cost)]
     table("by stage, with the cost of stages to run", head, lines, right=range(1, len(head)))
 
@@ -122,7 +122,7 @@ def _show_places(cost: Estimate, by: str, discard: Sequence[str], price: float |
         peak = f"{level.during / GB:,.1f}" if level else ""
         counts = [str(len(part.nodes)), str(len(part_cost.nodes) or ""), str(blocked_count or "")]
         dollars = [part_cost.hours_in_words(part_cost.nodes, price=price)] if price else []
-        lines.append([place, *counts, *_amounts(part_cost, part_cost.nodes), peak, *dollars])
+        lines.append([place, *counts, *_cost_cells(part_cost, part_cost.nodes), peak, *dollars])
     head = [by, "stages", "to run", "blocked", *_units(cost), "peak GB", *["dollars"] * bool(price)]
     table(f"by {by}, shared stages in each", head, lines, right=range(1, len(head)))
 
@@ -146,11 +146,11 @@ def _units(cost: Estimate) -> list[str]:
     return [f"{cost.throughput.unit} hours" if cost.throughput else "FLOP", "core hours", "GB"]
 
 
-def _amounts(cost: Estimate, nodes: list[Node]) -> list[str]:
+def _cost_cells(cost: Estimate, nodes: list[Node]) -> list[str]:
     if not nodes:
         return ["", "", ""]
     gigabytes = sum(cost.work_of(node).stored or 0 for node in nodes) / GB
-    return [_amount(cost, nodes), f"{cost.core_hours(nodes):,.1f}", f"{gigabytes:,.1f}"]
+    return [_hours_or_operations(cost, nodes), f"{cost.core_hours(nodes):,.1f}", f"{gigabytes:,.1f}"]
 
 
 def _show_papers(cost: Estimate) -> None:
@@ -160,14 +160,14 @@ def _show_papers(cost: Estimate) -> None:
         pretrainings = [node for node in nodes if node.stage == "pretrain"]
         longest = sorted(pretrainings, key=lambda node: cost.works[node.fingerprint].training or 0)[-1:]
         finetunings = [node for node in nodes if node.stage == "finetune"]
-        amounts = [_amount(cost, group) for group in (pretrainings, longest, finetunings, nodes)]
+        amounts = [_hours_or_operations(cost, group) for group in (pretrainings, longest, finetunings, nodes)]
         rows.append([name, *amounts, "\n".join(map(str, stated_costs(paper(name))))])
-    head = ["paper", "pre-training", "longest of it", "fine-tuning", "all", "cost stated in the paper"]
+    head = ["paper", "pre-training", "longest pre-training", "fine-tuning", "all", "cost stated in the paper"]
     title = f"Estimated {_units(cost)[0]} of the stages to run (shared stages in each paper)"
     table(title, head, rows, right=(1, 2, 3, 4), multiline=True)
 
 
-def _amount(cost: Estimate, nodes: list[Node]) -> str:
+def _hours_or_operations(cost: Estimate, nodes: list[Node]) -> str:
     if cost.throughput:
         return cost.hours_in_words(nodes)
     return f"{sum(cost.works[node.fingerprint].operations for node in nodes):.1e}"
@@ -192,10 +192,15 @@ def rehearse_selection(selection, *, as_json: bool) -> int:
 
 
 def show_rehearsal(rehearsal: Rehearsal) -> None:
-    """Print a line per stage and the total. Stages without a model share a line by kind."""
+    """Print a line per stage and the total. Stages that need no GPU share a line by kind."""
     title = "Rehearsed and extrapolated to the whole"
-    table(title, HEAD, [_line(group) for group in _groups(rehearsal.nodes)], right=range(2, len(HEAD)))
-    say(_summary(rehearsal))
+    table(
+        title,
+        HEAD,
+        [_rehearsal_row(group) for group in _group_light_stages(rehearsal.nodes)],
+        right=range(2, len(HEAD)),
+    )
+    say(_rehearsal_in_words(rehearsal))
     for item in rehearsal.nodes:
         if None in (item.whole_seconds, item.whole_peak_bytes, item.whole_disk_bytes):
             cause = "the rehearsal was too short" if item.share else "its size was not counted"
@@ -239,7 +244,7 @@ def _node_as_plain(item: RehearsedNode) -> dict:
     }
 
 
-def _groups(nodes: list[RehearsedNode]) -> list[list[RehearsedNode]]:
+def _group_light_stages(nodes: list[RehearsedNode]) -> list[list[RehearsedNode]]:
     groups: dict[str, list[RehearsedNode]] = {}
     for item in nodes:
         is_heavy = STAGES[item.node.stage].heavy
@@ -247,9 +252,9 @@ def _groups(nodes: list[RehearsedNode]) -> list[list[RehearsedNode]]:
     return list(groups.values())
 
 
-def _line(group: list[RehearsedNode]) -> list[str]:
+def _rehearsal_row(group: list[RehearsedNode]) -> list[str]:
     first, is_single = group[0], len(group) == 1
-    done, whole = _shares(first) if is_single else ("", "")
+    done, whole = _work_done(first) if is_single else ("", "")
     return [
         work_of(first.node) if is_single else f"{first.node.stage}, {len(group)} stages",
         done,
@@ -261,11 +266,11 @@ def _line(group: list[RehearsedNode]) -> list[str]:
         whole,
         _hours(group),
         _largest_size(item.whole_peak_bytes for item in group),
-        _total(item.whole_disk_bytes for item in group),
+        _total_size(item.whole_disk_bytes for item in group),
     ]
 
 
-def _shares(item: RehearsedNode) -> tuple[str, str]:
+def _work_done(item: RehearsedNode) -> tuple[str, str]:
     share = item.share
     return (f"{share.done:,.0f} {share.of}", f"{share.whole:,.0f}") if share else ("", "")
 
@@ -276,7 +281,7 @@ def _rate(rate: float | None) -> str:
     return f"{rate:,.3g}" if rate < 100 else f"{rate:,.0f}"
 
 
-def _total(sizes: Iterable[Number]) -> str:
+def _total_size(sizes: Iterable[Number]) -> str:
     size = added(sizes)
     return "?" if size is None else f"{size / GB:,.1f}"
 
@@ -292,7 +297,7 @@ def _largest_size(sizes: Iterable[Number]) -> str:
     return "" if largest is None else f"{largest / GB:,.1f}"
 
 
-def _summary(rehearsal: Rehearsal) -> str:
+def _rehearsal_in_words(rehearsal: Rehearsal) -> str:
     largest, count = rehearsal.largest, len(rehearsal.nodes)
     if largest is None:
         return "nothing was rehearsed"

@@ -17,7 +17,7 @@ from repro.running import cell_readings, requirements, workspace
 
 
 def selected(names, cells, tables, kind) -> Iterator[ShownReadings]:
-    """Yield the readings of papers or cells, with the places that depend on each."""
+    """Yield ``ShownReadings`` for each of the named papers (default: all) or for each paper of ``cells``."""
     known = cell_readings.CellReadings(requirements.Machine(Locations.resolve().data))
     for source, members in groupby(map(cell, cells), key=attrgetter("paper")):
         rests: dict[str, list[str]] = {}
@@ -26,12 +26,12 @@ def selected(names, cells, tables, kind) -> Iterator[ShownReadings]:
                 rests.setdefault(id, []).append(c.id)
         yield ShownReadings.of(source, rests, kind)
     for source in () if cells else sources(names):
-        behind = _behind(source, tables, known) if tables else None
+        behind = _readings_of_tables(source, tables, known) if tables else None
         rests = {id: places for id, places in known.places(source).items() if behind is None or id in behind}
         yield ShownReadings.of(source, rests, kind)
 
 
-def _behind(source: Paper, tables, known: cell_readings.CellReadings) -> set[str]:
+def _readings_of_tables(source: Paper, tables, known: cell_readings.CellReadings) -> set[str]:
     of_cells = map(known.of, cells_of(source, tuple(table_of(source, t) for t in tables)))
     return set().union(*of_cells, *map(known.of, exhibits((source.name,), tables)))
 
@@ -46,7 +46,7 @@ class ShownReadings:
 
     @classmethod
     def of(cls, source: Paper, places: dict[str, list[str]], kind: str | None) -> ShownReadings:
-        """Sort readings by the number of places, largest first, and those without a choice last."""
+        """Return the readings of ``places``, the most used first, and those without a choice last."""
         known = {id: reading for other in papers().values() for id, reading in other.readings.items()}
         readings = [(known | dict(source.readings))[id] for id in places]
         readings = [reading for reading in readings if kind in (None, reading.kind)]
@@ -60,7 +60,7 @@ class ShownReadings:
             yield {"of": self.source.name, **facts, "affects": self.places[reading.id], "study": study}
 
     def show(self, *, citations: bool) -> None:
-        """Print a line per reading, then results of studies. With ``citations`` print these instead."""
+        """Print a line per reading and results of studies, or the ``citations`` alone."""
         if citations:
             return self._show_citations()
         head = ["id", "kind", "where", "open question", "choices", "used by"]
@@ -96,7 +96,7 @@ def answers_as_json(answers: Answers, pointers: Iterable[str]) -> list[dict]:
 def print_answers(
     answers: Answers, paper: str, kind: str, pointing: Iterable[tuple[str, Sequence[str]]]
 ) -> None:
-    """Print a line for each pointer that a study answers."""
+    """Print the measured difference of each pointer that a study answers."""
     lines = [
         [id, text, answers[text].words] for id, pointers in pointing for text in pointers if text in answers
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -14,9 +14,9 @@ from repro.running.plan import Plan
 from repro.running.records import Recurrence, distances, equal_in_words
 from repro.running.runner import Outcome
 from repro.store import Store
-from repro.store.results import Record, Results
+from repro.store.results import Results
 from repro.verdicts.compared import ComparedCell, Comparison, PairedTest
-from repro.verdicts.summary import Summary, first_of, published, summarise, unmeasured
+from repro.verdicts.summary import Summary, first_of, summarise, unmeasured
 from repro.verdicts.verdict import FAILS
 
 if TYPE_CHECKING:
@@ -43,13 +43,9 @@ def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
 
 WORDS = ("failed", "blocked", "not run")
 FEW_SENTENCES = 4
-SUPERSCRIPTS = (
-    "Superscripts mark rows that this row significantly outperforms (one seed, paired two-sided t-test by"
-    " ranx, p ≤ .05, Holm-corrected per row)."
-)
 NOTES = (
-    "Reported elsewhere: the closest of several values (~ where something else differs, ? where only the "
-    "name matches). It decides no verdict. `repro show others` has their places."
+    "Reported elsewhere: the closest of several values (~ other settings, ? only the name matches). No "
+    "verdict depends on it. `repro show others` lists the sources."
 )
 NOUNS = {"published": "published", "point": "figure", "reference": "reference", "study": "study"}
 
@@ -88,27 +84,25 @@ def show(
         texts = table_texts(compared, plan, store, results=results, form=form, **options)
         return print("\n".join(file.text for file in texts), end="")
     if form == "terminal":
-        return _show_tables(comparison, cells, recurrences, results, brief=brief, quiet=quiet)
+        return _show_tables(comparison, cells, recurrences, brief=brief, quiet=quiet)
     show_recurrences(recurrences)
     if form == "csv":
         return emit_csv([cell_as_row(c) for c in cells], head=["cell"])
     ids = {c.cell.id for c in cells}
-    objects = _cells_with_facts(comparison, plan, store, results)
-    emit_json([cell for cell in objects if cell["id"] in ids])
+    emit_json([cell for cell in _cells_with_facts(comparison, plan, store, results) if cell["id"] in ids])
 
 
 def _show_tables(
     comparison: Comparison,
     cells: Sequence[ComparedCell],
     recurrences: Sequence[Recurrence],
-    results: Results | None,
     *,
     brief: bool,
     quiet: bool,
 ) -> None:
     notes = [*distances(recurrences), *notices(comparison, cells, brief=brief)]
     if not quiet:
-        say(summary(comparison, recurrences, results))
+        say(summary(comparison, recurrences))
         notes = [*legends(comparison), *notes]
         notes += [comparison.origins.sentence] if comparison.origins else []
     show_cells(comparison, cells)
@@ -173,9 +167,7 @@ def show_recurrences(recurrences: Sequence[Recurrence]) -> None:
         say(sentence)
 
 
-def summary(
-    comparison: Comparison, recurrences: Sequence[Recurrence] = (), results: Results | None = None
-) -> str:
+def summary(comparison: Comparison, recurrences: Sequence[Recurrence] = ()) -> str:
     """Count measured cells, verdicts, and numbers that equal their records."""
     cells = [c for c in comparison.cells if c.cell.counted_as]
     if not cells:
@@ -186,8 +178,8 @@ def summary(
         sentence += f" ({_count(counts.measurements, 'distinct measurement')})"
     if is_full:
         sentence += f": {counts.passing} pass, {counts.failing} fail, {counts.neither} neither"
-    sentences = [f"{sentence}.", *_released(comparison, counts, results), *equal_in_words(recurrences)]
-    return " ".join([*sentences, *_comparison_sentences(counts, "" if is_full else cells[0].scale)])
+    about_verdicts = _comparison_sentences(counts, "" if is_full else cells[0].scale)
+    return " ".join([f"{sentence}.", *equal_in_words(recurrences), *about_verdicts])
 
 
 def _comparison_sentences(counts: Summary, scale: str) -> Iterator[str]:
@@ -217,25 +209,11 @@ def legends(comparison: Comparison) -> list[str]:
     reasons = unmeasured(comparison.cells)
     number = _count(reasons.total(), "cell")
     lines = [f"Not measured: {number}. Reasons: {in_words(reasons)}."] if reasons else []
-    lines += [SUPERSCRIPTS] if comparison.tests else []
+    if comparison.tests:
+        from repro.writers.grid import SUPERSCRIPTS
+
+        lines.append(SUPERSCRIPTS)
     return lines + ([NOTES] if any(c.notes_at_full for c in comparison.cells) else [])
-
-
-def _released(comparison: Comparison, counts: Summary, results: Results | None) -> list[str]:
-    if results is None or results.release is None:
-        return []
-    records = _records_by_cell(Results(results.release), comparison)
-    counted = [c for c in published(comparison.cells) or comparison.cells if c.measured is not None]
-    number = sum(all(r in records[c.scale, c.cell.id] for r in c.records) for c in counted)
-    return [f"{number} of {counts.measured} numbers come with the suite."] if number else []
-
-
-def _records_by_cell(release: Results, comparison: Comparison) -> dict[tuple[str, str], list[Record]]:
-    records = defaultdict[tuple[str, str], list[Record]](list)
-    for scale, name in {(c.scale, c.cell.paper.name): None for c in comparison.cells}:
-        for record in release.read(scale, name):
-            records[scale, record.cell].append(record)
-    return records
 
 
 def _count(number: int, noun: str) -> str:
@@ -290,7 +268,7 @@ def _missing_run_lines(comparison: Comparison) -> list[str]:
     groups = ([c for c in cells if c.measured is not None] for cells in comparison.by_table().values())
     if comparison.tests or all(len({c.cell.row.id for c in cells}) < 2 for cells in groups):
         return []
-    return ["too few of their runs are stored (`repro run` with the same selection makes them)"]
+    return ["fewer than two rows have a stored run. `repro run` with the same selection makes runs"]
 
 
 def status(

@@ -43,7 +43,7 @@ SEARCHES = ("search", "search_views")
 
 @dataclass(frozen=True)
 class MeasuredEncoder:
-    """The encodings of passages and queries of a run, and their model."""
+    """The model behind a run, and the stages that encoded its passages and queries."""
 
     model: Node
     passages: Node
@@ -84,7 +84,7 @@ class MeasuredEncoder:
 
 @dataclass(frozen=True)
 class Export:
-    """An encoder, its given name, and the measurement if a cell was named."""
+    """An encoder with the name that the user gave, and its measurement if that is a cell."""
 
     name: str
     source: MeasuredEncoder
@@ -128,20 +128,11 @@ def export(
     StoreError if it is damaged.
     """
     if store.state(source.model) in ("missing", "partial"):
-        raise UsageError(f"the model {source.model} is not in the store. {_remedy(source.model, store)}")
+        raise UsageError(f"the model {source.model} is not in the store. Run its cell at this scale first.")
     with disk.whole_folder(to) as scratch:
         _write_model(source, store.checked(source.model) / "model", scratch)
         (scratch / "README.md").write_text(card, encoding="utf-8")
         _write_json(scratch / FILE, {"conventions": asdict(source.conventions), **about})
-
-
-def _remedy(model: Node, store: Store) -> str:
-    missing = walk([model], until=lambda node: store.state(node) == "stored")
-    try:
-        prefixes = [store.remembered(node.fingerprint).fingerprint[:12] for node in missing]
-    except UsageError:
-        return "Run the cell at this scale first."
-    return f"`repro stage {' '.join(prefixes)}` makes it, or `repro run` the cell if it has no scores yet."
 
 
 def _write_model(source: MeasuredEncoder, folder: Path, target: Path) -> None:

@@ -49,8 +49,7 @@ def whole_lines(file: IO[AnyStr], path: Path, *, first: int = 1) -> Iterator[Any
     number, read_line = first, file.readline
     while line := read_line(LONGEST_LINE):
         if len(line) == LONGEST_LINE:
-            reason = f"the line is longer than {LONGEST_LINE - 1:,} characters"
-            raise DataError(f"{path}:{number}: {reason}")
+            raise DataError(f"{path}:{number}: the line is longer than {LONGEST_LINE - 1:,} characters")
         if number == 1 and line.startswith(LFS if isinstance(line, str) else LFS.encode()):
             raise DataError(f"{path} {IS_POINTER}. {PULL.capitalize()}.")
         yield line
@@ -101,7 +100,7 @@ def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
 
 
 def texts(raw: IO[bytes], path: Path, *, first: int = 1) -> Iterator[tuple[int, str]]:
-    """Yield numbers, from ``first``, and texts as ``lines`` does."""
+    """Yield number and text of each non-blank line of an open file. ``first`` is the first line's number."""
     for number, line in enumerate(whole_lines(raw, path, first=first), first):
         if number == 1:
             line = line.removeprefix(BOM)
@@ -120,7 +119,7 @@ def malformed(path: Path, number: int, reason: str) -> DataError:
 
 
 def checked_id(value: object, what: str, path: Path, number: int) -> str:
-    """Return ``value`` if a run can contain it as an id. Otherwise raises DataError."""
+    """Return an id that is a text without white space or control characters. Otherwise raises DataError."""
     if not isinstance(value, str) or not value:
         raise malformed(path, number, f"the {what} is {value!r}, not a non-empty string")
     if value.isalnum():  # fast path

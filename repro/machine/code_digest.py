@@ -22,10 +22,7 @@ CHILD = "CHILD"  # constant with the module of a child process
 
 @dataclass(frozen=True)
 class Code:
-    """The code of a stage, by a ``digest`` of contents and class names.
-
-    ``modules`` has 8 digits for each module and data file.
-    """
+    """The ``digest`` of a stage's code. ``modules`` maps modules and data files to 8 digits of theirs."""
 
     digest: str
     modules: dict[str, str]
@@ -33,7 +30,7 @@ class Code:
 
 @functools.cache
 def code(*entries: str) -> Code:
-    """Return the code of modules ("module" or "module:name"). A missing one is "missing"."""
+    """Return the ``Code`` of modules ("module" or "module:name") and their imports."""
     digests: dict[str, str] = {}
     pending = [entry.partition(":")[0] for entry in entries]
     packages = frozenset((*OURS, *(name.partition(".")[0] for name in pending)))

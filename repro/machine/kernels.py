@@ -102,7 +102,7 @@ def unlike_pinned(facts: Mapping[str, object], *, needed: bool) -> list[str]:
 
 
 def merged(several: Iterable[Mapping[str, object]]) -> dict[str, object]:
-    """Merge facts. Different values of a name become a list."""
+    """Merge facts of several artefacts. Different values of a name become a list."""
     by_name: dict[str, list] = {}
     for values in several:
         for name, value in values.items():

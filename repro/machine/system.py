@@ -58,8 +58,7 @@ def cpu_flags() -> frozenset[str]:
 
 def instruction_set() -> str | None:
     """Return the widest vector instructions, e.g. "AVX2"."""
-    flags = cpu_flags()
-    return next((name for flag, name in INSTRUCTION_SETS.items() if flag in flags), None)
+    return next((name for flag, name in INSTRUCTION_SETS.items() if flag in cpu_flags()), None)
 
 
 @functools.cache
@@ -156,7 +155,7 @@ def stated_threads() -> int | None:
 
 
 def memory() -> int:
-    """Return the bytes of memory, at most the container's."""
+    """Return the bytes of memory, at most the container's limit."""
     import psutil  # not needed by a plan
 
     total = psutil.virtual_memory().total

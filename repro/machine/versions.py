@@ -55,7 +55,7 @@ def torch_cuda() -> str | None:
 
 
 def commit(root: Path) -> str | None:
-    """Return the commit, with ``-dirty`` for changed files, or None."""
+    """Return a checkout's commit, with ``-dirty`` if files were changed, or None outside a checkout."""
     if not (root / ".git").exists():  # a checkout may surround a wheel
         return None
     return _git(root, "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty") or None
@@ -95,8 +95,7 @@ def last_change(path: Path) -> tuple[str, str] | None:
     """Return the last commit and day of a file. None for uncommitted content."""
     if _git(path.parent, "status", "--porcelain", "--", path.name) != "":
         return None
-    answer = _git(path.parent, "log", "-1", "--format=%H %cs", "--", path.name)
-    commit, _, day = (answer or "").partition(" ")
+    commit, _, day = (_git(path.parent, "log", "-1", "--format=%H %cs", "--", path.name) or "").partition(" ")
     return (commit, day) if commit else None
 
 
@@ -184,7 +183,7 @@ def here(stage: str) -> dict[str, str]:
 
 
 def joined(several: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Merge the versions of artefacts, e.g. "1.0.0 and 2.13.0"."""
+    """Merge the library versions of several artefacts, e.g. to "1.0.0 and 2.13.0"."""
     by_name: dict[str, dict[str, None]] = {}
     for each in several:
         for name, version in each.items():

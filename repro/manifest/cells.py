@@ -17,10 +17,10 @@ from repro.manifest.schema import Column, Exhibit, Figure, Row, Table
 Part = TypeVar("Part", Table, Figure)
 # how cells are counted
 COUNTED = {
-    "published": ("published cell", "published cells"),
-    "point": ("point of figures", "points of figures"),
-    "reference": ("cell of reference rows", "cells of reference rows"),
-    "study": ("cell of the suite's own study", "cells of the suite's own study"),
+    "published": "published cell{s}",
+    "point": "point{s} of figures",
+    "reference": "cell{s} of reference rows",
+    "study": "cell{s} of the suite's own study",
 }
 
 
@@ -120,7 +120,7 @@ class Cell:
 
     @property
     def grade(self) -> str:
-        """The evidence: A (authors' run), B (authors' checkpoint), P (by others), C (a mean only)."""
+        """The public evidence: A (authors' run), B (authors' checkpoint), P (by others), C (a mean only)."""
         return self.row.grades.get(self.column.id) or self.column.grade or self.row.grade
 
     @property
@@ -201,7 +201,7 @@ def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = N
     """Count cells in words, e.g. "52 of 58 published cells measured at tiny"."""
     phrases: list[str] = []
     for kind, chosen in by_count(cells).items():
-        phrase = f"{len(chosen)} {COUNTED[kind][len(chosen) != 1]}"
+        phrase = f"{len(chosen)} {COUNTED[kind].format(s='s' * (len(chosen) != 1))}"
         if measured is not None:
             phrase = f"{sum(name in measured for name in chosen)} of {phrase}"
             phrase += "" if phrases else f" measured at {scale}"
@@ -279,7 +279,7 @@ class ShownExhibit:
 
 
 def exhibits(names: tuple[str, ...], owners: tuple[str, ...] = ()) -> list[ShownExhibit]:
-    """Return the exhibits of the named papers, in ``owners`` (tables, or e.g. ``figure-3``) or all."""
+    """Return the exhibits of papers (default: all), optionally only of ``owners``, e.g. ("1", "figure-3")."""
     result = []
     for source in map(paper, names or papers()):
         places = [(t.id, t.exhibits) for t in source.manifest.tables]
@@ -333,8 +333,8 @@ def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: lis
     return matches
 
 
-def lack_of(chosen: Cell) -> str:
-    """Return a measurable cell's missing setting, e.g. "no recipe (…)", or ""."""
+def missing_setting(chosen: Cell) -> str:
+    """Return the entry that the manifest lacks to measure a cell, e.g. "no recipe (…)", or ""."""
     if chosen.column.not_measurable or chosen.row.not_measurable:
         return ""
     if not (chosen.column.dataset or chosen.column.mean_of):

@@ -156,7 +156,7 @@ def stated_costs(source: Paper) -> tuple[StatedCost, ...]:
 
 
 def home(dotted: str) -> Paper | None:
-    """Return the paper with this ``module:name`` in its folder, if any."""
+    """Return the paper that contains ``module:name`` in its folder, or None."""
     folder = Path(load(dotted.partition(":")[0] + ":__file__")).parent
     paper = papers().get(folder.name)
     return paper if paper is not None and paper.folder == folder else None

@@ -96,11 +96,14 @@ def percent(value: Decimal, unit: str) -> Decimal:
 
 
 def are_apart(one: Decimal, half: Decimal, other: Decimal, other_half: Decimal) -> bool:
-    """Return whether no number rounds to both. ``half`` and ``other_half`` are half a last digit."""
+    """Return whether no unrounded number could be printed as both ``one`` and ``other``.
+
+    ``half`` and ``other_half`` are half a unit of their last digits.
+    """
     return one != other if half == other_half else abs(one - other) > half + other_half
 
 
 def rounded(value: Decimal, decimals: int) -> set[Decimal]:
-    """Return the value rounded half up and half to even."""
+    """Return the set of two roundings: half up, and half to even."""
     places = Decimal(1).scaleb(-decimals)
     return {value.quantize(places, rounding=mode) for mode in (ROUND_HALF_UP, ROUND_HALF_EVEN)}

@@ -59,15 +59,6 @@ def _mistake(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
 
 
-class _TextLoader(_SafeLoader):
-    """A loader that keeps scalars as text, except null."""
-
-    yaml_implicit_resolvers = {  # noqa: RUF012
-        first: [(tag, form) for tag, form in forms if tag == "tag:yaml.org,2002:null"]
-        for first, forms in _SafeLoader.yaml_implicit_resolvers.items()
-    }
-
-
 Fault = tuple[tuple, str]
 
 
@@ -98,20 +89,13 @@ def repetitions(name: str, items: Sequence[Identified], location: tuple[str | in
         seen.add(item.id)
 
 
-def read(
-    path: Path,
-    shape: Any,
-    *,
-    faults: Callable[[Any], Iterable[Fault]] = lambda content: (),
-    as_text: bool = False,
-) -> Any:
+def read(path: Path, shape: Any, *, faults: Callable[[Any], Iterable[Fault]] = lambda content: ()) -> Any:
     """Read a YAML file as ``shape``, a type such as ``tuple[Reading, ...]``. Raises ManifestError.
 
-    ``as_text`` keeps numbers and dates as written, as YAML reads 24:00:00 as 86400.
+    ``faults`` yields further faults of the content, each as its location and a reason.
     """
-    text = _text(path)
     try:
-        data = yaml.load(text, _TextLoader if as_text else _SafeLoader)
+        data = yaml.load(_text(path), _SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark, start = error.problem_mark, error.context_mark
         context = f" ({error.context} on line {start.line + 1})" if start and start.line != mark.line else ""

@@ -168,7 +168,7 @@ class DiskRoom:
         """Remove unused artefacts that no other process needs."""
         for node in self.consumers.free():
             size = disk.size_on_disk(self.store.path(node))
-            if underway.let_go(self.store, node, but=self.announcement, keep=self.waiting):
+            if underway.remove_unless_needed(self.store, node, but=self.announcement, keep=self.waiting):
                 self.progress.note(f"  discarded: {describe(node)}, {size_in_words(size)}")
                 self.consumers.gone(node)
 
@@ -268,7 +268,7 @@ def finished_vectors(plans: Iterable[Plan], store: Store, *, keep_days: float) -
         vectors |= {node.fingerprint: node for node in _stored_vectors(each)}
         read_fingerprints |= {end.fingerprint for end in each.ends}
     stored_ids = lineage.stored()
-    for note in notes.asked_since(store.root, days=keep_days):
+    for note in notes.planned_since(store.root, days=keep_days):
         read_fingerprints.update(() if note in stored_ids else lineage.inputs(note))
     return [node for fingerprint, node in vectors.items() if fingerprint not in read_fingerprints]
 

@@ -7,7 +7,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from repro.errors import BlockedError, StoreError
-from repro.graph import Node, once_a_node
+from repro.graph import Node, cached_per_node
 from repro.locations import CHECKOUT, committed_results
 from repro.machine import versions
 from repro.machine.bounded_reading import read_facts
@@ -102,7 +102,7 @@ def entries(node: Node) -> tuple[str, ...]:
     return f"repro.retrieval.stages.{node.stage}", *filter(_NAMED.fullmatch, paths)
 
 
-@once_a_node
+@cached_per_node
 def _entries_below(node: Node) -> frozenset[tuple[str, ...]]:
     return frozenset([entries(node)]).union(*map(_entries_below, node.parents()))
 

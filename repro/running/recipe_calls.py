@@ -10,7 +10,7 @@ from pathlib import Path
 from repro import errors, locations
 from repro.graph import Node, canonical
 from repro.manifest import papers, reading_schema, yaml_file
-from repro.manifest.cells import Cell, ShownExhibit, lack_of
+from repro.manifest.cells import Cell, ShownExhibit, missing_setting
 from repro.retrieval.recipe.request import Choices, Request, Runs
 from repro.running.requirements import Machine
 from repro.running.scale import Scale
@@ -75,7 +75,7 @@ def refusals(cells: Iterable[Cell], scale: Scale) -> Counter[str]:
     reasons: list[str] = []
     for cell in cells:
         is_stated = cell.column.not_measurable or cell.row.not_measurable
-        reasons.append(not_at(cell, scale) or (NOT_MEASURABLE if is_stated else lack_of(cell)))
+        reasons.append(not_at(cell, scale) or (NOT_MEASURABLE if is_stated else missing_setting(cell)))
     return Counter(filter(None, reasons))
 
 

@@ -114,7 +114,7 @@ def prepared_nodes(
 
 def _awaited_fingerprints(store: Store, *, since: int) -> set[str]:
     lineage = Lineage(store.root)
-    noted_ids = notes.asked_after(store.root, since) - lineage.stored()
+    noted_ids = notes.planned_after(store.root, since) - lineage.stored()
     return {fingerprint for node in noted_ids for fingerprint in lineage.inputs(node)}
 
 

@@ -34,7 +34,7 @@ class Store:
         return self.root / node.stage / node.fingerprint
 
     def checked(self, node: Node) -> Path:
-        """Read an artefact once unless it changes, and return its folder. Raises StoreError."""
+        """Verify an artefact, again only after a change, and return its folder. Raises StoreError."""
         from repro.store import seal
 
         path = self.path(node)
@@ -99,7 +99,7 @@ class Store:
 
         path = self.path(node)
         with underway.exclusive_lock(self.root, node, self.progress):
-            if self._stored(node):
+            if self._is_stored(node):
                 return path
             with translated_errors(self.root):
                 partial = self._begin(node)
@@ -109,21 +109,21 @@ class Store:
         return path
 
     def work_beside(self, node: Node, work: Callable[[Path], None]) -> None:
-        """Write one part of an artefact while other processes write others. Does nothing if it is stored.
+        """Let ``work`` write one part of an artefact while other processes write other parts.
 
-        These processes wait for a process in ``build``, and it waits for them.
+        Does nothing if the artefact is stored. Such processes and ``build`` wait for each other.
         """
         from repro.store import underway
 
-        if not underway.goes_on(self.partial(node), self.contents(node.parents())):
+        if not underway.has_unchanged_inputs(self.partial(node), self.contents(node.parents())):
             with underway.exclusive_lock(self.root, node, self.progress), translated_errors(self.root):
                 self._begin(node)  # may remove files
-        with underway.beside_others(self.root, node, self.progress):
-            if not self._stored(node):
+        with underway.shared_lock(self.root, node, self.progress):
+            if not self._is_stored(node):
                 with translated_errors(self.root):
                     work(self._begin(node))
 
-    def _stored(self, node: Node) -> bool:
+    def _is_stored(self, node: Node) -> bool:
         from repro.store import seal
 
         path = self.path(node)
@@ -154,6 +154,6 @@ def check_where_stored(path: Path) -> None:
 
 
 def refusal(node: Node | str, faults: list[str]) -> StoreError:
-    """Return the error of a damaged artefact."""
+    """Return the StoreError of a damaged artefact."""
     remedy = "`repro store verify --rebuild` removes it, `repro run --rebuild damaged` builds it again"
     return StoreError(f"artefact {node} is damaged: {'; '.join(faults)}; {remedy}")

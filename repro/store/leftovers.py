@@ -13,16 +13,15 @@ from repro.stage_table import STAGES
 from repro.store import Store, notes, seal
 from repro.store.disk import remove, size_on_disk, translated_errors
 from repro.store.notes import DAY, Lineage
-from repro.store.underway import LOCK, announcers, being_built, hold
+from repro.store.underway import LOCK, being_built, hold
 
 _NAME = re.compile(r"([0-9a-f]{64})(\.partial)?(\.gone)?")
 _NOTE = re.compile(r"([0-9a-f]{64})\.(json|\d+)")  # digits: left by a killed writer
-_ERRORS = re.compile(r"[a-z_0-9]+-([0-9a-f]{12})(?:\.\d+)?\.err")
 
 
 @dataclass(frozen=True)
 class Leftover:
-    """An unused file or folder of a store. Notes and logs have no ``stage``."""
+    """An unused file or folder of a store. Notes have no ``stage``."""
 
     kind: str
     path: Path
@@ -34,8 +33,8 @@ class Leftover:
 def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Leftover]:
     """Return files and folders that are older than ``keep_days`` and not needed.
 
-    Kept are artefacts in ``needed``, in progress or recently planned, their inputs, imported runs and
-    non-empty logs, and planned partial artefacts, as their shards may end at other times.
+    Artefacts in ``needed``, in progress or recently planned are kept with their inputs, as are imported runs
+    and planned partial artefacts, since their shards may end at other times.
     """
     builds = being_built(store.root)
     cutoff = time.time() - keep_days * DAY
@@ -47,14 +46,13 @@ def leftovers(store: Store, needed: set[str], *, keep_days: float) -> list[Lefto
 
     items = old(_artefacts(store, reachable, builds, pending))
     removed_paths = {item.path for item in items}
-    small = (_locks(store, removed_paths, builds), _notes(store, reachable, removed_paths))
-    return items + old(chain(*small, _logs(store, builds), _runs(store)))
+    return items + old(chain(_locks(store, removed_paths, builds), _notes(store, reachable, removed_paths)))
 
 
 def any_old(store: Store, *, keep_days: float) -> bool:
     """Return whether a file or folder is older than ``keep_days``."""
     cutoff = time.time() - keep_days * DAY
-    places = (store.root.glob(f"{folder}/*") for folder in (*STAGES, "locks", "logs", "snakemake"))
+    places = (store.root.glob(f"{folder}/*") for folder in (*STAGES, "locks"))
     return any(_modification_time(path) <= cutoff for path in chain(*places, notes.files(store.root)))
 
 
@@ -122,21 +120,6 @@ def _notes(store: Store, reachable: set[str], removed_paths: set[Path]) -> Itera
         match = _NOTE.fullmatch(path.name)
         if match and (match[1] not in needed or match[2] != "json"):
             yield Leftover("note", path, "", match[1], size_on_disk(path))
-
-
-def _logs(store: Store, builds: set[str]) -> Iterator[Leftover]:
-    building = {fingerprint[:12] for fingerprint in builds}
-    for path in sorted(store.root.glob("logs/*.err")):
-        match = _ERRORS.fullmatch(path.name)
-        if match and match[1] not in building and path.lstat().st_size == 0:
-            yield Leftover("log", path, "", match[1], 0)
-
-
-def _runs(store: Store) -> Iterator[Leftover]:
-    going_on = announcers(store.root)
-    for path in sorted(store.root.glob("snakemake/*")):
-        if path.name not in going_on:
-            yield Leftover("log", path, "", "", size_on_disk(path))
 
 
 def _modification_time(path: Path) -> float:

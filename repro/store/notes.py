@@ -24,12 +24,12 @@ def files(root: Path) -> list[Path]:
     return sorted(path for path in root.glob("nodes/*") if path.is_file())
 
 
-def asked_since(root: Path, *, days: float) -> set[str]:
+def planned_since(root: Path, *, days: float) -> set[str]:
     """Return the fingerprints planned within the last ``days``."""
-    return asked_after(root, int((time.time() - days * DAY) * 10**9))
+    return planned_after(root, int((time.time() - days * DAY) * 10**9))
 
 
-def asked_after(root: Path, time_ns: int) -> set[str]:
+def planned_after(root: Path, time_ns: int) -> set[str]:
     """Return the fingerprints with notes newer than a time in ns."""
     fingerprints = set()
     for path in files(root):
@@ -48,8 +48,8 @@ def write_notes(root: Path, nodes: Iterable[Node]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         scratches: dict[Path, Path] = {}
         for node in nodes:
-            path, text = folder / f"{node.fingerprint}.json", json.dumps(_description(node))
-            if _text(path) == text:
+            path, text = folder / f"{node.fingerprint}.json", json.dumps(_describe(node))
+            if _read_text(path) == text:
                 with contextlib.suppress(PermissionError, FileNotFoundError):  # another user's or removed
                     os.utime(path)
                     continue
@@ -73,13 +73,13 @@ def noted_node(root: Path, fingerprint: str) -> Node:
     return _read_node(root, matches.pop())
 
 
-def asks_for_pins(root: Path, fingerprint: str) -> bool:
+def is_planned_with_pins(root: Path, fingerprint: str) -> bool:
     """Return whether the node was planned with pinned kernels."""
-    text = _text(_note(root, fingerprint)) or ""
+    text = _read_text(_note_path(root, fingerprint)) or ""
     return json.loads(text).get("kernels") == PINNED if text else False
 
 
-def _text(path: Path) -> str | None:
+def _read_text(path: Path) -> str | None:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError):
@@ -87,11 +87,11 @@ def _text(path: Path) -> str | None:
 
 
 def _read_node(root: Path, fingerprint: str) -> Node:
-    path = _note(root, fingerprint)
+    path = _note_path(root, fingerprint)
     try:
         if not FINGERPRINT.fullmatch(fingerprint):
             raise ValueError
-        description = parsed_json(_text(path) or "")
+        description = parsed_json(_read_text(path) or "")
         inputs = {}
         for name, value in description["inputs"].items():
             nodes = tuple(_read_node(root, item) for item in (value if isinstance(value, list) else [value]))
@@ -104,11 +104,11 @@ def _read_node(root: Path, fingerprint: str) -> Node:
     raise StoreError(f"{path} is damaged or of another version. Remove it, and a run writes it again.")
 
 
-def _note(root: Path, fingerprint: str) -> Path:
+def _note_path(root: Path, fingerprint: str) -> Path:
     return root / "nodes" / f"{fingerprint}.json"
 
 
-def _description(node: Node) -> dict:
+def _describe(node: Node) -> dict:
     from repro.machine import kernels
 
     description = {"stage": node.stage, "params": dict(node.params), "inputs": node.input_fingerprints()}
@@ -130,7 +130,7 @@ class Lineage:
         """Return ``stage``, ``params`` and ``inputs``, or {} if unknown."""
         if fingerprint not in self._described:
             records = (folder / disk.RECORD for folder in self._artefacts().get(fingerprint, ()))
-            descriptions = map(_read_description, (_note(self.root, fingerprint), *records))
+            descriptions = map(_read_description, (_note_path(self.root, fingerprint), *records))
             self._described[fingerprint] = next(filter(None, descriptions), {})
         return self._described[fingerprint]
 

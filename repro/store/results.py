@@ -111,7 +111,7 @@ class Record:
         return ", ".join(filter(None, [*gpus, hardware.get("cpu"), cores]))
 
     @property
-    def is_of_dirty_tree(self) -> bool:
+    def has_dirty_commit(self) -> bool:
         """Whether one of its commits had uncommitted changes."""
         return any(str(commit).endswith(DIRTY) for commit in self.every_commit)
 
@@ -119,7 +119,7 @@ class Record:
     def every_commit(self) -> list[str]:
         return [*self.commits, *filter(None, [self.environment.get("commit")])]
 
-    def tells_more_than(self, other: "Record") -> bool:
+    def is_better_documented_than(self, other: "Record") -> bool:
         """Return whether this record is better documented."""
         description = {key: self.origin[key] for key in DESCRIPTION if self.origin.get(key)}
         known, known_of_other = (sum(map(bool, record.rows.values())) for record in (self, other))
@@ -130,7 +130,7 @@ class Record:
                 self.environment and unlike_here(self.environment) < unlike_here(other.environment),
                 self.deviation is not None and other.deviation is None,
                 known > known_of_other,
-                other.is_of_dirty_tree and not self.is_of_dirty_tree,
+                other.has_dirty_commit and not self.has_dirty_commit,
                 not description.items() <= other.origin.items(),
             )
         )
@@ -147,15 +147,15 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 def time_of(record: Record) -> datetime:
     """Return a record's time, or the earliest possible time if it is absent or in the future."""
-    return _NEVER if not record.recorded or is_future(record) else _said_time(record)
+    return _NEVER if not record.recorded or is_future(record) else _recorded_time(record)
 
 
 def is_future(record: Record) -> bool:
     """Return whether a record's time is more than a day in the future, as from a wrong clock."""
-    return bool(record.recorded) and _said_time(record) > datetime.now(UTC) + CLOCKS_DIFFER
+    return bool(record.recorded) and _recorded_time(record) > datetime.now(UTC) + CLOCKS_DIFFER
 
 
-def _said_time(record: Record) -> datetime:
+def _recorded_time(record: Record) -> datetime:
     time = datetime.fromisoformat(record.recorded)
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
@@ -276,16 +276,15 @@ class Results:
         return len(lines), [line for line in lines if isinstance(line, FaultyLine)]
 
     def doubtful(self) -> list[FaultyLine]:
-        """Return records with a time in the future, or contradicted by a newer record."""
+        """Return the lines of records with a time in the future, or contradicted by a newer record."""
         lines = [(path, number, r) for path, number, r in self._numbered_lines() if isinstance(r, Record)]
         newest = {record.key: record for record in sorted((r for _, _, r in lines), key=time_of)}
-        doubts = (FaultyLine(path, number, _doubt(r, newest[r.key])) for path, number, r in lines)
+        doubts = (FaultyLine(path, number, _reason_for_doubt(r, newest[r.key])) for path, number, r in lines)
         return [doubt for doubt in doubts if doubt.reason]
 
     def unfinished(self, scale: str = "*") -> list[Path]:
         """Return the files with an unfinished last line."""
-        paths = self._paths(scale)
-        return [path for path in paths if _is_left_out(path.read_bytes().rpartition(b"\n")[2])]
+        return [path for path in self._paths(scale) if _is_unfinished(path.read_bytes().rpartition(b"\n")[2])]
 
     def _numbered_lines(self) -> Iterator[tuple[Path, int, Record | FaultyLine]]:
         for path in self._paths():
@@ -327,7 +326,7 @@ class Results:
 
 def _read_lines(path: Path) -> Iterator[Record | FaultyLine]:
     *lines, last_piece = path.read_bytes().split(b"\n")
-    if last_piece and not _is_left_out(last_piece):
+    if last_piece and not _is_unfinished(last_piece):
         lines.append(last_piece)
     for number, line in enumerate(lines, 1):
         try:
@@ -341,7 +340,7 @@ def _read_lines(path: Path) -> Iterator[Record | FaultyLine]:
             yield FaultyLine(path, number, str(error))
 
 
-def _doubt(record: Record, newest: Record) -> str:
+def _reason_for_doubt(record: Record, newest: Record) -> str:
     if is_future(record):
         time = record.recorded
         return f"recorded at {time}, which is in the future: every other record of its cell is preferred"
@@ -355,12 +354,12 @@ def _new_records(group: list[Record], newest_by_key: dict[tuple, Record]) -> Ite
     for record in group:
         previous = newest_by_key.get(record.key)
         differs = previous is not None and previous.result != record.result
-        if previous is None or differs or is_future(previous) or record.tells_more_than(previous):
+        if previous is None or differs or is_future(previous) or record.is_better_documented_than(previous):
             newest_by_key[record.key] = record
             yield AppendedRecord(record, previous if differs else None)
 
 
-def _is_left_out(end: bytes) -> bool:
+def _is_unfinished(end: bytes) -> bool:
     try:
         record_of(end[:-1])
     except DataError:

@@ -36,23 +36,23 @@ def exclusive_lock(root: Path, node: Node, progress: Progress | None = None) -> 
     with contextlib.ExitStack() as stack:
         with disk.translated_errors(root):
             file = _made_lock_file(root, node.stage, node.fingerprint)
-            stack.enter_context(disk.file_lock(file, lambda: _note(node, progress)))
+            stack.enter_context(disk.file_lock(file, lambda: _note_wait(node, progress)))
         yield
 
 
 @contextlib.contextmanager
-def beside_others(root: Path, node: Node, progress: Progress | None) -> Iterator[None]:
+def shared_lock(root: Path, node: Node, progress: Progress | None) -> Iterator[None]:
     """Share the node's lock. ``progress`` notes a wait for an exclusive holder."""
     with disk.translated_errors(root):
         file = _made_lock_file(root, node.stage, node.fingerprint)
-        descriptor = _lock_shared(file, lambda: _note(node, progress))
+        descriptor = _lock_shared(file, lambda: _note_wait(node, progress))
     try:
         yield
     finally:
         os.close(descriptor)
 
 
-def _note(node: Node, progress: Progress | None) -> None:
+def _note_wait(node: Node, progress: Progress | None) -> None:
     if progress:
         progress.note(f"  {node}: another process is building it, waiting")
 
@@ -120,16 +120,16 @@ def _open_lock(path: Path) -> IO[bytes]:
         return path.open("rb")
 
 
-def goes_on(partial: Path, inputs: Mapping[str, str]) -> bool:
+def has_unchanged_inputs(partial: Path, inputs: Mapping[str, str]) -> bool:
     """Return whether no input of a partial artefact has changed since it was begun."""
     noted_inputs = _read_inputs(partial)
     return all(noted_inputs.get(fingerprint, content) == content for fingerprint, content in inputs.items())
 
 
 def begin(partial: Path, inputs: Mapping[str, str]) -> None:
-    """Note the digests of inputs. Removes a partial artefact that was begun from other contents."""
+    """Note the digests of inputs. Removes a partial artefact that was begun with other inputs."""
     note = partial / disk.BLOCKS / INPUTS
-    if not goes_on(partial, inputs):
+    if not has_unchanged_inputs(partial, inputs):
         disk.remove(partial)
     noted_inputs = _read_inputs(partial)
     if not inputs.keys() <= noted_inputs.keys():
@@ -172,11 +172,6 @@ def announce(root: Path, nodes: Iterable[Node]) -> Iterator[Path]:
         file.close()
 
 
-def announcers(root: Path) -> set[str]:
-    """Return running processes with a plan, e.g. "node7-4211"."""
-    return {path.stem.rpartition("-")[0] for path in root.glob("plans/*.json") if _announcement(path)}
-
-
 def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
     """Return the fingerprints that running processes will read. ``but`` is a plan to ignore."""
     plans = (_announcement(path).items() for path in root.glob("plans/*.json") if path != but)
@@ -184,7 +179,7 @@ def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
     return set().union(*missing, *map(notes.Lineage(root).inputs, being_built(root)))
 
 
-def let_go(
+def remove_unless_needed(
     store: Store, node: Node, *, but: Path | None = None, keep: Callable[[], Iterable[str]] = tuple
 ) -> bool:
     """Remove an artefact unless a process builds or needs it. Returns whether it did.

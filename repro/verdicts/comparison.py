@@ -61,12 +61,12 @@ def compare(
     # cells share evaluations
     all_records = _every_record(results, name)
     stored_results = stored_records(plan, store) if store else []
-    measurements = _by(plan.measurements, lambda m: m.cell.id)
-    records = _by(all_records, lambda r: r.cell)
-    other_results = _by([*known_records(plan, all_records), *stored_results], lambda r: r.cell)
+    measurements = _group_by(plan.measurements, lambda m: m.cell.id)
+    records = _group_by(all_records, lambda r: r.cell)
+    other_results = _group_by([*known_records(plan, all_records), *stored_results], lambda r: r.cell)
     by_cell, origin = identities(plan), _origins(plan, store) if store else None
     released = _every_record(results.compared, name) if results.compared else []
-    on_record = _by([*all_records, *released], lambda r: r.identity)
+    on_record = _group_by([*all_records, *released], lambda r: r.identity)
     evidence = (
         Evidence(
             c,
@@ -116,7 +116,7 @@ def _every_record(results: Results, scale: str) -> list[Record]:
     return [record for paper in results.papers(scale) for record in results.read(scale, paper)]
 
 
-def _by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+def _group_by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
     groups = defaultdict(list)
     for item in items:
         groups[key(item)].append(item)

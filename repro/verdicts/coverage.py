@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from repro.hooks import CellNote, call, notes
 from repro.manifest import schema, yaml_file
-from repro.manifest.cells import Cell, cells_of, every_cell, exhibits, is_measured, lack_of
+from repro.manifest.cells import Cell, cells_of, every_cell, exhibits, is_measured, missing_setting
 from repro.manifest.papers import Paper
 from repro.running.measurement import COMPUTED
 from repro.running.recipe_calls import recipe_path
@@ -53,7 +53,7 @@ class CoverageItem:
 
     @property
     def known(self) -> str:
-        """The strongest key of ``WAYS_OF_KNOWING`` at full scale."""
+        """The best evidence for the number, a key of ``WAYS_OF_KNOWING``."""
         if "full" in self.measured:
             return "measured"
         if f"full{IMPORTED}" in self.measured:
@@ -93,8 +93,8 @@ def coverage(source: Paper, results: Results) -> list[CoverageItem]:
 class Tally:
     """The cells of tables and figures, counted by way and by scale.
 
-    ``what`` is the counted place or paper. ``idle`` counts published cells with words, ``settings`` cells
-    with settings by state.
+    ``what`` is the counted place or paper. ``idle`` counts cells with words, which cannot be measured.
+    ``settings`` counts cells with settings by state, e.g. "as published".
     """
 
     paper: str
@@ -184,7 +184,7 @@ def refuse_open(source: Paper, items: Iterable[CoverageItem]) -> None:
     place = "rows", table.rows.index(first.row)
     if not (first.column.dataset or first.column.mean_of):
         place = "columns", [column.id for column in table.columns].index(first.column.id)
-    reason = f"cell {first.id} has {lack_of(first)}, or say under not_measurable why there is none"
+    reason = f"cell {first.id} has {missing_setting(first)}, or say under not_measurable why there is none"
     rows = list(dict.fromkeys(f"{cell.table.id}/{cell.row.id}" for cell in opened))
     reason += f". {len(rows)} rows have open cells: {', '.join(rows)}" if len(rows) > 1 else ""
     location = ("tables", source.manifest.tables.index(table), *place)
@@ -217,7 +217,7 @@ def place_of(owner: str) -> str:
 def _coverage_item(cell: Cell, records: Sequence[Record]) -> CoverageItem:
     way, stated = _way(cell, records), notes(cell)
     refusals = {"not measurable": cell.column.not_measurable or cell.row.not_measurable}
-    refusals["open"] = lack_of(cell)
+    refusals["open"] = missing_setting(cell)
     definition = cell.column.measure or "", cell.unit
     own_scales = {r.scale: None for r in records if is_measurement(r, *definition, {})}
     imported = {f"{r.scale}{IMPORTED}": None for r in records if r.origin and r.scale not in own_scales}
@@ -244,7 +244,7 @@ def _way(cell: Cell, records: Sequence[Record]) -> str:
         return "checkpoint" if module.rpartition(".")[2] == RELEASED else "recipe"
     if any(record.origin for record in records):
         return "run"
-    return "open" if lack_of(cell) else "not measurable"
+    return "open" if missing_setting(cell) else "not measurable"
 
 
 def _drawing_scales(results: Results, paper: str, place: str) -> tuple[str, ...]:

@@ -187,7 +187,7 @@ def _outdated(b: Basis) -> str:
     return "the recipe has changed since this was measured"
 
 
-def _of_code(b: Basis, kind: str) -> str:
+def _code_doubt(b: Basis, kind: str) -> str:
     other, unknown = b.counts.other_code, b.counts.unknown_code
     if b.evidence is None or not b.evidence.current:
         return ""
@@ -210,29 +210,29 @@ def _other_data(b: Basis) -> str:
 def _absent_data(b: Basis) -> str:
     if b.evidence is None or not b.evidence.current:
         return ""
-    return _listed("the files of {} were not there to be checked", b.evidence.absent_data)
+    return _fill_in("the files of {} were not there to be checked", b.evidence.absent_data)
 
 
 def _dirty_tree(b: Basis) -> str:
     dirty = (c.removesuffix(DIRTY)[:12] for c in _commits(b) if c.endswith(DIRTY))
-    return _listed("made at {}, by a working tree that differed from it", dirty)
+    return _fill_in("made at {}, by a working tree that differed from it", dirty)
 
 
 def _unknown_commit(b: Basis) -> str:
     commits = (c for c in _commits(b) if not c.endswith(DIRTY))
     absent = (c[:12] for c in commits if versions.is_in_history(CHECKOUT, c) is False)
-    return _listed("made at {}, which is not in this history", absent)
+    return _fill_in("made at {}, which is not in this history", absent)
 
 
 def _from_the_future(b: Basis) -> str:
-    return _listed("recorded {}, which is in the future", (r.recorded for r in b.records if is_future(r)))
+    return _fill_in("recorded {}, which is in the future", (r.recorded for r in b.records if is_future(r)))
 
 
 def _commits(b: Basis) -> list[str]:
     return sorted({c for r in b.records for c in r.every_commit})
 
 
-def _listed(sentence: str, names: Iterable[str]) -> str:
+def _fill_in(sentence: str, names: Iterable[str]) -> str:
     names = dict.fromkeys(map(shortened, names))
     return sentence.format(", ".join(names)) if names else ""
 
@@ -261,7 +261,7 @@ DOUBTS = (
     DoubtRule(
         "other result",
         "an older record of the same evaluation, or one that came with the suite, gives another number",
-        lambda b: _listed("also on record: {}", b.evidence.rivals(b.records) if b.evidence else ()),
+        lambda b: _fill_in("also on record: {}", b.evidence.rivals(b.records) if b.evidence else ()),
         "different from another record of the same fingerprint",
     ),
     DoubtRule(
@@ -274,26 +274,26 @@ DOUBTS = (
         "other code",
         "artefacts behind it, or its record, are of other code than here, and `repro doctor same-code` did "
         "not show that both give the same bits",
-        lambda b: _of_code(b, "other code"),
+        lambda b: _code_doubt(b, "other code"),
         "made by other code than the current code",
     ),
     DoubtRule(
         "unknown code",
         "the code is unknown: an older record without its artefacts",
-        lambda b: _of_code(b, "unknown code"),
+        lambda b: _code_doubt(b, "unknown code"),
         "whose record names no code",
     ),
     DoubtRule(
         "other libraries",
         "artefacts behind it, or its record, name other versions of libraries that change numbers "
         "(`repro/machine/versions.py`) than are here; absent ones are not compared",
-        lambda b: _listed("made with {}", other_libraries(b.evidence, b.records)),
+        lambda b: _fill_in("made with {}", other_libraries(b.evidence, b.records)),
         "made with other versions of libraries",
     ),
     DoubtRule(
         "other kernels",
         "artefacts behind it, or its record, name other kernels than those that its scale pins",
-        lambda b: _listed("made with {}", other_kernels(b.evidence, b.records)),
+        lambda b: _fill_in("made with {}", other_kernels(b.evidence, b.records)),
         "made with other kernels than the pinned ones",
     ),
     DoubtRule(

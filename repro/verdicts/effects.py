@@ -10,7 +10,7 @@ from repro.manifest.cells import Cell
 from repro.verdicts.compared import ComparedCell
 
 ROWS = 3
-APART = ("scaled", "not comparable")
+NOT_COMPARED = ("scaled", "not comparable")
 
 
 @dataclass(frozen=True)
@@ -94,5 +94,5 @@ def _comparable_pairs(cells: Sequence[ComparedCell]) -> list[_Pair]:
         _Pair(c.cell, c.published, c.measured)
         for c in cells
         if c.measured is not None and c.published is not None and not c.outdated
-        if c.cell.is_numeric and c.verdict.name not in APART
+        if c.cell.is_numeric and c.verdict.name not in NOT_COMPARED
     ]

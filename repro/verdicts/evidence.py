@@ -63,7 +63,7 @@ class Evidence:
 
     @cached_property
     def authors_model(self) -> str:
-        """The readings for the authors' own model in words, or ""."""
+        """The choices that use the authors' own model, in words, or ""."""
         readings = self.cell.paper.readings
         choices = self.departures.items()
         if not choices or any(r not in readings or c not in readings[r].released for r, c in choices):
@@ -81,7 +81,7 @@ class Evidence:
 
     @cached_property
     def older(self) -> list[Record]:
-        """The newest records of any graph, if possible of requested seeds."""
+        """The newest record per seed of any version of the recipe, if possible of the requested seeds."""
         records = [r for r in self.records if is_measurement(r, *self.definition, self.departures)]
         seeds = {m.seed for m in self.measured_by}
         return newest([r for r in records if r.seed in seeds] or records)
@@ -160,11 +160,10 @@ class Evidence:
 
 
 def _complete_record(record: Record, other: Record) -> Record:
-    if not other.tells_more_than(record):
+    if not other.is_better_documented_than(record):
         return record
     names = ("collections", "deviation", "code", "commits", "rows")
-    fuller = {name: getattr(other, name) or getattr(record, name) for name in names}
-    return replace(record, **fuller)
+    return replace(record, **{name: getattr(other, name) or getattr(record, name) for name in names})
 
 
 def is_measurement(record: Record, measure: str, unit: str, readings: Mapping[str, str]) -> bool:
@@ -181,10 +180,7 @@ def newest(records: Iterable[Record]) -> list[Record]:
 
 
 class Circumstances(NamedTuple):
-    """Versions and kernels of one artefact or record.
-
-    ``sums`` is whether its sums depend on kernels.
-    """
+    """Versions and kernels of one artefact or record. ``sums`` is True if kernels affect its sums."""
 
     software: Mapping[str, str]
     kernels: Mapping[str, Any]
@@ -196,11 +192,11 @@ def circumstances(evidence: Evidence | None, records: Sequence[Record]) -> Itera
     nodes = evidence.nodes if evidence and evidence.current else {}
     stored = evidence.origins.environments if evidence and evidence.origins else {}
     for name in nodes.keys() & stored.keys():
-        yield _of_environment(stored[name], versions.LIBRARIES, {nodes[name].stage})
+        yield _circumstances_of(stored[name], versions.LIBRARIES, {nodes[name].stage})
     if not nodes or not nodes.keys() <= stored.keys():
         stages = _stages(evidence)
         for record in records:
-            yield _of_environment(record.environment, versions.used_by(stages), stages)
+            yield _circumstances_of(record.environment, versions.used_by(stages), stages)
 
 
 def other_libraries(evidence: Evidence | None, records: Sequence[Record]) -> list[str]:
@@ -234,7 +230,7 @@ def _stages(evidence: Evidence | None) -> set[str]:
     return {node.stage for node in evidence.nodes.values()} if evidence else {"evaluate"}
 
 
-def _of_environment(environment: Mapping, names: Iterable[str], stages: set[str]) -> Circumstances:
+def _circumstances_of(environment: Mapping, names: Iterable[str], stages: set[str]) -> Circumstances:
     software = environment.get("software") or {}
     has_gpu = (environment.get("hardware") or {}).get("gpu")
     return Circumstances(

@@ -113,7 +113,7 @@ def stored_paired_tests(
 
 
 def pairs_with_others(comparison: Comparison, plan: Plan, store: Store) -> Iterator[Pair]:
-    """Yield stored pairs of our run and a run by others of the same readings."""
+    """Yield (cell, run by others, test) for cells with stored runs, ours and theirs, of the same readings."""
     measurements: dict[str, Measurement] = {m.cell.id: m for m in reversed(plan.measurements)}
     for c in comparison.cells:
         measurement = measurements.get(c.cell.id)

@@ -20,7 +20,7 @@ class Summary:
     Attributes:
         measurements: distinct ones, without averages.
         inside, intervals: published means inside our interval over queries, and all such intervals.
-        imported, only_imported: cells with runs by others, or with nothing else.
+        imported, only_imported: cells with runs by others, and those without a measurement of ours.
     """
 
     words: str
@@ -122,7 +122,7 @@ def cut_measures(cells: Sequence[ComparedCell]) -> str:
 
 
 def why_cut(c: ComparedCell, *, run: str = "the run") -> str:
-    """Return why a measure is cut: by the scale, or by the ``run``."""
+    """Return why a measure is cut: because of the scale, or because ``run`` contains no more documents."""
     known = scales().get(c.scale)
     scale_depth = known.facts.caps.get("depth") if known else c.cut_at  # a user's scale may be absent
     ends_by_itself = scale_depth is None or (c.cut_at or 0) < scale_depth

@@ -13,7 +13,7 @@ from repro.stage_table import TRAININGS
 
 
 class TrainingStore(Protocol):
-    """The part of a store that is needed here."""
+    """A store, or an object with the records of trainings alone."""
 
     def state(self, node: Node) -> str:
         """Return ``stored`` if the training is known."""

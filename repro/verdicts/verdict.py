@@ -67,7 +67,7 @@ class CodeCounts:
 
 
 def equal_after_rounding(mean: Decimal, printed: PublishedCell) -> bool:
-    """Return whether ``mean``, half up or half to even, equals the printed number."""
+    """Return whether ``mean``, rounded half up or half to even, equals the printed number."""
     return printed.value in rounded(mean, printed.decimals)
 
 

@@ -67,12 +67,12 @@ def _tests(figure: Figure, panels: list[dict]) -> Iterator[str]:
 
 def _panels(figure: Figure, points: list[ComparedCell], hours: Mapping[str, float]) -> list[dict]:
     panels = []
-    for column, title, lines in _faces(figure):
+    for column, title, lines in _lines_by_panel(figure):
         series = []
         for line in lines:
             line_points = [c for c in points if (c.cell.column.id, c.cell.row.group) == (column.id, line.id)]
             if measured := [c for c in line_points if c.measured is not None]:
-                made = [_origin(c, hours) for c in measured]
+                made = [_point_facts(c, hours) for c in measured]
                 line_facts = {"label": line.method or line.label, "made": made}
                 series.append(line_facts | {"points": [_point(c, line.over) for c in measured]})
         names = {"title": title, "x_label": figure.x or "", "y_label": column.head[-1]}
@@ -80,7 +80,7 @@ def _panels(figure: Figure, points: list[ComparedCell], hours: Mapping[str, floa
     return panels
 
 
-def _faces(figure: Figure) -> Iterator[tuple[Column, str, list[Line]]]:
+def _lines_by_panel(figure: Figure) -> Iterator[tuple[Column, str, list[Line]]]:
     sizes = dict.fromkeys(line.with_[figure.across] for line in figure.lines if figure.across in line.with_)
     for column in figure.panels:
         if not sizes:
@@ -98,7 +98,7 @@ def _point(c: ComparedCell, option: str | None) -> tuple[float | None, float, fl
     return (x, c.measured, *spread)
 
 
-def _origin(c: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str, str]:
+def _point_facts(c: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str, str, str]:
     seeds = (record.seed for record in c.records if record.seed is not None)
     commits = filter(None, {record.environment.get("commit") for record in c.records})
     duration = hours.get(c.cell.id)

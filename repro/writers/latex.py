@@ -11,12 +11,12 @@ from repro.writers import latex_text
 from repro.writers.grid import (
     Grid,
     Head,
-    beaten,
     best_measured,
     capitalised,
     compared_grid,
     shown_measurement,
     spans,
+    superscript,
 )
 from repro.writers.latex_text import SYMBOLS, Entry, escape, has_digit, label, raised, table_row
 
@@ -26,6 +26,7 @@ LETTERED = (
 )
 OWN_LETTERED = ("one seed", "runs of one seed or public runs")
 UNITS = {"fraction": "Measures are fractions", "percent": "Measures are in percent"}
+WIDE = 6  # columns of numbers that need both columns of a page
 
 
 def short_caption(paper: Paper, table: Table) -> str:
@@ -61,8 +62,7 @@ def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: S
     ]
     if lettered:
         parts.append(LETTERED.replace(*OWN_LETTERED) if own else LETTERED)
-    doubted = _doubts(measured_cells) if measured_cells else ()
-    return " ".join([*parts, *doubted, *_marks(first.table)])
+    return " ".join([*parts, *(_doubts(measured_cells) if measured_cells else ()), *_marks(first.table)])
 
 
 def unit_in_words(table: Table) -> str:
@@ -151,9 +151,6 @@ def _meaning(mark: Mark, table: Table) -> str:
     return mark.source or mark.property or mark.note or "not explained"
 
 
-ONE_COLUMN = 58
-
-
 @dataclass(frozen=True)
 class _Column:
     kind: str
@@ -166,10 +163,6 @@ class _Column:
     @property
     def type(self) -> str:
         return "r@{}l" if self.places == 2 else "r"
-
-    @property
-    def length(self) -> int:
-        return max(len(entry.number) + latex_text.visible_length(entry.after) for entry in self.entries)
 
     def code(self, line: int) -> str:
         entry = self.entries[line]
@@ -191,7 +184,7 @@ def latex(
         short=short_caption(paper, table),
         caption=caption(cells, lettered=writer.lettered, bold=bool(writer.best), own=comparison.own_rows),
         label=f"tab:{paper.name}-{table.id}{scale}",
-        wide=two_column and writer.length > ONE_COLUMN,
+        wide=two_column and sum(len(columns) for _, columns in writer.heads) >= WIDE,
     )
 
 
@@ -204,22 +197,11 @@ def _source(manifest: Manifest) -> str:
 class _Writer:
     def __init__(self, grid: Grid[ComparedCell], comparison: Comparison):
         self.grid, self.comparison = grid, comparison
-        self.lettered = any(beaten(c, comparison, grid, between="") for c in grid.cells.values())
+        self.lettered = any(superscript(c, comparison, grid, between="") for c in grid.cells.values())
         self.best = best_measured(grid)
         lines = [grid.line(head) for head in grid.down]
-        columns = [self._below([line[n] for line in lines]) for n in range(len(grid.across))]
+        columns = [self._number_columns([line[n] for line in lines]) for n in range(len(grid.across))]
         self.heads = list(zip(grid.across, columns, strict=True))
-
-    @property
-    def length(self) -> int:
-        """The approximate width of the table in characters."""
-        left = max(latex_text.visible_length(self._label(head, head.label)) for head in self.grid.down)
-        widths = [
-            max(sum(column.length + 2 for column in columns), len(head.last) + 2)
-            for head, columns in self.heads
-        ]
-        headings = self._shared(widths) or [("", sum(widths))]
-        return left + sum(max(width, len(heading) + 2) for heading, width in headings)
 
     def tabular(self) -> list[str]:
         types = "".join(column.type for _, columns in self.heads for column in columns)
@@ -235,7 +217,7 @@ class _Writer:
 
     def _head(self) -> Iterator[str]:
         widths = [sum(column.places for column in columns) for _, columns in self.heads]
-        if headings := self._shared(widths):
+        if headings := self._headings(widths):
             yield from _head_lines([(label(heading), width) for heading, width in headings])
         texts = [self._label(head, head.last) for head, _ in self.heads]
         names = list(zip(texts, widths, strict=True))
@@ -246,7 +228,7 @@ class _Writer:
             kinds = [(column.kind, column.places) for _, columns in self.heads for column in columns]
             yield next(_head_lines(kinds))
 
-    def _shared(self, widths: Sequence[int]) -> list[tuple[str, int]]:
+    def _headings(self, widths: Sequence[int]) -> list[tuple[str, int]]:
         headings, first = [], 0
         for heading, count in spans(self.grid.across):
             headings.append((heading, sum(widths[first : first + count])))
@@ -271,7 +253,7 @@ class _Writer:
         marks = raised(escape(head.row.marks)) if head.row else ""
         return letter + label(text) + marks
 
-    def _below(self, cells: Sequence[ComparedCell | None]) -> list[_Column]:
+    def _number_columns(self, cells: Sequence[ComparedCell | None]) -> list[_Column]:
         shown = {
             "publ.": latex_text.published_entry,
             "oth.": latex_text.stated_entry,
@@ -279,7 +261,7 @@ class _Writer:
             r"$\Delta$": latex_text.difference,
             "others": latex_text.by_others,
         }
-        by_kind = {kind: latex_text.in_line([entry(c) for c in cells]) for kind, entry in shown.items()}
+        by_kind = {kind: latex_text.align_points([entry(c) for c in cells]) for kind, entry in shown.items()}
         numeric = {kind: entries for kind, entries in by_kind.items() if any(map(has_digit, entries))}
         columns = [_Column(kind, entries) for kind, entries in numeric.items()]
         return columns or [_Column("publ.", by_kind["publ."])]
@@ -289,7 +271,7 @@ class _Writer:
             return Entry("" if c is None else "--")
         is_own = c.cell.row.id in self.comparison.own_rows
         sign = "" if is_own or c.verdict.difference is not None else SYMBOLS.get(c.verdict.name, "")
-        letters = beaten(c, self.comparison, self.grid, between=",").replace("-", "--")
+        letters = superscript(c, self.comparison, self.grid, between=",").replace("-", "--")
         suffix = latex_text.interval(c) + (rf"\,{sign}" if sign else "") + raised(letters)
         return Entry(shown_measurement(c) or "", suffix, (c.cell.row.id, c.cell.column.id) in self.best)
 

@@ -31,29 +31,29 @@ def summary(comparison: Comparison, covered: Iterable[CoverageItem], *, scale: s
     runs_note = f" Runs by others exist for {totals.imported} and are not counted." if totals.imported else ""
     count = f"{totals.words}: {totals.failing} failing.{runs_note}{note}"
     doubts = grid.capitalised(doubts_in_brief(comparison.cells))
-    lines = [*_known(covered), f"## Verdicts at scale {scale}", "", count, ""]
+    lines = [*_evidence_counts(covered), f"## Verdicts at scale {scale}", "", count, ""]
     lines += [f"{doubts}.", ""] if doubts else []
     rows = []
     for c in failures:
         numbers = [escaped(c.cell.printed.plain), grid.shown_measurement(c) or "–"]
         rows.append([code(c.cell.id), *numbers, c.verdict.name, sentence(c.verdict.why)])
     lines += table(["cell", "published", "ours", "verdict", "why"], rows) if rows else []
-    return "\n".join([*lines, *_counts(comparison)])
+    return "\n".join([*lines, *_verdict_counts(comparison)])
 
 
-def _known(covered: Iterable[CoverageItem]) -> list[str]:
+def _evidence_counts(covered: Iterable[CoverageItem]) -> list[str]:
     known = Tally("", "", list(covered)).published.known
     words = ", ".join(f"{number} {name}" for name, number in known.items() if number)
     return [f"{sum(known.values())} published numbers: {words}.", ""] if words else []
 
 
-def _counts(comparison: Comparison) -> list[str]:
+def _verdict_counts(comparison: Comparison) -> list[str]:
     counted = {names: summarise(cells) for names, cells in comparison.by_table().items()}
     present = {name for counts in counted.values() for name in counts.verdicts}
     verdict_names = [name for name in ORDER if name in present]
     rows = []
     for names, counts in sorted(counted.items(), key=lambda item: item[1].failing, reverse=True):
-        numbers = (_number(counts.verdicts.get(name, 0)) for name in verdict_names)
+        numbers = (_number_or_dash(counts.verdicts.get(name, 0)) for name in verdict_names)
         rows.append([*names, str(counts.cells), *numbers])
     return table(["paper", "table", "cells", *verdict_names], rows)
 
@@ -67,7 +67,7 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem
             totals = summarise(cells)
             in_doubt = sum(bool(c.doubts) for c in published(cells))
             counts = *tally.published.known.values(), totals.passing, totals.failing, in_doubt
-            rows.append([f"`{name}`", str(totals.cells), *map(_number, counts)])
+            rows.append([f"`{name}`", str(totals.cells), *map(_number_or_dash, counts)])
     head = ["paper", "published", *WAYS_OF_KNOWING, "pass", "fail", "in doubt"]
     return "\n".join([*table(head, rows), f"{measured_in_words(comparison.cells)}."])
 
@@ -125,7 +125,7 @@ def _cell(text: str) -> str:
     return re.sub(r"(?<!\\)\|", r"\\|", " ".join(text.split())).replace("<", "&lt;")
 
 
-def _number(number: int) -> str:
+def _number_or_dash(number: int) -> str:
     return str(number) if number else "–"
 
 

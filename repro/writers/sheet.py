@@ -53,7 +53,7 @@ class Sheet:
         """Yield the lines, as wide as the console if possible."""
         columns, width = self._measured_columns(), options.max_width
         has_texts = not all(column.right for column in self.columns[1:])
-        if has_texts and _total(_least_widths(columns)) > width:
+        if has_texts and _total_width(_least_widths(columns)) > width:
             title = next(column for column in columns if column.column.name)
             yield Text(title.column.name, style="dim")
             for row in self.rows:
@@ -69,12 +69,11 @@ class Sheet:
             parts = text.plain.split("\n") if self.multiline else [text.plain]
             text.plain = "\n".join(map(visible, parts))
         rows = [row for row in self.rows if not isinstance(row, Text)]
-        columns = enumerate(self.columns)
-        return [_MeasuredColumn.of(c, [row[n] for row in rows], place=n) for n, c in columns]
+        return [_MeasuredColumn.of(c, [row[n] for row in rows], place=n) for n, c in enumerate(self.columns)]
 
     def _lines(self, console: Console, columns: _Columns, widths: Sequence[int]) -> Iterator[Text]:
         yield from _head(console, columns, widths)
-        yield Text("─" * _total(widths), no_wrap=True, overflow="ignore")
+        yield Text("─" * _total_width(widths), no_wrap=True, overflow="ignore")
         for row in self.rows:
             if isinstance(row, Text):
                 yield row
@@ -89,7 +88,7 @@ def _parts(columns: _Columns, width: int) -> list[list["_MeasuredColumn"]]:
     first, *others = columns
     parts = [[first]]
     for column in others:
-        if len(parts[-1]) > 1 and _total(_least_widths([*parts[-1], column])) > width:
+        if len(parts[-1]) > 1 and _total_width(_least_widths([*parts[-1], column])) > width:
             parts.append([first])
         parts[-1].append(column)
     return parts
@@ -98,21 +97,16 @@ def _parts(columns: _Columns, width: int) -> list[list["_MeasuredColumn"]]:
 def _stacked(
     console: Console, columns: _Columns, row: Sequence[Cell], width: int, title: "_MeasuredColumn"
 ) -> Iterator[Text]:
-    """Yield a row as "name: text" lines. Short entries share a line, e.g. "d_z: 0.2  p: 0.01"."""
-    lines: list[Text] = []
-    before: _MeasuredColumn | None = None
+    """Yield a row as a line with its title and "name: text" lines."""
+    first, lines = Text(), list[Text]()
     for c in (column for column in columns if not _is_blank([row[column.place]])):
         name = f"{c.column.heading} {c.column.name}".strip()
-        if c is title:
-            item = Text(_joined(row[c.place]).plain, style="bold")
+        if c is title or not name:
+            first.append_text(_joined(row[c.place])).append(" " * GAP)
         else:
-            item = Text.assemble((f"{name}: " if name else "", "bold"), _joined(row[c.place]))
-        if c.follows(before) and lines[-1].cell_len + item.cell_len + 2 * GAP <= width:
-            lines[-1].append(" " * GAP).append_text(item)
-        else:
-            lines.append(item)
-        before = c
-    for number, line in enumerate(lines):
+            lines.append(Text.assemble((f"{name}: ", "bold"), _joined(row[c.place])))
+    first.stylize("bold")
+    for number, line in enumerate([first, *lines]):
         indent = GAP if number else 0
         for part in line.wrap(console, max(width - indent, _longest_word(line.plain))):
             part.rstrip()
@@ -159,13 +153,6 @@ class _MeasuredColumn:
         return "right" if self.column.right else "left"
 
     @property
-    def is_short(self) -> bool:
-        return self.column.right or self.content <= LABEL
-
-    def follows(self, before: "_MeasuredColumn | None") -> bool:
-        return before is not None and (not before.column.name or (before.is_short and self.is_short))
-
-    @property
     def wished(self) -> int:
         return max(self.content, cell_len(self.column.name))
 
@@ -186,7 +173,7 @@ def _widths(columns: _Columns, width: int) -> list[int]:
     least_widths = _least_widths(columns)
     widths = [max(column.wished, minimum) for column, minimum in zip(columns, least_widths, strict=True)]
     for right in (True, False):
-        while _total(widths) > width:
+        while _total_width(widths) > width:
             excess = [
                 w if c.column.right == right and w > minimum else 0
                 for c, w, minimum in zip(columns, widths, least_widths, strict=True)
@@ -200,7 +187,7 @@ def _widths(columns: _Columns, width: int) -> list[int]:
 def _least_widths(columns: _Columns) -> list[int]:
     least_widths = [column.least for column in columns]
     for heading, first, last in _headings(columns):
-        least_widths[last] += max(0, _longest_word(heading) - _total(least_widths[first : last + 1]))
+        least_widths[last] += max(0, _longest_word(heading) - _total_width(least_widths[first : last + 1]))
     return least_widths
 
 
@@ -216,7 +203,7 @@ def _head(console: Console, columns: _Columns, widths: Sequence[int]) -> Iterato
     headings = list(_headings(columns))
     if any(heading for heading, _, _ in headings):
         fields = [
-            (Text(heading, style="bold"), _total(widths[first : last + 1]), "center")
+            (Text(heading, style="bold"), _total_width(widths[first : last + 1]), "center")
             for heading, first, last in headings
         ]
         yield from _side_by_side(console, fields, is_head=True)
@@ -243,7 +230,7 @@ def _side_by_side(
         yield line
 
 
-def _total(widths: Sequence[int]) -> int:
+def _total_width(widths: Sequence[int]) -> int:
     return sum(widths) + GAP * (len(widths) - 1)
 
 

@@ -17,7 +17,7 @@ from repro.writers.latex_text import document
 
 
 def writer_of(table: Table) -> Any:
-    """Return the plugin's ``StudyTables`` for a study's table."""
+    """Return the plugin's ``StudyTables`` for a study's table, or None."""
     return call("study tables") if table.kind == "study" else None
 
 
@@ -60,9 +60,9 @@ def table_texts(
             for ending, text in writer.texts(cells, plan, store, results, **how):
                 yield TableFile(f"{name}.{ending}", title, text)
         elif form == "markdown":
-            from repro.writers.table_pages import table_by_itself
+            from repro.writers.table_pages import standalone_table
 
-            yield TableFile(f"{name}.md", title, table_by_itself(comparison, cells))
+            yield TableFile(f"{name}.md", title, standalone_table(comparison, cells))
         else:
             table_cells = cells if others else [replace(c, notes=()) for c in cells]
             text = latex(comparison, table_cells, command=command, two_column=two_column)

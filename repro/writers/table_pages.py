@@ -19,13 +19,14 @@ from repro.version import __version__
 from repro.writers.grid import (
     RAISED,
     STATED,
+    SUPERSCRIPTS,
     Grid,
-    beaten,
     compared_grid,
     shown_measurement,
     shown_note,
     shown_run,
     span,
+    superscript,
 )
 from repro.writers.latex import cited_paper, unit_in_words
 from repro.writers.markdown import code, escaped, link, sentence
@@ -37,10 +38,6 @@ the whole table, and `repro data fetch --for {cells}` downloads its data and che
 of a row runs in minutes on any computer, at scale `{scale}` on {data}. Compare its numbers with yours, not
 with the published ones.{cuts}
 """
-LETTERED = (
-    "Superscripts mark rows that this row significantly outperforms (paired two-sided t-test over queries by "
-    "ranx, p ≤ .05, Holm-corrected per row and column)."
-)
 INDEX = """\
 # Tables, row by row
 
@@ -112,7 +109,7 @@ def _blocks(grid: Grid[ComparedCell]) -> Iterator[tuple[str, list[Row]]]:
         yield labels.get(group or "", ""), list(rows)
 
 
-def table_by_itself(comparison: Comparison, cells: Sequence[ComparedCell]) -> str:
+def standalone_table(comparison: Comparison, cells: Sequence[ComparedCell]) -> str:
     """Return a table as Markdown, below a line with its subject."""
     table, paper = cells[0].cell.table, cells[0].cell.paper.name
     about = sentence(f"{paper}, table {table.id}: {table.about} ({table.unit}).")
@@ -127,14 +124,19 @@ def overview(
     ``linked`` names link to commands. ``comparison`` adds superscripts.
     """
     rows = []
-    beats = _letters(grid, comparison)
+    beats = _superscripts(grid, comparison)
     for label, block in _blocks(grid):
         rows += [[f"*{escaped(label)}*"] + [""] * len(grid.columns)] if label else []
         for row in block:
             name = link(row.label, f"#{_anchor(row)}") if linked else escaped(row.label)
             letter = f"({grid.letters[row.id]}) " if beats else ""
             places = [(row.id, column.id) for column in grid.columns]
-            rows.append([letter + name, *(_pair(grid.cells.get(p)) + beats.get(p, "") for p in places)])
+            rows.append(
+                [
+                    letter + name,
+                    *(_both_numbers(grid.cells.get(p)) + beats.get(p, "") for p in places),
+                ]
+            )
     yield from markdown_table(["row", *(escaped(column.label) for column in grid.columns)], rows)
     cells = grid.cells.values()
     if measured_cells := [c for c in cells if c.records]:
@@ -143,17 +145,17 @@ def overview(
         notes = filter(None, [f"scale {scale}", caveat, scale_notes(cells), doubts_in_brief(cells)])
         yield f"Published → measured at {', '.join(notes)}.\n"
     if beats:
-        yield f"{LETTERED}\n"
+        yield f"{SUPERSCRIPTS}\n"
 
 
-def _letters(grid: Grid[ComparedCell], comparison: Comparison | None) -> dict[tuple[str, str], str]:
+def _superscripts(grid: Grid[ComparedCell], comparison: Comparison | None) -> dict[tuple[str, str], str]:
     if comparison is None:
         return {}
-    beats = {place: beaten(c, comparison, grid, between=" ") for place, c in grid.cells.items()}
+    beats = {place: superscript(c, comparison, grid, between=" ") for place, c in grid.cells.items()}
     return {place: letters.translate(RAISED) for place, letters in beats.items() if letters}
 
 
-def _pair(c: ComparedCell | None) -> str:
+def _both_numbers(c: ComparedCell | None) -> str:
     if c is None:
         return "–"
     number = _published_number(c)

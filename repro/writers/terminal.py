@@ -19,7 +19,6 @@ from repro.writers.grid import (
     STATED,
     Grid,
     Head,
-    beaten,
     best_measured,
     column_heads,
     compared_grid,
@@ -28,6 +27,7 @@ from repro.writers.grid import (
     shown_note,
     shown_run,
     span,
+    superscript,
 )
 from repro.writers.sheet import Cell as Shown
 from repro.writers.sheet import Column, Sheet, Value
@@ -73,8 +73,7 @@ def compared_table(comparison: Comparison, cells: Sequence[ComparedCell]) -> Gro
     facts = [grid.table.unit, f"scale {cells[0].scale}", *([BENEATH] if stacked else [])]
     is_of_paper = any(row.id not in comparison.own_rows for row in grid.rows)
     name = f"{first.paper.name} table {grid.table.id}: " if is_of_paper else ""
-    title = f"{name}{grid.table.about} ({'; '.join(facts)})"
-    table = _add_title(title, sheet, note=conditions(cells))
+    table = _add_title(f"{name}{grid.table.about} ({'; '.join(facts)})", sheet, note=conditions(cells))
     agreement = against_paper(cells, grid)
     return Group(table, agreement) if agreement else table
 
@@ -148,7 +147,7 @@ class _Writer:
         if value is None:
             return Text(c.verdict.name, style=style)
         bold = " bold" if (c.cell.row.id, c.cell.column.id) in self.best else ""
-        suffix = Text(beaten(c, self.comparison, self.grid, between=" ").translate(RAISED), style=style)
+        suffix = Text(superscript(c, self.comparison, self.grid, between=" ").translate(RAISED), style=style)
         if c.verdict.name != "scaled" and c.cell.row.id not in self.comparison.own_rows:
             suffix.append(f" {c.verdict.name}", style=f"{style} italic")
         return Value(Text(value, style=style + bold), suffix)

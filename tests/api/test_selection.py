@@ -47,6 +47,6 @@ def test_a_text_is_not_taken_for_the_list_of_its_letters(given, words):
 
 
 def test_a_seed_that_is_given_twice_is_refused():
-    with pytest.raises(UsageError, match="seeds has 2 twice"):
+    with pytest.raises(UsageError, match="seed 2 is given twice"):
         repro.select("costa/1", seeds=[2, 1, 2])
     assert repro.select("costa/1", seeds=[]).seeds == ()

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from repro.locations import Locations
 from repro.store.results import Record, Results
 from tests.cli.conftest import CELL, cells_of_line
 from tests.tiny_models import save_tiny_model
@@ -214,18 +213,6 @@ def test_what_fails_is_shown_alone_and_the_counts_are_of_all(repro, toy, folders
     assert [row["cell"] for row in rows] == ["toy/1/bm25/dev"]
     counts = "Measured 2 of 3 published cells (1 distinct measurement): 0 pass, 1 fail, 1 neither."
     assert counts in said.err
-
-
-def test_what_came_with_the_suite_is_told_from_what_was_measured_here(repro, monkeypatch):
-    monkeypatch.delenv("REPRO_RESULTS")
-    selection = ("compare", "costa", "--table", "1", "--scale", "tiny")
-    measured = int(re.search(r" (\d+) of \1 numbers come with the suite", repro(*selection).err)[1])
-    places = Locations.resolve()
-    record = [r for r in Results(places.release).read("tiny", "costa") if r.cell == CELL][-1]
-    results = Results(places.results, places.release)
-    assert not results.append([record])
-    assert results.append([replace(record, measured=record.measured / 2)])
-    assert f" {measured - 1} of {measured} numbers come with the suite." in repro(*selection).err
 
 
 def test_without_a_selection_it_is_everything(repro, toy):

@@ -31,7 +31,7 @@ def completed(*words: str) -> list[str]:
         (("run", "--scale", ""), ["full", "small", "tiny"]),
         (("show", "re"), ["readings"]),
         (("do",), ["doctor"]),
-        (("data", "fetch", "--for", "costa/1"), ["costa/1", "costa/1/hardneg.costa"]),
+        (("data", "fetch", "--for", "costa/1"), ["costa/1"]),
         (("data", "fetch", "beir/sci"), ["beir/scifact", "beir/scidocs"]),
     ],
 )

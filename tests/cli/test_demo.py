@@ -41,9 +41,9 @@ def test_without_a_network_the_report_is_written_and_the_status_says_that_data_a
     def unreachable(yes):
         raise BlockedError("the archive could not be downloaded", "try again later")
 
-    monkeypatch.setattr(demo, "_is_at_hand", unreachable)
+    monkeypatch.setattr(demo, "_fetch_scifact", unreachable)
     monkeypatch.setattr(demo, "_measure_tiny", lambda cell, workspace: 0)
-    page = click.Command("page", callback=lambda output: Path(output).touch())
+    page = click.Command("page", callback=lambda output, opened: Path(output).touch())
     monkeypatch.setattr("repro.cli.verbs.report.page", page)
     said = repro("demo --yes -o", tmp_path / "r.html")
     assert said.status == 4 and (tmp_path / "r.html").is_file()

@@ -66,17 +66,16 @@ def test_what_is_young_stays(repro, measured, stray):
     assert stray.exists()
 
 
-def test_where_nothing_is_old_a_broken_record_and_a_scale_without_its_file_are_told(repro, folders):
+def test_a_broken_record_and_a_scale_without_its_file_are_told(repro, folders, stray):
     records = folders / "results/records"
     (records / "myscale").mkdir(parents=True)
-    said = repro("store gc")
-    assert said.out == "0 unused, 0 bytes\n"
+    said = repro("store gc costa --keep-days 0")
     assert "scale myscale: only artefacts of records are kept" in said.err
     for scale_ in ("tiny", "myscale"):
         broken = records / scale_ / "costa.jsonl"
         broken.parent.mkdir(exist_ok=True)
         broken.write_text("{}\n")
-        said = repro("store gc")
+        said = repro("store gc costa --keep-days 0")
         assert said.status == 2 and not said.out and f"{broken}:1" in said.err
         broken.unlink()
 
@@ -177,15 +176,6 @@ def _two_collections():
     nodes = plan(cells, scale=scale("full"), machine=Machine()).nodes
     named = next(node for node in nodes if node.stage == "corpus")
     return [Node("corpus", {**named.params, "identity": "bytes", **more}) for more in ({}, {"dataset": "x"})]
-
-
-def test_what_jobs_of_a_run_that_failed_said_goes_by_its_age(repro, measured):
-    folder = measured / "store/snakemake/here-1"
-    (folder / "logs").mkdir(parents=True)
-    (folder / "logs" / "a.log").write_text("repro: no")
-    assert repro("store gc costa --scale tiny --yes").status == 0 and folder.exists()
-    said = repro(f"store gc {TINY} --yes")
-    assert "log: snakemake/here-1" in said.out and not folder.exists()
 
 
 def test_an_index_that_a_run_let_go_of_leaves_the_cell_as_it_was_measured(repro, measured):

@@ -142,7 +142,7 @@ def test_the_peak_of_the_disk_is_told_with_what_would_go_and_whether_it_fits(rep
     assert "does not fit" not in said and peak < 100
     said = told("--max-disk", "1GB")[2]
     assert "does not fit: at most 1.0 GB can be used. " in said
-    assert f" The peak is {peak:,.1f} GB with --discard vectors, " in said
+    assert f" The peak is {peak:,.1f} GB with --discard vectors\n" in said
 
 
 def test_cells_without_a_verdict_are_told_with_why_and_what_to_do(repro):
@@ -152,10 +152,6 @@ def test_cells_without_a_verdict_are_told_with_why_and_what_to_do(repro):
     why = "because the unspecified choice bm25-parameters is anserini-default and not"
     assert f"not comparable: 4 published cells, {why}" in said
     assert "Remove --reading bm25-parameters to compare them" in said
-    said = repro("plan costa --table 1 --row hardneg.costa").err
-    assert re.search(
-        r"not comparable with --reading \S+: 4 published cells, because \S+ is not here: get", said
-    )
 
 
 def test_programs_read_what_a_node_takes(repro):

@@ -1,7 +1,6 @@
 """``repro show``: tables, figures and cells."""
 
 from pathlib import Path
-from types import SimpleNamespace as Made
 
 import pytest
 
@@ -9,7 +8,6 @@ import repro as repro_package
 from repro.manifest.cells import numeric_cells
 from repro.manifest.papers import papers
 from repro.running.cell_readings import CellReadings
-from repro.store.results import Results
 from tests.cli.conftest import CELL
 
 TABLE = """\
@@ -33,18 +31,10 @@ def test_a_table_is_shown_as_printed_with_what_its_marks_mean(repro, toy, monkey
     assert _plain(repro("show toy --table 1").out) == _plain(TABLE)
 
 
-@pytest.mark.parametrize("scale", [None, "tiny"])
-def test_a_study_which_publishes_nothing_says_what_shows_its_numbers(repro, toy, monkeypatch, scale):
+def test_a_study_which_publishes_nothing_says_what_shows_its_numbers(repro, toy, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     toy.write_text(toy.read_text().replace("about: one system", "about: one system\n  kind: study"))
-    if scale:
-        record = Made(cell="toy/1/bm25/dev", seed=1)
-        monkeypatch.setattr(Results, "read", lambda self, at, paper: [record] if at == scale else [])
-    told = (
-        f"Results:\n  repro compare toy --table 1 --scale {scale}"
-        if scale
-        else ("Not measured yet:\n  repro run toy --table 1 --scale SCALE")
-    )
+    told = "results: `repro compare toy --table 1 --scale SCALE`"
     expected = f"toy table 1: one system\nrows: BM25; Other\ncolumns: dev; dl\n{told}"
     assert _plain(repro("show toy --table 1").out) == _plain(expected)
 

@@ -77,7 +77,7 @@ def test_records_alone_are_enough_to_judge_but_not_to_test_rows(table, told, tmp
     judged = told("compare", *table.selection, "--format", "json", **places).json
     assert judged == [{**cell, "tests": []} for cell in table.cells]
     assert any(cell["tests"] for cell in table.cells)
-    assert "no tests between rows: too few of " in told("compare", *table.selection, **places).err
+    assert "no tests between rows: fewer than two " in told("compare", *table.selection, **places).err
 
 
 def test_tests_between_rows_are_shown_with_the_table(table, told):

@@ -28,10 +28,10 @@ def _cases() -> dict[str, tuple[Callable[..., nn.Module], object, dict]]:
 CASES = _cases()
 
 
-def objective(name: str, folder, *, dropout: float = 0.0) -> nn.Module:
+def objective(name: str, folder, *, dropout: float = 0.0, **options) -> nn.Module:
     """One of ``CASES``, always with the same weights, in float64; ``folder`` is for term statistics."""
     made, kind, changes = CASES[name]
-    built = made(kind, folder, **changes | ({"dropout": dropout} if dropout else {}))
+    built = made(kind, folder, **changes | options | ({"dropout": dropout} if dropout else {}))
     for parameter in built.parameters():  # else all vectors are alike, and so are all losses
         if parameter.dim() == 2:
             parameter.data *= 6
@@ -43,8 +43,8 @@ def batches(built: nn.Module, parts=PARTS, *, epoch: int = 0) -> list[dict[str, 
     return [built.collate(texts_of_epoch[first:end]) for first, end in parts]
 
 
-def rows(epoch: int = 0) -> list[dict]:
-    return [_row(index, epoch) for index in range(COUNT)]
+def rows(epoch: int = 0, *, count: int = COUNT) -> list[dict]:
+    return [_row(index, epoch) for index in range(count)]
 
 
 def likeliest(hidden: torch.Tensor, head) -> torch.Tensor:

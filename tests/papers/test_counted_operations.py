@@ -85,7 +85,8 @@ def simlm(objective, batch) -> int:
 
 def test_logits_that_are_computed_again_count_once(tmp_path, monkeypatch):
     objective, [text] = made("cpdae", tmp_path), texts()[-1:]
-    monkeypatch.setattr("papers.cpdae.discriminative_autoencoder.CHUNK", 1)
+    monkeypatch.setattr("repro.retrieval.nn.masked_tokens.CHUNK", 1)
+    monkeypatch.setattr("repro.retrieval.nn.masked_tokens.is_scarce", lambda: True)
     once, executed = needed_operations(objective, [text]), Flops()
     with executed.step():
         step(objective, objective.collate([text]))

@@ -14,7 +14,7 @@ from repro.retrieval.nn.encoder import Encoder
 from repro.retrieval.nn.objectives import set_dropout
 from repro.retrieval.nn.packed_texts import PackedTexts
 from repro.retrieval.nn.padding_free import padding_free
-from tests.elsewhere import Device, Elsewhere, moved
+from tests.elsewhere import Device, Elsewhere, moved, there_from
 from tests.papers import pretraining_in_parts as pretraining
 from tests.retrieval.nn import parted_objectives as parted
 from tests.tiny_models import tiny_masked_lm
@@ -32,7 +32,7 @@ def objective(name: str, folder: Path) -> tuple[torch.nn.Module, dict[str, torch
         if isinstance(apart, ClsAttention):
             moved(apart.below.float())
             moved(apart.last.float())
-    there = {k: Elsewhere(v.float() if v.is_floating_point() else v) for k, v in batch.items()}
+    there = {k: there_from(v.float() if v.is_floating_point() else v) for k, v in batch.items()}
     moved(made.float().train())
     with Device() as device:  # processes that collate are forked, and would die where a parameter is touched
         again = batch_of(name, made)

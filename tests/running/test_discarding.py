@@ -153,10 +153,10 @@ def test_what_is_being_read_by_a_stage_alone_stays(world):
     store.remember(walk([other]))
 
     def meanwhile(out):
-        assert underway.let_go(store, second) and not underway.let_go(store, first)
+        assert [underway.remove_unless_needed(store, node) for node in (second, first)] == [True, False]
 
     store.build(other, meanwhile)
-    assert underway.let_go(store, first)
+    assert underway.remove_unless_needed(store, first)
 
 
 def test_what_is_noted_while_a_run_goes_on_stays(world):

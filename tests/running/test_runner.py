@@ -228,4 +228,4 @@ def test_a_record_names_the_rows_of_every_piece_behind_it(make):
     store.discard(corpus)
     less = measured_record(m, "tiny", store)
     assert less.rows == rows | {"tiny/passage documents": ""}
-    assert bare.tells_more_than(less) and not less.tells_more_than(bare)
+    assert bare.is_better_documented_than(less) and not less.is_better_documented_than(bare)

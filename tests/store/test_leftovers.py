@@ -1,5 +1,4 @@
 import os
-import socket
 import subprocess
 import sys
 import textwrap
@@ -11,7 +10,7 @@ from repro.graph import Node
 from repro.store import RECORD, Store, disk
 from repro.store.leftovers import DAY, leftovers, remove_damaged, remove_leftover
 from repro.store.notes import Lineage
-from repro.store.underway import announce, exclusive_lock
+from repro.store.underway import exclusive_lock
 
 CORPUS = Node("corpus", {"dataset": "x"})
 INDEX = Node("lucene_index", {"multifield": False}, {"corpus": CORPUS})
@@ -128,14 +127,6 @@ def test_an_old_partial_goes_and_one_that_was_just_written_into_stays(store):
     partials = [item.path for item in collect(store, CORPUS, OTHER, INDEX) if item.kind == "partial"]
     assert partials == [store.partial(other)]
     assert store.state(INDEX) == "partial"
-
-
-def test_the_folder_of_a_run_stays_while_the_run_goes_on(store):
-    folder = store.root / "snakemake" / f"{socket.gethostname()}-{os.getpid()}"
-    folder.mkdir(parents=True)
-    with announce(store.root, [INDEX]):
-        assert folder not in {item.path for item in leftovers(store, set(), keep_days=0)}
-    assert folder in {item.path for item in leftovers(store, set(), keep_days=0)}
 
 
 @pytest.mark.parametrize("asked", ["in a plan", "by nobody"])

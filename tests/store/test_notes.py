@@ -15,7 +15,7 @@ def test_what_a_run_asked_for_within_so_many_days_is_known_and_what_is_older_is_
         moment = time.time() - days * 24 * 60 * 60
         os.utime(note, (moment, moment))
     for within, asked in {1: (0.5,), 3: (0.5, 2), 7: (0.5, 2, 6), 0.25: ()}.items():
-        assert notes.asked_since(tmp_path, days=within) == {nodes[days].fingerprint for days in asked}
+        assert notes.planned_since(tmp_path, days=within) == {nodes[days].fingerprint for days in asked}
 
 
 def test_a_note_of_another_user_is_written_anew_to_have_the_time_of_now(tmp_path, monkeypatch):
@@ -30,4 +30,4 @@ def test_a_note_of_another_user_is_written_anew_to_have_the_time_of_now(tmp_path
     monkeypatch.setattr(os, "utime", refused)
     notes.write_notes(tmp_path, [node])
     assert notes.files(tmp_path) == [note]
-    assert notes.asked_since(tmp_path, days=1) == {node.fingerprint}
+    assert notes.planned_since(tmp_path, days=1) == {node.fingerprint}

@@ -68,9 +68,9 @@ def test_a_point_says_its_seeds_commits_hours_and_doubts():
     commits = [replace(r, environment={"commit": c}) for r, c in zip(of_seeds, "ba", strict=True)]
     cell = cells_of(paper("cotmae_v2"))[0]
     point = ComparedCell(cell, "tiny", tuple(commits), Verdict("scaled", ""))
-    assert drawing._origin(point, {cell.id: 0.25}) == ("1 2", "a b", "0.2500", "")
+    assert drawing._point_facts(point, {cell.id: 0.25}) == ("1 2", "a b", "0.2500", "")
     doubtful = replace(point, doubts=(Doubt("dirty tree", "changed"), Doubt("outdated", "older")))
-    assert drawing._origin(doubtful, {}) == ("1 2", "a b", "", "outdated; dirty tree")
+    assert drawing._point_facts(doubtful, {}) == ("1 2", "a b", "", "outdated; dirty tree")
 
 
 def test_points_that_are_not_of_the_manifest_as_it_is_are_counted_on_the_face(monkeypatch, tmp_path):

@@ -49,14 +49,15 @@ def test_numbers_that_do_not_fit_continue_below_with_their_row_and_heading():
     assert lines == [*first, ["Dev"], ["nDCG@10"], ["label", "0.300"], ["blank"]]
 
 
-def test_rows_with_texts_that_do_not_fit_become_named_lines_and_short_ones_share_a_line():
+def test_rows_with_texts_that_do_not_fit_become_named_lines():
     columns = [Column("", right=False), Column("run", right=False), Column("p", "t"), Column("d")]
     sheet = Sheet([*columns, Column("why", right=False)])
     sheet.rows += [Text("Group"), [*map(Text, ("ok", "a.run", "0.01", "", "several words of text " * 2))]]
     assert _lines(sheet, 28)[2:] == [
         "Group",
         "",
-        "ok  a.run  t p: 0.01",
+        "ok  a.run",
+        "  t p: 0.01",
         "  why: several words of text",
         "  several words of text",
     ]

@@ -26,11 +26,11 @@ class _Audit(groups.LazyGroup):
             raise unknown("path, view or paper", words[0], (*self.names, *papers()))
         view = "file" if _are_paths(named, paths) else "papers"
         if view not in self.names:
-            raise UsageError(f"REPRO_PLUGINS excludes the plugin that audits {view}")
+            raise UsageError(f"REPRO_PLUGINS excludes the plugin of `repro audit {view}`")
         return view
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        names = [CompletionItem(name) for name in completion.paper_names(ctx, None, incomplete)]
+        names = [CompletionItem(name) for name in completion.names(ctx, None, incomplete)]
         items = [*super().shell_complete(ctx, incomplete), *names]
         return items or [CompletionItem(incomplete, type="file")]
 

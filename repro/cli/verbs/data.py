@@ -62,7 +62,7 @@ def list_(as_json):
 @click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=completion.datasets)
 @options.json_option
 def check_(ids, as_json):
-    """Read collections in full and report faults, in all collections found by default.
+    """Read collections in full and report faults. The default is all collections found.
 
     Rows are counted and compared with known digests, which ignore order and white space.
     """
@@ -98,7 +98,7 @@ Examples:
     "places",
     metavar="PAPER[/TABLE[/ROW]]",
     multiple=True,
-    shell_complete=completion.places,
+    shell_complete=completion.names,
     help="Fetch the missing collections and checkpoints of scale full, e.g. PAPER/1 (repeatable).",
 )
 @click.option("--yes", is_flag=True, help="Accept sizes and licences without a question.")
@@ -114,7 +114,7 @@ def fetch_(identifiers, places, yes, library):
         raise errors.UsageError(
             "data fetch needs an ID or --for PAPER/TABLE. `repro data list` lists the datasets."
         )
-    target, obstacles = data_folder(), _obstacles(places)
+    target, obstacles = data_folder(), _missing_requirements(places)
     ids = list(dict.fromkeys((*identifiers, *obstacles.fetch)))
     for id in ids:
         check_on_hub(id.removeprefix(MODEL))
@@ -123,7 +123,7 @@ def fetch_(identifiers, places, yes, library):
     if not ids:
         print("nothing to fetch")
     elif not yes:
-        _ask(identifiers, places)
+        _ask_consent(identifiers, places)
     return max(_load_offers(offers, target), 4 if obstacles.otherwise else 0)
 
 
@@ -137,7 +137,7 @@ Examples:
 @click.argument("name")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 def make_(name, files):
-    """Build a file that is not published from its sources, and check it.
+    """Build a file that nobody publishes from its sources, and check it.
 
     NAME is msmarco-passage/rocketqa, from the texts and titles in RocketQA's marco.tar.gz, or
     lists/stopwords.txt, from the stop words of NLTK and INQUERY.
@@ -161,7 +161,7 @@ def _describe(offers, target, unfetchable) -> None:
         say(f"manual download: {sentence}")
 
 
-def _obstacles(places):
+def _missing_requirements(places):
     workspace = Workspace(Locations.resolve(fetching=True))
     cells, exhibits = {}, {}
     for place in places:
@@ -175,7 +175,7 @@ def _obstacles(places):
     return plan.lacking
 
 
-def _ask(identifiers, places) -> None:
+def _ask_consent(identifiers, places) -> None:
     if not sys.stdin.isatty():
         words = " ".join([*identifiers, *(f"--for {place}" for place in places)])
         raise errors.UsageError(f"fetching {words} needs your consent: add --yes")

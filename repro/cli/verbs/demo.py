@@ -37,14 +37,13 @@ def command(ctx, yes, output, opened):
     status = _measure_tiny(tiny_cell, Workspace.open())
     print("\n2. The paper's own data\n")
     try:
-        if _is_at_hand(yes):
+        if _fetch_scifact(yes):
             status = max(status, _measure_scifact(scifact_cell, Workspace.open()))
     except errors.BlockedError as error:  # the report needs no network
         print(f"left out: {error}", file=sys.stderr)
         status = max(status, error.exit_status)
     print("\n3. Everything on one page\n")
-    options = {"opened": True} if opened else {}
-    ctx.invoke(report, output=output, **options)
+    ctx.invoke(report, output=output, opened=opened)
     name, number = tiny_cell.paper.name, tiny_cell.table.id
     print("\nNext:")
     for purpose, words in (
@@ -67,27 +66,23 @@ def _measure_tiny(cell, workspace) -> int:
     from repro.api import select
     from repro.verdicts.comparison import judged_cells
     from repro.verdicts.summary import doubts_in_brief
-    from repro.writers.grid import shown_measurement
+    from repro.writers.grid import label_in_full, shown_measurement
 
     name = f"{cell.paper.name}/{cell.table.id}"
     bm25 = _measure(select(cell.id, scale="tiny", workspace=workspace))
     plan = select(name, scale="tiny", workspace=workspace).plan()
     table_cells = judged_cells(plan, workspace.results, workspace.store).cells
     rows = [c for c in table_cells if c.cell.column.id == cell.column.id and c.measured is not None]
-    groups = {group.id: group.label for group in cell.table.groups}
-    lines = [[c.cell.row.label, groups.get(c.cell.row.group, ""), shown_measurement(c) or ""] for c in rows]
-    table(f"{name} at scale tiny", ["system", "", cell.column.measure], lines, right=(2,))
+    lines = [[label_in_full(cell.table, c.cell.row), shown_measurement(c) or ""] for c in rows]
+    table(f"{name} at scale tiny", ["system", cell.column.measure], lines, right=(1,))
     if doubts := doubts_in_brief(rows):
         put(f"{doubts}.")
-    others = "The other rows are on record, trained in minutes on a CPU."
-    if len(lines) == 1:
-        others = "The results folder has no record of a trained row."
-    print(f"{cell.row.label} was measured now. {others}")
+    print(f"{cell.row.label} was measured now. Other rows, if any, are on record and were trained earlier.")
     print("These numbers are for toy data and are not comparable with the paper.")
     return _status(bm25)
 
 
-def _is_at_hand(yes: bool) -> bool:
+def _fetch_scifact(yes: bool) -> bool:
     from repro.progress import TerminalProgress
     from repro.retrieval.datasets.fetching import offer
     from repro.retrieval.datasets.sources import MissingPiece, locate

@@ -97,10 +97,10 @@ def smoke(names, tables, rows):
     The default is the cheapest trained row and BM25. Nothing is stored. Exit status 3: a stage failed. 4: a
     requirement is missing.
     """
-    return tell(lambda workspace: run_rows(names, tables, rows, workspace))
+    return in_empty_workspace(lambda workspace: run_rows(names, tables, rows, workspace))
 
 
-def tell(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
+def in_empty_workspace(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
     """Run a function in an empty workspace, print its lines and return its exit status."""
     import tempfile
     import time

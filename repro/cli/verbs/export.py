@@ -24,7 +24,7 @@ Examples:
 )
 
 
-WHAT = click.argument("what", metavar="CELL|FINGERPRINT", shell_complete=completion.cells)
+WHAT = click.argument("what", metavar="CELL|FINGERPRINT", shell_complete=completion.names)
 
 
 @command.command(
@@ -43,7 +43,7 @@ Examples:
     type=click.Choice(["0.1", "0.2"]),
     help="Add an ir_metadata header, by default of version 0.1. Version 0.2 (TIREx tracker) adds resources.",
 )
-@click.option("-o", "--output", metavar="FILE", help="File to write, e.g. run.trec.gz, not standard output.")
+@click.option("-o", "--output", metavar="FILE", help="File to write instead of standard output, e.g. run.gz.")
 @options.scale_option(help="Scale of the cell's record.")
 def run(what, schema, output, scale_name):
     """Write the TREC run of a measured cell, or of a run or evaluation named by its fingerprint.

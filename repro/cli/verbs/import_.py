@@ -31,7 +31,7 @@ Examples:
   repro import run --public DIR           every known public run in DIR""",
 )
 @click.argument("file", required=False)
-@click.argument("cells", metavar="[CELL]...", nargs=-1, shell_complete=completion.cells)
+@click.argument("cells", metavar="[CELL]...", nargs=-1, shell_complete=completion.names)
 @click.option("--source", metavar="TEXT", help="Origin of the file (required), kept with the record.")
 @click.option("--toolkit", metavar="TEXT", help="Software that made the run, kept with the record.")
 @options.repeatable_option(
@@ -46,7 +46,7 @@ def run(file, cells, source, toolkit, readings, public, form):
 
     FILE is a TREC run or MS MARCO's qid-pid-rank (plain or gzipped, with or without ir_metadata), or JSON or
     Parquet by ranx. Contradictions in it are printed. A cutoff beyond the depth of the run is refused. A run
-    with another choice than the row gets no verdict.
+    that follows other choices than the row is not comparable.
     """
     from repro.cli.verdicts import show_recurrences
     from repro.exchange.run_import import Importer, Origin, import_public

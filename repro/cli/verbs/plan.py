@@ -37,7 +37,7 @@ Examples:
 @click.option("--nodes", "lists_nodes", is_flag=True, help="Print one line per stage and its inputs.")
 @disk_options
 @click.option(
-    "--remember", is_flag=True, help="Only note the stages in the store, for engines that build them."
+    "--remember", is_flag=True, help="Only save the list of stages in the store, for engines that build them."
 )
 @click.option(
     "--to",

@@ -65,15 +65,12 @@ def page(names, scale_names, output, opened, form, readme):
         raise UsageError("--format markdown cannot be combined with --open or a second --scale")
     workspace, cells = Workspace.open(), select(names)
     if readme:
-        return _renew(target(readme, is_there=True), workspace, cells)
+        return _update_readme(target(readme, is_there=True), workspace, cells)
     if markdown:
         path = target(output) if output else None
         text = _summary(workspace, cells, *scale_names)
         return _write(text, path) if path else print(text, end="")
-    _write_pages(workspace, cells, scale_names, target(output or "report.html"), opened)
-
-
-def _write_pages(workspace, cells, scale_names: Sequence[str], path: Path, opened: bool) -> None:
+    path = target(output or "report.html")
     for name, text in _pages(workspace, cells, scale_names, path).items():
         _write(text, path.with_name(name))
     if opened and not webbrowser.open(path.resolve().as_uri()):
@@ -100,7 +97,7 @@ def _plan(workspace, cells, name: str):
     return plan(cells, scale=scale(name), machine=workspace.machine)
 
 
-def _renew(readme: Path, workspace, cells) -> None:
+def _update_readme(readme: Path, workspace, cells) -> None:
     from repro.writers.markdown import update_verdicts
 
     is_changed = update_verdicts(readme, _plan(workspace, cells, "full"), workspace)
@@ -124,9 +121,9 @@ def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str
     from repro.writers.html.sections import gather
 
     results = workspace.results
-    shown = {name: _shown(results, cells, name) for name in scale_names or _scales(results, cells)}
+    shown = {name: _cells_to_show(results, cells, name) for name in scale_names or _scales(results, cells)}
     plans = [_plan(workspace, chosen or cells, name) for name, chosen in shown.items()]
-    reports = gather(plans, results, workspace.store, selected=cells, home=path.name, made=_origin())
+    reports = gather(plans, results, workspace.store, selected=cells, home=path.name, made=_date_and_commit())
     printing.say_each(
         fault for report in reports for part in report.parts for fault in part.view.comparison.faults
     )
@@ -136,17 +133,17 @@ def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str
 
 
 def _scales(results, cells) -> list[str]:
-    return [name for name in known_scales() if _shown(results, cells, name)] or ["full"]
+    return [name for name in known_scales() if _cells_to_show(results, cells, name)] or ["full"]
 
 
-def _shown(results, cells, scale: str) -> list:
+def _cells_to_show(results, cells, scale: str) -> list:
     papers = {cell.paper.name: cell.paper for cell in cells}
     to_compare = {name for name, p in papers.items() if scale == "full" and not p.manifest.is_study}
     chosen = to_compare | {name for name in papers if results.read(scale, name)}
     return [cell for cell in cells if cell.paper.name in chosen]
 
 
-def _origin() -> tuple[str, ...]:
+def _date_and_commit() -> tuple[str, ...]:
     version = commit(CHECKOUT)
     return (date.today().isoformat(), *([f"commit {version[:12]}{version[40:]}"] if version else []))
 

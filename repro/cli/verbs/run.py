@@ -70,7 +70,7 @@ Examples:
     "--rebuild",
     multiple=True,
     type=click.Choice(("damaged", "other-code")),
-    help="Build damaged artefacts, or those of other code or libraries, again with their dependants.",
+    help="Build damaged artefacts, or those made by other code or libraries, and their dependants again.",
 )
 @click.option(
     "--strict",
@@ -125,8 +125,7 @@ def _show(cells, plan, workspace, form: str, gpu: str | None, *, quiet: bool) ->
     comparison, outcome = cells.comparison, cells.outcome
     if form == "terminal" and nothing_can_run(comparison, outcome):
         verdicts.show_recorded(comparison)
-        words = selecting_words(click.get_current_context())
-        show_needs(words, plan, comparison, workspace.store, gpu=gpu)
+        show_needs(selecting_words(click.get_current_context()), plan, comparison, workspace.store, gpu=gpu)
         verdicts.show_recurrences(cells.recurrences)
     else:
         verdicts.show(comparison, plan, workspace.store, form, recurrences=cells.recurrences, quiet=quiet)

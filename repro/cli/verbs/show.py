@@ -16,7 +16,6 @@ from repro.cli.printing import emit_csv, emit_json, put, say, show, table
 from repro.errors import UsageError
 from repro.manifest.cells import cell, cells_of, count_in_words, every_cell, figure_of, table_of
 from repro.manifest.papers import paper, papers
-from repro.running.scale import known_scales
 from repro.running.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ Examples:
 
 
 @command.command("page")
-@click.argument("what", metavar="[PAPER|CELL]", required=False, shell_complete=completion.papers_and_cells)
+@click.argument("what", metavar="[PAPER|CELL]", required=False, shell_complete=completion.names)
 @tables_option("Table or figure as published, e.g. 1 or figure-4 (repeatable).")
 @click.option("-v", "--verbose", is_flag=True, help="List all readings of a cell.")
 @json_option
@@ -98,11 +97,7 @@ def _show_study(name: str, table) -> None:
     show(f"{name} table {table.id}: {table.about}")
     show(f"rows: {'; '.join(row.label for row in table.rows)}")
     show(f"columns: {'; '.join(column.label for column in table.columns)}")
-    results, place = Workspace.open().results, f"{name}/{table.id}/"
-    scales = [s for s in known_scales() if any(r.cell.startswith(place) for r in results.read(s, name))]
-    print("Results:" if scales else "Not measured yet:")
-    for scale in scales or ["SCALE"]:
-        print(f"  repro {'compare' if scales else 'run'} {name} --table {table.id} --scale {scale}")
+    print(f"results: `repro compare {name} --table {table.id} --scale SCALE`")
 
 
 def _show_examples(name: str, table) -> None:
@@ -127,11 +122,11 @@ def _show_papers(*, as_json: bool) -> None:
     for source, entries in rows.items():
         title = f"{source.name}: {source.title} ({source.source.manifest.venue})"
         lines = [[*(str(v or "") for v in values), about.partition(". ")[0]] for *values, about in entries]
-        table(f"{title}, {_count([source])}", ["", *HEAD[1:]], lines)
-    say(f"{_count(rows)}.")
+        table(f"{title}, {_count_cells([source])}", ["", *HEAD[1:]], lines)
+    say(f"{_count_cells(rows)}.")
 
 
-def _count(sources: Iterable[PublishedPaper]) -> str:
+def _count_cells(sources: Iterable[PublishedPaper]) -> str:
     return count_in_words(cell for source in sources for cell in every_cell(source.source))
 
 
@@ -150,7 +145,7 @@ def _entries(source: PublishedPaper) -> Iterator[tuple]:
 @PAPERS
 @format_option("csv", "json")
 def cells(names, form):
-    """List every numeric result cell of the papers, one a line."""
+    """List every numeric result cell of the papers, one per line."""
     from repro.api.papers import paper, papers
 
     cells = [cell for name in names or papers() for cell in paper(name).cells]
@@ -178,12 +173,12 @@ def coverage(names, as_json):
 
     Each published number counts once, by its strongest way: training recipe, released checkpoint, imported
     run, computed, not measurable. Numbers after a plus have no published value, e.g. points of figures. The
-    column settings counts those planned as published.
+    column settings counts the settings that are planned as published.
     """
     from repro.verdicts.coverage import refuse_open, tallies, total
 
-    records = Workspace.open().results
-    by_paper = {name: tallies(paper(name), records) for name in names or papers()}
+    results = Workspace.open().results
+    by_paper = {name: tallies(paper(name), results) for name in names or papers()}
     for name in names:
         refuse_open(paper(name), (item for tally in by_paper[name] for item in tally.cells))
     everything = list(chain.from_iterable(by_paper.values()))
@@ -192,7 +187,7 @@ def coverage(names, as_json):
         return emit_json([tally.as_json() for tally in everything])
     _print_tables(by_paper, grand_total, with_reasons=bool(names))
     for name, rows in by_paper.items():
-        _say_open(name, total(rows, what=name).ways["open"])
+        _warn_of_open_cells(name, total(rows, what=name).ways["open"])
     say(f"{_count_in_words(by_paper, grand_total)}.")
 
 
@@ -202,7 +197,7 @@ def _count_in_words(names, grand_total) -> str:
     return count_in_words(cells, measured=measured, scale="full")
 
 
-def _say_open(name: str, count: int) -> None:
+def _warn_of_open_cells(name: str, count: int) -> None:
     from repro.verdicts.coverage import still_asked
 
     if count:
@@ -230,16 +225,16 @@ def _print_table(title, rows, scales) -> None:
     lines = []
     for tally in rows:
         published, apart = tally.published, tally.apart
-        ways = [_number(published.ways[way], apart.ways[way]) for way in shown]
-        counts = [_number(published.measured[scale], apart.measured[scale]) for scale in scales]
-        cells = _number(len(published.cells), len(apart.cells))
+        ways = [_number_or_dash(published.ways[way], apart.ways[way]) for way in shown]
+        counts = [_number_or_dash(published.measured[scale], apart.measured[scale]) for scale in scales]
+        cells = _number_or_dash(len(published.cells), len(apart.cells))
         number = tally.settings.total()
         settings = f"{tally.settings['as published']} of {number}" if number else "–"
-        lines.append([tally.what, cells, *ways, "│", *counts, "│", settings, _number(tally.idle)])
+        lines.append([tally.what, cells, *ways, "│", *counts, "│", settings, _number_or_dash(tally.idle)])
     table(title, head, lines, right=range(1, len(head)))
 
 
-def _number(published: int, apart: int = 0) -> str:
+def _number_or_dash(published: int, apart: int = 0) -> str:
     return " ".join(filter(None, [str(published or ""), f"+{apart}" if apart else ""])) or "–"
 
 
@@ -257,7 +252,7 @@ def _print_reasons(rows) -> None:
     epilog="\b\nExamples:\n  repro show readings PAPER\n"
     "  repro show readings PAPER/1/ROW/COLUMN --kind conflict\n  repro show readings PAPER --citations",
 )
-@click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.papers_and_cells)
+@click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.names)
 @tables_option("Only readings of this table or figure, e.g. 1 or figure-4 (repeatable).")
 @click.option(
     "--kind", type=click.Choice(["silence", "conflict", "misprint", "data", "stated"]), help="Only this kind."

@@ -15,7 +15,7 @@ from repro.cli.printing import say
 @click.argument("fingerprints", metavar="FINGERPRINT...", nargs=-1, required=True)
 @click.option("--shard", metavar="I/N", help="Only every N-th block, beginning with the I-th, e.g. 3/8.")
 def command(fingerprints, shard):
-    """Build artefacts of an earlier plan by fingerprint or its first digits. Engines call this command.
+    """Build artefacts of an earlier plan, named by the first digits of their fingerprints. Engines call this.
 
     The inputs must be stored. The argument - reads fingerprints from standard input. Shards 1/N to N/N of an
     artefact can run in parallel on machines that share the store. The last one merges them.
@@ -48,7 +48,7 @@ def _build(store, fingerprint: str, *part) -> None:
     from repro.progress import IN_A_LOG, TerminalProgress
     from repro.running.engines.inline import run_node
     from repro.store import make_writable
-    from repro.store.notes import asks_for_pins
+    from repro.store.notes import is_planned_with_pins
 
     node = store.remembered(fingerprint)
     if store.state(node) == "damaged":
@@ -57,7 +57,7 @@ def _build(store, fingerprint: str, *part) -> None:
     if missing:
         raise errors.UsageError(f"{node} needs {', '.join(missing)} in the store")
     make_writable(store.root)
-    if asks_for_pins(store.root, node.fingerprint):
+    if is_planned_with_pins(store.root, node.fingerprint):
         kernels.pin()
     path = run_node(node, store, TerminalProgress(interval=IN_A_LOG), *part)
     if launched_rank() == 0:

@@ -2,7 +2,6 @@
 
 import math
 import sys
-from itertools import product
 
 import click
 
@@ -55,8 +54,8 @@ Examples:
 def verify(rebuild, sample, seed, verbose, as_json):
     """Read every artefact and record, and name those that are truncated, altered or doubtful.
 
-    A record is doubtful if a newer one with its fingerprint differs, or if its date is in the future. Records
-    and imported runs are never removed. --deep omits trainings.
+    A record is doubtful if a newer one of the same fingerprint has another value, or if its date is in the
+    future. Records and imported runs are never removed. --deep omits trainings.
 
     Exit status 1: a recomputed artefact differs. 2: an artefact or record is damaged. 3: a stage failed.
     4: a requirement is missing.
@@ -112,32 +111,32 @@ def _print_reruns(sample, reruns, seed: int) -> None:
     rows = []
     for stage, available in sample.of.items():
         of_stage = [item for item in reruns if item.stage == stage]
-        rows.append([stage, f"{len(of_stage)} of {available}", *_stage_cells(of_stage)])
+        rows.append([stage, f"{len(of_stage)} of {available}", *_agreement_cells(of_stage)])
     head = ["stage", "recomputed", *AGREEMENTS.values(), "largest difference", "tolerance"]
     title = f"recomputed from stored inputs (seed {seed}), differences relative to a file's largest magnitude"
     table(title, head, rows, right=range(2, len(head)))
     for item in reruns:
         if item.why:
             word = "DIFFERS" if item.agreement == "none" else item.agreement
-            put(f"{word}: {item.stage}/{item.fingerprint[:12]}: {item.why}{_other_code(item)}")
+            put(f"{word}: {item.stage}/{item.fingerprint[:12]}: {item.why}{_other_code_in_words(item)}")
     omissions = ", ".join(f"{number} {stage}" for stage, number in sample.left_out.items())
-    print(f"{len(reruns)} artefacts recomputed: {_counts(reruns)}. Left out: {omissions or 'none'}.")
+    print(f"{len(reruns)} artefacts recomputed: {_counts_in_words(reruns)}. Left out: {omissions or 'none'}.")
 
 
-def _stage_cells(reruns) -> list[str]:
+def _agreement_cells(reruns) -> list[str]:
     counts = [str(sum(item.agreement == name for item in reruns) or "") for name in AGREEMENTS]
     largest = max((item.difference or 0.0 for item in reruns), default=0.0)
     return [*counts, f"{largest:.2g}", f"{reruns[0].tolerance:g}" if reruns[0].tolerance else "every bit"]
 
 
-def _counts(reruns) -> str:
+def _counts_in_words(reruns) -> str:
     bits, near, none = (sum(item.agreement == name for item in reruns) for name in AGREEMENTS)
     counts = f"{bits} agree to the bit, {near} to the tolerance, {none} not"
     missing = len(reruns) - bits - near - none
     return f"{counts}, {missing} without a result" if missing else counts
 
 
-def _other_code(item) -> str:
+def _other_code_in_words(item) -> str:
     if item.other_code is None:
         return " (made by unknown code)"
     return f" (made by other code: {', '.join(item.other_code)})" if item.other_code else ""
@@ -175,7 +174,7 @@ def _remove_damaged(store, damages: dict[str, list[str]]) -> list[str]:
 
 def _print_damage(total: int, damages: dict[str, list[str]], removals: list[str], rebuild: bool) -> None:
     for name, faults in damages.items():
-        put(f"damaged: {_short(name)}: {'; '.join(faults)}")
+        put(f"damaged: {_shorten_name(name)}: {'; '.join(faults)}")
     outcome = " and removed" if len(removals) == len(damages) else f", {len(removals)} removed"
     print(f"{total} artefacts read, {len(damages)} damaged{outcome if rebuild and damages else ''}")
     if damages and not rebuild:
@@ -195,12 +194,12 @@ def _print_records(records: int, faults: list, unfinished: list, doubtful: list)
 
 def _print_origins(origins, verbose: bool) -> None:
     for name, differences in origins.other.items() if verbose else ():
-        put(f"other code: {_short(name)}: {', '.join(differences)}")
+        put(f"other code: {_shorten_name(name)}: {', '.join(differences)}")
     if origins.sentence:
         put(origins.sentence)
 
 
-def _short(name: str) -> str:
+def _shorten_name(name: str) -> str:
     return name[: -64 + 12]
 
 
@@ -228,43 +227,33 @@ def _short(name: str) -> str:
 def gc(names, scales_, keep_days, finished, yes):
     """List unused artefacts, and remove them with --yes.
 
-    Kept are the artefacts that the cells of the named papers and scales need (default: all) with default
-    readings, those of their records, those of missing data that a manifest names, those requested within
-    --keep-days, and those that a running process builds or reads. Name the file of your own scale with
-    --scale: otherwise its artefacts without a record, e.g. trained weights, are removed by age, as are
-    interrupted attempts, locks and notes.
+    Artefacts are kept if the cells of the named papers and scales (default: all) need them with default
+    readings, if a record or a manifest's entry of missing data needs them, if they were planned within
+    --keep-days, or if a running process builds or reads them. Artefacts of your own scale without a
+    record, e.g. trained weights, are removed by age unless --scale names its file. Interrupted attempts,
+    locks and notes are removed by age.
     """
+    from repro.running.discarding import kept_artefacts
     from repro.store.leftovers import any_old, leftovers
 
     if not math.isfinite(keep_days):
         raise errors.UsageError(f"--keep-days is {keep_days}, which is not a number of days")
     workspace, progress = Workspace.open(), TerminalProgress()
-    some_may_go = finished or any_old(workspace.store, keep_days=keep_days)
-    needs = _needs(names, scales_, workspace, progress, some_may_go=some_may_go)
+    if not (finished or any_old(workspace.store, keep_days=keep_days)):
+        return _print_sum([], yes=yes)
+    undescribed = () if scales_ else workspace.results.scales("records") - known_scales().keys()
+    scales = [scale(name) for name in scales_ or known_scales()]
+    needs = kept_artefacts(sources_named(names), scales, workspace, progress, undescribed=undescribed)
     for notice in needs.notices:
         say(notice)
-    if not some_may_go:
-        _print_sum([], yes=yes)
-        return
     with progress.task("unused artefacts"):
         items = leftovers(workspace.store, needs.fingerprints, keep_days=keep_days)
-    _tell_of_trainings(items)
+    _warn_of_trainings(items)
     removals = _remove(workspace.store, items) if yes else set(items)
     removable = [item for item in items if _print_item(item, item in removals)]
     if finished:
         removable += _finished_items(needs.plans, workspace.store, keep_days=keep_days, yes=yes)
     _print_sum(removable, yes=yes)
-
-
-def _needs(names, scales_, workspace, progress, *, some_may_go: bool):
-    from repro.running.discarding import kept_artefacts
-
-    sources = sources_named(names)
-    extras = () if scales_ else workspace.results.scales("records") - known_scales().keys()
-    scales = [scale(name) for name in scales_ or known_scales()]
-    for source, kept_scale in () if some_may_go else product(sources, scales):
-        workspace.results.read(kept_scale.name, source.name)
-    return kept_artefacts(sources, scales if some_may_go else [], workspace, progress, undescribed=extras)
 
 
 def _print_sum(removable, *, yes: bool) -> None:
@@ -286,7 +275,7 @@ def _remove(store, items) -> set:
         return remove_leftovers(store, [item for item in items if item.fingerprint not in inputs])
 
 
-def _tell_of_trainings(items) -> None:
+def _warn_of_trainings(items) -> None:
     if number := sum(item.kind == "artefact" and item.stage in stage_table.TRAININGS for item in items):
         words = f"{number} training{'s' * (number != 1)} that no known scale needs"
         print(f"{words}. --scale FILE keeps those of your own scale.", file=sys.stderr)
@@ -301,7 +290,7 @@ def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
         path = store.root / node.stage / node.fingerprint
         item = Leftover("vectors", path, node.stage, node.fingerprint, disk.size_on_disk(path))
         awaited = () if yes else underway.awaited_inputs(store.root)
-        is_free = underway.let_go(store, node) if yes else node.fingerprint not in awaited
+        is_free = underway.remove_unless_needed(store, node) if yes else node.fingerprint not in awaited
         if _print_item(item, is_free):
             items.append(item)
     return items

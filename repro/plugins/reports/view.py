@@ -51,7 +51,7 @@ Examples:
   repro show others PAPER
   repro show others CELL --format json""",
 )
-@click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.papers_and_cells)
+@click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.names)
 @click.option("--searches", is_flag=True, help="List the searched places of each system instead.")
 @options.json_option
 def command(names, searches, as_json):

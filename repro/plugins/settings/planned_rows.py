@@ -7,7 +7,7 @@ from functools import cache, cached_property, lru_cache
 from typing import Any
 
 from repro.errors import ReproError, UsageError, check_known
-from repro.graph import Node, canonical, once_a_node, walk
+from repro.graph import Node, cached_per_node, canonical, walk
 from repro.manifest.cells import Cell, ShownExhibit, cell, cells_of, exhibits, figure_tables, is_measured
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
@@ -107,7 +107,7 @@ def _feeds(node: Node, name: str, source: str | Nodes) -> bool:
     return any(matches(parent, description) for parent in parents)
 
 
-@once_a_node
+@cached_per_node
 def parameters(node: Node) -> Mapping[str, Any]:
     """Return those parameters of a stage that are settings, by their paths."""
     if node.stage in DATA:

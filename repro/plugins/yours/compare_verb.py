@@ -22,7 +22,7 @@ from repro.cli.options import (
 from repro.cli.printing import emit_csv, emit_json, say, show, table
 from repro.cli.verbs.compare import command as plain_compare
 from repro.cli.verbs.compare import show_verdicts, verdict_options
-from repro.cli.verbs.doctor import SCALE, bm25_cells, run_rows, tell
+from repro.cli.verbs.doctor import SCALE, bm25_cells, in_empty_workspace, run_rows
 from repro.cli.verbs.doctor import smoke as plain_smoke
 from repro.errors import UsageError, check_known, unknown
 from repro.manifest.papers import papers
@@ -144,15 +144,15 @@ def _refuse(why: str, *names: str) -> None:
     epilog=f"""{plain_smoke.epilog}
   repro doctor smoke DIR                   encode, search and score with your encoder""",
 )
-@click.argument("names", metavar="[PAPER|ENCODER]...", nargs=-1, shell_complete=completion.paper_names)
+@click.argument("names", metavar="[PAPER|ENCODER]...", nargs=-1, shell_complete=completion.names)
 @TABLE
 @ROW
 def smoke(names, tables, rows):
     """Run rows from the start, or score your encoder."""
     encoder, others = _encoder_among(names, tables, rows)
     if encoder:
-        return tell(lambda workspace: (_score_encoder(encoder, others, tables, workspace), 0))
-    return tell(lambda workspace: run_rows(names, tables, rows, workspace))
+        return in_empty_workspace(lambda workspace: (_score_encoder(encoder, others, tables, workspace), 0))
+    return in_empty_workspace(lambda workspace: run_rows(names, tables, rows, workspace))
 
 
 def _encoder_among(names, tables, rows) -> tuple[str, list[str]]:

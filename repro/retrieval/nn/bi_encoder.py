@@ -156,7 +156,6 @@ class CosineBiEncoder(objectives.RankedTextsLoss):
             self.steps += 1
 
     def encoder(self, inputs: Tensors) -> Tensor:
-        """Map model inputs, (N, L) each, to (N, H)."""
         hidden = self.model(**inputs).last_hidden_state  # (N, L, H)
         return pooled(hidden, inputs["attention_mask"], pooling=self.pooling)
 
@@ -218,7 +217,6 @@ class DistilledBiEncoder(CosineBiEncoder):
         return super().represent(batch) | {"teacher": batch["teacher"]}
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Return ``divergence`` and, unless its weight is 0, ``contrastive``."""
         queries, passages, teacher = (represented[name] for name in ("queries", "passages", "teacher"))
         cosines = contrastive.own_scores(queries, passages, similarity="cosine")  # (Q, P)
         losses = {

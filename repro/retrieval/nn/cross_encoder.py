@@ -20,6 +20,7 @@ from repro.retrieval.nn.precision import (
     autocast,
     check_precision,
     device,
+    mapped,
     on_device,
     ready_for_device,
     threads_for,
@@ -120,11 +121,12 @@ class CrossEncoder(nn.Module):
         save_model(self.model, self.tokenizer, folder)
 
     def _reads_twice(self) -> bool:
-        return self.regulariser == "r-drop" and self.training and _drops_out(self.model)
+        drops_out = any(isinstance(layer, nn.Dropout) and layer.p > 0 for layer in self.model.modules())
+        return self.regulariser == "r-drop" and self.training and drops_out
 
     def _scores(self, batch: Tensors) -> Tensor:
         shape = batch["input_ids"].shape[:2]
-        flat = {name: value.flatten(0, 1) for name, value in batch.items()}
+        flat = {name: mapped(lambda rows: rows.flatten(0, 1), value) for name, value in batch.items()}
         scores = self.model(**flat).logits.view(shape)  # (Q, P)
         return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
@@ -133,10 +135,6 @@ def hardest(scores: Tensor, *, count: int) -> Tensor:
     """Return the indices, (Q, K), of the positive and the highest-scoring negatives in (Q, P)."""
     negatives = scores[:, 1:].topk(count - 1, dim=1).indices + 1  # (Q, K - 1)
     return torch.cat((torch.zeros_like(negatives[:, :1]), negatives), dim=1)
-
-
-def _drops_out(model: nn.Module) -> bool:
-    return any(isinstance(layer, nn.Dropout) and layer.p > 0 for layer in model.modules())
 
 
 @contextlib.contextmanager
@@ -208,7 +206,6 @@ class PairTexts:
         return len(self.row)
 
     def __getitem__(self, block: slice) -> tuple[list[str], list[dict]]:
-        """Return query texts and passages ``{"title", "text"}``."""
         rows, places = np.unique(self.row[block], return_inverse=True)
         texts = self.corpus[rows]
         passages = [{"title": a, "text": b} for a, b in zip(texts["title"], texts["text"], strict=True)]

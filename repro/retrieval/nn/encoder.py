@@ -50,7 +50,6 @@ class Projector(nn.Module):
         )
 
     def forward(self, hidden: Tensor) -> Tensor:
-        """Map (..., H) to (..., H)."""
         if self.dense is None:
             return hidden
         if self.inner is not None:
@@ -97,7 +96,6 @@ class PooledEncoder(nn.Module):
     pooling: str
 
     def forward(self, inputs: dict[str, Tensor]) -> Tensor:
-        """Map model inputs, (N, L) each, to (N, H)."""
         hidden = self.model(**inputs).last_hidden_state  # (N, L, H)
         return self.finished(pooled(hidden, inputs["attention_mask"], pooling=self.pooling))
 

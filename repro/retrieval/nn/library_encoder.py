@@ -312,7 +312,6 @@ class SpladeEncoder(nn.Module):
         self.model, self.tokenizer, self.pooling = model, tokenizer, pooling
 
     def forward(self, inputs: Tensors) -> Tensors:
-        """Map model inputs, (N, L) each, to ``sparse``, (N, V)."""
         (count, length), rows = inputs["input_ids"].shape, []
         step = max(1, POSITIONS // length)
         for start in range(0, count, step):

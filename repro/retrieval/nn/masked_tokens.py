@@ -1,6 +1,8 @@
 """BERT's token masking (Devlin et al. 2019, Appendix A.1), e.g. of 15 % of tokens, and its loss."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
@@ -10,33 +12,39 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from repro.errors import check_known
-from repro.retrieval.nn.precision import Tensors
+from repro.retrieval.nn.precision import HALVES, Tensors, copied, device, is_scarce, on_host
 from repro.retrieval.nn.text import frame_texts, side_by_side
 
 IGNORED = -100  # torch's "no label"
 CHUNK = 2048  # logits of 2,048 positions x 30,522 tokens x 4 bytes = 250 MB at once
+recomputed = partial(checkpoint, use_reentrant=False, preserve_rng_state=False)
+Head = Callable[[Tensor], Tensor]
 
 
 def token_cross_entropy(logits: Tensor, labels: Tensor, *, reduction: str) -> Tensor:
     """Return the negative log-likelihood of the labels, in float32 or above.
 
-    ``mean`` divides by the number of labels, as in BERT. ``logits`` are (..., V), ``labels`` (...).
+    ``mean`` divides by the number of labels. ``logits`` are (..., V), ``labels`` (...). For the backward
+    pass, logits in half precision are kept as they are.
     """
     assert reduction in ("mean", "sum"), reduction
+    arguments = logits.flatten(0, -2), labels.flatten(), reduction
+    return recomputed(_in_float32, *arguments) if logits.dtype in HALVES.values() else _in_float32(*arguments)
+
+
+def _in_float32(logits: Tensor, labels: Tensor, reduction: str) -> Tensor:
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    return functional.cross_entropy(
-        logits.flatten(0, -2), labels.flatten(), ignore_index=IGNORED, reduction=reduction
-    )
+    return functional.cross_entropy(logits, labels, ignore_index=IGNORED, reduction=reduction)
 
 
 def labelled(labels: Tensor) -> Tensor:
-    """Return the flattened indices of positions with a label, (M,) int64. This waits for a GPU."""
-    return places_of(labels != IGNORED)
+    """Return the flattened indices of positions with a label, (M,) int64."""
+    return copied(places_of(on_host(labels) != IGNORED), labels.device)
 
 
 def places_of(mask: Tensor) -> Tensor:
     """Return flattened indices where a mask is true, (M,) int64."""
-    return mask.flatten().nonzero().squeeze(1)
+    return copied(on_host(mask).flatten().nonzero().squeeze(1), mask.device)
 
 
 def values_at(values: Tensor, places: Tensor) -> Tensor:
@@ -46,49 +54,55 @@ def values_at(values: Tensor, places: Tensor) -> Tensor:
 
 def divisor(labels: Tensor, *, reduction: str) -> int | None:
     """Return the number of labels for ``mean``, or None for ``sum``."""
-    return int((labels != IGNORED).sum()) if reduction == "mean" else None
+    return int((on_host(labels) != IGNORED).sum()) if reduction == "mean" else None
 
 
 def mlm_loss(rows: Tensors, *, reduction: str) -> Tensors:
     """Return ``{"mlm": loss}`` from the ``mlm_rows`` of all parts, or {} without labels."""
-    count = rows["masked"].sum() if "masked" in rows else 0
+    count = on_host(rows["masked"]).sum() if "masked" in rows else 0
     if not count:
         return {}
     total = rows["mlm"].sum()
     return {"mlm": total / count if reduction == "mean" else total}
 
 
-def chunked_token_cross_entropy(
-    hidden: Tensor, head: Callable[[Tensor], Tensor], labels: Tensor, *, reduction: str, chunk: int | None
-) -> Tensor:
-    """Return ``token_cross_entropy(head(hidden), labels)``, computed ``chunk`` positions at a time.
+def vocabulary_loss(hidden: Tensor, head: Head, labels: Tensor, *, reduction: str) -> Tensor:
+    """Return ``token_cross_entropy(head(hidden), labels)`` with little memory.
 
-    ``hidden`` is (M, H), ``labels`` (M,). ``head`` maps (m, H) to (m, V). It runs again for the gradient, so
-    it must not use dropout.
+    ``head`` maps (m, H) to (m, V) without dropout, ``CHUNK`` positions at a time. If memory is scarce, it
+    runs again for the gradient.
     """
-    assert reduction in ("mean", "sum"), reduction
+    if (fused := fused_loss(hidden)) and (predictions := getattr(head, "predictions", None)):
+        last, states = predictions.decoder, predictions.transform(hidden)
+        return fused(ignore_index=IGNORED, reduction=reduction)(last.weight, states, labels, last.bias)
+    if len(hidden) <= CHUNK:
+        return token_cross_entropy(head(hidden), labels, reduction=reduction)
 
     def total(states: Tensor, targets: Tensor) -> Tensor:
         return token_cross_entropy(head(states), targets, reduction="sum")
 
-    if chunk is None or len(hidden) <= chunk:
-        return token_cross_entropy(head(hidden), labels, reduction=reduction)
-    parts = [
-        checkpoint(total, states, targets, use_reentrant=False, preserve_rng_state=False)
-        for states, targets in zip(hidden.split(chunk), labels.split(chunk), strict=True)
-    ]
-    loss = torch.stack(parts).sum()
+    pairs = zip(hidden.split(CHUNK), labels.split(CHUNK), strict=True)
+    loss = torch.stack([recomputed(total, *pair) if is_scarce() else total(*pair) for pair in pairs]).sum()
     return loss if reduction == "sum" else loss / (labels != IGNORED).sum()
 
 
-def mlm_rows(
-    hidden: Tensor, head: Callable[[Tensor], Tensor], labels: Tensor, *, chunk: int | None = None
-) -> Tensors:
+def fused_loss(hidden: Tensor) -> Callable[..., Callable[..., Tensor]] | None:
+    """Return Liger-Kernel's class for a last layer with its loss, if installed, in bf16 on a GPU."""
+    kind = hidden.device.type
+    in_bf16 = torch.is_autocast_enabled(kind) and torch.get_autocast_dtype(kind) == torch.bfloat16
+    if device().type == "cpu" or not in_bf16:  # in fp16 its gradients, which are not scaled, become 0
+        return None
+    try:
+        return import_module("liger_kernel.transformers").LigerFusedLinearCrossEntropyLoss
+    except ImportError:
+        return None
+
+
+def mlm_rows(hidden: Tensor, head: Head, labels: Tensor) -> Tensors:
     """Return the summed loss ``mlm`` of (N, L, H) and its number of labels ``masked``, (1,) each."""
     places = labelled(labels)
-    wanted = values_at(hidden, places), head, values_at(labels, places)
-    total = chunked_token_cross_entropy(*wanted, reduction="sum", chunk=chunk)
-    return {"mlm": total.view(1), "masked": labels.new_full((1,), len(places))}
+    total = vocabulary_loss(values_at(hidden, places), head, values_at(labels, places), reduction="sum")
+    return {"mlm": total.view(1), "masked": copied(torch.tensor([len(places)]), labels.device)}
 
 
 DRAWS = ("each", "count")
@@ -119,10 +133,8 @@ def masked_tokens(
     With ``draw`` ``each``, every ordinary token is selected with probability ``rate``, as in transformers'
     DataCollatorForLanguageModeling. With ``count``, max(1, round(rate * length)) tokens of a text are, as in
     BERT's create_pretraining_data (reading ``mlm-draw``). A selected token becomes [MASK] with probability
-    ``mask`` and a random one with probability ``random``.
-
-    ``input_ids``, (T,), are N framed texts end to end, of ``lengths`` (N,). Each has its own generator, so
-    that its mask does not depend on other texts.
+    ``mask`` and a random one with probability ``random``. ``input_ids``, (T,), are N framed texts end to end,
+    of ``lengths`` (N,), with a generator each.
     """
     assert 0 <= rate <= 1 and 0 <= mask + random <= 1, (rate, mask, random)
     check_known("draw of masked tokens", draw, valid=DRAWS)

@@ -25,7 +25,7 @@ class MultiViewBiEncoder(objectives.RankedTextsLoss):
         L_ft         = 1/Q sum_i -log( exp(d(q_i, p_i+)/tau) / sum_p exp(d(q_i, p)/tau) )
         L_ft-distill = 1/Q sum_i KL( softmax(theta_i / T) || softmax(d(q_i, .)/tau) ), over q_i's passages
 
-    and the FLOPS regulariser of SPLADE on each side's sparse vectors. Options are named after their readings.
+    and the FLOPS regulariser of SPLADE on each side's sparse vectors.
 
     Args:
         top_k: the number of values kept of a sparse vector, or None for all.
@@ -106,7 +106,6 @@ class MultiViewBiEncoder(objectives.RankedTextsLoss):
         )
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Return the losses, e.g. ``contrastive.dense`` or ``flops.queries``."""
         if self.training:
             self.steps += 1
         views = self.encoder.views

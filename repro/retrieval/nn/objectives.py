@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -48,7 +49,6 @@ class RankedTextsLoss(BatchLoss):
         return {f"query_{k}": v for k, v in queries.items()} | {f"passage_{k}": v for k, v in inputs.items()}
 
     def represent(self, batch: Tensors) -> Tensors:
-        """Return the vectors ``queries``, (Q, H), and ``passages``, (Q*P, H)."""
         sides = {"queries": "query_", "passages": "passage_"}
         return {name: self.encoder(batches.side_inputs(batch, side)) for name, side in sides.items()}
 
@@ -101,7 +101,6 @@ class MaskedPretraining(nn.Module):
     seed: int
 
     def texts(self, examples: list[dict]) -> list[np.ndarray]:
-        """Return the examples' tokens, (n,) each, with room for [CLS] and [SEP]."""
         return [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
 
     def generators(
@@ -112,22 +111,14 @@ class MaskedPretraining(nn.Module):
         return [np.random.default_rng((self.seed, *stream, *place)) for place in places]
 
     def masked(self, texts: list[np.ndarray], generators: list[np.random.Generator]) -> Tensors:
-        return masked_tokens.masked_texts(
-            texts,
-            tokenizer=self.tokenizer,
-            generators=generators,
-            rate=self.masking["rate"],
-            mask=self.masking["mask"],
-            random=self.masking["random"],
-            draw=self.masking.get("draw", "each"),
-        )
+        shares: dict[str, Any] = {"draw": "each", **self.masking}
+        return masked_tokens.masked_texts(texts, tokenizer=self.tokenizer, generators=generators, **shares)
 
     def collate(self, examples: list[dict]) -> Tensors:
         """Return ``masked_texts``. A mask depends only on (seed, epoch, index)."""
         return self.masked(self.texts(examples), self.generators(examples))
 
     def hidden(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Return the last hidden states: (N, L) each to (N, L, H)."""
         return self.encoder.base_model(input_ids, attention_mask=attention_mask).last_hidden_state
 
     def save(self, folder: Path) -> None:
@@ -164,9 +155,10 @@ class MaskedLanguageModel(MaskedPretraining):
         output = self.encoder.base_model(
             batch["masked_ids"], attention_mask=batch["attention_mask"], token_type_ids=batch.get("segments")
         )
-        logits = self.encoder.cls(masked_tokens.values_at(output.last_hidden_state, places))  # (M, V)
+        hidden = masked_tokens.values_at(output.last_hidden_state, places)  # (M, H)
         labels = masked_tokens.values_at(batch["labels"], places)
-        return {"mlm": masked_tokens.token_cross_entropy(logits, labels, reduction=self.reduction)}
+        loss = masked_tokens.vocabulary_loss(hidden, self.encoder.cls, labels, reduction=self.reduction)
+        return {"mlm": loss}
 
     def denominators(self, batch: Tensors) -> dict[str, int | None]:
         return {"mlm": masked_tokens.divisor(batch["labels"], reduction=self.reduction)}
@@ -221,7 +213,8 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         """Return ``mlm_rows``, and ``first`` and ``second``, (P, H), of the P pairs."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (2N, L, H)
         first, second = hidden[:, 0].chunk(2)
-        sides = {"first": first[batch["paired"]], "second": second[batch["paired"]]}
+        paired = masked_tokens.places_of(batch["paired"])
+        sides = {"first": first[paired], "second": second[paired]}
         return masked_tokens.mlm_rows(hidden, self.encoder.cls, batch["labels"]) | sides
 
     def losses(self, represented: Tensors) -> Tensors:

@@ -19,13 +19,12 @@ from transformers.modeling_outputs import BaseModelOutputWithPooling
 from repro.errors import UsageError
 from repro.retrieval.nn.checkpoint import TextModel
 from repro.retrieval.nn.encoder import Encoder
-from repro.retrieval.nn.precision import Tensors, device
+from repro.retrieval.nn.precision import HALVES, Tensors, device, on_host
 
 if TYPE_CHECKING:
     from transformers.models.bert.modeling_bert import BertLayer
 
 KINDS = ("bert", "roberta", "xlm-roberta")  # layers are named as in BERT
-HALVES = (torch.float16, torch.bfloat16)
 KERNEL_FROM = (8, 0)  # compute capability of an A100
 flash_attention = torch.ops.aten._flash_attention_forward  # torch's ``varlen_attn`` has no dropout
 
@@ -110,7 +109,7 @@ def all_layers(
 
 def has_kernel(query: Tensor) -> bool:
     """Return whether one kernel can attend within all texts of (T, heads, h)."""
-    is_supported = query.is_cuda and query.dtype in HALVES and _has_size(query.shape[-1])
+    is_supported = query.is_cuda and query.dtype in HALVES.values() and _has_size(query.shape[-1])
     return is_supported and torch.cuda.get_device_capability(query.device) >= KERNEL_FROM
 
 
@@ -168,7 +167,7 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
         asks_more = any(value is not None for name, value in arguments.items() if (name, value) != DATACLASS)
         if input_ids is None or attention_mask is None or attention_mask.dim() != 2 or asks_more:
             return library(input_ids, attention_mask, token_type_ids, **arguments)
-        mask = attention_mask.cpu()  # waits once for a GPU
+        mask = on_host(attention_mask)
         if not firsts and mask.all():
             return library(input_ids, attention_mask, token_type_ids)
         packing.used = True
@@ -184,7 +183,6 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
 def _states(
     model: TextModel, ids: Tensor, mask: Tensor, kinds: Tensor | None, *, firsts: bool
 ) -> BaseModelOutputWithPooling:
-    """Return the last layer's states, (N, L, H), 0 at padding."""
     lengths = mask.sum(dim=1)  # (N,)
     order = lengths.argsort(stable=True)
     numbers = torch.arange(mask.numel()).view(mask.shape)
@@ -245,11 +243,10 @@ def _obstacle(model: nn.Module, precision: str, processor: torch.device) -> str:
     size = config.hidden_size // heads
     if not _has_size(size):
         return f"the kernel takes heads of a multiple of 8 up to 256 numbers, and the model's have {size}"
-    return _fault(processor, HALVES[precision == "bf16"], (heads, size))
+    return _fault(processor, HALVES[precision], (heads, size))
 
 
 def _fault(processor: torch.device, dtype: torch.dtype, shape: tuple[int, int]) -> str:
-    """Return how the kernel's attention differs from ``text_by_text``, or ""."""
     layout = Layout([5, 3, 3, 1], processor)
     numbers = torch.linspace(-1, 1, sum(layout.lengths) * shape[0] * shape[1], device=processor).sin()
     vectors = numbers.view(-1, *shape).to(dtype)

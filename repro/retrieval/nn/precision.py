@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterator
 
+import psutil
 import torch
 from torch import Tensor, nn
 
@@ -11,6 +12,8 @@ from repro.machine import kernels, system
 from repro.stage_table import PRECISIONS
 
 Tensors = dict[str, Tensor]
+HALVES = {"fp16": torch.float16, "bf16": torch.bfloat16}
+USABLE = 0.6  # of the memory, before large tensors are recomputed
 
 
 def device() -> torch.device:
@@ -34,7 +37,7 @@ def autocast(precision: str) -> contextlib.AbstractContextManager:
     """Return the context for a forward pass. On a GPU, fp32 disables TF32."""
     if check_precision(precision) == "fp32":
         return contextlib.nullcontext() if device().type == "cpu" else true_float32()
-    return torch.autocast("cuda", dtype=torch.float16 if precision == "fp16" else torch.bfloat16)
+    return torch.autocast("cuda", dtype=HALVES[precision])
 
 
 @contextlib.contextmanager
@@ -85,7 +88,38 @@ def ready_for_device(inputs: Tensors) -> Tensors:
 def on_device(inputs: Tensors) -> Tensors:
     """Copy inputs to the device, without waiting for those in pinned memory."""
     processor = device()
-    return {name: values.to(processor, non_blocking=True) for name, values in inputs.items()}
+    return {name: copied(values, processor) for name, values in inputs.items()}
+
+
+def copied(values: Tensor, processor: torch.device) -> Tensor:
+    """Copy a tensor of the CPU without waiting. The copy keeps it for ``on_host``."""
+    copy = values.to(processor, non_blocking=True)
+    if copy is not values:
+        copy.original = values  # type: ignore[attr-defined]
+    return copy
+
+
+def on_host(values: Tensor) -> Tensor:
+    """Return a tensor on the CPU. This waits for a GPU unless ``copied`` made the tensor."""
+    original = getattr(values, "original", None)
+    return values.cpu() if original is None else original
+
+
+def mapped(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
+    """Return ``function(values)``, and apply it to the original of ``on_host`` too."""
+    result, original = function(values), getattr(values, "original", None)
+    if original is not None:
+        result.original = function(original)  # type: ignore[attr-defined]
+    return result
+
+
+def is_scarce() -> bool:
+    """Return whether most of the device's memory is in use."""
+    processor = device()
+    if processor.type == "cpu":
+        return psutil.Process().memory_info().rss > USABLE * system.memory()
+    total = torch.cuda.get_device_properties(processor).total_memory
+    return torch.cuda.memory_allocated(processor) > USABLE * total
 
 
 def to_host(values: Tensor) -> Callable[[], Tensor]:

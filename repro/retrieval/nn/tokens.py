@@ -196,7 +196,6 @@ def _truncated_lengths(first: int, second: int, room: int) -> tuple[int, int]:
 
 
 def _frame(tokenizer) -> tuple[int, int] | None:
-    """Return [CLS] and [SEP] of a tokenizer that frames texts like BERT's."""
     backend, (start, end) = tokenizer.backend_tokenizer, (tokenizer.cls_token_id, tokenizer.sep_token_id)
     if start is None or end is None or backend.post_processor is None or tokenizer.truncation_side != "right":
         return None

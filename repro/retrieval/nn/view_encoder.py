@@ -78,8 +78,6 @@ def flops(vectors: Tensor) -> Tensor:
 
 
 class _MeanMagnitude(torch.autograd.Function):
-    """1/N sum_i |w_ij|, (N, V) to (V,), with one (N, V) array for its gradient."""
-
     @staticmethod
     def forward(ctx, vectors: Tensor) -> Tensor:
         ctx.save_for_backward(vectors)

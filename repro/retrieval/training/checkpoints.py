@@ -145,7 +145,6 @@ class Checkpoints:
         return decided_by_first(time.monotonic() - self.saved_time > CHECKPOINT_SECONDS, device)
 
     def save(self, step: int, write: Callable[[Path], None]) -> None:
-        """Have every process write its part of a checkpoint, and seal it."""
         checkpoint = self.folder / f"checkpoint-{step}"
         write(checkpoint)
         everybody_waits()

@@ -11,7 +11,7 @@ import inspect
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -43,7 +43,6 @@ class Objective:
         vector_widths: options that a scale shrinks like the backbone.
         passes: passes per token, for cost estimates: ``encoders`` through all layers, ``layers`` through
             an extra one, ``heads`` over the vocabulary. ``frozen_`` marks untrained ones.
-        own_parts: whether losses may be means over parts of its ``part_size``.
     """
 
     name: str
@@ -53,7 +52,6 @@ class Objective:
     token_lengths: tuple[str, ...] = ()
     vector_widths: tuple[str, ...] = ()
     passes: Mapping[str, float] = field(default_factory=dict, hash=False)
-    own_parts: bool = False
 
     def __post_init__(self):
         _declared[self.path] = self
@@ -200,14 +198,12 @@ class Execution:
         padding_free: 1 reads texts without padding, 0 with padding. None chooses the faster way.
         save_steps: steps between checkpoints. None saves every ten minutes.
         origin: how the micro-batch was chosen, e.g. ``"estimated"``, or "" by the user.
-        parts_are_fixed: whether the loss is a mean over parts of this size.
     """
 
     micro_batch: int | None = None
     padding_free: int | None = None
     save_steps: int | None = None
     origin: str = ""
-    parts_are_fixed: bool = False
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Execution:
@@ -224,10 +220,6 @@ class Execution:
                 raise UsageError(f"{variable} is {text!r}. Set a number of {description}.")
             values[name] = int(text)
         return cls(**values)
-
-    def for_parts_of(self, size: int | None) -> Execution:
-        """Return the execution for a loss that is a mean over parts of ``size``."""
-        return self if size is None else replace(self, micro_batch=size, parts_are_fixed=True)
 
 
 WHOLE_BATCHES = Execution()
@@ -311,7 +303,6 @@ def keywords(objective: Mapping[str, Any]) -> dict[str, bool]:
 
 
 def _constructor(module: str, name: str) -> ast.arguments | None:
-    """Return the arguments of an own or inherited ``__init__``, if the source shows them."""
     match _named(_statements(module), name):
         case [ast.ImportFrom(module=str(origin), names=aliases, level=0)]:
             return _constructor(origin, {a.asname or a.name: a.name for a in aliases}[name])

@@ -31,7 +31,6 @@ class Flops:
 
     @contextlib.contextmanager
     def step(self) -> Iterator[None]:
-        """Count the operations in this context in the first steps."""
         if len(self.counted) == STEPS:
             yield
             return

@@ -56,7 +56,8 @@ class ObjectiveTrainer:
         self.device = precision.device()
         self.model, self.examples, self.order = objective.to(self.device), examples, order
         self.objective = as_objective(objective)
-        self.parts = parts.Parts(self.objective.collate, reading.execution)
+        cut = getattr(objective, "cut", None)
+        self.parts = parts.Parts(self.objective.collate, reading.execution, cut)
         self.optimizer = optimizer.Optimizer(objective, optimisation, steps=len(order))
         self.flops = flop_count.Flops()
         self.reading = reading
@@ -131,13 +132,10 @@ class ObjectiveTrainer:
     def _step(self, pieces: list[Batch]) -> torch.Tensor:
         if len(pieces) > 1 or group.processes() > 1:
             return self.step_in_parts(pieces)
-        return group.in_memory(lambda: self.compute_loss(*self._on_device(pieces)), self.device)
-
-    def _on_device(self, pieces: list[Batch]) -> list[Batch]:
-        return pieces if self.device.type == "cpu" else list(map(precision.on_device, pieces))
+        return group.in_memory(lambda: self.compute_loss(*map(precision.on_device, pieces)), self.device)
 
     def step_in_parts(self, pieces: list[Batch]) -> torch.Tensor:
-        pieces = group.in_memory(lambda: self._on_device(pieces), self.device)
+        pieces = group.in_memory(lambda: list(map(precision.on_device, pieces)), self.device)
         backward, autocast = self.optimizer.backward, self.optimizer.autocast
         self._losses = parts.backward_in_parts(self.objective, pieces, backward=backward, autocast=autocast)
         if not self._losses:
@@ -191,17 +189,14 @@ def train(
 ) -> dict:
     """Minimise the losses of an objective, in place.
 
-    ``out/checkpoints`` keeps checkpoints, from which an interrupted training resumes. ``out/train_log.jsonl``
-    gets about 200 lines with step, learning rate, gradient norm and mean losses. Under torchrun every process
-    takes its share of each batch, and all end with the same weights. If memory runs out, steps are made in
-    smaller parts. On a GPU ``memory`` gives the first size.
+    ``out/checkpoints`` keeps checkpoints to resume from. ``out/train_log.jsonl`` gets about 200 lines with
+    step, learning rate, gradient norm and mean losses. Under torchrun every process takes its share of each
+    batch. If memory runs out, steps are made in smaller parts. On a GPU ``memory`` gives the first size.
 
-    Returns facts, e.g. steps, last losses, seconds of this attempt, floating-point operations of the whole
-    training, and ``options_in_effect``. Raises StageError if a loss is not finite or memory does not suffice
-    for one example, and UsageError for more processes than examples in a batch.
+    Returns facts, e.g. steps, last losses, seconds, operations and ``options_in_effect``. Raises StageError
+    if a loss is not finite or one example does not fit, and UsageError for more processes than examples.
     """
     start, steps, log = time.monotonic(), optimisation.steps(len(examples)), out / LOG
-    execution = execution.for_parts_of(getattr(objective, "part_size", None))
     group.join_others()
     share = {"rank": group.rank(), "processes": group.processes(), "seed": optimisation.seed}
     order = batch_order.BatchOrder(len(examples), batch_size=optimisation.batch_size, steps=steps, **share)
@@ -245,7 +240,6 @@ def save_model(objective: nn.Module, out: Path) -> None:
 
 
 def options_in_effect(trainer: ObjectiveTrainer) -> dict[str, int | str]:
-    """Return batch options, the step of resuming and the number of skipped steps."""
     options = {"resumed_at": trainer.resumed_at, "padding_free": int(trainer.reading.used)}
     options["skipped_steps"] = trainer.optimizer.skipped(trainer.step)
     return trainer.parts.facts() | {name: value for name, value in options.items() if value}

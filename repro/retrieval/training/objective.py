@@ -1,9 +1,9 @@
 """The interface between a training and its objective, and how a stage finds and makes one.
 
-An objective is an ``nn.Module`` made as ``Class(model, tokenizer, **options)``. Its ``__init__`` names all
-keyword parameters: its options, and parameters of the stage that it uses, e.g. ``length`` or ``seed``. In
-fine-tuning ``start`` is the starting model's directory, which a static ``load(folder)`` reads. In
-pre-training the model is a masked language model. Random draws depend only on seed, epoch and index.
+An objective is an ``nn.Module`` made as ``Class(model, tokenizer, **options)``. Its ``__init__`` names its
+options, and the stage's parameters that it uses, e.g. ``length``, ``seed`` or, in fine-tuning, ``start``, the
+starting model's directory, which a static ``load(folder)`` reads. In pre-training the model is a masked
+language model. Random draws depend only on seed, epoch and index.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class Objective(Protocol):
 class SumObjective(Objective, Protocol):
     """Losses that are sums or means over elements of single texts, e.g. masked tokens.
 
-    Losses of parts of a batch are added. For means of the means of parts, ``part_size`` is the number of
-    examples per part and ``denominators`` are 1.
+    Losses of parts of a batch are added. For means over groups of texts, an objective has
+    ``cut(batch, size)``, which returns a collated batch in parts.
     """
 
     def forward(self, batch: Tensors) -> Tensors:
         """Return named scalar losses to sum. A loss without an element in the batch is absent."""
 
-    def denominators(self, batch: Tensors) -> dict[str, int | None]:
+    def denominators(self, batch: Tensors) -> Mapping[str, float | None]:
         """Return how many elements each loss averages over, or None for a sum."""
 
 

@@ -10,6 +10,7 @@ from torch.optim.lr_scheduler import LambdaLR, LRScheduler
 from transformers import get_scheduler
 from transformers.trainer_pt_utils import get_parameter_names
 
+from repro.retrieval.nn.precision import HALVES
 from repro.retrieval.training.declaration import Optimisation
 
 
@@ -38,7 +39,6 @@ def deepspeed_share(step: int, *, warmup: int, total: int) -> float:
 
 OWN_SHARES = {"logarithmic": logarithmic_warmup_share, "deepspeed-0.6.0": deepspeed_share}
 UNDECAYED = ["bias", "layernorm", "rmsnorm", r"(?:^|\.)norm(?:$|\.)", r"_norm(?:$|\.)"]
-AUTOCAST = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
 
 class Optimizer:
@@ -60,7 +60,7 @@ class Optimizer:
         if self.scaler is not None:  # allows unscaling without a first loss
             self.scaler.scale(torch.zeros((), device=device))
         self._scale: float | None = None  # after the last step
-        dtype = AUTOCAST.get(optimisation.precision)
+        dtype = HALVES.get(optimisation.precision)
         self.autocast = functools.partial(torch.autocast, device, dtype) if dtype else contextlib.nullcontext
 
     @property
@@ -81,7 +81,6 @@ class Optimizer:
         return norm
 
     def _move(self) -> bool:
-        """Update the parameters and return True, unless their gradient overflowed."""
         if self.scaler is None:
             self.adamw.step()
             return True

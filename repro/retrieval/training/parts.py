@@ -7,7 +7,7 @@ without and with a graph (gradient caching, Gao et al. 2021).
 import contextlib
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -17,6 +17,7 @@ import torch
 
 from repro.errors import StageError
 from repro.machine.system import cores, gpu_memory, local_processes
+from repro.retrieval.nn.precision import HALVES
 from repro.retrieval.training.declaration import VARIABLES, Execution, StepMemory
 from repro.retrieval.training.objective import BatchObjective, SumObjective
 from repro.retrieval.training.process_group import gather_rows, in_memory, sum_gradients, sum_values
@@ -50,11 +51,16 @@ def with_estimated_micro_batch(execution: Execution, memory: StepMemory | None, 
 class Parts:
     """Collates examples in parts of ``size`` examples (None: all).
 
-    ``origin`` is how the size was chosen, e.g. ``"halved at step 12"``.
+    ``origin`` is how the size was chosen, e.g. ``"halved at step 12"``. ``cut`` is a ``SumObjective``'s.
     """
 
-    def __init__(self, collate: Callable[[list[dict]], Batch], execution: Execution):
-        self.collate, self.origin, self.fixed = collate, execution.origin, execution.parts_are_fixed
+    def __init__(
+        self,
+        collate: Callable[[list[dict]], Batch],
+        execution: Execution,
+        cut: Callable[[Batch, int], list[Batch]] | None = None,
+    ):
+        self.collate, self.origin, self.cut = collate, execution.origin, cut
         self._asked = execution.micro_batch is not None and not execution.origin
         self._size = torch.tensor(execution.micro_batch or 0).share_memory_()
 
@@ -68,6 +74,8 @@ class Parts:
 
     def __call__(self, examples: list[dict]) -> list[Batch]:
         size = self.size or len(examples)
+        if self.cut:
+            return self.cut(self.collate(examples), size)
         return [self.collate(examples[first : first + size]) for first in range(0, len(examples), size)]
 
     def count(self, examples: int) -> int:
@@ -76,9 +84,8 @@ class Parts:
     def reduce(self, examples: int, *, step: int, why: str) -> None:
         """Halve the parts of a step. Raises StageError if they cannot be smaller."""
         size = min(self.size or examples, examples)
-        if self.fixed or size == 1:
-            parts = f"in parts of {size}, over which its loss is a mean" if self.fixed else "one at a time"
-            fault = f"memory does not suffice for the examples of step {step}, even {parts} ({why})"
+        if size == 1:
+            fault = f"memory does not suffice for the examples of step {step}, even one at a time ({why})"
             raise StageError(f"{fault}. {VARIABLE} cannot help. Use a machine with more memory.")
         self.size = (size + 1) // 2
         self.origin = f"halved at step {step}"
@@ -101,11 +108,12 @@ class Parts:
 Backward = Callable[[torch.Tensor], None]
 RandomState = tuple[torch.Tensor, torch.Tensor | None]
 Precision = Callable[[], contextlib.AbstractContextManager]
-HALVES = (torch.float16, torch.bfloat16)
 
 
 def in_single_precision(values: Batch) -> Batch:
-    return {name: value.float() if value.dtype in HALVES else value for name, value in values.items()}
+    return {
+        name: value.float() if value.dtype in HALVES.values() else value for name, value in values.items()
+    }
 
 
 def backward_in_parts(
@@ -146,9 +154,10 @@ def _of_whole(objective: BatchObjective, piece: Batch, backward: Backward, autoc
 def _sum_of_parts(
     objective: SumObjective, pieces: list[Batch], backward: Backward, autocast: Precision
 ) -> Batch:
-    device = next(objective.parameters()).device
+    parameter = next(objective.parameters())
+    device, dtype = parameter.device, parameter.dtype
 
-    def count_parts() -> list[dict[str, int | None]]:
+    def count_parts() -> list[Mapping[str, float | None]]:
         with autocast():  # some objectives encode texts here
             return [objective.denominators(piece) for piece in pieces]
 
@@ -170,7 +179,7 @@ def _sum_of_parts(
         return totalled
 
     totalled = in_memory(add_parts, device)
-    return {name: sum_values(loss).float() for name, loss in totalled.items() if totals.get(name, 1)}
+    return {name: sum_values(loss).to(dtype) for name, loss in totalled.items() if totals.get(name, 1)}
 
 
 def _with_cached_gradient(

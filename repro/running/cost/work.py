@@ -88,7 +88,7 @@ class Batching:
         """Return the number of examples that a training encodes at once."""
         examples: int = node.params[BATCHES[node.stage]]
         part = self.part
-        if part is None and self.memory is not None and not declared(node.params["objective"]).own_parts:
+        if part is None and self.memory is not None:
             part = step_memory_of(node).micro_batch(examples, self.memory)
         return min(part or examples, examples)
 

@@ -81,12 +81,12 @@ def curves(panels: Sequence[dict], path: Path, *, note: str) -> None:
     with canvas(path, panels=len(panels), panel_height=1.9 if len(panels) == 1 else 1.5) as (figure, grid):
         for axes, panel in zip(grid, panels, strict=True):
             for series in panel["series"]:
-                _series(axes, series, names.index(series["label"]))
+                _draw_series(axes, series, names.index(series["label"]))
             title = textwrap.wrap(panel["title"], 40 if len(panels) == 1 else 20)
             axes.set(title="\n".join([*title, panel["y_label"]]))
             if len(x_labels) > 1:
                 axes.set_xlabel(panel["x_label"])
-            _scales(axes, panel["series"])
+            _set_scales(axes, panel["series"])
         legend(figure, handle_length=2.2)
         bands = "bands: lowest to highest" if any(_has_band(row[3:]) for row in rows) else ""
         foot(figure, x_labels.pop() if len(x_labels) == 1 else "", bands, note)
@@ -102,7 +102,7 @@ def _rows(panels: Sequence[dict]) -> list[tuple]:
     return rows
 
 
-def _series(axes, series: dict, number: int) -> None:
+def _draw_series(axes, series: dict, number: int) -> None:
     colour = COLOURS[number % len(COLOURS)]
     look = {"color": colour, "linestyle": LINES[number % len(LINES)], "linewidth": 1.2}
     x, y, lowest, highest = zip(*sorted(series["points"], key=lambda point: point[0] or 0.0), strict=True)
@@ -126,7 +126,7 @@ def _has_band(point: Point) -> bool:
     return point[2] is not None and point[3] is not None
 
 
-def _scales(axes, lines: Sequence[dict]) -> None:
+def _set_scales(axes, lines: Sequence[dict]) -> None:
     from matplotlib.ticker import MaxNLocator, NullLocator
 
     axes.yaxis.set_major_locator(MaxNLocator(4))

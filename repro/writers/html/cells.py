@@ -7,7 +7,6 @@ from shlex import quote
 from urllib.parse import urlencode
 
 from repro.manifest.cells import Cell
-from repro.manifest.printed import PublishedCell, half_unit
 from repro.store.results import Record
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.summary import why_cut
@@ -16,12 +15,6 @@ from repro.writers.html import elements, tables
 from repro.writers.html.elements import Content, Markup, badge, el, folded, identifier
 from repro.writers.html.sections import Part, Report
 
-ROLES = {
-    "ours": "the paper's own method",
-    "rerun": "run again by the authors",
-    "cited": "taken from another publication",
-    "reference": "a row of reference, which the paper does not have",
-}
 CELL = "{cell}"  # the page's script inserts the cell's id
 GRADES = {
     "A": "the authors' run file is public",
@@ -38,8 +31,7 @@ def card(c: ComparedCell, part: Part) -> list[Markup]:
     facts += [*_definition(c), *_readings(c.cell, part)]
     facts += [_fact(name, content) for more in part.of_plugins for name, content in more.card(c, part)]
     facts += _origins(c)
-    why = "" if c.obstacles else c.verdict.why
-    return [el("p", badge(c.verdict.name), " ", why), *facts]
+    return [el("p", badge(c.verdict.name), " ", "" if c.obstacles else c.verdict.why), *facts]
 
 
 def _command(c: ComparedCell) -> str:
@@ -50,14 +42,6 @@ def _command(c: ComparedCell) -> str:
     return " ".join(filter(None, [*words, *(f"--reading {reading}={choice}" for reading, choice in choices)]))
 
 
-def interval(printed: PublishedCell) -> str | None:
-    """Return the numbers that round to the published one, e.g. "33.05 to 33.15"."""
-    if printed.value is None or printed.bound:
-        return None
-    half = half_unit(printed.decimals)
-    return f"{printed.value - half} to {printed.value + half}"
-
-
 def _fact(name: str, *content: Content) -> Markup:
     return el("div", el("dt", name), el("dd", *content))
 
@@ -66,10 +50,8 @@ def _publication(c: ComparedCell) -> Iterator[Markup]:
     cell = c.cell
     if cell.is_unpublished:
         return
-    bounds = interval(cell.printed)
-    expansion = f", that is {bounds}" if bounds else None
-    yield _fact("published", el("b", cell.printed.plain), cell.printed.marks, expansion)
-    yield _fact("role", f"{ROLES[cell.role]}; {GRADES[cell.grade]}")
+    yield _fact("published", el("b", cell.printed.plain), cell.printed.marks)
+    yield _fact("role", f"{grid.ROLES[cell.role]}; {GRADES[cell.grade]}")
 
 
 def _measurement(c: ComparedCell) -> Iterator[Markup]:
@@ -259,7 +241,7 @@ def data(report: Report) -> Markup:
 
 
 def to_list(text: str, chosen: Mapping[str, str] | None) -> Content:
-    """Return a link to the list of cells filtered by ``chosen``."""
+    """Return a link to the list of cells filtered by ``chosen``, or the text alone if that is None."""
     return text if chosen is None else el("a", text, href="#cells", data_filter=urlencode(chosen))
 
 

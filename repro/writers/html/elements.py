@@ -100,7 +100,7 @@ VERDICTS = {
     "failed": ("fail", "✕", "a stage failed"),
     "inconclusive": ("open", "?", "neither inside nor outside the tolerance, or the paper gives no number"),
     "uninformative": ("open", "∅", "most other rows of the column would pass as well"),
-    "not comparable": ("open", "◇", "measured by another choice or on stand-in data"),
+    "not comparable": ("open", "◇", "measured with another choice or on substitute data"),
     "scaled": ("scaled", "◐", "measured at a smaller scale, which is not compared"),
     "blocked": ("none", "⊘", "something is missing on the machine"),
     "not run": ("none", "·", "nothing was measured"),

@@ -1,10 +1,10 @@
 """The report as one page with parts, e.g. ``#PAPER/TABLE/ROW/COLUMN``."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from repro.verdicts import compared, summary
-from repro.verdicts.coverage import WAYS_OF_KNOWING, Tally, place_of, total, usual_first
+from repro.verdicts.coverage import WAYS_OF_KNOWING, Tally, place_of, total
 from repro.version import __version__
 from repro.writers.grid import STATED, capitalised
 from repro.writers.html import elements, paper_part
@@ -46,7 +46,7 @@ def _scales(shown: str, files: Mapping[str, str]) -> Markup | None:
 
 
 def overview(report: Report) -> Markup:
-    """Return the part with coverage, counts of the scale, papers and an explanation of signs."""
+    """Return the first part: evidence by paper, counts at this scale, links to tables, and a legend."""
     tallies = {name: Tally(name, name, items).published for name, items in report.known.items()}
     tallies = {name: tally for name, tally in tallies.items() if tally.cells}
     everything = total(tallies.values(), what="all")
@@ -60,7 +60,6 @@ def overview(report: Report) -> Markup:
         el("header", el("p", origin, class_="eyebrow"), title, known),
         section(f"Measured at scale {report.scale}", *_numbers(report), place="measured"),
         section("Papers", el("div", map(_card, report.parts), class_="cards"), place="papers"),
-        _coverage(tallies.values(), everything),
         section("How to read a cell", elements.legend(), place="signs"),
         id="overview",
         class_="overview",
@@ -68,22 +67,19 @@ def overview(report: Report) -> Markup:
 
 
 def _known(report: Report, tallies: Mapping[str, Tally], everything: Tally) -> Content:
-    rehearsed = usual_first({scale for c in everything.cells for scale in c.rehearsed})
-    ways = [f"also rehearsed: {scale}" for scale in rehearsed]
     last = {"all": everything} if len(tallies) > 1 else {}
     rows = []
     for name, tally in {**tallies, **last}.items():
         equal = sum(c.equal for c in tally.cells)
-        scales = (sum(scale in c.rehearsed for c in tally.cells) for scale in rehearsed)
-        counts = len(tally.cells), *tally.known.values(), equal, *scales, tally.ways["not measurable"]
+        counts = len(tally.cells), *tally.known.values(), equal, tally.ways["not measurable"]
         rows.append([name, *(str(count or "–") for count in counts)])
-    head = ["", "published", *WAYS_OF_KNOWING, "equal to theirs", *ways, "cannot be measured"]
+    head = ["", "published", *WAYS_OF_KNOWING, "equal to theirs", "cannot be measured"]
     table = scrolling(elements.plain_table(head, rows, class_="plain numbers"), "evidence by paper")
-    to_do = report.to_do.get("")
+    cost = report.remaining_cost
     meanings = [el("div", el("dt", badge(name)), el("dd", text)) for name, text in WAYS_OF_KNOWING.items()]
     return (
         bar(everything.known, label="evidence for all published numbers"),
-        el("p", f"The numbers without a measurement need {to_do}.") if to_do else None,
+        el("p", f"The numbers without a measurement need {cost}.") if cost else None,
         table,
         folded("Meaning of the columns", el("dl", meanings, class_="legend")),
     )
@@ -148,15 +144,3 @@ def _card(part: Part) -> Markup:
         tables,
         class_="of-paper",
     )
-
-
-def _coverage(tallies: Iterable[Tally], everything: Tally) -> Markup | None:
-    if not everything.cells:
-        return None
-    ways, rows = everything.ways_shown, []
-    for tally in tallies:
-        counts = len(tally.cells), *(tally.ways[way] for way in ways)
-        rows.append([tally.paper, *(str(n or "–") for n in counts)])
-    table = elements.plain_table(["", "published", *ways], rows, class_="plain numbers")
-    text = "Published numbers by the strongest way to measure them."
-    return section("Coverage", el("p", text), scrolling(table, "coverage"), place="coverage")

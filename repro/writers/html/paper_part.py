@@ -1,7 +1,7 @@
 """The part of one paper on the report's page, e.g. at ``#PAPER``."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -30,7 +30,6 @@ def paper(part: Part) -> Markup:
         [_figure(part, figure) for figure in manifest.figures],
         [content for _, content in sorted(ranked, key=lambda item: item[0])],
         datasets(part.paper, part.scale),
-        citation(part.paper),
         id=identifier(name),
         class_="paper",
     )
@@ -48,7 +47,7 @@ def _contents(part: Part) -> Markup:
     sections = [(s.rank, s.title, (part.home * s.of_no_scale, s.anchor)) for s in part.more_sections]
     sections += [(3, "Unspecified choices", (part.home, "readings"))] if part.readings else []
     links |= {title: where for _, title, where in sorted(sections)}
-    links |= {"Data and licences": ("", "data"), "Citation": ("", "citation")}
+    links["Data and licences"] = ("", "data")
     anchors = [el("a", words, href=f"{page}#{identifier(name, id)}") for words, (page, id) in links.items()]
     return el("nav", anchors, class_="inside", aria_label=f"parts of {name}")
 
@@ -58,15 +57,12 @@ def _table(part: Part, printed: Table) -> Markup:
     if printed.id in view.own_tables:
         body: Content = view.own_tables[printed.id]
     elif printed.rows:
-        cells_table = tables.table(part.paper, printed, part.cells(printed.id))
-        body = cells_table, tables.notes(printed), tables.against_paper(printed, part.cells(printed.id))
+        body = tables.table(part.paper, printed, part.cells(printed.id)), tables.notes(printed)
     else:
         body = tables.examples(printed), tables.notes(printed)
     drawings = [drawing_view(path, printed.about) for path in view.drawings.get(printed.id, ())]
-    by_query = list(_scatters(view.scatters.get(printed.id, ())))
     verdicts = elements.bars(part.cells(printed.id), label=f"verdicts of table {printed.id}")
-    copies = _copies(part, printed.id)
-    return section(title, verdicts, body, drawings, by_query, copies, place=place(part, printed.id))
+    return section(title, verdicts, body, drawings, _copies(part, printed.id), place=place(part, printed.id))
 
 
 def _copies(part: Part, owner: str) -> Markup | None:
@@ -92,13 +88,6 @@ def _figure(part: Part, figure: Figure) -> Markup:
     return section(f"Figure {figure.id}", description, drawings, points, place=place(part, owner))
 
 
-def _scatters(scatters: Sequence[tables.Scatter]) -> Iterator[Markup]:
-    if scatters:
-        first = scatters[0]
-        summary = f"Query by query: {first.measure}, upwards, against {first.reference}, to the right"
-        yield folded(summary, el("div", map(tables.drawing, scatters), class_="multiples"))
-
-
 def paper_citation(source: Paper) -> Markup:
     m = source.manifest
     links = {"DOI": f"https://doi.org/{m.doi}"} if m.doi else {}
@@ -118,15 +107,6 @@ def datasets(source: Paper, scale: str) -> Markup:
         rows.append([el("code", entry.id), entry.title, entry.licence, stand_in][: len(heads)])
     body = tables.scrolling(elements.plain_table(heads, rows), f"data of {source.name}")
     return section("Data and licences", body, place=identifier(source.name, "data"))
-
-
-def citation(source: Paper) -> Markup:
-    m = source.manifest
-    facts: dict[str, str | None] = {"title": m.title, "author": " and ".join(m.authors), "note": m.venue}
-    facts |= {"doi": m.doi, "eprint": m.arxiv, "url": m.code}
-    lines = [f"  {key} = {{{value}}}," for key, value in facts.items() if value]
-    text = "\n".join([f"@misc{{{source.name},", *lines, "}"])
-    return section("Citation", elements.copyable(text, "pre"), place=identifier(source.name, "citation"))
 
 
 SAFE = " /:;,=()@!*'$+?-._~|[]{}^`<>"  # in an attribute and an address

@@ -21,7 +21,6 @@ from repro.verdicts.comparison import judged_cells
 from repro.verdicts.coverage import CoverageItem, coverage
 from repro.verdicts.summary import first_of
 from repro.writers.html.elements import Markup
-from repro.writers.html.tables import Scatter, scatters
 from repro.writers.table_files import table_texts, writer_of
 
 DRAWN = (".svg", ".html", ".md")
@@ -50,7 +49,6 @@ class View:
     comparison: Comparison
     compared: Sequence[ComparedCell] = ()
     drawings: Mapping[str, Sequence[Path]] = field(default_factory=dict)
-    scatters: Mapping[str, Sequence[Scatter]] = field(default_factory=dict)
     own_tables: Mapping[str, Markup] = field(default_factory=dict)
     latex: Mapping[str, str] = field(default_factory=dict)
 
@@ -90,7 +88,7 @@ class Part:
 class Report:
     """The content of one page, for one scale.
 
-    ``selected`` are the cells to count. ``to_do`` maps a paper to the cost of its cells at full scale.
+    ``selected`` are the cells to count. ``remaining_cost`` describes the cost of full scale in words.
     ``made`` are the day of the report and the commit of the suite.
     """
 
@@ -98,7 +96,7 @@ class Report:
     parts: Sequence[Part]
     selected: Sequence[Cell] = ()
     known: Mapping[str, Sequence[CoverageItem]] = field(default_factory=dict)
-    to_do: Mapping[str, str] = field(default_factory=dict)
+    remaining_cost: str = ""
     made: tuple[str, ...] = ()
 
     @property
@@ -137,7 +135,7 @@ def gather(
     machine = plans[0].machine
     facts = _facts(Sources(sources, cells, CellReadings(machine), results, store, machine))
     pages = [dict(_views(plan, results, store)) for plan in plans]
-    to_do, reports = _to_do(plans), []
+    remaining_cost, reports = _remaining_cost(plans), []
     earlier: set[str] = set()
     for plan, views in zip(plans, pages, strict=True):
         parts = [
@@ -145,7 +143,7 @@ def gather(
             for n, view in views.items()
         ]
         earlier |= views.keys()
-        reports.append(Report(plan.scale.name, parts, cells, known, to_do, made))
+        reports.append(Report(plan.scale.name, parts, cells, known, remaining_cost, made))
     return reports
 
 
@@ -164,17 +162,13 @@ def _facts(made_from: Sources) -> dict[str, dict]:
     }
 
 
-def _to_do(plans: Sequence[Plan]) -> dict[str, str]:
-    """Return paper ("" for all) -> its GPU hours and missing requirements."""
-    if (plan := next((plan for plan in plans if plan.scale.name == "full"), None)) is None:
-        return {}
-    cost, to_do = estimate(plan, assumed_throughput(DEVICE), None), {}
-    for name, part in {"": plan, **plan.split("paper")}.items():
-        names = part.lacking.names
-        hours = f"about {cost.hours_in_words(part.needed())} hours of one {DEVICE.upper()}"
-        lacking = f"; lacking here: {first_of(names, FEW)}" if names else ""
-        to_do[name] = hours + lacking
-    return to_do
+def _remaining_cost(plans: Sequence[Plan]) -> str:
+    for plan in plans:
+        if plan.scale.name == "full":
+            cost, names = estimate(plan, assumed_throughput(DEVICE), None), plan.lacking.names
+            hours = f"about {cost.hours_in_words(plan.needed())} hours of one {DEVICE.upper()}"
+            return hours + (f"; lacking here: {first_of(names, FEW)}" if names else "")
+    return ""
 
 
 def _views(plan: Plan, results: Results, store: Store) -> Iterator[tuple[str, View]]:
@@ -183,10 +177,9 @@ def _views(plan: Plan, results: Results, store: Store) -> Iterator[tuple[str, Vi
     for name, group in groupby(comparison.cells, key=lambda c: c.cell.paper.name):
         cells = list(group)
         source = cells[0].cell.paper
-        figures, plots = drawings(results.figures(plan.scale.name), source), scatters(plan, store, name)
-        own = own_tables(cells, plan, store, results)
+        figures = drawings(results.figures(plan.scale.name), source)
         latex = {t.id: texts.get(f"{name}-table{t.id}.tex", "") for t in source.manifest.tables}
-        yield name, View(comparison, cells, figures, plots, own, latex)
+        yield name, View(comparison, cells, figures, own_tables(cells, plan, store, results), latex)
 
 
 def drawings(files: Iterable[Path], source: Paper) -> dict[str, list[Path]]:
@@ -205,7 +198,7 @@ def drawings(files: Iterable[Path], source: Paper) -> dict[str, list[Path]]:
 def own_tables(
     cells: Sequence[ComparedCell], plan: Plan, store: Store, results: Results
 ) -> dict[str, Markup]:
-    """Return the HTML of tables made by a plugin."""
+    """Return table id -> HTML for the tables that a plugin writes."""
     source = cells[0].cell.paper
     tables: dict[str, Markup] = {}
     for table in source.manifest.tables:

@@ -1,33 +1,13 @@
 """A paper's tables in HTML, e.g. at ``#PAPER/1``."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Table
-from repro.running.measurement import Measurement
-from repro.running.plan import Plan
-from repro.store import Store, seal
 from repro.verdicts.compared import ComparedCell
-from repro.verdicts.effects import Effect, effects, orders
-from repro.writers.grid import (
-    STATED,
-    Grid,
-    Head,
-    label_in_full,
-    meaning,
-    shown_measurement,
-    shown_note,
-    shown_run,
-    spans,
-)
+from repro.writers.grid import STATED, Grid, Head, meaning, shown_measurement, shown_note, shown_run, spans
 from repro.writers.html.elements import Content, Markup, el, identifier, sign, tone
-
-MOST_ROWS = 12
-MOST_QUERIES = 400
-SIDE, PAD = 150, 8
 
 
 def table(source: Paper, printed: Table, compared: Sequence[ComparedCell]) -> Markup:
@@ -125,8 +105,7 @@ def _stated_number(c: ComparedCell) -> Markup | None:
     first, number = c.notes[0], len(c.notes)
     prefix = el("span", f", {STATED} ", class_="unseen")
     count = f" ×{number}" if number > 1 else None
-    value = f"“{shown_note(first, c.cell)}”"
-    return el("span", prefix, value, count, class_="ours others", title=str(first))
+    return el("span", prefix, f"“{shown_note(first, c.cell)}”", count, class_="ours others", title=str(first))
 
 
 def notes(printed: Table) -> Markup:
@@ -151,105 +130,3 @@ def examples(printed: Table) -> Markup:
             answers += [el("div", ", ".join(filter(None, [s.system, *facts])))] if any(facts) else []
         lines.append(el("li", el("b", entry.query or entry.note), answers))
     return el("div", el("p", printed.about), el("ul", lines, class_="notes"))
-
-
-def against_paper(printed: Table, compared: Sequence[ComparedCell]) -> Markup | None:
-    """Return the agreement with the paper on the order of rows and on gains."""
-    heads = {c.id: c.label for c in printed.columns}
-    labels = {row.id: label_in_full(printed, row) for row in printed.rows}
-    lines = [
-        f"{heads[column]}: order of {rows} rows, Kendall's tau-b {tau:.2f}"
-        for column, (tau, rows) in orders(compared).items()
-    ]
-    for e in effects(compared):
-        lines.append(f"{heads[e.column]}: {labels[e.row]} over {labels[e.over]}, {_gain(e)}")
-    if not lines:
-        return None
-    lead = "Against the published numbers (an effect ratio of 1 and a ΔRI of 0 are the published gain):"
-    return el("div", el("p", lead), el("ul", [el("li", line) for line in lines]), class_="notes")
-
-
-def _gain(effect: Effect) -> str:
-    ratio = "–" if effect.effect_ratio is None else f"{effect.effect_ratio:.2f}"
-    relative = "" if effect.delta_ri is None else f", ΔRI {effect.delta_ri:+.3f}"
-    return f"effect ratio {ratio}{relative}"
-
-
-@dataclass(frozen=True)
-class Scatter:
-    """A row's scores against the reference row's, one point (reference, row) per query."""
-
-    row: str
-    reference: str
-    measure: str
-    points: tuple[tuple[float, float], ...]
-    queries: int
-
-    @property
-    def outcomes(self) -> str:
-        """The numbers of queries above, equal to and below the reference."""
-        signs = Counter((y > x) - (y < x) for x, y in self.points)
-        return f"{signs[1]} above, {signs[0]} equal, {signs[-1]} below"
-
-
-def scatters(plan: Plan, store: Store, paper: str) -> dict[str, list[Scatter]]:
-    """Return table id -> scatter plots of its rows, in the first column with scores of two rows."""
-    measurements: dict[str, dict[str, dict[str, Measurement]]] = {}
-    tables: dict[str, Table] = {}
-    for m in plan.measurements:
-        is_stored = len(m.parts) == 1 and plan.states[m.parts[0].fingerprint] == "stored"
-        if m.cell.paper.name == paper and is_stored and m.cell.table.kind == "results":
-            tables[m.cell.table.id] = m.cell.table
-            columns = measurements.setdefault(m.cell.table.id, {})
-            columns.setdefault(m.cell.column.id, {}).setdefault(m.cell.row.id, m)
-    by_table = {n: list(_table_scatters(tables[n], columns, store)) for n, columns in measurements.items()}
-    return {name: rows for name, rows in by_table.items() if rows}
-
-
-def _table_scatters(table: Table, columns: Mapping, store: Store) -> Iterator[Scatter]:
-    rows = next((columns[c.id] for c in table.columns if len(columns.get(c.id, ())) > 1), None)
-    if rows is None:
-        return
-    measured_rows = [row for row in table.rows if row.id in rows]
-    reference, *others = sorted(measured_rows, key=lambda row: row.id != table.delta_from)
-    base_scores = _scores(rows[reference.id], store)
-    for row in others[:MOST_ROWS]:
-        scores = _scores(rows[row.id], store)
-        queries = sorted(scores.keys() & base_scores.keys())
-        step = max(1, -(-len(queries) // MOST_QUERIES))
-        points = tuple((base_scores[q], scores[q]) for q in queries[::step])
-        names = label_in_full(table, row), label_in_full(table, reference)
-        yield Scatter(*names, rows[row.id].measure, points, len(queries))
-
-
-def _scores(m: Measurement, store: Store) -> dict[str, float]:
-    scores = seal.read_json(store.path(m.parts[0]) / "scores.json")
-    return dict(zip(scores["queries"], scores["measures"][m.measure], strict=True))
-
-
-def drawing(scatter: Scatter) -> Markup:
-    maximum = max([1e-9, *(v for point in scatter.points for v in point)])
-    title = f"{scatter.row} against {scatter.reference}, {scatter.measure} by query: {scatter.outcomes}"
-    edge = SIDE - PAD
-    frame = [
-        el("rect", x=PAD, y=PAD, width=SIDE - 2 * PAD, height=SIDE - 2 * PAD, class_="frame"),
-        el("line", x1=PAD, y1=edge, x2=edge, y2=PAD, class_="diagonal"),
-    ]
-    look = {"viewBox": f"0 0 {SIDE} {SIDE}", "class_": "scatter", "role": "img", "aria_label": title}
-    svg = el("svg", el("title", title), frame, _dots(scatter.points, maximum), **look)
-    count = len(scatter.points)
-    share = f"{count} of {scatter.queries} queries" if count < scatter.queries else ""
-    more = (el("br"), share) if share else None
-    words = el("figcaption", el("b", scatter.row), el("br"), scatter.outcomes, more)
-    return el("figure", svg, words, class_="small")
-
-
-def _dots(points: Sequence[tuple[float, float]], maximum: float) -> list[Markup]:
-    inner = SIDE - 2 * PAD
-    counts = Counter(
-        (round(PAD + inner * x / maximum), round(SIDE - PAD - inner * y / maximum)) for x, y in points
-    )
-    return [
-        el("circle", cx=x, cy=y, r=f"{min(1.6 + 0.5 * count**0.5, 7):.1f}")
-        for (x, y), count in sorted(counts.items())
-    ]

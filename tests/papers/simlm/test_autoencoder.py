@@ -3,8 +3,6 @@ from __future__ import annotations
 import torch
 
 from papers.simlm.autoencoder import AutoEncoder
-from repro.retrieval.training.declaration import Execution
-from repro.retrieval.training.parts import Parts, backward_in_parts
 from tests.floats import close
 from tests.papers.simlm.pretraining import DECODER, TOKEN_LOSS, loops, made, rows
 from tests.tiny_models import tiny_tokenizer
@@ -32,17 +30,14 @@ def test_the_decoder_predicts_the_text_from_its_vector_and_masks():
 def test_a_batch_is_the_mean_of_the_means_of_so_many_texts_loss_and_gradient():
     texts = [row for count in (2, 1) for row in rows(count, words=4 + 12 * (count == 1))]
     texts += rows(2, words=20, titles=False)
-    in_parts = objective(token_loss=TOKEN_LOSS | {"per": 2})
-    pieces = Parts(in_parts.collate, Execution(micro_batch=in_parts.part_size))(texts)
-    found = backward_in_parts(in_parts, pieces, backward=lambda loss: loss.backward())["decoder"]
+    grouped = objective(token_loss=TOKEN_LOSS | {"per": 2})
+    found = grouped(grouped.collate(texts))["decoder"]
+    found.backward()
     plain, losses = objective(), []
     for first, end in ((0, 2), (2, 4), (4, 5)):
         losses.append(plain(plain.collate(texts[first:end]))["decoder"])
     expected = sum(losses) / 3
     expected.backward()
-    close(found, expected.item())  # losses are told in single precision
-    for ours, theirs in zip(in_parts.parameters(), plain.parameters(), strict=True):
-        if theirs.grad is not None:
-            close(ours.grad, theirs.grad)
+    close(found, expected)
+    close(*({k: p.grad for k, p in o.named_parameters() if p.grad is not None} for o in (grouped, plain)))
     assert abs(plain(plain.collate(texts))["decoder"].item() - expected.item()) > 1e-4
-    assert plain.part_size is None

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from papers.simlm.bottleneck import ThroughBottleneck
 from repro.progress import Progress
 from repro.retrieval.stages import pretrain
 from tests.killed import check_killed_and_continued
@@ -60,17 +61,18 @@ def test_a_pre_training_killed_while_it_draws_ends_with_the_same_bytes(name, inp
     check_killed_and_continued(pretrain, given, inputs, tmp_path)
 
 
-def test_parts_that_enter_a_loss_are_the_same_whatever_the_machine_is_told(inputs, tmp_path, monkeypatch):
-    given = params("autoencoder")
+def test_a_training_cuts_whole_batches_so_that_parts_keep_the_groups_of_a_loss(inputs, tmp_path, monkeypatch):
+    given, seen, cut = params("autoencoder"), [], ThroughBottleneck.cut
     given["options"] = given["options"] | {"token_loss": TOKEN_LOSS | {"per": 3}}
-    facts = {}
-    for name, variables in {"alone": {}, "told": {"REPRO_MICRO_BATCH": "5"}}.items():
-        (tmp_path / name).mkdir()
-        for variable, value in variables.items():
-            monkeypatch.setenv(variable, value)
-        facts[name] = pretrain.run(given, inputs, tmp_path / name, Progress())
-    assert weights(tmp_path / "alone") == weights(tmp_path / "told")
-    assert [said["micro_batch"] for said in facts.values()] == [3, 3]
+
+    def watched(objective, batch, size):
+        seen.append((len(batch["decoder_groups"]), size))
+        return cut(objective, batch, size)
+
+    monkeypatch.setattr(ThroughBottleneck, "cut", watched)
+    monkeypatch.setenv("REPRO_MICRO_BATCH", "5")
+    assert pretrain.run(given, inputs, tmp_path, Progress())["micro_batch"] == 5
+    assert len(seen) == 10 and set(seen) == {(8, 5)}
 
 
 def test_the_stage_hands_a_generator_on(inputs, tmp_path):

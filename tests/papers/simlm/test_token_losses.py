@@ -5,8 +5,7 @@ import math
 import pytest
 import torch
 
-from papers.simlm import token_losses
-from papers.simlm.token_losses import denominator, detection, predicted, reconstruction
+from papers.simlm.token_losses import detection, predicted, reconstruction
 from tests.floats import close
 
 N, L, H, V = 4, 6, 5, 11
@@ -56,33 +55,6 @@ def test_the_detection_is_the_binary_cross_entropy_written_as_loops(per):
                 losses[-1].append(-math.log(s if replaced[n, i] else 1 - s))
     loss = detection(scores, replaced, COUNTED, per=per)
     close(loss, mean_of_means(losses, per))
-
-
-@pytest.mark.parametrize("per", ["batch", "text"])
-def test_no_more_than_a_chunk_of_logits_exists_at_once(per, monkeypatch):
-    hidden, matrix, tokens = tensors()
-    sizes, whole = [], reconstruction(hidden, lambda h: h @ matrix.T, tokens, COUNTED, per=per)
-    monkeypatch.setattr(token_losses, "CHUNK", 3)
-    part = reconstruction(hidden, lambda h: sizes.append(len(h)) or h @ matrix.T, tokens, COUNTED, per=per)
-    close(part, whole)
-    assert max(sizes) == 3 and sum(sizes) == COUNTED.sum()
-
-
-@pytest.mark.parametrize("per", ["batch", "text", 2])
-def test_parts_by_their_denominators_make_the_mean_of_the_batch(per):
-    hidden, matrix, tokens = tensors()
-
-    def loss(rows: slice, per: str | int) -> float:
-        return reconstruction(
-            hidden[rows], lambda h: h @ matrix.T, tokens[rows], COUNTED[rows], per=per
-        ).item()
-
-    parts = (slice(0, 2), slice(2, 4))
-    weights = [denominator(COUNTED[rows], per=per) for rows in parts]
-    total = sum(weight * loss(rows, per) for weight, rows in zip(weights, parts, strict=True))
-    halves = sum(loss(rows, "batch") for rows in parts) / 2
-    close(total / sum(weights), halves if per == 2 else loss(slice(None), per))
-    assert abs(halves - loss(slice(None), "batch")) > 1e-3
 
 
 def test_half_precision_scores_are_not_rounded_before_the_logarithm():

@@ -1,19 +1,23 @@
 import math
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
 from repro.errors import UsageError
+from repro.retrieval.nn import masked_tokens as masked_module
+from repro.retrieval.nn import precision
 from repro.retrieval.nn.masked_tokens import (
     IGNORED,
-    chunked_token_cross_entropy,
     masked_texts,
     masked_tokens,
     token_cross_entropy,
+    vocabulary_loss,
 )
 from tests.floats import close
-from tests.tiny_models import tiny_tokenizer
+from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 SPECIAL = np.array([0, 1, 2, 3, 4])
 MASK = 4
@@ -173,32 +177,84 @@ def test_the_logarithm_of_half_precision_logits_is_taken_in_float32(dtype):
     close(loss, math.log(3000))
 
 
-@pytest.mark.parametrize("reduction", ["mean", "sum"])
-@pytest.mark.parametrize("chunk", [1, 3, 10, 64])
-def test_value_and_gradients_are_those_of_the_plain_form(reduction, chunk):
+def loss_and_gradients(hidden, head, labels, *, reduction="mean") -> dict[str, torch.Tensor]:
+    loss = vocabulary_loss(hidden, head, labels, reduction=reduction)
+    found = torch.autograd.grad(loss, [hidden, *head.parameters()])
+    return {"loss": loss.detach()} | {str(place): gradient for place, gradient in enumerate(found)}
+
+
+def states() -> tuple[torch.Tensor, torch.nn.Linear, torch.Tensor]:
     torch.manual_seed(1)
     hidden = torch.randn(10, 4, dtype=torch.float64, requires_grad=True)
-    head = torch.nn.Linear(4, 7).double()
-    labels = torch.randint(7, (10,))
+    return hidden, torch.nn.Linear(4, 7).double(), torch.randint(7, (10,))
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@pytest.mark.parametrize("chunk", [1, 3, 10, 64])
+@pytest.mark.parametrize("scarce", [False, True])
+def test_chunks_give_the_plain_form_and_are_computed_again_only_if_memory_is_scarce(
+    monkeypatch, reduction, chunk, scarce
+):
+    (hidden, head, labels), seen = states(), []
     labels[3] = IGNORED
-    plain = token_cross_entropy(head(hidden), labels, reduction=reduction)
-    chunked = chunked_token_cross_entropy(hidden, head, labels, reduction=reduction, chunk=chunk)
-    close(chunked, plain)
-    gradients = (torch.autograd.grad(loss, [hidden, *head.parameters()]) for loss in (chunked, plain))
-    for ours, theirs in zip(*gradients, strict=True):
-        close(ours, theirs)
+    plain = loss_and_gradients(hidden, head, labels, reduction=reduction)
+    head.register_forward_hook(lambda layer, given, out: seen.append(len(out)))
+    monkeypatch.setattr(masked_module, "CHUNK", chunk)
+    monkeypatch.setattr(masked_module, "is_scarce", lambda: scarce)
+    close(loss_and_gradients(hidden, head, labels, reduction=reduction), plain)
+    assert max(seen) == min(chunk, 10) and sum(seen) == (20 if scarce and chunk < 10 else 10)
 
 
-def test_no_more_logits_than_a_chunk_are_made_at_once():
-    seen = []
+def test_memory_is_scarce_if_this_process_uses_most_of_it(monkeypatch):
+    assert not precision.is_scarce()
+    monkeypatch.setattr("repro.machine.system.memory", lambda: 1)
+    assert precision.is_scarce()
 
-    def head(states):
-        seen.append(len(states))
-        return states
 
-    hidden = torch.randn(10, 4, requires_grad=True)
-    chunked_token_cross_entropy(hidden, head, torch.zeros(10).long(), reduction="mean", chunk=4).backward()
-    assert max(seen) == 4 and sum(seen) == 20  # once forward, once for the gradient
-    seen.clear()
-    chunked_token_cross_entropy(hidden, head, torch.zeros(10).long(), reduction="mean", chunk=10).backward()
-    assert seen == [10]  # what fits at once is not computed twice
+@pytest.mark.parametrize(("chunk", "scarce"), [(64, False), (3, False), (3, True)])
+def test_logits_of_autocast_are_kept_as_they_are_and_summed_in_float32(monkeypatch, chunk, scarce):
+    hidden, head, labels = states()
+    hidden, head, kept = hidden.detach().float().requires_grad_(), head.float(), []
+    exact = loss_and_gradients(hidden, head, labels)
+    monkeypatch.setattr(masked_module, "CHUNK", chunk)
+    monkeypatch.setattr(masked_module, "is_scarce", lambda: scarce)
+    with torch.autocast("cpu", torch.bfloat16):
+        with torch.autograd.graph.saved_tensors_hooks(lambda one: kept.append(one) or one, lambda one: one):
+            assert vocabulary_loss(hidden, head, labels, reduction="mean").dtype == torch.float32
+        close(loss_and_gradients(hidden, head, labels), exact, dtype="bfloat16", terms=16)
+    assert not [one for one in kept if one.dtype == torch.float32 and one.shape[1:] == (7,)]
+
+
+class FusedLoss:
+    """Stands for Liger-Kernel's class, which has this interface."""
+
+    calls = 0
+
+    def __init__(self, ignore_index: int, reduction: str):
+        self.how = {"ignore_index": ignore_index, "reduction": reduction}
+
+    def __call__(self, weight, states, target, bias=None):
+        type(self).calls += 1
+        return torch.nn.functional.cross_entropy((states @ weight.T + bias).float(), target, **self.how)
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype", "calls"),
+    [("cuda", torch.bfloat16, 1), ("cuda", torch.float16, 0), ("cpu", torch.bfloat16, 0)],
+)
+def test_a_gpu_in_bf16_takes_the_loss_of_liger_kernel_if_installed(monkeypatch, kind, dtype, calls):
+    head = tiny_masked_lm().cls
+    hidden = torch.randn(9, head.predictions.decoder.in_features, requires_grad=True)
+    labels = torch.randint(50, (9,))
+    labels[2] = IGNORED
+    exact = loss_and_gradients(hidden, head, labels)
+    monkeypatch.setattr(masked_module, "device", lambda: torch.device(kind))
+    monkeypatch.setattr(FusedLoss, "calls", 0)
+    with torch.autocast("cpu", dtype):
+        alone = loss_and_gradients(hidden, head, labels)
+        module = SimpleNamespace(LigerFusedLinearCrossEntropyLoss=FusedLoss)
+        monkeypatch.setitem(sys.modules, "liger_kernel.transformers", module)
+        found = loss_and_gradients(hidden, head, labels)
+    assert FusedLoss.calls == calls
+    for some in (alone, found):
+        close(some, exact, dtype="bfloat16", terms=16)

@@ -105,14 +105,6 @@ def test_a_single_example_that_does_not_fit_is_a_sentence_that_names_the_variabl
     assert "REPRO_MICRO_BATCH" in sentence
 
 
-def test_parts_that_a_loss_is_a_mean_over_are_not_halved(tmp_path):
-    made = objective("mlm")
-    made.part_size = 2
-    how = {"out": tmp_path, "progress": Progress()}
-    with Capacity(1), pytest.raises(StageError, match="even in parts of 2, over which its loss is a mean"):
-        train(made, Texts("mlm", 10), settings(**FIVE_STEPS), **how)
-
-
 def test_another_error_of_a_step_stays_itself(tmp_path):
     made = objective("mlm")
     made.forward = lambda batch: torch.ones(2) @ torch.ones(3)

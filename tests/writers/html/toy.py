@@ -30,7 +30,6 @@ from repro.verdicts.training_costs import Cost
 from repro.verdicts.verdict import Doubt, Verdict
 from repro.writers.figures import passages
 from repro.writers.html.sections import Part, Report, View
-from repro.writers.html.tables import Scatter
 from tests.made_up_reports import notes_on, report_on
 
 VERDICTS = ("exact", "higher", "not run", "inconclusive", "blocked", "consistent")
@@ -55,8 +54,8 @@ def report(
         rests_on={c.id: source.readings for c in cells},
         of_plugins=[_Statements(add)],
     )
-    to_do = {"": "many hours" + add}
-    return Report(scale, [part], cells, {"toy": covered}, to_do, ("2026-01-03", "commit c0ffee"))
+    made = "2026-01-03", "commit c0ffee"
+    return Report(scale, [part], cells, {"toy": covered}, "many hours" + add, made)
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,6 @@ def _view(source: Paper, scale: str, verdicts: Sequence[str], drawings: Path | N
         Comparison(compared, {("toy", "1", DEV): _tests()}, paired={compared[0].cell.id: (paired,)}),
         compared,
         _drawings(drawings) if drawings else {},
-        {"1": [Scatter("Y" + add, "X" + add, "RR@10", ((0.0, 1.0), (0.5, 0.5), (1.0, 0.0)), 6)]},
         {study.id: shown_study("Table 2 of toy", study, study_of(study))},
         {"1": f"% {scale}\n\\begin{{tabular}}{add}\n"},
     )
