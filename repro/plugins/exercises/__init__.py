@@ -202,15 +202,16 @@ class Grade:
 
 def same(left: Any, right: Any) -> bool:
     """Return whether packed outcomes are equal up to 1e-8 of a number. All errors are equal."""
-    if isinstance(left, dict) and isinstance(right, dict):
-        if "error" in left and "error" in right:
+    match left, right:
+        case {"error": _}, {"error": _}:
             return True
-        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same, left, right))
-    if isinstance(left, int | float) and isinstance(right, int | float):
-        both_nan = math.isnan(left) and math.isnan(right)
-        return both_nan or math.isclose(left, right, rel_tol=1e-8, abs_tol=1e-10)
+        case dict(), dict():
+            return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+        case list(), list():
+            return len(left) == len(right) and all(map(same, left, right))
+        case int() | float(), int() | float():
+            both_nan = math.isnan(left) and math.isnan(right)
+            return both_nan or math.isclose(left, right, rel_tol=1e-8, abs_tol=1e-10)
     return left == right
 
 
@@ -245,10 +246,12 @@ def _passed(cases: Cases, outcomes: list[Json]) -> Iterator[list[bool]]:
     copies = zip(outcomes[-cases.copies :], outcomes[: cases.copies], strict=True)
     yield ["value" in b and same(cases.restored(a), b["value"]) for a, b in copies]
     if cases.task.zero:
-        nothing = [{"values": itertools.repeat(math.nan)}]
-        firsts = [(a.get("gradients") or nothing)[0]["values"] for a in outcomes]
-        masked = map(itertools.compress, firsts[: cases.count], cases.zeros)
-        yield [not any(values) for values in masked]
+        yield list(map(_is_zero, outcomes[: cases.count], cases.zeros))
+
+
+def _is_zero(outcome: Json, mask: list[bool]) -> bool:
+    nothing = [{"values": itertools.repeat(math.nan)}]
+    return not any(itertools.compress((outcome.get("gradients") or nothing)[0]["values"], mask))
 
 
 def _mistakes(cases: Cases, outcomes: list[Json]) -> list[str]:
@@ -309,8 +312,8 @@ def files(name: str) -> dict[str, str]:
     "exercise", epilog="\b\nExamples:\n  repro new exercise\n  repro new exercise PAPER/NAME -o DIR"
 )
 @click.argument("name", required=False)
-@click.option("-o", "directory", metavar="DIR", help="Folder to write, e.g. ex1 (default: that of NAME).")
-def command(name, directory):
+@click.option("-o", "--output", metavar="DIR", help="Folder to write, e.g. ex1 (default: that of NAME).")
+def command(name, output):
     """Write an exercise: implement an equation of a paper. Tests grade it and identify known mistakes.
 
     Without NAME, list the exercises by paper and difficulty.
@@ -322,6 +325,6 @@ def command(name, directory):
         head = ("exercise", "difficulty", "extra", "title", "source")
         rows = [(n, str(t.difficulty), t.extra, t.title, t.source) for n, t in exercises().items()]
         return table(f"{len(rows)} exercises", head, rows, right=(1,))
-    folder = Path(directory or name.rpartition("/")[2]).expanduser()
+    folder = Path(output or name.rpartition("/")[2]).expanduser()
     write_files(folder, files(name))
     return say(f"next: write {folder / 'solution.py'}, then grade it by `python -m pytest {folder}`")
