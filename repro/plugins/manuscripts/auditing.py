@@ -85,7 +85,14 @@ BY_SYSTEMS = (
     significance.large_spreads,
     significance.fewer_datasets,
 )
-SENTENCES = (claims.wrong_numbers, claims.wrong_differences, claims.wrong_order, claims.wrong_claims)
+SENTENCES = (
+    claims.wrong_numbers,
+    claims.wrong_differences,
+    claims.wrong_ratios,
+    claims.wrong_steps,
+    claims.wrong_order,
+    claims.wrong_claims,
+)
 ACROSS = (emphasis.best, emphasis.second_best, emphasis.shaded, across.several_values, across.unpublished)
 
 
@@ -105,6 +112,7 @@ def findings(
     found += chain.from_iterable(check(by_systems) for check in ACROSS)
     found += significance.undefined_marks(by_systems, manuscript.prose)
     found += significance.of_texts(manuscript)
+    found += significance.against_printed([*by_systems, *turned], manuscript)
     found += [*values.lost_parts(manuscript), *values.unread_cells(manuscript.tables)]
     if readme:
         found += _of_readme(manuscript, by_systems, readme)
@@ -119,7 +127,7 @@ def oriented(tables: Iterable[SourceTable]) -> list[tuple[Grid, Grid]]:
     pairs: list[tuple[Grid, Grid]] = []
     for table in tables:
         pair = grids(table)
-        heads = [each.heads[-1] for each in pair[0].series if each.heads and not each.total]
+        heads = [s.heads[-1] for s in pair[0].series if s.heads and not (s.total or s.is_of_p_values)]
         systems = {across.name_of(line.label) for grid, _ in pairs for line in grid.lines.values()}
         is_turned = systems.issuperset(map(across.name_of, heads)) or emphasis.is_by_line(pair[0])
         is_turned &= len(heads) > 1 and not any(map(names_something, heads))

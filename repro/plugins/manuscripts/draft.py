@@ -210,7 +210,9 @@ class _Drafting:
         cells, label = plan.table.body[row], plan.label(row)
         named = [cells[place] for place in plan.labels if cells[place].text.strip()]
         role = "ours" if self._is_ours(label) else "cited"
-        texts = {_slug(" ".join(plan.head(p))) or f"column-{p + 1}": cells[p].text.strip() for p in plan.words}
+        texts = {
+            _slug(" ".join(plan.head(p))) or f"column-{p + 1}": cells[p].text.strip() for p in plan.words
+        }
         facts: dict[str, Any] = {"id": id, "group": group, "label": label or "todo", "role": role}
         facts["marks"] = "".join(mark for cell in named[-1:] for mark in cell.marks if mark in MARKS)
         facts["attributes"] = {name: TICKS.get(text.lower(), text) for name, text in texts.items() if text}

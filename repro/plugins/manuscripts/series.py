@@ -16,7 +16,7 @@ from repro.plugins.manuscripts.notation import DELTA, DOWN, EFFECT, SPREAD, scal
 from repro.plugins.manuscripts.source_tables import Place, SourceCell, SourceTable
 from repro.plugins.manuscripts.vocabulary import facts, names_something, words
 
-AVERAGE = re.compile(r"(?i)\b(avg|average)\b|^mean$")
+AVERAGE = re.compile(r"(?i)\b(avg|average|mittelwert|durchschnitt)\b|^mean$")
 SUM = re.compile(r"(?i)^(total|sum|all)$")
 DIFFERENCE = re.compile(r"(?i)Δ|∆|\bdelta\b|\bgains?\b|improv|\bimpr\b|\bdiff(erence)?\b")
 STATISTIC = re.compile(
@@ -96,6 +96,10 @@ class Series:
     def is_difference(self) -> bool:
         """True if the heading names a difference, e.g. "gain"."""
         return DIFFERENCE.search(self.name) is not None
+
+    @property
+    def is_of_p_values(self) -> bool:
+        return re.fullmatch(r"(?i)p([- ]?values?)?", "".join(self.heads[-1:])) is not None
 
     @property
     def sign(self) -> int:
@@ -239,7 +243,8 @@ def _series(
     is_other = any(pattern.search(name) for pattern in (SMALLER, STATISTIC, DIFFERENCE))
     is_effect = measure is not None or (EFFECT.search(f"{name} {caption}") and not is_other)
     is_score = bool(is_named or (is_effect and _are_shares(values.values())))
-    is_score &= not (means.is_cost or _P_VALUES.search(caption))
+    is_small = all(value.number <= 1 for value in values.values())
+    is_score &= not (means.is_cost or (is_small and _P_VALUES.search(caption)))
     return Series(heads, values, measure, means.dataset.value, is_score, is_certain)
 
 

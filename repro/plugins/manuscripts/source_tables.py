@@ -192,7 +192,7 @@ def uneven(rows: Sequence[tuple[Place, int]]) -> Iterator[tuple[Place, str]]:
     usual, often = next(iter(Counter(width for _, width in rows).most_common(1)), (0, 0))
     odd = [(place, width) for place, width in rows if usual != width > 1]
     for place, width in odd if len(odd) <= max(1, often // 3) else ():
-        if width > usual or len(odd) == 1 < often - 1:
+        if width > usual or len(odd) == 1 < often:
             yield place, f"This row has {width} cells, and the others have {usual}"
 
 

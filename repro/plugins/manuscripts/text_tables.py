@@ -246,6 +246,8 @@ def _markdown(text: str, files: Files, name: str) -> Read:
             prose.append((at, plain(_of_markdown(token.content))))
             if tokens[number - 1].type == "heading_open" or NUMBERED.match(prose[-1][1]):
                 caption = prose[-1][1]
+            elif tokens[min(number + 2, len(tokens) - 1)].type == "table_open":
+                caption = f"{caption}. {prose[-1][1]}"
     return tables, prose, lost
 
 
@@ -311,8 +313,11 @@ def _separated(text: str, files: Files, name: str) -> Read:
     text = re.sub(r"\A\s*sep=.\n", "\n", text).replace("\0", "")  # of Excel
     lines = [line for line in text.split("\n") if line.strip() and not line.startswith("#")][:20] or [""]
     mark = "\t" if name.endswith(".tsv") else max("\t;|,", key=lambda sign: _often(sign, lines))
-    rows = list(_rows(csv.reader(io.StringIO(text), delimiter=mark), files.shown(name)))
-    return table_of(rows), [], list(uneven([(row[0].place, len(row)) for row in rows]))
+    remarks = re.match(r"(?:\s*#.*\n)*", text)[0]
+    blank = re.sub(r".+", "", remarks) + text[len(remarks) :]
+    rows = list(_rows(csv.reader(io.StringIO(blank), delimiter=mark), files.shown(name)))
+    caption = " ".join(remarks.replace("#", " ").split())
+    return table_of(rows, caption), [], list(uneven([(row[0].place, len(row)) for row in rows]))
 
 
 def _rows(reader: Any, path: Path) -> Iterator[list[SourceCell]]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import chain, combinations, filterfalse
+from itertools import chain, combinations, filterfalse, product
 from operator import attrgetter
 
 from repro.hooks import notes
@@ -80,7 +80,21 @@ def several_values(grids: Sequence[Grid]) -> Iterator[Finding]:
         found = [finding for line, their in shared for finding in _of_lines(one, line, other, their)]
         numbers = sum(len(_shared_values(one, line, other, their)) for line, their in shared)
         if 3 * len(found) <= max(6, numbers):  # else the tables have other settings
-            yield from found
+            yield from found or _repeated(one, other, shared)
+
+
+def _repeated(one: Grid, other: Grid, shared: Sequence[tuple[int, int]]) -> Iterator[Finding]:
+    """Note the only different number of a column that another table repeats."""
+    for mine, theirs in product(one.series, other.series) if len(shared) > 2 else ():
+        lines = [(a, b) for a, b in shared if a in mine.values and b in theirs.values]
+        pairs = [(mine.values[a], theirs.values[b]) for a, b in lines]
+        unequal = [(a, b) for a, b in pairs if abs(a.number - b.number) > a.half + b.half]
+        if len(pairs) > 2 and len(unequal) == 1 and all(v.number > 100 * v.half for v in chain(*pairs)):
+            [(a, b)] = unequal
+            if 10 * abs(a.number - b.number) < a.number:
+                says = f"{other.where(theirs, b)} here and {a.text} at {a.place}"
+                why = f"Both columns agree in the {len(pairs) - 1} other values that they share"
+                yield Finding("note", "two-values", b.place, says, why)
 
 
 def _unique_lines(grid: Grid) -> dict[str, int]:

@@ -77,7 +77,7 @@ def totals(grid: Grid, seen: Seen) -> Iterator[Finding]:
     """Find averages and sums that their cells cannot give."""
     for series in filter(attrgetter("total"), grid.series):
         plausible = _plausible(grid, series)
-        parts = _explanation(plausible)
+        parts = _explanation(plausible) or _stated_parts(plausible, stated(grid, series))
         if best := parts or _thin_explanation(plausible):
             seen[TOTALS].update(id(series.values[line].cell) for line in best.lines)
             for line in _wrong_lines(best, plausible):
@@ -115,6 +115,13 @@ def _on_lines_of(grid: Grid, other: Grid) -> Iterator[Series]:
 def explanation(grid: Grid, series: Series) -> Parts | None:
     """Return the series that a total covers, if they explain most of its lines."""
     return _explanation(_plausible(grid, series))
+
+
+def _stated_parts(plausible: Sequence[Parts], number: int) -> Parts | None:
+    """Return as many series as the heading or caption states, if they explain half of the lines."""
+    of_number = (each for each in plausible if len(each.series) == number)
+    best = max(of_number, key=attrgetter("right"), default=None)
+    return best if best and best.right >= max(2, len(best.lines) - best.right) else None
 
 
 def _thin_explanation(plausible: Sequence[Parts]) -> Parts | None:
@@ -297,7 +304,8 @@ def _with_best_other(grid: Grid, series: Series) -> Iterator[Explained]:
     for one in near:
         others = [value for each in near if each is not one for value in each]
         best = {value.line: value for value in sorted(others, key=attrgetter("number"))}
-        yield Explained(series, one, Series(("the best other",), best))
+        for is_share in (False, True):
+            yield Explained(series, one, Series(("the best other",), best), is_share)
 
 
 def from_line(grid: Grid, seen: Seen) -> Iterator[Finding]:

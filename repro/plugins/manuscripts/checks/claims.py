@@ -5,14 +5,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import partial
 from itertools import chain, pairwise, permutations
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
-from repro.manifest.printed import shift_point
+from repro.manifest.printed import decimals_of, half_unit, shift_point
 from repro.plugins.manuscripts.checks import NUMERALS, Finding, numeral
 from repro.plugins.manuscripts.checks.quotes import (
     AVERAGE,
     NUMBER,
+    THAN,
     WE,
     Systems,
     differs_by,
@@ -54,6 +55,7 @@ _DIFFERENCE = re.compile(
 )
 _Pair = tuple[Series, Value, Value]
 _SAME = re.compile(r"(?i)\b(?:which|that)\s+(?:is|means|equals)\b[^.;\d]*$|\bi\.?e\.?[\s,]*$")
+_OR = re.compile(r"[^.;\d(]{0,40}(?:\bor|\()\s*")  # e.g. "2.1 points over BM25 (5.3 %)"
 
 
 def wrong_numbers(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
@@ -68,12 +70,15 @@ def wrong_numbers(place: Place, sentence: str, systems: Systems) -> Iterator[Fin
 
 def _scores(sentence: str) -> Iterator[str]:
     text = plain(sentence)
-    spans = sorted(measures(text).values())
+    spans, is_score = sorted(measures(text).values()), False
     for match in re.finditer(NUMBER, text):
         first, last = match.span()
         gaps = [text[last:start] if start > last else text[end:first] for start, end in spans]
         near = [gap for gap in gaps if len(gap) <= _MEASURED and not re.search(r"\d|\band\b", gap)]
-        if near and not (re.match(_COMPARED, text[last : last + 30]) or _BY.search(text[:first])):
+        is_score = (
+            bool(near) and not (re.match(_COMPARED, text[last : last + 30]) or _BY.search(text[:first]))
+        ) or (is_score and re.search(r"\band\s+of\s+$", text[:first]) is not None)
+        if is_score:
             yield match["number"]
 
 
@@ -124,16 +129,21 @@ def wrong_differences(place: Place, sentence: str, systems: Systems) -> Iterator
     found = [match for match in _DIFFERENCE.finditer(text) if match["by"] or _compares(match)]
     found = [each for each in found if not _COSTS.search(text[max(each.start() - 25, 0) : each.end() + 40])]
     found = found if not re.search("respectively", text) and not _OTHERS.search(text) else []
+    is_alone = sum(not _OR.fullmatch(text[a.end() : b.start()]) for a, b in pairwise(found)) == 0
     for before, match in pairwise((*found[:1], *found)):
-        same = before if _SAME.search(text[before.end() : match.start()]) else match
-        pairs = _pairs(text, same.span(), systems, systems.cited(text), is_alone=len(found) == 1)
-        yield from _of_difference(place, text, match, *pairs)
+        between = text[before.end() : match.start()]
+        is_share = _OR.fullmatch(between) and "point" in before["words"] and not match["way"]
+        same = before if is_share or _SAME.search(between) else match
+        pairs, is_clear = _pairs(text, same.span(), systems, systems.cited(text), is_alone=is_alone)
+        if is_share:
+            pairs = [pair for pair in pairs if _differ_by(*pair[1:], before)]
+        yield from _of_difference(place, text, match, pairs, is_clear)
 
 
 def _of_difference(
     place: Place, sentence: str, match: re.Match[str], pairs: list[_Pair], is_clear: bool
 ) -> Iterator[Finding]:
-    quoted = _quoted(sentence, match, pairs)
+    quoted = _quoted(sentence, _stated(match), pairs)
     fitting = [(one, other) for _, one, other in quoted or pairs if _differ_by(one, other, match)]
     severity = "doubt" if is_clear or quoted else "note"
     if not pairs:
@@ -147,17 +157,10 @@ def _of_difference(
         yield Finding(severity, "prose", place, says, _both(*fitting[0]))
 
 
-def _quoted(sentence: str, match: re.Match[str], pairs: Sequence[_Pair]) -> list[_Pair]:
+def _quoted(sentence: str, stated: str, pairs: Sequence[Any]) -> list[Any]:
     """Return the pairs whose two numbers are in the sentence."""
-    numbers = [number for number in re.findall(NUMBER, sentence) if number != _stated(match)]
-    return [p for p in pairs if all(any(is_same(text, value) for text in numbers) for value in p[1:])]
-
-
-_THAN = re.compile(
-    r"(?i)\b(?:above|over|below|behind|under|than|against|versus|vs|compared\s+(?:with|to)|relative\s+to"
-    r"|improv\w*\s+(?:up)?on|(?:outperform|beat|surpass|exceed)\w*)\s+"
-    r"(?:(?:the|that|those|of|our|strong|best|model|system|baseline|value|score|number|result|with|and|,)s?\s*)*$"
-)
+    numbers = [number for number in re.findall(NUMBER, sentence) if number != stated]
+    return [p for p in pairs if all(any(is_same(text, value) for text in numbers) for value in p[-2:])]
 
 
 def _pairs(
@@ -184,7 +187,7 @@ def _compared(
     sentence: str, span: tuple[int, int], named: _Mentions, is_alone: bool
 ) -> tuple[list[int], int | None]:
     """Return the lines of the subjects, and the line that they are compared with."""
-    than = [mention for mention in named if _THAN.search(sentence[: mention[0]])]
+    than = [mention for mention in named if THAN.search(sentence[: mention[0]])]
     near = _right_behind(sentence, span[1], named)
     others = near or (than or named[1:] if is_alone else [])
     subjects = [mention[1] for mention in named if mention not in (*than, *near, *others[:1])]
@@ -227,6 +230,52 @@ def _stated(match: re.Match[str]) -> str:
     return str(match["number"] or match["whole"])
 
 
+_TIMES = re.compile(
+    r"(?P<times>\d+(?:\.\d+)?)\s*(?:times|[x×])\s+(?:faster|slower|smaller|larger|less|more|lower|higher)\b"
+)
+_STEP = re.compile(
+    rf"(?i)\b(?P<way>drop|fall|decreas|declin|ris|increas|improv|grow)\w*\s+by\s+{NUMBER}\s*(?:points?|pp)?"
+    r"\s+to\s+(?P<to>\d*\.\d+)(?![\d.]*\d)"
+)
+
+
+def wrong_ratios(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
+    """Find factors that two quoted costs do not have, e.g. "2.5 times faster than BM25 (20.0 ms)"."""
+    text = plain(sentence)
+    for match in _TIMES.finditer(text):
+        found = list[tuple[Value, Value]]()
+        for table in systems.cited(text):
+            lines, other = _compared(text, match.span(), systems.mentions(table, text), is_alone=True)
+            columns = [each for each in systems.tables[table].grid.series if each.sign < 0]
+            found += [(one, s.values[other]) for s in columns if other in s.values for one in s.on(lines)]
+        quoted = _quoted(text, match["times"], found)
+        if quoted and not any(_is_factor(*pair, match["times"]) for pair in found):
+            says = f"The two systems do not differ {match['times']} times: {_short(sentence)}"
+            yield Finding("doubt", "prose", place, says, f"Their numbers include {_both(*quoted[0])}")
+
+
+def _is_factor(one: Value, other: Value, text: str) -> bool:
+    low, high = sorted((one, other), key=attrgetter("number"))
+    half = half_unit(decimals_of(Decimal(text)))
+    least, most = Decimal(text) - half, Decimal(text) + half
+    return least * (low.number - low.half) <= high.number + high.half and high.number - high.half <= most * (
+        low.number + low.half
+    )
+
+
+def wrong_steps(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
+    """Find steps to a cell from no number of its column, e.g. "drops by 4.1 points to 37.1"."""
+    for match in _STEP.finditer(sentence):
+        columns = [each for n in systems.cited(sentence) for each in systems.tables[n].scores]
+        ends = [(each, value) for each in columns for value in each if is_same(match["to"], value)]
+        is_down = match["way"].lower() in ("drop", "fall", "decreas", "declin")
+        steps = ((end, v) for each, end in ends for v in each if (v.number > end.number) == is_down)
+        if ends and not any(differs_by(*pair, match["number"], is_share=True) for pair in steps):
+            says = f"No number of the column is {match['number']} away: {_short(sentence)}"
+            severity = "doubt" if systems.meant(sentence) else "note"
+            yield Finding(severity, "prose", place, says, f"The table has {_listed([ends[0][1]])}")
+
+
 _BEST = re.compile(
     r"(?i)\b(?:best|highest|strongest|top)\b(?:\s+\w+){0,3}\s+(?:of|among|overall|on|in|across|MRR|nDCG|R)\b"
     r"|\b(?:best|highest)\s+(?:average|mean)\b|\bwins\s+(?:on|in)\b"
@@ -235,6 +284,7 @@ _BEST = re.compile(
 _LIMITED = re.compile(
     r"(?i)\b(second|dense|sparse|lexical|supervised|unsupervised|single|size|sized|small|comparable|among the"
     r"|except|but|other than|than all other \w+ \w+ models|baselines? (?:with|without|of)|not|n't|never"
+    r"|the (?:other|remaining)|(?:best|strongest|top) baselines?|only"
     r"|one of|zero-shot models|search|tun(?:e|ed|ing)|select\w*|choos\w+|chosen"
     r"|(?:its|our|their) (?:best|strongest|highest))\b"
 )
@@ -245,6 +295,7 @@ _BEATS = re.compile(
 _HEDGED = re.compile(
     r"(?i)\b(not|n't|never|fails?|although|while|whereas|but|except|unless|if|only|does|can|could|may)\b"
 )
+_AMONG = re.compile(r"(?i)\b(?:of|among)\s+(?:the|our|these)\s+[a-z]+\s+[a-z]")  # e.g. "of the small models"
 _COUNT = re.compile(
     rf"(?i)\b(?:on|in|for)\s+(?P<but>all\s+(?:but|except)\s+)?(?P<wins>\d+|all|each|every|{NUMERALS})"
     rf"(?:\s+(?:out\s+)?of)?(?:\s+(?:the|all|these))*(?:\s+(?P<all>\d+|{NUMERALS}))?\b"
@@ -259,7 +310,8 @@ def wrong_claims(place: Place, sentence: str, systems: Systems) -> Iterator[Find
     if counts and verbs:
         for match in counts:
             verb = [each for each in verbs if each.end() <= match.end()][-1:] or verbs[:1]
-            yield from _of_count(place, sentence, systems, (match, verb[0]))
+            if not _AMONG.search(sentence[verb[0].start() : match.start()]):
+                yield from _of_count(place, sentence, systems, (match, verb[0]))
     elif _BEST.search(sentence) and not _LIMITED.search(sentence):
         yield from _of_best(place, sentence, systems)
     elif _BEATS.search(sentence) and not _HEDGED.search(sentence):

@@ -17,7 +17,7 @@ from repro.plugins.manuscripts.series import Grid, Series, Value
 from repro.plugins.manuscripts.source_tables import Manuscript, Place
 from repro.plugins.manuscripts.vocabulary import measures, named_collections, without_measures, words
 
-END = re.compile(r"(?<=[.!?;])\s+(?=[A-Z(])")
+END = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])|(?<=;)\s+|(?<=\)\.)\s+(?=[a-z])")
 TABLE = r"(?:Table|Tab\.|Tbl\.)[\s~]*(?P<table>\d+)"
 NUMBER = r"(?<![\d.,@-])(?P<number>\d*\.\d+)(?![\d.]*\d)"
 # e.g. "0.366 in Table 2"
@@ -96,7 +96,8 @@ def plain(sentence: str) -> str:
 
 
 def find(name: str, sentence: str) -> re.Match[str] | None:
-    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", sentence)
+    flag = re.IGNORECASE if re.search(r"\w-\w|\d", name) else re.NOFLAG  # e.g. "otter-base"
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", sentence, flag)
 
 
 def labels_in(sentence: str, table: Numbered) -> list[tuple[int, int]]:
@@ -188,7 +189,13 @@ _NAMED = re.compile(
     r"\b(?:propose|present|introduce|call(?:ed|\s+it|\s+this)?|named?|dub(?:bed)?)\s+(?:it\s+)?"
     r"(?P<name>[A-Z][\w+-]+)"
 )
-_IT = re.compile(r"\b[Ii]ts?\b")
+_IT = re.compile(r"\b(?:[Ii]ts?|[Tt]his\s+is)\b")
+THAN = re.compile(
+    r"(?i)\b(?:above|over|below|behind|under|than|against|versus|vs|compared\s+(?:with|to)|relative\s+to"
+    r"|improv\w*\s+(?:up)?on|(?:outperform|beat|surpass|exceed)\w*)\s+"
+    r"(?:(?:the|that|those|of|our|strong|best|model|system|baseline|value|score|number|result|with|and|,)s?\s*)*"
+    r"(?:[a-z]+\s+)?$"
+)
 AVERAGE = re.compile(r"(?i)\baverag|\bmean\b")
 _SHORT = re.compile(r"\b(?P<long>[A-Z]\w+)\s\((?P<short>\w{2,5})\)")
 
@@ -228,11 +235,16 @@ class Systems:
         named, ours = labels_in(sentence, self.tables[table]), self.ours[table]
         if (match := WE.search(sentence)) and not {line for _, line in named} & set(ours):
             named += [(match.start(), line) for line in ours]
-        elif (match := _IT.search(sentence)) and not any(at < match.start() for at, _ in named):
-            last = [labels_in(text, self.tables[table]) for text in self.before[-1:]]
-            meant = [line for each in last for _, line in each[:1]] or ours
-            named += [(match.start(), line) for line in meant]
+        elif (match := _IT.search(sentence)) and not _subjects(named, sentence[: match.start()]):
+            named += [(match.start(), line) for line in self._before(table) or ours]
         return sorted(named)
+
+    def _before(self, table: int) -> list[int]:
+        """Return the lines of the first system of the sentence before that nothing is compared with."""
+        *before, last = self.before or ("",)
+        named = replace(self, before=tuple(before)).mentions(table, last) if last else []
+        subjects = _subjects(named, last)
+        return [line for at, line in subjects if at == subjects[0][0]]
 
     def subjects(self, table: int, sentence: str) -> list[int]:
         """Return the lines of a table that a sentence names or means."""
@@ -302,6 +314,10 @@ def _collections(sentence: str) -> set[str]:
 @lru_cache(10_000)
 def _measures(sentence: str) -> set[str]:
     return {family(str(measure)) for measure in measures(plain(sentence))}
+
+
+def _subjects(named: Sequence[tuple[int, int]], text: str) -> list[tuple[int, int]]:
+    return [(at, line) for at, line in named if at < len(text) and not THAN.search(text[:at])]
 
 
 def _ours(table: Numbered, names: frozenset[str]) -> list[int]:

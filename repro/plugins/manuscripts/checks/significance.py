@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from repro.plugins.manuscripts.checks import NUMERALS, Finding, numeral
 from repro.plugins.manuscripts.checks.arithmetic import explanation, stated
-from repro.plugins.manuscripts.checks.quotes import END
+from repro.plugins.manuscripts.checks.quotes import END, sentences
 from repro.plugins.manuscripts.notation import SPREAD
 from repro.plugins.manuscripts.series import Grid
 from repro.plugins.manuscripts.source_tables import Manuscript, Place
@@ -64,6 +64,23 @@ def _refuted(place: Place, sentence: str) -> Iterator[Finding]:
             says = f"The text claims significance on {few[0]}"
             why = f"A sign or randomization test on {number} {few['units']} has a p-value of at least {least}"
             yield Finding("doubt", "significance", place, says, why)
+
+
+_ALL = re.compile(rf"(?i)\b(?:all|each|every|both)\b(?:\s+(?:of|the|these))*(?:\s+(?P<n>\d+|{NUMERALS}))?\b")
+
+
+def against_printed(grids: Sequence[Grid], manuscript: Manuscript) -> Iterator[Finding]:
+    """Find "significant in all cases" if one of the source's only p-values is not below its level."""
+    printed = [list(series) for grid in grids for series in grid.series if series.is_of_p_values]
+    for place, sentence in sentences(manuscript) if len(printed) == 1 else ():
+        match, claims = _ALL.search(sentence), re.search("(?i)signific", sentence)
+        if match and claims and not _NEGATED.search(sentence):
+            level = min((Decimal(m["level"]) for m in _LEVEL.finditer(sentence)), default=Decimal("0.05"))
+            above = [value for value in printed[0] if value.number >= level]
+            if above and numeral(match["n"]) in (None, len(printed[0])):
+                says = f"The text claims significance in {match[0]} cases"
+                why = f"The p-value is {above[0].text} at {above[0].place}"
+                yield Finding("doubt", "significance", place, says, why)
 
 
 def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -> Iterator[Finding]:

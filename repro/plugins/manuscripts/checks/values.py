@@ -174,11 +174,15 @@ def _impossible(series: Series, multiples: int) -> tuple[list[Value], list[Value
     return [v for v in precise if not _is_possible(v, unit * multiples)], precise
 
 
-_STATED = re.compile(r"(?i)\b(?P<n>\d[\d,]*)\s+(?:\w+\s+)?(?:queries|questions|topics)\b")
+_STATED = re.compile(
+    r"(?i)(?:(?P<name>[\w-]+)\s*\()?\b(?P<n>\d[\d,]*)\s+(?:\w+\s+)?(?:queries|questions|topics)\b"
+)
 
 
 def _queries(grid: Grid, series: Series) -> int:
-    stated = {numeral(match["n"]) or 0 for match in _STATED.finditer(grid.remarks)}
+    found = list(_STATED.finditer(grid.remarks))
+    own = [match for match in found if match["name"] and match["name"] in series.name]  # "NQ (40 queries)"
+    stated = {numeral(match["n"]) or 0 for match in own or found}
     if stated:
         return stated.pop() if len(stated) == 1 else 0
     entry = catalog().get(series.dataset or "")
