@@ -12,6 +12,7 @@ from repro.plugins.manuscripts.source_tables import SourceCell, SourceTable
 
 _DASHES = frozenset({"-", "–", "—", "−", "--", "N/A", "n/a", "NA", "n.a.", "×", "✓", "✗"})
 _Row = Sequence[SourceCell]
+_CORNER = re.compile(r"(?i)|(?:model|system|method|approach|data ?set|variant)s?")
 _BEGINS_WITH_DIGIT = re.compile(r"[<>≤≥~≈(]?\s*[-+−–]?\s*[$€£]?\.?\d")
 
 
@@ -59,7 +60,8 @@ def head_length(rows: Sequence[_Row], rules: Sequence[int]) -> int:
     lines = sorted({rule for rule in rules if 0 < rule < len(rows)})
     is_decimal = any(map(_has_decimals, rows))
     first = rows[: lines[0]] if lines else rows
-    if not lines or any(map(_has_decimals, first)) or sum(map(_is_of_numbers, first)) > 1:
+    is_counted = not is_decimal and first[-1][0].text and _is_of_numbers(first[-1])
+    if not lines or is_counted or any(map(_has_decimals, first)) or sum(map(_is_of_numbers, first)) > 1:
         return _above_values(rows, _has_decimals if is_decimal else _has_value)
     head = lines[0]
     for line in lines[1:]:
@@ -88,7 +90,7 @@ def _above_values(rows: Sequence[_Row], has_value: Callable[[_Row], bool]) -> in
     pairs = enumerate(pairwise(rows), start=1)
     counted = (i for i, (above, row) in pairs if _is_of_numbers(row) and not _is_below(row, above))
     values = (i for i, row in enumerate(rows) if has_value(row))
-    head = min(next(values, 1), next(counted, 3))
+    head = min(next(values, 1), next(counted, 3)) or (_CORNER.fullmatch(rows[0][0].text) is not None)
     while head > 1 and is_group(rows[head - 1]):
         head -= 1
     return head

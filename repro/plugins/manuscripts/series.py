@@ -191,7 +191,10 @@ def parts(cells: Mapping[int, SourceCell], heads: tuple[str, ...]) -> dict[tuple
         return {heads: found}
     names = names if len(names) == size else [f"{last} ({n})" for n in range(1, size + 1)]
     columns = [
-        {row: SourceCell(text[n].strip(), cells[row].place) for row, text in pairs.items()}
+        {
+            row: (cells[row].parts or [SourceCell(part.strip(), cells[row].place) for part in text])[n]
+            for row, text in pairs.items()
+        }
         for n in range(size)
     ]
     split = {(*heads[:-1], name.strip()): _read(column) for name, column in zip(names, columns, strict=True)}

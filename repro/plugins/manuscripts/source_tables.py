@@ -39,6 +39,7 @@ class SourceCell:
     marks: tuple[str, ...] = ()
     columns: int = 1
     shade: str = ""
+    parts: tuple["SourceCell", ...] = ()  # of a pair, e.g. "45.3 / 60.0"
 
     @property
     def is_styled(self) -> bool:
@@ -139,7 +140,19 @@ def styled(pieces: Iterable[Piece], place: Place, *, columns: int = 1) -> Source
     before, inner_text, after = text.partition(text.strip(MARKS + " ") or text or " ")
     marks = [*_marks(before), *_marks(after), *marks]
     bold, underlined, italic, _ = next(filter(None, map(_style_of, said)), Style())
-    return SourceCell(inner_text, place, bold, underlined, italic, tuple(marks), columns)
+    parts = tuple(styled(part, place) for part in _parts(said)) if "/" in text else ()
+    return SourceCell(inner_text, place, bold, underlined, italic, tuple(marks), columns, parts=parts)
+
+
+def _parts(pieces: Iterable[Piece]) -> list[list[Piece]]:
+    """Split pieces at slashes."""
+    parts: list[list[Piece]] = [[]]
+    for piece in pieces:
+        for number, text in enumerate(piece.text.split("/")):
+            if number:
+                parts.append([])
+            parts[-1].append(piece._replace(text=text))
+    return parts
 
 
 def _style_of(piece: Piece) -> Style | None:

@@ -15,6 +15,7 @@ OTHER_MEANING = re.compile(r"(?i)\bbold(face|ed)?\b[^.;]*signific|signific[^.;]*
 _SHADE = r"(?:shad(?:ed|ing)|colou?r(?:ed)?|highlight(?:ed)?|gr[ae]y|green|blue|red|yellow|orange)"
 _TO = r"\b(?:(?!bold|\bour|underl)[^.;,])*\b"
 SHADE_OF_BEST = re.compile(rf"(?i)\b{_SHADE}{_TO}best\b|\bbest{_TO}{_SHADE}\b")
+BEST_IS_BOLD = re.compile(r"(?i)\b(?:best|highest)\b[^.;]*\bbold|\bbold[^.;]*\b(?:best|highest)\b")
 LEAST = 3  # right scopes per wrong one
 # A style compares the lines of a series with equal keys.
 SCOPES: dict[str, Callable[[Line], Hashable]] = {
@@ -144,6 +145,12 @@ def _of_style(grids: Sequence[Grid], style: Style) -> Iterator[Finding]:
     elif right >= wrong:
         thin = (found for habit in habits if habit.wrong < 2 for found in _of_habit(habit, style, 1))
         yield from (replace(found, severity="note") for found in thin)
+    for habit in habits if wrong == 1 else ():
+        if (habit.right, habit.wrong) == (0, 1) and (right or BEST_IS_BOLD.search(habit.grid.remarks)):
+            [scope] = habit.scopes
+            is_of_line = any(habit.grid.table.body[value.line][0].bold for value in scope.styled)
+            found = _of_scope(habit, scope, set()) if scope.is_reported and not is_of_line else ()
+            yield from (replace(each, severity="note") for each in found)
 
 
 def _of_habit(habit: Habit, style: Style, tolerance: int = 0) -> Iterator[Finding]:

@@ -194,7 +194,7 @@ THAN = re.compile(
     r"(?i)\b(?:above|over|below|behind|under|than|against|versus|vs|compared\s+(?:with|to)|relative\s+to"
     r"|improv\w*\s+(?:up)?on|(?:outperform|beat|surpass|exceed)\w*)\s+"
     r"(?:(?:the|that|those|of|our|strong|best|model|system|baseline|value|score|number|result|with|and|,)s?\s*)*"
-    r"(?:[a-z]+\s+)?$"
+    r"(?:the\s+(?-i:[a-z]+)\s+)?$"
 )
 AVERAGE = re.compile(r"(?i)\baverag|\bmean\b")
 _SHORT = re.compile(r"\b(?P<long>[A-Z]\w+)\s\((?P<short>\w{2,5})\)")

@@ -66,7 +66,10 @@ def _refuted(place: Place, sentence: str) -> Iterator[Finding]:
             yield Finding("doubt", "significance", place, says, why)
 
 
-_ALL = re.compile(rf"(?i)\b(?:all|each|every|both)\b(?:\s+(?:of|the|these))*(?:\s+(?P<n>\d+|{NUMERALS}))?\b")
+_ALL = re.compile(
+    rf"(?i)\b(?:all|each|every|both)\b(?:\s+(?:of|the|these))*(?:\s+(?P<n>\d+|{NUMERALS}))?\s+(?:\w+\s+)?"
+    r"(?:cases?|data ?sets?|collections?|tasks?|benchmarks?|measures?|metrics?|languages?|settings?)\b"
+)
 
 
 def against_printed(grids: Sequence[Grid], manuscript: Manuscript) -> Iterator[Finding]:
@@ -78,7 +81,7 @@ def against_printed(grids: Sequence[Grid], manuscript: Manuscript) -> Iterator[F
             level = min((Decimal(m["level"]) for m in _LEVEL.finditer(sentence)), default=Decimal("0.05"))
             above = [value for value in printed[0] if value.number >= level]
             if above and numeral(match["n"]) in (None, len(printed[0])):
-                says = f"The text claims significance in {match[0]} cases"
+                says = f"The text claims significance for {match[0]}"
                 why = f"The p-value is {above[0].text} at {above[0].place}"
                 yield Finding("doubt", "significance", place, says, why)
 
