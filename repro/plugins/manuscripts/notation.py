@@ -47,7 +47,7 @@ DELTA = re.compile(
 NUMERIC = re.compile(r"[^\W\d_]?[\d\s.,±+\-−–()\[\]/%|*†‡<>≤≥~≈^×→↑↓]+(?:[kKMBG]|ms|s|h|GB|MB)?")
 SPACED = re.compile(r"\d{1,3}(?: \d{3})+(?:[.,]\d+)?")  # e.g. "532 761"
 _COMMA = re.compile(r"(?<![\d.,])(\d+|\d{1,3}(?:[.\u2009']\d{3})+),(\d+)(?![\d,.]*\d)")
-_POINT = re.compile(r"\d\.\d")
+_POINT = re.compile(r"(?<!\d)\d+\.(?!\d{3}(?!\d))\d|\d{4,}\.\d")  # no point of thousands
 _SCALED = re.compile(
     rf"(?P<sign>[-+]?)\s?{_CURRENCY}\s?(?P<number>{_NUMBER}|(?=10\^))"
     rf"(?:(?P<power>{_POWER})|\s?(?P<unit>{'|'.join(SCALES)}))?\s?[*†‡]*{_ASIDE}?"

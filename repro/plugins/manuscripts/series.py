@@ -24,7 +24,7 @@ STATISTIC = re.compile(
     r"|^avg\.? words"
 )
 SMALLER = re.compile(
-    r"(?i)latency|time|\bm?s\b|sec|\b[gmk]b\b|memory|size|param|flops|cost|loss|perplex|\berrors?\b|\bWER\b"
+    r"(?i)latency|\btime|time\b|\bm?s\b|sec|\b[gmk]b\b|memory|size|param|flops|cost|loss|perplex|\berrors?\b|\bWER\b"
 )
 _P_VALUES = re.compile(r"(?i)\bp-?\s?values?\b")
 _LETTERS = re.compile(r"(?<=\d)\s(?![hd]$)[a-l](?:,?\s?[a-l])*$")  # of other rows

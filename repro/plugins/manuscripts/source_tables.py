@@ -205,7 +205,8 @@ def uneven(rows: Sequence[tuple[Place, int]]) -> Iterator[tuple[Place, str]]:
     usual, often = next(iter(Counter(width for _, width in rows).most_common(1)), (0, 0))
     odd = [(place, width) for place, width in rows if usual != width > 1]
     for place, width in odd if len(odd) <= max(1, often // 3) else ():
-        if width > usual or len(odd) == 1 < often:
+        is_clear = often > 2 or (width == usual - 1 and place is not rows[0][0])
+        if width > usual or (len(odd) == 1 and is_clear):
             yield place, f"This row has {width} cells, and the others have {usual}"
 
 

@@ -88,8 +88,8 @@ def _repeated(one: Grid, other: Grid, shared: Sequence[tuple[int, int]]) -> Iter
     for mine, theirs in product(one.series, other.series) if len(shared) > 2 else ():
         lines = [(a, b) for a, b in shared if a in mine.values and b in theirs.values]
         pairs = [(mine.values[a], theirs.values[b]) for a, b in lines]
-        unequal = [(a, b) for a, b in pairs if abs(a.number - b.number) > a.half + b.half]
-        if len(pairs) > 2 and len(unequal) == 1 and all(v.number > 100 * v.half for v in chain(*pairs)):
+        unequal = [(a, b) for a, b in pairs if abs(a.number - b.number) >= a.half + b.half]
+        if len(pairs) > 2 and len(unequal) == 1 and all(v.number >= 200 * v.half for v in chain(*pairs)):
             [(a, b)] = unequal
             if 10 * abs(a.number - b.number) < a.number:
                 says = f"{other.where(theirs, b)} here and {a.text} at {a.place}"
