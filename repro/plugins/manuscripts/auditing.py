@@ -10,6 +10,7 @@ from repro.errors import unknown
 from repro.plugins.manuscripts.checks import (
     CHECKS,
     Finding,
+    Findings,
     across,
     arithmetic,
     claims,
@@ -135,7 +136,7 @@ def oriented(tables: Iterable[SourceTable]) -> list[tuple[Grid, Grid]]:
     return pairs
 
 
-def _of_readme(manuscript: Manuscript, by_systems: Sequence[Grid], readme: Manuscript) -> Iterator[Finding]:
+def _of_readme(manuscript: Manuscript, by_systems: Sequence[Grid], readme: Manuscript) -> Findings:
     others = [grids(table)[0] for table in readme.tables]
     for pair in product(by_systems, others):
         yield from across.several_values(pair)
@@ -148,7 +149,7 @@ def _with_definitions(table: SourceTable, manuscript: Manuscript) -> SourceTable
     return replace(table, legend=(*table.legend, *marks))
 
 
-def of_sentences(manuscript: Manuscript, by_systems: Sequence[Grid]) -> Iterator[Finding]:
+def of_sentences(manuscript: Manuscript, by_systems: Sequence[Grid]) -> Findings:
     """Yield findings on sentences. A sentence with a wrong quotation is checked for nothing else."""
     tables = quotes.numbered(manuscript, by_systems)
     systems = quotes.Systems.of(manuscript, tables)

@@ -231,8 +231,7 @@ class _Drafting:
             return {}, [_todo("recipe: a function of recipes.py, and its options")]
         found = match(label, self._values(row))
         if found.row is None:
-            choices = f" ({', '.join(found.choices)})" if found.choices else ""
-            return {}, [_todo(f"recipe, or not_measurable with the reason: {found.reason}{choices}")]
+            return {}, [_todo(f"recipe, or not_measurable with the reason: {found.reason}")]
         remarks = [Remark("likely", f"recipe: {found.reason}")] if found.sure == "likely" else []
         if not found.row.recipe:
             return {"not_measurable": found.row.not_measurable}, remarks

@@ -36,8 +36,8 @@ class Token(NamedTuple):
 
 
 class Macro(NamedTuple):
-    r"""A definition. ``default`` is for the first of ``number`` arguments. ``spec`` is that of
-    ``\NewDocumentCommand``, e.g. ``[("s", None), ("m", None)]``."""
+    r"""A macro with ``number`` arguments. ``default`` is that of an optional first one. ``spec`` is the
+    specification in ``\NewDocumentCommand``, e.g. ``[("s", None), ("m", None)]``."""
 
     body: tuple[Token, ...]
     number: int = 0
@@ -46,7 +46,7 @@ class Macro(NamedTuple):
 
 
 class Reader:
-    """Reads a file token by token, first those of ``back``. A package prints nothing (``only_defines``)."""
+    """Reads the tokens of a file, after those put ``back``. A package only defines macros."""
 
     def __init__(self, text: str, number: int, name: str):
         self.text, self.number, self.name, self.at = text, number, name, 0
@@ -58,26 +58,21 @@ class Reader:
         after_comment = False
         while match := _PIECES.match(self.text, self.at):
             start, self.at = self.at, match.end()
-            if match.lastgroup == "control":
-                return self._control(match[0], start)
-            if match.lastgroup == "link":
-                return Token("\\href{}", self.number, start, self.at)
-            if match.lastgroup == "verb":
-                shown = match["shown"] or match["address"] or ""
-                escaped = re.sub(r"([#$%&_{}])", r"\\\1", re.sub(r"[\\~^]", " ", shown))
-                return Token("{" + escaped + "}", self.number, start, self.at)
-            if match.lastgroup == "space":
-                return Token(_blank(match[0], after_comment), self.number, start, self.at)
-            if match.lastgroup != "comment":
-                return Token(match[0], self.number, start, self.at)
-            after_comment = True
+            text, kind = match[0], match.lastgroup
+            if kind == "comment":
+                after_comment = True
+                continue
+            if kind == "control" and self.at_is_letter and (longer := _LETTERS.match(self.text, start)):
+                text, self.at = longer[0], longer.end()
+            elif kind == "link":
+                text = "\\href{}"
+            elif kind == "verb":
+                shown = re.sub(r"[\\~^]", " ", match["shown"] or match["address"] or "")
+                text = "{" + re.sub(r"([#$%&_{}])", r"\\\1", shown) + "}"
+            elif kind == "space":
+                text = _blank(text, after_comment)
+            return Token(text, self.number, start, self.at)
         return None
-
-    def _control(self, text: str, start: int) -> Token:
-        longer = _LETTERS.match(self.text, start) if self.at_is_letter else None
-        if longer is not None:
-            text, self.at = longer[0], longer.end()
-        return Token(text, self.number, start, self.at)
 
     def close(self) -> None:
         self.at = len(self.text)
@@ -94,7 +89,7 @@ def _blank(text: str, after_comment: bool) -> str:
 
 
 class Expanded:
-    """The flat text of a source with positions. ``lost`` lists unread parts of tables."""
+    """The text of a source with expanded macros, and its places in the files. ``lost`` has unread parts."""
 
     def __init__(self, files: Files):
         self.files, self.text = files, ""
@@ -136,8 +131,8 @@ NO_VALUE = "-NoValue-"  # an absent optional argument of \NewDocumentCommand
 
 
 class Gullet:
-    r"""Expands files. ``orders`` maps a control sequence to its function, and ``""`` all others. A function
-    that returns False leaves the token in the text. ``switches`` maps the paper's ``\iffoo`` to its value."""
+    r"""Expands files. ``orders`` maps a control sequence to a function, and ``""`` all others. If a function
+    returns False, the token stays in the text. ``switches`` maps the paper's ``\iffoo`` to its value."""
 
     def __init__(self, files: Files, orders: Mapping[str, Callable[["Gullet", Token], bool | None]]):
         self.files, self.flat, self._orders = files, Expanded(files), orders

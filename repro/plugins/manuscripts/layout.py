@@ -242,7 +242,7 @@ def _labels(body: Sequence[Row], values: Sequence[int]) -> tuple[int, ...]:
         whole = all(re.fullmatch(r"\d*", row[place].text.strip()) for row in body)
         if place not in values or (whole and not set(range(place, width)) <= set(values)):
             labels.append(place)
-    return tuple(labels + _telling_apart(body, values, labels))
+    return tuple(labels + _distinguishing(body, values, labels))
 
 
 def _first_label(body: Sequence[Row], values: Sequence[int]) -> int:
@@ -256,7 +256,7 @@ def _goes_on(cells: Sequence[SourceCell]) -> bool:
     return is_shared or 2 * sum(not cell.text.strip() for cell in cells) >= len(cells)
 
 
-def _telling_apart(body: Sequence[Row], values: Sequence[int], labels: Sequence[int]) -> list[int]:
+def _distinguishing(body: Sequence[Row], values: Sequence[int], labels: Sequence[int]) -> list[int]:
     names = {tuple(row[place].text for place in labels) for row in body}
     words = [place for place in range(labels[-1] + 1, min(values, default=0)) if place not in values]
     return words[:1] if 2 * len(names) <= len(body) else []

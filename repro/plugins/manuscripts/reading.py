@@ -56,9 +56,7 @@ def read(path: Path) -> Manuscript:
 def _read(files: Files) -> Read:
     endings = {name: _ending(name) for name in files}
     if not {*endings.values()}.isdisjoint(_LATEX) or {*endings.values()}.isdisjoint(_TABLES):
-        first, notes = _main_files(files)
-        tables, prose, labels, more, title, lost = read_latex(files, first)
-        return tables, prose, labels, [*notes, *more], title, lost
+        return read_latex(files, *_main_files(files))
     tables, prose, lost = [], [], []
     for name in (name for name, ending in endings.items() if ending in _TABLES):
         own_tables, own_prose, own_lost = read_tables(files, name)
@@ -71,7 +69,7 @@ def _ending(name: str) -> str:
 
 
 def _main_files(files: Files) -> tuple[list[str], list[str]]:
-    """Return the paper's main file, or files that no other includes, and notes."""
+    """Return the paper's main file, or the files that no other one includes, and a note on other papers."""
     if files.only:
         return [_source(files)], []
     texts = {name: re.sub(r"(?<!\\)%.*", "", files.text(name)) for name in files if _ending(name) in _LATEX}
@@ -86,7 +84,7 @@ def _main_files(files: Files) -> tuple[list[str], list[str]]:
 
 
 def _rank(name: str, texts: dict[str, str]) -> tuple[bool, int, bool, int]:
-    """Return a key that is smallest for a paper with numbers in its tables, near the root, called "main"."""
+    """Return a key that is smallest for a file with numbers in its tables, near the root, named e.g. main."""
     path, whole = PurePosixPath(name), texts[name]
     for inner in _INPUT.findall(whole):
         file = (path.parent / inner.strip()).as_posix()
@@ -136,16 +134,15 @@ class _Float:
         self.scope.gather(self.nodes)
 
     def tables(self, numbers: dict[str, str]) -> list[SourceTable]:
+        """Return the tables of the float in the order of the source."""
         made: list[tuple[int, SourceTable]] = []
         legend = self._legend(numbers) if any(scope.tabulars for scope in self.scope.walk()) else ()
         for scope in self.scope.walk():
             for which, node in enumerate(scope.tabulars):
-                captions = scope.captions_of(which)
-                tabular = Tabular(node, self.flat, self.start, Words(numbers))
-                tabular.notes += self._notes()
-                tables = tabular.tables(
+                captions = (_text_of(caption, numbers) for caption in scope.captions_of(which))
+                tables = Tabular(node, self.flat, self.start, Words(numbers)).tables(
                     legend,
-                    caption=" ".join(_text_of(caption, numbers) for caption in captions) or _option(node),
+                    caption=" ".join(captions) or _option(node),
                     label=scope.label_of(which),
                     number=scope.number_of(which),
                 )
@@ -158,13 +155,6 @@ class _Float:
         parts = groupby(pieces, key=lambda piece: piece.text == "\n\n")
         lines = (plain(part) for is_end, part in parts if not is_end)
         return tuple(line for line in [*lines, *words.footnotes] if sum(map(str.isalpha, line)) > 2)
-
-    def _notes(self) -> list[str]:
-        text = re.sub(r"\\.", "", self.text, flags=re.DOTALL)
-        if text.count("{") == text.count("}"):
-            return []
-        place = self.flat.place(self.start)
-        return [f"{place}: Unbalanced braces may merge cells."]
 
 
 def _option(node: Any) -> str:
@@ -179,8 +169,8 @@ def _text_of(caption: Caption, numbers: dict[str, str]) -> str:
     return plain(piece for piece in Words(numbers).pieces(nodes) if piece.text != "footnote")
 
 
-def read_latex(files: Files, first: list[str]) -> Read:
-    """Return the parts of ``Read`` from LaTeX files."""
+def read_latex(files: Files, first: list[str], notes: list[str]) -> Read:
+    """Read the LaTeX files ``first`` and those that they include. Later notes follow ``notes``."""
     flat = expand(files, first)
     floats, outside = _parts(flat)
     numbers = numbered(one.scope for one in floats)
@@ -191,7 +181,7 @@ def read_latex(files: Files, first: list[str]) -> Read:
             flat.lost.append((flat.place(one.start), "This table is not read"))
     prose = [said for part in outside for said in _prose(flat, *part, numbers)]
     labels = {label: number for label, number in numbers.items() if not label.startswith("kind of ")}
-    return tables, prose, labels, flat.notes, _title(flat.text), flat.lost
+    return tables, prose, labels, [*notes, *flat.notes], _title(flat.text), flat.lost
 
 
 def _title(text: str) -> str:
@@ -214,7 +204,6 @@ def _parts(flat: Expanded) -> tuple[list[_Float], list[tuple[int, int]]]:
     while frame := start.search(flat.text, at, end):
         behind, is_closed = _end_of(flat.text, frame, end)
         if not is_closed:
-            flat.notes.append(f"{flat.place(frame.start())}: \\begin{{{frame[1]}}} has no \\end.")
             flat.lost.append((flat.place(frame.start()), f"\\begin{{{frame[1]}}} has no \\end"))
         floats.append(_Float(flat, frame.start(), behind, frame[1]))
         outside.append((at, frame.start()))

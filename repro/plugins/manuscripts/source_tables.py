@@ -35,7 +35,6 @@ class SourceCell:
     place: Place
     bold: bool = False
     underlined: bool = False
-    italic: bool = False
     marks: tuple[str, ...] = ()
     columns: int = 1
     shade: str = ""
@@ -48,8 +47,8 @@ class SourceCell:
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A rectangular table. ``rules`` are the body rows below a line, ``full_rules`` those below one of full
-    width, ``legend`` its notes and footnotes."""
+    """A table with rows of equal length. ``rules`` are the indices of body rows below a line, ``full_rules``
+    those below a line of full width. ``legend`` has the table's notes and footnotes."""
 
     place: Place
     head: tuple[tuple[SourceCell, ...], ...]
@@ -69,7 +68,8 @@ class SourceTable:
 
 @dataclass(frozen=True)
 class Manuscript:
-    """The tables and paragraphs of a source. ``labels`` maps labels to numbers, ``lost`` is not read."""
+    """The tables and paragraphs of a source. ``labels`` maps LaTeX labels to printed numbers, and ``lost``
+    has the unread parts."""
 
     path: Path
     tables: tuple[SourceTable, ...]
@@ -98,7 +98,6 @@ class Style(NamedTuple):
 
     bold: bool = False
     underlined: bool = False
-    italic: bool = False
     script: str = ""
 
 
@@ -108,7 +107,7 @@ class Piece(NamedTuple):
 
 
 def plain(pieces: Iterable[Piece]) -> str:
-    """Return pieces as one line of text."""
+    """Return the text of pieces in one line."""
     return _tidy("".join(piece.text for piece in pieces))
 
 
@@ -139,25 +138,20 @@ def styled(pieces: Iterable[Piece], place: Place, *, columns: int = 1) -> Source
     text = _tidy(text)
     before, inner_text, after = text.partition(text.strip(MARKS + " ") or text or " ")
     marks = [*_marks(before), *_marks(after), *marks]
-    bold, underlined, italic, _ = next(filter(None, map(_style_of, said)), Style())
+    styles = (p.style for p in said if any(map(str.isalnum, p.text)) and not p.style.script)
+    bold, underlined, _ = next(styles, Style())
     parts = tuple(styled(part, place) for part in _parts(said)) if "/" in text else ()
-    return SourceCell(inner_text, place, bold, underlined, italic, tuple(marks), columns, parts=parts)
+    return SourceCell(inner_text, place, bold, underlined, tuple(marks), columns, parts=parts)
 
 
 def _parts(pieces: Iterable[Piece]) -> list[list[Piece]]:
     """Split pieces at slashes."""
     parts: list[list[Piece]] = [[]]
     for piece in pieces:
-        for number, text in enumerate(piece.text.split("/")):
-            if number:
-                parts.append([])
-            parts[-1].append(piece._replace(text=text))
+        first, *others = (piece._replace(text=text) for text in piece.text.split("/"))
+        parts[-1].append(first)
+        parts += [[other] for other in others]
     return parts
-
-
-def _style_of(piece: Piece) -> Style | None:
-    has_letter = any(map(str.isalnum, piece.text))
-    return piece.style if has_letter and not piece.style.script else None
 
 
 def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
@@ -169,14 +163,10 @@ def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
     if of_number and not of_base and _DIFFERENCE.match(content):
         return f" ({content.strip('()')})", []
     if script[0] == "_":
-        return _lowered(content, of_number), []
+        return f" ({content})" if of_number and content[:1].isdigit() else content, []
     if of_base and re.fullmatch(r"[-+−]?\d+" if script == "^" else r"[-+−]?\w+", content):
         return f"^{content}", []
     return ("", _marks(content)) if _are_marks(content, before, of_number) else (content, [])
-
-
-def _lowered(content: str, of_number: bool) -> str:
-    return f" ({content})" if of_number and content[:1].isdigit() else content
 
 
 def _are_marks(content: str, before: str, of_number: bool) -> bool:
@@ -201,7 +191,7 @@ _BRACKETS = re.compile(r"\([^)]*\)|\[[^]]*\]")
 
 
 def uneven(rows: Sequence[tuple[Place, int]]) -> Iterator[tuple[Place, str]]:
-    """Yield a sentence for few longer rows, or for the only shorter one, by numbers of cells."""
+    """Yield the places of a few longer rows, or of one shorter row, with a sentence. ``rows`` has lengths."""
     usual, often = next(iter(Counter(width for _, width in rows).most_common(1)), (0, 0))
     odd = [(place, width) for place, width in rows if usual != width > 1]
     for place, width in odd if len(odd) <= max(1, often // 3) else ():
@@ -211,8 +201,9 @@ def uneven(rows: Sequence[tuple[Place, int]]) -> Iterator[tuple[Place, str]]:
 
 
 def with_points(rows: Rows) -> Rows:
-    """Write decimal points and no blanks. A comma before three digits is decimal if the table has other
-    decimal commas and no points. One in brackets, e.g. ``(1,2)``, is decimal if its column has others."""
+    """Return rows with decimal points instead of commas, and without blanks in numbers. A comma before three
+    digits is decimal if the table has other decimal commas and no points. One in brackets, e.g. ``(1,2)``, is
+    decimal if its column has others."""
     numeric = {id(c): c for row in rows for c in row if NUMERIC.fullmatch(c.text)}
     for column in zip_longest(*rows):
         own = [cell for cell in column if cell and id(cell) in numeric]
@@ -228,6 +219,6 @@ def with_points(rows: Rows) -> Rows:
 
 
 def prose_with_points(prose: list[tuple[Place, str]]) -> list[tuple[Place, str]]:
-    """Write decimal points if most numbers have commas, e.g. "18,4"."""
+    """Return paragraphs with decimal points instead of commas if most of their numbers have commas."""
     commas, points = count_commas(text for _, text in prose)
     return [(place, with_point(text)) for place, text in prose] if commas > points else prose

@@ -32,8 +32,6 @@ TAGS: dict[str, dict[str, Any]] = {
     "strong": {"bold": True},
     "u": {"underlined": True},
     "ins": {"underlined": True},
-    "i": {"italic": True},
-    "em": {"italic": True},
     "sup": {"script": "^"},
     "sub": {"script": "_"},
 }

@@ -1,7 +1,7 @@
 """The schema of claims.yaml, and its expressions, e.g. ``above("1/ours", "1/bm25", "rr10")``.
 
-Expressions are a subset of Python, parsed and never executed. A missing number leaves an expression
-undecided, unless its other parts decide it: ``False and missing`` is False.
+Expressions are a subset of Python, parsed and never executed. A missing number leaves an expression without
+a value, unless the other parts decide it: ``False and missing`` is False.
 """
 
 import ast
@@ -32,21 +32,21 @@ _VALUES = (ast.Expression, ast.Constant, ast.List, ast.Call, ast.keyword, ast.Na
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.USub, ast.Not, ast.And, ast.Or)
 _KNOWN = (*_VALUES, *_OPERATIONS, *_ARITHMETIC, *_COMPARISONS)
 
-HOLDS, FAILS, UNTESTED, NOT_TOLD_APART = "holds", "fails", "untested", "not told apart"
+HOLDS, FAILS, UNTESTED, UNDECIDED = "holds", "fails", "untested", "undecided"
 NOT_JUDGEABLE = "not judgeable"
-_WORST_FIRST = (FAILS, UNTESTED, NOT_TOLD_APART, HOLDS)
+_WORST_FIRST = (FAILS, UNTESTED, UNDECIDED, HOLDS)
 
 
 class MissingNumber(Exception):
-    """A missing number leaves a statement undecided."""
+    """A number that a statement needs is missing."""
 
     state = UNTESTED
 
 
-class NotToldApart(MissingNumber):
+class UndecidedOrder(MissingNumber):
     """The interval of a difference contains 0, so that both orders are possible."""
 
-    state = NOT_TOLD_APART
+    state = UNDECIDED
 
 
 def fault(text: str) -> str | None:
@@ -174,8 +174,8 @@ def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
-    """Return whether all conjuncts hold, adding their states to ``seen``. Raises MissingNumber if
-    undecided."""
+    """Return whether all parts joined by ``and`` hold, and add their states to ``seen``. Raises
+    MissingNumber."""
     missing, holds, pairs = None, True, []
     for part in conjuncts(expect):
         seen.pairs.clear()
@@ -210,10 +210,10 @@ class Claim(Identified):
 
     Attributes:
         expect: an expression, or "" if no cell can confirm the sentence.
-        beyond: the missing knowledge of a sentence without ``expect``.
+        beyond: the reason why no cell can confirm the sentence.
         assumed: parts of ``expect`` that the text does not state, e.g. a margin for a vague word.
         note: the reason why the paper's own numbers contradict it.
-        calls_significant: whether it states a significance that no mark supports.
+        calls_significant: whether it calls a difference significant that has no mark.
     """
 
     where: str

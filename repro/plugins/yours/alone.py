@@ -1,6 +1,6 @@
 """Scores runs and encoders without a paper's table, e.g. on ``dataset="beir/scifact/test"``."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -11,7 +11,7 @@ from repro.manifest.schema import Column, Manifest, Row, Table
 from repro.plugins.yours import table as tables
 from repro.plugins.yours.encoders import UserEncoder
 from repro.plugins.yours.places import Place, Source, check_sources
-from repro.plugins.yours.runs import Judged, OwnRun, Scored, usual_measures
+from repro.plugins.yours.runs import Judged, OwnRun, usual_measures
 from repro.plugins.yours.table import DIGITS, NAME, OwnRow, OwnTable, labels
 from repro.progress import Progress
 from repro.retrieval.datasets.catalog import dataset as catalogued
@@ -33,21 +33,31 @@ def scored_alone(
     workspace: Workspace,
     progress: Progress,
 ) -> OwnTable:
-    """Score runs and encoders, by default with the suite's measures, and test every pair.
+    """Return the scores of runs and encoders, by default with the suite's measures, and tests of all pairs.
 
-    For several ``judged`` collections the mean is added. Encoders read the texts of ``dataset``. Raises
+    Several ``judged`` collections also have a mean. Encoders encode the texts of ``dataset``. Raises
     UsageError, DataError for a malformed run or one that answers no query, BlockedError for missing texts,
     StageError.
     """
     names = list(dict.fromkeys(map(canonical, measures))) or usual_measures(judged[0].name)
     places = _places(judged, names)
-    table = _table(dataset, judged, places, _means(judged, names), labels(sources))
+    title = judged[0].name if len(judged) == 1 else dataset
+    table = Table.model_construct(
+        id=title,
+        kind="study",
+        about=f"runs scored by the judgements of {title}",
+        columns=(*(place.column for place in places.values()), *_means(judged, names)),
+        rows=tuple(tables.row_of(f"{NAME}-{n}", label) for n, label in enumerate(labels(sources), 1)),
+        decimals=DIGITS,
+    )
     paper = Paper(NAME, Path(), "")
     vars(paper)["manifest"] = Manifest.model_construct(paper=NAME, title="Runs of one's own", tables=(table,))
 
     def own_row(source: Source, row: Row, name: str) -> OwnRow:
         runs = _runs(source, judged, dataset, workspace, progress)
-        scored = _scores(runs, judged, names, places)
+        scores = {e.name: runs[e.name].scores(e, names) for e in judged if e.name in runs}
+        covered = {column: place for column, place in places.items() if place.dataset in scores}
+        scored = {column: scores[place.dataset][place.measure] for column, place in covered.items()}
         cells = tables.own_cells(paper, table, row, places, scored, "full")
         notes = dict.fromkeys(note for run in runs.values() for note in run.notes)
         settings = source.notes if isinstance(source, UserEncoder) else ()
@@ -59,24 +69,6 @@ def scored_alone(
     statuses = {row.label: error.exit_status for row, _, error in errors}
     table_with_rows = tables.tested(tables.compared_with_rows([], rows), rows, places, {})
     return replace(table_with_rows, left_out=reasons, statuses=statuses)
-
-
-def _table(
-    dataset: str,
-    judged: Sequence[Judged],
-    places: Mapping[str, Place],
-    means: Iterator[Column],
-    rows: Sequence[str],
-) -> Table:
-    title = judged[0].name if len(judged) == 1 else dataset
-    return Table.model_construct(
-        id=title,
-        kind="study",
-        about=f"runs scored by the judgements of {title}",
-        columns=(*(place.column for place in places.values()), *means),
-        rows=tuple(tables.row_of(f"{NAME}-{number}", label) for number, label in enumerate(rows, 1)),
-        decimals=DIGITS,
-    )
 
 
 def _places(judged: Sequence[Judged], names: Sequence[str]) -> dict[str, Place]:
@@ -92,17 +84,6 @@ def _means(judged: Sequence[Judged], names: Sequence[str]) -> Iterator[Column]:
     for name in names if len(judged) > 1 else ():
         members = tuple(f"{each.name.rpartition('/')[2]}.{name}" for each in judged)
         yield Column.model_construct(id=f"mean.{name}", head=("Mean", name), mean_of=members)
-
-
-def _scores(
-    runs: Mapping[str, OwnRun], judged: Sequence[Judged], names: Sequence[str], places: Mapping[str, Place]
-) -> dict[str, Scored]:
-    scores = {each.name: runs[each.name].scores(each, names) for each in judged if each.name in runs}
-    return {
-        column: scores[place.dataset][place.measure]
-        for column, place in places.items()
-        if place.dataset in scores
-    }
 
 
 def _runs(

@@ -87,12 +87,11 @@ def compare(
         >>> repro.compare("PAPER/1", yours="my.run").tests().to_frame()
     """
     given, measures, progress = _given(yours), _measures(measures), progress or Progress()
-    if given and not names:
-        return _compare_alone(given, dataset, qrels, measures, workspace, progress)
-    has_judging = qrels is not None or bool(measures)
-    if not given and (dataset or has_judging):
+    if not given and (dataset or qrels is not None or measures):
         raise UsageError("dataset, qrels and measures need runs, e.g. yours='my.run'")
-    if has_judging:
+    if given and not names:
+        return _compare_alone(given, dataset, qrels, measures, workspace or Workspace.open(), progress)
+    if qrels is not None or measures:
         raise UsageError("qrels and measures cannot be combined with a paper's table. Remove its name.")
     selection = select(*names, rows=rows, scale=scale, seeds=seeds, readings=readings, workspace=workspace)
     if given:
@@ -130,10 +129,9 @@ def _compare_alone(
     dataset: str | None,
     qrels: Any,
     measures: Sequence[str],
-    workspace: Workspace | None,
+    workspace: Workspace,
     progress: Progress,
 ) -> ComparedWithYours:
-    workspace = workspace or Workspace.open()
     from repro.plugins.yours.alone import scored_alone
     from repro.plugins.yours.runs import judged_by
 

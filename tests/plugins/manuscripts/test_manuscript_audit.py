@@ -9,7 +9,6 @@ import pytest
 from repro.plugins.manuscripts.auditing import audited, findings
 from repro.plugins.manuscripts.checks import CHECKS
 from repro.plugins.manuscripts.checks.arithmetic import Seen
-from repro.plugins.manuscripts.reading import read
 from repro.plugins.manuscripts.source_tables import Manuscript, Place
 from tests.cli.conftest import folders as folders
 from tests.cli.conftest import repro as repro

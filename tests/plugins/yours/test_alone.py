@@ -81,7 +81,7 @@ def test_scores_by_query_name_files_and_captions_have_no_folders(tmp_path):
     (tmp_path / "q.qrels").write_text("".join(f"{q} 0 {d} {g}\n" for q, d, g in JUDGED))
     files = [tmp_path / folder / "my.run" for folder in ("a", "b")]
     found = repro.compare(yours=files, qrels=tmp_path / "q.qrels", measures=["RR@10"])
-    assert {line["row"] for line in found.scores_by_query()} == {"my.run (a)", "my.run (b)"}
+    assert {line["row"] for line in found.scores_by_query()} == {"my.run (1)", "my.run (2)"}
     assert "/" not in found.to_latex().partition(r"\caption")[2].partition(r"\label")[0].replace(r"p\le", "")
     assert any("has 2 run tags, e.g. 't' and 'other'" in note for note in found.yours[0].rows[0].notes)
     assert found.yours[0].notes == ("RR@10: the permutation test on 2 queries has no p-value below 0.5",)

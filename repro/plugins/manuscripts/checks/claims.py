@@ -9,7 +9,7 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 from repro.manifest.printed import decimals_of, half_unit, shift_point
-from repro.plugins.manuscripts.checks import NUMERALS, Finding, numeral
+from repro.plugins.manuscripts.checks import NUMERALS, Finding, Findings, numeral
 from repro.plugins.manuscripts.checks.quotes import (
     AVERAGE,
     NUMBER,
@@ -58,7 +58,7 @@ _SAME = re.compile(r"(?i)\b(?:which|that)\s+(?:is|means|equals)\b[^.;\d]*$|\bi\.
 _OR = re.compile(r"[^.;\d(]{0,40}(?:\bor|\()\s*")  # e.g. "2.1 points over BM25 (5.3 %)"
 
 
-def wrong_numbers(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
+def wrong_numbers(place: Place, sentence: str, systems: Systems) -> Findings:
     """Find scores that no matching cell has, e.g. "an nDCG@10 of 70.3 (Table 2)"."""
     if _UNCLEAR.search(sentence) or _OTHERS.search(sentence):
         return
@@ -89,7 +89,7 @@ def _clause(sentence: str, text: str) -> str:
     return next((part for part in parts if is_each and text in part), sentence)
 
 
-def _of_number(place: Place, sentence: str, text: str, systems: Systems) -> Iterator[Finding]:
+def _of_number(place: Place, sentence: str, text: str, systems: Systems) -> Findings:
     known, scores, clause = list[Value](), list[Series](), _clause(sentence, text)
     for table in systems.cited(sentence):
         own, lines = systems.columns(table, clause), systems.subjects(table, sentence)
@@ -123,10 +123,11 @@ def _is_near(text: str, value: Value) -> bool:
     return any(10 * abs(number - stated) <= max(number, stated) for number in numbers)
 
 
-def wrong_differences(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
+def wrong_differences(place: Place, sentence: str, systems: Systems) -> Findings:
     """Find differences that the two named systems never have, e.g. "2.1 points above BM25"."""
     text = plain(sentence)
-    found = [match for match in _DIFFERENCE.finditer(text) if match["by"] or _compares(match)]
+    bare = ([], ["than"], ["over"])
+    found = [match for match in _DIFFERENCE.finditer(text) if match["by"] or _words(match) not in bare]
     found = [each for each in found if not _COSTS.search(text[max(each.start() - 25, 0) : each.end() + 40])]
     found = found if not re.search("respectively", text) and not _OTHERS.search(text) else []
     is_alone = sum(not _OR.fullmatch(text[a.end() : b.start()]) for a, b in pairwise(found)) == 0
@@ -142,7 +143,7 @@ def wrong_differences(place: Place, sentence: str, systems: Systems) -> Iterator
 
 def _of_difference(
     place: Place, sentence: str, match: re.Match[str], pairs: list[_Pair], is_clear: bool
-) -> Iterator[Finding]:
+) -> Findings:
     quoted = _quoted(sentence, _stated(match), pairs)
     fitting = [(one, other) for _, one, other in quoted or pairs if _differ_by(one, other, match)]
     severity = "doubt" if is_clear or quoted else "note"
@@ -208,10 +209,6 @@ def _words(match: re.Match[str]) -> list[str]:
     return f"{match['words']} {match['way'] or ''}".split()
 
 
-def _compares(match: re.Match[str]) -> bool:
-    return _words(match) not in ([], ["than"], ["over"])
-
-
 def _way(match: re.Match[str]) -> int:
     """Return 1 for e.g. "higher", -1 for e.g. "below", or 0."""
     up = {"above", "higher", "better", "more", "ahead"}.intersection(_words(match))
@@ -239,7 +236,7 @@ _STEP = re.compile(
 )
 
 
-def wrong_ratios(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
+def wrong_ratios(place: Place, sentence: str, systems: Systems) -> Findings:
     """Find factors that two quoted costs do not have, e.g. "2.5 times faster than BM25 (20.0 ms)"."""
     text = plain(sentence)
     for match in _TIMES.finditer(text):
@@ -263,7 +260,7 @@ def _is_factor(one: Value, other: Value, text: str) -> bool:
     )
 
 
-def wrong_steps(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
+def wrong_steps(place: Place, sentence: str, systems: Systems) -> Findings:
     """Find steps to a cell from no number of its column, e.g. "drops by 4.1 points to 37.1"."""
     for match in _STEP.finditer(sentence):
         columns = [each for n in systems.cited(sentence) for each in systems.tables[n].scores]
@@ -303,7 +300,7 @@ _COUNT = re.compile(
 )
 
 
-def wrong_claims(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
+def wrong_claims(place: Place, sentence: str, systems: Systems) -> Findings:
     """Find claims that tables refute, to be the best or to outperform a system on some collections."""
     verbs = sorted((*_BEATS.finditer(sentence), *_BEST.finditer(sentence)), key=re.Match.start)
     counts = [match for match in _COUNT.finditer(sentence) if match["all"] or match["what"]]
@@ -321,7 +318,7 @@ def wrong_claims(place: Place, sentence: str, systems: Systems) -> Iterator[Find
 _Claim = tuple[re.Match[str], re.Match[str]]  # a count and its verb
 
 
-def _of_count(place: Place, sentence: str, systems: Systems, claim: _Claim) -> Iterator[Finding]:
+def _of_count(place: Place, sentence: str, systems: Systems, claim: _Claim) -> Findings:
     wins, whole, counted = numeral(claim[0]["wins"]), numeral(claim[0]["all"]), []
     if wins is not None and whole is None and not claim[0]["but"]:
         return  # e.g. "on 12 collections"
@@ -363,7 +360,7 @@ def _ahead_by(table: int, sentence: str, systems: Systems, claim: _Claim) -> Ite
             yield series, max(min(series.lead(our, value) for value in beaten) for our in ours)
 
 
-def _of_best(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
+def _of_best(place: Place, sentence: str, systems: Systems) -> Findings:
     ahead = [found for table in systems.judging(sentence) for found in _ahead(table, sentence, systems)]
     is_of_one = len({series.name for series, *_ in ahead}) == 1 or AVERAGE.search(sentence)
     if ahead and is_of_one and all(value for _, value, _ in ahead):
@@ -390,7 +387,7 @@ def _is_subject(sentence: str, at: int) -> bool:
     return not _PLACE.search(sentence[:at]) and (is_early or not WE.match(sentence[at:]))
 
 
-def _of_order(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
+def _of_order(place: Place, sentence: str, systems: Systems) -> Findings:
     pairs, _ = _pairs(sentence, (len(sentence),) * 2, systems, systems.judging(sentence))
     if pairs and not re.search(NUMBER, sentence) and all(s.lead(*numbers) < 0 for s, *numbers in pairs):
         series, one, other = pairs[0]
@@ -401,7 +398,7 @@ def _of_order(place: Place, sentence: str, systems: Systems) -> Iterator[Finding
 _LIST = re.compile(r"\d*\.\d+(?:(?:\s*,|\s*and|\s*%)+\s*\d*\.\d+)+")
 
 
-def wrong_order(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
+def wrong_order(place: Place, sentence: str, systems: Systems) -> Findings:
     """Find exchanged numbers, e.g. "A and B reach 41.2 and 39.5, respectively" with 39.5 for A, and lists
     with one number that is wrong."""
     lists = list(map(re.compile(r"\d*\.\d+").findall, _LIST.findall(sentence)))
@@ -410,14 +407,11 @@ def wrong_order(place: Place, sentence: str, systems: Systems) -> Iterator[Findi
     found = chain.from_iterable(_rows(table, sentence, systems) for table in systems.cited(sentence))
     rows = [values for values in found if len(values) == len(lists[0])]
     if not any(all(map(is_same, lists[0], values)) for values in rows):
-        tests = map(partial, (_is_exchanged, _is_almost), lists * 2)
-        for values in list(chain.from_iterable(filter(test, rows) for test in tests))[:1]:
+        orders = list(permutations(lists[0]))
+        exchanged = [values for values in rows if any(all(map(is_same, order, values)) for order in orders)]
+        for values in [*exchanged, *filter(partial(_is_almost, lists[0]), rows)][:1]:
             says = f"The numbers or their order differ: {_short(sentence)}"
             yield Finding("doubt", "prose", place, says, f"The table has {_listed(values)}")
-
-
-def _is_exchanged(stated: Sequence[str], values: Sequence[Value]) -> bool:
-    return any(all(map(is_same, order, values)) for order in permutations(stated))
 
 
 def _is_almost(stated: Sequence[str], values: Sequence[Value]) -> bool:

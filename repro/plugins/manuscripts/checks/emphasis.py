@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
 
-from repro.plugins.manuscripts.checks import Finding
+from repro.plugins.manuscripts.checks import Finding, Findings
 from repro.plugins.manuscripts.notation import MARKS
 from repro.plugins.manuscripts.series import Grid, Line, Series, Value
 
@@ -103,12 +103,12 @@ class Habit:
         return always | {line for line, often in ahead.items() if often > 1 and 3 * often > numbers[line]}
 
 
-def best(grids: Sequence[Grid]) -> Iterator[Finding]:
+def best(grids: Sequence[Grid]) -> Findings:
     """Find bold numbers that are not the best of a column, group or block, and ties without bold."""
     yield from _of_style([grid for grid in grids if not OTHER_MEANING.search(grid.remarks)], BOLD)
 
 
-def shaded(grids: Sequence[Grid]) -> Iterator[Finding]:
+def shaded(grids: Sequence[Grid]) -> Findings:
     """Find shaded numbers that are not the best, by colour."""
     colours = (value.cell.shade for grid in grids for series in grid.series for value in series)
     for colour in filter(None, dict.fromkeys(colours)):
@@ -132,12 +132,12 @@ def is_by_line(grid: Grid) -> bool:
     return any(_right_along_lines(grid, s) >= max(LEAST, 2 * _habit(grid, s).right + 1) for s in styles)
 
 
-def second_best(grids: Sequence[Grid]) -> Iterator[Finding]:
+def second_best(grids: Sequence[Grid]) -> Findings:
     """Find underlined numbers that are not the second best."""
     yield from _of_style(grids, UNDERLINE)
 
 
-def _of_style(grids: Sequence[Grid], style: Style) -> Iterator[Finding]:
+def _of_style(grids: Sequence[Grid], style: Style) -> Findings:
     habits = [_habit(grid, style) for grid in grids]
     right, wrong = sum(map(attrgetter("right"), habits)), max(1, sum(map(attrgetter("wrong"), habits)))
     if right >= LEAST * wrong:
@@ -153,7 +153,7 @@ def _of_style(grids: Sequence[Grid], style: Style) -> Iterator[Finding]:
             yield from (replace(each, severity="note") for each in found)
 
 
-def _of_habit(habit: Habit, style: Style, tolerance: int = 0) -> Iterator[Finding]:
+def _of_habit(habit: Habit, style: Style, tolerance: int = 0) -> Findings:
     if habit.wrong <= habit.right > _right_along_lines(habit.grid, style) - tolerance:
         outside = habit.outside if style.colour else _habit(habit.grid, BOLD).outside
         for scope in habit.scopes:
@@ -161,7 +161,7 @@ def _of_habit(habit: Habit, style: Style, tolerance: int = 0) -> Iterator[Findin
         yield from _bare(habit, style, outside)
 
 
-def _bare(habit: Habit, style: Style, outside: set[int]) -> Iterator[Finding]:
+def _bare(habit: Habit, style: Style, outside: set[int]) -> Findings:
     bare = [each for each in habit.grid.scores if each.sign and not any(map(style.has, each))]
     if (habit.scope, len(bare), habit.wrong) == ("column", 1, 0) and habit.right > 1:
         members = tuple(value for value in bare[0] if value.line not in outside)
@@ -193,7 +193,7 @@ def _scopes(grid: Grid, key: Callable[[Line], Hashable], style: Style) -> Iterat
         yield from (s for s in scopes if 0 < len(s.styled) < len(s.members) >= least)
 
 
-def _of_scope(habit: Habit, whole: Scope, outside: set[int]) -> Iterator[Finding]:
+def _of_scope(habit: Habit, whole: Scope, outside: set[int]) -> Findings:
     style, grid = whole.style, habit.grid
     members = tuple(v for v in whole.members if v.line not in outside or style.has(v))
     scope = Scope(whole.series, members, style)
@@ -229,7 +229,7 @@ OVER_BASELINES = re.compile(r"(?i)\b(over|than|to|against|outperform\w*)\s+([\w-
 LETTERED = re.compile(r"^[(\[]?(?P<letter>[a-z0-9])[)\].:]\s*(?P<label>\S.*)$")
 
 
-def impossible(grid: Grid) -> Iterator[Finding]:
+def impossible(grid: Grid) -> Findings:
     """Find marks of significance on numbers that do not beat the named row or baselines."""
     if SIGNIFICANT.search(grid.remarks):
         rivals = _named_rivals(grid) or _lettered(grid)
@@ -239,7 +239,7 @@ def impossible(grid: Grid) -> Iterator[Finding]:
             yield from _over_baselines(grid)
 
 
-def _over_baselines(grid: Grid) -> Iterator[Finding]:
+def _over_baselines(grid: Grid) -> Findings:
     marked = [(series, value) for series, value in grid.numbers if value.cell.marks]
     ours = {value.line for _, value in marked}
     behind = [(s, v, best) for s, v in marked if (best := _not_behind(s, v, ours))]
@@ -255,7 +255,7 @@ def _not_behind(series: Series, value: Value, ours: set[int]) -> Value | None:
     return best if best and series.lead(best, value) >= 0 else None
 
 
-def _of_value(grid: Grid, series: Series, value: Value, rivals: dict[str, int]) -> Iterator[Finding]:
+def _of_value(grid: Grid, series: Series, value: Value, rivals: dict[str, int]) -> Findings:
     for mark in value.cell.marks:
         rival = series.values.get(rivals.get(mark, value.line), value)
         if rival is not value and (lead := series.lead(value, rival)) <= 0:

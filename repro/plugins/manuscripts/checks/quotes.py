@@ -11,7 +11,7 @@ from itertools import combinations_with_replacement
 from operator import attrgetter
 
 from repro.manifest.printed import decimals_of, half_unit, shift_point
-from repro.plugins.manuscripts.checks import Finding
+from repro.plugins.manuscripts.checks import Finding, Findings
 from repro.plugins.manuscripts.checks.across import family, without_remarks
 from repro.plugins.manuscripts.series import Grid, Series, Value
 from repro.plugins.manuscripts.source_tables import Manuscript, Place
@@ -58,14 +58,14 @@ def sentences(manuscript: Manuscript) -> Iterator[tuple[Place, str]]:
         yield from ((place, sentence) for sentence in END.split(paragraph))
 
 
-def wrong_quotes(place: Place, sentence: str, tables: Sequence[Numbered]) -> Iterator[Finding]:
+def wrong_quotes(place: Place, sentence: str, tables: Sequence[Numbered]) -> Findings:
     """Find numbers of a sentence that the table or cell does not have."""
     by_number = {table.number: table for table in tables}
     yield from _in_table(place, sentence, by_number)
     yield from _from_to(place, sentence, by_number)
 
 
-def _in_table(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
+def _in_table(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Findings:
     for match in IN_TABLE.finditer(sentence) if not NO_QUOTE.search(sentence) else ():
         table, text = tables.get(match["table"]), match["number"]
         if table and table.values and not is_in(text, table) and (near := nearest(text, table)):
@@ -74,7 +74,7 @@ def _in_table(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> It
             yield Finding("doubt", "prose", place, says, why)
 
 
-def _from_to(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
+def _from_to(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Findings:
     pointers = _pointers(sentence)
     if len(pointers) != 1 or not (table := tables.get(min(pointers))):
         return

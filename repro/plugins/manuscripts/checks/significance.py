@@ -1,10 +1,10 @@
 """Checks significance and spread, e.g. "p < .05" on five queries."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 
-from repro.plugins.manuscripts.checks import NUMERALS, Finding, numeral
+from repro.plugins.manuscripts.checks import NUMERALS, Finding, Findings, numeral
 from repro.plugins.manuscripts.checks.arithmetic import explanation, stated
 from repro.plugins.manuscripts.checks.quotes import END, sentences
 from repro.plugins.manuscripts.notation import SPREAD
@@ -32,7 +32,7 @@ _EXACT = re.compile(r"(?i)permutation|randomi[sz]ation|sign(?:ed-rank)?\s+test|w
 _WORDS = {"†": "dagger", "‡": "double dagger", "*": "asterisk", "§": "section sign", "¶": "pilcrow"}
 
 
-def of_texts(manuscript: Manuscript) -> Iterator[Finding]:
+def of_texts(manuscript: Manuscript) -> Findings:
     """Find claims of significance without a test, or against their p-value."""
     texts = [*manuscript.prose]
     for table in manuscript.tables:
@@ -47,7 +47,7 @@ def of_texts(manuscript: Manuscript) -> Iterator[Finding]:
             yield from _refuted(place, sentence)
 
 
-def _refuted(place: Place, sentence: str) -> Iterator[Finding]:
+def _refuted(place: Place, sentence: str) -> Findings:
     stated = [Decimal(match["level"]) for match in _LEVEL.finditer(sentence)]
     is_exact = stated and _EXACT.search(sentence)
     if not (is_exact or re.search("(?i)signific", sentence)) or _NEGATED.search(sentence):
@@ -72,7 +72,7 @@ _ALL = re.compile(
 )
 
 
-def against_printed(grids: Sequence[Grid], manuscript: Manuscript) -> Iterator[Finding]:
+def against_printed(grids: Sequence[Grid], manuscript: Manuscript) -> Findings:
     """Find "significant in all cases" if one of the source's only p-values is not below its level."""
     printed = [list(series) for grid in grids for series in grid.series if series.is_of_p_values]
     for place, sentence in sentences(manuscript) if len(printed) == 1 else ():
@@ -86,7 +86,7 @@ def against_printed(grids: Sequence[Grid], manuscript: Manuscript) -> Iterator[F
                 yield Finding("doubt", "significance", place, says, why)
 
 
-def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -> Iterator[Finding]:
+def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -> Findings:
     """Find marks on numbers that neither a caption nor the text defines."""
     said = " ".join(text for _, text in prose)
     undefined = _WORDS.keys() - set("".join((said, *(grid.remarks for grid in grids))))
@@ -99,7 +99,7 @@ def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -
                 yield Finding("note", "mark", used[mark][1].place, says, why)
 
 
-def large_spreads(grid: Grid) -> Iterator[Finding]:
+def large_spreads(grid: Grid) -> Findings:
     """Find standard deviations above their mean, e.g. 12.3 ± 15.1, or six times those of the other lines."""
     for series in grid.scores:
         found = [(value, SPREAD.search(value.text)) for value in series]
@@ -117,7 +117,7 @@ def large_spreads(grid: Grid) -> Iterator[Finding]:
                 yield Finding("note", "spread", value.place, f"{where} has an unusual deviation", why)
 
 
-def fewer_datasets(grid: Grid) -> Iterator[Finding]:
+def fewer_datasets(grid: Grid) -> Findings:
     """Find averages over another number of columns than stated."""
     for series in (each for each in grid.series if each.total == "average"):
         number = stated(grid, series)
