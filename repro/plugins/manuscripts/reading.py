@@ -231,8 +231,10 @@ def _prose(flat: Expanded, start: int, end: int, numbers: dict[str, str]) -> Ite
         paragraph = _FRAME.sub(_blanks, text[at : edge[0]])
         place = start + at + len(paragraph) - len(paragraph.lstrip())
         at = edge[1]
-        for line in _lines(paragraph, numbers):
-            yield flat.place(place), line
+        try:
+            yield from ((flat.place(place), line) for line in _lines(paragraph, numbers))
+        except RecursionError:  # of a macro that its own definition contains
+            flat.lost.append((flat.place(place), "This paragraph is not read"))
 
 
 def _blanks(match: re.Match) -> str:

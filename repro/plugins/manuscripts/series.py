@@ -24,8 +24,9 @@ STATISTIC = re.compile(
     r"|^avg\.? words"
 )
 SMALLER = re.compile(
-    r"(?i)latency|\btime|time\b|\bm?s\b|sec|\b[gmk]b\b|memory|size|param|flops|cost|loss|perplex|\berrors?\b|\bWER\b"
+    r"(?i)latency|\btime|time\b|(?<=[\s(])m?s\b|sec|\b[gmk]b\b|memory|size|param|flops|cost|loss|perplex|\berrors?\b|\bWER\b"
 )
+P_VALUE = re.compile(r"(?i)p([- ]?values?)?")
 _P_VALUES = re.compile(r"(?i)\bp-?\s?values?\b")
 _LETTERS = re.compile(r"(?<=\d)\s(?![hd]$)[a-l](?:,?\s?[a-l])*$")  # of other rows
 
@@ -99,7 +100,7 @@ class Series:
 
     @property
     def is_of_p_values(self) -> bool:
-        return re.fullmatch(r"(?i)p([- ]?values?)?", "".join(self.heads[-1:])) is not None
+        return P_VALUE.fullmatch("".join(self.heads[-1:])) is not None
 
     @property
     def sign(self) -> int:
@@ -166,7 +167,8 @@ class Grid:
 
 def value_of(cell: SourceCell, line: int) -> Value | None:
     """Return the number of a cell, or None for words, dashes, bounds and cells with several numbers."""
-    text = SPREAD.sub("", _LETTERS.sub("", cell.text.strip()).replace("\u2009", "").replace("\u2212", "-"))
+    text = re.sub(r"^\(([\d.]+\s?%?)\)$", r"\1", cell.text.strip())  # e.g. "(12%)"
+    text = SPREAD.sub("", _LETTERS.sub("", text).replace("\u2009", "").replace("\u2212", "-"))
     number, match = scaled(text.rstrip()), None
     if number is None and (match := DELTA.search(text)):
         number = scaled(text[: match.start()].rstrip())
@@ -247,7 +249,11 @@ def _series(
     is_effect = measure is not None or (EFFECT.search(f"{name} {caption}") and not is_other)
     is_score = bool(is_named or (is_effect and _are_shares(values.values())))
     is_small = all(value.number <= 1 for value in values.values())
-    is_score &= not (means.is_cost or (is_small and _P_VALUES.search(caption)))
+    is_score &= not (
+        means.is_cost
+        or P_VALUE.fullmatch(heads[-1] if heads else "")
+        or (is_small and _P_VALUES.search(caption))
+    )
     return Series(heads, values, measure, means.dataset.value, is_score, is_certain)
 
 

@@ -124,9 +124,8 @@ def _of_lines(one: Grid, line: int, other: Grid, other_line: int) -> Findings:
         return
     same = len(pairs) - len(unequal)
     is_doubt = same >= max(2, 2 * len(unequal))
-    part = 10 if same else 50  # the same system where another value agrees
     label, severity = other.lines[other_line].label, "doubt" if is_doubt else "note"
-    is_reported = is_doubt or all(a.stated.is_near(b.stated, part) for a, b in unequal)
+    is_reported = is_doubt or (same and all(a.stated.is_near(b.stated, 10) for a, b in unequal))
     for mine, theirs in unequal if is_reported else ():
         values = f"{theirs.value.text} here and {mine.value.text} at {mine.value.place}"
         says = f"{label}, {mine.series.name}: {values}"

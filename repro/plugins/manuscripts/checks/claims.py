@@ -40,7 +40,7 @@ _REACHES = re.compile(
     rf"|\b(?-i:[A-Z])\S+\s+\((?=[\d.]+\s*%?\))){NUMBER}(?!{_COMPARED})"
 )
 _BY = re.compile(
-    r"(?i)\b(?:by|gains?\s+of|from|to|than|margin\s+of|improvements?\s+of|drops?\s+of|at(?:\s+[\d.,]+|\s+and)*)"
+    r"(?i)\b(?:by|gains?\s+of|from|to|than|margin\s+of|improvements?\s+of|drops?\s+of|at(?:\s+[\d.,]+|\s+and)*|over|above|nearly|almost|around|least|most)"
     r"\s+\S*\s*$|[≥≤<>=]\s*$"
 )
 _COSTS = re.compile(r"(?i)cost|latenc|fast|slow|token|memory|param|speed|time|size|error|mse\b|loss|perplex")

@@ -156,8 +156,10 @@ def _of_style(grids: Sequence[Grid], style: Style) -> Findings:
 def _of_habit(habit: Habit, style: Style, tolerance: int = 0) -> Findings:
     if habit.wrong <= habit.right > _right_along_lines(habit.grid, style) - tolerance:
         outside = habit.outside if style.colour else _habit(habit.grid, BOLD).outside
-        for scope in habit.scopes:
-            yield from _of_scope(habit, scope, outside) if scope.is_reported else ()
+        reported = (scope for scope in habit.scopes if scope.is_reported)
+        found = [each for scope in reported for each in _of_scope(habit, scope, outside)]
+        ties = [each for each in found if each.severity == "note"]
+        yield from (each for each in found if len(ties) < 2 or each not in ties)
         yield from _bare(habit, style, outside)
 
 

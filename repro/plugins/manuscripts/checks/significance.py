@@ -24,7 +24,7 @@ CLAIM = re.compile(
 _P_VALUE = re.compile(r"\bp\s*(?:-?value)?s?\s*(?:=|of|is)\s*(?P<p>0?\.\d+)")
 _LEVEL = re.compile(r"\bp\s*[<≤]\s*(?P<level>0?\.\d+)")
 _NEGATED = re.compile(
-    r"(?i)\b(not|no|non|n't|never|neither|without|insignificant|los[et]\w*|fail\w*|lack\w*|vanish\w*|marginal\w*)\b|\bin-?significant"
+    r"(?i)\b(not|no|non|n't|never|neither|without|insignificant|los[et]\w*|fail\w*|lack\w*|vanish\w*|marginal\w*|but|whereas|while)\b|\bin-?significant"
 )
 _DENIED = re.compile(r"(?i)(?:\b(?:not(?!\s+only)|no|without)|n['’]t)\s+(?:\S+\s+){0,2}$")
 _FEW = re.compile(rf"(?i)\b(?P<n>\d+|{NUMERALS})\s+(?:\w+\s+)?(?P<units>queries|topics|questions|users)\b")

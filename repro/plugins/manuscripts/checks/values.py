@@ -250,4 +250,5 @@ def _is_read(cell: SourceCell, is_split: bool) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    return any(map(str.isdigit, text)) or _OPEN.fullmatch(text.strip()) is not None
+    is_prose = len(re.findall(r"[^\W\d_]{3,}", text)) > 2
+    return (any(map(str.isdigit, text)) and not is_prose) or _OPEN.fullmatch(text.strip()) is not None
