@@ -26,7 +26,7 @@ STATISTIC = re.compile(
 SMALLER = re.compile(
     r"(?i)latency|\btime|time\b|(?<=[\s(])m?s\b|sec|\b[gmk]b\b|memory|size|param|flops|cost|loss|perplex|\berrors?\b|\bWER\b"
 )
-P_VALUE = re.compile(r"(?i)p([- ]?values?)?")
+P_VALUE = re.compile(r"p|(?i:p[- ]?values?)")
 _P_VALUES = re.compile(r"(?i)\bp-?\s?values?\b")
 _LETTERS = re.compile(r"(?<=\d)\s(?![hd]$)[a-l](?:,?\s?[a-l])*$")  # of other rows
 
@@ -249,12 +249,9 @@ def _series(
     is_effect = measure is not None or (EFFECT.search(f"{name} {caption}") and not is_other)
     is_score = bool(is_named or (is_effect and _are_shares(values.values())))
     is_small = all(value.number <= 1 for value in values.values())
-    is_score &= not (
-        means.is_cost
-        or P_VALUE.fullmatch(heads[-1] if heads else "")
-        or (is_small and _P_VALUES.search(caption))
-    )
-    return Series(heads, values, measure, means.dataset.value, is_score, is_certain)
+    is_score &= not (means.is_cost or (is_small and _P_VALUES.search(caption)))
+    series = Series(heads, values, measure, means.dataset.value, is_score, is_certain)
+    return replace(series, is_score=is_score and not series.is_of_p_values)
 
 
 def _comparable(values: list[Value], lines: Mapping[int, Line]) -> list[Value]:
