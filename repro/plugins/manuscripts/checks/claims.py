@@ -29,7 +29,7 @@ from repro.plugins.manuscripts.vocabulary import measures
 _OTHERS = re.compile(
     r"(?i)\b(report(s|ed)?\s+(by|in)|original(ly)?|previous(ly)?|prior work|et al|their paper|w/o|without"
     r"|if|would|ablat\w*|remov\w+|seeds?|loss|figure|fig\.|threshold|temperature|learning rate|dropout"
-    r"|medians?|rank(?:s|ed|ing))\b"
+    r"|medians?|cache|rank(?:s|ed|ing))\b"
 )
 _UNCLEAR = re.compile(r"(?i)\bp\s*[<=]|respectively|\bup to\b")
 _COMPARED = r"\s*(?:%|percent)?[\s-]*(?:absolute|relative|points?|pts|pp|higher|lower|better|worse|more)\b"
@@ -102,7 +102,8 @@ def _of_number(place: Place, sentence: str, text: str, systems: Systems) -> Find
         return
     if near := list(filter(partial(_is_near, text), known)):
         says = f"The text gives {text}: {_short(sentence)}"
-        yield Finding("doubt", "prose", place, says, f"The table has {_listed(near[:3])}")
+        severity = "note" if any(is_same(text, value) for each in scores for value in each) else "doubt"
+        yield Finding(severity, "prose", place, says, f"The table has {_listed(near[:3])}")
     elif (known or WE.search(sentence)) and not any(map(partial(is_in, text), systems.tables)):
         why = "No table has this number for the named system and measure"
         yield Finding("note", "prose", place, f"{text} is not in any matching cell: {_short(sentence)}", why)

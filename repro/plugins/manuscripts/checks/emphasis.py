@@ -156,7 +156,8 @@ def _of_style(grids: Sequence[Grid], style: Style) -> Findings:
 def _of_habit(habit: Habit, style: Style, tolerance: int = 0) -> Findings:
     if habit.wrong <= habit.right > _right_along_lines(habit.grid, style) - tolerance:
         outside = habit.outside if style.colour else _habit(habit.grid, BOLD).outside
-        reported = (scope for scope in habit.scopes if scope.is_reported)
+        counted, right = (Counter(s.series for s in habit.scopes if s.is_right >= r) for r in (False, True))
+        reported = (s for s in habit.scopes if s.is_reported and (counted[s.series] == 1 or right[s.series]))
         found = [each for scope in reported for each in _of_scope(habit, scope, outside)]
         ties = [each for each in found if each.severity == "note"]
         yield from (each for each in found if len(ties) < 2 or each not in ties)
