@@ -2,9 +2,10 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
+from operator import itemgetter
 from typing import Any
 
 from pydantic import ValidationError
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Manifest, faults
 from repro.plugins.manuscripts.headings import ColumnMeaning, Meaning, meaning, with_neighbours
+from repro.plugins.manuscripts.layout import Layout
 from repro.plugins.manuscripts.rows import (
     MARKS,
     Transcription,
@@ -23,7 +25,7 @@ from repro.plugins.manuscripts.rows import (
     plain,
     transcribe,
 )
-from repro.plugins.manuscripts.source_tables import Manuscript, Place, SourceTable
+from repro.plugins.manuscripts.source_tables import Manuscript, Place, SourceCell, SourceTable
 from repro.retrieval.datasets.catalog import catalog
 
 TICKS = {"✓": True, "✔": True, "✗": False, "✘": False, "×": False, "yes": True, "no": False}
@@ -210,16 +212,13 @@ class _Drafting:
         cells, label = plan.table.body[row], plan.label(row)
         named = [cells[place] for place in plan.labels if cells[place].text.strip()]
         role = "ours" if self._is_ours(label) else "cited"
-        texts = {
-            _slug(" ".join(plan.head(p))) or f"column-{p + 1}": cells[p].text.strip() for p in plan.words
-        }
         facts: dict[str, Any] = {"id": id, "group": group, "label": label or "todo", "role": role}
-        facts["marks"] = "".join(mark for cell in named[-1:] for mark in cell.marks if mark in MARKS)
-        facts["attributes"] = {name: TICKS.get(text.lower(), text) for name, text in texts.items() if text}
+        facts["marks"] = "".join(filter(MARKS.__contains__, named[-1].marks if named else ()))
+        facts["attributes"] = _attributes(plan, cells)
         facts["cells"] = [self.strings[row, place].text for place in self.columns]
         recipe, remarks = self._recipe(label, role, row)
         remarks += [] if label else [_todo("label: the row has no label")]
-        known = {name: value for name, value in facts.items() if value}
+        known = dict(filter(itemgetter(1), facts.items()))
         return Entry(known | recipe, cells[0].place, (*remarks, *self._left_out(row)))
 
     def _is_ours(self, label: str) -> bool:
@@ -257,6 +256,12 @@ class _Drafting:
         for place, entry in self.columns.items():
             if rest := self.strings[row, place].remainder:
                 yield Remark("note", f"{entry.facts['id']} also says {rest!r}")
+
+
+def _attributes(plan: Layout, cells: Sequence[SourceCell]) -> dict[str, Any]:
+    """Return the words and ticks of a row, by their headings."""
+    texts = {_slug(" ".join(plan.head(p))) or f"column-{p + 1}": cells[p].text.strip() for p in plan.words}
+    return {name: TICKS.get(text.lower(), text) for name, text in texts.items() if text}
 
 
 def _question(name: str, part) -> str:

@@ -67,8 +67,7 @@ class Reader:
             elif kind == "link":
                 text = "\\href{}"
             elif kind == "verb":
-                shown = re.sub(r"[\\~^]", " ", match["shown"] or match["address"] or "")
-                text = "{" + re.sub(r"([#$%&_{}])", r"\\\1", shown) + "}"
+                text = _verbatim(match["shown"] or match["address"] or "")
             elif kind == "space":
                 text = _blank(text, after_comment)
             return Token(text, self.number, start, self.at)
@@ -80,6 +79,10 @@ class Reader:
     def skip_past(self, end: str) -> None:
         start = self.text.find(end, self.at)
         self.at = len(self.text) if start < 0 else start + len(end)
+
+
+def _verbatim(text: str) -> str:
+    return "{" + re.sub(r"([#$%&_{}])", r"\\\1", re.sub(r"[\\~^]", " ", text)) + "}"
 
 
 def _blank(text: str, after_comment: bool) -> str:

@@ -1,4 +1,4 @@
-"""The layout of a table. For example, a row with the single text "Dense retrievers" is a group heading."""
+"""Finds heads, labels, values and groups of a table, e.g. a row with only "Dense retrievers" as a group."""
 
 import re
 from collections.abc import Callable, Container, Sequence
@@ -23,11 +23,8 @@ def is_value(text: str) -> bool:
 
 def is_group(row: _Row) -> bool:
     """Return whether a row has a single text, in its first cell or across the table."""
-    labels = {id(cell): cell for cell in row if cell.text}
-    if len(labels) != 1:
-        return False
-    cell = next(iter(labels.values()))
-    return cell is row[0] or cell.columns >= len(row) - 1
+    labels = list({id(cell): cell for cell in row if cell.text}.values())
+    return len(labels) == 1 and (labels[0] is row[0] or labels[0].columns >= len(row) - 1)
 
 
 def _values(row: _Row) -> list[str]:
@@ -39,8 +36,8 @@ def _has_decimals(row: _Row) -> bool:
     """Return whether most values, unlike the count ``0.1k``, have decimals or a percent sign."""
     texts = _values(row)
     matches = filter(None, map(VALUE.fullmatch, texts))
-    decimals = [m for m in matches if m["unit"] == "%" or (m["point"] and m["unit"] is None)]
-    return 2 * len(decimals) > len(texts)
+    decimals = sum(m["unit"] == "%" or bool(m["point"] and m["unit"] is None) for m in matches)
+    return 2 * decimals > len(texts)
 
 
 def _has_value(row: _Row) -> bool:
@@ -111,7 +108,7 @@ def side_by_side(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
     starts = [place for place, text in enumerate(heads) if not place or (head and text and text == heads[0])]
     parts = list(zip(starts, [*starts[1:], len(heads)], strict=True))
     columns = [[row[place] for row in rows[head:] if row[place].text] for place in range(len(heads))]
-    counted = list(map(_holds_numbers, columns))
+    counted = list(map(_are_numbers, columns))
     is_each_list = all(not counted[start] and any(counted[start:end]) for start, end in parts)
     return parts if is_each_list else [(0, len(heads))]
 
@@ -138,7 +135,7 @@ Row = tuple[SourceCell, ...]
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of labels and of values of a table, its body rows with values, and their group headings."""
+    """The label and value columns of a table, the indices of its body rows with values, and their groups."""
 
     table: SourceTable
     labels: tuple[int, ...]
@@ -172,14 +169,14 @@ def is_number(cell: SourceCell) -> bool:
 
 
 def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text: False) -> Layout:
-    """Return a table's layout. ``is_heading`` is true for names of measures."""
+    """Return a table's layout. ``is_heading`` tests whether a text names a measure."""
     table, rows, groups = _grouped(table)
     body = [table.body[number] for number in rows]
     columns = [[row[place] for row in body] for place in range(table.width)]
     is_measured = is_heading(" ".join(Layout(table, (), (), rows, groups).head(0)))
     first = 0 if is_measured and not _counts([row[0].text for row in body]) else 1
     own = {n: [row[n] for row in body if not n or row[n] is not row[0]] for n in range(first, table.width)}
-    values = [place for place, cells in own.items() if _holds_numbers(cells)]
+    values = [place for place, cells in own.items() if _are_numbers(cells)]
     labels = () if 0 in values else _labels(body, values)
     parts = [sum(rule <= row for rule in table.full_rules) for row in rows]
     blocks = [_blocks(columns[place], columns[labels[-1]], parts) for place in labels[:-1]]
@@ -227,17 +224,17 @@ def transposed(table: SourceTable, depth: int = 0) -> SourceTable:
     return replace(table, head=head, body=body, rules=frozenset(), full_rules=frozenset())
 
 
-def _holds_numbers(cells: Sequence[SourceCell]) -> bool:
+def _are_numbers(cells: Sequence[SourceCell]) -> bool:
     said = [cell for cell in cells if cell.text.strip() not in DASHES]
     return 2 * sum(map(is_number, said)) >= max(len(said), 1) or (not said and bool(cells))
 
 
 def _labels(body: Sequence[Row], values: Sequence[int]) -> tuple[int, ...]:
-    """Return the first column of words, and further ones while its cells repeat."""
+    """Return the label columns: the first column of words, and those behind it while the cells repeat."""
     width = len(body[0]) if body else 0
     labels = [_first_label(body, values)]
     for place in range(labels[0] + 1, width - 1):
-        if not _goes_on([row[labels[-1]] for row in body]):
+        if not _repeats([row[labels[-1]] for row in body]):
             break
         whole = all(re.fullmatch(r"\d*", row[place].text.strip()) for row in body)
         if place not in values or (whole and not set(range(place, width)) <= set(values)):
@@ -251,7 +248,7 @@ def _first_label(body: Sequence[Row], values: Sequence[int]) -> int:
     return next((place for place in places if place not in values), 0)
 
 
-def _goes_on(cells: Sequence[SourceCell]) -> bool:
+def _repeats(cells: Sequence[SourceCell]) -> bool:
     is_shared = any(cell is above and cell.text.strip() for above, cell in pairwise(cells))
     return is_shared or 2 * sum(not cell.text.strip() for cell in cells) >= len(cells)
 
@@ -274,11 +271,11 @@ def _blocks(cells: Sequence[SourceCell], labels: Sequence[SourceCell], parts: Se
     if len(set(parts)) == len(parts):  # a rule below each row
         parts = [0] * len(parts)
     for _, group in groupby(zip(cells, labels, parts, strict=True), key=lambda row: row[2]):
-        rows = [(cell.text.strip(), label.text.strip()) for cell, label, _ in group]
-        written = [name for name, _ in rows]
+        written, own = zip(
+            *((cell.text.strip(), label.text.strip()) for cell, label, _ in group), strict=True
+        )
         names = set(filter(None, written))
-        is_shared = len(names) == 1 and all(label for _, label in rows)
-        first = min(names) if is_shared else ""
+        first = min(names) if len(names) == 1 and all(own) else ""
         blocks += [*accumulate(written, lambda current, name: name or current, initial=first)][1:]
     return blocks
 

@@ -91,17 +91,7 @@ def file_command(files, strict, no_known, form):
     `% repro: ignore[CHECK] reason` on the line or above it hides a finding (`<!-- ... -->` in Markdown and
     HTML, `#` in CSV).
     """
-    from repro.plugins.manuscripts.reading import NoTableError
-
-    made, notes = list[Audited](), list[str]()
-    for file in files:
-        try:
-            made.append(audited(file, is_known_compared=not no_known))
-        except NoTableError as error:
-            if len(files) == 1:
-                raise
-            notes.append(str(error))
-    notes += [note for each in made for note in each.manuscript.notes if CHOICE not in note]
+    made, notes = _audited(files, is_known_compared=not no_known)
     found = list(dict.fromkeys(finding for each in made for finding in each.findings))
     for line in summary(made, found):
         (put if form == "terminal" else say)(line)
@@ -109,6 +99,20 @@ def file_command(files, strict, no_known, form):
     for note in dict.fromkeys(notes):
         say(note)
     return int(strict and any(finding.severity != "note" for finding in found))
+
+
+def _audited(files: Sequence[Path], *, is_known_compared: bool) -> tuple[list[Audited], list[str]]:
+    from repro.plugins.manuscripts.reading import NoTableError
+
+    made, notes = list[Audited](), list[str]()
+    for file in files:
+        try:
+            made.append(audited(file, is_known_compared=is_known_compared))
+        except NoTableError as error:
+            if len(files) == 1:
+                raise
+            notes.append(str(error))
+    return made, notes + [note for each in made for note in each.manuscript.notes if CHOICE not in note]
 
 
 def summary(made: Sequence[Audited], found: Sequence[Finding]) -> list[str]:

@@ -22,50 +22,17 @@ from repro.errors import UsageError
 
 WIDTH = 110
 TABLE_KEYS = ("kind", "about", "unit", "bold", "transposed")
-HEAD = """\
-# Drafted from {source}: numbers, marks and labels.
-# Answer each `todo:`, confirm each `likely:`, and delete the comment. A column without dataset and measure
-# is open, and so is a row without recipe or not_measurable.
-paper: {name}
-title: "todo: title of the paper"
-authors: []
-venue: "todo: place and year of publication"
-readings_of: [papers.baselines]
+TEMPLATES = Path(__file__).with_name("templates")
 
-tables:
-"""
-README = """\
-# {name}
 
-Drafted from `{source}` by `repro new paper {name} --from`. Summarise the paper and its reproduced parts here
-in five lines.
-
-| file | content |
-|---|---|
-| `cells.yaml` | the published cells, their recipes, and open questions |
-| `readings.yaml` | unspecified choices, misprints and contradictions of the paper |
-| `recipes.py`, `halves_contrast.py` | placeholders: a pre-training that runs, to be replaced by the paper's |
-
-    repro show {name} --table {table}
-    repro run {name} --table {table} --scale tiny
-    repro show coverage {name}
-
-Add statements (`claims.yaml`), settings (`settings.yaml`) and costs (`costs.yaml`) later.
-
-## Todo
-
-Answer each question in `cells.yaml` or `readings.yaml`, next to its comment.
-
-{todo}
-## Likely
-
-The source does not state these usual values. Confirm or change each.
-
-{likely}"""
+def _template(name: str) -> str:
+    return (TEMPLATES / f"{name}.txt").read_text(encoding="utf-8")
 
 
 def cells_text(name: str, source: str, draft: Draft) -> str:
-    return HEAD.format(name=_scalar(name), source=source) + "\n".join(map(_table, draft.tables))
+    return _template("cells.yaml").format(name=_scalar(name), source=source) + "\n".join(
+        map(_table, draft.tables)
+    )
 
 
 def readings_text(draft: Draft) -> str:
@@ -82,7 +49,7 @@ def readings_text(draft: Draft) -> str:
 def readme_text(name: str, source: str, draft: Draft) -> str:
     """Return README.md with every question and its places."""
     listed = {kind: _listed(draft, kind) or "Nothing.\n" for kind in ("todo", "likely")}
-    return README.format(name=name, source=source, table=draft.tables[0].id, **listed)
+    return _template("README.md").format(name=name, source=source, table=draft.tables[0].id, **listed)
 
 
 def questions(draft: Draft, kind: str) -> dict[str, list[tuple[str, str]]]:

@@ -57,7 +57,7 @@ def _read(files: Files) -> Read:
     endings = {name: _ending(name) for name in files}
     if not {*endings.values()}.isdisjoint(_LATEX) or {*endings.values()}.isdisjoint(_TABLES):
         return read_latex(files, *_main_files(files))
-    tables, prose, lost = [], [], []
+    tables, prose, lost = list[SourceTable](), Parts(), Parts()
     for name in (name for name, ending in endings.items() if ending in _TABLES):
         own_tables, own_prose, own_lost = read_tables(files, name)
         tables, prose, lost = tables + own_tables, prose + own_prose, lost + own_lost

@@ -33,7 +33,7 @@ _LETTERS = re.compile(r"(?<=\d)\s(?![hd]$)[a-l](?:,?\s?[a-l])*$")  # of other ro
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A number of a cell, with its line across the series and the difference printed after it."""
+    """A number of a cell, its line across the series, and the difference (``delta``) printed behind it."""
 
     cell: SourceCell
     number: Decimal
@@ -58,9 +58,9 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Numbers by line under ``heads``, outermost first. Scores have a measure or collection.
+    """The numbers of a column by line, below the headings ``heads``, the outermost first.
 
-    ``has_unread`` if a cell with digits has no value.
+    It ``is_score`` if it has a measure or collection, and ``has_unread`` if a cell with digits has no value.
     """
 
     heads: tuple[str, ...]
@@ -112,7 +112,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Line:
-    """A line across the series, usually a system. ``block`` counts the rules above it."""
+    """A line across the series, usually of a system. ``block`` is the number of rules above it."""
 
     label: str
     group: str = ""
@@ -127,6 +127,8 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
+    """The series and lines of a table, e.g. a series per column and a line per row."""
+
     table: SourceTable
     series: tuple[Series, ...]
     lines: Mapping[int, Line]
@@ -184,22 +186,18 @@ def value_of(cell: SourceCell, line: int) -> Value | None:
 
 def parts(cells: Mapping[int, SourceCell], heads: tuple[str, ...]) -> dict[tuple[str, ...], dict[int, Value]]:
     """Return the numbers of a column by heading, of each part if its cells are pairs, e.g. "45.3 / 60.0"."""
-    found = _read(cells)
+    found, last = _read(cells), " ".join(heads[-1:])
     texts = {row: cell.text.split("/") for row, cell in cells.items() if cell.text.strip() not in DASHES}
     size = Counter(map(len, texts.values())).most_common(1)[0][0] if texts else 1
-    last = " ".join(heads[-1:])
     names, pairs = last.split("/"), {row: text for row, text in texts.items() if len(text) == size}
     if found or size == 1 or (size != len(names) and pairs != texts):
         return {heads: found}
     names = names if len(names) == size else [f"{last} ({n})" for n in range(1, size + 1)]
-    columns = [
-        {
-            row: (cells[row].parts or [SourceCell(part.strip(), cells[row].place) for part in text])[n]
-            for row, text in pairs.items()
-        }
-        for n in range(size)
-    ]
-    split = {(*heads[:-1], name.strip()): _read(column) for name, column in zip(names, columns, strict=True)}
+    split = {}
+    for n, name in enumerate(names):
+        own = {row: (cells[row].parts or [cells[row]] * size)[n] for row in pairs}
+        column = {row: replace(own[row], text=text[n].strip()) for row, text in pairs.items()}
+        split[*heads[:-1], name.strip()] = _read(column)
     return split if all(len(values) == len(pairs) for values in split.values()) else {heads: found}
 
 
@@ -208,7 +206,8 @@ def _read(cells: Mapping[int, SourceCell]) -> dict[int, Value]:
 
 
 def grids(table: SourceTable, *, is_turned: bool = False) -> tuple[Grid, Grid]:
-    """Return the table with systems as lines (as columns if ``is_turned``), and the transposed one."""
+    """Return the grids of a table with its systems as lines, and as series. With ``is_turned``, its columns
+    are the systems."""
     means = meaning(table, is_turned=is_turned)
     across = layout(table if means.is_transposed else transposed(table))
     return _grid(means.layout, dict(enumerate(means.columns))), _grid(across, {})
@@ -256,7 +255,5 @@ def _series(
 
 def _comparable(values: list[Value], lines: Mapping[int, Line]) -> list[Value]:
     of_systems = [value for value in values if lines[value.line].is_of_system]
-    signed = [value for value in of_systems if "%" in value.cell.text.partition("(")[0]]
-    if 2 * len(signed) < len(of_systems):
-        return [value for value in of_systems if value not in signed]
-    return of_systems
+    others = [value for value in of_systems if "%" not in value.cell.text.partition("(")[0]]
+    return others if 2 * len(others) > len(of_systems) else of_systems

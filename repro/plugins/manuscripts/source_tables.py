@@ -138,20 +138,19 @@ def styled(pieces: Iterable[Piece], place: Place, *, columns: int = 1) -> Source
     text = _tidy(text)
     before, inner_text, after = text.partition(text.strip(MARKS + " ") or text or " ")
     marks = [*_marks(before), *_marks(after), *marks]
-    styles = (p.style for p in said if any(map(str.isalnum, p.text)) and not p.style.script)
-    bold, underlined, _ = next(styles, Style())
-    parts = tuple(styled(part, place) for part in _parts(said)) if "/" in text else ()
-    return SourceCell(inner_text, place, bold, underlined, tuple(marks), columns, parts=parts)
-
-
-def _parts(pieces: Iterable[Piece]) -> list[list[Piece]]:
-    """Split pieces at slashes."""
+    bold, underlined, _ = next(filter(None, map(_style_of, said)), Style())
     parts: list[list[Piece]] = [[]]
-    for piece in pieces:
-        first, *others = (piece._replace(text=text) for text in piece.text.split("/"))
+    for piece in said if "/" in text else ():
+        first, *others = (piece._replace(text=part) for part in piece.text.split("/"))
         parts[-1].append(first)
         parts += [[other] for other in others]
-    return parts
+    halves = tuple(styled(part, place) for part in parts[: len(parts) * (len(parts) > 1)])
+    return SourceCell(inner_text, place, bold, underlined, tuple(marks), columns, parts=halves)
+
+
+def _style_of(piece: Piece) -> Style | None:
+    has_letter = any(map(str.isalnum, piece.text))
+    return piece.style if has_letter and not piece.style.script else None
 
 
 def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
@@ -163,10 +162,14 @@ def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
     if of_number and not of_base and _DIFFERENCE.match(content):
         return f" ({content.strip('()')})", []
     if script[0] == "_":
-        return f" ({content})" if of_number and content[:1].isdigit() else content, []
+        return _lowered(content, of_number), []
     if of_base and re.fullmatch(r"[-+−]?\d+" if script == "^" else r"[-+−]?\w+", content):
         return f"^{content}", []
     return ("", _marks(content)) if _are_marks(content, before, of_number) else (content, [])
+
+
+def _lowered(content: str, of_number: bool) -> str:
+    return f" ({content})" if of_number and content[:1].isdigit() else content
 
 
 def _are_marks(content: str, before: str, of_number: bool) -> bool:

@@ -44,7 +44,7 @@ _SPAN_LIMIT = 200
 def table_of(
     rows: list[list[SourceCell]], caption: str = "", *, head: int | None = None
 ) -> list[SourceTable]:
-    """Return one table, or none of a single row or column."""
+    """Return a list of the table, or an empty one for a single row or column."""
     width = max(map(len, rows), default=0)
     if len(rows) < 2 or width < 2:
         return []
@@ -213,7 +213,7 @@ Read = tuple[list[SourceTable], Parts, Parts]  # tables, prose, lost parts
 
 
 def read_tables(files: Files, name: str) -> Read:
-    """Read a Markdown, HTML, CSV or TSV file, chosen by its extension."""
+    """Read the tables, prose and lost parts of a Markdown, HTML, CSV or TSV file, by its extension."""
     ending = PurePosixPath(name).suffix.lower()
     text = files.text(name)
     if ending in SEPARATED:
@@ -308,10 +308,11 @@ def _tag(token) -> tuple[str, bool]:
 
 
 def _separated(text: str, files: Files, name: str) -> Read:
-    text = re.sub(r"\A\s*sep=.\n", "\n", text).replace("\0", "")  # of Excel
+    text = text.replace("\0", "")
     lines = [line for line in text.split("\n") if line.strip() and not line.startswith("#")][:20] or [""]
-    mark = "\t" if name.endswith(".tsv") else max("\t;|,", key=lambda sign: _often(sign, lines))
-    remarks = re.match(r"(?:\s*#.*\n)*", text)[0]
+    often = {m: sum(line.count(m) == lines[0].count(m) > 0 for line in lines) for m in "\t;|,"}
+    mark = "\t" if name.endswith(".tsv") else max(often, key=often.__getitem__)
+    remarks = "".join(re.findall(r"\A(?:\s*#.*\n)+", text))
     blank = re.sub(r".+", "", remarks) + text[len(remarks) :]
     rows = list(_rows(csv.reader(io.StringIO(blank), delimiter=mark), files.shown(name)))
     caption = " ".join(remarks.replace("#", " ").split())
@@ -329,7 +330,3 @@ def _rows(reader: Any, path: Path) -> Iterator[list[SourceCell]]:
                 yield [styled(_of_markdown(value.strip()), place) for value in values]
     except csv.Error as error:
         raise DataError(f"{path}:{reader.line_num}: This is no table: {error}") from error
-
-
-def _often(mark: str, lines: list[str]) -> int:
-    return sum(line.count(mark) == lines[0].count(mark) > 0 for line in lines)

@@ -1,7 +1,5 @@
 """The command ``repro show others`` and the values on a cell's page."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -7,7 +7,6 @@ a value, unless the other parts decide it: ``False and missing`` is False.
 import ast
 import functools
 import operator as op
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -202,9 +201,6 @@ def _states(part: str, state: str, pairs: list, cells: list[Cell]) -> list[tuple
     return [(c, state) for c in columns.values()] if len(columns) == 1 else []
 
 
-_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-
-
 class Claim(Identified):
     """A sentence of the text, restated, with a condition on its cells.
 
@@ -230,12 +226,6 @@ class Claim(Identified):
     def _is_judged_or_says_why_not(self):
         if bool(self.expect) == bool(self.beyond):
             raise ValueError("needs `expect`, or `beyond` if no cell can confirm it")
-        return self
-
-    @model_validator(mode="after")
-    def _id_is_lower_case(self):
-        if not _ID.fullmatch(self.id):
-            raise ValueError(f"id {self.id!r} must be lower-case words joined by hyphens")
         return self
 
 

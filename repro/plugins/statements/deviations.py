@@ -4,8 +4,6 @@ By a paired t-test on n queries, a lead has p <= level only if the standard devi
 at most lead * sqrt(n) / t. For example, a lead of 0.01 on 400 queries (t = 1.966) needs at most 0.102.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from math import sqrt
 from pathlib import Path

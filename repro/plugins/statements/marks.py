@@ -101,8 +101,8 @@ def _implausible_marks(source: Paper, marked: list[Marked]) -> Findings:
     known = wanted.known
     assert known is not None
     leads = ", ".join(
-        f"{need.sd:.3f} ({mark} of {cell.row.label}, {cell.number} over {need.over.number})"
-        for mark, cell, need in implausible
+        f"{each.sd:.3f} ({mark} of {cell.row.label}, {cell.number} over {each.over.number})"
+        for mark, cell, each in implausible
     )
     says = (
         f"p <= {wanted.level:g} on {wanted.queries} queries needs a standard deviation of differences of at "

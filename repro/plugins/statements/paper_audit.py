@@ -217,10 +217,8 @@ def _equal_parts(source: Paper, tables: list[Table]) -> Findings:
     rows: dict[str, Scores] = {}
     for cell in across_papers.scored_cells(cells_of(source, tuple(tables))):
         rows.setdefault(cell.row_path, {})[across_papers.dataset_and_measure(cell)] = cell
-    earlier = [row for row in rows.values() if next(iter(row.values())).role != "ours"]
-    changed = [row for row in rows.values() if any(_has_difference(cell) for cell in row.values())]
-    for part, system in product(changed, earlier):
-        common = [key for key in part if key in system]
+    for part, system in product(filter(_has_difference, rows.values()), rows.values()):
+        common = [key for key in part if key in system and system[key].role != "ours"]
         equal = [key for key in common if part[key].number == system[key].number]
         if len(equal) >= EQUAL:
             cells = [scores[key] for key in equal for scores in (part, system)]
@@ -233,8 +231,8 @@ def _equal_parts(source: Paper, tables: list[Table]) -> Findings:
             yield Finding.of(source, "note", "equal", identifier, printed(cells), says)
 
 
-def _has_difference(cell: Cell) -> bool:
-    return cell.role == "ours" and cell.printed.delta is not None
+def _has_difference(row: Scores) -> bool:
+    return any(cell.role == "ours" and cell.printed.delta is not None for cell in row.values())
 
 
 def _out_of_line(source: Paper, table: Table) -> Findings:

@@ -265,14 +265,18 @@ def _faults(analysis: Analysis, manifest: Manifest) -> Iterator[Fault]:
         else:
             yield (*place, "table"), str(unknown("study of the paper", item.table, studies))
     if claim := analysis.confirmatory:
-        analysed = [item.table for item in analysis.tables if item.table in studies]
-        if claim.table in analysed:
-            families = [family.id for family in analysis.of(studies[claim.table]).families]
-            yield from _absent("family", claim.family, families, ("confirmatory", "family"))
-            columns = [column.id for column in studies[claim.table].columns]
-            yield from _absent("column", claim.column, columns, ("confirmatory", "column"))
-        else:
-            yield ("confirmatory", "table"), str(unknown("analysed table", claim.table, analysed))
+        yield from _claim_faults(claim, analysis, studies)
+
+
+def _claim_faults(claim: Confirmatory, analysis: Analysis, studies: Mapping[str, Table]) -> Iterator[Fault]:
+    analysed = [item.table for item in analysis.tables if item.table in studies]
+    if claim.table in analysed:
+        families = [family.id for family in analysis.of(studies[claim.table]).families]
+        yield from _absent("family", claim.family, families, ("confirmatory", "family"))
+        columns = [column.id for column in studies[claim.table].columns]
+        yield from _absent("column", claim.column, columns, ("confirmatory", "column"))
+    else:
+        yield ("confirmatory", "table"), str(unknown("analysed table", claim.table, analysed))
 
 
 def _absent(kind: str, name: str, valid: Sequence[str], place: tuple) -> Iterator[Fault]:

@@ -4,8 +4,6 @@ The file ``scores/SCALE/PAPER-tableN.json.gz`` replaces the store. It has scores
 fingerprint.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import json

@@ -102,5 +102,5 @@ def test_an_encoder_is_scored_on_a_dataset_and_tested_against_a_run(tmp_path):
     assert OwnRun(stored).label == "run"
     [cell] = repro.compare(yours=SentenceTransformer(str(tmp_path / "model")), **given)
     assert (cell.cell.row.label, cell.measured) == ("encoder", values["model"])
-    with pytest.raises(UsageError, match=r"model is an encoder, which needs texts\. Name their --dataset"):
+    with pytest.raises(UsageError, match=r"model is an encoder and needs texts\. Name their --dataset"):
         repro.compare(yours=tmp_path / "model", qrels=QRELS, measures=["RR@10"], workspace=workspace)

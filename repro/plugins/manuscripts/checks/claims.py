@@ -127,8 +127,8 @@ def _is_near(text: str, value: Value) -> bool:
 def wrong_differences(place: Place, sentence: str, systems: Systems) -> Findings:
     """Find differences that the two named systems never have, e.g. "2.1 points above BM25"."""
     text = plain(sentence)
-    bare = ([], ["than"], ["over"])
-    found = [match for match in _DIFFERENCE.finditer(text) if match["by"] or _words(match) not in bare]
+    bare = ("", "than", "over")
+    found = [m for m in _DIFFERENCE.finditer(text) if m["by"] or " ".join(_words(m)) not in bare]
     found = [each for each in found if not _COSTS.search(text[max(each.start() - 25, 0) : each.end() + 40])]
     found = found if not re.search("respectively", text) and not _OTHERS.search(text) else []
     is_alone = sum(not _OR.fullmatch(text[a.end() : b.start()]) for a, b in pairwise(found)) == 0
@@ -408,11 +408,14 @@ def wrong_order(place: Place, sentence: str, systems: Systems) -> Findings:
     found = chain.from_iterable(_rows(table, sentence, systems) for table in systems.cited(sentence))
     rows = [values for values in found if len(values) == len(lists[0])]
     if not any(all(map(is_same, lists[0], values)) for values in rows):
-        orders = list(permutations(lists[0]))
-        exchanged = [values for values in rows if any(all(map(is_same, order, values)) for order in orders)]
-        for values in [*exchanged, *filter(partial(_is_almost, lists[0]), rows)][:1]:
+        tests = map(partial, (_is_exchanged, _is_almost), lists * 2)
+        for values in list(chain.from_iterable(filter(test, rows) for test in tests))[:1]:
             says = f"The numbers or their order differ: {_short(sentence)}"
             yield Finding("doubt", "prose", place, says, f"The table has {_listed(values)}")
+
+
+def _is_exchanged(stated: Sequence[str], values: Sequence[Value]) -> bool:
+    return any(all(map(is_same, order, values)) for order in permutations(stated))
 
 
 def _is_almost(stated: Sequence[str], values: Sequence[Value]) -> bool:

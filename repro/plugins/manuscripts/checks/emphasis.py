@@ -1,7 +1,7 @@
 """Checks bold, underlined and marked numbers, e.g. a bold number that is not the best."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,7 +27,7 @@ SCOPES: dict[str, Callable[[Line], Hashable]] = {
 
 @dataclass(frozen=True)
 class Style:
-    """A style, e.g. bold, for the numbers with a rank: 0 for the best, 1 for the second best."""
+    """A style, e.g. bold, of the numbers with this rank: 0 for the best, 1 for the second best."""
 
     check: str
     adjective: str
@@ -77,7 +77,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Habit:
-    """The use of a style in a table: the kind of scope that fits best."""
+    """The use of a style in a table, by the kind of scopes (e.g. columns) in which it is right most often."""
 
     grid: Grid
     scope: str
@@ -93,14 +93,14 @@ class Habit:
 
     @property
     def outside(self) -> set[int]:
-        """The lines ahead of the styled numbers always, or twice and in a third of the scopes."""
+        """The lines ahead of the styled numbers in all, or in two and a third, of their scopes."""
         ahead, numbers = Counter[int](), Counter[int]()
         for scope in self.scopes:
             for value in scope.members:
                 numbers[value.line] += 1
                 ahead[value.line] += all(scope.series.lead(value, one) > 0 for one in scope.styled)
-        always = {line for line, often in ahead.items() if often == numbers[line]}
-        return always | {line for line, often in ahead.items() if often > 1 and 3 * often > numbers[line]}
+        often = ((line, number, numbers[line]) for line, number in ahead.items())
+        return {line for line, number, of in often if number == of or (number > 1 and 3 * number > of)}
 
 
 def best(grids: Sequence[Grid]) -> Findings:
@@ -189,9 +189,9 @@ def _habit(grid: Grid, style: Style) -> Habit:
 def _scopes(grid: Grid, key: Callable[[Line], Hashable], style: Style) -> Iterator[Scope]:
     least = 2 if len(grid.lines) == 2 else 3
     for series in (each for each in grid.series if each.sign):
-        groups: dict[Hashable, list[Value]] = {}
+        groups = defaultdict[Hashable, list[Value]](list)
         for value in series:
-            groups.setdefault(key(grid.lines[value.line]), []).append(value)
+            groups[key(grid.lines[value.line])].append(value)
         scopes = (Scope(series, tuple(members), style) for members in groups.values())
         yield from (s for s in scopes if 0 < len(s.styled) < len(s.members) >= least)
 
