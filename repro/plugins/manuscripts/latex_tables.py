@@ -317,23 +317,17 @@ class Tabular:
         return with_points(self._rounded(grid)), width
 
     def _rounded(self, grid: list[list[SourceCell]]) -> list[list[SourceCell]]:
-        """Round the numbers of a table with S columns as siunitx is set up to, e.g. 37.123 to 37.1."""
         columns = raw(filter(None, arguments(self.node)))
         setup = " ".join((*re.findall(r"\\sisetup\s*\{([^{}]*)", self.flat.text), columns))
         places = re.findall(r"round-precision\s*=\s*(\d)", setup)
         if not (places and re.search(r"round-mode\s*=\s*places", setup) and "S" in columns):
             return grid
-        longer = re.compile(rf"[-+]?\d*\.\d{{{int(places[-1]) + 1},}}")
-        unit = Decimal(1).scaleb(-int(places[-1]))
-        return [
-            [
-                replace(cell, text=str(Decimal(cell.text).quantize(unit, ROUND_HALF_UP)))
-                if longer.fullmatch(cell.text)
-                else cell
-                for cell in row
-            ]
-            for row in grid
-        ]
+        longer, unit = rf"[-+]?\d*\.\d{{{places[-1]}}}\d+", Decimal(f"1e-{places[-1]}")
+        for row in grid:
+            for at, cell in enumerate(row):
+                if re.fullmatch(longer, cell.text):
+                    row[at] = replace(cell, text=str(Decimal(cell.text).quantize(unit, ROUND_HALF_UP)))
+        return grid
 
     def _starts(self, row: list[list[Any]]) -> list[int]:
         written = [next((node for node in nodes if is_written([node])), None) for nodes in row]

@@ -69,7 +69,6 @@ def _ending(name: str) -> str:
 
 
 def _main_files(files: Files) -> tuple[list[str], list[str]]:
-    """Return the paper's main file, or the files that no other one includes, and a note on other papers."""
     if files.only:
         return [_source(files)], []
     texts = {name: re.sub(r"(?<!\\)%.*", "", files.text(name)) for name in files if _ending(name) in _LATEX}

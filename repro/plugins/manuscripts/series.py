@@ -231,7 +231,6 @@ def _grid(plan: Layout, meanings: Mapping[int, ColumnMeaning]) -> Grid:
 
 
 def _are_shares(values: Collection[Value]) -> bool:
-    """Return whether three quarters are decimals between 0 and 100."""
     odd = [value for value in values if value.decimals <= 0 or not 0 <= value.number <= 100]
     return 4 * len(odd) <= len(values)
 

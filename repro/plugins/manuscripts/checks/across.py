@@ -83,7 +83,6 @@ def several_values(grids: Sequence[Grid]) -> Findings:
 
 
 def _repeated(one: Grid, other: Grid, shared: Sequence[tuple[int, int]]) -> Findings:
-    """Note the only different number of a column that another table repeats."""
     for mine, theirs in product(one.series, other.series) if len(shared) > 2 else ():
         lines = [(a, b) for a, b in shared if a in mine.values and b in theirs.values]
         pairs = [(mine.values[a], theirs.values[b]) for a, b in lines]
@@ -206,7 +205,6 @@ def _of_system(grid: Grid, line: int, name: str) -> Findings:
 
 
 def _beside_others(known_values: Mapping[Printed, list[Cell]], wrong: Printed) -> Stated | None:
-    """Return another value, from the published row that has all other values."""
     rows = [
         {c.id.rpartition("/")[0] for c in cells if p is wrong or not p.stated.differs_from(_own(c))}
         for p, cells in known_values.items()

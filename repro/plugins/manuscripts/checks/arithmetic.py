@@ -105,7 +105,6 @@ def stated(grid: Grid, total: Series) -> int:
 
 
 def _on_lines_of(grid: Grid, other: Grid) -> Iterator[Series]:
-    """Yield the scores of a table on the lines of the same systems in another."""
     lines = {line.label: number for number, line in grid.lines.items()}
     for series in (each for each in other.scores if not (each.total or each.is_difference)):
         values = {lines[other.label(value)]: value for value in series if other.label(value) in lines}
@@ -118,7 +117,6 @@ def explanation(grid: Grid, series: Series) -> Parts | None:
 
 
 def _stated_parts(plausible: Sequence[Parts], number: int) -> Parts | None:
-    """Return as many series as the heading or caption states, if they explain half of the lines."""
     of_number = (each for each in plausible if len(each.series) == number)
     best = max(of_number, key=attrgetter("right"), default=None)
     return best if best and best.right >= max(2, len(best.lines) - best.right) else None
@@ -297,7 +295,6 @@ def _with_pairs(series: Series, others: Sequence[Series]) -> Iterator[Explained]
 
 
 def _with_best_other(grid: Grid, series: Series) -> Iterator[Explained]:
-    """Yield the differences of each series from the best of its neighbours above ``series``."""
     before = grid.series[: grid.series.index(series)]
     near = list(takewhile(lambda each: not each.is_difference, reversed(before)))
     for one in near:
@@ -324,7 +321,6 @@ def from_line(grid: Grid, seen: Seen) -> Findings:
 
 
 def _of_two(grid: Grid, seen: Seen, series: Series, candidates: Sequence[Explained]) -> Findings:
-    """Note one of two signed differences from a line without one, e.g. "Gain & -- & +1.4 & +2.9"."""
     is_signed = all(re.match(r"[-+−–]", value.text) for value in series)
     for each in candidates if is_signed and series.is_difference and len(series.values) == 2 else ():
         is_of_blank = {v.line for v in each.other} == each.one.values.keys() - series.values.keys()
@@ -334,7 +330,6 @@ def _of_two(grid: Grid, seen: Seen, series: Series, candidates: Sequence[Explain
 
 
 def _of_base(grid: Grid, series: Series, other: Series) -> Findings:
-    """Find the only line without a difference if it fits none of them, e.g. 40.3 for 40.9."""
     differences = {value.line: value for value in series if value.number}
     bases = [value for value in other if value.line not in differences]
     pairs = [(other.values[line], d) for line, d in differences.items() if line in other.values]

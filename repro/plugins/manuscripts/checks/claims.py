@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import partial
-from itertools import chain, pairwise, permutations
+from itertools import chain, combinations, pairwise, permutations
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -75,15 +75,14 @@ def _scores(sentence: str) -> Iterator[str]:
         first, last = match.span()
         gaps = [text[last:start] if start > last else text[end:first] for start, end in spans]
         near = [gap for gap in gaps if len(gap) <= _MEASURED and not re.search(r"\d|\band\b", gap)]
-        is_score = (
-            bool(near) and not (re.match(_COMPARED, text[last : last + 30]) or _BY.search(text[:first]))
-        ) or (is_score and re.search(r"\band\s+of\s+$", text[:first]) is not None)
+        is_next = is_score and re.search(r"\band\s+of\s+$", text[:first]) is not None
+        is_other = re.match(_COMPARED, text[last : last + 30]) or _BY.search(text[:first])
+        is_score = is_next or (bool(near) and not is_other)
         if is_score:
             yield match["number"]
 
 
 def _clause(sentence: str, text: str) -> str:
-    """Return the part of a sentence with a number, if each part has one number and its measure."""
     parts = re.split(r",?\s(?:and|while|with|but)\s|;", sentence)
     is_each = all(len(measures(part)) == len(re.findall(NUMBER, plain(part))) == 1 for part in parts)
     return next((part for part in parts if is_each and text in part), sentence)
@@ -131,7 +130,7 @@ def wrong_differences(place: Place, sentence: str, systems: Systems) -> Findings
     found = [m for m in _DIFFERENCE.finditer(text) if m["by"] or " ".join(_words(m)) not in bare]
     found = [each for each in found if not _COSTS.search(text[max(each.start() - 25, 0) : each.end() + 40])]
     found = found if not re.search("respectively", text) and not _OTHERS.search(text) else []
-    is_alone = sum(not _OR.fullmatch(text[a.end() : b.start()]) for a, b in pairwise(found)) == 0
+    is_alone = all(_OR.fullmatch(text[one.end() : other.start()]) for one, other in pairwise(found))
     for before, match in pairwise((*found[:1], *found)):
         between = text[before.end() : match.start()]
         is_share = _OR.fullmatch(between) and "point" in before["words"] and not match["way"]
@@ -160,7 +159,6 @@ def _of_difference(
 
 
 def _quoted(sentence: str, stated: str, pairs: Sequence[Any]) -> list[Any]:
-    """Return the pairs whose two numbers are in the sentence."""
     numbers = [number for number in re.findall(NUMBER, sentence) if number != stated]
     return [p for p in pairs if all(any(is_same(text, value) for text in numbers) for value in p[-2:])]
 
@@ -168,7 +166,6 @@ def _quoted(sentence: str, stated: str, pairs: Sequence[Any]) -> list[Any]:
 def _pairs(
     sentence: str, span: tuple[int, int], systems: Systems, tables: Sequence[int], *, is_alone: bool = True
 ) -> tuple[list[_Pair], bool]:
-    """Return the scores of a subject and of the compared system, and whether one subject is named."""
     pairs, is_clear = list[_Pair](), True
     for table in tables:
         subjects, other = _compared(sentence, span, systems.mentions(table, sentence), is_alone)
@@ -188,7 +185,6 @@ _Mentions = list[tuple[int, int]]  # positions and lines
 def _compared(
     sentence: str, span: tuple[int, int], named: _Mentions, is_alone: bool
 ) -> tuple[list[int], int | None]:
-    """Return the lines of the subjects, and the line that they are compared with."""
     than = [mention for mention in named if THAN.search(sentence[: mention[0]])]
     near = _right_behind(sentence, span[1], named)
     others = near or (than or named[1:] if is_alone else [])
@@ -211,7 +207,6 @@ def _words(match: re.Match[str]) -> list[str]:
 
 
 def _way(match: re.Match[str]) -> int:
-    """Return 1 for e.g. "higher", -1 for e.g. "below", or 0."""
     up = {"above", "higher", "better", "more", "ahead"}.intersection(_words(match))
     down = {"below", "behind", "lower", "worse", "less", "under"}.intersection(_words(match))
     return bool(up) - bool(down)
@@ -239,26 +234,19 @@ _STEP = re.compile(
 
 def wrong_ratios(place: Place, sentence: str, systems: Systems) -> Findings:
     """Find factors that two quoted costs do not have, e.g. "2.5 times faster than BM25 (20.0 ms)"."""
-    text = plain(sentence)
-    for match in _TIMES.finditer(text):
-        found = list[tuple[Value, Value]]()
-        for table in systems.cited(text):
-            lines, other = _compared(text, match.span(), systems.mentions(table, text), is_alone=True)
-            columns = [each for each in systems.tables[table].grid.series if each.sign < 0]
-            found += [(one, s.values[other]) for s in columns if other in s.values for one in s.on(lines)]
-        quoted = _quoted(text, match["times"], found)
-        if quoted and not any(_is_factor(*pair, match["times"]) for pair in found):
+    series = chain.from_iterable(systems.tables[n].grid.series for n in systems.cited(sentence))
+    costs = [list(combinations(each, 2)) for each in series if each.sign < 0]
+    for match in _TIMES.finditer(sentence):
+        quoted = [pair for each in costs for pair in _quoted(plain(sentence), match["times"], each)]
+        if quoted and not any(_is_factor(*pair, Decimal(match["times"])) for pair in quoted):
             says = f"The two systems do not differ {match['times']} times: {_short(sentence)}"
             yield Finding("doubt", "prose", place, says, f"Their numbers include {_both(*quoted[0])}")
 
 
-def _is_factor(one: Value, other: Value, text: str) -> bool:
+def _is_factor(one: Value, other: Value, stated: Decimal) -> bool:
     low, high = sorted((one, other), key=attrgetter("number"))
-    half = half_unit(decimals_of(Decimal(text)))
-    least, most = Decimal(text) - half, Decimal(text) + half
-    return least * (low.number - low.half) <= high.number + high.half and high.number - high.half <= most * (
-        low.number + low.half
-    )
+    slack = half_unit(decimals_of(stated)) * low.number + stated * low.half + high.half
+    return abs(high.number - stated * low.number) <= slack
 
 
 def wrong_steps(place: Place, sentence: str, systems: Systems) -> Findings:
@@ -335,7 +323,6 @@ def _of_count(place: Place, sentence: str, systems: Systems, claim: _Claim) -> F
 
 
 def _leads(sentence: str, systems: Systems, claim: _Claim) -> Iterator[tuple[list[Decimal], Place]]:
-    """Yield the leads of a subject in the columns of a table, of a measure, or of all cited tables."""
     meant, together = systems.meant(sentence), list[Decimal]()
     is_of_all = claim[0]["all"] or numeral(claim[0]["wins"]) is None
     for table in meant or (systems.cited if is_of_all else systems.judging)(sentence):
@@ -371,7 +358,6 @@ def _of_best(place: Place, sentence: str, systems: Systems) -> Findings:
 
 
 def _ahead(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series, Any, str]]:
-    """Yield each score of a sentence with a better number of the same group, or None, and its label."""
     grid = systems.tables[table].grid
     subjects = [line for at, line in systems.mentions(table, sentence) if _is_subject(sentence, at)]
     for series in systems.scores(table, sentence):
@@ -383,7 +369,6 @@ def _ahead(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series
 
 
 def _is_subject(sentence: str, at: int) -> bool:
-    """Return whether a mention is no place, e.g. "on NQ", and no "we" behind "best"."""
     is_early = at < len(_BEST.split(sentence, maxsplit=1)[0])
     return not _PLACE.search(sentence[:at]) and (is_early or not WE.match(sentence[at:]))
 
@@ -424,7 +409,6 @@ def _is_almost(stated: Sequence[str], values: Sequence[Value]) -> bool:
 
 
 def _rows(table: int, sentence: str, systems: Systems) -> Iterator[list[Value]]:
-    """Yield the numbers of the named systems by score, and those of the named scores by system."""
     lines, scores = systems.subjects(table, sentence), systems.in_order(table, sentence)
     yield from (series.on(lines) for series in systems.scores(table, sentence))
     for line in lines:

@@ -117,7 +117,6 @@ def shaded(grids: Sequence[Grid]) -> Findings:
 
 
 def _is_of_lines(grid: Grid, style: Style) -> bool:
-    """Return whether a style marks whole lines, e.g. the proposed system, unless it marks the best."""
     if SHADE_OF_BEST.search(grid.remarks):
         return False
     styled = {value.line for _, value in grid.numbers if style.has(value)}

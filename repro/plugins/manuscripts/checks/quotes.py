@@ -115,7 +115,6 @@ def labels_in(sentence: str, table: Numbered) -> list[tuple[int, int]]:
 
 
 def _is_name(text: str, context: str, sentence: str) -> bool:
-    """Return whether a text can be a name. A number needs a word of its context, e.g. "16 examples"."""
     if not re.fullmatch(r"\d[\d.,]*[kKM]?", text):
         return len(text) > 2
     near = (
@@ -125,7 +124,6 @@ def _is_name(text: str, context: str, sentence: str) -> bool:
 
 
 def _is_of(series: Series, named: set[str]) -> bool:
-    """Return whether a series has one of these measures, or may have it since neither names one."""
     own = {family(series.measure)} if series.measure else _measures(series.name)
     return not (named and own) or bool(named & (own | {name.partition("@")[0] for name in own}))
 
@@ -240,7 +238,6 @@ class Systems:
         return sorted(named)
 
     def _before(self, table: int) -> list[int]:
-        """Return the lines of the first system of the sentence before that nothing is compared with."""
         *before, last = self.before or ("",)
         named = replace(self, before=tuple(before)).mentions(table, last) if last else []
         subjects = _subjects(named, last)
@@ -271,7 +268,6 @@ class Systems:
         return [n for n in cited if not numbers or any(is_in(text, self.tables[n]) for text in numbers)]
 
     def _names(self, table: int, sentence: str) -> bool:
-        """Return whether a sentence names a measure, heading, collection or average of a table."""
         is_average, is_measured = AVERAGE.search(sentence), _measures(sentence)
         return any(
             self._heads(each, sentence)
@@ -299,7 +295,6 @@ class Systems:
 
 @lru_cache(10_000)
 def _headed(names: tuple[str, ...], dataset: str | None, sentence: str) -> dict[str, int]:
-    """Return the headings of a series that a sentence names, with their positions."""
     matches = ((name, find(name, sentence)) for name in names if not measures(name))
     context = " ".join(names)
     found = {name: m.start() for name, m in matches if m and _is_name(name, context, sentence)}
