@@ -91,7 +91,7 @@ SENTENCES = (
     claims.wrong_differences,
     claims.wrong_ratios,
     claims.wrong_steps,
-    claims.wrong_order,
+    quotes.wrong_order,
     claims.wrong_claims,
 )
 ACROSS = (emphasis.best, emphasis.second_best, emphasis.shaded, across.several_values, across.unpublished)

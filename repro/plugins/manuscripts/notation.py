@@ -39,6 +39,7 @@ EFFECT = re.compile(
 )
 SPREAD = re.compile(
     r"\s*\(?(±|\+/-|\+-|-\+)\s*(?P<spread>\d*\.?\d+)\s*%?\)?|(?<=\d)\((?P<digits>\d{1,2})\)"
+    r"|(?<=\d),\s+\d*\.\d+$"  # e.g. ".84, .10"
     rf"|(?<=[\d%])\s*[\[(]\s*{_SIGNED}\s*[,–-]\s*{_SIGNED}\s*[\])]"  # an interval
 )
 DELTA = re.compile(

@@ -1,14 +1,14 @@
 """Checks sentences on results, e.g. "We reach 41.2 MRR@10" or "best of all on FiQA"."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import partial
-from itertools import chain, combinations, pairwise, permutations
+from itertools import chain, combinations, pairwise
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from repro.manifest.printed import decimals_of, half_unit, shift_point
+from repro.manifest.printed import decimals_of, half_unit
 from repro.plugins.manuscripts.checks import NUMERALS, Finding, Findings, numeral
 from repro.plugins.manuscripts.checks.quotes import (
     AVERAGE,
@@ -19,8 +19,11 @@ from repro.plugins.manuscripts.checks.quotes import (
     differs_by,
     differs_by_share,
     is_in,
+    is_near,
     is_same,
+    listed,
     plain,
+    short,
 )
 from repro.plugins.manuscripts.series import Series, Value
 from repro.plugins.manuscripts.source_tables import Place
@@ -99,28 +102,13 @@ def _of_number(place: Place, sentence: str, text: str, systems: Systems) -> Find
     right = chain.from_iterable(scores) if f"({text}" in sentence else known
     if not scores or any(map(partial(is_same, text), right)):
         return
-    if near := list(filter(partial(_is_near, text), known)):
-        says = f"The text gives {text}: {_short(sentence)}"
+    if near := list(filter(partial(is_near, text), known)):
+        says = f"The text gives {text}: {short(sentence)}"
         severity = "note" if any(is_same(text, value) for each in scores for value in each) else "doubt"
-        yield Finding(severity, "prose", place, says, f"The table has {_listed(near[:3])}")
+        yield Finding(severity, "prose", place, says, f"The table has {listed(near[:3])}")
     elif (known or WE.search(sentence)) and not any(map(partial(is_in, text), systems.tables)):
         why = "No table has this number for the named system and measure"
-        yield Finding("note", "prose", place, f"{text} is not in any matching cell: {_short(sentence)}", why)
-
-
-def _listed(values: Iterable[Value]) -> str:
-    return ", ".join(f"{value.text} at {value.place}" for value in values)
-
-
-def _short(sentence: str, most: int = 90) -> str:
-    text = " ".join(sentence.split()).rstrip(".")
-    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
-
-
-def _is_near(text: str, value: Value) -> bool:
-    stated = Decimal(text)
-    numbers = (shift_point(value.number, digits) for digits in (0, 2, -2))
-    return any(10 * abs(number - stated) <= max(number, stated) for number in numbers)
+        yield Finding("note", "prose", place, f"{text} is not in any matching cell: {short(sentence)}", why)
 
 
 def wrong_differences(place: Place, sentence: str, systems: Systems) -> Findings:
@@ -150,11 +138,11 @@ def _of_difference(
     if not pairs:
         return
     if not fitting:
-        says = f"The two systems never differ by {_stated(match)}: {_short(sentence)}"
+        says = f"The two systems never differ by {_stated(match)}: {short(sentence)}"
         why = f"Their numbers include {_both(*(quoted or pairs)[0][1:])}"
         yield Finding(severity, "prose", place, says, why)
     elif all((one.number - other.number) * _way(match) < 0 for one, other in fitting):
-        says = f"The difference has the other sign: {_short(sentence)}"
+        says = f"The difference has the other sign: {short(sentence)}"
         yield Finding(severity, "prose", place, says, _both(*fitting[0]))
 
 
@@ -238,13 +226,13 @@ def wrong_ratios(place: Place, sentence: str, systems: Systems) -> Findings:
     costs = [list(combinations(each, 2)) for each in series if each.sign < 0]
     for match in _TIMES.finditer(sentence):
         quoted = [pair for each in costs for pair in _quoted(plain(sentence), match["times"], each)]
-        if quoted and not any(_is_factor(*pair, Decimal(match["times"])) for pair in quoted):
-            says = f"The two systems do not differ {match['times']} times: {_short(sentence)}"
+        if quoted and not any(_is_factor(pair, Decimal(match["times"])) for pair in quoted):
+            says = f"The two systems do not differ {match['times']} times: {short(sentence)}"
             yield Finding("doubt", "prose", place, says, f"Their numbers include {_both(*quoted[0])}")
 
 
-def _is_factor(one: Value, other: Value, stated: Decimal) -> bool:
-    low, high = sorted((one, other), key=attrgetter("number"))
+def _is_factor(pair: tuple[Value, Value], stated: Decimal) -> bool:
+    low, high = sorted(pair, key=attrgetter("number"))
     slack = half_unit(decimals_of(stated)) * low.number + stated * low.half + high.half
     return abs(high.number - stated * low.number) <= slack
 
@@ -257,9 +245,9 @@ def wrong_steps(place: Place, sentence: str, systems: Systems) -> Findings:
         is_down = match["way"].lower() in ("drop", "fall", "decreas", "declin")
         steps = ((end, v) for each, end in ends for v in each if (v.number > end.number) == is_down)
         if ends and not any(differs_by(*pair, match["number"], is_share=True) for pair in steps):
-            says = f"No number of the column is {match['number']} away: {_short(sentence)}"
+            says = f"No number of the column is {match['number']} away: {short(sentence)}"
             severity = "doubt" if systems.meant(sentence) else "note"
-            yield Finding(severity, "prose", place, says, f"The table has {_listed([ends[0][1]])}")
+            yield Finding(severity, "prose", place, says, f"The table has {listed([ends[0][1]])}")
 
 
 _BEST = re.compile(
@@ -318,7 +306,7 @@ def _of_count(place: Place, sentence: str, systems: Systems, claim: _Claim) -> F
             counted.append((not ahead <= stated <= ahead + ties, ahead, len(leads), at))
     for is_wrong, ahead, number, at in sorted(counted, key=lambda each: each[0])[:1]:
         if is_wrong:
-            says = f"The first system is ahead on {ahead} of {number}: {_short(sentence)}"
+            says = f"The first system is ahead on {ahead} of {number}: {short(sentence)}"
             yield Finding("doubt", "claim", place, says, f"Counted in the table at {at}")
 
 
@@ -354,7 +342,7 @@ def _of_best(place: Place, sentence: str, systems: Systems) -> Findings:
     if ahead and is_of_one and all(value for _, value, _ in ahead):
         [(series, value, label), *_] = ahead
         why = f"{label}, {series.name}: {value.text} at {value.place}"
-        yield Finding("doubt", "claim", place, f"Not the best: {_short(sentence)}", why)
+        yield Finding("doubt", "claim", place, f"Not the best: {short(sentence)}", why)
 
 
 def _ahead(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series, Any, str]]:
@@ -377,39 +365,5 @@ def _of_order(place: Place, sentence: str, systems: Systems) -> Findings:
     pairs, _ = _pairs(sentence, (len(sentence),) * 2, systems, systems.judging(sentence))
     if pairs and not re.search(NUMBER, sentence) and all(s.lead(*numbers) < 0 for s, *numbers in pairs):
         series, one, other = pairs[0]
-        says = f"The first system is behind: {_short(sentence)}"
+        says = f"The first system is behind: {short(sentence)}"
         yield Finding("doubt", "claim", place, says, f"{series.name}: {_both(one, other)}")
-
-
-_LIST = re.compile(r"\d*\.\d+(?:(?:\s*,|\s*and|\s*%)+\s*\d*\.\d+)+")
-
-
-def wrong_order(place: Place, sentence: str, systems: Systems) -> Findings:
-    """Find exchanged numbers, e.g. "A and B reach 41.2 and 39.5, respectively" with 39.5 for A, and lists
-    with one number that is wrong."""
-    lists = list(map(re.compile(r"\d*\.\d+").findall, _LIST.findall(sentence)))
-    if "respectively" not in sentence or len(lists) != 1:
-        return
-    found = chain.from_iterable(_rows(table, sentence, systems) for table in systems.cited(sentence))
-    rows = [values for values in found if len(values) == len(lists[0])]
-    if not any(all(map(is_same, lists[0], values)) for values in rows):
-        tests = map(partial, (_is_exchanged, _is_almost), lists * 2)
-        for values in list(chain.from_iterable(filter(test, rows) for test in tests))[:1]:
-            says = f"The numbers or their order differ: {_short(sentence)}"
-            yield Finding("doubt", "prose", place, says, f"The table has {_listed(values)}")
-
-
-def _is_exchanged(stated: Sequence[str], values: Sequence[Value]) -> bool:
-    return any(all(map(is_same, order, values)) for order in permutations(stated))
-
-
-def _is_almost(stated: Sequence[str], values: Sequence[Value]) -> bool:
-    is_right = sum(map(is_same, stated, values)) == len(stated) - 1
-    return is_right and all(map(_is_near, stated, values))
-
-
-def _rows(table: int, sentence: str, systems: Systems) -> Iterator[list[Value]]:
-    lines, scores = systems.subjects(table, sentence), systems.in_order(table, sentence)
-    yield from (series.on(lines) for series in systems.scores(table, sentence))
-    for line in lines:
-        yield [series.values[line] for series in scores if line in series.values]

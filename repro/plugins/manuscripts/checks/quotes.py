@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property, lru_cache
-from itertools import combinations_with_replacement
+from functools import cached_property, lru_cache, partial
+from itertools import chain, combinations_with_replacement, permutations
 from operator import attrgetter
 
 from repro.manifest.printed import decimals_of, half_unit, shift_point
@@ -320,3 +320,55 @@ def _ours(table: Numbered, names: frozenset[str]) -> list[int]:
     marked = [n for n, label in lines.items() if _OURS.search(label)]
     named = [n for n, label in lines.items() if without_remarks(label).lower() in names]
     return named or marked
+
+
+def listed(values: Iterable[Value]) -> str:
+    """Return numbers with their places."""
+    return ", ".join(f"{value.text} at {value.place}" for value in values)
+
+
+def short(sentence: str, most: int = 90) -> str:
+    """Return the beginning of a sentence."""
+    text = " ".join(sentence.split()).rstrip(".")
+    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
+
+
+def is_near(text: str, value: Value) -> bool:
+    """Return whether a number is at most 10 % from a cell."""
+    stated = Decimal(text)
+    numbers = (shift_point(value.number, digits) for digits in (0, 2, -2))
+    return any(10 * abs(number - stated) <= max(number, stated) for number in numbers)
+
+
+_LIST = re.compile(r"\d*\.\d+(?:(?:\s*,|\s*and|\s*%)+\s*\d*\.\d+)+")
+
+
+def wrong_order(place: Place, sentence: str, systems: Systems) -> Findings:
+    """Find exchanged numbers, e.g. "A and B reach 41.2 and 39.5, respectively" with 39.5 for A, and lists
+    with one number that is wrong."""
+    lists = list(map(re.compile(r"\d*\.\d+").findall, _LIST.findall(sentence)))
+    if "respectively" not in sentence or len(lists) != 1:
+        return
+    found = chain.from_iterable(_rows(table, sentence, systems) for table in systems.cited(sentence))
+    rows = [values for values in found if len(values) == len(lists[0])]
+    if not any(all(map(is_same, lists[0], values)) for values in rows):
+        tests = map(partial, (_is_exchanged, _is_almost), lists * 2)
+        for values in list(chain.from_iterable(filter(test, rows) for test in tests))[:1]:
+            says = f"The numbers or their order differ: {short(sentence)}"
+            yield Finding("doubt", "prose", place, says, f"The table has {listed(values)}")
+
+
+def _is_exchanged(stated: Sequence[str], values: Sequence[Value]) -> bool:
+    return any(all(map(is_same, order, values)) for order in permutations(stated))
+
+
+def _is_almost(stated: Sequence[str], values: Sequence[Value]) -> bool:
+    is_right = sum(map(is_same, stated, values)) == len(stated) - 1
+    return is_right and all(map(is_near, stated, values))
+
+
+def _rows(table: int, sentence: str, systems: Systems) -> Iterator[list[Value]]:
+    lines, scores = systems.subjects(table, sentence), systems.in_order(table, sentence)
+    yield from (series.on(lines) for series in systems.scores(table, sentence))
+    for line in lines:
+        yield [series.values[line] for series in scores if line in series.values]
