@@ -38,9 +38,9 @@ class Parts:
     def right(self) -> int:
         return sum(self.lines.values())
 
-    def explains(self, least: int) -> bool:
-        """Return whether ``least`` lines fit, and twice as many as do not."""
-        return self.right >= max(least, 2 * (len(self.lines) - self.right))
+    def explains(self, least: int, times: int) -> bool:
+        """Return whether ``least`` lines fit, and so many ``times`` more than do not."""
+        return self.right >= max(least, times * (len(self.lines) - self.right))
 
     @cached_property
     def weights(self) -> list[int]:
@@ -77,7 +77,8 @@ def totals(grid: Grid, seen: Seen) -> Findings:
     """Find averages and sums that their cells cannot give."""
     for series in filter(attrgetter("total"), grid.series):
         plausible = _plausible(grid, series)
-        parts = _explanation(plausible) or _stated_parts(plausible, stated(grid, series))
+        of_number = [parts for parts in plausible if len(parts.series) == stated(grid, series)]
+        parts = _explanation(plausible) or _explanation(of_number, times=1)
         if best := parts or _thin_explanation(plausible):
             seen[TOTALS].update(id(series.values[line].cell) for line in best.lines)
             for line in _wrong_lines(best, plausible):
@@ -116,12 +117,6 @@ def explanation(grid: Grid, series: Series) -> Parts | None:
     return _explanation(_plausible(grid, series))
 
 
-def _stated_parts(plausible: Sequence[Parts], number: int) -> Parts | None:
-    of_number = (each for each in plausible if len(each.series) == number)
-    best = max(of_number, key=attrgetter("right"), default=None)
-    return best if best and best.right >= max(2, len(best.lines) - best.right) else None
-
-
 def _thin_explanation(plausible: Sequence[Parts]) -> Parts | None:
     best = max(plausible, key=attrgetter("right"), default=None)
     if best is None or sorted(best.lines.values()) != [False, True]:
@@ -136,10 +131,10 @@ def _wrong_lines(parts: Parts, plausible: Sequence[Parts]) -> list[int]:
     return [n for n in wrong if parts.check == "average" or "%" not in parts.total.values[n].text]
 
 
-def _explanation(plausible: Sequence[Parts]) -> Parts | None:
+def _explanation(plausible: Sequence[Parts], times: int = 2) -> Parts | None:
     for candidates, least in ((plausible, 2), ([p for parts in plausible for p in parts.without_one()], 3)):
         best = max(candidates, key=lambda p: (2 * p.right - len(p.lines), p.right), default=None)
-        if best and best.explains(least):
+        if best and best.explains(least, times):
             return best
     return None
 
