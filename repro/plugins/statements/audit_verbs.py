@@ -20,7 +20,7 @@ from repro.plugins.statements.findings import HELD_AGAINST
 @click.option("--failing", is_flag=True, help="Only contradicted claims.")
 @options.json_option
 def claims_command(names, scale_name, failing, as_json):
-    """Judge sentences, marks of significance and bold numbers by the paper's numbers, ours and reported ones.
+    """Judge sentences, marks of significance and bold numbers by the paper's numbers, ours and others'.
 
     A claim holds, fails, is untested, or is undecided if the interval of a difference contains 0. Marks are
     judged by the significance tests of `repro compare`, and an order without a test is "means only". A mark
