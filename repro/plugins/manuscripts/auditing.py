@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, product
+from itertools import chain, filterfalse, product
 from pathlib import Path
 
 from repro.errors import unknown
@@ -21,7 +21,7 @@ from repro.plugins.manuscripts.checks import (
     values,
 )
 from repro.plugins.manuscripts.files import Files, decoded
-from repro.plugins.manuscripts.series import Grid, grids
+from repro.plugins.manuscripts.series import P_VALUE, Grid, grids
 from repro.plugins.manuscripts.source_tables import Manuscript, Place, SourceTable
 from repro.plugins.manuscripts.text_tables import MARKDOWN, read_tables
 from repro.plugins.manuscripts.vocabulary import names_something
@@ -128,7 +128,8 @@ def oriented(tables: Iterable[SourceTable]) -> list[tuple[Grid, Grid]]:
     pairs: list[tuple[Grid, Grid]] = []
     for table in tables:
         pair = grids(table)
-        heads = [s.heads[-1] for s in pair[0].series if s.heads and not (s.total or s.is_of_p_values)]
+        heads = [s.heads[-1] for s in pair[0].series if s.heads and not s.total]
+        heads = list(filterfalse(P_VALUE.fullmatch, heads))
         systems = {across.name_of(line.label) for grid, _ in pairs for line in grid.lines.values()}
         is_turned = systems.issuperset(map(across.name_of, heads)) or emphasis.is_by_line(pair[0])
         is_turned &= len(heads) > 1 and not any(map(names_something, heads))

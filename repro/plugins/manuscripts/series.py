@@ -246,10 +246,13 @@ def _series(
     is_other = any(pattern.search(name) for pattern in (SMALLER, STATISTIC, DIFFERENCE))
     is_effect = measure is not None or (EFFECT.search(f"{name} {caption}") and not is_other)
     is_score = bool(is_named or (is_effect and _are_shares(values.values())))
-    is_small = all(value.number <= 1 for value in values.values())
-    is_score &= not (means.is_cost or (is_small and _P_VALUES.search(caption)))
     series = Series(heads, values, measure, means.dataset.value, is_score, is_certain)
-    return replace(series, is_score=is_score and not series.is_of_p_values)
+    return replace(series, is_score=False) if means.is_cost or _are_p_values(series, caption) else series
+
+
+def _are_p_values(series: Series, caption: str) -> bool:
+    is_small = all(value.number <= 1 for value in series)
+    return series.is_of_p_values or (is_small and _P_VALUES.search(caption) is not None)
 
 
 def _comparable(values: list[Value], lines: Mapping[int, Line]) -> list[Value]:

@@ -139,13 +139,17 @@ def styled(pieces: Iterable[Piece], place: Place, *, columns: int = 1) -> Source
     before, inner_text, after = text.partition(text.strip(MARKS + " ") or text or " ")
     marks = [*_marks(before), *_marks(after), *marks]
     bold, underlined, _ = next(filter(None, map(_style_of, said)), Style())
+    parts = tuple(_parts(said, place)) if "/" in text else ()
+    return SourceCell(inner_text, place, bold, underlined, tuple(marks), columns, parts=parts)
+
+
+def _parts(pieces: Iterable[Piece], place: Place) -> Iterator[SourceCell]:
     parts: list[list[Piece]] = [[]]
-    for piece in said if "/" in text else ():
-        first, *others = (piece._replace(text=part) for part in piece.text.split("/"))
+    for piece in pieces:
+        first, *others = (piece._replace(text=text) for text in piece.text.split("/"))
         parts[-1].append(first)
         parts += [[other] for other in others]
-    halves = tuple(styled(part, place) for part in parts[: len(parts) * (len(parts) > 1)])
-    return SourceCell(inner_text, place, bold, underlined, tuple(marks), columns, parts=halves)
+    yield from (styled(part, place) for part in parts)
 
 
 def _style_of(piece: Piece) -> Style | None:
@@ -197,8 +201,8 @@ def uneven(rows: Sequence[tuple[Place, int]]) -> Iterator[tuple[Place, str]]:
     """Yield the places of a few longer rows, or of one shorter row, with a sentence. ``rows`` has lengths."""
     usual, often = next(iter(Counter(width for _, width in rows).most_common(1)), (0, 0))
     odd = [(place, width) for place, width in rows if usual != width > 1]
+    is_clear = often > 2 or {*dict(rows[1:]).values()} == {usual, usual - 1}
     for place, width in odd if len(odd) <= max(1, often // 3) else ():
-        is_clear = often > 2 or (width == usual - 1 and place is not rows[0][0])
         if width > usual or (len(odd) == 1 and is_clear):
             yield place, f"This row has {width} cells, and the others have {usual}"
 

@@ -48,6 +48,7 @@ _BY = re.compile(
 )
 _COSTS = re.compile(r"(?i)cost|latenc|fast|slow|token|memory|param|speed|time|size|error|mse\b|loss|perplex")
 _MEASURED = 30  # characters between a number and its measure
+_AND_OF = re.compile(rf"{NUMBER}[^\d.]*\band\s+of\s+(\d*\.\d+)")  # e.g. "41.2 on NQ and of 38.0 on FiQA"
 _WHOLE = r"(?<![\d.,@-])(?P<whole>\d+)(?=\s*(?:%|percent\b))"
 _DIFFERENCE = re.compile(
     rf"(?P<by>\b(?:relative\s+)?(?:by|gains?(?:\s+of)?|lead\s+of|margin\s+of|improvements?\s+of|increases?\s+of|drops?\s+of)\s+"
@@ -67,21 +68,20 @@ def wrong_numbers(place: Place, sentence: str, systems: Systems) -> Findings:
         return
     reached = [match["number"] for match in _REACHES.finditer(plain(sentence))]
     is_of_column = AVERAGE.search(sentence) or systems.named(sentence)
-    for text in dict.fromkeys((*_scores(sentence), *(reached if is_of_column else ()))):
+    scores = list(_scores(sentence))
+    scores += [other for one, other in _AND_OF.findall(plain(sentence)) if one in scores]
+    for text in dict.fromkeys((*scores, *(reached if is_of_column else ()))):
         yield from _of_number(place, sentence, text, systems)
 
 
 def _scores(sentence: str) -> Iterator[str]:
     text = plain(sentence)
-    spans, is_score = sorted(measures(text).values()), False
+    spans = sorted(measures(text).values())
     for match in re.finditer(NUMBER, text):
         first, last = match.span()
         gaps = [text[last:start] if start > last else text[end:first] for start, end in spans]
         near = [gap for gap in gaps if len(gap) <= _MEASURED and not re.search(r"\d|\band\b", gap)]
-        is_next = is_score and re.search(r"\band\s+of\s+$", text[:first]) is not None
-        is_other = re.match(_COMPARED, text[last : last + 30]) or _BY.search(text[:first])
-        is_score = is_next or (bool(near) and not is_other)
-        if is_score:
+        if near and not (re.match(_COMPARED, text[last : last + 30]) or _BY.search(text[:first])):
             yield match["number"]
 
 
@@ -240,14 +240,18 @@ def _is_factor(pair: tuple[Value, Value], stated: Decimal) -> bool:
 def wrong_steps(place: Place, sentence: str, systems: Systems) -> Findings:
     """Find steps to a cell from no number of its column, e.g. "drops by 4.1 points to 37.1"."""
     for match in _STEP.finditer(sentence):
-        columns = [each for n in systems.cited(sentence) for each in systems.tables[n].scores]
+        columns = chain.from_iterable(systems.tables[n].scores for n in systems.cited(sentence))
         ends = [(each, value) for each in columns for value in each if is_same(match["to"], value)]
-        is_down = match["way"].lower() in ("drop", "fall", "decreas", "declin")
-        steps = ((end, v) for each, end in ends for v in each if (v.number > end.number) == is_down)
-        if ends and not any(differs_by(*pair, match["number"], is_share=True) for pair in steps):
+        if ends and not any(_is_step(match, *pair) for pair in ends):
             says = f"No number of the column is {match['number']} away: {short(sentence)}"
             severity = "doubt" if systems.meant(sentence) else "note"
             yield Finding(severity, "prose", place, says, f"The table has {listed([ends[0][1]])}")
+
+
+def _is_step(match: re.Match[str], series: Series, end: Value) -> bool:
+    is_down = match["way"].lower() in ("drop", "fall", "decreas", "declin")
+    begins = (value for value in series if (value.number > end.number) == is_down)
+    return any(differs_by(end, value, match["number"], is_share=True) for value in begins)
 
 
 _BEST = re.compile(

@@ -92,6 +92,14 @@ class Habit:
         return len(self.scopes) - self.right
 
     @property
+    def reported(self) -> list[Scope]:
+        """The wrong scopes, without series of several scopes that are all wrong."""
+        often = Counter(scope.series for scope in self.scopes)
+        right = {scope.series for scope in self.scopes if scope.is_right}
+        usual = {series for series, number in often.items() if number == 1 or series in right}
+        return [scope for scope in self.scopes if scope.is_reported and scope.series in usual]
+
+    @property
     def outside(self) -> set[int]:
         """The lines ahead of the styled numbers in all, or in two and a third, of their scopes."""
         ahead, numbers = Counter[int](), Counter[int]()
@@ -144,20 +152,22 @@ def _of_style(grids: Sequence[Grid], style: Style) -> Findings:
     elif right >= wrong:
         thin = (found for habit in habits if habit.wrong < 2 for found in _of_habit(habit, style, 1))
         yield from (replace(found, severity="note") for found in thin)
-    for habit in habits if wrong == 1 else ():
-        if (habit.right, habit.wrong) == (0, 1) and (right or BEST_IS_BOLD.search(habit.grid.remarks)):
-            [scope] = habit.scopes
-            is_of_line = any(habit.grid.table.body[value.line][0].bold for value in scope.styled)
-            found = _of_scope(habit, scope, set()) if scope.is_reported and not is_of_line else ()
-            yield from (replace(each, severity="note") for each in found)
+    single = [each for each in habits if (each.right, each.wrong) == (0, 1)]
+    if len(single) == wrong and (right or BEST_IS_BOLD.search(single[0].grid.remarks)):
+        yield from _of_single(single[0])
+
+
+def _of_single(habit: Habit) -> Findings:
+    [scope] = habit.scopes
+    is_of_line = any(habit.grid.table.body[value.line][0].bold for value in scope.styled)
+    for found in _of_scope(habit, scope, set()) if scope.is_reported and not is_of_line else ():
+        yield replace(found, severity="note")
 
 
 def _of_habit(habit: Habit, style: Style, tolerance: int = 0) -> Findings:
     if habit.wrong <= habit.right > _right_along_lines(habit.grid, style) - tolerance:
         outside = habit.outside if style.colour else _habit(habit.grid, BOLD).outside
-        counted, right = (Counter(s.series for s in habit.scopes if s.is_right >= r) for r in (False, True))
-        reported = (s for s in habit.scopes if s.is_reported and (counted[s.series] == 1 or right[s.series]))
-        found = [each for scope in reported for each in _of_scope(habit, scope, outside)]
+        found = [each for scope in habit.reported for each in _of_scope(habit, scope, outside)]
         ties = [each for each in found if each.severity == "note"]
         yield from (each for each in found if len(ties) < 2 or each not in ties)
         yield from _bare(habit, style, outside)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from decimal import Decimal
+from operator import attrgetter
 
 from repro.plugins.manuscripts.checks import NUMERALS, Finding, Findings, numeral
 from repro.plugins.manuscripts.checks.arithmetic import explanation, stated
@@ -76,13 +77,13 @@ def against_printed(grids: Sequence[Grid], manuscript: Manuscript) -> Findings:
     """Find "significant in all cases" if one of the source's only p-values is not below its level."""
     printed = [list(series) for grid in grids for series in grid.series if series.is_of_p_values]
     for place, sentence in sentences(manuscript) if len(printed) == 1 else ():
-        match, claims = _ALL.search(sentence), re.search("(?i)signific", sentence)
-        if match and claims and not _NEGATED.search(sentence):
-            level = min((Decimal(m["level"]) for m in _LEVEL.finditer(sentence)), default=Decimal("0.05"))
-            above = [value for value in printed[0] if value.number >= level]
-            if above and numeral(match["n"]) in (None, len(printed[0])):
+        match = _ALL.search(sentence) if re.search("(?i)signific", sentence) else None
+        if match and not _NEGATED.search(sentence) and numeral(match["n"]) in (None, len(printed[0])):
+            levels = [Decimal(each["level"]) for each in _LEVEL.finditer(sentence)]
+            largest = max(printed[0], key=attrgetter("number"))
+            if largest.number >= min(levels, default=Decimal("0.05")):
                 says = f"The text claims significance for {match[0]}"
-                why = f"The p-value is {above[0].text} at {above[0].place}"
+                why = f"The p-value is {largest.text} at {largest.place}"
                 yield Finding("doubt", "significance", place, says, why)
 
 

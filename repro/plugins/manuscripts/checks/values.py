@@ -179,10 +179,10 @@ _STATED = re.compile(
 
 def _queries(grid: Grid, series: Series) -> int:
     found = list(_STATED.finditer(grid.remarks))
-    own = [match for match in found if match["name"] and match["name"] in series.name]  # "NQ (40 queries)"
-    stated = {numeral(match["n"]) or 0 for match in own or found}
+    own = [match for match in found if str(match["name"]) in series.name]  # "NQ (40 queries)"
+    stated = {match["n"] for match in own or found}
     if stated:
-        return stated.pop() if len(stated) == 1 else 0
+        return (numeral(stated.pop()) or 0) if len(stated) == 1 else 0
     entry = catalog().get(series.dataset or "")
     return entry.counts.get("queries", 0) if entry else 0
 
