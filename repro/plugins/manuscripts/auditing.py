@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, product
+from itertools import chain, filterfalse, product
 from pathlib import Path
 
 from repro.errors import unknown
@@ -21,7 +21,7 @@ from repro.plugins.manuscripts.checks import (
     values,
 )
 from repro.plugins.manuscripts.files import Files, decoded
-from repro.plugins.manuscripts.series import Grid, grids
+from repro.plugins.manuscripts.series import P_VALUE, Grid, grids
 from repro.plugins.manuscripts.source_tables import Manuscript, Place, SourceTable
 from repro.plugins.manuscripts.text_tables import MARKDOWN, read_tables
 from repro.plugins.manuscripts.vocabulary import names_something
@@ -86,7 +86,14 @@ BY_SYSTEMS = (
     significance.large_spreads,
     significance.fewer_datasets,
 )
-SENTENCES = (claims.wrong_numbers, claims.wrong_differences, claims.wrong_order, claims.wrong_claims)
+SENTENCES = (
+    claims.wrong_numbers,
+    claims.wrong_differences,
+    claims.wrong_ratios,
+    claims.wrong_steps,
+    quotes.wrong_order,
+    claims.wrong_claims,
+)
 ACROSS = (emphasis.best, emphasis.second_best, emphasis.shaded, across.several_values, across.unpublished)
 
 
@@ -106,6 +113,7 @@ def findings(
     found += chain.from_iterable(check(by_systems) for check in ACROSS)
     found += significance.undefined_marks(by_systems, manuscript.prose)
     found += significance.of_texts(manuscript)
+    found += significance.against_printed([*by_systems, *turned], manuscript)
     found += [*values.lost_parts(manuscript), *values.unread_cells(manuscript.tables)]
     if readme:
         found += _of_readme(manuscript, by_systems, readme)
@@ -120,7 +128,8 @@ def oriented(tables: Iterable[SourceTable]) -> list[tuple[Grid, Grid]]:
     pairs: list[tuple[Grid, Grid]] = []
     for table in tables:
         pair = grids(table)
-        heads = [each.heads[-1] for each in pair[0].series if each.heads and not each.total]
+        heads = [s.heads[-1] for s in pair[0].series if s.heads and not s.total]
+        heads = list(filterfalse(P_VALUE.fullmatch, heads))
         systems = {across.name_of(line.label) for grid, _ in pairs for line in grid.lines.values()}
         is_turned = systems.issuperset(map(across.name_of, heads)) or emphasis.is_by_line(pair[0])
         is_turned &= len(heads) > 1 and not any(map(names_something, heads))

@@ -259,7 +259,6 @@ class _Drafting:
 
 
 def _attributes(plan: Layout, cells: Sequence[SourceCell]) -> dict[str, Any]:
-    """Return the words and ticks of a row, by their headings."""
     texts = {_slug(" ".join(plan.head(p))) or f"column-{p + 1}": cells[p].text.strip() for p in plan.words}
     return {name: TICKS.get(text.lower(), text) for name, text in texts.items() if text}
 
@@ -272,7 +271,6 @@ def _question(name: str, part) -> str:
 
 
 def _slug(text: str) -> str:
-    """Return an id, e.g. ``mrr10`` for ``MRR@10``."""
     plain_text = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9.]+", "-", plain_text.replace("@", "")).strip("-.")
 

@@ -90,7 +90,6 @@ def _is_transposed(plan: Layout, beside: int) -> bool:
 
 
 def _named_beside(plan: Layout) -> tuple[int, int]:
-    """Return the number of rows labelled by a measure or collection, and of the columns up to that label."""
     last = max(plan.labels, default=0)
     places = (last, *range(last + 1, min(plan.values, default=0)))
     counts = [sum(vocabulary.is_name(plan.table.body[row][p].text) for row in plan.rows) for p in places]
@@ -126,7 +125,6 @@ def _is_of_beir(plan: Layout, heads: Sequence[str]) -> bool:
 
 
 def _defined(text: str) -> dict[str, NamedMeasure]:
-    """Return abbreviation -> measure, e.g. of "P denotes P@1"."""
     found = {}
     for match in _DEFINED.finditer(text):
         named = list(vocabulary.measures(match["long"]))
@@ -184,7 +182,6 @@ def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | None, s
 
 
 def _in_heading(head: Sequence[str]) -> list[NamedMeasure]:
-    """Return the measures of the lowest headings of a column, up to one with a cutoff or to several."""
     named: list[NamedMeasure] = []
     for first in range(len(head) - 1, -1, -1):
         named = list(vocabulary.measures(" ".join(head[first:])))

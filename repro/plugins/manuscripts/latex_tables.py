@@ -4,6 +4,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from repro.plugins.manuscripts import layout
@@ -313,7 +314,20 @@ class Tabular:
             spans += [(top, other, rows) for other in covered]
         spread(grid, spans, [at for at, over in raw.rules if over is None])
         layout.join_continued(grid, {at for at, _ in raw.rules})
-        return with_points(grid), width
+        return with_points(self._rounded(grid)), width
+
+    def _rounded(self, grid: list[list[SourceCell]]) -> list[list[SourceCell]]:
+        columns = raw(filter(None, arguments(self.node)))
+        setup = " ".join((*re.findall(r"\\sisetup\s*\{([^{}]*)", self.flat.text), columns))
+        places = re.findall(r"round-precision\s*=\s*(\d)", setup)
+        if not (places and re.search(r"round-mode\s*=\s*places", setup) and "S" in columns):
+            return grid
+        longer, unit = rf"[-+]?\d*\.\d{{{places[-1]}}}\d+", Decimal(f"1e-{places[-1]}")
+        for row in grid:
+            for at, cell in enumerate(row):
+                if re.fullmatch(longer, cell.text):
+                    row[at] = replace(cell, text=str(Decimal(cell.text).quantize(unit, ROUND_HALF_UP)))
+        return grid
 
     def _starts(self, row: list[list[Any]]) -> list[int]:
         written = [next((node for node in nodes if is_written([node])), None) for nodes in row]

@@ -12,6 +12,7 @@ from repro.plugins.manuscripts.source_tables import SourceCell, SourceTable
 
 _DASHES = frozenset({"-", "–", "—", "−", "--", "N/A", "n/a", "NA", "n.a.", "×", "✓", "✗"})
 _Row = Sequence[SourceCell]
+_CORNER = re.compile(r"(?i)|(?:model|system|method|approach|data ?set|variant)s?")
 _BEGINS_WITH_DIGIT = re.compile(r"[<>≤≥~≈(]?\s*[-+−–]?\s*[$€£]?\.?\d")
 
 
@@ -32,7 +33,6 @@ def _values(row: _Row) -> list[str]:
 
 
 def _has_decimals(row: _Row) -> bool:
-    """Return whether most values, unlike the count ``0.1k``, have decimals or a percent sign."""
     texts = _values(row)
     matches = filter(None, map(VALUE.fullmatch, texts))
     decimals = sum(m["unit"] == "%" or bool(m["point"] and m["unit"] is None) for m in matches)
@@ -44,7 +44,6 @@ def _has_value(row: _Row) -> bool:
 
 
 def _is_of_numbers(row: _Row) -> bool:
-    """Return whether most values begin with a digit, e.g. ``5e-05``."""
     texts = _values(row)
     return 2 * sum(_BEGINS_WITH_DIGIT.match(text) is not None for text in texts) > len(texts)
 
@@ -56,7 +55,8 @@ def head_length(rows: Sequence[_Row], rules: Sequence[int]) -> int:
     lines = sorted({rule for rule in rules if 0 < rule < len(rows)})
     is_decimal = any(map(_has_decimals, rows))
     first = rows[: lines[0]] if lines else rows
-    if not lines or any(map(_has_decimals, first)) or sum(map(_is_of_numbers, first)) > 1:
+    is_counted = not is_decimal and first[-1][0].text and _is_of_numbers(first[-1])
+    if not lines or is_counted or any(map(_has_decimals, first)) or sum(map(_is_of_numbers, first)) > 1:
         return _above_values(rows, _has_decimals if is_decimal else _has_value)
     head = lines[0]
     for line in lines[1:]:
@@ -70,22 +70,19 @@ def head_length(rows: Sequence[_Row], rules: Sequence[int]) -> int:
 
 
 def _is_below(row: _Row, above: _Row) -> bool:
-    """Return whether a row divides the columns of a text above it."""
     return row[0] is above[0] or (any(cell.columns > 1 for cell in above) and not is_group(above))
 
 
 def _continues(above: _Row, row: _Row) -> bool:
-    """Return whether a row below a rule still belongs to the head."""
     is_part = _is_below(row, above) or is_group(above) or not (row[0].text and above[0].text)
     return is_part and not (is_group(row) or _has_value(row) or (row[0].text and _is_of_numbers(row)))
 
 
 def _above_values(rows: Sequence[_Row], has_value: Callable[[_Row], bool]) -> int:
-    """Return the number of rows, at most three, above the first values."""
     pairs = enumerate(pairwise(rows), start=1)
     counted = (i for i, (above, row) in pairs if _is_of_numbers(row) and not _is_below(row, above))
     values = (i for i, row in enumerate(rows) if has_value(row))
-    head = min(next(values, 1), next(counted, 3))
+    head = min(next(values, 1), next(counted, 3)) or (_CORNER.fullmatch(rows[0][0].text) is not None)
     while head > 1 and is_group(rows[head - 1]):
         head -= 1
     return head
@@ -258,13 +255,11 @@ def _distinguishing(body: Sequence[Row], values: Sequence[int], labels: Sequence
 
 
 def _counts(texts: Sequence[str]) -> bool:
-    """Return whether the whole numbers of a column, e.g. 1, 2, 3 and "all", are consecutive."""
     numbers = [int(text) for text in texts if text.isdecimal()]
     return len(numbers) > 1 and all(other - number in (0, 1) for number, other in pairwise(numbers))
 
 
 def _blocks(cells: Sequence[SourceCell], labels: Sequence[SourceCell], parts: Sequence[int]) -> list[str]:
-    """Return the block of each row. A single name between two full rules applies to all rows."""
     blocks: list[str] = []
     if len(set(parts)) == len(parts):  # a rule below each row
         parts = [0] * len(parts)

@@ -112,7 +112,6 @@ def _scalar(value: object) -> str:
 
 
 def _inner(value: object) -> str:
-    """Return a list or mapping as YAML in one line, without its brackets."""
     options = {"default_flow_style": True, "allow_unicode": True, "sort_keys": False, "width": 10**6}
     return yaml.safe_dump(value, **options).strip()[1:-1]
 
@@ -188,7 +187,6 @@ def _show(name: str, folder: Path, made, notes) -> None:
 
 
 def _counts(table) -> tuple[int, int, int, int, int, int]:
-    """Return the numbers of columns, known, likely and open ones, rows, and rows with a recipe."""
     asked = sum(entry.is_asked for entry in table.columns)
     likely = sum(any(r.kind == "likely" for r in entry.remarks) for entry in table.columns)
     columns, recipes = len(table.columns), sum("recipe" in entry.facts for entry in table.rows)

@@ -69,7 +69,6 @@ def _ending(name: str) -> str:
 
 
 def _main_files(files: Files) -> tuple[list[str], list[str]]:
-    """Return the paper's main file, or the files that no other one includes, and a note on other papers."""
     if files.only:
         return [_source(files)], []
     texts = {name: re.sub(r"(?<!\\)%.*", "", files.text(name)) for name in files if _ending(name) in _LATEX}
@@ -231,8 +230,10 @@ def _prose(flat: Expanded, start: int, end: int, numbers: dict[str, str]) -> Ite
         paragraph = _FRAME.sub(_blanks, text[at : edge[0]])
         place = start + at + len(paragraph) - len(paragraph.lstrip())
         at = edge[1]
-        for line in _lines(paragraph, numbers):
-            yield flat.place(place), line
+        try:
+            yield from ((flat.place(place), line) for line in _lines(paragraph, numbers))
+        except RecursionError:  # of a macro that its own definition contains
+            flat.lost.append((flat.place(place), "This paragraph is not read"))
 
 
 def _blanks(match: re.Match) -> str:

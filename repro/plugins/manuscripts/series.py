@@ -16,7 +16,7 @@ from repro.plugins.manuscripts.notation import DELTA, DOWN, EFFECT, SPREAD, scal
 from repro.plugins.manuscripts.source_tables import Place, SourceCell, SourceTable
 from repro.plugins.manuscripts.vocabulary import facts, names_something, words
 
-AVERAGE = re.compile(r"(?i)\b(avg|average)\b|^mean$")
+AVERAGE = re.compile(r"(?i)\b(avg|average|mittelwert|durchschnitt)\b|^mean$")
 SUM = re.compile(r"(?i)^(total|sum|all)$")
 DIFFERENCE = re.compile(r"(?i)Δ|∆|\bdelta\b|\bgains?\b|improv|\bimpr\b|\bdiff(erence)?\b")
 STATISTIC = re.compile(
@@ -24,8 +24,9 @@ STATISTIC = re.compile(
     r"|^avg\.? words"
 )
 SMALLER = re.compile(
-    r"(?i)latency|time|\bm?s\b|sec|\b[gmk]b\b|memory|size|param|flops|cost|loss|perplex|\berrors?\b|\bWER\b"
+    r"(?i)latency|\btime|time\b|(?<=[\s(])m?s\b|sec|\b[gmk]b\b|memory|size|param|flops|cost|loss|perplex|\berrors?\b|\bWER\b"
 )
+P_VALUE = re.compile(r"p|(?i:p[- ]?values?)")
 _P_VALUES = re.compile(r"(?i)\bp-?\s?values?\b")
 _LETTERS = re.compile(r"(?<=\d)\s(?![hd]$)[a-l](?:,?\s?[a-l])*$")  # of other rows
 
@@ -97,6 +98,10 @@ class Series:
         return DIFFERENCE.search(self.name) is not None
 
     @property
+    def is_of_p_values(self) -> bool:
+        return P_VALUE.fullmatch("".join(self.heads[-1:])) is not None
+
+    @property
     def sign(self) -> int:
         """1 if larger is better, -1 if smaller, 0 if unknown."""
         if "↓" in self.name or "↑" in self.name:
@@ -163,7 +168,8 @@ class Grid:
 
 def value_of(cell: SourceCell, line: int) -> Value | None:
     """Return the number of a cell, or None for words, dashes, bounds and cells with several numbers."""
-    text = SPREAD.sub("", _LETTERS.sub("", cell.text.strip()).replace("\u2009", "").replace("\u2212", "-"))
+    text = re.sub(r"^\(([\d.]+\s?%?)\)$", r"\1", cell.text.strip())  # e.g. "(12%)"
+    text = SPREAD.sub("", _LETTERS.sub("", text).replace("\u2009", "").replace("\u2212", "-"))
     number, match = scaled(text.rstrip()), None
     if number is None and (match := DELTA.search(text)):
         number = scaled(text[: match.start()].rstrip())
@@ -188,7 +194,8 @@ def parts(cells: Mapping[int, SourceCell], heads: tuple[str, ...]) -> dict[tuple
     names = names if len(names) == size else [f"{last} ({n})" for n in range(1, size + 1)]
     split = {}
     for n, name in enumerate(names):
-        column = {row: SourceCell(text[n].strip(), cells[row].place) for row, text in pairs.items()}
+        own = {row: (cells[row].parts or [cells[row]] * size)[n] for row in pairs}
+        column = {row: replace(own[row], text=text[n].strip()) for row, text in pairs.items()}
         split[*heads[:-1], name.strip()] = _read(column)
     return split if all(len(values) == len(pairs) for values in split.values()) else {heads: found}
 
@@ -223,7 +230,6 @@ def _grid(plan: Layout, meanings: Mapping[int, ColumnMeaning]) -> Grid:
 
 
 def _are_shares(values: Collection[Value]) -> bool:
-    """Return whether three quarters are decimals between 0 and 100."""
     odd = [value for value in values if value.decimals <= 0 or not 0 <= value.number <= 100]
     return 4 * len(odd) <= len(values)
 
@@ -239,8 +245,13 @@ def _series(
     is_other = any(pattern.search(name) for pattern in (SMALLER, STATISTIC, DIFFERENCE))
     is_effect = measure is not None or (EFFECT.search(f"{name} {caption}") and not is_other)
     is_score = bool(is_named or (is_effect and _are_shares(values.values())))
-    is_score &= not (means.is_cost or _P_VALUES.search(caption))
-    return Series(heads, values, measure, means.dataset.value, is_score, is_certain)
+    series = Series(heads, values, measure, means.dataset.value, is_score, is_certain)
+    return replace(series, is_score=False) if means.is_cost or _are_p_values(series, caption) else series
+
+
+def _are_p_values(series: Series, caption: str) -> bool:
+    is_small = all(value.number <= 1 for value in series)
+    return series.is_of_p_values or (is_small and _P_VALUES.search(caption) is not None)
 
 
 def _comparable(values: list[Value], lines: Mapping[int, Line]) -> list[Value]:

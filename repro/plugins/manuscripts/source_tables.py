@@ -38,6 +38,7 @@ class SourceCell:
     marks: tuple[str, ...] = ()
     columns: int = 1
     shade: str = ""
+    parts: tuple["SourceCell", ...] = ()  # of a pair, e.g. "45.3 / 60.0"
 
     @property
     def is_styled(self) -> bool:
@@ -137,7 +138,17 @@ def styled(pieces: Iterable[Piece], place: Place, *, columns: int = 1) -> Source
     before, inner_text, after = text.partition(text.strip(MARKS + " ") or text or " ")
     marks = [*_marks(before), *_marks(after), *marks]
     bold, underlined, _ = next(filter(None, map(_style_of, said)), Style())
-    return SourceCell(inner_text, place, bold, underlined, tuple(marks), columns)
+    parts = tuple(_parts(said, place)) if "/" in text else ()
+    return SourceCell(inner_text, place, bold, underlined, tuple(marks), columns, parts=parts)
+
+
+def _parts(pieces: Iterable[Piece], place: Place) -> Iterator[SourceCell]:
+    parts: list[list[Piece]] = [[]]
+    for piece in pieces:
+        first, *others = (piece._replace(text=text) for text in piece.text.split("/"))
+        parts[-1].append(first)
+        parts += [[other] for other in others]
+    yield from (styled(part, place) for part in parts)
 
 
 def _style_of(piece: Piece) -> Style | None:
@@ -189,8 +200,9 @@ def uneven(rows: Sequence[tuple[Place, int]]) -> Iterator[tuple[Place, str]]:
     """Yield the places of a few longer rows, or of one shorter row, with a sentence. ``rows`` has lengths."""
     usual, often = next(iter(Counter(width for _, width in rows).most_common(1)), (0, 0))
     odd = [(place, width) for place, width in rows if usual != width > 1]
+    is_clear = often > 2 or {*dict(rows[1:]).values()} == {usual, usual - 1}
     for place, width in odd if len(odd) <= max(1, often // 3) else ():
-        if width > usual or len(odd) == 1 < often - 1:
+        if width > usual or (len(odd) == 1 and is_clear):
             yield place, f"This row has {width} cells, and the others have {usual}"
 
 

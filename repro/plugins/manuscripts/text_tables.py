@@ -236,7 +236,7 @@ def _markdown(text: str, files: Files, name: str) -> Read:
         at = Place(path, (token.map or [0])[0] + 1)
         if token.type == "table_open":
             tables += _table_of_tokens(tokens[number:], path, caption)
-            lost += uneven(_widths(lines, path, *(token.map or (0, 0))))
+            lost += uneven(_widths(lines, path, *token.map))
         elif token.type == "html_block":
             more, around = read_html(token.content, path, first=at.line, caption=caption)
             tables, prose = tables + more, prose + around
@@ -244,6 +244,8 @@ def _markdown(text: str, files: Files, name: str) -> Read:
             prose.append((at, plain(_of_markdown(token.content))))
             if tokens[number - 1].type == "heading_open" or NUMBERED.match(prose[-1][1]):
                 caption = prose[-1][1]
+            elif tokens[min(number + 2, len(tokens) - 1)].type == "table_open":
+                caption = f"{caption}. {prose[-1][1]}"
     return tables, prose, lost
 
 
@@ -310,8 +312,11 @@ def _separated(text: str, files: Files, name: str) -> Read:
     lines = [line for line in text.split("\n") if line.strip() and not line.startswith("#")][:20] or [""]
     often = {m: sum(line.count(m) == lines[0].count(m) > 0 for line in lines) for m in "\t;|,"}
     mark = "\t" if name.endswith(".tsv") else max(often, key=often.__getitem__)
-    rows = list(_rows(csv.reader(io.StringIO(text), delimiter=mark), files.shown(name)))
-    return table_of(rows), [], list(uneven([(row[0].place, len(row)) for row in rows]))
+    remarks = "".join(re.findall(r"\A(?:\s*#.*\n)+", text))
+    blank = re.sub(r".+", "", remarks) + text[len(remarks) :]
+    rows = list(_rows(csv.reader(io.StringIO(blank), delimiter=mark), files.shown(name)))
+    caption = " ".join(remarks.replace("#", " ").split())
+    return table_of(rows, caption), [], list(uneven([(row[0].place, len(row)) for row in rows]))
 
 
 def _rows(reader: Any, path: Path) -> Iterator[list[SourceCell]]:

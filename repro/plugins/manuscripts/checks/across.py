@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import chain, combinations, filterfalse
+from itertools import chain, combinations, filterfalse, product
 from operator import attrgetter
 
 from repro.hooks import notes
@@ -79,7 +79,24 @@ def several_values(grids: Sequence[Grid]) -> Findings:
         found = [finding for line, their in shared for finding in _of_lines(one, line, other, their)]
         numbers = sum(len(_shared_values(one, line, other, their)) for line, their in shared)
         if 3 * len(found) <= max(6, numbers):  # else the tables have other settings
-            yield from found
+            yield from found or _repeated(one, other, shared)
+
+
+def _repeated(one: Grid, other: Grid, shared: Sequence[tuple[int, int]]) -> Findings:
+    for mine, theirs in product(one.series, other.series) if len(shared) > 2 else ():
+        lines = [(a, b) for a, b in shared if a in mine.values and b in theirs.values]
+        pairs = [(mine.values[a], theirs.values[b]) for a, b in lines]
+        unequal = [pair for pair in pairs if not _are_equal(*pair)]
+        if len(pairs) > 2 and len(unequal) == 1 and all(v.number >= 200 * v.half for v in chain(*pairs)):
+            [(a, b)] = unequal
+            says = f"{other.where(theirs, b)} here and {a.text} at {a.place}"
+            why = f"Both columns agree in the {len(pairs) - 1} other values that they share"
+            is_near = 10 * abs(a.number - b.number) < a.number
+            yield from [Finding("note", "two-values", b.place, says, why)] * is_near
+
+
+def _are_equal(one: Value, other: Value) -> bool:
+    return abs(one.number - other.number) < one.half + other.half
 
 
 def _unique_lines(grid: Grid) -> dict[str, int]:
@@ -110,9 +127,8 @@ def _of_lines(one: Grid, line: int, other: Grid, other_line: int) -> Findings:
         return
     same = len(pairs) - len(unequal)
     is_doubt = same >= max(2, 2 * len(unequal))
-    part = 10 if same else 50  # the same system where another value agrees
     label, severity = other.lines[other_line].label, "doubt" if is_doubt else "note"
-    is_reported = is_doubt or all(a.stated.is_near(b.stated, part) for a, b in unequal)
+    is_reported = is_doubt or (same and all(a.stated.is_near(b.stated, 10) for a, b in unequal))
     for mine, theirs in unequal if is_reported else ():
         values = f"{theirs.value.text} here and {mine.value.text} at {mine.value.place}"
         says = f"{label}, {mine.series.name}: {values}"
@@ -193,7 +209,6 @@ def _of_system(grid: Grid, line: int, name: str) -> Findings:
 
 
 def _beside_others(known_values: Mapping[Printed, list[Cell]], wrong: Printed) -> Stated | None:
-    """Return another value, from the published row that has all other values."""
     rows = [
         {c.id.rpartition("/")[0] for c in cells if p is wrong or not p.stated.differs_from(_own(c))}
         for p, cells in known_values.items()

@@ -38,9 +38,9 @@ class Parts:
     def right(self) -> int:
         return sum(self.lines.values())
 
-    def explains(self, least: int) -> bool:
-        """Return whether ``least`` lines fit, and twice as many as do not."""
-        return self.right >= max(least, 2 * (len(self.lines) - self.right))
+    def explains(self, least: int, times: int) -> bool:
+        """Return whether ``least`` lines fit, and so many ``times`` more than do not."""
+        return self.right >= max(least, times * (len(self.lines) - self.right))
 
     @cached_property
     def weights(self) -> list[int]:
@@ -77,7 +77,8 @@ def totals(grid: Grid, seen: Seen) -> Findings:
     """Find averages and sums that their cells cannot give."""
     for series in filter(attrgetter("total"), grid.series):
         plausible = _plausible(grid, series)
-        parts = _explanation(plausible)
+        of_number = [parts for parts in plausible if len(parts.series) == stated(grid, series)]
+        parts = _explanation(plausible) or _explanation(of_number, times=1)
         if best := parts or _thin_explanation(plausible):
             seen[TOTALS].update(id(series.values[line].cell) for line in best.lines)
             for line in _wrong_lines(best, plausible):
@@ -105,7 +106,6 @@ def stated(grid: Grid, total: Series) -> int:
 
 
 def _on_lines_of(grid: Grid, other: Grid) -> Iterator[Series]:
-    """Yield the scores of a table on the lines of the same systems in another."""
     lines = {line.label: number for number, line in grid.lines.items()}
     for series in (each for each in other.scores if not (each.total or each.is_difference)):
         values = {lines[other.label(value)]: value for value in series if other.label(value) in lines}
@@ -131,10 +131,10 @@ def _wrong_lines(parts: Parts, plausible: Sequence[Parts]) -> list[int]:
     return [n for n in wrong if parts.check == "average" or "%" not in parts.total.values[n].text]
 
 
-def _explanation(plausible: Sequence[Parts]) -> Parts | None:
+def _explanation(plausible: Sequence[Parts], times: int = 2) -> Parts | None:
     for candidates, least in ((plausible, 2), ([p for parts in plausible for p in parts.without_one()], 3)):
         best = max(candidates, key=lambda p: (2 * p.right - len(p.lines), p.right), default=None)
-        if best and best.explains(least):
+        if best and best.explains(least, times):
             return best
     return None
 
@@ -290,13 +290,13 @@ def _with_pairs(series: Series, others: Sequence[Series]) -> Iterator[Explained]
 
 
 def _with_best_other(grid: Grid, series: Series) -> Iterator[Explained]:
-    """Yield the differences of each series from the best of its neighbours above ``series``."""
     before = grid.series[: grid.series.index(series)]
     near = list(takewhile(lambda each: not each.is_difference, reversed(before)))
     for one in near:
         others = [value for each in near if each is not one for value in each]
         best = {value.line: value for value in sorted(others, key=attrgetter("number"))}
-        yield Explained(series, one, Series(("the best other",), best))
+        for is_share in (False, True):
+            yield Explained(series, one, Series(("the best other",), best), is_share)
 
 
 def from_line(grid: Grid, seen: Seen) -> Findings:
@@ -316,7 +316,6 @@ def from_line(grid: Grid, seen: Seen) -> Findings:
 
 
 def _of_two(grid: Grid, seen: Seen, series: Series, candidates: Sequence[Explained]) -> Findings:
-    """Note one of two signed differences from a line without one, e.g. "Gain & -- & +1.4 & +2.9"."""
     is_signed = all(re.match(r"[-+−–]", value.text) for value in series)
     for each in candidates if is_signed and series.is_difference and len(series.values) == 2 else ():
         is_of_blank = {v.line for v in each.other} == each.one.values.keys() - series.values.keys()
@@ -326,7 +325,6 @@ def _of_two(grid: Grid, seen: Seen, series: Series, candidates: Sequence[Explain
 
 
 def _of_base(grid: Grid, series: Series, other: Series) -> Findings:
-    """Find the only line without a difference if it fits none of them, e.g. 40.3 for 40.9."""
     differences = {value.line: value for value in series if value.number}
     bases = [value for value in other if value.line not in differences]
     pairs = [(other.values[line], d) for line, d in differences.items() if line in other.values]

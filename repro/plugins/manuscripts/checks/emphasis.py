@@ -15,6 +15,7 @@ OTHER_MEANING = re.compile(r"(?i)\bbold(face|ed)?\b[^.;]*signific|signific[^.;]*
 _SHADE = r"(?:shad(?:ed|ing)|colou?r(?:ed)?|highlight(?:ed)?|gr[ae]y|green|blue|red|yellow|orange)"
 _TO = r"\b(?:(?!bold|\bour|underl)[^.;,])*\b"
 SHADE_OF_BEST = re.compile(rf"(?i)\b{_SHADE}{_TO}best\b|\bbest{_TO}{_SHADE}\b")
+BEST_IS_BOLD = re.compile(r"(?i)\b(?:best|highest)\b[^.;]*\bbold|\bbold[^.;]*\b(?:best|highest)\b")
 LEAST = 3  # right scopes per wrong one
 # A style compares the lines of a series with equal keys.
 SCOPES: dict[str, Callable[[Line], Hashable]] = {
@@ -91,6 +92,14 @@ class Habit:
         return len(self.scopes) - self.right
 
     @property
+    def reported(self) -> list[Scope]:
+        """The wrong scopes, without series of several scopes that are all wrong."""
+        often = Counter(scope.series for scope in self.scopes)
+        right = {scope.series for scope in self.scopes if scope.is_right}
+        usual = {series for series, number in often.items() if number == 1 or series in right}
+        return [scope for scope in self.scopes if scope.is_reported and scope.series in usual]
+
+    @property
     def outside(self) -> set[int]:
         """The lines ahead of the styled numbers in all, or in two and a third, of their scopes."""
         ahead, numbers = Counter[int](), Counter[int]()
@@ -116,7 +125,6 @@ def shaded(grids: Sequence[Grid]) -> Findings:
 
 
 def _is_of_lines(grid: Grid, style: Style) -> bool:
-    """Return whether a style marks whole lines, e.g. the proposed system, unless it marks the best."""
     if SHADE_OF_BEST.search(grid.remarks):
         return False
     styled = {value.line for _, value in grid.numbers if style.has(value)}
@@ -144,13 +152,24 @@ def _of_style(grids: Sequence[Grid], style: Style) -> Findings:
     elif right >= wrong:
         thin = (found for habit in habits if habit.wrong < 2 for found in _of_habit(habit, style, 1))
         yield from (replace(found, severity="note") for found in thin)
+    single = [each for each in habits if (each.right, each.wrong) == (0, 1)]
+    if len(single) == wrong and (right or BEST_IS_BOLD.search(single[0].grid.remarks)):
+        yield from _of_single(single[0])
+
+
+def _of_single(habit: Habit) -> Findings:
+    [scope] = habit.scopes
+    is_of_line = any(habit.grid.table.body[value.line][0].bold for value in scope.styled)
+    for found in _of_scope(habit, scope, set()) if scope.is_reported and not is_of_line else ():
+        yield replace(found, severity="note")
 
 
 def _of_habit(habit: Habit, style: Style, tolerance: int = 0) -> Findings:
     if habit.wrong <= habit.right > _right_along_lines(habit.grid, style) - tolerance:
         outside = habit.outside if style.colour else _habit(habit.grid, BOLD).outside
-        for scope in habit.scopes:
-            yield from _of_scope(habit, scope, outside) if scope.is_reported else ()
+        found = [each for scope in habit.reported for each in _of_scope(habit, scope, outside)]
+        ties = [each for each in found if each.severity == "note"]
+        yield from (each for each in found if len(ties) < 2 or each not in ties)
         yield from _bare(habit, style, outside)
 
 

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Sequence
 from decimal import Decimal
+from operator import attrgetter
 
 from repro.plugins.manuscripts.checks import NUMERALS, Finding, Findings, numeral
 from repro.plugins.manuscripts.checks.arithmetic import explanation, stated
-from repro.plugins.manuscripts.checks.quotes import END
+from repro.plugins.manuscripts.checks.quotes import END, sentences
 from repro.plugins.manuscripts.notation import SPREAD
 from repro.plugins.manuscripts.series import Grid
 from repro.plugins.manuscripts.source_tables import Manuscript, Place
@@ -24,7 +25,7 @@ CLAIM = re.compile(
 _P_VALUE = re.compile(r"\bp\s*(?:-?value)?s?\s*(?:=|of|is)\s*(?P<p>0?\.\d+)")
 _LEVEL = re.compile(r"\bp\s*[<≤]\s*(?P<level>0?\.\d+)")
 _NEGATED = re.compile(
-    r"(?i)\b(not|no|non|n't|never|neither|without|insignificant|los[et]\w*|fail\w*|lack\w*|vanish\w*|marginal\w*)\b|\bin-?significant"
+    r"(?i)\b(not|no|non|n't|never|neither|without|insignificant|los[et]\w*|fail\w*|lack\w*|vanish\w*|marginal\w*|but|whereas|while)\b|\bin-?significant"
 )
 _DENIED = re.compile(r"(?i)(?:\b(?:not(?!\s+only)|no|without)|n['’]t)\s+(?:\S+\s+){0,2}$")
 _FEW = re.compile(rf"(?i)\b(?P<n>\d+|{NUMERALS})\s+(?:\w+\s+)?(?P<units>queries|topics|questions|users)\b")
@@ -64,6 +65,26 @@ def _refuted(place: Place, sentence: str) -> Findings:
             says = f"The text claims significance on {few[0]}"
             why = f"A sign or randomization test on {number} {few['units']} has a p-value of at least {least}"
             yield Finding("doubt", "significance", place, says, why)
+
+
+_ALL = re.compile(
+    rf"(?i)\b(?:all|each|every|both)\b(?:\s+(?:of|the|these))*(?:\s+(?P<n>\d+|{NUMERALS}))?\s+(?:\w+\s+)?"
+    r"(?:cases?|data ?sets?|collections?|tasks?|benchmarks?|measures?|metrics?|languages?|settings?)\b"
+)
+
+
+def against_printed(grids: Sequence[Grid], manuscript: Manuscript) -> Findings:
+    """Find "significant in all cases" if one of the source's only p-values is not below its level."""
+    printed = [list(series) for grid in grids for series in grid.series if series.is_of_p_values]
+    for place, sentence in sentences(manuscript) if len(printed) == 1 else ():
+        match = _ALL.search(sentence) if re.search("(?i)signific", sentence) else None
+        if match and not _NEGATED.search(sentence) and numeral(match["n"]) in (None, len(printed[0])):
+            levels = [Decimal(each["level"]) for each in _LEVEL.finditer(sentence)]
+            largest = max(printed[0], key=attrgetter("number"))
+            if largest.number >= min(levels, default=Decimal("0.05")):
+                says = f"The text claims significance for {match[0]}"
+                why = f"The p-value is {largest.text} at {largest.place}"
+                yield Finding("doubt", "significance", place, says, why)
 
 
 def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -> Findings:

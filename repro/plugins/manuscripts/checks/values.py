@@ -172,13 +172,17 @@ def _impossible(series: Series, multiples: int) -> tuple[list[Value], list[Value
     return wrong, precise
 
 
-_STATED = re.compile(r"(?i)\b(?P<n>\d[\d,]*)\s+(?:\w+\s+)?(?:queries|questions|topics)\b")
+_STATED = re.compile(
+    r"(?i)(?:(?P<name>[\w-]+)\s*\()?\b(?P<n>\d[\d,]*)\s+(?:\w+\s+)?(?:queries|questions|topics)\b"
+)
 
 
 def _queries(grid: Grid, series: Series) -> int:
-    stated = {numeral(match["n"]) or 0 for match in _STATED.finditer(grid.remarks)}
+    found = list(_STATED.finditer(grid.remarks))
+    own = [match for match in found if str(match["name"]) in series.name]  # "NQ (40 queries)"
+    stated = {match["n"] for match in own or found}
     if stated:
-        return stated.pop() if len(stated) == 1 else 0
+        return (numeral(stated.pop()) or 0) if len(stated) == 1 else 0
     entry = catalog().get(series.dataset or "")
     return entry.counts.get("queries", 0) if entry else 0
 
@@ -246,4 +250,5 @@ def _is_read(cell: SourceCell, is_split: bool) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    return any(map(str.isdigit, text)) or _OPEN.fullmatch(text.strip()) is not None
+    is_prose = len(re.findall(r"[^\W\d_]{3,}", text)) > 2
+    return (any(map(str.isdigit, text)) and not is_prose) or _OPEN.fullmatch(text.strip()) is not None
