@@ -51,23 +51,23 @@ BENCHMARKS = {  # name -> script, its options on two idle cores, and those of it
         "--queries 2 --depth 10 --rounds 1 --tools ours pytrec_eval ir_measures",
     ),
     "start": ("start", "--rounds 3", "--verbs=--help --rounds 1"),
-    "step": ("step", "--steps 100 --rounds 2", "--trainings mlm --steps 4 --rounds 1"),
+    "step": ("step", "--steps 60 --rounds 2", "--trainings mlm --steps 4 --rounds 1"),
     "padding": (
         "padding",
-        "--texts 16 --steps 8",
+        "--texts 8 --steps 7",
         "--texts 2 --steps 7 --rounds 1 --layers 2 --hidden 32 --vocabulary 200",
     ),
     "growth": (
         "growth",
-        "--sizes encode=2000,20000,100000 scoring=20000,200000,2000000 store=100,1000,4000",
+        "--sizes encode=2000,10000,50000 scoring=20000,200000,2000000 store=100,1000,4000",
         "--rounds 1 --sizes encode=2,4 search=50,100 scoring=50,100 mining=50,100 planning=1,2 store=10,20",
     ),
-    "balance": ("balance", "", "--texts 2 --steps 1 --few 2 --trained 1 --vocabulary 999"),
     "pretraining": (
         "pretraining",
         "--steps 7",
         "--papers simlm --steps 7 --layers 2 --hidden 32 --vocabulary 200",
     ),
+    "balance": ("balance", "", "--texts 2 --steps 1 --few 2 --trained 1 --vocabulary 999"),
 }
 RENEWALS = [f"python benchmarks/{script}.py {words}".strip() for script, words, _ in BENCHMARKS.values()]
 OTHERS = "Measured on {date} at commit {commit}, not by `python -m benchmarks`."
