@@ -37,6 +37,7 @@ from repro.retrieval.training.declaration import Execution, Optimisation
 from repro.retrieval.training.loop import train
 
 SHORTEST = 16
+OBJECTIVES = ["BERT", "SimLM"]
 UNSAVED = {"REPRO_SAVE_STEPS": str(10**9)}
 WAYS = {
     "padded": UNSAVED | {"REPRO_PADDING_FREE": "0"},
@@ -67,6 +68,7 @@ class CpuTimed(Timed):
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--objectives", nargs="+", choices=OBJECTIVES, default=OBJECTIVES)
     options.add_argument("--texts", type=int, default=32, help="a step")
     options.add_argument("--steps", type=int, default=15)
     options.add_argument("--rounds", type=int, default=2, help="of which the least counts")
@@ -74,7 +76,7 @@ def main() -> None:
     if chosen.child:
         return told_by_child(measured, chosen)
     rows, beside = [], []
-    for name in ("BERT", "SimLM"):
+    for name in chosen.objectives:
         told = {way: [] for way in WAYS}
         for _ in range(chosen.rounds):
             for way, runs in told.items():

@@ -55,7 +55,7 @@ BENCHMARKS = {  # name -> script, its options on two idle cores, and those of it
     "padding": (
         "padding",
         "--texts 8 --steps 7",
-        "--texts 2 --steps 7 --rounds 1 --layers 2 --hidden 32 --vocabulary 200",
+        "--objectives SimLM --texts 2 --steps 7 --rounds 1 --layers 2 --hidden 32 --vocabulary 200",
     ),
     "growth": (
         "growth",
