@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from repro.errors import ReproError
 from repro.graph import Node, canonical, walk
@@ -53,7 +53,6 @@ class CellReadings:
 
     machine: requirements.Machine = field(default_factory=requirements.Machine)
     _calls: dict[str, RecipeGraphs] = field(default_factory=dict)
-    _by_place: dict[str, dict[str, list[str]]] = field(default_factory=dict)
 
     def __post_init__(self):
         self._full = scale("full").rewriter()
@@ -61,22 +60,12 @@ class CellReadings:
     def of(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
         """Return a cell's readings: the paper's, then those of another paper's recipe."""
         recipe_readings = self._recipe_readings(cell, {})
-        paper_readings, parts = cell.paper.readings, cell.id.split("/")
-        places = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
-        named_ids = {k for place in places for k in self._ids_by_place(cell.paper).get(place, ())}
+        places = set(accumulate(cell.id.split("/"), "{}/{}".format))
         return {
             k: r
-            for k, r in (paper_readings | recipe_readings).items()
-            if k in recipe_readings or k in named_ids
+            for k, r in (cell.paper.readings | recipe_readings).items()
+            if k in recipe_readings or not places.isdisjoint(r.cells)
         }
-
-    def _ids_by_place(self, source: Paper) -> dict[str, list[str]]:
-        if source.name not in self._by_place:
-            by_place = self._by_place[source.name] = dict[str, list[str]]()
-            for key, reading in source.readings.items():
-                for place in reading.cells:
-                    by_place.setdefault(place, []).append(key)
-        return self._by_place[source.name]
 
     def under_other_choices(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
         """Return readings that the recipe uses only if another one has a choice other than its default."""

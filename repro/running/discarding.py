@@ -196,11 +196,10 @@ class DiskRoom:
 
     def _free_space(self) -> tuple[float, str]:
         free = disk_free(self.store.root)
-        if self.most is None:
-            return free, f"the file system of {self.store.root} has"
-        allowance = self.most - disk.size_on_disk(self.store.root)
-        if allowance < free:
-            return allowance, f"--max-disk {size_in_words(self.most)} leaves"
+        if self.most is not None:
+            allowance = self.most - disk.size_on_disk(self.store.root)
+            if allowance < free:
+                return allowance, f"--max-disk {size_in_words(self.most)} leaves"
         return free, f"the file system of {self.store.root} has"
 
     def _remedy(self, missing_bytes: float) -> str:

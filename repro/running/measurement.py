@@ -189,14 +189,7 @@ class MeasurementBuilder:
 
     def in_full_precision(self) -> dict[str, str]:
         """Return reading -> the choice that avoids half precision."""
-        precise_choices: dict[str, str] = {}
-        for _, choices in self._calls.values():
-
-            def find(choices: Choices = choices) -> tuple[Choices, dict[str, str]]:
-                return choices, choices.in_full_precision()  # keeps the id of the key
-
-            precise_choices |= self.machine.once(("in full precision", id(choices)), find)[1]
-        return precise_choices
+        return {k: v for _, choices in self._calls.values() for k, v in choices.in_full_precision().items()}
 
     def _readings(self, choices: Choices) -> tuple[dict[str, str], dict[str, str]]:
         if self.scale.has_originals:

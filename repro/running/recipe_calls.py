@@ -54,12 +54,9 @@ def not_at(cell: Cell | ShownExhibit, scale: Scale) -> str:
         return reason
     if scale.facts.named_only and not scale_name:
         return f"scale {scale.name} measures only cells with a recipe for this scale"
-    return _without_grades(cell, scale) if isinstance(cell, Cell) else ""
-
-
-def _without_grades(cell: Cell, scale: Scale) -> str:
-    measure, identifier = cell.column.measure or "", cell.column.dataset
-    return scale.undefined(measure, identifier) if identifier and "(rel=" in measure else ""
+    if isinstance(cell, Cell) and cell.column.dataset and "(rel=" in (measure := cell.column.measure or ""):
+        return scale.undefined(measure, cell.column.dataset)
+    return ""
 
 
 def is_made_at(cell: Cell | ShownExhibit, scale: Scale) -> bool:
@@ -112,14 +109,8 @@ def recipe_function(cell: Cell | ShownExhibit) -> Callable[..., Node | Runs]:
 
 @cache
 def _refusal(function: Callable, options: tuple[str, ...]) -> str:
-    signature = inspect.signature(function)
-    if not any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
-        try:
-            errors.check_known("option", *options, valid=list(signature.parameters)[1:])
-        except errors.UsageError as error:
-            return str(error)
     try:
-        signature.bind(None, **dict.fromkeys(options))
+        inspect.signature(function).bind(None, **dict.fromkeys(options))
     except TypeError as error:
         return str(error)
     return ""

@@ -10,17 +10,8 @@ from repro import errors, locations
 from repro.graph import Node, distinct, missing_files, rewrite
 from repro.machine import INSTALL, absent, system
 from repro.manifest.papers import by_hand, known_checkpoints
+from repro.retrieval.datasets import hub_models
 from repro.retrieval.datasets.catalog import catalog, dataset, key
-from repro.retrieval.datasets.hub_models import (
-    SETTINGS,
-    cached_folder,
-    checkpoint_files,
-    has_weights,
-    model_type,
-    readable,
-    tokenizer_fault,
-    unpacked_folder,
-)
 from repro.retrieval.datasets.sources import MissingPiece, Source, locate
 from repro.stage_table import STAGES
 
@@ -180,7 +171,7 @@ class Machine:
         if source["kind"] == "folder":  # otherwise the hub has a commit
             from repro.retrieval.datasets.digests import digest
 
-            files = checkpoint_files(Path(source["path"]))
+            files = hub_models.checkpoint_files(Path(source["path"]))
             seen = (source["path"], "digest")
             params["identity"] = self.once(seen, lambda: digest(files, cache=self.digests))
         else:
@@ -234,29 +225,31 @@ def checkpoint_key(params: Mapping[str, Any]) -> str:
 def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
     """Find a released model in REPRO_DATA/models, the hub's cache or a package."""
     folder = data / "models" / name if data else None
-    if folder and any((folder / file).exists() for file in SETTINGS) and has_weights(folder):
-        return {"kind": "folder", "path": str(folder)}
-    if cached := cached_folder(name, revision):
+    if folder and any((folder / name).exists() for name in hub_models.SETTINGS):
+        if hub_models.has_weights(folder):
+            return {"kind": "folder", "path": str(folder)}
+    if cached := hub_models.cached_folder(name, revision):
         return {"kind": "hub", "commit": cached.name}
     entry = known_checkpoints().get(name)
     if entry is None or entry.packaged is None:
         return None
     source = entry.packaged
-    unpacked = unpacked_folder(source.distribution, source.archive, source.weights, source.sha256)
+    unpacked = hub_models.unpacked_folder(source.distribution, source.archive, source.weights, source.sha256)
     return {"kind": "folder", "path": str(unpacked)} if unpacked else None
 
 
 def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle | None:
     folder, entry, place = f"{locations.data_folder()}/models/{name}", known_checkpoints().get(name), None
     if source is not None:
-        place = Path(source["path"]) if source["kind"] == "folder" else cached_folder(name, source["commit"])
-    architecture = model_type(place) if place else entry.model_type if entry else None
-    if architecture and not readable(architecture, stage):
+        is_cached = source["kind"] == "hub"
+        place = hub_models.cached_folder(name, source["commit"]) if is_cached else Path(source["path"])
+    architecture = hub_models.model_type(place) if place else entry.model_type if entry else None
+    if architecture and not hub_models.readable(architecture, stage):
         cause = f"the checkpoint {name} is a {architecture!r}, which neither transformers nor the suite reads"
         remedy = f"put it, converted to an architecture of transformers, into {folder}"
         return Obstacle(cause, f"{remedy}, or use another choice", lacks=name)
     if place is not None:
-        fault = tokenizer_fault(place)
+        fault = hub_models.tokenizer_fault(place)
         remedy = f"put the files of one model into {folder}"
         return Obstacle(f"the checkpoint {name} is unusable: {fault}", remedy, lacks=name) if fault else None
     cause = f"the checkpoint {name} is not on this machine"

@@ -80,9 +80,6 @@ class Ranking(Sequence[tuple[str, float]]):
     def __eq__(self, other):
         return self[:] == list(other) if isinstance(other, Sequence) else NotImplemented
 
-    def __repr__(self):
-        return repr(self[:])
-
 
 def document_ids(ranking: Sequence[tuple[str, float]]) -> list[str]:
     if isinstance(ranking, Ranking):

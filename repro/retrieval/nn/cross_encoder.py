@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from repro.errors import StageError, UsageError, check_known
+from repro.errors import StageError, UsageError
 from repro.machine.shard import blocks
+from repro.retrieval.datasets.arrow import read_rows
 from repro.retrieval.nn import contrastive, text, tokens
 from repro.retrieval.nn.batches import HalvingEncoder, in_background
 from repro.retrieval.nn.checkpoint import check_fits, load, load_tokenizer, save_model
@@ -26,7 +27,6 @@ from repro.retrieval.nn.precision import (
     threads_for,
 )
 
-REGULARISERS = ("r-drop", "none")
 BLOCK = 20_000  # pairs sorted by length together
 BATCH = {"cpu": 32, "cuda": 256}
 TOGETHER = 8  # batches tokenised in one call
@@ -81,7 +81,6 @@ class CrossEncoder(nn.Module):
         separator: str,
     ):
         super().__init__()
-        check_known("regulariser", regulariser, valid=REGULARISERS)
         if trained_passages < 2:
             raise UsageError(f"trained_passages is {trained_passages}, and has to be at least 2")
         self.model, self.tokenizer = model, tokenizer
@@ -197,9 +196,7 @@ class PairTexts:
     """Texts of N pairs: indices ``query`` into ``queries`` and ``row`` into a corpus, (N,) each."""
 
     def __init__(self, queries: list[str], corpus: Path, *, query: np.ndarray, row: np.ndarray):
-        from datasets import load_from_disk
-
-        self.corpus = load_from_disk(str(corpus / "arrow")).select_columns(["title", "text"])
+        self.corpus = read_rows(corpus).select_columns(["title", "text"])
         self.queries, self.query, self.row = queries, query, row
 
     def __len__(self) -> int:

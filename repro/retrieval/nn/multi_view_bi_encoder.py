@@ -74,10 +74,7 @@ class MultiViewBiEncoder(objectives.RankedTextsLoss):
     ):
         super().__init__()
         check_names("term of the similarity", hybrid_similarity, valid=views)
-        check_known("objective of the views", view_objective, valid=contrastive.OBJECTIVES)
         check_known("denominator", contrastive_denominator, valid=self.contrasts)
-        check_known("choice of negatives", in_batch_negatives, valid=("batch", "own"))
-        check_known("choice of regularised vectors", flops_vectors, valid=("before", "after"))
         check_known("step before truncation", sparse_truncation["after"], valid=("saturation",))
         if distillation is not None:
             check_known("direction of distillation", distillation["direction"], valid=DIRECTIONS)

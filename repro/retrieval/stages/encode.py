@@ -22,7 +22,7 @@ from repro.retrieval.stages.vectors.encoded_blocks import (
     save_block,
 )
 from repro.retrieval.training.process_group import everybody_waits, launched_together
-from repro.stage_table import MODULES, check_choices
+from repro.stage_table import MODULES
 from repro.store.disk import BLOCKS
 
 BLOCK = 20_000  # texts sorted by length together
@@ -45,8 +45,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     from repro.retrieval.nn import batches, checkpoint, packed_texts, padding_free, precision
 
-    check_choices("encode", params)
-    precision.check_precision(params["precision"])
     texts = Texts.read(inputs["texts"], params)
     folder = inputs["model"] / "model"
     encoder = _encoder(folder, params["pooling"]).eval().to(precision.device())

@@ -10,7 +10,6 @@ from repro.progress import Progress
 from repro.retrieval.datasets.hub_models import base_identity, planned_checkpoint
 from repro.retrieval.stages.encode import Texts, Titled
 from repro.retrieval.stages.vectors import encoded_blocks, write_ids
-from repro.stage_table import check_choices
 from repro.store.disk import BLOCKS
 
 LIBRARY = "sentence-transformers"
@@ -29,7 +28,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.retrieval.nn.checkpoint import remedy
     from repro.retrieval.nn.precision import threads_for
 
-    check_choices("encode_by_library", params)
     texts = Texts.read(inputs["texts"], {"kind": params["kind"], "separator": ""})
     count, folder = len(texts.ids), out / BLOCKS
     firsts = range(0, count, BLOCK)

@@ -8,7 +8,6 @@ import numpy as np
 from repro.progress import Progress
 from repro.retrieval.stages.encode import Batches, Encode, Records, Texts, outputs, write_encoded
 from repro.retrieval.stages.vectors.encoded_blocks import Arrays
-from repro.stage_table import check_choices
 
 BLOCK = 10_000
 
@@ -24,8 +23,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.retrieval.nn import batches, checkpoint, precision
     from repro.retrieval.nn.padding_free import packs, padding_free
 
-    check_choices("encode_views", params)
-    precision.check_precision(params["precision"])
     texts = Texts.read(inputs["texts"], params)
     encoder = _encoder(inputs["model"] / "model", params)
     checkpoint.check_fits(encoder.model, encoder.tokenizer, params["length"])

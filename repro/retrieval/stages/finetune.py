@@ -9,7 +9,6 @@ from repro.errors import DataError, UsageError
 from repro.progress import Progress
 from repro.retrieval.datasets import arrow
 from repro.retrieval.stages.pretrain import trained
-from repro.stage_table import check_choices
 
 SCORES = ("positive_scores", "negative_scores")
 
@@ -116,7 +115,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.retrieval.training.declaration import Optimisation
     from repro.retrieval.training.objective import build, import_declared
 
-    check_choices("finetune", params)
     optimisation = Optimisation.of(params, batch_size=params["queries_per_batch"])
     choices = {name: params[name] for name in ("negative_choice", "positive_choice") if name in params}
     groups = Groups(

@@ -8,7 +8,6 @@ import numpy as np
 from repro.errors import DataError, UsageError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import list_offsets, read_rows
-from repro.stage_table import check_choices
 
 TOKEN_COLUMNS = ("input_ids", "sentences", "spans")
 
@@ -77,7 +76,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.retrieval.training.declaration import Optimisation
     from repro.retrieval.training.objective import build, import_declared
 
-    check_choices("pretrain", params)
     optimisation = Optimisation.of(params, batch_size=params["texts_per_batch"])
     rows = EXAMPLES[params.get("examples", "rows")](inputs["tokens"])
     if len(rows) == 0:

@@ -8,7 +8,6 @@ import numpy as np
 from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.evaluation import runs, text_lines
-from repro.stage_table import check_choices
 
 FEWEST = 4  # for t-SNE
 
@@ -20,7 +19,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     scikit-learn's t-SNE starts from the principal components, with a perplexity of at most a third of the
     points. A document of ``grade`` or above is relevant.
     """
-    check_choices("project", params)
     query, candidates = _candidates(params, inputs["run"])
     query_vector = _vectors(inputs["queries"], [query])  # (1, H)
     vectors = _vectors(inputs["passages"], candidates)  # (C, H)

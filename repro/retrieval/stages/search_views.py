@@ -4,7 +4,6 @@ from pathlib import Path
 
 from repro.errors import UsageError
 from repro.progress import Progress
-from repro.stage_table import check_choices
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -18,7 +17,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     from repro.retrieval.stages.vectors.exact_search import search
 
-    check_choices("search_views", params)
     is_union = params["mode"] == "union"
     if is_union and not params.get("list_depth"):
         raise UsageError("a union of lists needs their list_depth")

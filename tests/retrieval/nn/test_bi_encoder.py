@@ -1,7 +1,6 @@
 import pytest
 import torch
 
-from repro.errors import UsageError
 from repro.retrieval.nn.batches import side_inputs as side
 from repro.retrieval.nn.bi_encoder import BiEncoderContrastive
 from repro.retrieval.nn.checkpoint import load_encoder
@@ -95,8 +94,6 @@ def test_a_new_projector_leaves_the_pre_trained_one_but_not_one_that_was_fine_tu
         saved.save(start, encodes=encodes)
         found = objective(start, projector="nonlinear", projector_start="new").encoder.projector
         assert bool((found.dense.weight == saved.dense.weight).all()) is encodes
-    with pytest.raises(UsageError, match="'old' is not a known projector start"):
-        objective(start, projector_start="old")
 
 
 def test_without_a_projector_none_is_kept(start, tmp_path):

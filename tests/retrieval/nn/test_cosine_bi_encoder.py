@@ -60,11 +60,6 @@ def test_the_query_alone_is_the_in_batch_loss_with_cosines(start):
     assert objective(start, terms="query").contrastive(queries, passages).item() == expected.item()
 
 
-def test_unknown_terms_are_refused(start):
-    with pytest.raises(UsageError, match="'two-blocks' is not a known terms of the contrastive loss"):
-        objective(start, terms="two-blocks")
-
-
 def test_the_weight_multiplies_the_loss(start):
     batch = objective(start).collate(EXAMPLES)
     whole, eighth = (objective(start, weight=weight)(batch)["contrastive"] for weight in (1.0, 0.125))

@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 from datasets import Dataset, load_from_disk
 
-from repro.errors import DataError, UsageError
+from repro.errors import DataError
 from repro.retrieval.datasets.arrow import EXAMPLES
 from repro.retrieval.evaluation.run_writer import rankings
 from repro.retrieval.evaluation.text_lines import read_qrels, relevant_documents
@@ -131,12 +131,6 @@ def test_random_passages_are_new_to_the_query_and_the_same_every_time():
 def test_a_collection_with_too_few_passages_gives_all_it_has():
     found = with_random("q", ["a"], {"a", "b"}, ["a", "b", "c", "d"], count=9, seed=1)
     assert sorted(found) == ["a", "c", "d"]
-
-
-def test_random_passages_need_a_corpus(inputs, tmp_path, progress):
-    write(inputs, [("q1", RANKING)], [("q1", "d3", 1)])
-    with pytest.raises(UsageError, match="need a corpus"):
-        mined(inputs, tmp_path, progress, random_added=10)
 
 
 LIMITS = {"depth": 200, "per_query": 30, "seed": 42}

@@ -136,7 +136,6 @@ def test_what_is_not_known_or_not_finite_is_refused(tmp_path, progress):
     made = sides(np.random.default_rng(5), whole=True)
     for number, (changes, words) in enumerate(
         [
-            ({"mode": "fast"}, "'fast' is not a known value of mode"),
             ({"terms": ["colour"]}, "'colour' is not a known view"),
             ({"terms": []}, "no view is given"),
             ({"mode": "union"}, "needs their list_depth"),
