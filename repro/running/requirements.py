@@ -224,10 +224,10 @@ def checkpoint_key(params: Mapping[str, Any]) -> str:
 
 def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
     """Find a released model in REPRO_DATA/models, the hub's cache or a package."""
-    folder = data / "models" / name if data else None
-    if folder and any((folder / name).exists() for name in hub_models.SETTINGS):
-        if hub_models.has_weights(folder):
-            return {"kind": "folder", "path": str(folder)}
+    folder = (data or Path()) / "models" / name
+    is_model = data and any((folder / file).exists() for file in hub_models.SETTINGS)
+    if is_model and hub_models.has_weights(folder):
+        return {"kind": "folder", "path": str(folder)}
     if cached := hub_models.cached_folder(name, revision):
         return {"kind": "hub", "commit": cached.name}
     entry = known_checkpoints().get(name)

@@ -9,7 +9,6 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from repro.errors import UsageError
 from repro.retrieval.nn import contrastive, objectives
 from repro.retrieval.nn.checkpoint import TextModel, Tokenizer, load_encoder, save_model
 from repro.retrieval.nn.encoder import Encoder, Projector, check_pooling, pooled, saved_projector
@@ -111,8 +110,6 @@ class CosineBiEncoder(objectives.RankedTextsLoss):
         warmup_steps: int,
     ):
         super().__init__()
-        if shares < 1:
-            raise UsageError(f"shares is {shares}, and has to be at least 1")
         self.model, self.tokenizer, self.pooling = model, tokenizer, check_pooling(pooling)
         self.temperature, self.temperature_warmup = temperature, temperature_warmup
         self.terms, self.shares, self.weight = terms, shares, weight

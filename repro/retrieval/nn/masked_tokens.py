@@ -120,7 +120,6 @@ def masked_tokens(
     ``mask`` and a random one with probability ``random``. ``input_ids``, (T,), are N framed texts end to end,
     of ``lengths`` (N,), with a generator each.
     """
-    assert 0 <= rate <= 1 and 0 <= mask + random <= 1, (rate, mask, random)
     check_known("draw of masked tokens", draw, valid=DRAWS)
     chances, random_ids = np.empty((2, len(input_ids))), np.empty(len(input_ids), dtype=np.int64)
     end = 0

@@ -121,8 +121,6 @@ class ViewEncoder(nn.Module):
         super().__init__()
         check_names("view", views, valid=VIEWS)
         check_known("vocabulary head", vocabulary_head, valid=HEADS)
-        if len(set(views)) < len(views):
-            raise UsageError(f"a view is listed twice: {list(views)!r}")
         self.model, self.tokenizer, self.views = model, tokenizer, tuple(views)
         self.positions, self.head = dict(sparse_positions), vocabulary_head
         self.reduction = dense_reduction
@@ -130,8 +128,6 @@ class ViewEncoder(nn.Module):
         if dense_reduction is not None:
             size, width = model.config.hidden_size, dense_reduction["to"]
             check_known("reduction of the dense vector", dense_reduction["by"], valid=REDUCTIONS)
-            if not 0 < width <= size:
-                raise UsageError(f"a dense vector of {size} numbers cannot be reduced to {width}")
             if dense_reduction["by"] == "linear":
                 self.projection = nn.Linear(size, width, bias=False)
                 nn.init.normal_(self.projection.weight, std=model.config.initializer_range)

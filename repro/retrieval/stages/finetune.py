@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 
 from repro.errors import DataError, UsageError
 from repro.progress import Progress
@@ -83,15 +84,11 @@ class Groups:
 
 
 def _as_rows(lists, corpus: Path, training_set: Path) -> arrow.Lists:
-    import pyarrow.compute as pc
-
     documents = pc.list_flatten(lists)
     return arrow.Lists(arrow.document_rows(documents, corpus, source=training_set), arrow.list_offsets(lists))
 
 
 def _scores(rows, training_set: Path) -> tuple[arrow.Lists, arrow.Lists] | None:
-    import pyarrow.compute as pc
-
     if not set(SCORES) <= set(rows.column_names):
         return None
     columns = [rows.column(name) for name in SCORES]

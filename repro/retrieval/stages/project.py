@@ -22,8 +22,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     query, candidates = _candidates(params, inputs["run"])
     query_vector = _vectors(inputs["queries"], [query])  # (1, H)
     vectors = _vectors(inputs["passages"], candidates)  # (C, H)
-    if query_vector.shape[1] != vectors.shape[1]:
-        raise DataError(f"passages have {vectors.shape[1]} dimensions, queries {query_vector.shape[1]}")
     grades = text_lines.read_qrels(inputs["qrels"] / "qrels.trec").get(query, {})
     relevant = np.array([grades.get(document, 0) >= params["grade"] for document in candidates])
     perplexity = min(params["perplexity"], len(candidates) / 3)  # a third of the other points

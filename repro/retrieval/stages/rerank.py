@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 
-from repro.errors import DataError
 from repro.machine.shard import shard
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import document_rows, query_texts
@@ -28,8 +27,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     source, depth = inputs["run"] / "run.trec", params["depth"]
     results = list(rankings(source))
-    if not results:
-        raise DataError(f"{source}: there is nothing to re-rank")
     options = {name: params[name] for name in ("length", "separator", "precision")}
     scorer = PairScorer(inputs["model"] / "model", say=progress.note, **options)
     texts = query_texts(inputs["queries"], [query for query, _, _ in results], source=source)

@@ -220,5 +220,5 @@ def test_a_linked_file_is_taken_by_its_digest(standins, site, tmp_path, monkeypa
     assert path.read_bytes() == packed
     linked["md5"] = "0" * 32
     (tmp_path / "home/msmarco-passage/negatives.jsonl.gz").unlink()
-    with pytest.raises(BlockedError, match=r"not the expected file \(expected md5 hash to be 0000"):
+    with pytest.raises(BlockedError, match=r"could not be downloaded \(HashVerificationError"):
         offer(HARD).load(tmp_path / "data", Progress())

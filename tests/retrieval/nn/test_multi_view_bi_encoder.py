@@ -262,12 +262,10 @@ def test_what_was_saved_says_how_to_encode_and_contradicting_it_is_refused(start
     [
         ({"views": ["dense", "sparse", "colour"]}, "'colour' is not a known view"),
         ({"views": ["dense"]}, "'sparse' is not a known term of the similarity"),
-        ({"views": ["dense", "sparse", "dense"]}, "a view is listed twice"),
         ({"hybrid_similarity": []}, "no term of the similarity is given"),
         ({"contrastive_denominator": "sum"}, "'sum' is not a known denominator"),
         ({"vocabulary_head": "none"}, "'none' is not a known vocabulary head"),
         ({"dense_reduction": {"to": 8, "by": "pca"}}, "'pca' is not a known reduction of the dense vector"),
-        ({"dense_reduction": {"to": 64, "by": "linear"}}, "of 32 numbers cannot be reduced to 64"),
         ({"distillation": TEACHER | {"direction": "sideways"}}, "'sideways' is not a known direction"),
         ({"sparse_truncation": {"after": "logits"}}, "'logits' is not a known step before truncation"),
     ],

@@ -116,12 +116,6 @@ def test_a_candidate_without_a_vector_is_named(inputs, tmp_path, progress):
         _run(inputs, tmp_path / "out", progress)
 
 
-def test_vectors_of_different_sizes_cannot_be_compared(inputs, tmp_path, progress):
-    np.save(inputs["queries"] / "vectors.npy", np.ones((2, 4), np.float32))
-    with pytest.raises(DataError, match="8 dimensions, queries 4"):
-        _run(inputs, tmp_path / "out", progress)
-
-
 @pytest.mark.parametrize("width", [1, 8])
 def test_vectors_that_are_all_alike_still_have_places_and_tie(inputs, tmp_path, progress, width):
     for name, rows in (("passages", 30), ("queries", 2)):

@@ -30,27 +30,18 @@ Advance = Callable[[int], object]  # called with the number of finished queries
 
 
 class VectorFile:
-    """``vectors.npy`` of a folder, mapped anew for each read, as mapped pages stay in memory.
-
-    Raises DataError if the folder has no such array.
-    """
+    """``vectors.npy`` of a folder, mapped anew for each read, as mapped pages stay in memory."""
 
     def __init__(self, folder: Path):
         self.path = folder / "vectors.npy"
-        shape = self.mapped().shape
-        if len(shape) != 2:
-            raise DataError(f"{self.path}: an array of shape {shape}, not (texts, dimensions)")
-        self.rows, self.width = shape
+        self.rows, self.width = self.mapped().shape
 
     def __len__(self) -> int:
         return self.rows
 
     def mapped(self) -> np.ndarray:
         """Map the array, (N, H) float32 or float16, from disk."""
-        try:
-            return np.load(self.path, mmap_mode="r")
-        except (OSError, ValueError) as error:
-            raise DataError(f"{self.path}: not an array of vectors ({error}). Encode again") from error
+        return np.load(self.path, mmap_mode="r")
 
     def read(self, first: int, end: int) -> np.ndarray:
         """Read rows ``first`` to ``end``, (end - first, H) float32."""

@@ -110,10 +110,6 @@ class ViewSearch:
     devices: Sequence[torch.device]
     longest: dict[str, float] = field(default_factory=dict)
 
-    @property
-    def device(self) -> torch.device:
-        return self.devices[0]
-
     def block(self, first: int, end: int, advance: Advance) -> Pairs:
         """Return the best passages of queries ``first`` to ``end``, counted from 0."""
         parts = []
@@ -218,8 +214,8 @@ class ViewSearch:
         subset = ViewScorer.of(self.passages, self.queries, self.terms, scorer.rows[unsure])
         edges = edges[unsure]
         errors = subset.errors(name, self.longest, torch.float64)
-        frequent = frequent_words(subset.vectors, self.device)
-        tiles = list(self._tiles(subset, [name], frequent, self.device))
+        frequent = frequent_words(subset.vectors, self.devices[0])
+        tiles = list(self._tiles(subset, [name], frequent, self.devices[0]))
         parts = [Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
         for block in Passages.read_ahead(self.passages, scorer.named(name), self.sizes.ranges):
             for part, tile in tiles:
