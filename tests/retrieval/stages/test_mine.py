@@ -88,10 +88,10 @@ def test_a_broken_run_is_a_data_error_with_its_line(inputs, tmp_path, progress):
     with pytest.raises(DataError, match="'q1' are not consecutive"):
         mined(inputs, tmp_path, progress)
     (inputs["run"] / "run.trec").write_text("q1 Q0 d1 1 5.0 t\nq1 Q0 d2 3 4.0 t\n")
-    with pytest.raises(DataError, match=r"run\.trec:2: not line 2"):
+    with pytest.raises(DataError, match=r"run\.trec: query 'q1': not line 2"):
         mined(inputs, tmp_path, progress)
     (inputs["run"] / "run.trec").write_text("q1 Q0 d1 1 5.0\n")
-    with pytest.raises(DataError, match=r"run\.trec:1"):
+    with pytest.raises(DataError, match=r"run\.trec: query 'q1': not line 1"):
         mined(inputs, tmp_path, progress)
     write(inputs, [("other", RANKING[:2])], qrels)
     with pytest.raises(DataError, match="no query of the run has a positive"):
