@@ -141,7 +141,6 @@ def levels(
 
 
 def fullest_level(course: Iterable[MemoryLevel]) -> MemoryLevel | None:
-    """Return the level with the highest peak, or None for an empty plan."""
     return max(course, key=lambda level: level.during, default=None)
 
 
@@ -173,7 +172,6 @@ class DiskRoom:
                 self.consumers.gone(node)
 
     def stored(self, node: Node) -> None:
-        """Record a stored node and remove unused inputs."""
         self.consumers.stored(node)
         self.let_go()
 

@@ -64,7 +64,7 @@ class Makers:
         self._rows: dict[str, str] = {}
 
     def behind(self, nodes: Iterable[Node]) -> dict[str, Any]:
-        """Return ``code`` and ``commits`` for a record of these nodes."""
+        """Return ``code`` and ``commits`` of these nodes and their inputs, for a record."""
         codes, commits = zip(*map(self._of, nodes), strict=True)
         return {
             "code": join_codes(frozenset().union(*codes)),
@@ -181,7 +181,6 @@ class Origins:
 
     @property
     def sentence(self) -> str:
-        """The counts in words, or ""."""
         parts = [f"{len(self.other)} of {self.total} artefacts were made by other code or libraries"]
         if behind_other := self.behind_other:
             parts.append(f"{len(behind_other)} from those artefacts")
@@ -265,7 +264,6 @@ def on_record(digest: str) -> str:
 
 
 def all_on_record(digests: Iterable[str]) -> frozenset[str]:
-    """Return the distinct results of ``on_record``."""
     return frozenset(map(on_record, digests))
 
 

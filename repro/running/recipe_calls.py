@@ -60,7 +60,6 @@ def not_at(cell: Cell | ShownExhibit, scale: Scale) -> str:
 
 
 def is_made_at(cell: Cell | ShownExhibit, scale: Scale) -> bool:
-    """Return whether the cell has a recipe that gives a result at this scale."""
     return bool(cell.recipe) and not not_at(cell, scale)
 
 
@@ -68,7 +67,7 @@ NOT_MEASURABLE = "not measurable by the suite, see `repro show coverage`"
 
 
 def refusals(cells: Iterable[Cell], scale: Scale) -> Counter[str]:
-    """Count the unmeasured cells by reason."""
+    """Count the cells that are not measured, by reason."""
     reasons: list[str] = []
     for cell in cells:
         is_stated = cell.column.not_measurable or cell.row.not_measurable

@@ -84,7 +84,7 @@ class Machine:
     _met: dict[int, tuple[Node, Node]] = field(default_factory=dict)
 
     def without_data(self) -> "Machine":
-        """Return a machine without data. It shares the recipe calls of one without data."""
+        """Return a machine without REPRO_DATA. It keeps recipe calls made without data."""
         return Machine() if self.data else Machine(calls=self.calls, _known=self._known, _met=self._met)
 
     def resolve(self, node: Node) -> Node:
@@ -208,7 +208,7 @@ class Machine:
         return replace(obstacle, remedy=obstacle.remedy + choice, otherwise=otherwise)
 
     def shared(self, node: Node) -> Node:
-        """Return the graph with equal nodes as one object."""
+        """Return the graph with equal nodes replaced by one object."""
         return rewrite(node, lambda each: distinct(each, self._known), self._met)
 
     def once(self, key: object, find: Callable[[], object]):

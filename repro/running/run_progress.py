@@ -60,7 +60,7 @@ class Place:
 
 
 def places(plan: Plan) -> dict[str, list[Place]]:
-    """Return fingerprint -> rows and exhibits that need the node."""
+    """Return the rows and exhibits that need each node, by fingerprint."""
     ends: dict[Place, list[Node]] = {}
     for m in plan.measurements:
         place = Place(f"{m.cell.paper.name}/{m.cell.table.id}", m.cell.row.id)

@@ -35,8 +35,6 @@ class Architecture(StrictMapping):
 
 
 class BackboneTraining(StrictMapping):
-    """Settings of the training of a scale's backbone."""
-
     max_steps: Count
     texts_per_batch: Count
     learning_rate: Rate
@@ -209,7 +207,6 @@ class RowLimits:
 
     @classmethod
     def of(cls, first: RowCounts, graph: Node) -> "RowLimits":
-        """Return the limits for a graph."""
         if first == RowCounts():
             return cls(first)
         return cls(first, tuple(node for node in walk([graph]) if node.stage == "corpus"))

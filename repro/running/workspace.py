@@ -55,7 +55,6 @@ class Workspace:
 
     @property
     def data(self) -> Path | None:
-        """The user's own collections, if any."""
         return self.locations.data
 
     @cached_property

@@ -76,7 +76,7 @@ def cached_folder(name: str, revision: str) -> Path | None:
     cache = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE") or Path(home, "hub")
     folder = Path(os.path.expandvars(cache)).expanduser() / f"models--{name.replace('/', '--')}"
     reference = folder / "refs" / revision
-    commit = reference.read_text(encoding="utf-8").strip() if reference.is_file() else revision
+    commit = reference.read_text().strip() if reference.is_file() else revision
     snapshot = folder / "snapshots" / commit
     return snapshot if any((snapshot / file).is_file() for file in SETTINGS) else None
 

@@ -176,7 +176,7 @@ def break_ties(
     if len(set(documents)) != len(documents):
         raise DataError(f"query {query!r}: a document is given twice")
     with np.errstate(over="ignore"):
-        raw_scores = np.asarray(scores, dtype=np.float32)
+        raw_scores = np.asarray(scores, np.float32)
     if raw_scores.shape != (len(documents),):
         shape = f"scores of shape {raw_scores.shape}"
         raise DataError(f"query {query!r}: {len(documents)} documents, but {shape}")
@@ -185,7 +185,7 @@ def break_ties(
         raise DataError(f"query {query!r}: the score of document {bad_id!r} is not a finite float32 number")
     if not (raw_scores[1:] < raw_scores[:-1]).all():
         ranking = sorted(zip(raw_scores.tolist(), documents, strict=True), reverse=True)
-        raw_scores = np.array([score for score, _ in ranking], dtype=np.float32)
+        raw_scores = np.array([score for score, _ in ranking], np.float32)
         documents = [document for _, document in ranking]
     return documents, raw_scores, _lower_ties(raw_scores)
 

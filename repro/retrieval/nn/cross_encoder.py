@@ -222,7 +222,7 @@ def score_pairs(
     Finished blocks are kept in ``scratch``. A shard scores only its own blocks.
     """
     scratch.mkdir(parents=True, exist_ok=True)
-    scores, unread = np.zeros(len(pairs), dtype=np.float32), []
+    scores, unread = np.zeros(len(pairs), np.float32), []
     for first in blocks(len(pairs), BLOCK):
         block = scores[first : first + BLOCK]
         if (earlier := _read_block(scratch, first, len(block))) is None:

@@ -97,7 +97,6 @@ class PooledEncoder(nn.Module):
         return self.finished(pooled(hidden, inputs["attention_mask"], pooling=self.pooling))
 
     def finished(self, vectors: Tensor) -> Tensor:
-        """Map pooled vectors, (N, H), to the output."""
         return vectors
 
 

@@ -268,9 +268,6 @@ def named(module: torch.nn.Module) -> str:
         return f"{name} ({type(module.auto_model).__name__})"
     if hasattr(module, "pooling_mode"):
         return f"{name} ({module.pooling_mode})"
-    if sub_modules := dict(getattr(module, "sub_modules", {})):
-        routes = (f"{key}: {', '.join(map(named, parts))}" for key, parts in sub_modules.items())
-        return f"{name} ({'; '.join(routes)})"
     return name
 
 

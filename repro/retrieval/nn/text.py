@@ -74,7 +74,7 @@ def frame_texts(texts: Sequence[np.ndarray], tokenizer) -> tuple[np.ndarray, np.
 def inner_tokens(lengths: np.ndarray) -> np.ndarray:
     """Return a mask, (T,), that is False at each framed text's first and last token."""
     ends = np.cumsum(lengths)
-    inner = np.ones(ends[-1], dtype=bool)
+    inner = np.ones(ends[-1], bool)
     inner[ends - lengths] = inner[ends - 1] = False
     return inner
 

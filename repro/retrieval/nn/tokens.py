@@ -64,7 +64,7 @@ class TokenRows:
         arrays["input_ids"][mask] = self.ids[indices]
         arrays["attention_mask"] = mask.astype(np.int64)
         if self.kinds is not None:
-            arrays["token_type_ids"] = np.zeros(mask.shape, dtype=np.int64)
+            arrays["token_type_ids"] = np.zeros(mask.shape, np.int64)
             arrays["token_type_ids"][mask] = self.kinds[indices]
         return {name: torch.from_numpy(values) for name, values in arrays.items()}
 

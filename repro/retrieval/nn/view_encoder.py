@@ -74,19 +74,7 @@ def top_k(values: Tensor, k: int) -> Tensor:
 
 def flops(vectors: Tensor) -> Tensor:
     """Return sum_j ( 1/N sum_i |w_ij| )^2 of (N, V), SPLADE's regulariser (Paria et al. 2020)."""
-    return _MeanMagnitude.apply(vectors).square().sum()
-
-
-class _MeanMagnitude(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, vectors: Tensor) -> Tensor:
-        ctx.save_for_backward(vectors)
-        return vectors.abs().mean(dim=0)
-
-    @staticmethod
-    def backward(ctx, gradient: Tensor) -> Tensor:
-        (vectors,) = ctx.saved_tensors
-        return vectors.sign().mul_(gradient / len(vectors))
+    return vectors.abs().mean(dim=0).square().sum()
 
 
 VIEWS = ("dense", "sparse")
@@ -167,7 +155,7 @@ class ViewEncoder(nn.Module):
             "vocabulary_head": self.head,
             "dense_reduction": self.reduction,
         }
-        (folder / FILE).write_text(json.dumps(description, sort_keys=True) + "\n", encoding="utf-8")
+        (folder / FILE).write_text(json.dumps(description, sort_keys=True) + "\n")
 
     def _reduce(self, vectors: Tensor) -> Tensor:
         if self.reduction is None:

@@ -131,7 +131,6 @@ def _batch_encoder(encoder: Callable, params: dict) -> Encode:
 
 
 def rounded(vectors: np.ndarray, numbers: str) -> np.ndarray:
-    """Convert vectors to another type. Values out of range become infinite."""
     with np.errstate(over="ignore"):
         return vectors.astype(numbers, copy=False)
 

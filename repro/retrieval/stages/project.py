@@ -37,7 +37,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         ],
         "measured": measured((vectors * query_vector).sum(axis=1), relevant),  # equal vectors tie exactly
     }
-    (out / "exhibit.json").write_text(json.dumps(exhibit, sort_keys=True), encoding="utf-8")
+    (out / "exhibit.json").write_text(json.dumps(exhibit, sort_keys=True))
     return {"candidates": len(candidates), "perplexity": perplexity, **exhibit["measured"]}
 
 

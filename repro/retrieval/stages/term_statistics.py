@@ -30,7 +30,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     np.save(out / "collection_frequency.npy", collection)
     np.save(out / "document_frequency.npy", documents)
     counts = {"texts": len(tokens), "tokens": int(collection.sum())}
-    (out / "counts.json").write_text(json.dumps(counts) + "\n", encoding="utf-8")
+    (out / "counts.json").write_text(json.dumps(counts) + "\n")
     return counts | {"entries": size, "entries_seen": int(np.count_nonzero(collection))}
 
 
@@ -41,9 +41,9 @@ def frequencies(
 
     ``batches`` have up to ``BATCH`` texts each: their concatenated ids, and their lengths.
     """
-    collection = np.zeros(vocabulary_size, dtype=np.int64)
-    documents = np.zeros(vocabulary_size, dtype=np.int64)
-    seen = np.zeros((BATCH, vocabulary_size), dtype=bool)
+    collection = np.zeros(vocabulary_size, np.int64)
+    documents = np.zeros(vocabulary_size, np.int64)
+    seen = np.zeros((BATCH, vocabulary_size), bool)
     for ids, lengths in batches:
         seen[:] = False
         seen[np.repeat(np.arange(len(lengths)), lengths), ids] = True

@@ -51,7 +51,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def weights(encoder, tokenizer, texts, params: dict) -> list[list[tuple[str, float]]]:
-    """Return the tokens and weights of each of the ``TokenRows``."""
     import torch
 
     from repro.retrieval.nn import batches, precision

@@ -41,7 +41,7 @@ class TrainingLog:
             yield
             return
         cut_log(self.path, resumed_at)
-        with open(self.path, "a", encoding="utf-8", buffering=1) as self._file:
+        with open(self.path, "a", buffering=1) as self._file:
             yield
 
     def note(
@@ -85,7 +85,7 @@ class TrainingLog:
 def cut_log(path: Path, step: int) -> None:
     lines = []
     if step and path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
+        for line in path.read_text().splitlines():
             try:
                 if json.loads(line)["step"] > step:
                     break

@@ -97,7 +97,6 @@ def gather_rows(vectors: torch.Tensor) -> torch.Tensor:
 
 
 def sum_values(values: torch.Tensor) -> torch.Tensor:
-    """Return the sum of all processes' values, without a gradient."""
     values = values.detach()
     if processes() > 1:
         values = values.clone()

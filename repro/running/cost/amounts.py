@@ -44,7 +44,6 @@ class PlannedCounts:
         return entry.counts.get(PIECES[node.stage]) or (topics.counts.get("queries") if topics else None)
 
     def trained(self, node: Node) -> Number:
-        """Return the number of examples in all steps of a training."""
         return product(trained_steps(node), node.params[BATCHES[node.stage]])
 
 
@@ -89,7 +88,7 @@ def size_of(node: Node, store: Store) -> int:
 
 
 def trained_steps(node: Node) -> Number:
-    """Return the number of steps of a training, or None if unknown."""
+    """Return a training's number of steps, or None if unknown."""
     params = node.params
     if node.stage == "pretrain":
         examples = shapes.rows(node.input("tokens"))

@@ -47,7 +47,6 @@ class MeasuredTime:
     of: str = ""
 
     def hours(self, node: Node) -> Number:
-        """Return the hours of a node, or None for an unknown amount."""
         count = amount(self.of, node) if self.of else 0.0
         return None if count is None else (self.once + self.each * count) / 3600
 

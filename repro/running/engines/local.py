@@ -29,7 +29,6 @@ def execute(plan: Plan, store: Store, progress: Progress, options: runner.Option
 
 
 def default_jobs(plan: Plan, gpus_per_stage: int = 1) -> int:
-    """Return the number of stages that run at once by default."""
     shares = len(gpus()) // gpus_per_stage
     return max(cores() // threads(plan), shares + 1 if shares else 1)
 

@@ -131,7 +131,6 @@ def build_shard(node: Node, store: Store, work: Work, part: Shard) -> Built:
 
 
 def finished_shards(store: Store, node: Node, count: int) -> set[int]:
-    """Return the numbers of finished shards."""
     return set(map(_number, _folder(store.partial(node)).glob(f"*-of-{count}.json")))
 
 

@@ -239,7 +239,6 @@ class Job:
 
     @property
     def kind(self) -> str:
-        """The stage, or ``GROUP``."""
         kinds = {node.stage for node in self.nodes}
         return kinds.pop() if len(kinds) == 1 else GROUP
 
@@ -280,7 +279,7 @@ def _parts(group: Sequence[Node], count: int, minutes: Mapping[str, shapes.Numbe
 
 
 def inputs(jobs: Sequence[Job]) -> dict[str, list[Job]]:
-    """Return name of a job -> the jobs that it waits for."""
+    """Return the jobs that each job waits for, by name."""
     makers: dict[str, list[Job]] = {}
     for job in jobs:
         for node in job.nodes:

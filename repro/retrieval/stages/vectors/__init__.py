@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 CHUNK = 1 << 24  # bytes of ids scanned at a time
-SMALL = 1 << 20  # bytes of ids kept as strings
 IDS = 10_000
 Advance = Callable[[int], object]  # called with the number of finished queries
 
@@ -108,14 +107,11 @@ class IdFile:
             part = np.frombuffer(self._text[first : first + CHUNK], dtype=np.uint8)
             ends.append(np.flatnonzero(part == ord("\n")) + first)
         self._starts = np.concatenate(ends) + 1
-        self._names = self._text[:].decode("utf-8").split("\n") if len(self._text) < SMALL else []
 
     def __len__(self) -> int:
         return len(self._starts) - 1
 
     def at(self, rows: np.ndarray) -> list[str]:
-        if self._names:
-            return list(map(self._names.__getitem__, rows.tolist()))
         bounds = zip(self._starts[rows].tolist(), self._starts[rows + 1].tolist(), strict=True)
         return [self._text[start : end - 1].decode("utf-8") for start, end in bounds]
 
@@ -142,7 +138,7 @@ class Views:
         """Open an artefact. Raises DataError for different numbers of rows and ids."""
         ids, path = IdFile(folder), folder / "views.json"
         files: dict[str, VectorFile | SparseFile] = {}
-        widths = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"dense": True}
+        widths = json.loads(path.read_text()) if path.exists() else {"dense": True}
         if widths["dense"] is not None:
             files["dense"] = VectorFile(folder)
         if widths.get("sparse") is not None:

@@ -40,7 +40,7 @@ def save_block(folder: Path, first: int, rows: list[Arrays]) -> None:
     if "vectors" in arrays:
         arrays["vectors"] = arrays["vectors"].reshape(len(rows), -1)
     if "values" in arrays:
-        arrays["counts"] = np.array([len(row["values"]) for row in rows], dtype=np.int64)
+        arrays["counts"] = np.array([len(row["values"]) for row in rows], np.int64)
         for name in ("indices", "values"):
             arrays[name] = arrays[name].astype(TYPES[name], copy=False)
     np.savez(_path(folder, first), **arrays)  # type: ignore[arg-type]
@@ -100,7 +100,7 @@ def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | Non
     facts |= {"values": last.values} if "values" in last.names else {}
     if vocabulary is not None:
         widths = {"dense": facts.get("size"), "sparse": vocabulary if "values" in facts else None}
-        (out / "views.json").write_text(json.dumps(widths) + "\n", encoding="utf-8")
+        (out / "views.json").write_text(json.dumps(widths) + "\n")
     return facts
 
 

@@ -284,7 +284,6 @@ class BestScores:
         return True
 
     def join(self, other: BestScores) -> None:
-        """Merge the scores found by another device."""
         place = self.scores.device
         self._merge(slice(None), other.scores.to(place), other.rows.to(place))
 
