@@ -71,7 +71,7 @@ class Consumers:
         self._free |= {one for one in fingerprints & self._there if not self._left[one]}
 
     def free(self) -> list[Node]:
-        """Return stored artefacts without remaining readers."""
+        """Return stored artefacts that no remaining node reads."""
         return [self._nodes[fingerprint] for fingerprint in sorted(self._free, key=self._place.__getitem__)]
 
     def gone(self, node: Node) -> None:
@@ -209,7 +209,7 @@ class DiskRoom:
 
 @dataclass(frozen=True)
 class KeptArtefacts:
-    """The fingerprints of needed artefacts, with plans and notices."""
+    """The fingerprints of artefacts to keep, notices for the user, and the plans that need them."""
 
     fingerprints: set[str]
     notices: list[str]

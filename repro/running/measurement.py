@@ -299,7 +299,7 @@ def import_of(cell: Cell, made: Measurement | None, machine: Machine, file: Mapp
 
 
 def scoring_settings(measurement: Measurement) -> dict[str, Any]:
-    """Return an imported run's scoring settings for its record."""
+    """Return how an imported run is scored, as in its record."""
     params = measurement.parts[0].params
     return {"dataset": measurement.cell.column.dataset} | {name: params[name] for name in RULES}
 

@@ -142,7 +142,7 @@ class Origins:
     def add(
         self, fingerprint: str, facts: Mapping[str, Any], inputs: Mapping[str, str], node: Node | None = None
     ) -> None:
-        """Check one artefact. ``inputs`` are the digests of its stored inputs."""
+        """Compare an artefact with the code and inputs here. ``inputs`` are digests of its stored inputs."""
         recorded_inputs = facts.get("inputs", inputs)  # older ones lack them
         self.total += 1
         self.parents[fingerprint] = tuple(recorded_inputs)

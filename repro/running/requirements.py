@@ -249,9 +249,7 @@ def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle
         remedy = f"put it, converted to an architecture of transformers, into {folder}"
         return Obstacle(cause, f"{remedy}, or use another choice", lacks=name)
     if place is not None:
-        fault = hub_models.tokenizer_fault(place)
-        remedy = f"put the files of one model into {folder}"
-        return Obstacle(f"the checkpoint {name} is unusable: {fault}", remedy, lacks=name) if fault else None
+        return None
     cause = f"the checkpoint {name} is not on this machine"
     if instruction := by_hand(name):
         return Obstacle(cause, instruction, lacks=name, otherwise=instruction)
@@ -307,7 +305,7 @@ class NodeObstacles:
 
     @property
     def names(self) -> list[str]:
-        """All missing items: the machine's, checkpoints, data."""
+        """Missing items in this order: of the machine, checkpoints, data."""
         ranked = sorted(self.obstacles, key=lambda o: (not o.of_machine, not _is_checkpoint(o)))
         names = ((o.short,) if o.otherwise or _is_checkpoint(o) else o.fetch or (o.short,) for o in ranked)
         return list(dict.fromkeys(chain.from_iterable(names)))

@@ -148,8 +148,8 @@ def features_of(columns: Mapping[str, Any]):
 class RowBlocks:
     """A dataset that is written in blocks, each an Arrow file with a note of its digest.
 
-    The number ``first`` names a block. A later attempt keeps unchanged blocks of the same ``origin`` (JSON).
-    Several processes may write different blocks. ``batch`` is the number of rows of a record batch.
+    Blocks are named by a number, ``first``. A later attempt keeps unchanged blocks of the same ``origin``
+    (JSON). Several processes may write different blocks. A record batch has ``batch`` rows.
     """
 
     def __init__(self, folder: Path, columns: Mapping[str, Any], *, origin: Any = None, batch: int = 1000):

@@ -42,7 +42,7 @@ class Source:
 
     @property
     def stated_identity(self) -> str:
-        """The identity of data without local files, e.g. "library:beir/scifact:qrels:1"."""
+        """The identity of data without files, e.g. "library:beir/scifact:qrels:1"."""
         return f"{self.kind}:{self.dataset}:{self.piece}:{self.version}"
 
     @property

@@ -54,7 +54,7 @@ def read_given(path: Path, judged: Judged, *, ignore_identical_ids: bool) -> Giv
 
 
 def given_run(path: Path, run: RunFile, judged: Judged, *, ignore_identical_ids: bool) -> GivenRun:
-    """Match a run with judgements, as ``read_given`` does."""
+    """Match a run that was read with judgements, as ``read_given`` does."""
     with many_objects():
         _check_queries(path, run.rankings, judged)
         rankings = {query: ranking for query, ranking in run.rankings.items() if query in judged}

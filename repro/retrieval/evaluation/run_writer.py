@@ -177,9 +177,6 @@ def break_ties(
         raise DataError(f"query {query!r}: a document is given twice")
     with np.errstate(over="ignore"):
         raw_scores = np.asarray(scores, np.float32)
-    if raw_scores.shape != (len(documents),):
-        shape = f"scores of shape {raw_scores.shape}"
-        raise DataError(f"query {query!r}: {len(documents)} documents, but {shape}")
     if not np.isfinite(raw_scores).all():
         bad_id = documents[int(np.flatnonzero(~np.isfinite(raw_scores))[0])]
         raise DataError(f"query {query!r}: the score of document {bad_id!r} is not a finite float32 number")

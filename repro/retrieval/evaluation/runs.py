@@ -50,7 +50,7 @@ class RunFile:
     def note_ranks(
         self, query: str, ranks: np.ndarray | list[float], scores: np.ndarray | list[float]
     ) -> None:
-        """Add the query to ``contradicted`` if its ranks contradict its scores."""
+        """Add the query to ``contradicted`` if a worse rank has a higher score."""
         ranks, scores = np.asarray(ranks, np.float64), np.asarray(scores)
         if not (ranks[1:] > ranks[:-1]).all():
             order = np.argsort(ranks)

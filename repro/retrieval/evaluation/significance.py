@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from repro.errors import DataError, UsageError
+from repro.errors import DataError
 from repro.retrieval.evaluation.measures import parse_measure, score
 from repro.retrieval.evaluation.p_values import holm
 from repro.retrieval.evaluation.text_lines import Judged
@@ -153,11 +153,8 @@ def compare(
     Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", …}}}``, with the
     values of ``pairwise_tests``. ``holm_student_p`` is corrected among all systems compared with i. ``wins``,
     ``ties`` and ``losses`` count the queries of i. Runs with equal scores have p 1.0 and are listed under
-    ``identical``. Any other undefined p is None. Raises UsageError for an unknown measure or another number
-    of names.
+    ``identical``. Any other undefined p is None. Raises UsageError for an unknown measure.
     """
-    if len(runs) != len(names):
-        raise UsageError(f"{len(runs)} runs were given {len(names)} names")
     for text in measures:
         parse_measure(text)
     rankings = (run() if callable(run) else run for run in runs)
@@ -175,8 +172,6 @@ def compare_scores(
     max_p: float = 0.05,
 ) -> dict:
     """Compare systems by their scores, as ``compare`` does. Raises DataError for nan."""
-    if len(scores) != len(names):
-        raise UsageError(f"{len(scores)} systems were given {len(names)} names")
     tables_by_measure = {}
     for text in measures:
         values = np.array([system[text] for system in scores], np.float64)

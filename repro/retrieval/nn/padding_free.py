@@ -218,9 +218,7 @@ def trains_faster(objective: nn.Module, precision: str) -> bool:
 
 
 def packs(model: nn.Module, *, precision: str, say: Callable[[str], None]) -> bool:
-    """Return whether a GPU should encode without padding. Calls ``say`` if REPRO_PADDING_FREE is 1 and it
-    cannot.
-    """
+    """Return whether a GPU should encode without padding. Calls ``say`` if it cannot, but was told to."""
     processor, wanted = device(), is_asked_for(os.environ)
     if wanted is False or processor.type == "cpu":
         return False

@@ -39,7 +39,7 @@ def check_precision(precision: str) -> str:
 
 
 def autocast(precision: str) -> contextlib.AbstractContextManager:
-    """Return the context for a forward pass. On a GPU, fp32 disables TF32."""
+    """Return the context for a forward pass. With fp32, a GPU does not use TF32."""
     if check_precision(precision) == "fp32":
         return contextlib.nullcontext() if device().type == "cpu" else true_float32()
     return torch.autocast("cuda", dtype=HALVES[precision])

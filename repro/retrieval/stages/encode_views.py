@@ -7,9 +7,8 @@ import numpy as np
 from torch.nn.functional import normalize
 
 from repro.progress import Progress
-from repro.retrieval.nn import batches, checkpoint, precision
+from repro.retrieval.nn import batches, checkpoint, padding_free, precision
 from repro.retrieval.nn.library_encoder import SPARSE, SpladeEncoder
-from repro.retrieval.nn.padding_free import packs, padding_free
 from repro.retrieval.nn.view_encoder import load_view_encoder, top_k
 from repro.retrieval.stages.encode import Batches, Encode, Records, Texts, outputs, write_encoded
 from repro.retrieval.stages.vectors.encoded_blocks import Arrays
@@ -29,11 +28,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     encoder = _encoder(inputs["model"] / "model", params)
     checkpoint.check_fits(encoder.model, encoder.tokenizer, params["length"])
     encoder.eval().to(precision.device())
-    packed = packs(encoder, precision=params["precision"], say=progress.note)
+    packed = padding_free.packs(encoder, precision=params["precision"], say=progress.note)
     halving_encoder = batches.HalvingEncoder(lambda inputs: encoder(precision.on_device(inputs)))
     encode = _batch_encoder(halving_encoder, params)
     vocabulary = encoder.model.config.vocab_size
-    with precision.threads_for(encoder), padding_free(encoder, packed) as packing:
+    with precision.threads_for(encoder), padding_free.padding_free(encoder, packed) as packing:
         facts = write_encoded(
             texts, encoder.tokenizer, encode, params, out, progress, size=BLOCK, vocabulary=vocabulary
         )

@@ -54,10 +54,9 @@ class Groups:
         return len(self.kept)
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
-        """Return ``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}``, the positive
-        first.
+        """Return ``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}`` for each place.
 
-        A training set with scores adds ``"scores"``.
+        The positive is the first passage. A training set with scores adds ``"scores"``.
         """
         examples = []
         for epoch, place in places:

@@ -13,8 +13,7 @@ COMMIT = 1_000_000  # documents
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``lucene/`` and ``fields.json``, e.g. ``{"multifield": false}``: whether titles are a separate
-    field.
+    """Write ``lucene/`` and ``fields.json``. With ``multifield`` titles are a separate field.
 
     Scores, but not bytes, are the same for any number of threads and commits.
     """

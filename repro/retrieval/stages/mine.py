@@ -103,8 +103,7 @@ def fill_blocks(
     counts: Sequence[str],
     advance: Callable[[int], None],
 ) -> tuple[range, dict[str, int]]:
-    """Write this shard's missing blocks, each for ``size`` bytes of the run. Returns all blocks and the
-    counts.
+    """Write this shard's missing blocks, each for ``size`` bytes of the run. Returns all blocks and counts.
 
     ``rows`` makes rows from queries, documents and scores, and updates the counts.
     """

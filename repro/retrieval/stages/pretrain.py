@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from repro.errors import DataError, UsageError
+from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import list_offsets, read_rows
 
@@ -37,15 +37,13 @@ class TokenRows:
 
 
 class SpanRows:
-    """The spans of all rows of policy ``spans``. Raises UsageError for other tokens.
+    """The spans of all rows of policy ``spans``.
 
     An example is the row, with ``index`` among all spans and ``anchor`` in the row.
     """
 
     def __init__(self, folder: Path):
         self.rows = TokenRows(folder)
-        if "spans" not in self.rows.columns:
-            raise UsageError(f"{folder}: the tokens have no spans. Tokenise the corpus with policy 'spans'")
         self.begins = list_offsets(self.rows.columns["spans"])
 
     def __len__(self) -> int:

@@ -13,11 +13,10 @@ FEWEST = 4  # for t-SNE
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``exhibit.json``: points of a query, by default the first, and of its ``candidates`` best
-    documents.
+    """Write ``exhibit.json``: points of a query and of its ``candidates`` best documents.
 
-    scikit-learn's t-SNE starts from the principal components, with a perplexity of at most a third of the
-    points. A document of ``grade`` or above is relevant.
+    The default ``query`` is the first. scikit-learn's t-SNE starts from the principal components, with a
+    perplexity of at most a third of the points. A document of ``grade`` or above is relevant.
     """
     query, candidates = _candidates(params, inputs["run"])
     query_vector = _vectors(inputs["queries"], [query])  # (1, H)

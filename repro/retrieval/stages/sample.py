@@ -10,8 +10,7 @@ from repro.retrieval.datasets.arrow import read_rows
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``arrow/``: ``queries`` rows of a training set in its order, e.g. 100, or a ``share`` of its
-    rows.
+    """Write ``arrow/``: some rows of a training set in its order, ``queries`` of them or a ``share``.
 
     ``random`` draws without replacement, by ``seed`` and ``sample``. ``block`` takes consecutive rows from a
     random start.

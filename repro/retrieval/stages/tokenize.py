@@ -18,8 +18,7 @@ SPAN_LISTS = ("input_ids", "sentences", "spans")  # columns of policy ``spans``
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``arrow/``: documents in order, as chunks of at most ``length`` - 2 tokens, without [CLS] and
-    [SEP].
+    """Write ``arrow/``: documents as chunks of at most ``length`` - 2 tokens, without [CLS] and [SEP].
 
     The policy ``chunk`` keeps all chunks, ``whole-chunks`` drops a shorter last one unless it is the only
     one, ``truncate`` keeps the first. ``truncate-pair`` cuts the longer one of title and text, with [SEP]

@@ -36,7 +36,7 @@ class TrainingLog:
 
     @contextlib.contextmanager
     def open(self, resumed_at: int) -> Iterator[None]:
-        """Keep the log file open, without its lines after step ``resumed_at``."""
+        """Keep the log file open in this context. Lines after step ``resumed_at`` are removed."""
         if rank() > 0:
             yield
             return

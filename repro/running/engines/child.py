@@ -35,7 +35,7 @@ def stage_command(store: Store, *, processes: int = 1) -> list[str]:
 
 
 def import_path() -> str:
-    """Return a child's PYTHONPATH: the checkout, if repro runs from one, and then the user's own."""
+    """Return PYTHONPATH for a child: the checkout, if repro runs from one, then the user's folders."""
     checkout = [str(CHECKOUT)] if (CHECKOUT / "pyproject.toml").is_file() else []
     user_paths = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     return os.pathsep.join(dict.fromkeys([*checkout, *user_paths]))

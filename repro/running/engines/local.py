@@ -2,13 +2,13 @@
 
 import os
 
-from repro import errors, stage_table
+from repro import errors
 from repro.graph import Node
 from repro.machine.system import cores, gpu, stated_threads
 from repro.progress import Progress
 from repro.running import discarding, requirements, run_progress, runner
 from repro.running.engines.child import Child, Workers, WorkerStage, interruptions, stop, wait_for_answers
-from repro.running.engines.shared_work import ON_ALL_GPUS, SEARCHES, SHARED
+from repro.running.engines.shared_work import ON_ALL_GPUS, SHARED, takes_gpu
 from repro.running.plan import Plan
 from repro.store import Store
 
@@ -132,8 +132,7 @@ class _Run:
         return Child(node, self.store, threads=threads, gpus=gpus, processes=processes)
 
     def _gpu_count(self, node: Node) -> int:
-        takes_gpu = node.stage in SEARCHES or stage_table.STAGES[node.stage].heavy
-        if not self.has_gpus or not takes_gpu:
+        if not (self.has_gpus and takes_gpu(node.stage)):
             return 0
         return self.gpus_per_stage if node.stage in ON_ALL_GPUS else 1
 

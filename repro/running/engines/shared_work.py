@@ -33,6 +33,10 @@ DIVISIBLE = {
 }
 
 
+def takes_gpu(stage: str) -> bool:
+    return stage in SEARCHES or stage_table.STAGES[stage].heavy
+
+
 def build(node: Node, store: Store, work: Work, way: Callable[[Node, Work], Built] | None = None) -> Built:
     """Build an artefact with all processes of torchrun. ``way`` replaces ``store.build``."""
     way = way or store.build

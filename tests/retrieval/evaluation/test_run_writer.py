@@ -162,7 +162,6 @@ def test_writing_again_replaces_what_an_interrupted_attempt_left(tmp_path):
         ({"1": [("a", float("nan"))]}, "the score of document 'a' is not a finite float32 number", "tag"),
         ({"1": [("a", 1e39)]}, "not a finite float32", "tag"),
         ([("1", ["a"], [1.0]), ("1", ["b"], [1.0])], "query '1' is given twice", "tag"),
-        ([("1", ["a", "b"], [1.0])], "2 documents, but scores of shape", "tag"),
         ({}, "tag 'my run'", "my run"),
     ],
 )

@@ -262,7 +262,6 @@ def test_what_was_saved_says_how_to_encode_and_contradicting_it_is_refused(start
     [
         ({"views": ["dense", "sparse", "colour"]}, "'colour' is not a known view"),
         ({"views": ["dense"]}, "'sparse' is not a known term of the similarity"),
-        ({"hybrid_similarity": []}, "no term of the similarity is given"),
         ({"contrastive_denominator": "sum"}, "'sum' is not a known denominator"),
         ({"vocabulary_head": "none"}, "'none' is not a known vocabulary head"),
         ({"dense_reduction": {"to": 8, "by": "pca"}}, "'pca' is not a known reduction of the dense vector"),

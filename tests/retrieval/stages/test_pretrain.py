@@ -100,11 +100,6 @@ def test_every_span_is_an_example_that_has_all_of_its_row_and_says_which_span_it
     assert [(row["epoch"], row["index"]) for row in fetched] == [(2, 5), *((1, index) for index in range(6))]
 
 
-def test_spans_of_tokens_without_spans_are_refused(tokens):
-    with pytest.raises(UsageError, match="the tokens have no spans"):
-        SpanRows(tokens)
-
-
 @pytest.mark.parametrize(
     ("changes", "error", "said"),
     [

@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-from repro.errors import DataError, StageError, UsageError, check_known
+from repro.errors import DataError, StageError
 from repro.machine.shard import shard, share
 from repro.progress import Progress
 from repro.retrieval.evaluation.run_writer import write_run
@@ -78,9 +78,6 @@ def search(
 
 
 def _check(terms: Sequence[str], passages: Views, queries: Views) -> None:
-    check_known("view", *terms, valid=("dense", "sparse"))
-    if not terms:
-        raise UsageError("no view is given. Choose dense, sparse or both")
     for view in terms:
         for side, views in (("passages", passages), ("queries", queries)):
             if view not in views.files:
@@ -265,9 +262,9 @@ def _near(
 
 
 class BestScores:
-    """The greatest scores of each query so far, (Q, K) in descending order, and their passages.
+    """The greatest scores of each query so far, (Q, K), and the rows of their passages.
 
-    Methods take passages from row ``first`` on, for a ``part`` of t queries.
+    Methods merge scores of a ``part`` of t queries for passages from row ``first`` on.
     """
 
     def __init__(self, queries: int, depth: int, device: torch.device):
