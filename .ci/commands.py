@@ -17,6 +17,7 @@ BLOCK = re.compile(r"^<!-- ([a-z]+) -->\n```bash\n(.*?)^```$", re.MULTILINE | re
 GENERATED = (
     "tables",
     "reference/verbs.md",
+    "reference/exercises.md",
     "howto/one-gpu.md",
     "explained/head-to-head/article.html",
 )

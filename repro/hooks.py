@@ -321,6 +321,10 @@ _OWN = (  # in the order of their parts
         paper=":ContributedCards",
     ),
     OwnPlugin(
+        "exercises",
+        verbs={"new exercise": ("implement an equation of a paper, graded with known mistakes", ":command")},
+    ),
+    OwnPlugin(
         "same_code",
         verbs={"doctor same-code": ("check that an edit of the code changes no number", ":command")},
     ),

@@ -25,6 +25,7 @@ ADDS = {
     "studies": (["show", "readings", "costa"], "a controlled study"),
     "yours": (["compare", "--help"], "--qrels"),
     "contributed": (["import", "--help"], "records"),
+    "exercises": (["new", "--help"], "exercise"),
     "same_code": (["doctor", "--help"], "same-code"),
 }
 

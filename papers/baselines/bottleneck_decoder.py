@@ -58,7 +58,7 @@ class BottleneckDecoder(nn.Module):
 
     @classmethod
     def from_last_layers(cls, model: MaskedModel, *, layers: int, **options) -> BottleneckDecoder:
-        """Return a decoder of copies of a model's last layers, with boolean masks. Raises UsageError if the
+        """Return a decoder with copies of a model's last layers, for boolean masks. Raises UsageError if the
         model has too few layers."""
         encoder = model.base_model.encoder.layer
         if layers > len(encoder):

@@ -41,7 +41,7 @@ class CollectionWords:
 
     @classmethod
     def of(cls, statistics: Path, words: Words, *, counts: str, word_counts: str) -> CollectionWords:
-        """Read a folder of term statistics.
+        """Return the model of a folder of term statistics.
 
         Args:
             counts: ``collection-frequency`` or ``document-frequency``.

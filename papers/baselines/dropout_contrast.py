@@ -60,7 +60,7 @@ class DropoutContrast(MaskedPretraining):
         return self.losses(self.represent(batch, contrast=several, mlm=masked))
 
     def represent(self, batch: Tensors, *, contrast: bool = True, mlm: bool = True) -> Tensors:
-        """Return z and z', (N, H), of a part of a batch, and its ``mlm_rows``. Either can be omitted."""
+        """Return z and z', (N, H), of a part of a batch, and its ``mlm_rows``. Each can be left out."""
         represented = {}
         if contrast:
             names = ("clean_ids", "attention_mask")

@@ -106,7 +106,7 @@ def few_queries(request: Request, *, encoder: str, queries: int) -> Runs:
 
 
 def candidates_map(request: Request, *, encoder: str) -> Node:
-    """Return the exhibit of a query and its hundred candidates in a plane, after fine-tuning on 1,000 queries
+    """Return the drawing of a query and its 100 candidates in a plane, after fine-tuning on 1,000 queries
     (Figure 3)."""
     dataset = "msmarco-passage/trec-dl-2019/judged"  # reading: figure-3-query
     request = Request(dataset, request.choices, request.seed)

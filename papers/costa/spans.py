@@ -67,7 +67,7 @@ def sampled_spans(
     stop_words: str = "before",
     generators: Sequence[np.random.Generator],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the spans of N texts (Eq. 3: end = start + l), granularity by granularity, independent draws.
+    """Return the spans of N texts (Eq. 3: end = start + l), drawn independently for each granularity.
 
     Reading ``short-text`` is for a text that is too short for a granularity's longest span. ``clip`` cuts the
     bounds to fit, so only a text without room for a start, or without a word to sample, has no span. ``drop``

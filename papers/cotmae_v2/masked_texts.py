@@ -21,7 +21,7 @@ WINDOWS = ("shared", "apart")
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """N texts with [CLS] and [SEP], end to end.
+    """N concatenated texts, each with [CLS] and [SEP].
 
     Attributes:
         clean, fed, labels: (T,), the original tokens, the input tokens and the tokens to predict.
@@ -35,7 +35,7 @@ class Rows:
 
     @classmethod
     def joined(cls, some: Sequence[Rows]) -> Rows:
-        """Concatenate several rows."""
+        """Return the concatenation of several rows."""
         names = [field.name for field in dataclasses.fields(cls)]
         return cls(*(np.concatenate([getattr(rows, name) for rows in some]) for name in names))
 

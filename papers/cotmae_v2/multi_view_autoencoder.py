@@ -163,7 +163,7 @@ class MultiViewAutoEncoder(nn.Module):
         return encoded.last_hidden_state
 
     def bottlenecks(self, hidden: torch.Tensor, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return DEN, and SPR brought to the hidden size (Eqs. 3, 11), by view, (E, H) each.
+        """Return the vectors by view, (E, H): DEN, and SPR projected to the hidden size (Eqs. 3, 11).
 
         SPR's positions are chosen on the text before masking.
         """

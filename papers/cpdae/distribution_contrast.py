@@ -43,7 +43,7 @@ def jensen_shannon(p: torch.Tensor) -> torch.Tensor:
 
 
 class _JensenShannon(torch.autograd.Function):
-    """All pairs, a few words of the vocabulary at a time. The gradient computes the logarithms again."""
+    """Computes all pairs by blocks of the vocabulary. The backward pass computes the logarithms again."""
 
     @staticmethod
     def forward(ctx, p: torch.Tensor) -> torch.Tensor:

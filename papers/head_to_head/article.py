@@ -58,7 +58,7 @@ PRIMARY = "dev.rr10"
 
 
 class Article:
-    """The values for the template: results at one scale, and of figures at ``curves``, with some seeds.
+    """The values in the article's template: results at one scale, and figures at scale ``curves``.
 
     Attributes:
         tables, figures: of the manifest, by their ids.
@@ -106,18 +106,18 @@ class Article:
         return select(*names, scale=scale, seeds=self.seed_numbers, workspace=self.workspace).plan()
 
     def stages(self, row: str, stage: str = "") -> list[Node]:
-        """Return the stages behind ``table/row`` (first column and seed): all, or those named ``stage``."""
+        """Return the stages of ``table/row`` in its first column and seed, or only those named ``stage``."""
         measurements = (m for m in self.plan.measurements if m.cell.id.startswith(f"{NAME}/{row}/"))
         return [node for node in walk(next(measurements).parts) if stage in ("", node.stage)]
 
     def flops(self, row: str) -> float | None:
-        """Return the operations of the own pre-training of ``table/row``, if known."""
+        """Return the FLOPs of the pre-training of ``table/row`` itself, if known."""
         table, _, name = row.partition("/")
         cost = self.studies[table].costs.get(name)
         return cost.flops if cost else None
 
     def value(self, place: str) -> str:
-        """Return the mean over seeds as in its table, in brackets if it has a doubt that some cells lack."""
+        """Return a cell's mean over seeds, in brackets if it has a doubt that other cells do not have."""
         c = self.cells.get(place) or self.points[place]
         if c.measured is None:
             return NOT_MEASURED
@@ -305,7 +305,7 @@ class Article:
 
 
 def _marked(text: str) -> str:
-    """Return a text between the marks of texts that `repro tables` writes."""
+    """Return a text between the marks that `repro tables` writes around its texts."""
     return f"<!-- repro tables: begin -->\n\n{text}\n\n<!-- repro tables: end -->"
 
 
@@ -342,7 +342,7 @@ def render(article: Article, folder: Path) -> str:
 
 
 def page(markdown: str, folder: Path) -> str:
-    """Return the article as one self-contained HTML page, with the drawings of the folder."""
+    """Return the article as one self-contained HTML page, with the drawings in a folder."""
     text, _, foot = markdown.rstrip().rpartition("\n\n*Written by ")
     opening, *parts = re.split(r"^## ", text, flags=re.MULTILINE)
     title, _, lead = opening.strip().removeprefix("# ").partition("\n")

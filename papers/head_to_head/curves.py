@@ -56,7 +56,7 @@ def from_scratch(
     options: dict[str, Any] | None = None,
     texts_per_row: int = 1,
 ) -> Node:
-    """Rank with a small BERT from scratch: pre-trained on Wikipedia, fine-tuned on the pool, or neither.
+    """Rank with a small BERT from scratch, optionally pre-trained on Wikipedia and fine-tuned on the pool.
 
     Args:
         layers: number of layers. 0 leaves word and position vectors under a LayerNorm.
@@ -161,5 +161,5 @@ def _stages(collection: str, pooling: str, options: dict, passages: int) -> TwoS
 
 @recipe.only_at("curves")
 def bm25(request: Request) -> Node:
-    """Return the ranking of the study's row of BM25, for the level line of a figure."""
+    """Return the ranking of the study's row BM25, which figures show as a horizontal line."""
     return recipes.bm25(request)

@@ -1,4 +1,4 @@
-"""The function of the article's template that draws: figures as ``repro report figures`` draws them."""
+"""Draws figures in the article's template, as ``repro report figures`` does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOT_MEASURED = "*not measured yet*"
 
 
 class Pictures:
-    """The pictures of the article, each an SVG with its numbers as CSV."""
+    """The pictures of the article. Each is an SVG with a CSV of its numbers."""
 
     def __init__(self, article, folder: Path):
         self._article, self._folder = article, folder

@@ -39,7 +39,7 @@ class References:
         return join([f"{self._authors(name)} ({self._year(name)})" for name in names])
 
     def cited(self) -> list[str]:
-        """Return the names of all works by their authors and years."""
+        """Return the names of all works by authors and year."""
         return sorted(self._works, key=lambda name: (self._authors(name), self._year(name)))
 
     def reference(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""The article as a PDF: its Markdown by pandoc to typst, which sets it (extra ``article``)."""
+"""Makes the article's PDF: pandoc converts its Markdown for typst (extra ``article``)."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ APPENDIX = "\n## Appendix"
 
 
 def check_packages() -> None:
-    """Raise UsageError without the two packages that set a PDF."""
+    """Raise UsageError if a package that makes the PDF is missing."""
     try:
         import pypandoc  # noqa: F401
         import typst  # noqa: F401

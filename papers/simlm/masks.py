@@ -18,7 +18,7 @@ SMALLEST = 1e-4  # the released code masks nothing more for the decoder below th
 
 @dataclasses.dataclass(frozen=True)
 class Masks:
-    """A way to mask a text twice. The decoder's mask contains the encoder's.
+    """The settings for masking a text twice. The decoder's mask contains the encoder's.
 
     Attributes:
         encoder_rate, decoder_rate: p_enc and p_dec, 0.3 and 0.5 in Table 11, with p_enc <= p_dec.

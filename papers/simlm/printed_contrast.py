@@ -31,7 +31,7 @@ def printed_contrastive(
 
 
 class PrintedContrast(CosineBiEncoder):
-    """The retrievers trained by Eq. 3 as printed (``terms`` ``printed``), otherwise like the parent class."""
+    """The retrievers' objective with Eq. 3 as printed if ``terms`` is ``printed``."""
 
     contrasts: ClassVar = {**CosineBiEncoder.contrasts, "printed": printed_contrastive}
 

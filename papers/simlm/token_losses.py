@@ -11,7 +11,7 @@ PER = ("batch", "text")
 
 
 def check_per(per: str | int) -> str | int:
-    """Return ``per``. Raises UsageError unless it is one of PER, or a number of texts above 0."""
+    """Return ``per`` unchanged. Raises UsageError unless it is one of PER or a number of texts above 0."""
     if not isinstance(per, int) or per < 1:
         check_known("mean of token losses", per, valid=PER)
     return per

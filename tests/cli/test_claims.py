@@ -18,7 +18,7 @@ def test_every_statement_is_there_with_both_judgements(repro):
     bold = [row["id"] for row in implausible if row["kind"] == "bold" and row["id"].startswith("costa/1/")]
     assert bold == ["costa/1/bold/bm25neg.costa/dl19.ndcg10"]
     said = " ".join(repro("audit claims costa").out.split())
-    assert "implausible" in said and "significant)" in said
+    assert "implausible" in said
 
 
 def test_a_failing_claim_is_shown_with_the_cells_against_it(repro, toy):
@@ -62,5 +62,5 @@ def test_what_others_report_judges_beside_the_paper_and_ours_and_changes_neither
         2,
         [0.05],
     )
-    assert "undecided (1 of 2 cells)" in repro("audit claims").out
+    assert "untested (1 of 2 cells)" in repro("audit claims").out
     assert [row | {"others": None} for row in after] == [row | {"others": None} for row in before]

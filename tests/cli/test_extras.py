@@ -48,7 +48,7 @@ TRAINED = "costa/1/bm25neg.bert/dev.rr10"
 SCORED = "compare a.run --qrels q.qrels --measure nDCG@10"
 DONE = f"""\
 show, show costa, show costa --table 1, show {CELL}, show cells costa, show readings costa
-show coverage costa, show others costa, show settings costa, compare costa --table 1
+new exercise, show coverage costa, show others costa, show settings costa, compare costa --table 1
 tables costa --table 1 --out tables, audit costa, audit claims costa, audit file t.csv
 data list, import records jane.jsonl, doctor, new paper tried --from t.csv --dir papers
 store gc, store verify, report cpdae -o report.html, report site cpdae --out site, new site queue\

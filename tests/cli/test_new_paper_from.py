@@ -37,7 +37,6 @@ def test_the_draft_is_at_hand_and_says_what_it_knows_and_what_it_asks(repro, dra
     assert ["2", "5", "1", "4", "0", "3", "1", f"{QUILL}:40"] in lines
     assert "quill.tex:70 is omitted: no heading names a measure" in said.err
     assert "repro run quill --table 1 --scale tiny" in said.err
-    assert "title in the source: Quill: an Invented Retriever" in (folder / "README.md").read_text()
     shown = repro("show quill --table 1")
     assert shown.status == 0 and "38.9†" in shown.out
     cells = repro("show cells quill --format json").json

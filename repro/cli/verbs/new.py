@@ -145,11 +145,17 @@ def site(directory):
     Edit it for your cluster.
     """
     folder = Path(directory).expanduser()
-    file = folder / TEMPLATE.name
-    if file.exists() or file.is_symlink():
-        raise UsageError(f"{file} exists already. Name another folder.")
+    write_files(folder, {TEMPLATE.name: TEMPLATE.read_text(encoding="utf-8")})
+    say(f"then: repro run PAPER --engine snakemake --profile {folder}")
+
+
+def write_files(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write new files into a folder and print their paths. Raises UsageError if one exists."""
+    for path in (folder / name for name in texts):
+        if path.exists() or path.is_symlink():
+            raise UsageError(f"{path} exists already. Name another folder.")
     with translated_errors(folder, "folder", ""):
         folder.mkdir(parents=True, exist_ok=True)
-        file.write_text(TEMPLATE.read_text(encoding="utf-8"), encoding="utf-8")
-    print(file)
-    say(f"then: repro run PAPER --engine snakemake --profile {folder}")
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
+            print(folder / name)

@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain, product
+from dataclasses import dataclass, replace
+from itertools import chain, filterfalse, product
 from pathlib import Path
 
 from repro.errors import unknown
 from repro.plugins.manuscripts.checks import (
     CHECKS,
     Finding,
+    Findings,
     across,
     arithmetic,
     claims,
@@ -20,7 +21,7 @@ from repro.plugins.manuscripts.checks import (
     values,
 )
 from repro.plugins.manuscripts.files import Files, decoded
-from repro.plugins.manuscripts.series import Grid, grids
+from repro.plugins.manuscripts.series import P_VALUE, Grid, grids
 from repro.plugins.manuscripts.source_tables import Manuscript, Place, SourceTable
 from repro.plugins.manuscripts.text_tables import MARKDOWN, read_tables
 from repro.plugins.manuscripts.vocabulary import names_something
@@ -30,7 +31,7 @@ _COMMENT = re.compile(r"(%|#|<!--)\s*repro:\s*ignore(?:\[(?P<checks>[^\]\n]*)\])
 
 @dataclass(frozen=True)
 class Ignored:
-    """A comment ``repro: ignore[check, …] reason`` and the lines that it applies to."""
+    """A comment ``repro: ignore[check, …] reason`` and the ``lines`` whose findings it suppresses."""
 
     place: Place
     lines: tuple[int, ...]
@@ -42,7 +43,7 @@ class Ignored:
 
 
 def ignores(file: Path) -> Iterator[Ignored]:
-    """Yield the comments of a file. One alone on its line applies to the next other line."""
+    """Yield a file's comments. A comment alone on its line applies to the next line without one."""
     lines = decoded(file.read_bytes(), file).split("\n")  # same lines as in tables
     comments = {number: match for number, line in enumerate(lines, 1) if (match := _COMMENT.search(line))}
     alone = {number for number, match in comments.items() if not match.string[: match.start()].strip()}
@@ -53,30 +54,28 @@ def ignores(file: Path) -> Iterator[Ignored]:
 
 
 def without_ignored(findings: Iterable[Finding], files: Iterable[Path]) -> list[Finding]:
-    """Omit suppressed findings, and add one for each useless comment."""
-    kept, on_comments = list(findings), list[Finding]()
-    for comment in (comment for file in files for comment in ignores(file)):
+    """Omit suppressed findings, and add a note for each comment that suppresses none of a named check."""
+    kept, notes = list(findings), list[Finding]()
+    for comment in (comment for file in files if file.is_file() for comment in ignores(file)):
         suppressed = list(filter(comment.is_about, kept))
         kept = [finding for finding in kept if finding not in suppressed]
-        on_comments += _of_comment(comment, {finding.check for finding in suppressed})
-    return in_order([*kept, *on_comments])
+        used = {finding.check for finding in suppressed}
+        for says, why in _useless_parts(comment.checks, used):
+            notes.append(Finding("note", "ignore", comment.place, says, why))
+    return in_order([*kept, *notes])
 
 
-def _of_comment(comment: Ignored, used: set[str]) -> Iterator[Finding]:
-    def note(says: str, why: str) -> Finding:
-        return Finding("note", "ignore", comment.place, says, why)
-
-    if not comment.checks:
-        yield note("The comment names no check", "Write `repro: ignore[CHECK]` and a reason")
-    for name in comment.checks:
+def _useless_parts(checks: Sequence[str], used: set[str]) -> Iterator[tuple[str, str]]:
+    if not checks:
+        yield "The comment names no check", "Write `repro: ignore[CHECK]` and a reason"
+    for name in checks:
         if name not in CHECKS:
-            yield note(str(unknown("check", name, CHECKS)), "The comment suppresses nothing")
+            yield str(unknown("check", name, CHECKS)), "The comment suppresses nothing"
         elif name not in used:
-            yield note(f"The comment suppresses no finding of {name}", "This line has none")
+            yield f"The comment suppresses no finding of {name}", "This line has none"
 
 
 BOTH_WAYS = (arithmetic.totals, arithmetic.in_series, arithmetic.in_groups, arithmetic.from_line)
-Seen = arithmetic.Seen | None
 BY_SYSTEMS = (
     emphasis.impossible,
     values.decimals,
@@ -87,13 +86,21 @@ BY_SYSTEMS = (
     significance.large_spreads,
     significance.fewer_datasets,
 )
-SENTENCES = (claims.wrong_numbers, claims.wrong_differences, claims.wrong_order, claims.wrong_claims)
+SENTENCES = (
+    claims.wrong_numbers,
+    claims.wrong_differences,
+    claims.wrong_ratios,
+    claims.wrong_steps,
+    quotes.wrong_order,
+    claims.wrong_claims,
+)
 ACROSS = (emphasis.best, emphasis.second_best, emphasis.shaded, across.several_values, across.unpublished)
 
 
-def findings(manuscript: Manuscript, readme: Manuscript | None = None, seen: Seen = None) -> list[Finding]:
-    """Return all findings in order, also suppressed ones. ``seen`` collects the compared cells."""
-    seen = arithmetic.Seen(set) if seen is None else seen
+def findings(
+    manuscript: Manuscript, seen: arithmetic.Seen, readme: Manuscript | None = None
+) -> list[Finding]:
+    """Return all findings in order, also suppressed ones, and add the ids of compared cells to ``seen``."""
     pairs = oriented([_with_definitions(table, manuscript) for table in manuscript.tables])
     impossible = list(values.impossible(grid for grid, _ in pairs))
     odd = [value.cell for value, _ in impossible]
@@ -106,6 +113,7 @@ def findings(manuscript: Manuscript, readme: Manuscript | None = None, seen: See
     found += chain.from_iterable(check(by_systems) for check in ACROSS)
     found += significance.undefined_marks(by_systems, manuscript.prose)
     found += significance.of_texts(manuscript)
+    found += significance.against_printed([*by_systems, *turned], manuscript)
     found += [*values.lost_parts(manuscript), *values.unread_cells(manuscript.tables)]
     if readme:
         found += _of_readme(manuscript, by_systems, readme)
@@ -113,11 +121,15 @@ def findings(manuscript: Manuscript, readme: Manuscript | None = None, seen: See
 
 
 def oriented(tables: Iterable[SourceTable]) -> list[tuple[Grid, Grid]]:
-    """Return the grids of each table. Columns are systems if they are rows elsewhere, or if bold says so."""
+    """Return the two grids of each table (see ``grids``), turned if the table's columns are systems.
+
+    Its columns are systems if they are rows of an earlier table, or if bold marks the best of each row.
+    """
     pairs: list[tuple[Grid, Grid]] = []
     for table in tables:
         pair = grids(table)
-        heads = [each.heads[-1] for each in pair[0].series if each.heads and not each.total]
+        heads = [s.heads[-1] for s in pair[0].series if s.heads and not s.total]
+        heads = list(filterfalse(P_VALUE.fullmatch, heads))
         systems = {across.name_of(line.label) for grid, _ in pairs for line in grid.lines.values()}
         is_turned = systems.issuperset(map(across.name_of, heads)) or emphasis.is_by_line(pair[0])
         is_turned &= len(heads) > 1 and not any(map(names_something, heads))
@@ -125,7 +137,7 @@ def oriented(tables: Iterable[SourceTable]) -> list[tuple[Grid, Grid]]:
     return pairs
 
 
-def _of_readme(manuscript: Manuscript, by_systems: Sequence[Grid], readme: Manuscript) -> Iterator[Finding]:
+def _of_readme(manuscript: Manuscript, by_systems: Sequence[Grid], readme: Manuscript) -> Findings:
     others = [grids(table)[0] for table in readme.tables]
     for pair in product(by_systems, others):
         yield from across.several_values(pair)
@@ -138,8 +150,8 @@ def _with_definitions(table: SourceTable, manuscript: Manuscript) -> SourceTable
     return replace(table, legend=(*table.legend, *marks))
 
 
-def of_sentences(manuscript: Manuscript, by_systems: Sequence[Grid]) -> Iterator[Finding]:
-    """Yield findings on sentences. Claims are checked in sentences without a wrong quote."""
+def of_sentences(manuscript: Manuscript, by_systems: Sequence[Grid]) -> Findings:
+    """Yield findings on sentences. A sentence with a wrong quotation is checked for nothing else."""
     tables = quotes.numbered(manuscript, by_systems)
     systems = quotes.Systems.of(manuscript, tables)
     for place, paragraph in manuscript.prose:
@@ -151,23 +163,16 @@ def of_sentences(manuscript: Manuscript, by_systems: Sequence[Grid]) -> Iterator
             yield from found
 
 
-def audit(manuscript: Manuscript, readme: Manuscript | None = None, seen: Seen = None) -> list[Finding]:
-    """Return the findings that no comment suppresses."""
-    places = [cell.place for table in manuscript.tables for row in (*table.head, *table.body) for cell in row]
-    places += [place for place, _ in manuscript.prose]
-    files = dict.fromkeys(place.file for place in places)
-    return without_ignored(findings(manuscript, readme, seen), filter(Path.is_file, files))
-
-
 @dataclass(frozen=True)
 class Audited:
-    """A source and its findings. ``cells`` counts numbers in tables, ``looked_at`` the checked parts."""
+    """A source and its findings. ``cells`` and ``unread`` count the numbers in tables that were read or not,
+    and ``looked_at`` maps the name of a kind of checked parts to their number."""
 
     manuscript: Manuscript
     findings: list[Finding]
-    cells: int = 0
-    unread: int = 0
-    looked_at: dict[str, int] = field(default_factory=dict)
+    cells: int
+    unread: int
+    looked_at: dict[str, int]
 
 
 def audited(path: Path, *, is_known_compared: bool = True) -> Audited:
@@ -176,7 +181,7 @@ def audited(path: Path, *, is_known_compared: bool = True) -> Audited:
 
     manuscript = read(path)
     seen = arithmetic.Seen(set)
-    found = audit(manuscript, _readme(path, manuscript), seen)
+    found = without_ignored(findings(manuscript, seen, _readme(path, manuscript)), manuscript.files)
     if not is_known_compared:
         found = [finding for finding in found if finding.check != "published"]
     columns = [column for table in manuscript.tables for column in values.columns_of(table)]

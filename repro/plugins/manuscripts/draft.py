@@ -1,9 +1,11 @@
-"""A draft of cells.yaml, e.g. column ``mrr10`` with "todo: dataset? …" for "MRR@10"."""
+"""Drafts cells.yaml from a source, e.g. the column ``mrr10`` with a question about its dataset."""
 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, count
+from operator import itemgetter
 from typing import Any
 
 from pydantic import ValidationError
@@ -11,6 +13,7 @@ from pydantic import ValidationError
 from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Manifest, faults
 from repro.plugins.manuscripts.headings import ColumnMeaning, Meaning, meaning, with_neighbours
+from repro.plugins.manuscripts.layout import Layout
 from repro.plugins.manuscripts.rows import (
     MARKS,
     Transcription,
@@ -44,6 +47,8 @@ def _todo(text: str) -> Remark:
 
 @dataclass(frozen=True)
 class Entry:
+    """The ``facts`` of a table, mark, column or row, as in cells.yaml, with its place in the source."""
+
     facts: Mapping[str, Any]
     place: Place
     remarks: tuple[Remark, ...] = ()
@@ -55,7 +60,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class TableDraft:
-    """A results table. ``readings`` maps an id to the reading and its paper's name."""
+    """A results table. ``readings`` maps the id of an unspecified choice to it and its paper's name."""
 
     head: Entry
     marks: Mapping[str, Entry]
@@ -70,26 +75,25 @@ class TableDraft:
 
     @property
     def content(self) -> dict[str, Any]:
-        parts = {"columns": self.columns, "rows": self.rows}
-        entries = {name: [dict(entry.facts) for entry in part] for name, part in parts.items()}
-        marks = {mark: dict(entry.facts) for mark, entry in self.marks.items()}
-        return {**self.head.facts, "marks": marks, "groups": list(self.groups), **entries}
+        marks = {mark: entry.facts for mark, entry in self.marks.items()}
+        columns, rows = ([entry.facts for entry in part] for part in (self.columns, self.rows))
+        return {**self.head.facts, "marks": marks, "groups": self.groups, "columns": columns, "rows": rows}
 
     def entries(self) -> Iterator[tuple[str, Entry]]:
         """Yield each entry with its name, e.g. ``table 1, column dev.rr10``."""
-        yield f"table {self.id}", self.head
-        yield from ((f"table {self.id}, mark {mark}", entry) for mark, entry in self.marks.items())
-        for name, part in (("column", self.columns), ("row", self.rows)):
-            yield from ((f"table {self.id}, {name} {entry.facts['id']}", entry) for entry in part)
+        name = f"table {self.id}"
+        yield name, self.head
+        yield from ((f"{name}, mark {mark}", entry) for mark, entry in self.marks.items())
+        yield from ((f"{name}, column {entry.facts['id']}", entry) for entry in self.columns)
+        yield from ((f"{name}, row {entry.facts['id']}", entry) for entry in self.rows)
 
 
 @dataclass(frozen=True)
 class Draft:
-    """The results tables of a source, and reasons for omitted ones."""
+    """The drafted results tables of a source, and the places of its other tables with the reason."""
 
     tables: tuple[TableDraft, ...]
     left_out: tuple[tuple[Place, str], ...]
-    front: Mapping[str, str]
 
 
 def draft(name: str, manuscript: Manuscript) -> Draft:
@@ -107,7 +111,7 @@ def draft(name: str, manuscript: Manuscript) -> Draft:
             left_out.append((source.place, f"a manifest cannot represent it: {reason}"))
         else:
             tables[made.id] = made
-    return Draft(tuple(tables.values()), tuple(left_out), manuscript.front)
+    return Draft(tuple(tables.values()), tuple(left_out))
 
 
 def _fault(table: TableDraft) -> str:
@@ -148,11 +152,10 @@ class _Drafting:
         return TableDraft(self._head(id), self._marks(entries), columns, groups, entries, self.readings)
 
     def _head(self, id: str) -> Entry:
-        plan = self.read_as.layout
+        plan, unit = self.read_as.layout, self.read_as.unit or "fraction"
         strings = [[self.strings[row, c.place].text for row in plan.rows] for c in self.read_as.columns]
         bold = bold_scope(strings, plan.groups)
-        facts: dict[str, Any] = {"id": id, "about": "todo: subject of the table"}
-        facts |= {"unit": self.read_as.unit or "fraction", "bold": bold}
+        facts: dict[str, Any] = {"id": id, "about": "todo: subject of the table", "unit": unit, "bold": bold}
         facts |= {"transposed": True} if self.read_as.is_transposed else {}
         remarks = [_todo("about: subject of the table in your own words"), Remark("likely", ROLES)]
         if bold == "unknown":
@@ -209,35 +212,33 @@ class _Drafting:
         cells, label = plan.table.body[row], plan.label(row)
         named = [cells[place] for place in plan.labels if cells[place].text.strip()]
         role = "ours" if self._is_ours(label) else "cited"
-        facts: dict[str, Any] = {"id": id} | ({"group": group} if group else {})
-        facts |= {"label": label or "todo", "role": role}
-        facts |= _marked(named) | _described(plan.head, cells, plan.words)
+        facts: dict[str, Any] = {"id": id, "group": group, "label": label or "todo", "role": role}
+        facts["marks"] = "".join(filter(MARKS.__contains__, named[-1].marks if named else ()))
+        facts["attributes"] = _attributes(plan, cells)
         facts["cells"] = [self.strings[row, place].text for place in self.columns]
-        recipe, remark = self._recipe(label, role, row)
-        remarks = [remark] if remark else []
+        recipe, remarks = self._recipe(label, role, row)
         remarks += [] if label else [_todo("label: the row has no label")]
-        place = cells[0].place if cells else self.source.place
-        return Entry({**facts, **recipe}, place, (*remarks, *self._left_out(row)))
+        known = dict(filter(itemgetter(1), facts.items()))
+        return Entry(known | recipe, cells[0].place, (*remarks, *self._left_out(row)))
 
     def _is_ours(self, label: str) -> bool:
         name = re.sub("[^a-z0-9]", "", self.name)
         return plain(label).startswith(name) or "ours" in label.lower() or bool(ABLATION.match(label))
 
-    def _recipe(self, label: str, role: str, row: int) -> tuple[dict[str, Any], Remark | None]:
+    def _recipe(self, label: str, role: str, row: int) -> tuple[dict[str, Any], list[Remark]]:
         if role == "ours":
-            return {}, _todo("recipe: a function of recipes.py, and its options")
+            return {}, [_todo("recipe: a function of recipes.py, and its options")]
         found = match(label, self._values(row))
         if found.row is None:
-            choices = f" ({', '.join(found.choices)})" if found.choices else ""
-            return {}, _todo(f"recipe, or not_measurable with the reason: {found.reason}{choices}")
-        remark = Remark("likely", f"recipe: {found.reason}") if found.sure == "likely" else None
+            return {}, [_todo(f"recipe, or not_measurable with the reason: {found.reason}")]
+        remarks = [Remark("likely", f"recipe: {found.reason}")] if found.sure == "likely" else []
         if not found.row.recipe:
-            return {"not_measurable": found.row.not_measurable}, remark
+            return {"not_measurable": found.row.not_measurable}, remarks
         datasets = {entry.facts["dataset"] for entry in self.columns.values() if "dataset" in entry.facts}
         for id, reading in found.row.readings(sorted(datasets)).items():
             self.readings.setdefault(id, (reading, found.row.source.name))
         options = found.row.options
-        return {"recipe": found.row.recipe} | ({"with": options} if options else {}), remark
+        return {"recipe": found.row.recipe} | ({"with": options} if options else {}), remarks
 
     def _values(self, row: int) -> Values:
         values = {}
@@ -250,12 +251,16 @@ class _Drafting:
 
     def _left_out(self, row: int) -> Iterator[Remark]:
         cells = self.read_as.layout.table.body[row]
-        under = [self.columns[p].facts["id"] for p in self.columns if cells[p].underlined]
-        if under:
+        if under := [entry.facts["id"] for place, entry in self.columns.items() if cells[place].underlined]:
             yield Remark("note", f"underlined: {', '.join(under)}")
         for place, entry in self.columns.items():
             if rest := self.strings[row, place].remainder:
                 yield Remark("note", f"{entry.facts['id']} also says {rest!r}")
+
+
+def _attributes(plan: Layout, cells: Sequence[SourceCell]) -> dict[str, Any]:
+    texts = {_slug(" ".join(plan.head(p))) or f"column-{p + 1}": cells[p].text.strip() for p in plan.words}
+    return {name: TICKS.get(text.lower(), text) for name, text in texts.items() if text}
 
 
 def _question(name: str, part) -> str:
@@ -265,23 +270,11 @@ def _question(name: str, part) -> str:
     return f"{name}{choices}? {part.reason}"
 
 
-def _marked(labels: Sequence[SourceCell]) -> dict[str, str]:
-    marks = "".join(mark for cell in labels[-1:] for mark in cell.marks if mark in MARKS)
-    return {"marks": marks} if marks else {}
-
-
-def _described(head, cells: Sequence[SourceCell], places: Sequence[int]) -> dict[str, Any]:
-    texts = {_slug(" ".join(head(p))) or f"column-{p + 1}": cells[p].text.strip() for p in places}
-    attributes = {name: TICKS.get(text.lower(), text) for name, text in texts.items() if text}
-    return {"attributes": attributes} if attributes else {}
-
-
 def _slug(text: str) -> str:
-    """Return an id, e.g. ``mrr10`` for ``MRR@10``."""
     plain_text = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9.]+", "-", plain_text.replace("@", "")).strip("-.")
 
 
 def _unused(id: str, taken: Mapping[str, object]) -> str:
-    tries = (id if n == 1 else f"{id}-{n}" for n in range(1, len(taken) + 2))
+    tries = chain([id], (f"{id}-{number}" for number in count(2)))
     return next(each for each in tries if each not in taken)

@@ -33,7 +33,7 @@ PARTS.metavar = "[PAPER|FILE]..."
     epilog=f"{show.coverage.epilog}\n  repro show coverage paper.tex  the tables of a draft",
 )
 def command(names, form):
-    """Count measured and measurable cells, or the cells of drafts."""
+    """Count the measured and measurable cells of papers, or the cells of drafts."""
     files = [name for name in names if name not in papers() and Path(name).exists()]
     if files and len(files) < len(names):
         raise UsageError(f"{files[0]} is a draft. Name papers or drafts in one command, not both.")
@@ -49,9 +49,7 @@ def command(names, form):
         parts = [part for one in each["tables"] for part in (*one["unread"], *one["open"])]
         for part in (*parts, *each["lost"]):
             put(f"{part['place']}: {part['text']}")
-    return say(
-        "`repro new paper NAME --from FILE` drafts these tables and asks about each open column and row."
-    )
+    return say("`repro new paper NAME --from FILE` drafts these tables, with a question per open part.")
 
 
 def of_draft(made: Audited) -> dict:
@@ -59,10 +57,8 @@ def of_draft(made: Audited) -> dict:
     drafted = {each.head.place: each for each in draft("draft", made.manuscript).tables}
     tables = []
     for number, source in enumerate(made.manuscript.tables, start=1):
-        columns, entries = (
-            list(columns_of(source)),
-            drafted[source.place].entries() if source.place in drafted else (),
-        )
+        columns = list(columns_of(source))
+        entries = drafted[source.place].entries() if source.place in drafted else ()
         unread = [(f"{cell.text!r} is not read", cell.place) for _, cells in columns for cell in cells]
         asked = [(f"{name} is open", each.place) for name, each in entries if each.is_asked and "," in name]
         counts = {"rows": len(source.body), "read": sum(len(read) for read, _ in columns)}

@@ -12,8 +12,7 @@ from repro.errors import DataError, UsageError
 
 TEXT = (".tex", ".ltx", ".sty", ".cls", ".def", ".md", ".markdown", ".csv", ".tsv", ".html", ".htm", ".txt")
 FILE_BYTES = 4 * 2**20  # per file, ten times a paper's
-TOTAL_BYTES = 40 * 2**20
-UNPACKED_BYTES = 2**30  # of an archive with its figures
+UNPACKED_BYTES = 2**30  # per archive, with its figures
 MEMBERS = 20_000
 
 
@@ -22,7 +21,7 @@ class Files:
 
     def __init__(self, path: Path):
         """Raise UsageError if ``path`` is missing, DataError if it is unreadable."""
-        self.path, self.only, self._read = path, "", 0
+        self.path, self.only = path, ""
         self._texts: dict[str, str] = {}
         self._members: dict[str, bytes] = {}
         try:
@@ -30,9 +29,6 @@ class Files:
                 self.root, self._names = path, list(_below(path))
             elif path.is_file():
                 self._open_file(path)
-            elif path.parts[:1] in (("http:",), ("https:",)):
-                address = f"{path.parts[0]}//{'/'.join(path.parts[1:])}"
-                raise UsageError(f"{address!r} is an address. Download the file and give its path.")
             else:
                 raise UsageError(f"there is no file or folder {str(path)!r}")
         except OSError as error:
@@ -86,9 +82,6 @@ class Files:
                 content = self._members[name] if self._members else _limited(shown.open("rb"), shown)
             except OSError as error:
                 raise DataError(f"{shown} cannot be read: {error.strerror or error}") from error
-            self._read += len(content)
-            if self._read > TOTAL_BYTES:
-                raise _too_much_text(self.path)
             self._texts[name] = decoded(content, shown)
         return self._texts[name]
 
@@ -117,13 +110,11 @@ def _below(folder: Path) -> Iterator[str]:
     seen = 0
     for root, folders, files in os.walk(folder):
         folders[:] = sorted(f for f in folders if not f.startswith("."))
-        for file in sorted(files):
-            seen += 1
-            if seen > MEMBERS:
-                raise DataError(f"{folder} has more than {MEMBERS:,} files. Give the folder of the source.")
-            path = Path(root, file)
-            is_text = _is_text(file) and path.is_file()
-            if is_text and path.resolve().is_relative_to(folder.resolve()):
+        seen += len(files)
+        if seen > MEMBERS:
+            raise DataError(f"{folder} has more than {MEMBERS:,} files. Give the folder of the source.")
+        for path in (Path(root, file) for file in sorted(files) if _is_text(file)):
+            if path.is_file() and path.resolve().is_relative_to(folder.resolve()):
                 yield path.relative_to(folder).as_posix()
 
 
@@ -156,13 +147,9 @@ def _limited(stream: gzip.GzipFile | IO[bytes], shown: Path) -> bytes:
     return content
 
 
-def _too_much_text(path: Path) -> DataError:
-    return DataError(f"{path} has more than {TOTAL_BYTES >> 20} MB of text, the limit for a source.")
-
-
 def _texts(members, path: Path) -> dict[str, bytes]:
     kept: dict[str, bytes] = {}
-    unpacked = text = 0
+    unpacked = 0
     for count, (name, size, opened) in enumerate(members):
         unpacked += size
         if count > MEMBERS or unpacked > UNPACKED_BYTES:
@@ -171,7 +158,4 @@ def _texts(members, path: Path) -> dict[str, bytes]:
         inner = os.path.normpath(name.replace("\\", "/"))
         if not inner.startswith(("..", "/")) and _is_text(PurePosixPath(inner).name):
             kept[inner] = _limited(opened(), path / inner)
-            text += len(kept[inner])
-        if text > TOTAL_BYTES:
-            raise _too_much_text(path)
     return kept

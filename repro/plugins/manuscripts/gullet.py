@@ -36,8 +36,8 @@ class Token(NamedTuple):
 
 
 class Macro(NamedTuple):
-    r"""A definition. ``default`` is for the first of ``number`` arguments. ``spec`` is that of
-    ``\NewDocumentCommand``, e.g. ``[("s", None), ("m", None)]``."""
+    r"""A macro with ``number`` arguments. ``default`` is that of an optional first one. ``spec`` is the
+    specification in ``\NewDocumentCommand``, e.g. ``[("s", None), ("m", None)]``."""
 
     body: tuple[Token, ...]
     number: int = 0
@@ -46,7 +46,7 @@ class Macro(NamedTuple):
 
 
 class Reader:
-    """Reads a file token by token, first those of ``back``. A package prints nothing (``only_defines``)."""
+    """Reads the tokens of a file, after those put ``back``. A package only defines macros."""
 
     def __init__(self, text: str, number: int, name: str):
         self.text, self.number, self.name, self.at = text, number, name, 0
@@ -58,26 +58,20 @@ class Reader:
         after_comment = False
         while match := _PIECES.match(self.text, self.at):
             start, self.at = self.at, match.end()
-            if match.lastgroup == "control":
-                return self._control(match[0], start)
-            if match.lastgroup == "link":
-                return Token("\\href{}", self.number, start, self.at)
-            if match.lastgroup == "verb":
-                shown = match["shown"] or match["address"] or ""
-                escaped = re.sub(r"([#$%&_{}])", r"\\\1", re.sub(r"[\\~^]", " ", shown))
-                return Token("{" + escaped + "}", self.number, start, self.at)
-            if match.lastgroup == "space":
-                return Token(_blank(match[0], after_comment), self.number, start, self.at)
-            if match.lastgroup != "comment":
-                return Token(match[0], self.number, start, self.at)
-            after_comment = True
+            text, kind = match[0], match.lastgroup
+            if kind == "comment":
+                after_comment = True
+                continue
+            if kind == "control" and self.at_is_letter and (longer := _LETTERS.match(self.text, start)):
+                text, self.at = longer[0], longer.end()
+            elif kind == "link":
+                text = "\\href{}"
+            elif kind == "verb":
+                text = _verbatim(match["shown"] or match["address"] or "")
+            elif kind == "space":
+                text = _blank(text, after_comment)
+            return Token(text, self.number, start, self.at)
         return None
-
-    def _control(self, text: str, start: int) -> Token:
-        longer = _LETTERS.match(self.text, start) if self.at_is_letter else None
-        if longer is not None:
-            text, self.at = longer[0], longer.end()
-        return Token(text, self.number, start, self.at)
 
     def close(self) -> None:
         self.at = len(self.text)
@@ -87,6 +81,10 @@ class Reader:
         self.at = len(self.text) if start < 0 else start + len(end)
 
 
+def _verbatim(text: str) -> str:
+    return "{" + re.sub(r"([#$%&_{}])", r"\\\1", re.sub(r"[\\~^]", " ", text)) + "}"
+
+
 def _blank(text: str, after_comment: bool) -> str:
     if text.count("\n") > 1 or (after_comment and "\n" in text):
         return "\n\n"
@@ -94,7 +92,7 @@ def _blank(text: str, after_comment: bool) -> str:
 
 
 class Expanded:
-    """The flat text of a source with positions. ``lost`` lists unread parts of tables."""
+    """The text of a source with expanded macros, and its places in the files. ``lost`` has unread parts."""
 
     def __init__(self, files: Files):
         self.files, self.text = files, ""
@@ -128,18 +126,16 @@ class Expanded:
         return Place(self.files.shown(name), bisect_right(self._lines[token.file], token.start - 1) + 1)
 
 
-CALL_STEPS = 5_000  # expansions by one call before its macro is dropped
-CALL_TOKENS = 200_000
-STEPS = 400_000  # per source
-TOKENS = 4_000_000
+CALL_TOKENS = 200_000  # from one call before its macro is dropped
+TOKENS = 4_000_000  # from all calls of a source
 CHARACTERS = 1_000_000  # of the flat text, twice a thesis's
 DEPTH = 30
 NO_VALUE = "-NoValue-"  # an absent optional argument of \NewDocumentCommand
 
 
 class Gullet:
-    r"""Expands files. ``orders`` maps a control sequence to its function, and ``""`` all others. A function
-    that returns False leaves the token in the text. ``switches`` maps the paper's ``\iffoo`` to its value."""
+    r"""Expands files. ``orders`` maps a control sequence to a function, and ``""`` all others. If a function
+    returns False, the token stays in the text. ``switches`` maps the paper's ``\iffoo`` to its value."""
 
     def __init__(self, files: Files, orders: Mapping[str, Callable[["Gullet", Token], bool | None]]):
         self.files, self.flat, self._orders = files, Expanded(files), orders
@@ -148,7 +144,7 @@ class Gullet:
         self._macros: dict[str, Macro] = {}
         self._given_up: set[str] = set()
         self._out: list[Token] = []
-        self._characters = self._steps = self._tokens = self._call_steps = self._call_tokens = 0
+        self._characters = self._tokens = self._call_tokens = 0
         self._call: Token | None = None
 
     def run(self, files: Iterable[str]) -> Expanded:
@@ -314,7 +310,7 @@ class Gullet:
         macro = self._macros[token.text]
         call = self._call or token
         if self._call is None:
-            self._call, self._call_steps, self._call_tokens = token, 0, 0
+            self._call, self._call_tokens = token, 0
         arguments = self._arguments(macro, call)
         end = max([call.end, *(a[-1].end for a in arguments if a and a[-1].file == call.file)])
         body: list[Token] = []
@@ -324,15 +320,15 @@ class Gullet:
                 body += arguments[number - 1]
             else:
                 body.append(Token(piece.text.replace("##", "#"), call.file, call.start, end))
-        self._count(call, len(body))
+        self._count(call, 1 + len(body))
         return [] if call.text in self._given_up else body
 
     def _count(self, call: Token, tokens: int) -> None:
-        self._steps, self._tokens = self._steps + 1, self._tokens + tokens
-        self._call_steps, self._call_tokens = self._call_steps + 1, self._call_tokens + tokens
-        if self._steps > STEPS or self._tokens > TOKENS:
+        self._tokens += tokens
+        self._call_tokens += tokens
+        if self._tokens > TOKENS:
             raise DataError(f"{self.flat.place_of(call)}: The macros of this source never end.")
-        if self._call_steps > CALL_STEPS or self._call_tokens > CALL_TOKENS:
+        if self._call_tokens > CALL_TOKENS:
             self._given_up.add(call.text)
             self.reader.back.clear()
             self.note(call, f"The macro {call.text} never ends and is omitted.")

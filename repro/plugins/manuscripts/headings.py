@@ -1,7 +1,7 @@
 """The collection and measure of each column, e.g. both for the heading "MS MARCO dev, MRR@10"."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -35,7 +35,10 @@ _DEFINED = re.compile(
 
 @dataclass(frozen=True)
 class ColumnMeaning:
-    """The meaning of a column under ``head``, outermost first. ``mean_of`` lists the averaged columns."""
+    """The collection and measure of the column ``place`` below the headings ``head``, the outermost first.
+
+    ``mean_of`` lists the columns that it is the mean of, and ``named`` is the measure in its heading.
+    """
 
     place: int
     head: tuple[str, ...]
@@ -50,7 +53,7 @@ class ColumnMeaning:
 
 @dataclass(frozen=True)
 class Meaning:
-    """The meaning of a table with systems as rows. ``unit`` is the most frequent one."""
+    """The columns of a table with systems as rows. ``unit`` is that of most columns."""
 
     layout: Layout
     is_transposed: bool
@@ -65,7 +68,8 @@ class Meaning:
 
 
 def meaning(table: SourceTable, *, is_turned: bool = False) -> Meaning:
-    """Return a table's meaning, transposed if measures or collections name its rows or ``is_turned``."""
+    """Return the meaning of a table. It is transposed if its rows are measures or collections, or if
+    ``is_turned``."""
     plan = layouts.layout(table, vocabulary.measures)
     beside, depth = _named_beside(plan)
     is_transposed = is_turned or _is_transposed(plan, beside)
@@ -81,23 +85,21 @@ def meaning(table: SourceTable, *, is_turned: bool = False) -> Meaning:
 def _is_transposed(plan: Layout, beside: int) -> bool:
     heads = [" ".join(plan.head(place)) for place in plan.values]
     above = sum(vocabulary.names_something(head) or EFFECT.search(head) is not None for head in heads)
-    is_told = _OF_COLLECTIONS.fullmatch(plan.corner) or _OF_ROWS.search(plan.table.caption)
-    return beside * max(len(heads), 1) > above * max(len(plan.rows), 1) or bool(is_told and not above)
+    is_stated = _OF_COLLECTIONS.fullmatch(plan.corner) or _OF_ROWS.search(plan.table.caption)
+    return beside * max(len(heads), 1) > above * max(len(plan.rows), 1) or bool(is_stated and not above)
 
 
 def _named_beside(plan: Layout) -> tuple[int, int]:
-    """Count rows labelled by a measure or collection, and columns up to that label."""
     last = max(plan.labels, default=0)
-    named = {}
-    for place in (last, *range(last + 1, min(plan.values, default=0))):
-        named[place] = sum(vocabulary.is_name(plan.table.body[row][place].text) for row in plan.rows)
-    best = max(named, key=lambda place: named[place])
-    return named[best], best + 1
+    places = (last, *range(last + 1, min(plan.values, default=0)))
+    counts = [sum(vocabulary.is_name(plan.table.body[row][p].text) for row in plan.rows) for p in places]
+    most = max(counts)
+    return most, places[counts.index(most)] + 1
 
 
 @dataclass(frozen=True)
 class _Shared:
-    """The measures and words of caption and corner. A measure counts if no heading names one."""
+    """The measures and words of a table's caption and corner. ``measures`` is empty if a heading has one."""
 
     measures: tuple[NamedMeasure, ...]
     words: frozenset[str]
@@ -123,7 +125,6 @@ def _is_of_beir(plan: Layout, heads: Sequence[str]) -> bool:
 
 
 def _defined(text: str) -> dict[str, NamedMeasure]:
-    """Return abbreviations, e.g. "P denotes P@1"."""
     found = {}
     for match in _DEFINED.finditer(text):
         named = list(vocabulary.measures(match["long"]))
@@ -181,7 +182,6 @@ def _named(head: Sequence[str], shared: _Shared) -> tuple[NamedMeasure | None, s
 
 
 def _in_heading(head: Sequence[str]) -> list[NamedMeasure]:
-    """Return the measures of the shortest end of a heading with several or a cutoff."""
     named: list[NamedMeasure] = []
     for first in range(len(head) - 1, -1, -1):
         named = list(vocabulary.measures(" ".join(head[first:])))
@@ -245,8 +245,7 @@ def _averaged(plan: Layout, column: ColumnMeaning, columns: Sequence[ColumnMeani
                 measure = Resolution(reason="its columns have several measures")
             places = tuple(part.place for part in parts)
             return replace(column, dataset=NOTHING, measure=measure, mean_of=places)
-    reason = "no set of columns has these means"
-    return replace(column, dataset=Resolution(reason=reason))
+    return replace(column, dataset=Resolution(reason="no set of columns has these means"))
 
 
 def _averageable(column: ColumnMeaning, columns: Sequence[ColumnMeaning]) -> list[list[ColumnMeaning]]:
@@ -269,26 +268,18 @@ def _fits(plan: Layout, column: ColumnMeaning, parts: Sequence[ColumnMeaning]) -
     return votes[True] > votes[False]
 
 
-Collections = Mapping[NamedMeasure, frozenset[str]]
-
-
 def with_neighbours(tables: Sequence[Meaning]) -> list[Meaning]:
-    """Give a column without a collection the only one that has its measure in the source."""
-    known = _collections(tables)
+    """Return the tables. A column without a collection gets the only one of its measure in the source."""
+    known = defaultdict[NamedMeasure, set[str]](set)
+    for column in (column for table in tables for column in table.columns):
+        if column.named and column.dataset.value:
+            known[column.named].add(column.dataset.value)
     return [_completed(table, known) for table in tables]
 
 
-def _collections(tables: Sequence[Meaning]) -> Collections:
-    known: dict[NamedMeasure, frozenset[str]] = {}
-    for column in (column for table in tables for column in table.columns):
-        if column.named and column.dataset.value:
-            known[column.named] = known.get(column.named, frozenset()) | {column.dataset.value}
-    return known
-
-
-def _completed(table: Meaning, known: Collections) -> Meaning:
-    of = {c.place: known.get(c.named, frozenset()) for c in table.columns if c.named and _is_open(c)}
-    single = {next(iter(ids)) for ids in of.values() if len(ids) == 1}
+def _completed(table: Meaning, known: Mapping[NamedMeasure, set[str]]) -> Meaning:
+    of = {c.place: known.get(c.named, set()) for c in table.columns if c.named and _is_open(c)}
+    single = set().union(*(ids for ids in of.values() if len(ids) == 1))
     if len(single) != 1:
         return table
     [id] = single

@@ -4,6 +4,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from repro.plugins.manuscripts import layout
@@ -33,7 +34,7 @@ class Caption:
 
 @dataclass
 class Scope:
-    """A float, subtable (``is_half``) or minipage. ``labels`` lists (label, captions before it)."""
+    """A float, subtable (``is_half``) or minipage. ``labels`` has (label, number of captions before it)."""
 
     kind: str
     parent: "Scope | None" = None
@@ -114,25 +115,19 @@ class Scope:
         return own[0].number if own and own[0].kind == "Table" else ""
 
     def label_of(self, tabular: int) -> str:
-        for scope in self.upwards():
-            is_paired = scope is self and scope.is_paired
-            for label, before in scope.labels:
-                if not is_paired or max(before, 1) == tabular + 1:
-                    return label
-        return ""
-
-    def caption_of(self, before: int) -> Caption | None:
-        """Return the caption of a label that follows this number of captions."""
-        for scope in self.upwards():
-            if scope.captions:
-                return scope.captions[max(0, min(before, len(scope.captions)) - 1)]
-        return None
+        labels = (
+            label
+            for scope in self.upwards()
+            for label, before in scope.labels
+            if not (scope is self and scope.is_paired) or max(before, 1) == tabular + 1
+        )
+        return next(labels, "")
 
     def labelled(self) -> Iterator[tuple[str, Caption]]:
+        """Yield each label with the numbered caption before it."""
+        captions = next((scope.captions for scope in self.upwards() if scope.captions), [])
         for label, before in self.labels:
-            caption = self.caption_of(before)
-            if caption is not None and caption.number:
-                yield label, caption
+            yield from ((label, caption) for caption in captions[: max(1, before)][-1:] if caption.number)
 
 
 def _is_table(node: Any) -> bool:
@@ -142,7 +137,7 @@ def _is_table(node: Any) -> bool:
 
 
 def numbered(floats: Iterable[Scope]) -> dict[str, str]:
-    """Number all captions. Returns label -> number, and ``kind of LABEL`` -> ``Table`` or ``Figure``."""
+    """Number the captions. Returns label -> number, and ``kind of LABEL`` -> ``Table`` or ``Figure``."""
     counters: dict[str, int] = {}
     numbers: dict[str, str] = {}
     for one in floats:
@@ -180,7 +175,7 @@ _SPAN_LIMIT = 200
 
 @dataclass
 class _Raw:
-    """Rows of cells of nodes. A rule has the row below it and its columns (None for all)."""
+    """The nodes of each cell by row. A rule has the number of rows above it, and its columns or None."""
 
     rows: list[list[list[Any]]] = field(default_factory=list)
     rules: list[tuple[int, tuple[int, int] | None]] = field(default_factory=list)
@@ -209,7 +204,7 @@ class _Raw:
 
 
 class Tabular:
-    """A tabular. ``offset`` is the position of the parsed text in the flat text."""
+    """A LaTeX tabular. ``offset`` is the position in the flat text at which its float begins."""
 
     def __init__(self, node: Any, flat: Expanded, offset: int, words: Words):
         self.node, self.flat, self.offset, self.words = node, flat, offset, words
@@ -220,7 +215,7 @@ class Tabular:
         return self.flat.place(self.offset + self.node.pos)
 
     def tables(self, legend: tuple[str, ...], **facts: str) -> list[SourceTable]:
-        """Return its table, several if they are stacked, or none if it only serves layout."""
+        """Return its table, several if stacked or side by side, or none for a single row or column."""
         raw = self._raw()
         self.flat.lost += [(self.flat.place(at), text) for at, text in self._lost(raw)]
         grid, width = self._grid(raw)
@@ -252,13 +247,10 @@ class Tabular:
     def _lost(self, raw: _Raw) -> Iterator[tuple[int, str]]:
         start = self.offset + self.node.pos
         expected = counts(self.flat.text, start)
-        for name, number, read in (
-            ("rows", expected.rows, raw.ends),
-            ("column separators", expected.cells, raw.separators),
-        ):
-            if number > read:
-                yield start, f"{number - read} of {number} {name} of this table are not read"
-                break
+        if expected.rows > raw.ends:
+            yield start, f"{expected.rows - raw.ends} of {expected.rows} rows of this table are not read"
+        elif (lost := expected.cells - raw.separators) > 0:
+            yield start, f"{lost} of {expected.cells} column separators of this table are not read"
         for at in expected.open[:1]:
             yield at, "An argument that begins here is still open at the end of its table"
 
@@ -322,7 +314,20 @@ class Tabular:
             spans += [(top, other, rows) for other in covered]
         spread(grid, spans, [at for at, over in raw.rules if over is None])
         layout.join_continued(grid, {at for at, _ in raw.rules})
-        return with_points(grid), width
+        return with_points(self._rounded(grid)), width
+
+    def _rounded(self, grid: list[list[SourceCell]]) -> list[list[SourceCell]]:
+        columns = raw(filter(None, arguments(self.node)))
+        setup = " ".join((*re.findall(r"\\sisetup\s*\{([^{}]*)", self.flat.text), columns))
+        places = re.findall(r"round-precision\s*=\s*(\d)", setup)
+        if not (places and re.search(r"round-mode\s*=\s*places", setup) and "S" in columns):
+            return grid
+        longer, unit = rf"[-+]?\d*\.\d{{{places[-1]}}}\d+", Decimal(f"1e-{places[-1]}")
+        for row in grid:
+            for at, cell in enumerate(row):
+                if re.fullmatch(longer, cell.text):
+                    row[at] = replace(cell, text=str(Decimal(cell.text).quantize(unit, ROUND_HALF_UP)))
+        return grid
 
     def _starts(self, row: list[list[Any]]) -> list[int]:
         written = [next((node for node in nodes if is_written([node])), None) for nodes in row]

@@ -39,7 +39,7 @@ def style_of(name: str) -> Mapping[str, Any]:
     changes: dict[str, Any] = {key: True for key, text in _table()["styles"].items() if name in text.split()}
     if name in names("raised", "lowered"):
         changes["script"] = "^" if name in names("raised") else "_"
-    return {"bold": False, "italic": False} if name in names("plain") else changes
+    return {"bold": False} if name in names("plain") else changes
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The layout of a table. For example, a row with the single text "Dense retrievers" is a group heading."""
+"""Finds heads, labels, values and groups of a table, e.g. a row with only "Dense retrievers" as a group."""
 
 import re
 from collections.abc import Callable, Container, Sequence
@@ -12,6 +12,7 @@ from repro.plugins.manuscripts.source_tables import SourceCell, SourceTable
 
 _DASHES = frozenset({"-", "–", "—", "−", "--", "N/A", "n/a", "NA", "n.a.", "×", "✓", "✗"})
 _Row = Sequence[SourceCell]
+_CORNER = re.compile(r"(?i)|(?:model|system|method|approach|data ?set|variant)s?")
 _BEGINS_WITH_DIGIT = re.compile(r"[<>≤≥~≈(]?\s*[-+−–]?\s*[$€£]?\.?\d")
 
 
@@ -22,11 +23,8 @@ def is_value(text: str) -> bool:
 
 def is_group(row: _Row) -> bool:
     """Return whether a row has a single text, in its first cell or across the table."""
-    labels = {id(cell): cell for cell in row if cell.text}
-    if len(labels) != 1:
-        return False
-    cell = next(iter(labels.values()))
-    return cell is row[0] or cell.columns >= len(row) - 1
+    labels = list({id(cell): cell for cell in row if cell.text}.values())
+    return len(labels) == 1 and (labels[0] is row[0] or labels[0].columns >= len(row) - 1)
 
 
 def _values(row: _Row) -> list[str]:
@@ -35,11 +33,10 @@ def _values(row: _Row) -> list[str]:
 
 
 def _has_decimals(row: _Row) -> bool:
-    """Return whether most values, unlike the count ``0.1k``, have decimals or a percent sign."""
     texts = _values(row)
     matches = filter(None, map(VALUE.fullmatch, texts))
-    decimals = [m for m in matches if m["unit"] == "%" or (m["point"] and m["unit"] is None)]
-    return 2 * len(decimals) > len(texts)
+    decimals = sum(m["unit"] == "%" or bool(m["point"] and m["unit"] is None) for m in matches)
+    return 2 * decimals > len(texts)
 
 
 def _has_value(row: _Row) -> bool:
@@ -47,7 +44,6 @@ def _has_value(row: _Row) -> bool:
 
 
 def _is_of_numbers(row: _Row) -> bool:
-    """Return whether most values begin with a digit, e.g. ``5e-05``."""
     texts = _values(row)
     return 2 * sum(_BEGINS_WITH_DIGIT.match(text) is not None for text in texts) > len(texts)
 
@@ -59,7 +55,8 @@ def head_length(rows: Sequence[_Row], rules: Sequence[int]) -> int:
     lines = sorted({rule for rule in rules if 0 < rule < len(rows)})
     is_decimal = any(map(_has_decimals, rows))
     first = rows[: lines[0]] if lines else rows
-    if not lines or any(map(_has_decimals, first)) or sum(map(_is_of_numbers, first)) > 1:
+    is_counted = not is_decimal and first[-1][0].text and _is_of_numbers(first[-1])
+    if not lines or is_counted or any(map(_has_decimals, first)) or sum(map(_is_of_numbers, first)) > 1:
         return _above_values(rows, _has_decimals if is_decimal else _has_value)
     head = lines[0]
     for line in lines[1:]:
@@ -73,22 +70,19 @@ def head_length(rows: Sequence[_Row], rules: Sequence[int]) -> int:
 
 
 def _is_below(row: _Row, above: _Row) -> bool:
-    """Return whether a row divides the columns of a text above it."""
     return row[0] is above[0] or (any(cell.columns > 1 for cell in above) and not is_group(above))
 
 
 def _continues(above: _Row, row: _Row) -> bool:
-    """Return whether a row below a rule still belongs to the head."""
     is_part = _is_below(row, above) or is_group(above) or not (row[0].text and above[0].text)
     return is_part and not (is_group(row) or _has_value(row) or (row[0].text and _is_of_numbers(row)))
 
 
 def _above_values(rows: Sequence[_Row], has_value: Callable[[_Row], bool]) -> int:
-    """Return the number of rows, at most three, above the first values."""
     pairs = enumerate(pairwise(rows), start=1)
     counted = (i for i, (above, row) in pairs if _is_of_numbers(row) and not _is_below(row, above))
     values = (i for i, row in enumerate(rows) if has_value(row))
-    head = min(next(values, 1), next(counted, 3))
+    head = min(next(values, 1), next(counted, 3)) or (_CORNER.fullmatch(rows[0][0].text) is not None)
     while head > 1 and is_group(rows[head - 1]):
         head -= 1
     return head
@@ -109,7 +103,7 @@ def side_by_side(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
     starts = [place for place, text in enumerate(heads) if not place or (head and text and text == heads[0])]
     parts = list(zip(starts, [*starts[1:], len(heads)], strict=True))
     columns = [[row[place] for row in rows[head:] if row[place].text] for place in range(len(heads))]
-    counted = list(map(_holds_numbers, columns))
+    counted = list(map(_are_numbers, columns))
     is_each_list = all(not counted[start] and any(counted[start:end]) for start, end in parts)
     return parts if is_each_list else [(0, len(heads))]
 
@@ -136,7 +130,7 @@ Row = tuple[SourceCell, ...]
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of labels and of values of a table, its body rows with values, and their group headings."""
+    """The label and value columns of a table, the indices of its body rows with values, and their groups."""
 
     table: SourceTable
     labels: tuple[int, ...]
@@ -170,14 +164,14 @@ def is_number(cell: SourceCell) -> bool:
 
 
 def layout(table: SourceTable, is_heading: Callable[[str], object] = lambda text: False) -> Layout:
-    """Return a table's layout. ``is_heading`` is true for names of measures."""
+    """Return a table's layout. ``is_heading`` tests whether a text names a measure."""
     table, rows, groups = _grouped(table)
     body = [table.body[number] for number in rows]
     columns = [[row[place] for row in body] for place in range(table.width)]
     is_measured = is_heading(" ".join(Layout(table, (), (), rows, groups).head(0)))
     first = 0 if is_measured and not _counts([row[0].text for row in body]) else 1
     own = {n: [row[n] for row in body if not n or row[n] is not row[0]] for n in range(first, table.width)}
-    values = [place for place, cells in own.items() if _holds_numbers(cells)]
+    values = [place for place, cells in own.items() if _are_numbers(cells)]
     labels = () if 0 in values else _labels(body, values)
     parts = [sum(rule <= row for rule in table.full_rules) for row in rows]
     blocks = [_blocks(columns[place], columns[labels[-1]], parts) for place in labels[:-1]]
@@ -225,22 +219,22 @@ def transposed(table: SourceTable, depth: int = 0) -> SourceTable:
     return replace(table, head=head, body=body, rules=frozenset(), full_rules=frozenset())
 
 
-def _holds_numbers(cells: Sequence[SourceCell]) -> bool:
+def _are_numbers(cells: Sequence[SourceCell]) -> bool:
     said = [cell for cell in cells if cell.text.strip() not in DASHES]
     return 2 * sum(map(is_number, said)) >= max(len(said), 1) or (not said and bool(cells))
 
 
 def _labels(body: Sequence[Row], values: Sequence[int]) -> tuple[int, ...]:
-    """Return the first column of words, and further ones while its cells repeat."""
+    """Return the label columns: the first column of words, and those behind it while the cells repeat."""
     width = len(body[0]) if body else 0
     labels = [_first_label(body, values)]
     for place in range(labels[0] + 1, width - 1):
-        if not _goes_on([row[labels[-1]] for row in body]):
+        if not _repeats([row[labels[-1]] for row in body]):
             break
         whole = all(re.fullmatch(r"\d*", row[place].text.strip()) for row in body)
         if place not in values or (whole and not set(range(place, width)) <= set(values)):
             labels.append(place)
-    return tuple(labels + _telling_apart(body, values, labels))
+    return tuple(labels + _distinguishing(body, values, labels))
 
 
 def _first_label(body: Sequence[Row], values: Sequence[int]) -> int:
@@ -249,34 +243,32 @@ def _first_label(body: Sequence[Row], values: Sequence[int]) -> int:
     return next((place for place in places if place not in values), 0)
 
 
-def _goes_on(cells: Sequence[SourceCell]) -> bool:
+def _repeats(cells: Sequence[SourceCell]) -> bool:
     is_shared = any(cell is above and cell.text.strip() for above, cell in pairwise(cells))
     return is_shared or 2 * sum(not cell.text.strip() for cell in cells) >= len(cells)
 
 
-def _telling_apart(body: Sequence[Row], values: Sequence[int], labels: Sequence[int]) -> list[int]:
+def _distinguishing(body: Sequence[Row], values: Sequence[int], labels: Sequence[int]) -> list[int]:
     names = {tuple(row[place].text for place in labels) for row in body}
     words = [place for place in range(labels[-1] + 1, min(values, default=0)) if place not in values]
     return words[:1] if 2 * len(names) <= len(body) else []
 
 
 def _counts(texts: Sequence[str]) -> bool:
-    """Return whether the whole numbers of a column, e.g. 1, 2, 3 and "all", are consecutive."""
     numbers = [int(text) for text in texts if text.isdecimal()]
     return len(numbers) > 1 and all(other - number in (0, 1) for number, other in pairwise(numbers))
 
 
 def _blocks(cells: Sequence[SourceCell], labels: Sequence[SourceCell], parts: Sequence[int]) -> list[str]:
-    """Return the block of each row. A single name between two full rules applies to all rows."""
     blocks: list[str] = []
     if len(set(parts)) == len(parts):  # a rule below each row
         parts = [0] * len(parts)
     for _, group in groupby(zip(cells, labels, parts, strict=True), key=lambda row: row[2]):
-        rows = [(cell.text.strip(), label.text.strip()) for cell, label, _ in group]
-        written = [name for name, _ in rows]
+        written, own = zip(
+            *((cell.text.strip(), label.text.strip()) for cell, label, _ in group), strict=True
+        )
         names = set(filter(None, written))
-        is_shared = len(names) == 1 and all(label for _, label in rows)
-        first = min(names) if is_shared else ""
+        first = min(names) if len(names) == 1 and all(own) else ""
         blocks += [*accumulate(written, lambda current, name: name or current, initial=first)][1:]
     return blocks
 

@@ -82,21 +82,20 @@ Examples:
 @click.option("--no-known", is_flag=True, help="Compare no values with published ones, e.g. of BM25.")
 @format_option("json", "sarif", "github")
 def file_command(files, strict, no_known, form):
-    """List inconsistencies in the tables of a paper's source and in sentences that quote them.
+    """List inconsistencies in the tables of a paper's source and in sentences on their numbers.
 
-    A summary precedes the findings: tables and numbers read, cells unread, checks made.
+    A summary counts the tables and numbers read, the cells that were not read, and the checked parts.
 
-    Each FILE is LaTeX, Markdown, CSV or HTML, or the folder or archive of a paper's source. An error
-    contradicts arithmetic, a doubt breaks a habit of its table, a note is worth a look.
+    Each FILE is LaTeX, Markdown, CSV or HTML, or the folder or archive of a paper's source. An error is
+    arithmetically impossible, a doubt breaks a rule that its table follows, and a note is worth a look.
     `% repro: ignore[CHECK] reason` on the line or above it hides a finding (`<!-- ... -->` in Markdown and
     HTML, `#` in CSV).
     """
     made, notes = _audited(files, is_known_compared=not no_known)
     found = list(dict.fromkeys(finding for each in made for finding in each.findings))
-    write = put if form == "terminal" else say
     for line in summary(made, found):
-        write(line)
-    WRITERS[form](found)  # several files may share one
+        (put if form == "terminal" else say)(line)
+    WRITERS[form](found)
     for note in dict.fromkeys(notes):
         say(note)
     return int(strict and any(finding.severity != "note" for finding in found))
@@ -120,12 +119,12 @@ def summary(made: Sequence[Audited], found: Sequence[Finding]) -> list[str]:
     """Return lines on tables read, checks made and findings by severity."""
     numbers = Counter(finding.severity for finding in found)
     tables = _counted(sum(len(each.manuscript.tables) for each in made), "table")
-    cells = _counted(sum(each.cells for each in made), "number")
-    lines = [f"Read {tables} with {cells}. Not read: {_counted(sum(each.unread for each in made), 'cell')}."]
+    cells, unread = sum(each.cells for each in made), sum(each.unread for each in made)
+    lines = [f"Read {tables} with {_counted(cells, 'number')}. Not read: {_counted(unread, 'cell')}."]
     lines += [note for each in made for note in each.manuscript.notes if CHOICE in note]
     looked_at = sum((Counter(each.looked_at) for each in made), Counter())
-    if counts := [f"{number:,} {name}" for name, number in looked_at.items()]:
-        lines.append(f"Checked {', '.join(counts)}.")
+    if looked_at:
+        lines.append(f"Checked {', '.join(f'{number:,} {name}' for name, number in looked_at.items())}.")
     return [*lines, ", ".join(_counted(numbers[name], name) for name in SEVERITIES)]
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from inspect import cleandoc
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -19,82 +21,43 @@ from repro.cli.verbs import new as plain_paper
 from repro.errors import UsageError
 
 WIDTH = 110
-TABLE_KEYS = ("bold", "transposed")
-HEAD = """\
-# Drafted from {source}: numbers, marks and labels.
-# Answer each `todo:`, confirm each `likely:`, and delete the comment. A column without dataset and measure
-# is open, and so is a row without recipe or not_measurable.
-paper: {name}
-title: "todo: title of the paper"
-authors: []
-venue: "todo: place and year of publication"
-readings_of: [papers.baselines]
+TABLE_KEYS = ("kind", "about", "unit", "bold", "transposed")
+TEMPLATES = Path(__file__).with_name("templates")
 
-tables:
-"""
-README = """\
-# {name}
 
-Drafted from `{source}` by `repro new paper {name} --from`. Summarise the paper and its reproduced parts here
-in five lines.
-{front}
-| file | content |
-|---|---|
-| `cells.yaml` | the published cells, their recipes, and open questions |
-| `readings.yaml` | unspecified choices, misprints and contradictions of the paper |
-| `recipes.py`, `halves_contrast.py` | placeholders: a pre-training that runs, to be replaced by the paper's |
-
-    repro show {name} --table {table}
-    repro run {name} --table {table} --scale tiny
-    repro show coverage {name}
-
-Add statements (`claims.yaml`), settings (`settings.yaml`) and costs (`costs.yaml`) later.
-
-## Todo
-
-Answer each question in `cells.yaml` or `readings.yaml`, next to its comment.
-
-{todo}
-## Likely
-
-The source does not state these usual values. Confirm or change each.
-
-{likely}"""
+def _template(name: str) -> str:
+    return (TEMPLATES / f"{name}.txt").read_text(encoding="utf-8")
 
 
 def cells_text(name: str, source: str, draft: Draft) -> str:
-    head = HEAD.format(name=_scalar(name), source=source)
-    return head + "\n".join(_table(table) for table in draft.tables)
+    return _template("cells.yaml").format(name=_scalar(name), source=source) + "\n".join(
+        map(_table, draft.tables)
+    )
 
 
 def readings_text(draft: Draft) -> str:
     """Return entries for readings.yaml, from the recipes of known systems."""
-    lines = []
+    entries = []
     for id, (reading, name) in _readings(draft).items():
         facts: dict[str, Any] = {"id": id, "kind": "silence", "where": "todo"}
         facts |= {"paper": "todo: statement of the paper, if any"}
         facts |= {"evidence": f"todo, with the choices and default of {name}"}
-        facts |= {"choices": dict(reading.choices), "default": reading.default}
-        lines.append(yaml.safe_dump([facts], sort_keys=False, allow_unicode=True, width=WIDTH).rstrip())
-    return "".join(f"{line}\n" for line in lines)
+        entries.append(facts | {"choices": dict(reading.choices), "default": reading.default})
+    return yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=WIDTH) if entries else ""
 
 
 def readme_text(name: str, source: str, draft: Draft) -> str:
     """Return README.md with every question and its places."""
     listed = {kind: _listed(draft, kind) or "Nothing.\n" for kind in ("todo", "likely")}
-    front = "".join(f"- {name} in the source: {text}\n" for name, text in draft.front.items())
-    front = f"\n{front}" if front else ""
-    return README.format(name=name, source=source, front=front, table=draft.tables[0].id, **listed)
+    return _template("README.md").format(name=name, source=source, table=draft.tables[0].id, **listed)
 
 
 def questions(draft: Draft, kind: str) -> dict[str, list[tuple[str, str]]]:
-    """Return remark -> its entries and their places in the source."""
-    by_text: dict[str, list[tuple[str, str]]] = {}
-    for table in draft.tables:
-        for what, entry in table.entries():
-            for remark in entry.remarks:
-                if remark.kind == kind:
-                    by_text.setdefault(remark.text, []).append((what, str(entry.place)))
+    """Return the text of each remark of a kind -> the names of its entries and their places."""
+    by_text = defaultdict[str, list[tuple[str, str]]](list)
+    for what, entry in chain.from_iterable(table.entries() for table in draft.tables):
+        for remark in (each for each in entry.remarks if each.kind == kind):
+            by_text[remark.text].append((what, str(entry.place)))
     return by_text
 
 
@@ -104,10 +67,8 @@ def _listed(draft: Draft, kind: str) -> str:
         lines.append(textwrap.fill(text, WIDTH, initial_indent="- ", subsequent_indent="  "))
         lines += [f"  - {what} ({place})" for what, place in places]
     if kind == "todo":
-        found = _readings(draft).items()
-        lines += [
-            f"- `{id}` in readings.yaml: check the choices, copied from {name}" for id, (_, name) in found
-        ]
+        for id, (_, name) in _readings(draft).items():
+            lines.append(f"- `{id}` in readings.yaml: check the choices, copied from {name}")
         lines += [f"- {place} is omitted: {reason}" for place, reason in draft.left_out]
     return "".join(f"{line}\n" for line in lines)
 
@@ -117,17 +78,16 @@ def _readings(draft: Draft) -> dict[str, Any]:
 
 
 def _table(table: TableDraft) -> str:
-    facts = table.head.facts
-    first = [f"- id: {_scalar(facts['id'])}", "  kind: results", f"  about: {_scalar(facts['about'])}"]
-    rest = [f"  {name}: {_scalar(facts[name])}" for name in ("unit", *TABLE_KEYS) if name in facts]
-    lines = [*_comments(table.head, ""), *first, *rest]
+    facts = {"kind": "results", **table.head.facts}
+    rest = (f"  {name}: {_scalar(facts[name])}" for name in TABLE_KEYS if name in facts)
+    lines = [*_comments(table.head, ""), f"- id: {_scalar(facts['id'])}", *rest]
     if table.marks:
         lines.append("  marks:")
         for mark, entry in table.marks.items():
-            lines += [*_comments(entry, "    "), f"    {_scalar(mark)}: {{{_inner(entry.facts)}}}"]
+            lines += [*_comments(entry, "    "), f"    {_scalar(mark)}: {{{_inner(dict(entry.facts))}}}"]
     lines += ["  columns:", *_entries(table.columns, (("dataset", "measure", "kind"), ("not_measurable",)))]
     if table.groups:
-        lines += ["  groups:", *(f"  - {{{_inner(group)}}}" for group in table.groups)]
+        lines += ["  groups:", *(f"  - {{{_inner(dict(group))}}}" for group in table.groups)]
     lines += ["  rows:", *_entries(table.rows, (("cells",), ("recipe", "with"), ("not_measurable",)))]
     return "\n".join(lines) + "\n"
 
@@ -147,17 +107,13 @@ def _comments(entry: Entry, indent: str) -> Iterator[str]:
         yield from (f"{indent}# {line}" for line in lines)
 
 
-def _inner(facts: Mapping[str, Any]) -> str:
-    return _flow(dict(facts))[1:-1]
-
-
 def _scalar(value: object) -> str:
-    return _flow([value])[1:-1]
+    return _inner([value])
 
 
-def _flow(value: object) -> str:
-    flow = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=10**6)
-    return flow.strip()
+def _inner(value: object) -> str:
+    options = {"default_flow_style": True, "allow_unicode": True, "sort_keys": False, "width": 10**6}
+    return yaml.safe_dump(value, **options).strip()[1:-1]
 
 
 DRAFTED = """ With --from each results table is

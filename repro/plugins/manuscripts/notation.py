@@ -39,6 +39,7 @@ EFFECT = re.compile(
 )
 SPREAD = re.compile(
     r"\s*\(?(±|\+/-|\+-|-\+)\s*(?P<spread>\d*\.?\d+)\s*%?\)?|(?<=\d)\((?P<digits>\d{1,2})\)"
+    r"|(?<=\d),\s+\d*\.\d+$"  # e.g. ".84, .10"
     rf"|(?<=[\d%])\s*[\[(]\s*{_SIGNED}\s*[,–-]\s*{_SIGNED}\s*[\])]"  # an interval
 )
 DELTA = re.compile(
@@ -47,7 +48,8 @@ DELTA = re.compile(
 NUMERIC = re.compile(r"[^\W\d_]?[\d\s.,±+\-−–()\[\]/%|*†‡<>≤≥~≈^×→↑↓]+(?:[kKMBG]|ms|s|h|GB|MB)?")
 SPACED = re.compile(r"\d{1,3}(?: \d{3})+(?:[.,]\d+)?")  # e.g. "532 761"
 _COMMA = re.compile(r"(?<![\d.,])(\d+|\d{1,3}(?:[.\u2009']\d{3})+),(\d+)(?![\d,.]*\d)")
-_POINT = re.compile(r"\d\.\d")
+_THOUSANDS = r"(?<![\d.])([1-9]\d{0,2})\.(?=\d{3}(?![\d.]))"  # a point, e.g. "2.400"
+_POINT = re.compile(rf"(?!{_THOUSANDS})(?<![\d.])\d+\.\d")
 _SCALED = re.compile(
     rf"(?P<sign>[-+]?)\s?{_CURRENCY}\s?(?P<number>{_NUMBER}|(?=10\^))"
     rf"(?:(?P<power>{_POWER})|\s?(?P<unit>{'|'.join(SCALES)}))?\s?[*†‡]*{_ASIDE}?"
@@ -84,7 +86,7 @@ def with_point(text: str, *, is_always: bool = False) -> str:
             return f"{re.sub('[^0-9]', '', match[1])}.{match[2]}"
         return match[0]
 
-    return _COMMA.sub(point, text)
+    return _COMMA.sub(point, re.sub(_THOUSANDS, r"\1", text) if is_always else text)
 
 
 def _is_decimal(whole: str, part: str) -> bool:

@@ -96,10 +96,6 @@ def _column_type(g: Gullet, token: Token) -> None:
 # conditionals
 
 
-def _new_if(g: Gullet, token: Token) -> None:
-    g.switches[g.name()] = False
-
-
 def _other(g: Gullet, token: Token) -> bool:
     switch = re.fullmatch(r"\\(.+)(true|false)", token.text)
     if token.text in g.switches:
@@ -112,7 +108,7 @@ def _other(g: Gullet, token: Token) -> bool:
 
 
 def _conditional(g: Gullet, token: Token) -> None:
-    r"""Continue if a switch is on, otherwise after ``\else``. Comparisons count as false."""
+    r"""Read on if a switch is on, otherwise after ``\else``. Comparisons count as false."""
     if token.text in _COMPARISONS and not g.reader.only_defines:
         g.note(token, f"{token.text} is not evaluated. The part after \\else is read.")
     if not g.switches.get(token.text, token.text in _TRUE):
@@ -129,10 +125,8 @@ def _skip(g: Gullet, token: Token, ends: tuple[str, ...]) -> None:
             return
         depth -= piece.text == "\\fi" or (depth > 0 and piece.text == "\\repeat")
         depth += piece.text[1:] in names("conditionals") or piece.text in g.switches
-    g.note(token, f"{token.text} has no \\fi. The text after it is not read.")
-    g.flat.lost.append(
-        (g.flat.place_of(token), f"{token.text} has no \\fi, and the text after it is not read")
-    )
+    says = f"{token.text} has no \\fi, and the text after it is not read"
+    g.flat.lost.append((g.flat.place_of(token), says))
 
 
 # files and skipped parts
@@ -193,17 +187,16 @@ def _edge(g: Gullet, token: Token) -> bool:
     return True
 
 
-def _class(g: Gullet, token: Token) -> None:
-    g.optional(), g.argument()
-
-
 def _letters(g: Gullet, token: Token) -> None:
     g.reader.at_is_letter = token.text == "\\makeatletter"
 
 
+def _skip_arguments(g: Gullet, token: Token) -> None:
+    g.optional(), g.argument()
+
+
 def _xspace(g: Gullet, token: Token) -> None:
-    behind = g.next()
-    if behind is not None:
+    if behind := g.next():
         g.put_back([behind])
         if behind.text[0].isalnum() or behind.text[0] in "\\$(":
             g.let_out(token._replace(text=" "))
@@ -226,13 +219,13 @@ _ORDERS: Mapping[str, Callable[[Gullet, Token], bool | None]] = {
         (r"\let", _let),
         (r"\newenvironment \renewenvironment", _environment),
         (r"\newcolumntype", _column_type),
-        (r"\newif", _new_if),
+        (r"\newif", lambda g, _: g.switches.update({g.name(): False})),
         (" ".join("\\" + name for name in names("conditionals")), _conditional),
         (r"\else \or", lambda g, token: _skip(g, token, ("\\fi",))),
         (r"\input \include \subfile \subfileinclude \@input", _input),
         (r"\import \subimport", _import),
         (r"\usepackage \RequirePackage", _packages),
-        (r"\documentclass", _class),
+        (r"\documentclass", _skip_arguments),
         (r"\endinput", lambda g, _: g.reader.close()),
         (r"\begin \end", _edge),
         (r"\makeatletter \makeatother", _letters),

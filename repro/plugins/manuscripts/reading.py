@@ -31,7 +31,7 @@ _INPUT = re.compile(r"\\(?:input|include|subfile)\s*\{([^{}\\]+)\}")
 _NUMBERS = re.compile(r"&[^&\n\\a-z]*(?:\\\w+\{)?\d+\.\d")  # in cells
 _MAIN = ("main", "ms", "paper", "root", "article", "manuscript")
 Parts = list[tuple[Place, str]]
-Read = tuple[list[SourceTable], Parts, dict[str, str], list[str], dict[str, str], Parts]
+Read = tuple[list[SourceTable], Parts, dict[str, str], list[str], str, Parts]
 
 
 class NoTableError(DataError):
@@ -41,7 +41,7 @@ class NoTableError(DataError):
 def read(path: Path) -> Manuscript:
     """Read a source. Raises UsageError if it is missing, and DataError if it has no readable table."""
     try:
-        tables, prose, labels, notes, front, lost = _read(Files(path))
+        tables, prose, labels, notes, title, lost = _read(Files(path))
     except RecursionError:
         raise DataError(f"{path} cannot be read: braces or environments are nested too deeply") from None
     if not tables:
@@ -49,21 +49,19 @@ def read(path: Path) -> Manuscript:
         raise NoTableError(f"{path} contains no table{hint}")
     prose = prose_with_points(prose)
     return Manuscript(
-        path, tuple(tables), tuple(prose), labels, tuple(notes), front, tuple(dict.fromkeys(lost))
+        path, tuple(tables), tuple(prose), labels, tuple(notes), title, tuple(dict.fromkeys(lost))
     )
 
 
 def _read(files: Files) -> Read:
     endings = {name: _ending(name) for name in files}
     if not {*endings.values()}.isdisjoint(_LATEX) or {*endings.values()}.isdisjoint(_TABLES):
-        first, notes = _main_files(files)
-        tables, prose, labels, more, front, lost = read_latex(files, first)
-        return tables, prose, labels, [*notes, *more], front, lost
-    tables, prose, lost = [], [], []
+        return read_latex(files, *_main_files(files))
+    tables, prose, lost = list[SourceTable](), Parts(), Parts()
     for name in (name for name, ending in endings.items() if ending in _TABLES):
         own_tables, own_prose, own_lost = read_tables(files, name)
         tables, prose, lost = tables + own_tables, prose + own_prose, lost + own_lost
-    return tables, prose, {}, [], {}, lost
+    return tables, prose, {}, [], "", lost
 
 
 def _ending(name: str) -> str:
@@ -71,7 +69,6 @@ def _ending(name: str) -> str:
 
 
 def _main_files(files: Files) -> tuple[list[str], list[str]]:
-    """Return the paper's main file, or files that no other includes, and notes."""
     if files.only:
         return [_source(files)], []
     texts = {name: re.sub(r"(?<!\\)%.*", "", files.text(name)) for name in files if _ending(name) in _LATEX}
@@ -86,7 +83,7 @@ def _main_files(files: Files) -> tuple[list[str], list[str]]:
 
 
 def _rank(name: str, texts: dict[str, str]) -> tuple[bool, int, bool, int]:
-    """Return a key that is smallest for a paper with numbers in its tables, near the root, called "main"."""
+    """Return a key that is smallest for a file with numbers in its tables, near the root, named e.g. main."""
     path, whole = PurePosixPath(name), texts[name]
     for inner in _INPUT.findall(whole):
         file = (path.parent / inner.strip()).as_posix()
@@ -119,8 +116,8 @@ _UNREAD = re.compile(
     re.DOTALL,
 )
 _FRAME = re.compile(r"\\(?:begin|end)\s*\{[^{}]*\}(?:\[[^\]]*\])?|\\item\b(?:\[[^\]]*\])?")
-_FRONT = {"title": "title", "authors": "author", "venue": "acmConference|acmJournal|conference"}
-_FRONT_LENGTH = 2000  # characters per entry
+_TITLE = re.compile(r"\\title\s*(?:\[[^\]]*\])?\s*(?=\{)")
+_TITLE_LENGTH = 2000  # characters
 _PARAGRAPH = re.compile(
     r"\n\n|\\par\b|(?=\\(?:(?:sub)*section|(?:sub)?paragraph|chapter|title|abstract|item)\b)|\\maketitle"
 )
@@ -136,16 +133,15 @@ class _Float:
         self.scope.gather(self.nodes)
 
     def tables(self, numbers: dict[str, str]) -> list[SourceTable]:
+        """Return the tables of the float in the order of the source."""
         made: list[tuple[int, SourceTable]] = []
         legend = self._legend(numbers) if any(scope.tabulars for scope in self.scope.walk()) else ()
         for scope in self.scope.walk():
             for which, node in enumerate(scope.tabulars):
-                captions = scope.captions_of(which)
-                tabular = Tabular(node, self.flat, self.start, Words(numbers))
-                tabular.notes += self._notes()
-                tables = tabular.tables(
+                captions = (_text_of(caption, numbers) for caption in scope.captions_of(which))
+                tables = Tabular(node, self.flat, self.start, Words(numbers)).tables(
                     legend,
-                    caption=" ".join(_text_of(caption, numbers) for caption in captions) or _option(node),
+                    caption=" ".join(captions) or _option(node),
                     label=scope.label_of(which),
                     number=scope.number_of(which),
                 )
@@ -159,17 +155,10 @@ class _Float:
         lines = (plain(part) for is_end, part in parts if not is_end)
         return tuple(line for line in [*lines, *words.footnotes] if sum(map(str.isalpha, line)) > 2)
 
-    def _notes(self) -> list[str]:
-        text = re.sub(r"\\.", "", self.text, flags=re.DOTALL)
-        if text.count("{") == text.count("}"):
-            return []
-        place = self.flat.place(self.start)
-        return [f"{place}: Unbalanced braces may merge cells."]
-
 
 def _option(node: Any) -> str:
     match = re.search(r"\bcaption\s*=\s*\{([^{}]*)\}", raw(filter(None, arguments(node)[:1])))
-    return _set_plainly(match[1]) if match else ""
+    return _as_text(parse(match[1])) if match else ""
 
 
 def _text_of(caption: Caption, numbers: dict[str, str]) -> str:
@@ -179,7 +168,8 @@ def _text_of(caption: Caption, numbers: dict[str, str]) -> str:
     return plain(piece for piece in Words(numbers).pieces(nodes) if piece.text != "footnote")
 
 
-def read_latex(files: Files, first: list[str]) -> Read:
+def read_latex(files: Files, first: list[str], notes: list[str]) -> Read:
+    """Read the LaTeX files ``first`` and those that they include. Later notes follow ``notes``."""
     flat = expand(files, first)
     floats, outside = _parts(flat)
     numbers = numbered(one.scope for one in floats)
@@ -190,24 +180,16 @@ def read_latex(files: Files, first: list[str]) -> Read:
             flat.lost.append((flat.place(one.start), "This table is not read"))
     prose = [said for part in outside for said in _prose(flat, *part, numbers)]
     labels = {label: number for label, number in numbers.items() if not label.startswith("kind of ")}
-    return tables, prose, labels, flat.notes, _front(flat.text), flat.lost
+    return tables, prose, labels, [*notes, *flat.notes], _title(flat.text), flat.lost
 
 
-def _front(text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name, macros in _FRONT.items():
-        starts = re.finditer(rf"\\(?:{macros})\s*(?:\[[^\]]*\])?\s*(?=\{{)", text)
-        groups = [raw(parse(text[at.end() : at.end() + _FRONT_LENGTH])[:1])[1:-1] for at in starts]
-        if name == "authors":
-            people = re.split(r"\\(?:and|And|AND)\b", r"\and ".join(groups))
-            groups = [person.partition("\\\\")[0] for person in people]
-        if said := ", ".join(filter(None, map(_set_plainly, groups))):
-            found[name] = said
-    return found
+def _title(text: str) -> str:
+    start = _TITLE.search(text)
+    return _as_text(parse(text[start.end() : start.end() + _TITLE_LENGTH])[:1]) if start else ""
 
 
-def _set_plainly(text: str) -> str:
-    pieces = Words().pieces(parse(text))
+def _as_text(nodes: list[Any]) -> str:
+    pieces = Words().pieces(nodes)
     return plain(piece for piece in pieces if piece.style.script != "^" and piece.text != "footnote")
 
 
@@ -221,7 +203,6 @@ def _parts(flat: Expanded) -> tuple[list[_Float], list[tuple[int, int]]]:
     while frame := start.search(flat.text, at, end):
         behind, is_closed = _end_of(flat.text, frame, end)
         if not is_closed:
-            flat.notes.append(f"{flat.place(frame.start())}: \\begin{{{frame[1]}}} has no \\end.")
             flat.lost.append((flat.place(frame.start()), f"\\begin{{{frame[1]}}} has no \\end"))
         floats.append(_Float(flat, frame.start(), behind, frame[1]))
         outside.append((at, frame.start()))
@@ -249,8 +230,10 @@ def _prose(flat: Expanded, start: int, end: int, numbers: dict[str, str]) -> Ite
         paragraph = _FRAME.sub(_blanks, text[at : edge[0]])
         place = start + at + len(paragraph) - len(paragraph.lstrip())
         at = edge[1]
-        for line in _lines(paragraph, numbers):
-            yield flat.place(place), line
+        try:
+            yield from ((flat.place(place), line) for line in _lines(paragraph, numbers))
+        except RecursionError:  # of a macro that its own definition contains
+            flat.lost.append((flat.place(place), "This paragraph is not read"))
 
 
 def _blanks(match: re.Match) -> str:

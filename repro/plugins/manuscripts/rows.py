@@ -3,7 +3,8 @@
 import contextlib
 import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain, compress, product
@@ -36,7 +37,7 @@ class Transcription:
 
 
 def transcribe(cell: SourceCell) -> Transcription:
-    """Return a cell as a published string, e.g. ``"**36.6†**"``. An unreadable one becomes a dash."""
+    """Return a cell as a published string, e.g. ``"**36.6†**"``, or as a dash if it has no number."""
     text = cell.text.strip()
     if text in DASHES:
         return Transcription("-")
@@ -49,16 +50,12 @@ def transcribe(cell: SourceCell) -> Transcription:
         return Transcription(f"{stars}{whole.text}{stars}", others)
     beginning = PUBLISHED.match(text)
     if beginning is None:
-        return Transcription("-", _joined(text, *cell.marks))
+        return Transcription("-", " ".join((text, *cell.marks)))
     sign, digits, unit = beginning.groups(default="")
     plain = digits.replace(",", "")
     plain = f"0{plain}" if plain.startswith(".") else plain
     rest = text[beginning.end() :].strip()
-    return Transcription(f"{stars}{sign}{plain}{unit}{marks}{stars}", _joined(rest, others))
-
-
-def _joined(*texts: str) -> str:
-    return " ".join(filter(None, texts))
+    return Transcription(f"{stars}{sign}{plain}{unit}{marks}{stars}", f"{rest} {others}".strip())
 
 
 def bold_scope(columns: Sequence[Sequence[str]], groups: Sequence[str]) -> str:
@@ -104,8 +101,8 @@ class KnownRow:
     @property
     def options(self) -> dict:
         """The options of its recipe, without the choice of a definition of recall."""
-        options = self.cells[0].row.with_
-        return {name: value for name, value in options.items() if not self._names_recall(value)}
+        options = self.cells[0].row.with_.items()
+        return {name: value for name, value in options if not self._names_recall(value)}
 
     @property
     def not_measurable(self) -> str:
@@ -150,12 +147,11 @@ class _Readings(dict[str, Reading]):
 
 @dataclass(frozen=True)
 class Match:
-    """The known row of a label, or None and possible rows as ``choices``."""
+    """The known row of a label, or None, with the reason."""
 
     row: KnownRow | None
     sure: Sure
     reason: str
-    choices: tuple[str, ...] = ()
 
 
 def match(label: str, values: Values) -> Match:
@@ -164,20 +160,20 @@ def match(label: str, values: Values) -> Match:
     if not named:
         return Match(None, "unknown", "no known system has this name")
     rows = [row for row in named if _shared(row, values)] or named
-    best = max(rows, key=lambda row: (_equal(row, values), row.is_shared, -_apart(row, values)))
+    best = max(rows, key=lambda row: (_equal(row, values), row.is_shared, -_largest_gap(row, values)))
     if _is_same(best, values):
         return Match(best, "certain", f"same name and numbers as {best.id}")
-    if best.is_shared and _apart(best, values) <= CLOSE:
+    if best.is_shared and _largest_gap(best, values) <= CLOSE:
         return Match(best, "likely", f"same name as {best.id}, but no equal number")
-    ids = tuple(dict.fromkeys(row.id for row in named))
-    return Match(None, "unknown", "rows of this name have other numbers", ids)
+    ids = ", ".join(dict.fromkeys(row.id for row in named))
+    return Match(None, "unknown", f"rows of this name have other numbers ({ids})")
 
 
 def _is_same(row: KnownRow, values: Values) -> bool:
     equal = _equal(row, values)
     if row.recipe and not row.is_shared:
         return equal == len(_shared(row, values)) and equal > (row.cells[0].role != "ours")
-    return equal > 0 and _apart(row, values) <= CLOSE
+    return equal > 0 and _largest_gap(row, values) <= CLOSE
 
 
 def plain(label: str) -> str:
@@ -199,20 +195,15 @@ def as_fraction(number: Decimal, unit: str) -> Decimal:
 @kept_with_papers
 def known_rows() -> dict[str, list[KnownRow]]:
     """Return system -> the papers' rows with a recipe or a reason for none."""
-    rows: dict[str, list[KnownRow]] = {}
-    for each in _rows():
-        rows.setdefault(plain(each.cells[0].row.label), []).append(each)
-    return rows
-
-
-def _rows() -> Iterator[KnownRow]:
+    rows = defaultdict[str, list[KnownRow]](list)
     for source in (paper for paper in papers().values() if not paper.manifest.is_study):
-        by_row: dict[str, list[Cell]] = {}
+        by_row = defaultdict[str, list[Cell]](list)
         for cell in filter(_is_compared, cells_of(source)):
-            by_row.setdefault(cell.row_path, []).append(cell)
+            by_row[cell.row_path].append(cell)
         for cells in by_row.values():
             if cells[0].row.recipe or cells[0].row.not_measurable:
-                yield KnownRow(source, tuple(cells))
+                rows[plain(cells[0].row.label)].append(KnownRow(source, tuple(cells)))
+    return dict(rows)
 
 
 def _is_compared(cell: Cell) -> bool:
@@ -229,7 +220,7 @@ def _equal(row: KnownRow, values: Values) -> int:
     return sum(abs(a - b) <= step / 2 for a, b, step in shared if step <= FINEST)
 
 
-def _apart(row: KnownRow, values: Values) -> Decimal:
+def _largest_gap(row: KnownRow, values: Values) -> Decimal:
     return max((abs(a - b) for a, b in _shared(row, values)), default=Decimal(0))
 
 

@@ -16,7 +16,7 @@ from repro.plugins.manuscripts.notation import DELTA, DOWN, EFFECT, SPREAD, scal
 from repro.plugins.manuscripts.source_tables import Place, SourceCell, SourceTable
 from repro.plugins.manuscripts.vocabulary import facts, names_something, words
 
-AVERAGE = re.compile(r"(?i)\b(avg|average)\b|^mean$")
+AVERAGE = re.compile(r"(?i)\b(avg|average|mittelwert|durchschnitt)\b|^mean$")
 SUM = re.compile(r"(?i)^(total|sum|all)$")
 DIFFERENCE = re.compile(r"(?i)Δ|∆|\bdelta\b|\bgains?\b|improv|\bimpr\b|\bdiff(erence)?\b")
 STATISTIC = re.compile(
@@ -24,15 +24,16 @@ STATISTIC = re.compile(
     r"|^avg\.? words"
 )
 SMALLER = re.compile(
-    r"(?i)latency|time|\bm?s\b|sec|\b[gmk]b\b|memory|size|param|flops|cost|loss|perplex|\berrors?\b|\bWER\b"
+    r"(?i)latency|\btime|time\b|(?<=[\s(])m?s\b|sec|\b[gmk]b\b|memory|size|param|flops|cost|loss|perplex|\berrors?\b|\bWER\b"
 )
+P_VALUE = re.compile(r"p|(?i:p[- ]?values?)")
 _P_VALUES = re.compile(r"(?i)\bp-?\s?values?\b")
 _LETTERS = re.compile(r"(?<=\d)\s(?![hd]$)[a-l](?:,?\s?[a-l])*$")  # of other rows
 
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A number of a cell, with its line across the series and the difference printed after it."""
+    """A number of a cell, its line across the series, and the difference (``delta``) printed behind it."""
 
     cell: SourceCell
     number: Decimal
@@ -57,9 +58,9 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Numbers by line under ``heads``, outermost first. Scores have a measure or collection.
+    """The numbers of a column by line, below the headings ``heads``, the outermost first.
 
-    ``has_unread`` if a cell with digits has no value.
+    It ``is_score`` if it has a measure or collection, and ``has_unread`` if a cell with digits has no value.
     """
 
     heads: tuple[str, ...]
@@ -97,6 +98,10 @@ class Series:
         return DIFFERENCE.search(self.name) is not None
 
     @property
+    def is_of_p_values(self) -> bool:
+        return P_VALUE.fullmatch("".join(self.heads[-1:])) is not None
+
+    @property
     def sign(self) -> int:
         """1 if larger is better, -1 if smaller, 0 if unknown."""
         if "↓" in self.name or "↑" in self.name:
@@ -106,7 +111,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Line:
-    """A line across the series, usually a system. ``block`` counts the rules above it."""
+    """A line across the series, usually of a system. ``block`` is the number of rules above it."""
 
     label: str
     group: str = ""
@@ -121,6 +126,8 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
+    """The series and lines of a table, e.g. a series per column and a line per row."""
+
     table: SourceTable
     series: tuple[Series, ...]
     lines: Mapping[int, Line]
@@ -161,7 +168,8 @@ class Grid:
 
 def value_of(cell: SourceCell, line: int) -> Value | None:
     """Return the number of a cell, or None for words, dashes, bounds and cells with several numbers."""
-    text = SPREAD.sub("", _LETTERS.sub("", cell.text.strip()).replace("\u2009", "").replace("\u2212", "-"))
+    text = re.sub(r"^\(([\d.]+\s?%?)\)$", r"\1", cell.text.strip())  # e.g. "(12%)"
+    text = SPREAD.sub("", _LETTERS.sub("", text).replace("\u2009", "").replace("\u2212", "-"))
     number, match = scaled(text.rstrip()), None
     if number is None and (match := DELTA.search(text)):
         number = scaled(text[: match.start()].rstrip())
@@ -177,19 +185,18 @@ def value_of(cell: SourceCell, line: int) -> Value | None:
 
 def parts(cells: Mapping[int, SourceCell], heads: tuple[str, ...]) -> dict[tuple[str, ...], dict[int, Value]]:
     """Return the numbers of a column by heading, of each part if its cells are pairs, e.g. "45.3 / 60.0"."""
-    found = _read(cells)
+    found, last = _read(cells), " ".join(heads[-1:])
     texts = {row: cell.text.split("/") for row, cell in cells.items() if cell.text.strip() not in DASHES}
     size = Counter(map(len, texts.values())).most_common(1)[0][0] if texts else 1
-    last = " ".join(heads[-1:])
     names, pairs = last.split("/"), {row: text for row, text in texts.items() if len(text) == size}
     if found or size == 1 or (size != len(names) and pairs != texts):
         return {heads: found}
     names = names if len(names) == size else [f"{last} ({n})" for n in range(1, size + 1)]
-    columns = [
-        {row: SourceCell(text[n].strip(), cells[row].place) for row, text in pairs.items()}
-        for n in range(size)
-    ]
-    split = {(*heads[:-1], name.strip()): _read(column) for name, column in zip(names, columns, strict=True)}
+    split = {}
+    for n, name in enumerate(names):
+        own = {row: (cells[row].parts or [cells[row]] * size)[n] for row in pairs}
+        column = {row: replace(own[row], text=text[n].strip()) for row, text in pairs.items()}
+        split[*heads[:-1], name.strip()] = _read(column)
     return split if all(len(values) == len(pairs) for values in split.values()) else {heads: found}
 
 
@@ -198,7 +205,8 @@ def _read(cells: Mapping[int, SourceCell]) -> dict[int, Value]:
 
 
 def grids(table: SourceTable, *, is_turned: bool = False) -> tuple[Grid, Grid]:
-    """Return the table with systems as lines (as columns if ``is_turned``), and the transposed one."""
+    """Return the grids of a table with its systems as lines, and as series. With ``is_turned``, its columns
+    are the systems."""
     means = meaning(table, is_turned=is_turned)
     across = layout(table if means.is_transposed else transposed(table))
     return _grid(means.layout, dict(enumerate(means.columns))), _grid(across, {})
@@ -222,7 +230,6 @@ def _grid(plan: Layout, meanings: Mapping[int, ColumnMeaning]) -> Grid:
 
 
 def _are_shares(values: Collection[Value]) -> bool:
-    """Return whether three quarters are decimals between 0 and 100."""
     odd = [value for value in values if value.decimals <= 0 or not 0 <= value.number <= 100]
     return 4 * len(odd) <= len(values)
 
@@ -238,13 +245,16 @@ def _series(
     is_other = any(pattern.search(name) for pattern in (SMALLER, STATISTIC, DIFFERENCE))
     is_effect = measure is not None or (EFFECT.search(f"{name} {caption}") and not is_other)
     is_score = bool(is_named or (is_effect and _are_shares(values.values())))
-    is_score &= not (means.is_cost or _P_VALUES.search(caption))
-    return Series(heads, values, measure, means.dataset.value, is_score, is_certain)
+    series = Series(heads, values, measure, means.dataset.value, is_score, is_certain)
+    return replace(series, is_score=False) if means.is_cost or _are_p_values(series, caption) else series
+
+
+def _are_p_values(series: Series, caption: str) -> bool:
+    is_small = all(value.number <= 1 for value in series)
+    return series.is_of_p_values or (is_small and _P_VALUES.search(caption) is not None)
 
 
 def _comparable(values: list[Value], lines: Mapping[int, Line]) -> list[Value]:
     of_systems = [value for value in values if lines[value.line].is_of_system]
-    signed = [value for value in of_systems if "%" in value.cell.text.partition("(")[0]]
-    if 2 * len(signed) < len(of_systems):
-        return [value for value in of_systems if value not in signed]
-    return of_systems
+    others = [value for value in of_systems if "%" not in value.cell.text.partition("(")[0]]
+    return others if 2 * len(others) > len(of_systems) else of_systems

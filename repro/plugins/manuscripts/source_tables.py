@@ -35,10 +35,10 @@ class SourceCell:
     place: Place
     bold: bool = False
     underlined: bool = False
-    italic: bool = False
     marks: tuple[str, ...] = ()
     columns: int = 1
     shade: str = ""
+    parts: tuple["SourceCell", ...] = ()  # of a pair, e.g. "45.3 / 60.0"
 
     @property
     def is_styled(self) -> bool:
@@ -47,8 +47,8 @@ class SourceCell:
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A rectangular table. ``rules`` are the body rows below a line, ``full_rules`` those below one of full
-    width, ``legend`` its notes and footnotes."""
+    """A table with rows of equal length. ``rules`` are the indices of body rows below a line, ``full_rules``
+    those below a line of full width. ``legend`` has the table's notes and footnotes."""
 
     place: Place
     head: tuple[tuple[SourceCell, ...], ...]
@@ -68,15 +68,23 @@ class SourceTable:
 
 @dataclass(frozen=True)
 class Manuscript:
-    """The tables and paragraphs of a source. ``labels`` maps labels to numbers, ``lost`` is not read."""
+    """The tables and paragraphs of a source. ``labels`` maps LaTeX labels to printed numbers, and ``lost``
+    has the unread parts."""
 
     path: Path
     tables: tuple[SourceTable, ...]
     prose: tuple[tuple[Place, str], ...] = ()
     labels: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    front: dict[str, str] = field(default_factory=dict)
+    title: str = ""
     lost: tuple[tuple[Place, str], ...] = ()
+
+    @property
+    def files(self) -> dict[Path, None]:
+        """The files of its cells and paragraphs, in their order."""
+        rows = (row for table in self.tables for row in (*table.head, *table.body))
+        places = [*(cell.place for row in rows for cell in row), *(place for place, _ in self.prose)]
+        return dict.fromkeys(place.file for place in places)
 
 
 def check_size(cells: int, where: Place | Path) -> None:
@@ -89,7 +97,6 @@ class Style(NamedTuple):
 
     bold: bool = False
     underlined: bool = False
-    italic: bool = False
     script: str = ""
 
 
@@ -99,7 +106,7 @@ class Piece(NamedTuple):
 
 
 def plain(pieces: Iterable[Piece]) -> str:
-    """Return pieces as one line of text."""
+    """Return the text of pieces in one line."""
     return _tidy("".join(piece.text for piece in pieces))
 
 
@@ -130,8 +137,18 @@ def styled(pieces: Iterable[Piece], place: Place, *, columns: int = 1) -> Source
     text = _tidy(text)
     before, inner_text, after = text.partition(text.strip(MARKS + " ") or text or " ")
     marks = [*_marks(before), *_marks(after), *marks]
-    bold, underlined, italic, _ = next(filter(None, map(_style_of, said)), Style())
-    return SourceCell(inner_text, place, bold, underlined, italic, tuple(marks), columns)
+    bold, underlined, _ = next(filter(None, map(_style_of, said)), Style())
+    parts = tuple(_parts(said, place)) if "/" in text else ()
+    return SourceCell(inner_text, place, bold, underlined, tuple(marks), columns, parts=parts)
+
+
+def _parts(pieces: Iterable[Piece], place: Place) -> Iterator[SourceCell]:
+    parts: list[list[Piece]] = [[]]
+    for piece in pieces:
+        first, *others = (piece._replace(text=text) for text in piece.text.split("/"))
+        parts[-1].append(first)
+        parts += [[other] for other in others]
+    yield from (styled(part, place) for part in parts)
 
 
 def _style_of(piece: Piece) -> Style | None:
@@ -180,17 +197,19 @@ _BRACKETS = re.compile(r"\([^)]*\)|\[[^]]*\]")
 
 
 def uneven(rows: Sequence[tuple[Place, int]]) -> Iterator[tuple[Place, str]]:
-    """Yield a sentence for few longer rows, or for the only shorter one, by numbers of cells."""
+    """Yield the places of a few longer rows, or of one shorter row, with a sentence. ``rows`` has lengths."""
     usual, often = next(iter(Counter(width for _, width in rows).most_common(1)), (0, 0))
     odd = [(place, width) for place, width in rows if usual != width > 1]
+    is_clear = often > 2 or {*dict(rows[1:]).values()} == {usual, usual - 1}
     for place, width in odd if len(odd) <= max(1, often // 3) else ():
-        if width > usual or len(odd) == 1 < often - 1:
+        if width > usual or (len(odd) == 1 and is_clear):
             yield place, f"This row has {width} cells, and the others have {usual}"
 
 
 def with_points(rows: Rows) -> Rows:
-    """Write decimal points and no blanks. A comma before three digits is decimal if the table has other
-    decimal commas and no points. One in brackets, e.g. ``(1,2)``, is decimal if its column has others."""
+    """Return rows with decimal points instead of commas, and without blanks in numbers. A comma before three
+    digits is decimal if the table has other decimal commas and no points. One in brackets, e.g. ``(1,2)``, is
+    decimal if its column has others."""
     numeric = {id(c): c for row in rows for c in row if NUMERIC.fullmatch(c.text)}
     for column in zip_longest(*rows):
         own = [cell for cell in column if cell and id(cell) in numeric]
@@ -206,6 +225,6 @@ def with_points(rows: Rows) -> Rows:
 
 
 def prose_with_points(prose: list[tuple[Place, str]]) -> list[tuple[Place, str]]:
-    """Write decimal points if most numbers have commas, e.g. "18,4"."""
+    """Return paragraphs with decimal points instead of commas if most of their numbers have commas."""
     commas, points = count_commas(text for _, text in prose)
     return [(place, with_point(text)) for place, text in prose] if commas > points else prose

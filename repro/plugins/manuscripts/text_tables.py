@@ -32,8 +32,6 @@ TAGS: dict[str, dict[str, Any]] = {
     "strong": {"bold": True},
     "u": {"underlined": True},
     "ins": {"underlined": True},
-    "i": {"italic": True},
-    "em": {"italic": True},
     "sup": {"script": "^"},
     "sub": {"script": "_"},
 }
@@ -46,7 +44,7 @@ _SPAN_LIMIT = 200
 def table_of(
     rows: list[list[SourceCell]], caption: str = "", *, head: int | None = None
 ) -> list[SourceTable]:
-    """Return one table, or none of a single row or column."""
+    """Return a list of the table, or an empty one for a single row or column."""
     width = max(map(len, rows), default=0)
     if len(rows) < 2 or width < 2:
         return []
@@ -215,7 +213,7 @@ Read = tuple[list[SourceTable], Parts, Parts]  # tables, prose, lost parts
 
 
 def read_tables(files: Files, name: str) -> Read:
-    """Read a Markdown, HTML, CSV or TSV file, chosen by its extension."""
+    """Read the tables, prose and lost parts of a Markdown, HTML, CSV or TSV file, by its extension."""
     ending = PurePosixPath(name).suffix.lower()
     text = files.text(name)
     if ending in SEPARATED:
@@ -238,7 +236,7 @@ def _markdown(text: str, files: Files, name: str) -> Read:
         at = Place(path, (token.map or [0])[0] + 1)
         if token.type == "table_open":
             tables += _table_of_tokens(tokens[number:], path, caption)
-            lost += uneven(_widths(lines, path, *(token.map or (0, 0))))
+            lost += uneven(_widths(lines, path, *token.map))
         elif token.type == "html_block":
             more, around = read_html(token.content, path, first=at.line, caption=caption)
             tables, prose = tables + more, prose + around
@@ -246,6 +244,8 @@ def _markdown(text: str, files: Files, name: str) -> Read:
             prose.append((at, plain(_of_markdown(token.content))))
             if tokens[number - 1].type == "heading_open" or NUMBERED.match(prose[-1][1]):
                 caption = prose[-1][1]
+            elif tokens[min(number + 2, len(tokens) - 1)].type == "table_open":
+                caption = f"{caption}. {prose[-1][1]}"
     return tables, prose, lost
 
 
@@ -308,11 +308,15 @@ def _tag(token) -> tuple[str, bool]:
 
 
 def _separated(text: str, files: Files, name: str) -> Read:
-    text = re.sub(r"\A\s*sep=.\n", "\n", text).replace("\0", "")  # of Excel
+    text = text.replace("\0", "")
     lines = [line for line in text.split("\n") if line.strip() and not line.startswith("#")][:20] or [""]
-    mark = "\t" if name.endswith(".tsv") else max("\t;|,", key=lambda sign: _often(sign, lines))
-    rows = list(_rows(csv.reader(io.StringIO(text), delimiter=mark), files.shown(name)))
-    return table_of(rows), [], list(uneven([(row[0].place, len(row)) for row in rows]))
+    often = {m: sum(line.count(m) == lines[0].count(m) > 0 for line in lines) for m in "\t;|,"}
+    mark = "\t" if name.endswith(".tsv") else max(often, key=often.__getitem__)
+    remarks = "".join(re.findall(r"\A(?:\s*#.*\n)+", text))
+    blank = re.sub(r".+", "", remarks) + text[len(remarks) :]
+    rows = list(_rows(csv.reader(io.StringIO(blank), delimiter=mark), files.shown(name)))
+    caption = " ".join(remarks.replace("#", " ").split())
+    return table_of(rows, caption), [], list(uneven([(row[0].place, len(row)) for row in rows]))
 
 
 def _rows(reader: Any, path: Path) -> Iterator[list[SourceCell]]:
@@ -326,7 +330,3 @@ def _rows(reader: Any, path: Path) -> Iterator[list[SourceCell]]:
                 yield [styled(_of_markdown(value.strip()), place) for value in values]
     except csv.Error as error:
         raise DataError(f"{path}:{reader.line_num}: This is no table: {error}") from error
-
-
-def _often(mark: str, lines: list[str]) -> int:
-    return sum(line.count(mark) == lines[0].count(mark) > 0 for line in lines)

@@ -17,8 +17,8 @@ FILE = Path(__file__).with_suffix(".yaml")
 
 @dataclass(frozen=True)
 class Resolution:
-    """A collection or a measure (ir_measures' notation) of a heading, or None. ``sure`` is ``elsewhere`` for
-    a name that the suite lacks. The usual one of ``choices`` is first."""
+    """A collection or a measure (in ir_measures' notation) of a heading, or None. ``sure`` is ``elsewhere``
+    if the suite lacks it. The first of ``choices`` is the usual one."""
 
     value: str | None = None
     sure: Sure = "unknown"
@@ -37,7 +37,7 @@ class NamedMeasure:
 
 @dataclass(frozen=True)
 class NamedCollection:
-    """An entry of vocabulary.yaml. ``because`` says why it is only likely. Empty ``measures`` mean all."""
+    """An entry of vocabulary.yaml. If it is only likely, ``because`` is the reason."""
 
     id: str
     names: tuple[frozenset[str], ...]
@@ -64,7 +64,7 @@ def words(text: str) -> frozenset[str]:
 
 
 def measures(text: str) -> dict[NamedMeasure, tuple[int, int]]:
-    """Return measure -> its span in a text. One with a cutoff replaces one without."""
+    """Return measure -> its span in a text. MRR is left out if the text also has e.g. MRR@10."""
     spans: dict[NamedMeasure, tuple[int, int]] = {}
     for name, pattern in _patterns():
         for match in filter(_is_measure, pattern.finditer(text)):
@@ -135,7 +135,8 @@ def measure_on(measure: NamedMeasure, on: Resolution) -> Resolution:
         return _on_catalogued(measure, on.value)
     reason = "the lowest relevant grade depends on the unknown collection"
     if measure.name in ("R", "Success"):
-        return Resolution(None, "unknown", reason, _recall_or_success(measure))
+        choices = dict.fromkeys((str(measure), f"Success@{measure.cutoff}"))
+        return Resolution(None, "unknown", reason, tuple(choices))
     return Resolution(str(measure), *(("likely", reason) if family.graded else ("certain", "")))
 
 
@@ -164,7 +165,7 @@ def _on_catalogued(measure: NamedMeasure, id: str) -> Resolution:
         return Resolution(f"Success@{measure.cutoff}", "likely", reason)
     if id.startswith("msmarco") and counts["qrels"] > counts["queries"]:
         reason = f"the mean share of relevant passages and the share of queries with one differ on {id}"
-        return Resolution(None, "unknown", reason, _recall_or_success(measure))
+        return Resolution(None, "unknown", reason, (str(measure), f"Success@{measure.cutoff}"))
     return Resolution(str(measure), "certain")
 
 
@@ -172,30 +173,21 @@ def _levels(id: str) -> tuple[int, ...]:
     return next((each.levels for each in _collections() if each.id == id), ())
 
 
-def _recall_or_success(measure: NamedMeasure) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((str(measure), f"Success@{measure.cutoff}")))
-
-
 @functools.cache
 def _collections() -> tuple[NamedCollection, ...]:
-    entries = [
-        NamedCollection(
-            entry["id"],
-            tuple(map(words, entry["words"])),
-            entry.get("because", ""),
-            tuple(entry.get("measures", ())),
-            tuple(entry.get("levels", ())),
-        )
-        for entry in facts()["collections"]
-    ]
-    others = facts()["elsewhere"].items()
-    elsewhere = (NamedCollection(name, tuple(map(words, texts)), is_elsewhere=True) for name, texts in others)
-    return (*entries, *elsewhere)
+    entries = []
+    for entry in facts()["collections"]:
+        measures, levels = (tuple(entry.get(name, ())) for name in ("measures", "levels"))
+        names = tuple(map(words, entry["words"]))
+        entries.append(NamedCollection(entry["id"], names, entry.get("because", ""), measures, levels))
+    for name, texts in facts()["elsewhere"].items():
+        entries.append(NamedCollection(name, tuple(map(words, texts)), is_elsewhere=True))
+    return tuple(entries)
 
 
 @functools.cache
 def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    cut = r"(?P<{}>\d{{1,3}}(?:,?000)?\s?k?)(?![\d.%])"
+    cut = r"(?P<{}>[1-9]\d{{0,2}}(?:,?000)?\s?k?)(?![\d.%])"
     patterns = []
     for family in families().values():
         if not family.words:

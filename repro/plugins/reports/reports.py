@@ -1,7 +1,5 @@
 """The schema of others.yaml: values of cells that others report, e.g. on a model card."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

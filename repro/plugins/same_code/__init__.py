@@ -4,8 +4,6 @@ results/outputs.json records outputs at scale smoke, e.g. ``PAPER/1/ROW pretrain
 steps. No import here loads numpy.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,25 +1,25 @@
 """Differences between papers in values, bold numbers and marks, e.g. .187 and .184 for the same run."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain, combinations, product, starmap
 
 from repro.manifest.cells import Cell, numeric_cells
 from repro.manifest.papers import Paper
 from repro.manifest.printed import are_apart
-from repro.plugins.statements.findings import Finding, Notes, printed
+from repro.plugins.statements.findings import Finding, Findings, Notes, printed
 
 Scored = tuple[str, str]  # dataset, measure
 _SUCCESS = "Success@"  # printed as recall and nearly equal to it on these sets
 
 
-def disagreements(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
+def disagreements(sources: list[Paper], notes: Notes) -> Findings:
     """Yield a finding for every configuration with incompatible values of one measure."""
-    configurations: dict[str, dict[Scored, list[Cell]]] = {}
-    for source in sources:
-        for cell in numeric_cells(source):
-            if cell.column.dataset and cell.column.measure:
-                cells_by_measure = configurations.setdefault(notes.configuration(cell), {})
-                cells_by_measure.setdefault(dataset_and_measure(cell), []).append(cell)
+    configurations = defaultdict[str, dict[Scored, list[Cell]]](dict)
+    for cell in chain.from_iterable(map(numeric_cells, sources)):
+        if cell.column.dataset and cell.column.measure:
+            by_measure = configurations[notes.configuration(cell)]
+            by_measure.setdefault(dataset_and_measure(cell), []).append(cell)
     for name, by_measure in configurations.items():
         contradictions = {
             key: cells
@@ -46,18 +46,26 @@ def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) 
     subject = next((c for c in cells if _is_misquoted(c, cells)), cells[0])
     has_several_papers, roles = len({c.paper.name for c in cells}) > 1, {c.role for c in cells}
     may_differ = has_several_papers or {"cited", "rerun"} <= roles
-    places, values = zip(*printed(cells), strict=True)
-    return Finding(
-        "doubt" if may_differ and "ours" not in roles else "error",
-        "values",
-        "another paper" if has_several_papers else "paper",
-        subject.paper.name,
-        f"values/{configuration}",
-        places,
-        values,
-        f"{configuration} has several values of {_measures(contradictions)}",
-        "; ".join(_definitions(contradictions)),
+    severity = "doubt" if may_differ and "ours" not in roles else "error"
+    says = f"{configuration} has several values of {_measures(contradictions)}"
+    explanation = "; ".join(_definitions(contradictions))
+    against = "another paper" if has_several_papers else "paper"
+    return _finding(
+        severity, subject.paper.name, f"values/{configuration}", cells, says, explanation, against
     )
+
+
+def _finding(
+    severity: str,
+    paper: str,
+    id: str,
+    cells: Iterable[Cell],
+    says: str,
+    explanation: str = "",
+    against: str = "another paper",
+) -> Finding:
+    places, values = zip(*printed(cells), strict=True)
+    return Finding(severity, "values", against, paper, id, places, values, says, explanation)
 
 
 def _is_misquoted(cell: Cell, cells: list[Cell]) -> bool:
@@ -70,41 +78,37 @@ def _measures(by_measure: Iterable[Scored]) -> str:
 
 
 def _definitions(contradictions: dict[Scored, list[Cell]]) -> list[str]:
-    names = {
-        name: sorted({c.column.measure or "" for c in cells}) for (_, name), cells in contradictions.items()
-    }
-    return sorted(
-        f"{name} is defined as {' and '.join(each)}" for name, each in names.items() if len(each) > 1
-    )
+    found = {name: {c.column.measure or "" for c in cells} for (_, name), cells in contradictions.items()}
+    several = ((name, " and ".join(sorted(each))) for name, each in found.items() if len(each) > 1)
+    return sorted(f"{name} is defined as {definitions}" for name, definitions in several)
 
 
-Spellings = dict[Scored, dict[str, list[Cell]]]
-
-
-def namesakes(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield a note for every system name in several papers that share no value of it."""
-    by_system: dict[str, Spellings] = {}
+def namesakes(sources: list[Paper], notes: Notes) -> Findings:
+    """Yield a note for every name of a system for which several papers have no common value."""
+    values = defaultdict[tuple[str, Scored], dict[str, list[Cell]]](dict)
     for cell in _cells_of_others(sources):
-        cells_by_paper = by_system.setdefault(cell.row.system, {}).setdefault(dataset_and_measure(cell), {})
-        cells_by_paper.setdefault(cell.paper.name, []).append(cell)
-    for system, values in by_system.items():
-        differences = {
-            key: cells for key, by_paper in values.items() if (cells := _unequal_cells(by_paper, notes))
-        }
-        if differences:
-            yield _namesake_finding(system, differences)
+        by_paper = values[cell.row.system, dataset_and_measure(cell)]
+        by_paper.setdefault(cell.paper.name, []).append(cell)
+    differences = defaultdict[str, dict[Scored, list[Cell]]](dict)
+    for (system, key), by_paper in values.items():
+        if cells := _unequal_cells(by_paper, notes):
+            differences[system][key] = cells
+    for system, by_measure in differences.items():
+        cells = list(chain.from_iterable(by_measure.values()))
+        names = sorted({c.paper.name for c in cells})
+        says = f"{', '.join(names)} have no common value of {system} for {_measures(by_measure)}"
+        yield _finding("note", names[0], f"names/{system}", cells, says)
 
 
 def _retrieval_cells(sources: list[Paper]) -> Iterator[Cell]:
-    for source in sources:
-        for cell in numeric_cells(source):
-            kinds = cell.table.kind, cell.column.kind
-            if kinds == ("results", "retrieval") and cell.column.dataset and cell.column.measure:
-                yield cell
+    for cell in chain.from_iterable(map(numeric_cells, sources)):
+        kinds = cell.table.kind, cell.column.kind
+        if kinds == ("results", "retrieval") and cell.column.dataset and cell.column.measure:
+            yield cell
 
 
 def scored_cells(cells: Iterable[Cell]) -> Iterator[Cell]:
-    """Yield the numbers with a dataset and a measure, except in columns with ``with``."""
+    """Yield the cells with a number, a dataset and a measure, except in columns with settings (``with``)."""
     for cell in cells:
         column = cell.column
         if cell.is_numeric and column.dataset and column.measure and not column.with_:
@@ -124,33 +128,26 @@ def _unequal_cells(by_paper: dict[str, list[Cell]], notes: Notes) -> list[Cell]:
     return list(cells.values())
 
 
-def _namesake_finding(system: str, differences: dict[Scored, list[Cell]]) -> Finding:
-    cells = list(chain.from_iterable(differences.values()))
-    papers = sorted({c.paper.name for c in cells})
-    says = f"{', '.join(papers)} have no common value of {system} for {_measures(differences)}"
-    places, values = zip(*printed(cells), strict=True)
-    return Finding("note", "values", "another paper", papers[0], f"names/{system}", places, values, says)
-
-
 Quotation = tuple[Cell, list[Cell]]
 
 
-def quotations(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield findings on values unlike those of a system's makers: doubts if cited, notes if remeasured."""
-    quoted: dict[tuple[str, str, str], list[Quotation]] = {}
+def quotations(sources: list[Paper], notes: Notes) -> Findings:
+    """Yield findings on values that differ from those of a system's own paper: doubts on cited values, notes
+    on values that were measured again."""
+    quoted = defaultdict[tuple[str, str, str], list[Quotation]](list)
     for cell, makers in _quotations(sources, notes):
         how = "cited" if cell.role == "cited" else "measured again"
-        quoted.setdefault((cell.paper.name, cell.row.system, how), []).append((cell, makers))
+        quoted[cell.paper.name, cell.row.system, how].append((cell, makers))
     for key, pairs in quoted.items():
         if different := [p for p in pairs if all(numbers_differ(p[0], maker) for maker in p[1])]:
             yield _quotation_finding(*key, different, total=len(pairs))
 
 
 def _quotations(sources: list[Paper], notes: Notes) -> Iterator[Quotation]:
-    own: dict[tuple[str, Scored], list[Cell]] = {}
+    own = defaultdict[tuple[str, Scored], list[Cell]](list)
     makers_cells = [cell for cell in scored_cells(_retrieval_cells(sources)) if cell.role == "ours"]
     for cell in makers_cells:
-        own.setdefault((cell.row.system, dataset_and_measure(cell)), []).append(cell)
+        own[cell.row.system, dataset_and_measure(cell)].append(cell)
     joined = {(notes.configuration(cell), dataset_and_measure(cell)) for cell in makers_cells}
     for cell in _cells_of_others(sources):
         named_alike = own.get((cell.row.system, dataset_and_measure(cell)), [])
@@ -167,20 +164,18 @@ def _quotation_finding(paper: str, system: str, how: str, pairs: list[Quotation]
     says = f"{len(pairs)} of {total} values of {system}, {how} by {paper}, {verb} from all those of {owners}"
     says += f", by up to {max(gaps).normalize():f} points"
     severity, end = ("doubt", "") if how == "cited" else ("note", "/again")
-    fields = f"{paper}/quoted/{system}{end}", tuple(cells), tuple(c.printed.plain for c in cells.values())
-    return Finding(severity, "values", "another paper", paper, *fields, says)
+    return _finding(severity, paper, f"{paper}/quoted/{system}{end}", cells.values(), says)
 
 
-def conventions(sources: list[Paper], notes: Notes) -> Iterator[Finding]:
-    """Yield findings on equal numbers with different bold or marks, in papers that share most authors."""
+def conventions(sources: list[Paper], notes: Notes) -> Findings:
+    """Yield findings on equal numbers with other bold or marks in two papers with mostly equal authors."""
     for one, other in combinations(sources, 2):
         authors = set(one.manifest.authors), set(other.manifest.authors)
         if 2 * len(set.intersection(*authors)) > max(map(len, authors)):
             pairs = list(_equal_cells(one, other, notes))
             bold = [pair for pair in pairs if _bold_differs(*pair)]
-            marks = [
-                (a, b) for a, b in pairs if a.table.marks and b.table.marks and _meaning(a) != _meaning(b)
-            ]
+            of_marks = [pair for pair in pairs if pair[0].table.marks and pair[1].table.marks]
+            marks = [(a, b) for a, b in of_marks if _meaning(a) != _meaning(b)]
             yield from _findings("note", "bold", bold, "the same number is bold in only one paper")
             yield from _findings("doubt", "mark", marks, "the same number has marks with different meanings")
 
@@ -205,17 +200,13 @@ def _meaning(cell: Cell) -> dict[str, tuple[str, ...]]:
 
 
 def _differing_meanings(one: Cell, other: Cell) -> str:
-    first, second = _meaning(one), _meaning(other)
-    marks = [mark for mark in {**first, **second} if first.get(mark) != second.get(mark)]
-    phrases = [
-        f"{m} over {', '.join(meanings.get(m, ())) or 'nothing'}"
-        for meanings in (first, second)
-        for m in marks
-    ]
-    return f": {' and '.join(phrases)}"
+    both = _meaning(one), _meaning(other)
+    marks = [mark for mark in both[0] | both[1] if both[0].get(mark) != both[1].get(mark)]
+    names = ((m, ", ".join(meanings.get(m, ())) or "nothing") for meanings in both for m in marks)
+    return ": " + " and ".join(f"{mark} over {over}" for mark, over in names)
 
 
-def _findings(severity: str, kind: str, pairs: list[tuple[Cell, Cell]], says: str) -> Iterator[Finding]:
+def _findings(severity: str, kind: str, pairs: list[tuple[Cell, Cell]], says: str) -> Findings:
     if pairs:
         cells = [cell for pair in pairs for cell in pair]
         one, other = (cell.paper.name for cell in pairs[0])

@@ -1,6 +1,6 @@
 """The commands ``repro audit papers`` and ``repro audit claims``."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import asdict
 
 import click
@@ -20,13 +20,13 @@ from repro.plugins.statements.findings import HELD_AGAINST
 @click.option("--failing", is_flag=True, help="Only contradicted claims.")
 @options.json_option
 def claims_command(names, scale_name, failing, as_json):
-    """Judge sentences, significance marks and bold numbers by the paper's cells, ours, and those by others.
+    """Judge sentences, marks of significance and bold numbers by the paper's numbers, ours and others'.
 
-    A claim holds, fails, is untested, or is undecided if the interval of the difference over queries contains
-    both orders. Marks need the significance tests of `repro compare`. An order without a test is "means
-    only". The column sd is the largest standard deviation of differences over queries that fits a printed
-    mark, with the smallest one between two public runs. Values by others (`repro show others`) count unless
-    they match by name alone.
+    A claim holds, fails, is untested, or is undecided if the interval of a difference contains 0. Marks are
+    judged by the significance tests of `repro compare`, and an order without a test is "means only". A mark
+    needs differences over queries with a standard deviation of at most "sd needed". The smallest one of two
+    public runs is "sd known". Values reported elsewhere (`repro show others`) are used unless only their
+    names match.
     """
     from repro.plugins.statements.paper_audit import claims
     from repro.running.workspace import Workspace
@@ -55,10 +55,9 @@ def _print_statements(statements, scale_name: str, answers, *, failing: bool) ->
 
 
 def _print_table(name: str, statements, scale_name: str) -> None:
-    parts: dict[str, list] = {"claim": [], "bold": [], "mark": []}
+    parts, rows = defaultdict(list), []
     for j in statements:
         parts["claim" if j.published.state == "fails" else j.statement.kind].append(j)
-    rows = []
     for j in parts["claim"]:
         place = [j.statement.id.removeprefix(f"{name}/"), j.statement.where]
         rows.append([*place, _text(j), _judgement(j.published), _ours(j), _others(j.others)])
@@ -77,36 +76,28 @@ def _in_words(states) -> str:
 
 
 def _mark_row(item) -> list[str]:
-    _, place, _, row, column, mark = item.statement.id.split("/")
-    need, place = item.statement.need, f"{place}/{row}/{column} {mark}"
-    numbers = ["", "", "", ""]
-    if need:
+    _, table_id, _, row, column, mark = item.statement.id.split("/")
+    numbers = [""] * 4
+    if need := item.statement.need:
         numbers = [need.over.row.label, f"{need.lead:.4f}", f"{need.sd:.3f}", need.known_in_words]
     others = _others(item.others) if item.others.speaks else ""
-    return [place, *numbers, _verdict_of_mark(item), _ours(item), others]
+    return [f"{table_id}/{row}/{column} {mark}", *numbers, _verdict_of_mark(item), _ours(item), others]
 
 
 def _verdict_of_mark(item) -> str:
-    return item.statement.need.verdict if item.statement.need else "cannot be told"
+    return item.statement.need.verdict if item.statement.need else "undecided"
 
 
 def _grouped_rows(statements) -> list[list[str]]:
-    groups: dict[tuple, list] = {}
+    groups = defaultdict(list)
     for j in statements:
         others_state = j.others.state if j.others.speaks else ""
         ours = f"{j.ours.state}{' (in doubt)' * bool(j.doubts)}"
-        groups.setdefault((j.statement.where, j.published.state, ours, others_state), []).append(j)
+        groups[j.statement.where, j.published.state, ours, others_state].append(j)
     return [
-        [f"{group[0].statement.tables[0]}/bold/…", where, _bold_numbers(group), *states]
+        [f"{group[0].statement.tables[0]}/bold/…", where, f"bold numbers: {len(group)}", *states]
         for (where, *states), group in groups.items()
     ]
-
-
-def _bold_numbers(group) -> str:
-    number = len(group)
-    small = sum(j.statement.need is not None and j.statement.need.is_implausible for j in group)
-    implausible = f" ({small} implausible as significant)" * bool(small)
-    return f"{number} bold number{'s' * (number > 1)}{implausible}"
 
 
 def _text(item) -> str:
@@ -118,7 +109,7 @@ def _text(item) -> str:
 def _others(others) -> str:
     cells = f"{len(others.used)} of {others.cells} cells"
     if not others.speaks:
-        return f"undecided ({cells})" if others.used else ""
+        return f"untested ({cells})" if others.used else ""
     kinds = ", ".join(f"{number} {start}" for start, number in others.kinds.items())
     lines = [_judgement(others.judgement), f"{cells}: {kinds}", others.like_beside_like]
     return "\n".join(filter(None, lines))
@@ -127,7 +118,7 @@ def _others(others) -> str:
 def _judgement(judgement) -> str:
     test = f" ({judgement.test})" if judgement.test and judgement.state in ("holds", "fails") else ""
     first, *tail = judgement.why.split("; ")
-    reason = f": {first}" if first and judgement.state in ("fails", "not told apart", "not judgeable") else ""
+    reason = f": {first}" if first and judgement.state in ("fails", "undecided", "not judgeable") else ""
     reason += f" and {len(tail)} more" if reason and tail else ""
     reason += f"\n{judgement.differs_by_measure}" if judgement.differs_by_measure else ""
     return f"{judgement.state}{test}{reason}"
@@ -139,16 +130,10 @@ def _ours(item) -> str:
 
 
 def _count_statements(items, scale_name: str) -> str:
-    published, ours = _counts(j.published.state for j in items), _counts(j.ours.state for j in items)
+    published, ours = _in_words(j.published.state for j in items), _in_words(j.ours.state for j in items)
     count = f"{len(items)} statements. In the paper: {published}. Ours at {scale_name}: {ours}."
-    others = _counts(j.others.state for j in items if j.others.speaks)
+    others = _in_words(j.others.state for j in items if j.others.speaks)
     return f"{count} By others: {others}." if others else count
-
-
-def _counts(states) -> str:
-    counts = Counter(states)
-    order = ("holds", "fails", "not told apart", "not judgeable", "untested")
-    return ", ".join(f"{counts[state]} {state}" for state in order if counts[state])
 
 
 @click.command(
@@ -160,14 +145,14 @@ def _counts(states) -> str:
 @click.option(
     "--references",
     is_flag=True,
-    help="List all references of the texts with verdicts instead of the findings.",
+    help="List the references in the texts with verdicts, instead of the findings.",
 )
 @options.json_option
 def papers_command(names, strict, references, as_json):
-    """List contradictions in papers and altered records.
+    """List contradictions in papers, and altered records.
 
-    Examples are averages that do not recompute, bold numbers that are not the best, sentences and marks that
-    their table contradicts, and wrong references. Each finding names the opposing source.
+    Examples are wrong averages, bold numbers that are not the best, sentences and marks that contradict a
+    table, and wrong references. Each finding names its evidence.
     """
     if references:
         return _print_references(names, strict=strict, as_json=as_json)

@@ -11,14 +11,14 @@ from typing import Any
 
 from repro.errors import ManifestError
 from repro.manifest.cells import Cell
-from repro.plugins.statements.claims import HOLDS, MissingNumber, NotToldApart, format_value
+from repro.plugins.statements.claims import HOLDS, MissingNumber, UndecidedOrder, format_value
 from repro.running.plan import Plan
 from repro.store import Store
 from repro.verdicts.compared import ComparedCell, Comparison
 
 
 class PublishedValues:
-    """The paper's numbers, with marks in place of tests. If ``is_stated``, numbers are rounded decimals."""
+    """The paper's numbers, with its marks in place of tests. ``is_stated`` is true for rounded decimals."""
 
     is_published = is_stated = True
 
@@ -33,7 +33,7 @@ class PublishedValues:
         return cell.printed.plain
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise MissingNumber if an order is undecided. Published orders never are."""
+        """Raise MissingNumber for an undecided order. A published order is always decided."""
 
     def p(self, one: Cell, other: Cell) -> None:
         return None
@@ -50,7 +50,7 @@ class PublishedValues:
 
 @dataclass(frozen=True)
 class MeasuredValues:
-    """Our current measurements at one scale. ``doubted`` collects the kinds of doubts about them."""
+    """Our measurements at one scale. ``doubted`` collects the kinds of doubts about those that were read."""
 
     comparison: Comparison
     exhibits: Mapping[str, Mapping] = field(default_factory=dict)
@@ -75,11 +75,11 @@ class MeasuredValues:
         return f"({value})" if self._known[cell.id].doubts else value
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise NotToldApart if the stored interval of the difference contains 0."""
+        """Raise UndecidedOrder if the stored interval of the difference contains 0."""
         low, high = self._between(one, other, "interval") or (0, 0)
         if low <= 0 <= high and low < high:
             difference = f"{one.table.id}/{one.row.id} minus {other.row.id} in {one.column.id}"
-            raise NotToldApart(f"{difference} is between {low:+.4f} and {high:+.4f}")
+            raise UndecidedOrder(f"{difference} is between {low:+.4f} and {high:+.4f}")
 
     def p(self, one: Cell, other: Cell) -> float | None:
         return self._between(one, other, "p")
@@ -152,7 +152,7 @@ class ChangedValues(PublishedValues):
 
 
 def can_fail(state_of: Callable[[PublishedValues], str], cells: tuple[Cell, ...]) -> bool:
-    """Return whether other numbers in these cells could refute a statement. For example, none could refute
+    """Return whether other numbers in these cells could refute a statement. No number could refute
     ``relevant("9", "bert") == 0``, which counts ticks.
     """
     numbers = {cell.id: cell.number for cell in cells if cell.is_numeric}

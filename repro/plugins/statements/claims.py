@@ -1,13 +1,12 @@
 """The schema of claims.yaml, and its expressions, e.g. ``above("1/ours", "1/bm25", "rr10")``.
 
-Expressions are a subset of Python, parsed and never executed. A missing number leaves an expression
-undecided, unless its other parts decide it: ``False and missing`` is False.
+Expressions are a subset of Python, parsed and never executed. A missing number leaves an expression without
+a value, unless the other parts decide it: ``False and missing`` is False.
 """
 
 import ast
 import functools
 import operator as op
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -32,21 +31,21 @@ _VALUES = (ast.Expression, ast.Constant, ast.List, ast.Call, ast.keyword, ast.Na
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.USub, ast.Not, ast.And, ast.Or)
 _KNOWN = (*_VALUES, *_OPERATIONS, *_ARITHMETIC, *_COMPARISONS)
 
-HOLDS, FAILS, UNTESTED, NOT_TOLD_APART = "holds", "fails", "untested", "not told apart"
+HOLDS, FAILS, UNTESTED, UNDECIDED = "holds", "fails", "untested", "undecided"
 NOT_JUDGEABLE = "not judgeable"
-_WORST_FIRST = (FAILS, UNTESTED, NOT_TOLD_APART, HOLDS)
+_WORST_FIRST = (FAILS, UNTESTED, UNDECIDED, HOLDS)
 
 
 class MissingNumber(Exception):
-    """A missing number leaves a statement undecided."""
+    """A number that a statement needs is missing."""
 
     state = UNTESTED
 
 
-class NotToldApart(MissingNumber):
+class UndecidedOrder(MissingNumber):
     """The interval of a difference contains 0, so that both orders are possible."""
 
-    state = NOT_TOLD_APART
+    state = UNDECIDED
 
 
 def fault(text: str) -> str | None:
@@ -174,8 +173,8 @@ def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
-    """Return whether all conjuncts hold, adding their states to ``seen``. Raises MissingNumber if
-    undecided."""
+    """Return whether all parts joined by ``and`` hold, and add their states to ``seen``. Raises
+    MissingNumber."""
     missing, holds, pairs = None, True, []
     for part in conjuncts(expect):
         seen.pairs.clear()
@@ -202,18 +201,15 @@ def _states(part: str, state: str, pairs: list, cells: list[Cell]) -> list[tuple
     return [(c, state) for c in columns.values()] if len(columns) == 1 else []
 
 
-_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-
-
 class Claim(Identified):
     """A sentence of the text, restated, with a condition on its cells.
 
     Attributes:
         expect: an expression, or "" if no cell can confirm the sentence.
-        beyond: the missing knowledge of a sentence without ``expect``.
+        beyond: the reason why no cell can confirm the sentence.
         assumed: parts of ``expect`` that the text does not state, e.g. a margin for a vague word.
         note: the reason why the paper's own numbers contradict it.
-        calls_significant: whether it states a significance that no mark supports.
+        calls_significant: whether it calls a difference significant that has no mark.
     """
 
     where: str
@@ -230,12 +226,6 @@ class Claim(Identified):
     def _is_judged_or_says_why_not(self):
         if bool(self.expect) == bool(self.beyond):
             raise ValueError("needs `expect`, or `beyond` if no cell can confirm it")
-        return self
-
-    @model_validator(mode="after")
-    def _id_is_lower_case(self):
-        if not _ID.fullmatch(self.id):
-            raise ValueError(f"id {self.id!r} must be lower-case words joined by hyphens")
         return self
 
 

@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 from repro.hooks import Answers, PaperPart, Section
 from repro.manifest.papers import Paper
-from repro.plugins.statements import claim_values, paper_audit, references
-from repro.plugins.statements.claims import FAILS, HOLDS, NOT_TOLD_APART, UNTESTED
+from repro.plugins.statements import claim_values, paper_audit
+from repro.plugins.statements.claims import FAILS, HOLDS, UNDECIDED, UNTESTED
 from repro.plugins.statements.findings import HELD_AGAINST, Finding
 from repro.plugins.statements.judged import JudgedStatement, OthersJudgement, published_judgements
 from repro.plugins.statements.statements import Judgement
@@ -18,7 +18,7 @@ from repro.writers.html.sections import Part, Sources
 
 NO_ANSWERS: Answers = MappingProxyType({})
 STATES = {"fails": ("fail", "✕"), "holds": ("pass", "✓"), "untested": ("none", "·")}
-STATES["not told apart"] = STATES["not judgeable"] = ("open", "?")
+STATES["undecided"] = STATES["not judgeable"] = ("open", "?")
 SEVERITIES = {"error": ("fail", "✕"), "doubt": ("open", "?"), "note": ("none", "·")}
 
 
@@ -84,7 +84,7 @@ def _statement(scale: str, j: JudgedStatement, answers: Answers) -> Markup:
 
 
 def _judgements(scale: str, j: JudgedStatement) -> Content:
-    kind = "" if scale == "full" or j.ours.state in (UNTESTED, NOT_TOLD_APART) else "scaled"
+    kind = "" if scale == "full" or j.ours.state in (UNTESTED, UNDECIDED) else "scaled"
     judgements = (("paper", j.published), ("ours", j.ours))
     whys = [(name, "; ".join(filter(None, _grounds(judgement)))) for name, judgement in judgements]
     whys += [("in doubt", ", ".join(j.doubts))]
@@ -122,18 +122,7 @@ def _badge(kind: str, sign: str, text: str) -> Markup:
 def audit_section(source: Paper, findings: Sequence[Finding]) -> Markup:
     ordered = sorted(findings, key=lambda finding: list(SEVERITIES).index(finding.severity))
     listing = el("ul", map(_finding, ordered), class_="statements")
-    return section("Audit of the paper", _references(source), listing, place=identifier(source.name, "audit"))
-
-
-def _references(source: Paper) -> Markup | None:
-    pointers = [
-        reference for reference in references.paper_references(source) if reference.at != "references"
-    ]
-    if not pointers:
-        return None
-    count = sum(reference.verdict == "right" for reference in pointers)
-    sentence = f"{count} of {len(pointers)} references to tables, equations, sections and works are right ("
-    return el("p", sentence, el("code", f"repro audit {source.name} --references"), ").")
+    return section("Audit of the paper", listing, place=identifier(source.name, "audit"))
 
 
 def _finding(finding: Finding) -> Markup:

@@ -4,9 +4,6 @@ By a paired t-test on n queries, a lead has p <= level only if the standard devi
 at most lead * sqrt(n) / t. For example, a lead of 0.01 on 400 queries (t = 1.966) needs at most 0.102.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import sqrt
 from pathlib import Path
@@ -14,14 +11,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from repro.errors import UsageError
 from repro.manifest import papers as at_hand
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell
-from repro.manifest.yaml_file import Fault, StrictMapping
+from repro.manifest.yaml_file import StrictMapping
 from repro.plugins.statements.language import level_of
-from repro.retrieval.datasets.catalog import catalog, dataset
-from repro.retrieval.evaluation import measures, p_values
+from repro.retrieval.datasets.catalog import catalog
+from repro.retrieval.evaluation import p_values
 
 FILE = "deviations.yaml"
 # By chance, two equal deviations over 43 queries differ by this factor once in 100,000 times.
@@ -47,7 +43,7 @@ class Deviation(StrictMapping):
 
 
 class Stead(StrictMapping):
-    """A dataset without two public runs, and the dataset ``by`` that replaces it."""
+    """A dataset without two public runs, and the dataset ``by`` whose deviations replace it."""
 
     dataset: str
     measure: str
@@ -63,7 +59,7 @@ class Deviations(StrictMapping):
 
 @dataclass(frozen=True)
 class Need:
-    """The conditions under which the lead of one row over another is significant. Numbers are fractions.
+    """The deviation that the significance of a row's lead over another row needs. Numbers are fractions.
 
     Attributes:
         over: the other row. Of several, the one that needs the smallest deviation.
@@ -71,7 +67,7 @@ class Need:
         sd: the largest standard deviation over queries with p <= level.
         greatest: the largest deviation of two systems with these means.
         is_certain: whether even ``greatest`` and the smallest possible lead have p <= level.
-        instead: why ``known`` is of another dataset, or "".
+        known: the smallest deviation of two public runs. ``instead`` says why it is of another dataset.
     """
 
     over: Cell
@@ -90,12 +86,12 @@ class Need:
 
     @property
     def verdict(self) -> str:
-        """``certain``, ``implausible``, ``plausible`` or ``cannot be told``."""
+        """``certain``, ``implausible``, ``plausible`` or ``undecided``."""
         if self.is_certain:
             return "certain"
         if self.is_implausible:
             return "implausible"
-        return "plausible" if self.known and self.sd >= self.known.sd else "cannot be told"
+        return "plausible" if self.known and self.sd >= self.known.sd else "undecided"
 
     @property
     def known_in_words(self) -> str:
@@ -120,9 +116,9 @@ class Need:
 
 
 def need(cell: Cell, rivals: list[Cell]) -> Need | None:
-    """Return the strictest conditions for the lead of a cell over its rivals to be significant.
+    """Return the strictest need for the lead of a cell over its rivals to be significant.
 
-    Returns None without a lead, without all numbers, or for fewer than two queries.
+    Returns None without a lead, if a number is missing, or for fewer than two queries.
     """
     topics = catalog().get(cell.column.dataset or "")
     queries = topics.counts.get("queries", 0) if topics else 0
@@ -134,7 +130,6 @@ def need(cell: Cell, rivals: list[Cell]) -> Need | None:
 
 
 def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
-    """Return the conditions for the lead of a cell over another to be significant. Scores are in [0, 1]."""
     mine, theirs = (float(c.percent) / 100 for c in (cell, over))
     rounding = sum(float(c.rounding) / 100 for c in (cell, over))
     lead, sum_of_means = mine - theirs, mine + theirs
@@ -167,22 +162,4 @@ def deviations() -> tuple[tuple[Deviation, ...], tuple[Stead, ...]]:
 
 
 def read(path: Path) -> Deviations:
-    return yaml_file.read(path, Deviations, faults=_faults)
-
-
-def _faults(content: Deviations) -> Iterator[Fault]:
-    for number, pair in enumerate(content.known):
-        for place, name in enumerate(pair.runs):
-            if name not in content.runs:
-                yield ("known", number, "runs", place), f"{name!r} is not in `runs`"
-    pairs = {(pair.dataset, pair.measure) for pair in content.known}
-    for part, entries in (("known", content.known), ("instead", content.instead)):
-        for number, entry in enumerate(entries):
-            for field, check in (("dataset", dataset), ("measure", measures.parse_measure)):
-                try:
-                    check(getattr(entry, field))
-                except UsageError as error:
-                    yield (part, number, field), str(error)
-    for number, stead in enumerate(content.instead):
-        if (stead.by, stead.measure) not in pairs:
-            yield ("instead", number, "by"), f"`known` has no pair of {stead.by!r} with {stead.measure}"
+    return yaml_file.read(path, Deviations)

@@ -13,7 +13,6 @@ from repro.manifest import reading_schema, yaml_file
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper, papers
 from repro.manifest.yaml_file import Identified, StrictMapping
-from repro.retrieval.datasets.catalog import catalog
 
 SEVERITIES = ("error", "doubt", "note")
 HELD_AGAINST = {
@@ -31,7 +30,7 @@ class Finding:
 
     Attributes:
         severity: error (contradicts the paper or a source that it quotes), doubt (one of two numbers is
-            wrong, or it depends on our reading) or note (no mistake).
+            wrong, or the finding depends on our interpretation) or note (no mistake).
         kind: e.g. average, bold, claim, mark, misprint, reference or record.
         against: the evidence, a key of ``HELD_AGAINST``.
         paper: the paper to correct.
@@ -87,6 +86,9 @@ class Finding:
         return asdict(self) | {"places": list(self.places), "values": list(self.values)}
 
 
+Findings = Iterator[Finding]
+
+
 def printed(cells: Iterable[Cell]) -> list[tuple[str, str]]:
     return [(cell.id, cell.printed.plain) for cell in cells]
 
@@ -95,8 +97,8 @@ def sort_findings(findings: list[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda f: (f.paper, SEVERITIES.index(f.severity), f.kind, f.places, f.says))
 
 
-def told_once(findings: list[Finding], facts: tuple[tuple[str, ...], ...]) -> list[Finding]:
-    """Join those findings that ``facts`` lists as one fact."""
+def with_joined_facts(findings: list[Finding], facts: tuple[tuple[str, ...], ...]) -> list[Finding]:
+    """Return the findings. Those that an entry of ``facts`` lists by their ids are joined into one."""
     by_id = {finding.id: finding for finding in findings}
     joined, absorbed = dict(by_id), set()
     for fact in facts:
@@ -111,7 +113,7 @@ FILE = "audit.yaml"
 
 
 class Explanation(StrictMapping):
-    """The cause (``why``) of all findings with a place in ``at`` or below."""
+    """The cause (``why``) of the findings that have a place at or below each entry of ``at``."""
 
     at: tuple[str, ...]
     why: str
@@ -134,8 +136,8 @@ Bound = Annotated[str, Field(pattern=r"^([A-Z]?[+-]\d+|[A-Z]|\d+)$", coerce_numb
 
 
 class Index(Identified):
-    """A ``sequence`` in an equation, e.g. ``[0, N+1]``. The index i ``runs`` over e.g. ``[1, N]``, and a term
-    ``uses`` the entry e.g. ``i+1``.
+    """A ``sequence`` in an equation, e.g. with the indices ``[0, N+1]``. The index i ``runs`` over e.g.
+    ``[1, N]``, and a term ``uses`` the entry e.g. ``i+1``.
     """
 
     where: str
@@ -149,10 +151,10 @@ class Notes(StrictMapping):
     """The content of one audit.yaml, or the shared fields of all.
 
     Attributes:
-        configurations: name -> its rows or cells.
+        configurations: name -> rows or cells that are the same system.
         facts: groups of ids of findings on the same fact.
         out_of_domain: tables on data that no system was trained on, as the paper claims.
-        trained_on: system -> its training sets, as named by ir_datasets.
+        trained_on: system -> the ids of its training sets in ir_datasets.
     """
 
     configurations: dict[str, tuple[str, ...]] = Field(default_factory=dict)
@@ -185,7 +187,7 @@ def notes() -> Notes:
 
 
 def check_use(source: Paper, places: Mapping[str, tuple[str, ...]]) -> None:
-    """Raise ManifestError if audit.yaml names a finding that is not made. ``places`` maps ids of findings."""
+    """Raise ManifestError if audit.yaml names a finding without an id in ``places``."""
     for location, reason in _idle_entries(notes_of(source), f"{source.name}/", places):
         raise yaml_file.fault_at(source.folder / FILE, location, reason)
 
@@ -220,27 +222,15 @@ def notes_of(source: Paper) -> Notes:
                 if place in seen:
                     yield ("configurations", name, number), f"{place!r} is named twice"
                 seen.add(place)
-        yield from _idle_domains(content, source)
-        yield from _idle_indices(content)
+        yield from _untrained_systems(content, source)
 
     return yaml_file.read(path, Notes, faults=faults)
 
 
-def _idle_domains(content: Notes, source: Paper) -> Iterator[yaml_file.Fault]:
+def _untrained_systems(content: Notes, source: Paper) -> Iterator[yaml_file.Fault]:
     systems = {c.table.id: {row.system for row in c.table.rows} for c in cells_of(source)}
     for number, table in enumerate(content.out_of_domain):
         if table not in systems:
             yield ("out_of_domain", number), str(unknown(f"table of {source.name}", table, systems))
         for system in sorted(systems[table] - content.trained_on.keys()):
             yield ("out_of_domain", number), f"`trained_on` has no sets of {system!r} of table {table}"
-    for system, sets in content.trained_on.items():
-        for number, name in enumerate(sets):
-            if not any(f"{known}/".startswith(f"{name}/") for known in catalog()):
-                yield ("trained_on", system, number), str(unknown("dataset", name, catalog()))
-
-
-def _idle_indices(content: Notes) -> Iterator[yaml_file.Fault]:
-    for number, index in enumerate(content.indices):
-        letters = sorted({end[0] for end in (*index.sequence, *index.runs) if end[0].isalpha()})
-        if len(letters) > 1:
-            yield ("indices", number, "runs"), f"the order of {' and '.join(letters)} is unknown"

@@ -22,17 +22,16 @@ from repro.running.workspace import Workspace
 from repro.verdicts.comparison import judged_cells
 from repro.verdicts.decision import KINDS
 
-# By the system that the authors trained, and by training it again.
+# values of the system that the authors trained, and of one that was trained again
 OF_ONE_SYSTEM, TRAINED_AGAIN = ("run", "checkpoint", "index"), ("trained", "fine-tuned")
-SAID = {UNTESTED: "undecided"}
 ALIKE = {"released": OF_ONE_SYSTEM, "trained again": TRAINED_AGAIN}
 
 
 @dataclass(frozen=True)
 class ClosestReports(PublishedValues):
-    """The reported value closest to each published one, unless only the system's name matches.
+    """The reported value that best matches each published one. A match by name alone is not used.
 
-    ``starts`` limits how it was made, e.g. to ``("trained", "fine-tuned")``.
+    ``starts`` limits how the values were made, e.g. to ``("trained", "fine-tuned")``.
     """
 
     starts: tuple[str, ...] = ()
@@ -76,8 +75,8 @@ class ClosestReports(PublishedValues):
 
 @dataclass(frozen=True)
 class OthersJudgement:
-    """The judgement of a statement by reports on some of its ``cells``. ``alike`` has its states by released
-    systems alone and by retrained ones alone, if reports of both exist.
+    """The judgement of a statement by values reported on some of its ``cells``. ``alike`` has the states by
+    released systems alone and by retrained ones alone, if there are values of both.
     """
 
     judgement: Judgement = field(default_factory=partial(Judgement, UNTESTED))
@@ -112,7 +111,7 @@ class OthersJudgement:
 
     @property
     def like_beside_like(self) -> str:
-        states = ", ".join(f"{name}: {SAID.get(state, state)}" for name, state in self.alike.items())
+        states = ", ".join(f"{name}: {state}" for name, state in self.alike.items())
         return f"by kind of making ({states})" if states else ""
 
     def as_json(self) -> dict:
@@ -128,15 +127,14 @@ def by_others(
     statement: Statement, places: Places, *, published: Judgement, values: ClosestReports
 ) -> OthersJudgement:
     """Judge a statement by the closest report on each cell that ``published``, its judgement, used."""
-    used = []
+    used, alike = [], {}
     numeric_cells = [cell for cell in published.cells if cell.is_numeric]
     for cell in numeric_cells:
         with suppress(MissingNumber):
             used.append((cell, values.of(cell)))
     if not used:
         return OthersJudgement(cells=len(numeric_cells))
-    judgement, starts = (statement.judge(values, places), {note.making for _, note in used})
-    alike = {}
+    judgement, starts = statement.judge(values, places), {note.making for _, note in used}
     if not (starts.isdisjoint(OF_ONE_SYSTEM) or starts.isdisjoint(TRAINED_AGAIN)):
         alike = {
             name: statement.judge(replace(values, starts=kind), places).state for name, kind in ALIKE.items()

@@ -34,8 +34,8 @@ class Places:
     def rows(
         self, path: str, role: str | None = None, group: str | None = None, except_: Collection[str] = ()
     ) -> list[str]:
-        """Return paths of a table's rows without ``except_`` (paths, ids, systems). Only ``role`` includes
-        reference rows.
+        """Return the paths of a table's rows, except those whose path, id or system is in ``except_``.
+        Reference rows are included only if ``role`` is "reference".
         """
         _, table, _ = self._table(path)
         rows_by_names = {(r.id, r.system, f"{path}/{r.id}"): r for r in table.rows}
@@ -88,7 +88,8 @@ class Language:
     """The functions for one statement.
 
     Attributes:
-        against: cells that contradict it, and numbers that do not fit.
+        against: the cells and numbers that contradict the statement.
+        seen: the numbers that were computed.
         tests: p for every compared pair of cells, None without a test.
     """
 
@@ -207,10 +208,10 @@ class Language:
         return self._value(self.places.cell(path))
 
     def gain(self, a: str, b: str):
-        return self._tell(self.v(a) - self.v(b))
+        return self._noted(self.v(a) - self.v(b))
 
     def percent(self, a: str, b: str):
-        return self._tell(100 * (self.v(a) - self.v(b)) / self.v(b))
+        return self._noted(100 * (self.v(a) - self.v(b)) / self.v(b))
 
     def student(self, rows: list[str], others: list[str], column: str) -> float:
         """Return p of Student's t-test between two groups of rows."""
@@ -227,7 +228,7 @@ class Language:
         cell = self.places.cell(path)
         self.outcomes.used.append(cell)
         values = self.values.over_seeds(cell)
-        return self._tell(100 * (max(values) - min(values)) * len(values) / sum(values))
+        return self._noted(100 * (max(values) - min(values)) * len(values) / sum(values))
 
     def relevant(self, table: str, system: str) -> int:
         """Count a system's relevant passages, by ticks or by our qrels."""
@@ -238,8 +239,8 @@ class Language:
         return sum(marks)
 
     def drawn(self, exhibit: str, fact: str) -> float:
-        """Return a number of a drawing (``exhibit``), stored under the name ``fact``."""
-        return self._tell(self.values.drawn(f"{self.places.paper.name}/{exhibit}", fact))
+        """Return the number ``fact`` that is stored with a drawing."""
+        return self._noted(self.values.drawn(f"{self.places.paper.name}/{exhibit}", fact))
 
     def rounds(self, x, text: str) -> bool:
         """Return whether x rounds to the text. Measured, it may be half a unit of the last decimal away."""
@@ -278,7 +279,7 @@ class Language:
         self.against += [f"{self._shown(cells[i - 1])} before {self._shown(cells[i])}" for i in faults]
         return not faults
 
-    def _tell(self, number):
+    def _noted(self, number):
         self.seen.append(format_value(number))
         return number
 

@@ -8,13 +8,13 @@ from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
 from repro.plugins.statements import claim_values, claims, language
 from repro.plugins.statements.deviations import need
-from repro.plugins.statements.findings import Finding
+from repro.plugins.statements.findings import Finding, Findings
 from repro.plugins.statements.statements import bolds, marks, rows_over, significance, statements
 
 Marked = tuple[str, Cell, list[Cell]]  # mark, cell, rivals
 
 
-def of_marks(source: Paper) -> Iterator[Finding]:
+def of_marks(source: Paper) -> Findings:
     """Yield findings on ties of bold numbers, unsupported or implausible marks, and large unmarked leads."""
     yield from _ties(source)
     yield from _unsupported_marks(source)
@@ -38,7 +38,7 @@ class MarksOfCell(CellPart):
             yield f"mark {mark}", f"implausible over {wanted.over.row.label}: {wanted.in_words}"
 
 
-def of_words(source: Paper) -> Iterator[Finding]:
+def of_words(source: Paper) -> Findings:
     """Yield findings on claims of significance without a test: doubts if a table has one, otherwise notes."""
     tested, finder = {table.id for table in source.manifest.tables if table.test}, language.Places(source)
     severity = "doubt" if tested else "note"
@@ -61,7 +61,7 @@ def _table_name(table: str) -> str:
     return f"Table {table}" if table[0].isdigit() else table.replace("-", " ").capitalize()
 
 
-def _ties(source: Paper) -> Iterator[Finding]:
+def _ties(source: Paper) -> Findings:
     for cell, rivals in bolds(source):
         equals = [o for o in rivals if o.printed.value == cell.printed.value and not o.printed.bold]
         if equals:
@@ -74,7 +74,7 @@ def _texts(*cells: Cell) -> dict[str, str]:
     return {cell.id: cell.text for cell in cells}
 
 
-def _unsupported_marks(source: Paper) -> Iterator[Finding]:
+def _unsupported_marks(source: Paper) -> Findings:
     for mark, cell, _, rivals in marks(source):
         reasons = []
         if cell.table.test is None:
@@ -92,7 +92,7 @@ def _unsupported_marks(source: Paper) -> Iterator[Finding]:
             yield Finding.of(source, "doubt", "mark", identifier, [(cell.id, cell.text)], says)
 
 
-def _implausible_marks(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
+def _implausible_marks(source: Paper, marked: list[Marked]) -> Findings:
     needs = [(mark, cell, need(cell, rivals)) for mark, cell, rivals in marked]
     implausible = [(mark, cell, wanted) for mark, cell, wanted in needs if wanted and wanted.is_implausible]
     if not implausible:
@@ -101,8 +101,8 @@ def _implausible_marks(source: Paper, marked: list[Marked]) -> Iterator[Finding]
     known = wanted.known
     assert known is not None
     leads = ", ".join(
-        f"{need.sd:.3f} ({mark} of {cell.row.label}, {cell.number} over {need.over.number})"
-        for mark, cell, need in implausible
+        f"{each.sd:.3f} ({mark} of {cell.row.label}, {cell.number} over {each.over.number})"
+        for mark, cell, each in implausible
     )
     says = (
         f"p <= {wanted.level:g} on {wanted.queries} queries needs a standard deviation of differences of at "
@@ -116,7 +116,7 @@ def _implausible_marks(source: Paper, marked: list[Marked]) -> Iterator[Finding]
     yield Finding.of(source, severity, "mark", identifier, placed, says, why, against="third party")
 
 
-def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
+def _unmarked_leads(source: Paper, marked: list[Marked]) -> Findings:
     leads, placed = list[str](), dict[str, str]()
     for key in dict.fromkeys(map(_scope, marked)):
         mark, cell, rivals = min((m for m in marked if _scope(m) == key), key=lambda m: m[1].number)
@@ -137,7 +137,7 @@ def _unmarked_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
         yield Finding.of(source, "note", "mark", identifier, placed.items(), says, why)
 
 
-def _certain_leads(source: Paper, marked: list[Marked]) -> Iterator[Finding]:
+def _certain_leads(source: Paper, marked: list[Marked]) -> Findings:
     table = marked[0][1].table
     tested, cells = {cell.row.id for _, cell, _ in marked}, list(cells_of(source, (table,)))
     placed, leads = dict[str, str](), list[str]()

@@ -17,7 +17,7 @@ from repro.manifest.schema import Table
 from repro.plugins.statements import across_papers, claim_values, judged, language, marks
 from repro.plugins.statements import findings as audit_file
 from repro.plugins.statements.claims import FAILS, Claim, claims_of, parts_of
-from repro.plugins.statements.findings import Finding, Notes, notes_of, printed
+from repro.plugins.statements.findings import Finding, Findings, Notes, notes_of, printed
 from repro.plugins.statements.references import Reference, of_references, other_numbers, paper_references
 from repro.plugins.statements.statements import arithmetic_faults, statements
 from repro.running.scale import scale as scale_of
@@ -25,7 +25,7 @@ from repro.running.workspace import Workspace
 from repro.store.results import Results
 
 
-def findings(source: Paper) -> Iterator[Finding]:
+def findings(source: Paper) -> Findings:
     yield from _sum_findings(source)
     yield from _statement_findings(source)
     yield from marks.of_marks(source)
@@ -35,18 +35,15 @@ def findings(source: Paper) -> Iterator[Finding]:
             yield _reading_finding(source, reading)
 
 
-def _sum_findings(source: Paper) -> Iterator[Finding]:
+def _sum_findings(source: Paper) -> Findings:
     for identifier, reason in arithmetic_faults(source):
         subject = cell_named(identifier)
         if subject.column.mean_of or subject.printed.delta is not None:
-            kind, within_paper = (
-                "average" if subject.column.mean_of else "delta",
-                identifier.partition("/")[2],
-            )
-            yield Finding.of(source, "error", kind, within_paper, [(identifier, subject.text)], reason)
+            kind, placed = "average" if subject.column.mean_of else "delta", [(identifier, subject.text)]
+            yield Finding.of(source, "error", kind, identifier.partition("/")[2], placed, reason)
 
 
-def _statement_findings(source: Paper) -> Iterator[Finding]:
+def _statement_findings(source: Paper) -> Findings:
     finder = language.Places(source)
     for statement in statements(source):
         judgement = statement.judge(claim_values.PublishedValues(), finder)
@@ -72,14 +69,13 @@ def _reading_finding(source: Paper, reading: Reading) -> Finding:
     placed = [(f"{source.name}/{reading.where}", reading.paper), *printed(map(cell_named, own))]
     severity = reading.severity or ("error" if reading.kind == "misprint" else "doubt")
     identifier, says = f"reading/{reading.id}", f"{reading.id}: {reading.paper}"
-    against = reading.against or "paper"
-    evidence = reading.evidence
-    return Finding.of(source, severity, reading.kind, identifier, placed, says, evidence, against=against)
+    fields = severity, reading.kind, identifier, placed, says, reading.evidence
+    return Finding.of(source, *fields, against=reading.against or "paper")
 
 
 def findings_of(sources: list[Paper]) -> list[Finding]:
-    """Return the findings on these papers, also those between them and others, each fact once. Raises
-    ManifestError."""
+    """Return the findings on these papers, also on differences from other papers. Findings on the same fact
+    are joined. Raises ManifestError."""
     all_notes = audit_file.notes()
     by_name = {source.name: source for source in (*papers().values(), *sources)}
     found = [f.explained(all_notes.explanation(f.places)) for f in each(list(by_name.values()), all_notes)]
@@ -87,14 +83,14 @@ def findings_of(sources: list[Paper]) -> list[Finding]:
     for source in sources:
         audit_file.check_use(source, places)
     names = {source.name for source in sources}
-    joined = audit_file.told_once(found, all_notes.facts)
+    joined = audit_file.with_joined_facts(found, all_notes.facts)
     return audit_file.sort_findings(
         [f for f in joined if names & {place.split("/")[0] for place in f.places}]
     )
 
 
-def each(sources: list[Paper], all_notes: Notes) -> Iterator[Finding]:
-    """Yield every finding. Those on one fact are not joined yet."""
+def each(sources: list[Paper], all_notes: Notes) -> Findings:
+    """Yield every finding, before those on the same fact are joined."""
     yield from across_papers.disagreements(sources, all_notes)
     yield from other_numbers(sources)
     yield from across_papers.namesakes(sources, all_notes)
@@ -105,7 +101,7 @@ def each(sources: list[Paper], all_notes: Notes) -> Iterator[Finding]:
         yield from part(source)
 
 
-def _wording_findings(source: Paper) -> Iterator[Finding]:
+def _wording_findings(source: Paper) -> Findings:
     for word in notes_of(source).wording:
         identifier, placed = f"wording/{word.id}", [(f"{source.name}/{word.where}", "")]
         yield Finding.of(
@@ -114,7 +110,7 @@ def _wording_findings(source: Paper) -> Iterator[Finding]:
 
 
 def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
-    """Return an error for every damaged line of these papers' records."""
+    """Return an error for every altered line in the records of these papers."""
     names = {source.name for source in sources}
     return [
         Finding("error", "record", "record", fault.path.stem, place, (place,), ("",), fault.reason)
@@ -124,7 +120,7 @@ def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
     ]
 
 
-def of_domains(source: Paper) -> Iterator[Finding]:
+def of_domains(source: Paper) -> Findings:
     """Yield a doubt for each number of an ``out_of_domain`` table on a training set of its system."""
     own_notes = notes_of(source)
     tables = [t for t in source.manifest.tables if t.id in own_notes.out_of_domain]
@@ -136,7 +132,7 @@ def of_domains(source: Paper) -> Iterator[Finding]:
             yield Finding.of(source, "doubt", "domain", place, placed, says, against="third party")
 
 
-def of_indices(source: Paper) -> Iterator[Finding]:
+def of_indices(source: Paper) -> Findings:
     """Yield a doubt for every index that goes beyond its sequence, e.g. to entry N+1 of 1 to N."""
     for index in notes_of(source).indices:
         first, last = (_number(end) for end in index.sequence)
@@ -156,8 +152,8 @@ def _number(end: str) -> int:
 LEADS = ("gain", "percent")
 
 
-def of_leads(source: Paper) -> Iterator[Finding]:
-    """Yield a note for every claimed lead, e.g. ``gain(a, b)``, that skips a stronger system of the group."""
+def of_leads(source: Paper) -> Findings:
+    """Yield a note for every lead, e.g. ``gain(a, b)``, over a system that is not the best of its group."""
     places = language.Places(source)
     for claim in claims_of(source).values():
         for mine, theirs in _leads(claim, places):
@@ -205,7 +201,7 @@ _CUTOFF = re.compile(r"(\w+)@(\d+)")
 Scores = dict[across_papers.Scored, Cell]
 
 
-def of_patterns(source: Paper) -> Iterator[Finding]:
+def of_patterns(source: Paper) -> Findings:
     tables = [table for table in source.manifest.tables if table.kind == "results"]
     yield from _equal_parts(source, tables)
     for table in tables:
@@ -217,12 +213,12 @@ def of_patterns(source: Paper) -> Iterator[Finding]:
             yield Finding.of(source, "note", "bold", f"{table.id}/no-bold", placed, says)
 
 
-def _equal_parts(source: Paper, tables: list[Table]) -> Iterator[Finding]:
+def _equal_parts(source: Paper, tables: list[Table]) -> Findings:
     rows: dict[str, Scores] = {}
     for cell in across_papers.scored_cells(cells_of(source, tuple(tables))):
         rows.setdefault(cell.row_path, {})[across_papers.dataset_and_measure(cell)] = cell
-    for part, system in product(filter(_is_part, rows.values()), filter(_is_earlier, rows.values())):
-        common = [key for key in part if key in system]
+    for part, system in product(filter(_has_difference, rows.values()), rows.values()):
+        common = [key for key in part if key in system and system[key].role != "ours"]
         equal = [key for key in common if part[key].number == system[key].number]
         if len(equal) >= EQUAL:
             cells = [scores[key] for key in equal for scores in (part, system)]
@@ -235,15 +231,11 @@ def _equal_parts(source: Paper, tables: list[Table]) -> Iterator[Finding]:
             yield Finding.of(source, "note", "equal", identifier, printed(cells), says)
 
 
-def _is_part(row: Scores) -> bool:
+def _has_difference(row: Scores) -> bool:
     return any(cell.role == "ours" and cell.printed.delta is not None for cell in row.values())
 
 
-def _is_earlier(row: Scores) -> bool:
-    return next(iter(row.values())).role != "ours"
-
-
-def _out_of_line(source: Paper, table: Table) -> Iterator[Finding]:
+def _out_of_line(source: Paper, table: Table) -> Findings:
     """Yield values with another order of rows than at both neighbouring cutoffs."""
     families: dict[tuple, dict[int, dict[str, Cell]]] = {}
     for cell in cells_of(source, (table,)):
@@ -256,18 +248,16 @@ def _out_of_line(source: Paper, table: Table) -> Iterator[Finding]:
             yield from _turned(source, before, at, after)
 
 
-def _turned(source: Paper, *columns: dict[str, Cell]) -> Iterator[Finding]:
+def _turned(source: Paper, *columns: dict[str, Cell]) -> Findings:
     before, at, after = columns
     rows = [row for row in at if row in before and row in after]
     for row in rows:
-        turned = [at[other] for other in rows if _is_turned(row, other, *columns)]
+        turned = []
+        for other in rows:
+            first, middle, last = (column[row].number - column[other].number for column in columns)
+            turned += [at[other]] * (first * last > 0 > first * middle)
         if len(turned) >= TURNED:
             yield _order_finding(source, [at[row], *turned], before[row], after[row])
-
-
-def _is_turned(row: str, other: str, *columns: dict[str, Cell]) -> bool:
-    before, at, after = (column[row].number - column[other].number for column in columns)
-    return before * after > 0 > before * at
 
 
 def _order_finding(source: Paper, cells: list[Cell], before: Cell, after: Cell) -> Finding:
@@ -296,7 +286,7 @@ def claims(
 
 
 def audit(*names: str, workspace: Workspace | None = None) -> Listing[Finding]:
-    """Return the findings on papers (default: all), each fact once. Raises UsageError, ManifestError.
+    """Return the findings on papers (default: all). Raises UsageError, ManifestError.
 
     Example:
         >>> repro.audit("PAPER").to_frame()

@@ -9,9 +9,10 @@ from pydantic import Field
 from repro.manifest import reading_schema, yaml_file
 from repro.manifest.papers import Paper
 from repro.manifest.yaml_file import StrictMapping
-from repro.plugins.statements.findings import Finding
+from repro.plugins.statements.findings import Finding, Findings
 
 Outcome = Literal["right", "absent", "wrong", "partly"]
+PARTS = ("Table ", "Figure ", "Eq. ", "Algorithm ", "§", "App. ")
 
 
 class Faulty(StrictMapping):
@@ -65,17 +66,13 @@ def references_of(source: Paper) -> References:
                     yield (part, place), "needs `why` if and only if the verdict is not right"
         for number, pointer in enumerate(content.pointers):
             for target in pointer.targets:
-                if not _is_part(target) and target not in content.works:
+                if not target.startswith(PARTS) and target not in content.works:
                     yield ("pointers", number, "to"), f"{target!r} is not a key of `works`"
             if pointer.reading and pointer.reading not in source.readings:
                 says = f"{source.name} has no unspecified choice {pointer.reading!r}"
                 yield ("pointers", number, "reading"), says
 
     return yaml_file.read(path, References, faults=faults)
-
-
-def _is_part(target: str) -> bool:
-    return target.startswith(("Table ", "Figure ", "Eq. ", "Algorithm ", "§", "App. "))
 
 
 @dataclass(frozen=True)
@@ -106,7 +103,7 @@ def paper_references(source: Paper) -> Iterator[Reference]:
 _SEVERITIES = {"absent": "error", "wrong": "error", "partly": "doubt"}
 
 
-def of_references(source: Paper) -> Iterator[Finding]:
+def of_references(source: Paper) -> Findings:
     """Yield findings on faulty pointers without a reading, and on faulty entries."""
     references = references_of(source)
     for pointer in references.pointers:
@@ -137,7 +134,7 @@ def _entry_finding(
     return Finding.of(source, severity, "reference", identifier, placed, says, against=against)
 
 
-def _shared_numbers(source: Paper, references: References) -> Iterator[Finding]:
+def _shared_numbers(source: Paper, references: References) -> Findings:
     by_number: dict[str, dict[str, Work]] = {}
     for key, work in references.works.items():
         if work.arxiv:
@@ -149,7 +146,7 @@ def _shared_numbers(source: Paper, references: References) -> Iterator[Finding]:
             yield _entry_finding(source, "error", f"work/arXiv:{number}", ", ".join(works), says)
 
 
-def other_numbers(sources: list[Paper]) -> Iterator[Finding]:
+def other_numbers(sources: list[Paper]) -> Findings:
     """Yield a finding for each work with several arXiv numbers."""
     numbers: dict[str, dict[str, list[tuple[str, str]]]] = {}
     for source in sources:

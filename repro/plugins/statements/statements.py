@@ -20,7 +20,7 @@ class Judgement:
     """The state of a statement under one kind of numbers.
 
     Attributes:
-        state: holds, fails, untested, ``not told apart`` or ``not judgeable``.
+        state: holds, fails, untested, undecided or not judgeable.
         test: the tests between our rows, e.g. "p 0.01, not corrected", or the deviation that a mark needs.
         measures: (table/column, state) of each measure, if there are several.
     """
@@ -97,7 +97,15 @@ def _why(language: Language, state: str) -> str:
 
 
 def statements(source: Paper) -> list[Statement]:
-    return [*_sentences(source), *_marks(source), *_bolds(source)]
+    """Return the sentences of claims.yaml, the marks of significance and the bold numbers of a paper."""
+    found = list(_sentences(source))
+    for mark, cell, meaning, rivals in marks(source):
+        decide = partial(mark_holds, cell=cell, over=rivals)
+        found.append(_cell_statement("mark", cell, rivals, meaning, decide, end=f"/{mark}"))
+    for cell, rivals in bolds(source):
+        decide = partial(Language.holds, pairs=[(cell, other) for other in rivals], relation="not_below")
+        found.append(_cell_statement("bold", cell, rivals, f"best of its {cell.table.bold}", decide))
+    return found
 
 
 def _sentences(source: Paper) -> Iterator[Statement]:
@@ -121,19 +129,6 @@ def _decider(source: Paper, number: int, claim: claims.Claim) -> Callable[[Langu
         raise yaml_file.fault_at(source.folder / "claims.yaml", ("claims", number, "expect"), reason)
 
     return decide
-
-
-def _marks(source: Paper) -> Iterator[Statement]:
-    for mark, cell, meaning, rivals in marks(source):
-        decide = partial(mark_holds, cell=cell, over=rivals)
-        yield _cell_statement("mark", cell, rivals, meaning, decide, end=f"/{mark}")
-
-
-def _bolds(source: Paper) -> Iterator[Statement]:
-    for cell, rivals in bolds(source):
-        pairs = [(cell, other) for other in rivals]
-        decide = partial(Language.holds, pairs=pairs, relation="not_below")
-        yield _cell_statement("bold", cell, rivals, f"best of its {cell.table.bold}", decide)
 
 
 def _cell_statement(
@@ -210,33 +205,25 @@ def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
 
 
 def arithmetic_faults(source: Paper) -> Iterator[tuple[str, str]]:
-    """Yield (id, fault) for each wrong average, difference and bold number."""
+    """Yield (cell id, fault) for each wrong average, difference and bold number."""
     for table in source.manifest.tables:
         if table.kind == "results":
             cells = {(c.row.id, c.column.id): c for c in cells_of(source, (table,))}
-            yield from _averages(table, cells)
-            yield from _deltas(table, cells)
+            yield from ((c.id, fault) for c in cells.values() for fault in _arithmetic_faults(c, cells))
             if table.bold not in ("unknown", "none"):
                 yield from _bold_faults(table, cells.values())
 
 
-def _averages(table: schema.Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:
-    for cell in cells.values():
-        parts = [cells[cell.row.id, column] for column in cell.column.mean_of]
-        if not parts or not all(part.is_numeric for part in (cell, *parts)):
-            continue
+def _arithmetic_faults(cell: Cell, cells: dict[tuple[str, str], Cell]) -> Iterator[str]:
+    parts, base = [cells[cell.row.id, column] for column in cell.column.mean_of], cell.table.delta_from
+    if parts and all(part.is_numeric for part in (cell, *parts)):
         mean = sum((part.number for part in parts), Decimal()) / len(parts)
         if cell.printed.value not in printed.rounded(mean, cell.printed.decimals):
-            statement = f"{mean:.4f}, but the paper says {cell.printed.plain}"
-            yield cell.id, f"the mean of its {len(parts)} cells is {statement}"
-
-
-def _deltas(table: schema.Table, cells: dict[tuple[str, str], Cell]) -> Iterator[tuple[str, str]]:
-    for cell in cells.values():
-        if cell.printed.delta is not None and table.delta_from is not None:
-            base = cells[table.delta_from, cell.column.id].number
-            if cell.number - base != cell.printed.delta:
-                yield cell.id, f"{cell.printed.plain} - {base} is not {cell.printed.delta}"
+            yield f"the mean of its {len(parts)} cells is {mean:.4f}, but the paper says {cell.printed.plain}"
+    if cell.printed.delta is not None and base is not None:
+        number = cells[base, cell.column.id].number
+        if cell.number - number != cell.printed.delta:
+            yield f"{cell.printed.plain} - {number} is not {cell.printed.delta}"
 
 
 def _bold_faults(table: schema.Table, cells: Iterable[Cell]) -> Iterator[tuple[str, str]]:

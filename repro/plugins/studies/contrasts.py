@@ -11,9 +11,10 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from repro.errors import unknown
 from repro.manifest import papers, yaml_file
 from repro.manifest.schema import Manifest, Table
-from repro.manifest.yaml_file import Identified, StrictMapping, repetitions
+from repro.manifest.yaml_file import Fault, Identified, StrictMapping, repetitions
 from repro.retrieval.evaluation.crossed import Estimate, estimate, seeds_needed, smallest_seen
 from repro.retrieval.evaluation.p_values import holm
 
@@ -29,8 +30,8 @@ class Contrast:
     """The difference between two rows in a column.
 
     Attributes:
-        family: an id. The p-values of a family and column are corrected together.
-        difference: as a fraction, like ``matters``. None if the scores are too few or constant.
+        family: the id of the family whose p-values are corrected together.
+        difference: a fraction, like ``matters``. None if the scores are too few or constant.
         level: the significance level divided by the number of the family's comparisons.
         holm: the Holm-corrected p. Planned pairs without a test count as p = 1.
         within: the corrected p of two one-sided tests against a difference of at least ``matters``.
@@ -77,7 +78,8 @@ class Contrast:
 def contrasts(
     analysis: TableAnalysis, columns: Mapping[str, Mapping[str, OfSeeds]], *, level: float
 ) -> Iterator[Contrast]:
-    """Yield the measured pairs of each family. ``columns`` maps column and row to scores."""
+    """Yield the measured comparisons of each family with their verdicts. ``columns`` maps column -> row ->
+    scores."""
     for family in analysis.families:
         for column, rows in columns.items():
             pairs = list(_pairs(family, column, rows, analysis.matters.get(column), level))
@@ -92,7 +94,7 @@ def contrasts(
 
 
 def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
-    """Return the mean difference over common queries and seeds. None if too few, or if it is constant."""
+    """Return the mean difference over common queries and seeds, or None if these are too few or all equal."""
     seeds = [seed for seed in ours if seed in theirs]
     if not seeds:
         return None
@@ -156,9 +158,9 @@ def _verdict(c: Contrast, level: float) -> str:
 
 
 class Family(Identified):
-    """Comparisons that are corrected together, in each column.
+    """Comparisons whose p-values are corrected together, in each column.
 
-    They are those of ``rows`` with row ``against`` (or with each other), or the pairs ``between``.
+    Each of ``rows`` is compared with the row ``against``, or with each other one. ``between`` lists pairs.
     """
 
     label: str
@@ -170,11 +172,9 @@ class Family(Identified):
     def _compares_different_rows(self):
         if bool(self.rows) == bool(self.between):
             raise ValueError("needs either `rows` or `between`")
-        pairs = (*combinations((*self.rows, self.against), 2), *self.between)
-        same = [row for row, other in pairs if row == other]
-        if same:
-            raise ValueError(f"row {same[0]!r} would be compared with itself")
-        if self.rows and self.against is None and len(self.rows) < 2:
+        for row in (row for row, other in self.pairs if row == other):
+            raise ValueError(f"row {row!r} would be compared with itself")
+        if not self.pairs:
             raise ValueError("needs row `against`, or at least two rows")
         return self
 
@@ -191,10 +191,10 @@ class TableAnalysis(StrictMapping):
     """The analysis of one table.
 
     Attributes:
-        primary: the deciding column.
+        primary: the column of the main result.
         matters: column -> the smallest difference that matters, in points (hundredths).
         families: by default each row against the reference row of its group.
-        floor: a weak row, e.g. with random weights. A pair is marked unless its better row is above it.
+        floor: a weak row, e.g. with random weights. Pairs without a row significantly above it are marked.
     """
 
     table: str
@@ -254,56 +254,43 @@ def _families(table: Table) -> Iterator[Family]:
             yield Family(id=group or "reference", label=label, between=tuple(pairs))
 
 
-def _faults(analysis: Analysis, manifest: Manifest) -> Iterator[tuple[tuple, str]]:
+def _faults(analysis: Analysis, manifest: Manifest) -> Iterator[Fault]:
     if len(set(analysis.seeds)) < 2:
         yield ("seeds",), "needs at least two different seeds, to estimate their variance"
     studies = {table.id: table for table in manifest.tables if table.kind == "study"}
-    seen: set[str] = set()
     for number, item in enumerate(analysis.tables):
         place = ("tables", number)
-        if item.table not in studies:
-            names = ", ".join(studies) or "none"
-            yield (*place, "table"), f"the paper has no study {item.table!r}. Its studies: {names}"
-        elif item.table in seen:
-            yield (*place, "table"), f"table {item.table!r} occurs twice"
-        else:
+        if item.table in studies:
             yield from _table_faults(item, studies[item.table], place)
-        seen.add(item.table)
-    yield from _claim_faults(analysis, studies)
+        else:
+            yield (*place, "table"), str(unknown("study of the paper", item.table, studies))
+    if claim := analysis.confirmatory:
+        yield from _claim_faults(claim, analysis, studies)
 
 
-def _claim_faults(analysis: Analysis, studies: Mapping[str, Table]) -> Iterator[tuple[tuple, str]]:
-    claim = analysis.confirmatory
-    if claim is None:
-        return
+def _claim_faults(claim: Confirmatory, analysis: Analysis, studies: Mapping[str, Table]) -> Iterator[Fault]:
     analysed = [item.table for item in analysis.tables if item.table in studies]
-    if claim.table not in analysed:
-        names = ", ".join(analysed) or "none"
-        yield ("confirmatory", "table"), f"table {claim.table!r} is not analysed. Analysed tables: {names}"
-        return
-    table = studies[claim.table]
-    for key, valid in (
-        ("family", [family.id for family in analysis.of(table).families]),
-        ("column", [column.id for column in table.columns]),
-    ):
-        name = getattr(claim, key)
-        if name not in valid:
-            yield ("confirmatory", key), _absent(key, name, valid)
+    if claim.table in analysed:
+        families = [family.id for family in analysis.of(studies[claim.table]).families]
+        yield from _absent("family", claim.family, families, ("confirmatory", "family"))
+        columns = [column.id for column in studies[claim.table].columns]
+        yield from _absent("column", claim.column, columns, ("confirmatory", "column"))
+    else:
+        yield ("confirmatory", "table"), str(unknown("analysed table", claim.table, analysed))
 
 
-def _absent(kind: str, name: str, valid: Sequence[str]) -> str:
-    return f"the table has no {kind} {name!r}. It has {', '.join(valid)}"
+def _absent(kind: str, name: str, valid: Sequence[str], place: tuple) -> Iterator[Fault]:
+    if name not in valid:
+        yield place, str(unknown(f"{kind} of the table", name, valid))
 
 
-def _table_faults(item: TableAnalysis, table: Table, place: tuple) -> Iterator[tuple[tuple, str]]:
+def _table_faults(item: TableAnalysis, table: Table, place: tuple) -> Iterator[Fault]:
     columns, rows = [c.id for c in table.columns], [row.id for row in table.rows]
-    if item.primary is not None and item.primary not in columns:
-        yield (*place, "primary"), _absent("column", item.primary, columns)
+    yield from _absent("column", item.primary or columns[0], columns, (*place, "primary"))
     for column, points in item.matters.items():
-        if column not in columns:
-            yield (*place, "matters"), _absent("column", column, columns)
+        yield from _absent("column", column, columns, (*place, "matters"))
         if points <= 0:
             yield (*place, "matters", column), f"{points:g} is not above 0"
-    for row in sorted(item.rows - set(rows)):
-        yield place, _absent("row", row, rows)
+    for row in sorted(item.rows):
+        yield from _absent("row", row, rows, place)
     yield from repetitions("family", item.families, (*place, "families"))

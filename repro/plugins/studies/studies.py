@@ -1,10 +1,8 @@
-"""A study's table as measured: several seeds of every row, compared as its analysis plans.
+"""A study's table with measurements of several seeds, compared as its analysis plans.
 
-The file ``scores/SCALE/PAPER-tableN.json.gz`` has scores and training costs by fingerprint, to be used
-without the store.
+The file ``scores/SCALE/PAPER-tableN.json.gz`` replaces the store. It has scores and training costs by
+fingerprint.
 """
-
-from __future__ import annotations
 
 import contextlib
 import gzip
@@ -34,7 +32,7 @@ FACTS = ("flops", "resumed_at", "seconds", "steps")
 
 
 class StudyEvidence:
-    """Scores of evaluations and facts on trainings, from the store or score files."""
+    """Reads scores of evaluations and costs of trainings from the store, or else from score files."""
 
     def __init__(self, store: Store, files: tuple[Path, ...] = ()):
         self._store, self._files = store, files
@@ -42,7 +40,8 @@ class StudyEvidence:
 
     @cached_property
     def kept(self) -> Mapping[str, Mapping[str, Any]]:
-        """The content of the score files. Later files replace earlier ones. Raises DataError."""
+        """The content of the score files. Entries of later files replace those of earlier ones. Raises
+        DataError."""
         contents: dict[str, dict[str, Any]] = {"evaluations": {}, "trainings": {}}
         for path in self._files:
             if path.exists():
@@ -56,11 +55,11 @@ class StudyEvidence:
         return "stored" if any(node.fingerprint in part for part in parts) else self._store.state(node)
 
     def record(self, node: graph.Node) -> dict[str, Any]:
-        """Return a training's record. If only a score file has it, it contains only the facts on costs."""
+        """Return a training's record from the store, or one with the costs in a score file."""
         name = node.fingerprint
         if name not in self._records:
             is_stored = self._store.state(node) == "stored"
-            kept = {} if is_stored else {"facts": self.kept["trainings"][name]}
+            kept = None if is_stored else {"facts": self.kept["trainings"][name]}
             self._records[name] = kept or self._store.record(node)
         return self._records[name]
 
@@ -145,7 +144,7 @@ _REVERSED_VERDICTS = _SIDES | {f"slightly {side}": f"slightly {other}" for side,
 
 @dataclass(frozen=True)
 class Entry:
-    """The measurements of a row in a column. ``estimate`` is None for fewer than two queries or seeds."""
+    """The means of a row in a column by seed. ``estimate`` is None for fewer than two queries or seeds."""
 
     seeds: Mapping[int | None, float]
     estimate: Estimate | None = None
@@ -198,8 +197,7 @@ class Study:
         common = planned.intersection(*filter(None, seeds)) if any(seeds) else set()
         if len(common) == len(planned) or not self.entries:
             return ""
-        some = ", more of some rows" if any(len(own & planned) > len(common) for own in seeds) else ""
-        return f"preliminary: {len(common)} of {len(planned)} planned seeds{some}"
+        return f"preliminary: {len(common)} of {len(planned)} planned seeds"
 
     @cached_property
     def seeds_of_rows(self) -> dict[str, int]:
@@ -265,22 +263,17 @@ def study_of(
 
 
 def judged(table: Table, analysis: Analysis, scores: Scores, **facts) -> Study:
+    """Return the study of these scores. A row with planned seeds has no other ones."""
     table_analysis, level = analysis.of(table), analysis.level
-    columns = {
-        c.id: {row: _planned_seeds(seeds, analysis) for row, seeds in scores[c.id].items()}
-        for c in table.columns
-        if c.id in scores
-    }
+    columns = {c.id: dict(scores[c.id]) for c in table.columns if c.id in scores}
+    for rows in columns.values():
+        for row, seeds in rows.items():
+            rows[row] = {seed: of for seed, of in seeds.items() if seed in analysis.seeds} or seeds
     contrasts = tuple(comparisons.contrasts(table_analysis, columns, level=level))
     standings = {
-        column: comparisons.floor_standings(table_analysis, rows, level=level)
-        for column, rows in columns.items()
+        name: comparisons.floor_standings(table_analysis, rows, level=level) for name, rows in columns.items()
     }
     return Study(table, table_analysis, entries(columns), contrasts, standings, plan=analysis, **facts)
-
-
-def _planned_seeds(seeds: OfSeeds, analysis: Analysis) -> OfSeeds:
-    return {seed: scores for seed, scores in seeds.items() if seed in analysis.seeds} or seeds
 
 
 def known_scores(plan: Plan, evidence: StudyEvidence) -> Scores:

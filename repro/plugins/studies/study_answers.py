@@ -1,6 +1,7 @@
-"""Answers of a study to readings and claims: the difference of two rows in the primary column. Published
-differences are in published.yaml, e.g. ``cells: [PAPER/1/ROW/COLUMN, …]``."""
+"""Answers of a study to unspecified choices and claims: the difference of two rows in its primary column.
+Published differences are in published.yaml, e.g. ``cells: [PAPER/1/ROW/COLUMN, …]``."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from statistics import fmean
@@ -30,10 +31,10 @@ class Answer:
     """The difference between the two rows of a pointer at one scale, in points.
 
     Attributes:
-        difference: of the means over queries and common seeds.
+        difference: that of the means over queries and common seeds.
         low, high: its 95 % interval. None with a single seed, or without scores of queries.
-        verdict: by the study's analysis, or "" without an interval.
-        smallest_seen: the true difference that is detected with a power of 80 %.
+        verdict: that of the study's analysis, or "" without an interval.
+        smallest_seen: the true difference that the study detects with a power of 80 %.
         as_stated: whether the rows are in the order that the text states. None if either is unknown.
     """
 
@@ -91,11 +92,11 @@ class StudyRecords:
 def answers(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, list[Answer]]:
     """Return pointer -> an answer for every scale with both rows. Raises UsageError for an unknown row."""
     by_pointer: dict[str, list[Answer]] = {text: [] for text in pointers}
-    by_table: dict[tuple[str, str], dict[str, StudyPointer]] = {}
+    by_table = defaultdict[tuple[str, str], dict[str, StudyPointer]](dict)
     for text in by_pointer:
         pointer = study_pointer(text)
         check_pointer(pointer)
-        by_table.setdefault((pointer.study, pointer.table), {})[text] = pointer
+        by_table[pointer.study, pointer.table][text] = pointer
     for (study, table), group in by_table.items():
         source = paper(study)
         for text, answer in _table_answers(source, table_of(source, table), group, evidence):
@@ -122,7 +123,7 @@ def tested_answer(
     effects, seen = published_effects(paper(pointer.study)), contrast.smallest_seen
     low, high = sorted(100 * turn * end for end in difference.interval())
     side = verdict.removeprefix("slightly ")
-    is_told_apart = side in _ORDERS and pointer.stated in _ORDERS
+    is_ordered = side in _ORDERS and pointer.stated in _ORDERS
     return Answer(
         scale,
         column.label,
@@ -133,7 +134,7 @@ def tested_answer(
         verdict=replace(contrast, verdict=verdict).verdict_in_words,
         smallest_seen=None if seen is None else 100 * seen,
         published=effects.get((pointer.table, pointer.row, pointer.other)),
-        as_stated=side == pointer.stated if is_told_apart else None,
+        as_stated=side == pointer.stated if is_ordered else None,
         preliminary=study.preliminary,
     )
 
@@ -146,7 +147,7 @@ def of_means(
     unit: str,
     scale: str,
 ) -> Answer | None:
-    """Return the answer without an interval, by the means of common seeds, or None."""
+    """Return the answer without an interval from the means of common seeds, or None without such seeds."""
     if not (common_seeds := ours.keys() & theirs.keys()):
         return None
     points = 1 if unit == "percent" else 100
@@ -160,10 +161,10 @@ def primary_column(source: Paper, table: Table) -> Column:
 
 
 def answers_by_pointer(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, hooks.StudyAnswer]:
-    return {
-        text: hooks.StudyAnswer("\n".join(map(str, made)) or UNMEASURED, [asdict(answer) for answer in made])
-        for text, made in answers(pointers, evidence).items()
-    }
+    found = {}
+    for text, made in answers(pointers, evidence).items():
+        found[text] = hooks.StudyAnswer("\n".join(map(str, made)) or UNMEASURED, list(map(asdict, made)))
+    return found
 
 
 def _table_answers(

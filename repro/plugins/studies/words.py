@@ -1,6 +1,8 @@
-"""Texts for a study's table: its notes, and findings such as "above BM25: BERT"."""
+"""Writes the notes below a study's table, and its findings in words, e.g. "above BM25: BERT"."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from repro.manifest.schema import Column
 from repro.plugins.studies.contrasts import UNDECIDED, WITHIN, Contrast
@@ -50,7 +52,7 @@ def doubts_note(study: Study) -> list[str]:
 
 
 def shortened_note(text: str, study: Study, *, explained: str) -> str:
-    """Return a table's note without the sentences that the note of Table ``explained`` contains."""
+    """Return a table's note that refers to Table ``explained`` for the sentences in both notes."""
     explanation = " ".join([METHOD, *_signs(study)])
     text = text.replace(explanation, f"Intervals, signs and costs as under Table {explained}.")
     text = text.replace(f" {COST}", "")
@@ -121,18 +123,15 @@ def _findings(study: Study, column: Column) -> list[str]:
 
 
 def _rows_above(study: Study, column: str, contrasts: Sequence[Contrast], verdict: str) -> list[str]:
-    rows: dict[str, list[str]] = {}
+    rows = defaultdict[str, list[str]](list)
     for c in contrasts:
         if c.verdict in (verdict, verdict.replace("above", "below")):
             high, low = (c.row, c.against) if c.verdict == verdict else (c.against, c.row)
-            rows.setdefault(low, []).append(high)
+            rows[low].append(high)
     means = {row: entry.mean for (row, place), entry in study.entries.items() if place == column}
-    names = {low: join([label(study, high) for high in _rank(rows[low], means)]) for low in rows}
-    return [f"{verdict} {label(study, low)}: {names[low]}" for low in _rank(rows, means)]
-
-
-def _rank(rows: Iterable[str], means: dict[str, float]) -> list[str]:
-    return sorted(rows, key=lambda row: -means[row])
+    ranked = partial(sorted, key=lambda row: -means[row])
+    names = {low: join([label(study, high) for high in ranked(rows[low])]) for low in rows}
+    return [f"{verdict} {label(study, low)}: {names[low]}" for low in ranked(rows)]
 
 
 def _pairs(study: Study, found: Sequence[Contrast], contrasts: Sequence[Contrast]) -> str:

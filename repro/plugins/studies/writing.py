@@ -39,6 +39,12 @@ POWER_NOTE = (
     "few seeds, and 0.00 is an estimate of 0 or below."
 )
 
+COMPACT_NOTE = (
+    f"Each entry is the difference in points ± half of its interval (▲ above, ▼ below, △ ▽ slightly, "
+    f"= {WITHIN}, f at the floor, no mark: inconclusive), and in brackets the difference "
+    "with a power of 80 %."
+)
+
 
 def markdown(study: Study, *, title: str, command: str) -> str:
     """Return the table with its findings. ``command`` is the command that generates the file."""
@@ -148,15 +154,9 @@ def latex(study: Study, *, title: str, command: str, label: str, wide: bool = Fa
     text = page(means, caption=escape(description), label=label)
     if not study.contrasts:
         return text
-    description = f"{title}: comparisons. {verdicts_note(study)} {_compact_note()}"
+    description = f"{title}: comparisons. {verdicts_note(study)} {COMPACT_NOTE}"
     comparisons = _tabular([c.label for c in study.table.columns], _comparisons(study))
     return text + page(comparisons, caption=escape(description), label=f"{label}-comparisons")
-
-
-def _compact_note() -> str:
-    marks = f"▲ above, ▼ below, △ ▽ slightly, = {WITHIN}, f at the floor, no mark: inconclusive"
-    size = "the difference in points ± half of its interval"
-    return f"Each entry is {size} ({marks}), and in brackets the difference with a power of 80 %."
 
 
 def _tabular(heads: list[str], lines) -> list[str]:

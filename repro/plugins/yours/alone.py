@@ -1,17 +1,16 @@
 """Scores runs and encoders without a paper's table, e.g. on ``dataset="beir/scifact/test"``."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 
 from repro.errors import UsageError
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Column, Manifest, Row, Table
 from repro.plugins.yours import table as tables
-from repro.plugins.yours.encoders import UserEncoder, announce_duration
+from repro.plugins.yours.encoders import UserEncoder
 from repro.plugins.yours.places import Place, Source, check_sources
-from repro.plugins.yours.runs import Judged, OwnRun, Scored, usual_measures
+from repro.plugins.yours.runs import Judged, OwnRun, usual_measures
 from repro.plugins.yours.table import DIGITS, NAME, OwnRow, OwnTable, labels
 from repro.progress import Progress
 from repro.retrieval.datasets.catalog import dataset as catalogued
@@ -27,31 +26,39 @@ DEPTH = 1000  # of an encoder's search
 
 def scored_alone(
     sources: Sequence[Source],
-    judged: Sequence[Judged],
+    judged: Judged,
     measures: Sequence[str],
     dataset: str,
     workspace: Workspace,
     progress: Progress,
 ) -> OwnTable:
-    """Score runs and encoders, by default with the suite's measures, and test every pair.
+    """Return the scores of runs and encoders, by default with the suite's measures, and tests of all pairs.
 
-    For several ``judged`` collections the mean is added. Encoders read the texts of ``dataset``. Raises
-    UsageError, DataError for a malformed run or one that answers no query, BlockedError for missing texts,
-    StageError.
+    Encoders encode the texts of ``dataset``. Raises UsageError, DataError for a malformed run or one that
+    answers no query, BlockedError for missing texts, StageError.
     """
-    names = list(dict.fromkeys(map(canonical, measures))) or usual_measures(judged[0].name)
-    places = _places(judged, names)
-    table = _table(dataset, judged, places, _means(judged, names), labels(sources))
+    names = list(dict.fromkeys(map(canonical, measures))) or usual_measures(judged.name)
+    places = {}
+    for name in names:
+        column = Column.model_construct(id=name, head=(name,), dataset=judged.name, measure=name)
+        places[name] = Place(column, "fraction", name, judged.name)
+    table = Table.model_construct(
+        id=judged.name,
+        kind="study",
+        about=f"runs scored by the judgements of {judged.name}",
+        columns=tuple(place.column for place in places.values()),
+        rows=tuple(tables.row_of(f"{NAME}-{n}", label) for n, label in enumerate(labels(sources), 1)),
+        decimals=DIGITS,
+    )
     paper = Paper(NAME, Path(), "")
     vars(paper)["manifest"] = Manifest.model_construct(paper=NAME, title="Runs of one's own", tables=(table,))
 
     def own_row(source: Source, row: Row, name: str) -> OwnRow:
-        runs = _runs(source, judged, dataset, workspace, progress)
-        scored = _scores(runs, judged, names, places)
+        run = source if isinstance(source, OwnRun) else _encoded(source, dataset, workspace, progress)
+        scored = run.scores(judged, names)
         cells = tables.own_cells(paper, table, row, places, scored, "full")
-        notes = dict.fromkeys(note for run in runs.values() for note in run.notes)
         settings = source.notes if isinstance(source, UserEncoder) else ()
-        fields = cells, scored, (*settings, *notes), (), tables.differing_of(scored)
+        fields = cells, scored, (*settings, *run.notes), (), tables.differing_of(scored)
         return OwnRow(row, source.source, name, *fields)
 
     rows, errors = tables.rows_with_scores(sources, table.rows, own_row)
@@ -61,76 +68,17 @@ def scored_alone(
     return replace(table_with_rows, left_out=reasons, statuses=statuses)
 
 
-def _table(
-    dataset: str,
-    judged: Sequence[Judged],
-    places: Mapping[str, Place],
-    means: Iterator[Column],
-    rows: Sequence[str],
-) -> Table:
-    title = judged[0].name if len(judged) == 1 else dataset
-    return Table.model_construct(
-        id=title,
-        kind="study",
-        about=f"runs scored by the judgements of {title}",
-        columns=(*(place.column for place in places.values()), *means),
-        rows=tuple(tables.row_of(f"{NAME}-{number}", label) for number, label in enumerate(rows, 1)),
-        decimals=DIGITS,
-    )
-
-
-def _places(judged: Sequence[Judged], names: Sequence[str]) -> dict[str, Place]:
-    places = {}
-    for each, name in product(judged, names):
-        head = (each.name.rpartition("/")[2], name) if len(judged) > 1 else (name,)
-        column = Column.model_construct(id=".".join(head), head=head, dataset=each.name, measure=name)
-        places[column.id] = Place(column, "fraction", name, each.name)
-    return places
-
-
-def _means(judged: Sequence[Judged], names: Sequence[str]) -> Iterator[Column]:
-    for name in names if len(judged) > 1 else ():
-        members = tuple(f"{each.name.rpartition('/')[2]}.{name}" for each in judged)
-        yield Column.model_construct(id=f"mean.{name}", head=("Mean", name), mean_of=members)
-
-
-def _scores(
-    runs: Mapping[str, OwnRun], judged: Sequence[Judged], names: Sequence[str], places: Mapping[str, Place]
-) -> dict[str, Scored]:
-    scores = {each.name: runs[each.name].scores(each, names) for each in judged if each.name in runs}
-    return {
-        column: scores[place.dataset][place.measure]
-        for column, place in places.items()
-        if place.dataset in scores
-    }
-
-
-def _runs(
-    source: Source,
-    judged: Sequence[Judged],
-    dataset: str,
-    workspace: Workspace,
-    progress: Progress,
-) -> dict[str, OwnRun]:
-    if isinstance(source, OwnRun):
-        covered = source.covered({each.name: each for each in judged})
-        return dict.fromkeys(covered, source)
+def _encoded(encoder: UserEncoder, dataset: str, workspace: Workspace, progress: Progress) -> OwnRun:
+    """Return the run of an encoder on a dataset, from the store or computed now."""
     if not dataset:
-        raise UsageError(f"{source.label} is an encoder, which needs texts. Name their --dataset or a table.")
+        raise UsageError(f"{encoder.label} is an encoder and needs texts. Name their --dataset or a table.")
     store, machine = workspace.store, workspace.machine
-    rankings = {}
-    for each in judged:
-        identifier = dataset if len(judged) == 1 else each.name
-        passages, topics = corpus(catalogued(identifier).corpus_id), queries(identifier)
-        ranking = machine.resolve(source.ranking(passages, topics, depth=DEPTH, cap=None))
-        check_sources(ranking, store, machine)
-        rankings[each.name] = ranking
-    nodes = list(rankings.values())
+    passages, topics = corpus(catalogued(dataset).corpus_id), queries(dataset)
+    ranking = machine.resolve(encoder.ranking(passages, topics, depth=DEPTH, cap=None))
+    check_sources(ranking, store, machine)
     make_writable(store.root)
     scale("full").pin_kernels(progress)
-    announce_duration(source.label, nodes, store, progress, machine=machine)
-    ensure(nodes, store, progress, machine=machine).raise_first()
-    runs = {name: OwnRun(store.checked(ranking) / "run.trec") for name, ranking in rankings.items()}
-    for run in runs.values():
-        run.source = run.name = run.label = source.label
-    return runs
+    ensure([ranking], store, progress, machine=machine).raise_first()
+    run = OwnRun(store.checked(ranking) / "run.trec")
+    run.source = run.name = run.label = encoder.label
+    return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from inspect import cleandoc
 from itertools import chain
@@ -66,7 +67,7 @@ TESTS = "Paired tests per query. Difference = yours − theirs (Holm-corrected p
     "--dataset",
     metavar="ID",
     shell_complete=completion.datasets,
-    help="Data to score your rows on. In a table, the queries of a run choose them by default.",
+    help="Dataset to score your rows on. In a table, by default all datasets of a run's queries.",
 )
 @click.option("--qrels", metavar="FILE", help="Your own judgements, in TREC's or BEIR's form.")
 @click.option(
@@ -75,7 +76,7 @@ TESTS = "Paired tests per query. Difference = yours − theirs (Holm-corrected p
 @click.option(
     "--per-query", is_flag=True, help="Print the scores of every query, of your rows and their rivals."
 )
-@click.option("--record", is_flag=True, help="Import your run as a run by others of the one named row.")
+@click.option("--record", is_flag=True, help="Import your run as a run by others of the named row.")
 @format_option("csv", "json", "latex", "markdown")
 def command(names, strict, failing, measured, form, record, per_query, dataset, qrels, measures, **choices):
     """Judge the selected cells, or compare named runs and encoders with them."""
@@ -174,7 +175,7 @@ def _score_encoder(model, names, tables, workspace) -> list[str]:
 
 
 def show_yours(compared: ComparedWithYours, form: str, *, per_query: bool) -> None:
-    """Print tables with the user's rows, or only the scores of each query if ``per_query``."""
+    """Print the tables with the user's rows, or with ``per_query`` only the scores of each query."""
     from repro.plugins.yours.table import as_json, lines
 
     emit = emit_json if form == "json" else emit_csv
@@ -187,8 +188,10 @@ def show_yours(compared: ComparedWithYours, form: str, *, per_query: bool) -> No
     else:
         for own in compared.yours:
             (_print_markdown if form == "markdown" else _show_table)(own)
-    said = [s for own in compared.yours for row in own.rows for s in _sentences(row)]
-    said += [s for own in compared.yours for s in (*own.notes, *own.left_out)]
+    said: list[str] = []
+    for row in (row for own in compared.yours for row in own.rows):
+        said += [*(f"{row.row.label}: {note}" for note in (*row.notes, *row.differing)), *row.left_out]
+    said += [sentence for own in compared.yours for sentence in (*own.notes, *own.left_out)]
     for sentence in dict.fromkeys(said):
         say(sentence)
 
@@ -249,14 +252,10 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3g}"
 
 
-def _sentences(row: OwnRow) -> list[str]:
-    return [*(f"{row.row.label}: {note}" for note in (*row.notes, *row.differing)), *row.left_out]
-
-
 def record_runs(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tuple[str, int, int]]:
-    """Record each run. Yield its label, the number of new records and that of all.
+    """Record each run. Yield its label, its number of new records and that of all its records.
 
-    Raises UsageError unless the cells are of one row at scale full.
+    Raises UsageError unless all cells are of one row at scale full.
     """
     from repro.exchange.run_import import Origin
 
@@ -270,9 +269,9 @@ def record_runs(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tupl
 
 
 def _cells_by_run(row: OwnRow, cells: Sequence[ComparedCell]) -> dict[Path, list[Cell]]:
-    by_run: dict[Path, list[Cell]] = {}
+    by_run: dict[Path, list[Cell]] = defaultdict(list)
     for c in cells:
         scored = row.scored.get(c.cell.column.id)
         if scored and scored.run and not scored.cut_at:
-            by_run.setdefault(scored.run, []).append(c.cell)
+            by_run[scored.run].append(c.cell)
     return by_run

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ComparedWithYours(comparisons.ComparedCells):
-    """Compared cells (``repro.api.comparisons.ComparedCells``). ``yours`` are tables with your own rows."""
+    """Compared cells (see ``repro.api.comparisons.ComparedCells``), and the tables with rows of ``yours``."""
 
     def __init__(self, comparison: Comparison, plan: Plan | None = None, yours: Sequence[OwnTable] = ()):
         super().__init__(comparison, plan)
@@ -68,14 +68,14 @@ def compare(
 
     Args:
         names: as in ``select``, like the arguments not listed here. Without names all papers.
-        yours: rows below each table. A run is a file, ``{query: {document: score}}`` or a DataFrame of ranx
-            or PyTerrier. An encoder is a folder, a name on the hub, a mapping or YAML file with ``model`` and
-            its settings, or a SentenceTransformer. Without names, ``dataset`` or ``qrels`` (runs only) judge
-            them.
-        dataset: a catalogue id, e.g. ``"beir/scifact/test"``. With names, the only dataset to score runs on.
-        qrels: a file, ``{query: {document: grade}}`` or a DataFrame. ``dataset`` then gives the rule for
-            documents named like the query.
-        measures: of ir_measures, e.g. ``["RR@10"]``. By default the suite's for the dataset.
+        yours: rows to add below each table. A run is a file, ``{query: {document: score}}`` or a DataFrame of
+            ranx or PyTerrier. An encoder is a folder, a name on the hub, a mapping or YAML file with
+            ``model`` and its settings, or a SentenceTransformer. Without names, they are judged by
+            ``dataset`` or (runs only) by ``qrels``.
+        dataset: a catalogue id, e.g. ``"beir/scifact/test"``. With names, runs are scored on it only.
+        qrels: a file, ``{query: {document: grade}}`` or a DataFrame. With ``dataset``, its rule applies to
+            documents with the id of their query.
+        measures: names of ir_measures, e.g. ``["RR@10"]``. By default the suite's for the dataset.
 
     Raises:
         UsageError: an unknown name, scale, file or measure, or no measurable cell.
@@ -87,11 +87,11 @@ def compare(
         >>> repro.compare("PAPER/1", yours="my.run").tests().to_frame()
     """
     given, measures, progress = _given(yours), _measures(measures), progress or Progress()
-    if given and not names:
-        return _compare_alone(given, dataset, qrels, measures, workspace, progress)
     has_judging = qrels is not None or bool(measures)
     if not given and (dataset or has_judging):
         raise UsageError("dataset, qrels and measures need runs, e.g. yours='my.run'")
+    if given and not names:
+        return _compare_alone(given, dataset, qrels, measures, workspace, progress)
     if has_judging:
         raise UsageError("qrels and measures cannot be combined with a paper's table. Remove its name.")
     selection = select(*names, rows=rows, scale=scale, seeds=seeds, readings=readings, workspace=workspace)
@@ -140,7 +140,7 @@ def _compare_alone(
     if not dataset and qrels is None:
         raise UsageError("name a table, e.g. PAPER/1, or a dataset or qrels to score the run")
     found = sources(given, workspace.data)
-    judged = judged_by(dataset, qrels, workspace.data, workspace.locations.home)
+    judged = judged_by(dataset or "", qrels, workspace.data, workspace.locations.home)
     table = scored_alone(found, judged, measures, dataset or "", workspace, progress)
     return ComparedWithYours(table.comparison, yours=[table])
 
@@ -148,7 +148,7 @@ def _compare_alone(
 def compare_with_yours(
     selection: Selection, given: Sequence[Yours], dataset: str | None, progress: Progress
 ) -> ComparedWithYours:
-    """Judge the cells of a selection, with your own rows below each table."""
+    """Judge the cells of a selection, with rows of ``given`` runs and encoders below each table."""
     selection.scale_itself.pin_kernels(progress)  # before the libraries are loaded
     from repro.plugins.yours.places import name_of
     from repro.plugins.yours.table import own_table
@@ -176,12 +176,8 @@ def compare_with_yours(
 def _tables_left_out(reasons: Mapping[str, ReproError]) -> list[str]:
     from repro.retrieval.evaluation.judged_runs import OtherQueriesError
 
-    common = {
-        OtherQueriesError: "none of their queries is answered",
-        UsageError: "none of their columns can be scored",
-    }
-    said = []
-    for kind, why in common.items():
-        if names := [name for name, error in reasons.items() if isinstance(error, kind)]:
-            said.append(f"left out, as {why}: {', '.join(names)}")
-    return said + [f"{n} is left out: {e}" for n, e in reasons.items() if not isinstance(e, tuple(common))]
+    unanswered = [name for name, error in reasons.items() if isinstance(error, OtherQueriesError)]
+    said = [f"{name} is left out: {error}" for name, error in reasons.items() if name not in unanswered]
+    return said + [f"left out, as none of their queries is answered: {', '.join(unanswered)}"] * bool(
+        unanswered
+    )

@@ -1,10 +1,9 @@
-"""A user's encoder, a folder such as ``./my-encoder`` or a name on the hub, run by sentence-transformers."""
+"""Encoders of users, e.g. the folder ``./my-encoder`` or a name on the hub, run by sentence-transformers."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib.util
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -15,13 +14,11 @@ from repro.errors import BlockedError, DataError, UsageError, check_known
 from repro.exchange.encoder_export import FILE as EXPORTED
 from repro.graph import Node
 from repro.machine.bounded_reading import check_pulled, read_json_file
-from repro.progress import Progress
-from repro.retrieval.datasets.hub_models import SETTINGS, base_identity, cached_folder, planned_checkpoint
+from repro.retrieval.datasets.hub_models import SETTINGS, base_identity, cached_folder
 from repro.retrieval.recipe import search, search_views
-from repro.running.engines.inline import ensure
-from repro.running.requirements import Machine, checkpoint
+from repro.running.requirements import checkpoint
 from repro.stage_table import MODULES, PRECISIONS
-from repro.store import Store, check_where_stored
+from repro.store import check_where_stored
 
 NO_TITLES = "none"
 SIMILARITIES = ("dot", "cosine", "euclidean")
@@ -43,19 +40,16 @@ LEAST = {"truncate_dim": 1, "query_length": 3, "passage_length": 3}  # includes 
 OURS = ("projector.safetensors", "views.json")
 LIBRARY = "config_sentence_transformers.json"
 KINDS = {"SentenceTransformer": "dense", "SparseEncoder": "sparse"}
-UNLIMITED = 1_000_000  # tokens. Unlimited tokenizers have more
+UNLIMITED = 1_000_000  # tokens. Larger limits are placeholders of tokenizers without a limit
 TRIAL = "The river below the stone bridge rises after every storm. "
-LEAST_COSINE = 0.999  # of a text alone and in a batch
-FEW = 500  # texts to encode without notice
-SAMPLE = 64  # timed texts
-UNITS = (("hour", 3600), ("minute", 60), ("second", 1))
+LEAST_COSINE = 0.999  # between the vectors of a text alone and in a batch
 
 
 @dataclass(frozen=True)
 class UserEncoder:
-    """One or two encoders of a user, with the parameters of their stages.
+    """A user's encoders of passages and of queries (often the same), as parameters of their stages.
 
-    ``described`` is a sentence on text settings, ``faults`` are some on vectors that depend on the batch.
+    ``described`` is a sentence on its settings. ``faults`` are sentences on vectors that depend on the batch.
     """
 
     label: str
@@ -76,9 +70,10 @@ class UserEncoder:
 
     @classmethod
     def find(cls, name: str, data: Path | None, facts: Mapping[str, Any]) -> UserEncoder:
-        """Load an encoder by folder or name. ``facts`` are settings, see ``FACTS``.
+        """Return the encoder of a folder or name with the settings ``facts`` (their keys are in ``FACTS``).
 
-        Raises UsageError for a wrong setting, DataError or StoreError for damage, BlockedError if absent.
+        Raises UsageError for a wrong setting, DataError or StoreError for a damaged folder, and BlockedError
+        for an encoder that is absent or cannot encode.
         """
         _check(facts)
         passages = _look("passages", _located(name, data), facts)
@@ -93,7 +88,7 @@ class UserEncoder:
         return cls(label, described, passages.params | similarity, queries.params | similarity, faults)
 
     def ranking(self, passages: Node, topics: Node, *, depth: int, cap: int | None) -> Node:
-        """Return the stage of this encoder's run, with texts cut to ``cap`` tokens."""
+        """Return the stage that ranks ``depth`` passages for each topic. Texts are cut to ``cap`` tokens."""
         sides = ((self.passages, passages), (self.queries, topics))
         nodes = [Node("encode_by_library", {**p, "cap": cap}, {"texts": texts}) for p, texts in sides]
         if self.passages["kind_of_encoder"] == "dense":
@@ -103,7 +98,7 @@ class UserEncoder:
 
 @dataclass(frozen=True)
 class _Side:
-    """The encoder of passages or queries, with the settings that its export or the user ``said``."""
+    """The encoder of passages or of queries. Its export or the user stated the settings ``said``."""
 
     folder: Path
     model: Any
@@ -124,7 +119,7 @@ def _look(
     facts: Mapping[str, Any],
     other: _Side | None = None,
 ) -> _Side:
-    """Load an encoder, or share that of ``other`` if it is the same, and encode a trial text."""
+    """Load an encoder, or take that of ``other`` if it is equal, and encode a trial text."""
     folder, name, source = place
     said = {**_exported(folder), **{key: value for key, value in facts.items() if value is not None}}
     loading = {key: said.get(key) for key in ("pooling", "truncate_dim", "precision")}
@@ -290,8 +285,6 @@ def _read(path: Path) -> dict:
 
 
 def _description(passages: _Side, queries: _Side, facts: Mapping[str, Any]) -> str:
-    from repro.retrieval.nn import library_encoder
-
     is_one = queries.folder == passages.folder
     own, other = (side.model.similarity_fn_name for side in (passages, queries))
     differs = "" if own == other else f" of the passages' encoder (queries': {other})"
@@ -304,9 +297,6 @@ def _description(passages: _Side, queries: _Side, facts: Mapping[str, Any]) -> s
         _stated(_exported(passages.folder), f"its {EXPORTED}"),
         _stated(facts, "its user"),
     ]
-    unused = library_encoder.unused_prompts(passages.model) if is_one else ()
-    parts += [f"its prompt {name!r} is unused" for name in unused]
-    parts += dict.fromkeys(map(_own_code, (passages.folder, queries.folder)))
     words = "; ".join(filter(None, parts))
     return f"read by sentence-transformers {version('sentence-transformers')}: {words}"
 
@@ -342,52 +332,3 @@ def _titles(params: Mapping[str, Any]) -> str:
     if separator is None:
         return "titles left out"
     return f"title and text {'as two segments' if separator == 'pair' else f'joined by {separator!r}'}"
-
-
-def _own_code(folder: Path) -> str:
-    files = [path for path in sorted(folder.rglob("*config.json")) if _read(path).get("auto_map")]
-    names = ", ".join(path.relative_to(folder).as_posix() for path in files)
-    return f"its own code, named in {names}, is not run" if files else ""
-
-
-def announce_duration(
-    label: str, rankings: Sequence[Node], store: Store, progress: Progress, *, machine: Machine
-) -> None:
-    """Print how long missing encodings will take, timed on a sample."""
-    lacking = [n for n in {r.input("passages") for r in rankings} if store.state(n) != "stored"]
-    texts = [node.input("texts") for node in lacking]
-    ensure(dict.fromkeys(texts), store, progress, machine=machine, quiet=True).raise_first()
-    counts = [store.record(node)["facts"]["documents"] for node in texts]
-    if sum(counts) < FEW:
-        return
-    sample = SAMPLE // len(lacking) or 1
-    seconds = sum(_seconds(node, n, sample, store) for node, n in zip(lacking, counts, strict=True))
-    progress.note(f"{label}: encoding {sum(counts):,} passages takes {about(seconds)}")
-
-
-def _seconds(node: Node, count: int, sample: int, store: Store) -> float:
-    from repro.retrieval.nn import library_encoder
-    from repro.retrieval.nn.precision import threads_for
-    from repro.retrieval.stages.encode import Texts
-    from repro.retrieval.stages.encode_by_library import joined
-
-    params = dict(node.params)
-    texts = Texts.read(store.path(node.input("texts")), {"kind": params["kind"], "separator": ""})
-    titled = [pair for n in range(0, count, max(1, count // sample)) for pair in texts.titled(n, n + 1)]
-    strings, prompt = joined(titled, params)
-    options = {"kind": params["kind"], "prompt": prompt, "precision": params["precision"]}
-    with planned_checkpoint(params) as checkpoint:
-        model = library_encoder.load(checkpoint, params | {"kind": params["kind_of_encoder"]})
-    with threads_for(model):
-        library_encoder.encode(model, strings[:8], **options)  # the first call is slower
-        start = time.monotonic()
-        library_encoder.encode(model, strings, **options)
-    return (time.monotonic() - start) / len(strings) * count
-
-
-def about(seconds: float) -> str:
-    """Return a rounded duration, e.g. "about 6 minutes"."""
-    unit, length = next((u for u in UNITS if seconds >= 1.5 * u[1]), UNITS[-1])
-    number = max(1, round(seconds / length))
-    number = round(number, -1) if unit == "second" and number > 10 else number
-    return f"about {number} {unit}{'s' * (number != 1)}"

@@ -1,7 +1,5 @@
 """Runs, judgements and encoders in memory, e.g. ``{"q1": {"d7": 2.5}}`` or a DataFrame."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The columns in which a user's run or encoder is scored, its scores, and its rivals in tests."""
+"""Scores a user's run or encoder in columns of a table, and finds the runs of other rows to test against."""
 
 import functools
 from collections import Counter
@@ -12,7 +12,7 @@ from repro.exchange.public_runs import PublicRun, public_runs
 from repro.graph import Node
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.schema import Column
-from repro.plugins.yours.encoders import UserEncoder, announce_duration
+from repro.plugins.yours.encoders import UserEncoder
 from repro.plugins.yours.runs import Judged, OwnRun, Parts, Scored, all_scores
 from repro.progress import Progress
 from repro.retrieval.evaluation import agreement
@@ -41,12 +41,12 @@ Source = OwnRun | UserEncoder
 
 @dataclass(frozen=True)
 class Place:
-    """A column in which a run is scored.
+    """A column in which a run can be scored.
 
     Attributes:
-        measure: the column's measure, or that of an unspecified choice.
-        original: the column's own dataset.
-        measured: the measurements of the table's rows, the paper's own retriever first.
+        measure: the column's measure, or the one that the planned rows take for an unspecified choice.
+        original: the dataset that the column names. At reduced scales the rows use another one.
+        measured: the planned measurements of the column, those of the paper's own rows first.
     """
 
     column: Column
@@ -77,7 +77,7 @@ def _evaluations(measurement: Measurement) -> tuple[Node, ...]:
 
 @dataclass(frozen=True)
 class Target:
-    """A table's cells and scorable columns. Runs are only scored on ``dataset``, if given."""
+    """The cells of a table, and the columns (``places``) to score runs in, or only those of ``dataset``."""
 
     cells: Sequence[ComparedCell]
     places: Mapping[str, Place]
@@ -129,7 +129,7 @@ def _place(cells: Mapping[str, Cell], plan: Plan) -> Place | str:
 
 
 def scores_of_source(source: Source, target: Target) -> tuple[dict[str, Scored], list[str]]:
-    """Return a source's scores by column, and a sentence on each other column."""
+    """Return the scores of a run or an encoder by column, and a sentence on each column without scores."""
     if isinstance(source, OwnRun):
         return _scores_of_run(source, target)
     return _scores_of_encoder(source, target)
@@ -180,8 +180,6 @@ def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, 
     make_writable(store.root)
     target.plan.scale.pin_kernels(target.progress)
     nodes = list(dict.fromkeys(chain.from_iterable(evaluations.values())))
-    rankings = [part.input("run") for part in nodes]
-    announce_duration(encoder.label, rankings, store, target.progress, machine=machine)
     outcome = ensure(nodes, store, target.progress, machine=machine)
     scored = {
         name: _stored_scores(parts, target.places[name].measure, store)
@@ -268,7 +266,7 @@ def _with_encoder(part: Node, encoder: UserEncoder, plan: Plan) -> Node:
 
 @dataclass(frozen=True)
 class Rival:
-    """A row's scores for tests. ``by`` is ``measured`` or e.g. ``run by Anserini``."""
+    """The scores of a row to test against. ``by`` is ``measured`` or names a public run."""
 
     by: str
     parts: Parts
@@ -280,9 +278,9 @@ class Rival:
 def rivals(
     cells: Sequence[ComparedCell], places: Mapping[str, Place], plan: Plan, workspace: Workspace
 ) -> dict[str, dict[str, Rival]]:
-    """Return column -> row -> the run to test against: the suite's or, at full scale, a public one.
+    """Return column -> row -> its run: the suite's or, at scale full, a public one.
 
-    A row takes all public runs from one toolkit if possible.
+    The public runs of a row are from a single toolkit if possible.
     """
     by_column: dict[str, list[ComparedCell]] = {name: [] for name in places}
     for c in cells:
@@ -329,7 +327,10 @@ def _rivals(
 def likeness(
     run: Path | None, values: Sequence[float], rival: Rival, measure: str
 ) -> dict[str, float | None]:
-    """Return RMSE, Kendall's tau on the union of documents and rank-biased overlap, as in repro_eval."""
+    """Return the RMSE of the scores ``values`` and those of a rival, and the similarity of both runs.
+
+    The similarity is Kendall's tau on the union of documents and rank-biased overlap, as in repro_eval.
+    """
     error = agreement.root_mean_square_error(values, all_scores(rival.parts, measure))
     alike = dict.fromkeys(LIKENESS) | {"rmse": error}
     if run is None or rival.run is None:

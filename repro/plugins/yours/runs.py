@@ -15,7 +15,7 @@ from repro.manifest.papers import papers
 from repro.plugins.yours import in_memory
 from repro.plugins.yours.in_memory import is_run
 from repro.retrieval.datasets import digests, reading, record_files
-from repro.retrieval.datasets.catalog import Dataset, Judgement, catalog, dataset, differing, key
+from repro.retrieval.datasets.catalog import Dataset, Judgement, dataset, differing, key
 from repro.retrieval.datasets.sources import MissingPiece, locate
 from repro.retrieval.evaluation import judged_runs, runs
 from repro.retrieval.evaluation.measures import looks_deeper, scores_by_query
@@ -27,7 +27,7 @@ BY_CHANCE = 10
 _FORMS = "Judgements have TREC's form (qid 0 docid grade), BEIR's (qid docid grade, separated by tabs)"
 _FORMS += " or are JSON {qid: {docid: grade}}."
 
-# per averaged collection its ``queries``, and their scores by measure (``measures``)
+# for each averaged collection its ``queries``, and their scores by measure (``measures``)
 Parts = list[dict[str, Any]]
 
 
@@ -55,21 +55,19 @@ class Judged:
         return cls(identifier, grades, rule, tuple(unlike_published(grades, identifier)))
 
 
-def judged_by(dataset: str | None, qrels: Any, data: Path | None, home: Path | None = None) -> list[Judged]:
-    """Return the judgements of a dataset's members, or ``qrels``. Raises UsageError, DataError,
-    BlockedError."""
+def judged_by(dataset: str, qrels: Any, data: Path | None, home: Path | None = None) -> Judged:
+    """Return the judgements ``qrels``, or those of a dataset. Raises UsageError, DataError, BlockedError."""
     if qrels is None:
-        members = catalog()[dataset].members if dataset in catalog() else ()
-        return [Judged.of(name, data, home=home) for name in members or (dataset or "",)]
+        return Judged.of(dataset, data, home=home)
     rule = judged_by_documents(dataset).ignore_identical_ids if dataset else False
     if not isinstance(qrels, str | Path):
-        return [Judged("qrels", _useful(in_memory.judgements_in_memory(qrels), "qrels"), rule)]
+        return Judged("qrels", _useful(in_memory.judgements_in_memory(qrels), "qrels"), rule)
     path = as_file(qrels)
-    return [Judged(path.name, read_given_qrels(path), rule)]
+    return Judged(path.name, read_given_qrels(path), rule)
 
 
 def judged_by_documents(identifier: str) -> Dataset:
-    """Return a catalogue entry. Raises UsageError if it has no judgements of documents."""
+    """Return the catalogue entry of a dataset. Raises UsageError if it has no judgements of documents."""
     entry = dataset(identifier)
     if entry.members:
         problem = f"{identifier} is the mean of {len(entry.members)} collections"
@@ -83,7 +81,7 @@ def judged_by_documents(identifier: str) -> Dataset:
 
 
 def usual_measures(identifier: str) -> list[str]:
-    """Return a dataset's listed or published measures. Raises UsageError without any."""
+    """Return a dataset's listed measures, or those of published cells. Raises UsageError without any."""
     if names := measurement.listed_measures(identifier):
         return list(names)
     columns = [c.column for source in papers().values() for c in numeric_cells(source)]
@@ -117,7 +115,7 @@ def unlike_published(qrels: Qrels, identifier: str) -> list[str]:
 
 
 def read_given_qrels(path: Path) -> Qrels:
-    """Read judgements in a form of ``_FORMS``. Raises DataError with file and line."""
+    """Read judgements in TREC's or BEIR's format or JSON. Raises DataError with file and line."""
     if first_bytes(path).startswith(b"{"):
         return _useful(read_json(path, "grade", _grade), path)
     number, first_line = next(lines(path))
@@ -153,12 +151,14 @@ def all_scores(parts: Parts, measure: str) -> list[float]:
 
 @dataclass(frozen=True)
 class Scored:
-    """Scores per query for one measure.
+    """The scores of a run for one measure.
 
     Attributes:
-        depth: the largest number of documents for a judged query.
-        missing: the number of unanswered queries, which count as 0.
-        collections: the datasets of the judgements, if the column does not name them.
+        depth: the largest number of documents that the run has for a judged query.
+        missing: the number of unanswered queries. Their scores are 0.
+        run: the run file, if there is a single one.
+        collections: the datasets of the judgements, or () for those that the column names.
+        differing: sentences on judgements that differ from the published ones.
     """
 
     measure: str
@@ -208,21 +208,16 @@ class OwnRun:
         return own
 
     @property
-    def folder(self) -> str:
-        return self.path.resolve().parent.name if self.path.is_file() else ""
-
-    @property
     def file(self) -> Path | None:
         return self.path if self.path.is_file() else None
 
     def covered(self, judged: Mapping[str, Judged]) -> list[str]:
-        """Return the names of the judgement sets that the run answers. Raises DataError if there is none.
+        """Return the names of the sets of judgements that the run answers. Raises DataError if there is none.
 
-        Several sets have whole numbers as ids. Therefore the share of queries with a judged document must be
-        at least a tenth of the best set's.
+        Queries of several sets have whole numbers as ids. Therefore the share of queries with a judged
+        document must be at least a tenth of that in the best set.
         """
-        errors: dict[str, DataError] = {}
-        shares: dict[str, float] = {}
+        errors, shares = dict[str, DataError](), dict[str, float]()
         _ = self._file  # a malformed file is not a fault of a set
         for name, each in judged.items():
             try:
@@ -234,7 +229,7 @@ class OwnRun:
             found = [any(document in each.grades[q] for document, _ in given.rankings[q]) for q in shared]
             shares[name] = sum(found) / len(found)
         if not shares:
-            raise _why_none(errors)
+            raise min(errors.values(), key=lambda error: isinstance(error, judged_runs.OtherQueriesError))
         return [name for name, share in shares.items() if share * BY_CHANCE >= max(shares.values())]
 
     def _read(self, name: str, judged: Judged) -> judged_runs.GivenRun:
@@ -266,22 +261,13 @@ class OwnRun:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on the run's form, answers and inconsistencies."""
+        """Sentences on the run's format, the number of answered queries, and contradictions in the file."""
         notes: dict[str, None] = {}
         for name, given in self._given.items():
             answered = f"{len(given.rankings)} of {len(given.rankings) + len(given.missing)} judged queries"
             read = f"{name}: {given.form}, {answered}, {given.depth} documents a query"
             notes |= dict.fromkeys([read, *given.notes])
         return tuple(notes)
-
-
-def _why_none(errors: Mapping[str, DataError]) -> DataError:
-    faults = [error for error in errors.values() if not isinstance(error, judged_runs.OtherQueriesError)]
-    if faults:
-        return faults[0]
-    first, *others = errors
-    nor = f". It does not answer {', '.join(others)}" if others else ""
-    return judged_runs.OtherQueriesError(f"{errors[first]}{nor}")
 
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Scores and tests the user's rows, e.g. ``yours`` and ``yours-2``, in a table or by judgements alone."""
+"""Scores the rows ``yours``, ``yours-2``, … of a user in a table or without one, and tests them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -44,12 +44,12 @@ class OwnRow:
     """A user's row in one table.
 
     Attributes:
-        source: the file or the encoder.
+        source: the file or the encoder as the user named it.
         scored: column -> its scores per query.
         tests: column -> its tests against every row with a run.
-        notes: sentences on the file or the encoder's settings.
+        notes: sentences on the run file or on the encoder's settings.
         left_out: sentences on columns without a number.
-        differing: as in ``Judged``.
+        differing: sentences on judgements that differ from the published ones.
     """
 
     row: Row
@@ -113,9 +113,10 @@ def own_table(
     dataset: str | None = None,
     progress: Progress = SILENT,
 ) -> OwnTable:
-    """Add the user's rows to a table and test them. Runs are only scored on ``dataset``, if given.
+    """Return the table of the ``compared`` cells with the user's rows and their tests.
 
-    Raises UsageError if no column can be scored, DataError, BlockedError, StageError.
+    Runs are scored on all datasets of the table, or only on ``dataset``. Raises UsageError if no column can
+    be scored, DataError, BlockedError, StageError.
     """
     cells = list(compared)
     places, not_scored = scorable_places(cells, plan)
@@ -200,9 +201,11 @@ def rows_with_scores(
     rows: Sequence[Row],
     own_row: Callable[[Source, Row, str], OwnRow],
 ) -> tuple[list[OwnRow], list[tuple[Row, Source, ReproError]]]:
-    """Return the rows made by ``own_row``, and the errors. Raises the first error if all fail."""
-    own_rows: list[OwnRow] = []
-    errors: list[tuple[Row, Source, ReproError]] = []
+    """Return the rows that ``own_row`` makes, and the sources that it cannot score with their errors.
+
+    Raises the first error if there is no row.
+    """
+    own_rows, errors = list[OwnRow](), list[tuple[Row, Source, ReproError]]()
     for row, source, name in zip(rows, sources, labels(sources, "name"), strict=True):
         try:
             own_rows.append(own_row(source, row, name))
@@ -218,14 +221,8 @@ def differing_of(scored: Mapping[str, runs.Scored]) -> tuple[str, ...]:
 
 
 def labels(sources: Sequence[Source], attribute: str = "label") -> list[str]:
-    """Return the labels or names. The folder or a number is added to equal ones, e.g. ``my (march)``."""
+    """Return the labels or names of sources. Equal ones are numbered, e.g. ``my (1)`` and ``my (2)``."""
     names = [getattr(source, attribute) for source in sources]
-    if len(set(names)) < len(names):
-        places = [s.folder if isinstance(s, runs.OwnRun) else "" for s in sources]
-        names = [
-            f"{name} ({place})" if place and names.count(name) > 1 else name
-            for place, name in zip(places, names, strict=True)
-        ]
     return [
         name if names.count(name) == 1 else f"{name} ({names[:place].count(name) + 1})"
         for place, name in enumerate(names)
@@ -240,7 +237,10 @@ def own_cells(
     scored: Mapping[str, runs.Scored],
     scale: str,
 ) -> tuple[ComparedCell, ...]:
-    """Return the row's cells: numbers in the columns' units, and averages of columns that all have one."""
+    """Return the cells of a row with scores in the units of the columns.
+
+    An average column has a cell if all of its columns have one.
+    """
     verdict = Verdict("scaled" if scale != "full" else "inconclusive", "nothing is published for your row")
     made: dict[str, ComparedCell] = {}
     for column in table.columns:
@@ -291,7 +291,7 @@ def tested(
     places: Mapping[str, Place],
     of_rivals: Mapping[str, Mapping[str, Rival]],
 ) -> OwnTable:
-    """Return a table with the tests between all rows."""
+    """Return the table of a comparison, with tests between all rows that have scores."""
     cell = comparison.cells[0].cell
     notes = []
     for name, place in places.items():
@@ -307,7 +307,7 @@ def tested(
                     f"{name}: the permutation test on {queries} has no p-value below {smallest_p(count):g}"
                 )
     table = OwnTable(comparison, tuple(rows), of_rivals, notes=tuple(notes))
-    return replace(table, rows=tuple(replace(row, tests=_own_tests(row, table)) for row in rows))
+    return replace(table, rows=tuple(_with_tests(row, table) for row in rows))
 
 
 def _tests(by_row: Mapping[str, runs.Parts], measure: str) -> dict:
@@ -316,12 +316,10 @@ def _tests(by_row: Mapping[str, runs.Parts], measure: str) -> dict:
     return compare_scores(scores, list(by_row), queries, [measure], max_p=MAX_P)["measures"][measure]
 
 
-def _own_tests(row: OwnRow, table: OwnTable) -> dict[str, list[dict]]:
-    return {
-        c.cell.column.id: [_own_test(pair, row, c, table) for pair in table.comparison.pairs(c)]
-        for c in row.cells
-        if c.cell.column.id in row.scored
-    }
+def _with_tests(row: OwnRow, table: OwnTable) -> OwnRow:
+    scored, pairs = [c for c in row.cells if c.cell.column.id in row.scored], table.comparison.pairs
+    tests = {c.cell.column.id: [_own_test(pair, row, c, table) for pair in pairs(c)] for c in scored}
+    return replace(row, tests=tests)
 
 
 def _own_test(pair: Mapping[str, Any], row: OwnRow, c: ComparedCell, table: OwnTable) -> dict[str, Any]:

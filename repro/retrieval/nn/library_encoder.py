@@ -251,11 +251,6 @@ def _on_route(module: torch.nn.Module, task: str) -> Iterator[torch.nn.Module]:
         yield module
 
 
-def unused_prompts(model: AnyEncoder) -> list[str]:
-    used = {_prompt_name(model, kind) for kind in ("queries", "passages")}
-    return [name for name, text in model.prompts.items() if text and name not in used]
-
-
 def _prompt_name(model: AnyEncoder, kind: str) -> str | None:
     names = ("query",) if kind == "queries" else ("document", "passage", "corpus")
     return next((name for name in names if name in model.prompts), model.default_prompt_name)

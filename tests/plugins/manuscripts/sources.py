@@ -23,9 +23,8 @@ def manuscript(folder: Path, body: str, preamble: str = "") -> Manuscript:
 def seen(cell: SourceCell) -> str:
     """Return a cell with its styles and marks: ``**36.6**_^†``."""
     stars = "**" if cell.bold else ""
-    slashes = "/" if cell.italic else ""
     line = "_" if cell.underlined else ""
-    return f"{stars}{slashes}{cell.text}{slashes}{stars}{line}" + "".join(f"^{mark}" for mark in cell.marks)
+    return f"{stars}{cell.text}{stars}{line}" + "".join(f"^{mark}" for mark in cell.marks)
 
 
 def rows(table: SourceTable) -> list[list[str]]:

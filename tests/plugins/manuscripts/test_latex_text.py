@@ -32,7 +32,7 @@ CELLS = {
     r"\underline{36.6}": "36.6_",
     r"\uline{\textbf{36.6}}": "**36.6**_",
     r"\ul{36.6}": "36.6_",
-    r"\emph{36.6}": "/36.6/",
+    r"\emph{36.6}": "36.6",
     r"36.6$^{\dagger\ddagger}$": "36.6^†^‡",
     r"36.6\textsuperscript{a,b}": "36.6^a^b",
     r"36.6$^{abc}$": "36.6^a^b^c",

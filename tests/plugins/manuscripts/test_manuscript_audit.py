@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from repro.plugins.manuscripts.auditing import audit, findings
+from repro.plugins.manuscripts.auditing import audited, findings
 from repro.plugins.manuscripts.checks import CHECKS
-from repro.plugins.manuscripts.reading import read
+from repro.plugins.manuscripts.checks.arithmetic import Seen
 from repro.plugins.manuscripts.source_tables import Manuscript, Place
 from tests.cli.conftest import folders as folders
 from tests.cli.conftest import repro as repro
@@ -42,12 +42,12 @@ PLANTED = [  # severity, check, what is changed into what, words of the finding
 
 
 def test_a_source_without_faults_has_no_finding():
-    assert findings(source()) == []
+    assert findings(source(), Seen(set)) == []
 
 
 @pytest.mark.parametrize(("severity", "check", "old", "new", "words"), PLANTED, ids=lambda each: str(each))
 def test_a_planted_fault_is_found_and_nothing_else(severity, check, old, new, words):
-    found = findings(source(old, new))
+    found = findings(source(old, new), Seen(set))
     [finding] = [f for f in found if f.check in (check, *CHECKS.keys() - {"published"})]
     assert (finding.severity, finding.check) == (severity, check)
     assert words in finding.text, finding
@@ -60,7 +60,7 @@ def test_a_fault_is_planted_for_every_check_of_tables_and_prose():
 
 def _of(*tables, prose=()):
     made = Manuscript(Path("paper.tex"), tables, tuple((Place(Path("paper.tex"), 9), text) for text in prose))
-    return [(f.severity, f.check, f.place.line) for f in findings(made)]
+    return [(f.severity, f.check, f.place.line) for f in findings(made, Seen(set))]
 
 
 BEIR, BEST = "Model|NFCorpus|FiQA|SciFact|ArguAna", "Z|**31.2**|**22.2**|**63.2**|44.2"
@@ -140,7 +140,7 @@ def test_papers_at_hand_have_a_wrong_bold_number_and_success_that_no_number_of_q
     told: Counter[tuple[str, str]] = Counter()
     for paper in written_tables.papers_of_results():
         (tmp_path / "paper.tex").write_text(written_tables.latex(written_tables.results(paper)))
-        told.update((paper.name, finding.check) for finding in audit(read(tmp_path / "paper.tex")))
+        told.update((paper.name, finding.check) for finding in audited(tmp_path / "paper.tex").findings)
     assert {each for each in told if each[1] == "mark"}  # their captions are not transcribed
     told = Counter({each: count for each, count in told.items() if each[1] != "mark"})
     assert told == {("costa", "bold"): 1, ("retromae", "queries"): 6}
@@ -153,7 +153,7 @@ MORE = "".join(f"{name},32.{name}\n" for name in range(1, 6))
 def test_a_comment_is_counted_in_the_lines_of_its_table(tmp_path, encoding):
     path = tmp_path / "a.csv"
     path.write_text("Model,MRR@10\nA\u2028\fB,31.0\n# repro: ignore[range] x\nC,136.0\n" + MORE, encoding)
-    assert audit(read(path)) == []
+    assert audited(path).findings == []
 
 
 SOURCE = r"""\documentclass{article}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from repro.plugins.manuscripts.auditing import audit
+from repro.plugins.manuscripts.auditing import audited
 from repro.plugins.manuscripts.reading import read
 from repro.plugins.manuscripts.rows import transcribe
 from repro.plugins.manuscripts.series import value_of
@@ -108,7 +108,7 @@ def test_units_and_exponents_are_part_of_a_number():
 )
 def test_a_part_that_is_not_read_is_a_finding(tmp_path, name, text, line, says):
     whole = text if name != "a.tex" else f"{text}\n{TABULAR % FIRST}"
-    found = [f for f in audit(read(written(tmp_path, whole, name))) if f.check == "unread"]
+    found = [f for f in audited(written(tmp_path, whole, name)).findings if f.check == "unread"]
     assert any(f.place.line == line and says in f.says for f in found), found
 
 

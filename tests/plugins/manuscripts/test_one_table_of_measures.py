@@ -9,6 +9,7 @@ import yaml
 from repro.errors import UsageError
 from repro.plugins.manuscripts import vocabulary
 from repro.plugins.manuscripts.auditing import findings
+from repro.plugins.manuscripts.checks.arithmetic import Seen
 from repro.plugins.manuscripts.source_tables import Manuscript
 from repro.retrieval.evaluation import measures
 from repro.retrieval.evaluation.measures import canonical, parse_measure, score
@@ -56,5 +57,5 @@ def test_its_scores_names_messages_and_tolerance_follow():
 def test_headings_name_it_and_its_values_are_checked():
     rows = "Oak|31.2|30.4\nElm|20.3|40.2\nAsh|20.6|40.7\nFir|22.6|42.7"
     made = table("Model|SciFact Mean AP@10|SciFact Mean AP@100", rows)
-    [finding] = findings(Manuscript(Path("paper.md"), (made,)))
+    [finding] = findings(Manuscript(Path("paper.md"), (made,)), Seen(set))
     assert finding.check == "cut-off" and "AP cannot decrease from 10 to 100 ranks" in finding.why

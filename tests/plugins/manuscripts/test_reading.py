@@ -202,12 +202,7 @@ def test_a_folder_or_archive_of_files_of_tables_is_read(tmp_path):
         assert [said for _, said in made.prose] == ["Words."]
 
 
-def test_title_authors_and_venue_are_those_of_the_source(tmp_path):
-    front = r"""\title[Short]{Herons \\ in \emph{Ponds}\thanks{To all.}}
-    \author{Ann Oak\textsuperscript{1} \and Bo Elm\\ A University}\author{Cy Ash}
-    \acmConference[X]{Pond Days}{May}{}
-    """
-    made = read(written(tmp_path, front + TABLE)).front
-    authors = "Ann Oak, Bo Elm, Cy Ash"
-    assert made == {"title": "Herons in Ponds", "authors": authors, "venue": "Pond Days"}
-    assert read(written(tmp_path, TABLE)).front == {}
+def test_the_title_is_that_of_the_source(tmp_path):
+    title = r"\title[Short]{Herons \\ in \emph{Ponds}\thanks{To all.}}"
+    assert read(written(tmp_path, title + TABLE)).title == "Herons in Ponds"
+    assert read(written(tmp_path, TABLE)).title == ""

@@ -35,7 +35,7 @@ def test_a_table_of_markdown(tmp_path):
     assert rows(table) == [
         ["BM25 link", "18.7", "85.7"],
         ["Heron^a", "**39.9**^*", "98.1_"],
-        ["/Crane/", "38.0±0.1", "-"],
+        ["Crane", "38.0±0.1", "-"],
     ]
     assert (table.number, table.caption) == ("3", "Table 3: Results of Heron.")
     assert [row[0].place.line for row in (*table.head, *table.body)] == [5, 7, 8, 9]
@@ -49,7 +49,7 @@ def test_a_table_of_html_also_within_markdown(tmp_path, name):
     assert rows(table) == [
         ["BM25", "18.7", "85.7"],
         ["Heron^a", "**39.9**^*", "85.7"],
-        ["/Others/"] * 3,
+        ["Others"] * 3,
         ["Crane", "**38.0**", "98.0_"],
     ]
     assert (table.number, table.body[2][0].columns) == ("3", 3)

@@ -6,7 +6,7 @@ import pytest
 from repro.manifest.cells import cell, exhibits
 from repro.manifest.papers import paper
 from repro.plugins.statements.claim_values import MeasuredValues, facts_of_exhibits
-from repro.plugins.statements.claims import MissingNumber, NotToldApart
+from repro.plugins.statements.claims import MissingNumber, UndecidedOrder
 from repro.plugins.statements.language import Language, Places
 from repro.plugins.statements.statements import statements
 from repro.store.results import Record
@@ -75,9 +75,9 @@ def test_a_printed_mark_is_judged_by_the_stored_test():
     ("mine", "interval", "state"),
     [
         (0.4, [0.02, 0.2], "holds"),
-        (0.4, [-0.02, 0.2], "not told apart"),
-        (0.4, [0.0, 0.2], "not told apart"),
-        (0.2, [-0.2, 0.02], "not told apart"),
+        (0.4, [-0.02, 0.2], "undecided"),
+        (0.4, [0.0, 0.2], "undecided"),
+        (0.2, [-0.2, 0.02], "undecided"),
         (0.2, [-0.2, -0.02], "fails"),
         (0.3, [0.0, 0.0], "fails"),
     ],
@@ -85,7 +85,7 @@ def test_a_printed_mark_is_judged_by_the_stored_test():
 def test_rows_whose_interval_holds_both_orders_are_not_told_apart(mine, interval, state):
     judged = _mark(_measured(_compared(MINE, mine), _compared(OTHER, 0.3), p=0.03, interval=interval))
     assert judged.state == state
-    if state == "not told apart":
+    if state == "undecided":
         assert judged.why.startswith("2/first.seed minus first.bert in dev.rr100 is between")
 
 
@@ -100,9 +100,9 @@ def test_a_column_in_which_rows_are_not_told_apart_is_said_to_be_one():
     recall = [_compared(f"costa/2/{row}/dev.r100", value) for row, value in ROWS.items()]
     values = _measured(_compared(MINE, 0.4), _compared(OTHER, 0.3), *recall, p=0.03, interval=[-0.1, 0.1])
     language = Language(Places(paper("costa")), values)
-    with pytest.raises(NotToldApart):
+    with pytest.raises(UndecidedOrder):
         language.above("2/first.seed", "2/first.bert", ["dev.rr100", "dev.r100"])
-    assert [state for _, state in language.outcomes.pairs] == ["not told apart", "holds"]
+    assert [state for _, state in language.outcomes.pairs] == ["undecided", "holds"]
 
 
 def test_substituted_data_is_told():

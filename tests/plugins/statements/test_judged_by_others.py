@@ -80,7 +80,7 @@ def test_unlike_making_is_named_where_it_decides_and_in_all(judge):
     assert heard.kinds == {"checkpoint": 1, "trained": 1}
     assert heard.basis == (
         "2 of 2 cells: released checkpoint encoded again (1), trained from the start (1), mixes released and "
-        "retrained systems: by kind of making (released: undecided, trained again: undecided)"
+        "retrained systems: by kind of making (released: untested, trained again: untested)"
     )
     alike = judge('above("1/b/x", "1/a/x")', {"a/x": [("0.36", "run")], "b/x": [("0.35",)]})[0].others
     assert alike.alike == {} and "trained again" not in alike.basis

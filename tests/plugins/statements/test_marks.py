@@ -30,7 +30,7 @@ RUN = "file: f, sha256: s, source: somebody@1"
 KNOWN = """\
 runs: {{one: {{{run}}}, two: {{{run}}}}}
 known:
-- {{dataset: {dataset}, measure: nDCG@10, runs: [{first}, two], lead: 0.02, sd: {sd}}}
+- {{dataset: {dataset}, measure: nDCG@10, runs: [one, two], lead: 0.02, sd: {sd}}}
 - {{dataset: {dataset}, measure: nDCG@10, runs: [one, two], lead: 0.02, sd: 0.5}}
 """
 DL19, DL20 = (f"msmarco-passage/trec-dl-20{year}/judged" for year in (19, 20))
@@ -42,9 +42,9 @@ def made(tmp_path, monkeypatch):
     monkeypatch.setattr(at_hand, "ROOT", tmp_path)
     (tmp_path / "made").mkdir()
 
-    def call(b, *, y="0.950", c="0.600", role="rerun", sd=0.1, dataset=DL19, more="", first="one"):
+    def call(b, *, y="0.950", c="0.600", role="rerun", sd=0.1, dataset=DL19, more=""):
         (tmp_path / "made/cells.yaml").write_text(CELLS.format(b=b, c=c, y=y, role=role))
-        known = KNOWN.format(run=RUN, dataset=dataset, sd=sd, first=first) + more
+        known = KNOWN.format(run=RUN, dataset=dataset, sd=sd) + more
         (tmp_path / "made/deviations.yaml").write_text(known)
         at_hand.papers.cache_clear()
         deviations.deviations.cache_clear()
@@ -79,7 +79,7 @@ def test_quantiles_that_are_kept_are_those_of_scipy():
 
 @pytest.mark.parametrize(
     ("sd", "verdict"),
-    [(0.01, "plausible"), (0.0357, "plausible"), (0.0714, "cannot be told"), (0.0715, "implausible")],
+    [(0.01, "plausible"), (0.0357, "plausible"), (0.0714, "undecided"), (0.0715, "implausible")],
 )
 def test_a_mark_is_held_against_the_smallest_known_deviation(made, sd, verdict):
     """A lead of 0.010 may be one of 0.011, which on 43 queries needs 0.011 * 6.5574 / 2.0181 = 0.03574."""
@@ -133,13 +133,9 @@ def test_a_lead_that_is_significant_whatever_the_systems_did_needs_its_mark(made
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
-        ({"first": "three"}, "3: .*'three' is not in `runs`"),
         ({"sd": 0}, "3: known.0.sd: .*greater than 0"),
         ({"sd": ".nan"}, "3: known.0.sd: .*finite number"),
         ({"sd": 9.1}, "3: known.0.sd: .*less than or equal to 1"),
-        ({"dataset": "beir/none"}, "3: known.0.dataset: 'beir/none' is not a known dataset"),
-        ({"more": STEAD}, f"5: instead.0.by: `known` has no pair of '{DL20}' with nDCG@10"),
-        ({"dataset": DL20, "more": STEAD.replace("nDCG", "nDGC")}, "5: .*'nDGC@10' is not a known measure"),
     ],
 )
 def test_what_deviations_cannot_be_is_refused_with_its_line(made, broken, said):

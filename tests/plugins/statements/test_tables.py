@@ -107,11 +107,6 @@ def test_numbers_of_unequal_precision_differ_only_beyond_their_rounding(made):
         ("configurations: {one: [made/1/a], two: [made/1/a]}", "named twice"),
         ("facts: [[made/1/bold/b/x, made/1/mark/b/x]]", "'made/1/bold/b/x' is not a known finding"),
         ("explanations: [{at: [made/1/b], why: so}]", "there is no finding at made/1/b to explain"),
-        ("trained_on: {a: [beir/none]}", "'beir/none' is not a known dataset"),
-        (
-            "indices: [{id: i, where: §1, says: so, sequence: [0, N], runs: [0, M], uses: i}]",
-            "the order of M and N is unknown",
-        ),
     ],
 )
 def test_a_broken_audit_yaml_is_refused_with_its_line(made, notes, reason):

@@ -239,9 +239,9 @@ def test_without_the_file_there_is_no_plan(tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"table": "3"}, "tables.0.table: the paper has no study '3'. Its studies: 1, 2"),
-        ({"primary": "y"}, "tables.0.primary: the table has no column 'y'. It has x"),
-        ({"matters": {"y": 1.0}}, "tables.0.matters: the table has no column 'y'. It has x"),
+        ({"table": "3"}, "tables.0.table: '3' is not a known study of the paper. Known: 1, 2"),
+        ({"primary": "y"}, "tables.0.primary: 'y' is not a known column of the table. Known: x"),
+        ({"matters": {"y": 1.0}}, "tables.0.matters: 'y' is not a known column of the table. Known: x"),
         ({"matters": {"x": 0}}, "tables.0.matters.x: 0 is not above 0"),
         ({"families": TABLE["families"] * 2}, "tables.0.families.1: family 'all' occurs twice"),
         (
@@ -267,16 +267,15 @@ def test_a_mistake_is_one_sentence_with_file_and_line(tmp_path, change, said):
         ({"seeds": [1]}, "seeds: needs at least two different seeds"),
         ({"level": 0.7}, "level"),
         ({"test": "t"}, "test"),
-        ({"confirmatory": CLAIM | {"table": "3"}}, "table '3' is not analysed. Analysed tables: 1"),
+        ({"confirmatory": CLAIM | {"table": "3"}}, "'3' is not a known analysed table. Known: 1"),
         (
             {"confirmatory": CLAIM | {"family": "x"}},
-            "confirmatory.family: the table has no family 'x'. It has all",
+            "confirmatory.family: 'x' is not a known family of the table. Known: all",
         ),
         (
             {"confirmatory": CLAIM | {"column": "y"}},
-            "confirmatory.column: the table has no column 'y'. It has x",
+            "confirmatory.column: 'y' is not a known column of the table. Known: x",
         ),
-        ({"tables": [TABLE, TABLE]}, "tables.1.table: table '1' occurs twice"),
     ],
 )
 def test_a_plan_that_cannot_be_carried_out_is_refused(tmp_path, other, said):

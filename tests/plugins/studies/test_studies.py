@@ -52,7 +52,7 @@ def test_means_are_those_of_the_planned_seeds_and_what_is_missing_of_them_is_sai
     study = judged(TABLE, plan, {"c": rows})
     assert set(study.entries["base", "c"].seeds) == {1, 2} and study.level == 0.1
     assert study.seeds_of_rows == {"base": 2, "x": 1}
-    assert study.preliminary == "preliminary: 1 of 3 planned seeds, more of some rows"
+    assert study.preliminary == "preliminary: 1 of 3 planned seeds"
     alike = judged(TABLE, plan, {"c": {"base": _row(one), "x": _row(one)}})
     assert alike.preliminary == "preliminary: 1 of 3 planned seeds"
     whole = judged(TABLE, Analysis(seeds=(1, 2)), {"c": {"base": _row(one, two, other), "y": rows["y"]}})

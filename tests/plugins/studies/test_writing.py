@@ -132,7 +132,7 @@ def test_every_text_on_verdicts_says_first_that_planned_seeds_are_missing():
     plan = Analysis.model_validate({"seeds": [1, 2, 3]})
     seeds = {("base", "c"): Entry({1: 0.2, 2: 0.2}), ("x", "c"): Entry({1: 0.2})}
     study = replace(STUDY, plan=plan, entries=seeds)
-    said = "Preliminary: 1 of 3 planned seeds, more of some rows. "
+    said = "Preliminary: 1 of 3 planned seeds. "
     assert caption(study).startswith(said) and verdicts_note(study).startswith(said)
     assert markdown(study, title="T", command="").count(said.strip()) == 3
     assert "Fewer than 2 seeds: X (1). A mean is over all seeds of its row" in caption(study)

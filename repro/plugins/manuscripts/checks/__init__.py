@@ -1,6 +1,6 @@
 """The checks of a manuscript. Each yields findings, or nothing if it does not apply."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from repro.plugins.manuscripts.source_tables import Place
@@ -56,6 +56,9 @@ class Finding:
     def as_json(self) -> dict:
         place = {"file": str(self.place.file), "line": self.place.line}
         return {"severity": self.severity, "check": self.check, **place, "says": self.says, "why": self.why}
+
+
+Findings = Iterator[Finding]
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:

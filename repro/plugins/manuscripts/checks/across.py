@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import chain, combinations, filterfalse
+from itertools import chain, combinations, filterfalse, product
 from operator import attrgetter
 
 from repro.hooks import notes
 from repro.manifest import papers as at_hand
 from repro.manifest.cells import Cell, numeric_cells
 from repro.manifest.printed import are_apart, decimals_of, half_unit, percent
-from repro.plugins.manuscripts.checks import Finding
+from repro.plugins.manuscripts.checks import Finding, Findings
 from repro.plugins.manuscripts.notation import EFFECT
 from repro.plugins.manuscripts.series import Grid, Series, Value
 from repro.plugins.manuscripts.vocabulary import without_measures
@@ -55,9 +55,8 @@ class Printed:
     @property
     def stated(self) -> Stated:
         """The number in per cent. A series without numbers above 1 contains fractions."""
-        largest = max(value.number for value in self.series)
-        unit, value = "percent" if largest > 1 else "fraction", self.value
-        return Stated.of(value.number, value.decimals, unit, str(value.place))
+        unit = "percent" if max(value.number for value in self.series) > 1 else "fraction"
+        return Stated.of(self.value.number, self.value.decimals, unit, str(self.value.place))
 
 
 def name_of(label: str) -> str:
@@ -70,7 +69,7 @@ def without_remarks(label: str) -> str:
     return _REMARK.sub("", label).strip()
 
 
-def several_values(grids: Sequence[Grid]) -> Iterator[Finding]:
+def several_values(grids: Sequence[Grid]) -> Findings:
     """Find systems with different values in two tables: doubts if most agree, notes if all are close."""
     for one, other in combinations(grids, 2):
         if swapped := list(_swapped_systems(one, other)):
@@ -80,7 +79,24 @@ def several_values(grids: Sequence[Grid]) -> Iterator[Finding]:
         found = [finding for line, their in shared for finding in _of_lines(one, line, other, their)]
         numbers = sum(len(_shared_values(one, line, other, their)) for line, their in shared)
         if 3 * len(found) <= max(6, numbers):  # else the tables have other settings
-            yield from found
+            yield from found or _repeated(one, other, shared)
+
+
+def _repeated(one: Grid, other: Grid, shared: Sequence[tuple[int, int]]) -> Findings:
+    for mine, theirs in product(one.series, other.series) if len(shared) > 2 else ():
+        lines = [(a, b) for a, b in shared if a in mine.values and b in theirs.values]
+        pairs = [(mine.values[a], theirs.values[b]) for a, b in lines]
+        unequal = [pair for pair in pairs if not _are_equal(*pair)]
+        if len(pairs) > 2 and len(unequal) == 1 and all(v.number >= 200 * v.half for v in chain(*pairs)):
+            [(a, b)] = unequal
+            says = f"{other.where(theirs, b)} here and {a.text} at {a.place}"
+            why = f"Both columns agree in the {len(pairs) - 1} other values that they share"
+            is_near = 10 * abs(a.number - b.number) < a.number
+            yield from [Finding("note", "two-values", b.place, says, why)] * is_near
+
+
+def _are_equal(one: Value, other: Value) -> bool:
+    return abs(one.number - other.number) < one.half + other.half
 
 
 def _unique_lines(grid: Grid) -> dict[str, int]:
@@ -103,7 +119,7 @@ def _unequal(pairs: Iterable[tuple[Printed, Printed]]) -> list[tuple[Printed, Pr
     return [(a, b) for a, b in pairs if a.stated.differs_from(b.stated)]
 
 
-def _of_lines(one: Grid, line: int, other: Grid, other_line: int) -> Iterator[Finding]:
+def _of_lines(one: Grid, line: int, other: Grid, other_line: int) -> Findings:
     pairs = _shared_values(one, line, other, other_line).values()
     unequal = _unequal(pairs)
     if swapped := list(_swapped(unequal)):
@@ -111,9 +127,8 @@ def _of_lines(one: Grid, line: int, other: Grid, other_line: int) -> Iterator[Fi
         return
     same = len(pairs) - len(unequal)
     is_doubt = same >= max(2, 2 * len(unequal))
-    part = 10 if same else 50  # the same system where another value agrees
     label, severity = other.lines[other_line].label, "doubt" if is_doubt else "note"
-    is_reported = is_doubt or all(a.stated.is_near(b.stated, part) for a, b in unequal)
+    is_reported = is_doubt or (same and all(a.stated.is_near(b.stated, 10) for a, b in unequal))
     for mine, theirs in unequal if is_reported else ():
         values = f"{theirs.value.text} here and {mine.value.text} at {mine.value.place}"
         says = f"{label}, {mine.series.name}: {values}"
@@ -121,7 +136,7 @@ def _of_lines(one: Grid, line: int, other: Grid, other_line: int) -> Iterator[Fi
         yield Finding(severity, "two-values", theirs.value.place, says, why)
 
 
-def _swapped(unequal: Sequence[tuple[Printed, Printed]]) -> Iterator[Finding]:
+def _swapped(unequal: Sequence[tuple[Printed, Printed]]) -> Findings:
     if len(unequal) == 2:
         (a, b), (c, d) = unequal
         if not (a.stated.differs_from(d.stated) or c.stated.differs_from(b.stated)):
@@ -130,7 +145,7 @@ def _swapped(unequal: Sequence[tuple[Printed, Printed]]) -> Iterator[Finding]:
             yield Finding("doubt", "two-values", b.value.place, says, why)
 
 
-def _swapped_systems(one: Grid, other: Grid) -> Iterator[Finding]:
+def _swapped_systems(one: Grid, other: Grid) -> Findings:
     columns: dict[Key, list[tuple[Printed, Printed]]] = {}
     for line, other_line in _shared_lines(one, other):
         for key, pair in _shared_values(one, line, other, other_line).items():
@@ -168,19 +183,17 @@ def family(measure: str) -> str:
     return re.sub(r"\(rel=\d\)", "", measure).replace("Success@", "R@")
 
 
-def unpublished(grids: Sequence[Grid]) -> Iterator[Finding]:
+def unpublished(grids: Sequence[Grid]) -> Findings:
     """Find values of known systems that nobody published or reported."""
     for grid in grids:
         for number, line in grid.lines.items():
             yield from _of_system(grid, number, name_of(line.label))
 
 
-def _of_system(grid: Grid, line: int, name: str) -> Iterator[Finding]:
+def _of_system(grid: Grid, line: int, name: str) -> Findings:
     keyed = _keyed(grid, line).items() if name else ()
     known_values = {printed: cells for key, printed in keyed if (cells := known_cells().get((name, *key)))}
-    places = {
-        printed: sorted(_known(cells), key=attrgetter("number")) for printed, cells in known_values.items()
-    }
+    places = {p: sorted(_known(cells), key=attrgetter("number")) for p, cells in known_values.items()}
     wrong = [p for p, known in places.items() if all(map(p.stated.differs_from, known))]
     if len(wrong) == 1 and (own := _beside_others(known_values, wrong[0])):
         says = f"{grid.where(wrong[0].series, wrong[0].value)} is no known value of this system"
@@ -189,16 +202,13 @@ def _of_system(grid: Grid, line: int, name: str) -> Iterator[Finding]:
         return
     far = [printed for printed in wrong if _is_far(printed.stated, places[printed])]
     if len(far) != 1 and 3 * len(wrong) > len(known_values):
-        yield from _of_other_run(
-            grid, line, known_values, {printed: known_values[printed] for printed in wrong}
-        )
+        yield from _of_other_run(grid, line, known_values, wrong)
         return
     for printed in far if len(far) == 1 else wrong:
         yield from _of_places(grid, printed, places[printed])
 
 
 def _beside_others(known_values: Mapping[Printed, list[Cell]], wrong: Printed) -> Stated | None:
-    """Return another value, from the published row that has all other values."""
     rows = [
         {c.id.rpartition("/")[0] for c in cells if p is wrong or not p.stated.differs_from(_own(c))}
         for p, cells in known_values.items()
@@ -209,22 +219,22 @@ def _beside_others(known_values: Mapping[Printed, list[Cell]], wrong: Printed) -
 
 
 def _of_other_run(
-    grid: Grid, line: int, known_values: Mapping[Printed, list[Cell]], wrong: Mapping[Printed, list[Cell]]
-) -> Iterator[Finding]:
-    cited = {p: cells for p, cells in wrong.items() if any(cell.row.role == "cited" for cell in cells)}
-    near = {
-        p: _nearest(p.stated, map(_own, cells))
-        for p, cells in cited.items()
-        if any(p.stated.is_near(known, 10) for known in _known(cells))
-    }
+    grid: Grid, line: int, known_values: Mapping[Printed, list[Cell]], wrong: Iterable[Printed]
+) -> Findings:
+    parts, near = list[str](), list[Printed]()
+    for printed in wrong:
+        cells, stated = known_values[printed], printed.stated
+        is_cited = any(cell.row.role == "cited" for cell in cells)
+        if is_cited and any(stated.is_near(known, 10) for known in _known(cells)):
+            known = _nearest(stated, map(_own, cells))
+            text = f"{printed.series.name} {printed.value.text}"
+            parts.append(f"{text} (known: {known.number:f} %, {known.where})")
+            near.append(printed)
     if near:
-        parts = [
-            f"{p.series.name} {p.value.text} (known: {k.number:f} %, {k.where})" for p, k in near.items()
-        ]
         says = f"{grid.lines[line].label}: {len(near)} of {len(known_values)} values are no known ones"
         more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""
         why = f"Another index, checkpoint or cutoff? {', '.join(parts[:3])}{more}"
-        yield Finding("note", "published", next(iter(near)).value.place, says, why)
+        yield Finding("note", "published", near[0].value.place, says, why)
 
 
 def _nearest(stated: Stated, places: Iterable[Stated]) -> Stated:
@@ -235,7 +245,7 @@ def _is_far(stated: Stated, places: Sequence[Stated]) -> bool:
     return len(places) > 4 and not 4 * places[0].number < 5 * stated.number < 6 * places[-1].number
 
 
-def _of_places(grid: Grid, printed: Printed, places: Sequence[Stated]) -> Iterator[Finding]:
+def _of_places(grid: Grid, printed: Printed, places: Sequence[Stated]) -> Findings:
     lowest, highest = places[0].number, places[-1].number
     if 30 * (highest - lowest) < highest or _is_far(printed.stated, places):
         near = _nearest(printed.stated, places)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import chain, filterfalse, product, takewhile
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 from repro.manifest.printed import half_unit
-from repro.plugins.manuscripts.checks import NUMERALS, Finding, numeral
+from repro.plugins.manuscripts.checks import NUMERALS, Finding, Findings, numeral
 from repro.plugins.manuscripts.series import Grid, Line, Series, Value
 
 SIZE = re.compile(r"\((?P<n>\d+)\)\s*$")  # of how many collections a number is the mean
@@ -38,9 +38,9 @@ class Parts:
     def right(self) -> int:
         return sum(self.lines.values())
 
-    def explains(self, least: int) -> bool:
-        """Return whether ``least`` lines fit, and twice as many as do not."""
-        return self.right >= max(least, 2 * (len(self.lines) - self.right))
+    def explains(self, least: int, times: int) -> bool:
+        """Return whether ``least`` lines fit, and so many ``times`` more than do not."""
+        return self.right >= max(least, times * (len(self.lines) - self.right))
 
     @cached_property
     def weights(self) -> list[int]:
@@ -73,18 +73,19 @@ Seen = defaultdict[str, set[int]]  # kind of number -> the ids of the compared c
 TOTALS, DIFFERENCES = "averages and sums", "differences"
 
 
-def totals(grid: Grid, seen: Seen) -> Iterator[Finding]:
+def totals(grid: Grid, seen: Seen) -> Findings:
     """Find averages and sums that their cells cannot give."""
     for series in filter(attrgetter("total"), grid.series):
         plausible = _plausible(grid, series)
-        parts = _explanation(plausible)
+        of_number = [parts for parts in plausible if len(parts.series) == stated(grid, series)]
+        parts = _explanation(plausible) or _explanation(of_number, times=1)
         if best := parts or _thin_explanation(plausible):
             seen[TOTALS].update(id(series.values[line].cell) for line in best.lines)
             for line in _wrong_lines(best, plausible):
                 yield _finding(grid, best, line, is_thin=parts is None)
 
 
-def in_several_tables(grids: Sequence[Grid], seen: Seen) -> Iterator[Finding]:
+def in_several_tables(grids: Sequence[Grid], seen: Seen) -> Findings:
     """Find wrong averages over the columns of this table and of those next to it."""
     for place, grid in enumerate(grids):
         ends = product(range(place + 1), range(place + 1, len(grids) + 1))
@@ -105,7 +106,6 @@ def stated(grid: Grid, total: Series) -> int:
 
 
 def _on_lines_of(grid: Grid, other: Grid) -> Iterator[Series]:
-    """Yield the scores of a table on the lines of the same systems in another."""
     lines = {line.label: number for number, line in grid.lines.items()}
     for series in (each for each in other.scores if not (each.total or each.is_difference)):
         values = {lines[other.label(value)]: value for value in series if other.label(value) in lines}
@@ -131,10 +131,10 @@ def _wrong_lines(parts: Parts, plausible: Sequence[Parts]) -> list[int]:
     return [n for n in wrong if parts.check == "average" or "%" not in parts.total.values[n].text]
 
 
-def _explanation(plausible: Sequence[Parts]) -> Parts | None:
+def _explanation(plausible: Sequence[Parts], times: int = 2) -> Parts | None:
     for candidates, least in ((plausible, 2), ([p for parts in plausible for p in parts.without_one()], 3)):
         best = max(candidates, key=lambda p: (2 * p.right - len(p.lines), p.right), default=None)
-        if best and best.explains(least):
+        if best and best.explains(least, times):
             return best
     return None
 
@@ -175,7 +175,7 @@ FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
 )
 
 
-def behind_values(grid: Grid, seen: Seen) -> Iterator[Finding]:
+def behind_values(grid: Grid, seen: Seen) -> Findings:
     """Find wrong differences printed after numbers, from the base that fits most of them."""
     printed = [(s, v) for s in grid.series for v in s if v.delta is not None]
     bases = _bases(grid) if len(printed) >= THIN else ()
@@ -207,9 +207,8 @@ def _fitting_to(
 
 def _is_printed(value: Value, base: Value, sign: int) -> bool:
     assert value.delta is not None
-    delta = (sign * value.delta,)
-    is_share = value.relative and _agrees(value, base, delta, value.delta_decimals, is_share=True)
-    return is_share or _agrees(value, base, delta, value.delta_decimals)
+    fields = value, base, (sign * value.delta,), value.delta_decimals
+    return (value.relative and _agrees(*fields, is_share=True)) or _agrees(*fields)
 
 
 def _bases(grid: Grid) -> Iterator[tuple[str, Bases]]:
@@ -244,12 +243,12 @@ class Explained:
         one, other, series = self.one.values, self.other.values, self.series
         shared = [value for value in series if value.line in one.keys() & other.keys()]
         checked = [v for v in shared if one[v.line].decimals or not v.decimals]  # others fit by chance
-        is_signed = any(re.match(r"[-+−–]", value.text) for value in series)
-        deltas = {v: (v.number,) if is_signed else (v.number, -v.number) for v in checked}
-        return {
-            v.line: _agrees(one[v.line], other[v.line], deltas[v], v.decimals, is_share=self.is_share)
-            for v in checked
-        }
+        signs = (1,) if any(re.match(r"[-+−–]", value.text) for value in series) else (1, -1)
+        fits = {}
+        for v in checked:
+            deltas, numbers = [sign * v.number for sign in signs], (one[v.line], other[v.line])
+            fits[v.line] = _agrees(*numbers, deltas, v.decimals, is_share=self.is_share)
+        return fits
 
     @property
     def right(self) -> int:
@@ -259,7 +258,7 @@ class Explained:
     def wrong(self) -> list[int]:
         return list(filterfalse(self.fits.get, self.fits))
 
-    def findings(self, grid: Grid, seen: Seen, severity: str, right: int) -> Iterator[Finding]:
+    def findings(self, grid: Grid, seen: Seen, severity: str, right: int) -> Findings:
         seen[DIFFERENCES].update(id(self.series.values[line].cell) for line in self.fits if severity)
         for line in self.wrong if severity else ():
             value, one, other = (each.values[line] for each in (self.series, self.one, self.other))
@@ -271,7 +270,7 @@ class Explained:
             yield Finding(severity, "delta", value.place, says, why)
 
 
-def in_series(grid: Grid, seen: Seen) -> Iterator[Finding]:
+def in_series(grid: Grid, seen: Seen) -> Findings:
     """Find wrong numbers in a series of differences, by the two series that fit it best."""
     others = list(filterfalse(attrgetter("is_difference"), grid.series))
     if 1 < len(others) <= MOST_SERIES:
@@ -291,16 +290,16 @@ def _with_pairs(series: Series, others: Sequence[Series]) -> Iterator[Explained]
 
 
 def _with_best_other(grid: Grid, series: Series) -> Iterator[Explained]:
-    """Yield the differences of each series from the best of its neighbours above ``series``."""
     before = grid.series[: grid.series.index(series)]
     near = list(takewhile(lambda each: not each.is_difference, reversed(before)))
     for one in near:
         others = [value for each in near if each is not one for value in each]
         best = {value.line: value for value in sorted(others, key=attrgetter("number"))}
-        yield Explained(series, one, Series(("the best other",), best))
+        for is_share in (False, True):
+            yield Explained(series, one, Series(("the best other",), best), is_share)
 
 
-def from_line(grid: Grid, seen: Seen) -> Iterator[Finding]:
+def from_line(grid: Grid, seen: Seen) -> Findings:
     """Find wrong differences from one line of a neighbouring series, e.g. the first of an ablation."""
     scores = list(filterfalse(attrgetter("is_difference"), grid.series))
     for place, series in enumerate(grid.series):
@@ -316,8 +315,7 @@ def from_line(grid: Grid, seen: Seen) -> Iterator[Finding]:
                 yield from chain.from_iterable(_of_base(grid, series, other) for other in others)
 
 
-def _of_two(grid: Grid, seen: Seen, series: Series, candidates: Sequence[Explained]) -> Iterator[Finding]:
-    """Note one of two signed differences from a line without one, e.g. "Gain & -- & +1.4 & +2.9"."""
+def _of_two(grid: Grid, seen: Seen, series: Series, candidates: Sequence[Explained]) -> Findings:
     is_signed = all(re.match(r"[-+−–]", value.text) for value in series)
     for each in candidates if is_signed and series.is_difference and len(series.values) == 2 else ():
         is_of_blank = {v.line for v in each.other} == each.one.values.keys() - series.values.keys()
@@ -326,8 +324,7 @@ def _of_two(grid: Grid, seen: Seen, series: Series, candidates: Sequence[Explain
             yield from each.findings(grid, seen, "note", 1)
 
 
-def _of_base(grid: Grid, series: Series, other: Series) -> Iterator[Finding]:
-    """Find the only line without a difference if it fits none of them, e.g. 40.3 for 40.9."""
+def _of_base(grid: Grid, series: Series, other: Series) -> Findings:
     differences = {value.line: value for value in series if value.number}
     bases = [value for value in other if value.line not in differences]
     pairs = [(other.values[line], d) for line, d in differences.items() if line in other.values]
@@ -341,8 +338,8 @@ def _of_base(grid: Grid, series: Series, other: Series) -> Iterator[Finding]:
 
 
 def _is_from(base: Value, value: Value, difference: Value) -> bool:
-    deltas = (difference.number, -difference.number)
-    return any(_agrees(value, base, deltas, difference.decimals, is_share=share) for share in (False, True))
+    fields = value, base, (difference.number, -difference.number), difference.decimals
+    return _agrees(*fields) or _agrees(*fields, is_share=True)
 
 
 def _with_lines(grid: Grid, series: Series, other: Series) -> Iterator[Explained]:
@@ -352,21 +349,16 @@ def _with_lines(grid: Grid, series: Series, other: Series) -> Iterator[Explained
             yield from (Explained(series, *pair, is_share) for is_share in (False, True))
 
 
-def in_groups(grid: Grid, seen: Seen) -> Iterator[Finding]:
+def in_groups(grid: Grid, seen: Seen) -> Findings:
     """Find wrong differences in groups of short columns, e.g. a group per collection."""
-    pooled: dict[tuple[str, ...], dict[Hashable, list[Explained]]] = {}
+    pooled = defaultdict[tuple[str, ...], dict[Hashable, list[Explained]]](dict)
     for pair in _within_groups(grid):
         key = (pair.one.heads[-1:], pair.other.heads[-1:], pair.is_share)
-        pooled.setdefault(pair.series.heads[-1:], {}).setdefault(key, []).append(pair)
+        pooled[pair.series.heads[-1:]].setdefault(key, []).append(pair)
     for pairs in pooled.values():
-        best = max(pairs.values(), key=_right)
-        if _right(best) >= max(LEAST, 3 * sum(len(pair.wrong) for pair in best)):
-            for pair in best:
-                yield from pair.findings(grid, seen, "error", _right(best))
-
-
-def _right(pairs: Sequence[Explained]) -> int:
-    return sum(pair.right for pair in pairs)
+        right, best = max(((sum(p.right for p in each), each) for each in pairs.values()), key=itemgetter(0))
+        if right >= max(LEAST, 3 * sum(len(pair.wrong) for pair in best)):
+            yield from chain.from_iterable(pair.findings(grid, seen, "error", right) for pair in best)
 
 
 def _within_groups(grid: Grid) -> Iterator[Explained]:

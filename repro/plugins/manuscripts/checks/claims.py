@@ -1,25 +1,29 @@
 """Checks sentences on results, e.g. "We reach 41.2 MRR@10" or "best of all on FiQA"."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import partial
-from itertools import chain, pairwise, permutations
-from operator import itemgetter
+from itertools import chain, combinations, pairwise
+from operator import attrgetter, itemgetter
 from typing import Any
 
-from repro.manifest.printed import shift_point
-from repro.plugins.manuscripts.checks import NUMERALS, Finding, numeral
+from repro.manifest.printed import decimals_of, half_unit
+from repro.plugins.manuscripts.checks import NUMERALS, Finding, Findings, numeral
 from repro.plugins.manuscripts.checks.quotes import (
     AVERAGE,
     NUMBER,
+    THAN,
     WE,
     Systems,
     differs_by,
     differs_by_share,
     is_in,
+    is_near,
     is_same,
+    listed,
     plain,
+    short,
 )
 from repro.plugins.manuscripts.series import Series, Value
 from repro.plugins.manuscripts.source_tables import Place
@@ -28,7 +32,7 @@ from repro.plugins.manuscripts.vocabulary import measures
 _OTHERS = re.compile(
     r"(?i)\b(report(s|ed)?\s+(by|in)|original(ly)?|previous(ly)?|prior work|et al|their paper|w/o|without"
     r"|if|would|ablat\w*|remov\w+|seeds?|loss|figure|fig\.|threshold|temperature|learning rate|dropout"
-    r"|medians?|rank(?:s|ed|ing))\b"
+    r"|medians?|cache|rank(?:s|ed|ing))\b"
 )
 _UNCLEAR = re.compile(r"(?i)\bp\s*[<=]|respectively|\bup to\b")
 _COMPARED = r"\s*(?:%|percent)?[\s-]*(?:absolute|relative|points?|pts|pp|higher|lower|better|worse|more)\b"
@@ -39,11 +43,12 @@ _REACHES = re.compile(
     rf"|\b(?-i:[A-Z])\S+\s+\((?=[\d.]+\s*%?\))){NUMBER}(?!{_COMPARED})"
 )
 _BY = re.compile(
-    r"(?i)\b(?:by|gains?\s+of|from|to|than|margin\s+of|improvements?\s+of|drops?\s+of|at(?:\s+[\d.,]+|\s+and)*)"
+    r"(?i)\b(?:by|gains?\s+of|from|to|than|margin\s+of|improvements?\s+of|drops?\s+of|at(?:\s+[\d.,]+|\s+and)*|over|above|nearly|almost|around|least|most)"
     r"\s+\S*\s*$|[≥≤<>=]\s*$"
 )
 _COSTS = re.compile(r"(?i)cost|latenc|fast|slow|token|memory|param|speed|time|size|error|mse\b|loss|perplex")
 _MEASURED = 30  # characters between a number and its measure
+_AND_OF = re.compile(rf"{NUMBER}[^\d.]*\band\s+of\s+(\d*\.\d+)")  # e.g. "41.2 on NQ and of 38.0 on FiQA"
 _WHOLE = r"(?<![\d.,@-])(?P<whole>\d+)(?=\s*(?:%|percent\b))"
 _DIFFERENCE = re.compile(
     rf"(?P<by>\b(?:relative\s+)?(?:by|gains?(?:\s+of)?|lead\s+of|margin\s+of|improvements?\s+of|increases?\s+of|drops?\s+of)\s+"
@@ -54,15 +59,18 @@ _DIFFERENCE = re.compile(
 )
 _Pair = tuple[Series, Value, Value]
 _SAME = re.compile(r"(?i)\b(?:which|that)\s+(?:is|means|equals)\b[^.;\d]*$|\bi\.?e\.?[\s,]*$")
+_OR = re.compile(r"[^.;\d(]{0,40}(?:\bor|\()\s*")  # e.g. "2.1 points over BM25 (5.3 %)"
 
 
-def wrong_numbers(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
+def wrong_numbers(place: Place, sentence: str, systems: Systems) -> Findings:
     """Find scores that no matching cell has, e.g. "an nDCG@10 of 70.3 (Table 2)"."""
     if _UNCLEAR.search(sentence) or _OTHERS.search(sentence):
         return
     reached = [match["number"] for match in _REACHES.finditer(plain(sentence))]
     is_of_column = AVERAGE.search(sentence) or systems.named(sentence)
-    for text in dict.fromkeys((*_scores(sentence), *(reached if is_of_column else ()))):
+    scores = list(_scores(sentence))
+    scores += [other for one, other in _AND_OF.findall(plain(sentence)) if one in scores]
+    for text in dict.fromkeys((*scores, *(reached if is_of_column else ()))):
         yield from _of_number(place, sentence, text, systems)
 
 
@@ -78,13 +86,12 @@ def _scores(sentence: str) -> Iterator[str]:
 
 
 def _clause(sentence: str, text: str) -> str:
-    """Return the part of a sentence with a number, if each part has one number and its measure."""
     parts = re.split(r",?\s(?:and|while|with|but)\s|;", sentence)
     is_each = all(len(measures(part)) == len(re.findall(NUMBER, plain(part))) == 1 for part in parts)
     return next((part for part in parts if is_each and text in part), sentence)
 
 
-def _of_number(place: Place, sentence: str, text: str, systems: Systems) -> Iterator[Finding]:
+def _of_number(place: Place, sentence: str, text: str, systems: Systems) -> Findings:
     known, scores, clause = list[Value](), list[Series](), _clause(sentence, text)
     for table in systems.cited(sentence):
         own, lines = systems.columns(table, clause), systems.subjects(table, sentence)
@@ -95,75 +102,58 @@ def _of_number(place: Place, sentence: str, text: str, systems: Systems) -> Iter
     right = chain.from_iterable(scores) if f"({text}" in sentence else known
     if not scores or any(map(partial(is_same, text), right)):
         return
-    if near := list(filter(partial(_is_near, text), known)):
-        says = f"The text gives {text}: {_short(sentence)}"
-        yield Finding("doubt", "prose", place, says, f"The table has {_listed(near[:3])}")
+    if near := list(filter(partial(is_near, text), known)):
+        says = f"The text gives {text}: {short(sentence)}"
+        severity = "note" if any(is_same(text, value) for each in scores for value in each) else "doubt"
+        yield Finding(severity, "prose", place, says, f"The table has {listed(near[:3])}")
     elif (known or WE.search(sentence)) and not any(map(partial(is_in, text), systems.tables)):
         why = "No table has this number for the named system and measure"
-        yield Finding("note", "prose", place, f"{text} is not in any matching cell: {_short(sentence)}", why)
+        yield Finding("note", "prose", place, f"{text} is not in any matching cell: {short(sentence)}", why)
 
 
-def _listed(values: Iterable[Value]) -> str:
-    return ", ".join(f"{value.text} at {value.place}" for value in values)
-
-
-def _short(sentence: str, most: int = 90) -> str:
-    text = " ".join(sentence.split()).rstrip(".")
-    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
-
-
-def _is_near(text: str, value: Value) -> bool:
-    stated = Decimal(text)
-    numbers = (shift_point(value.number, digits) for digits in (0, 2, -2))
-    return any(10 * abs(number - stated) <= max(number, stated) for number in numbers)
-
-
-def wrong_differences(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
+def wrong_differences(place: Place, sentence: str, systems: Systems) -> Findings:
     """Find differences that the two named systems never have, e.g. "2.1 points above BM25"."""
     text = plain(sentence)
-    found = [match for match in _DIFFERENCE.finditer(text) if match["by"] or _compares(match)]
+    bare = ("", "than", "over")
+    found = [m for m in _DIFFERENCE.finditer(text) if m["by"] or " ".join(_words(m)) not in bare]
     found = [each for each in found if not _COSTS.search(text[max(each.start() - 25, 0) : each.end() + 40])]
     found = found if not re.search("respectively", text) and not _OTHERS.search(text) else []
+    is_alone = all(_OR.fullmatch(text[one.end() : other.start()]) for one, other in pairwise(found))
     for before, match in pairwise((*found[:1], *found)):
-        same = before if _SAME.search(text[before.end() : match.start()]) else match
-        pairs = _pairs(text, same.span(), systems, systems.cited(text), is_alone=len(found) == 1)
-        yield from _of_difference(place, text, match, *pairs)
+        between = text[before.end() : match.start()]
+        is_share = _OR.fullmatch(between) and "point" in before["words"] and not match["way"]
+        same = before if is_share or _SAME.search(between) else match
+        pairs, is_clear = _pairs(text, same.span(), systems, systems.cited(text), is_alone=is_alone)
+        if is_share:
+            pairs = [pair for pair in pairs if _differ_by(*pair[1:], before)]
+        yield from _of_difference(place, text, match, pairs, is_clear)
 
 
 def _of_difference(
     place: Place, sentence: str, match: re.Match[str], pairs: list[_Pair], is_clear: bool
-) -> Iterator[Finding]:
-    quoted = _quoted(sentence, match, pairs)
+) -> Findings:
+    quoted = _quoted(sentence, _stated(match), pairs)
     fitting = [(one, other) for _, one, other in quoted or pairs if _differ_by(one, other, match)]
     severity = "doubt" if is_clear or quoted else "note"
     if not pairs:
         return
     if not fitting:
-        says = f"The two systems never differ by {_stated(match)}: {_short(sentence)}"
+        says = f"The two systems never differ by {_stated(match)}: {short(sentence)}"
         why = f"Their numbers include {_both(*(quoted or pairs)[0][1:])}"
         yield Finding(severity, "prose", place, says, why)
     elif all((one.number - other.number) * _way(match) < 0 for one, other in fitting):
-        says = f"The difference has the other sign: {_short(sentence)}"
+        says = f"The difference has the other sign: {short(sentence)}"
         yield Finding(severity, "prose", place, says, _both(*fitting[0]))
 
 
-def _quoted(sentence: str, match: re.Match[str], pairs: Sequence[_Pair]) -> list[_Pair]:
-    """Return the pairs whose two numbers are in the sentence."""
-    numbers = [number for number in re.findall(NUMBER, sentence) if number != _stated(match)]
-    return [p for p in pairs if all(any(is_same(text, value) for text in numbers) for value in p[1:])]
-
-
-_THAN = re.compile(
-    r"(?i)\b(?:above|over|below|behind|under|than|against|versus|vs|compared\s+(?:with|to)|relative\s+to"
-    r"|improv\w*\s+(?:up)?on|(?:outperform|beat|surpass|exceed)\w*)\s+"
-    r"(?:(?:the|that|those|of|our|strong|best|model|system|baseline|value|score|number|result|with|and|,)s?\s*)*$"
-)
+def _quoted(sentence: str, stated: str, pairs: Sequence[Any]) -> list[Any]:
+    numbers = [number for number in re.findall(NUMBER, sentence) if number != stated]
+    return [p for p in pairs if all(any(is_same(text, value) for text in numbers) for value in p[-2:])]
 
 
 def _pairs(
     sentence: str, span: tuple[int, int], systems: Systems, tables: Sequence[int], *, is_alone: bool = True
 ) -> tuple[list[_Pair], bool]:
-    """Return the scores of a subject and of the compared system, and whether one subject is named."""
     pairs, is_clear = list[_Pair](), True
     for table in tables:
         subjects, other = _compared(sentence, span, systems.mentions(table, sentence), is_alone)
@@ -183,8 +173,7 @@ _Mentions = list[tuple[int, int]]  # positions and lines
 def _compared(
     sentence: str, span: tuple[int, int], named: _Mentions, is_alone: bool
 ) -> tuple[list[int], int | None]:
-    """Return the lines of the subjects, and the line that they are compared with."""
-    than = [mention for mention in named if _THAN.search(sentence[: mention[0]])]
+    than = [mention for mention in named if THAN.search(sentence[: mention[0]])]
     near = _right_behind(sentence, span[1], named)
     others = near or (than or named[1:] if is_alone else [])
     subjects = [mention[1] for mention in named if mention not in (*than, *near, *others[:1])]
@@ -205,12 +194,7 @@ def _words(match: re.Match[str]) -> list[str]:
     return f"{match['words']} {match['way'] or ''}".split()
 
 
-def _compares(match: re.Match[str]) -> bool:
-    return _words(match) not in ([], ["than"], ["over"])
-
-
 def _way(match: re.Match[str]) -> int:
-    """Return 1 for e.g. "higher", -1 for e.g. "below", or 0."""
     up = {"above", "higher", "better", "more", "ahead"}.intersection(_words(match))
     down = {"below", "behind", "lower", "worse", "less", "under"}.intersection(_words(match))
     return bool(up) - bool(down)
@@ -227,6 +211,49 @@ def _stated(match: re.Match[str]) -> str:
     return str(match["number"] or match["whole"])
 
 
+_TIMES = re.compile(
+    r"(?P<times>\d+(?:\.\d+)?)\s*(?:times|[x×])\s+(?:faster|slower|smaller|larger|less|more|lower|higher)\b"
+)
+_STEP = re.compile(
+    rf"(?i)\b(?P<way>drop|fall|decreas|declin|ris|increas|improv|grow)\w*\s+by\s+{NUMBER}\s*(?:points?|pp)?"
+    r"\s+to\s+(?P<to>\d*\.\d+)(?![\d.]*\d)"
+)
+
+
+def wrong_ratios(place: Place, sentence: str, systems: Systems) -> Findings:
+    """Find factors that two quoted costs do not have, e.g. "2.5 times faster than BM25 (20.0 ms)"."""
+    series = chain.from_iterable(systems.tables[n].grid.series for n in systems.cited(sentence))
+    costs = [list(combinations(each, 2)) for each in series if each.sign < 0]
+    for match in _TIMES.finditer(sentence):
+        quoted = [pair for each in costs for pair in _quoted(plain(sentence), match["times"], each)]
+        if quoted and not any(_is_factor(pair, Decimal(match["times"])) for pair in quoted):
+            says = f"The two systems do not differ {match['times']} times: {short(sentence)}"
+            yield Finding("doubt", "prose", place, says, f"Their numbers include {_both(*quoted[0])}")
+
+
+def _is_factor(pair: tuple[Value, Value], stated: Decimal) -> bool:
+    low, high = sorted(pair, key=attrgetter("number"))
+    slack = half_unit(decimals_of(stated)) * low.number + stated * low.half + high.half
+    return abs(high.number - stated * low.number) <= slack
+
+
+def wrong_steps(place: Place, sentence: str, systems: Systems) -> Findings:
+    """Find steps to a cell from no number of its column, e.g. "drops by 4.1 points to 37.1"."""
+    for match in _STEP.finditer(sentence):
+        columns = chain.from_iterable(systems.tables[n].scores for n in systems.cited(sentence))
+        ends = [(each, value) for each in columns for value in each if is_same(match["to"], value)]
+        if ends and not any(_is_step(match, *pair) for pair in ends):
+            says = f"No number of the column is {match['number']} away: {short(sentence)}"
+            severity = "doubt" if systems.meant(sentence) else "note"
+            yield Finding(severity, "prose", place, says, f"The table has {listed([ends[0][1]])}")
+
+
+def _is_step(match: re.Match[str], series: Series, end: Value) -> bool:
+    is_down = match["way"].lower() in ("drop", "fall", "decreas", "declin")
+    begins = (value for value in series if (value.number > end.number) == is_down)
+    return any(differs_by(end, value, match["number"], is_share=True) for value in begins)
+
+
 _BEST = re.compile(
     r"(?i)\b(?:best|highest|strongest|top)\b(?:\s+\w+){0,3}\s+(?:of|among|overall|on|in|across|MRR|nDCG|R)\b"
     r"|\b(?:best|highest)\s+(?:average|mean)\b|\bwins\s+(?:on|in)\b"
@@ -235,6 +262,7 @@ _BEST = re.compile(
 _LIMITED = re.compile(
     r"(?i)\b(second|dense|sparse|lexical|supervised|unsupervised|single|size|sized|small|comparable|among the"
     r"|except|but|other than|than all other \w+ \w+ models|baselines? (?:with|without|of)|not|n't|never"
+    r"|the (?:other|remaining)|(?:best|strongest|top) baselines?|only"
     r"|one of|zero-shot models|search|tun(?:e|ed|ing)|select\w*|choos\w+|chosen"
     r"|(?:its|our|their) (?:best|strongest|highest))\b"
 )
@@ -245,6 +273,7 @@ _BEATS = re.compile(
 _HEDGED = re.compile(
     r"(?i)\b(not|n't|never|fails?|although|while|whereas|but|except|unless|if|only|does|can|could|may)\b"
 )
+_AMONG = re.compile(r"(?i)\b(?:of|among)\s+(?:the|our|these)\s+[a-z]+\s+[a-z]")  # e.g. "of the small models"
 _COUNT = re.compile(
     rf"(?i)\b(?:on|in|for)\s+(?P<but>all\s+(?:but|except)\s+)?(?P<wins>\d+|all|each|every|{NUMERALS})"
     rf"(?:\s+(?:out\s+)?of)?(?:\s+(?:the|all|these))*(?:\s+(?P<all>\d+|{NUMERALS}))?\b"
@@ -252,14 +281,15 @@ _COUNT = re.compile(
 )
 
 
-def wrong_claims(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
+def wrong_claims(place: Place, sentence: str, systems: Systems) -> Findings:
     """Find claims that tables refute, to be the best or to outperform a system on some collections."""
     verbs = sorted((*_BEATS.finditer(sentence), *_BEST.finditer(sentence)), key=re.Match.start)
     counts = [match for match in _COUNT.finditer(sentence) if match["all"] or match["what"]]
     if counts and verbs:
         for match in counts:
             verb = [each for each in verbs if each.end() <= match.end()][-1:] or verbs[:1]
-            yield from _of_count(place, sentence, systems, (match, verb[0]))
+            if not _AMONG.search(sentence[verb[0].start() : match.start()]):
+                yield from _of_count(place, sentence, systems, (match, verb[0]))
     elif _BEST.search(sentence) and not _LIMITED.search(sentence):
         yield from _of_best(place, sentence, systems)
     elif _BEATS.search(sentence) and not _HEDGED.search(sentence):
@@ -269,7 +299,7 @@ def wrong_claims(place: Place, sentence: str, systems: Systems) -> Iterator[Find
 _Claim = tuple[re.Match[str], re.Match[str]]  # a count and its verb
 
 
-def _of_count(place: Place, sentence: str, systems: Systems, claim: _Claim) -> Iterator[Finding]:
+def _of_count(place: Place, sentence: str, systems: Systems, claim: _Claim) -> Findings:
     wins, whole, counted = numeral(claim[0]["wins"]), numeral(claim[0]["all"]), []
     if wins is not None and whole is None and not claim[0]["but"]:
         return  # e.g. "on 12 collections"
@@ -280,12 +310,11 @@ def _of_count(place: Place, sentence: str, systems: Systems, claim: _Claim) -> I
             counted.append((not ahead <= stated <= ahead + ties, ahead, len(leads), at))
     for is_wrong, ahead, number, at in sorted(counted, key=lambda each: each[0])[:1]:
         if is_wrong:
-            says = f"The first system is ahead on {ahead} of {number}: {_short(sentence)}"
+            says = f"The first system is ahead on {ahead} of {number}: {short(sentence)}"
             yield Finding("doubt", "claim", place, says, f"Counted in the table at {at}")
 
 
 def _leads(sentence: str, systems: Systems, claim: _Claim) -> Iterator[tuple[list[Decimal], Place]]:
-    """Yield the leads of a subject in the columns of a table, of a measure, or of all cited tables."""
     meant, together = systems.meant(sentence), list[Decimal]()
     is_of_all = claim[0]["all"] or numeral(claim[0]["wins"]) is None
     for table in meant or (systems.cited if is_of_all else systems.judging)(sentence):
@@ -311,17 +340,16 @@ def _ahead_by(table: int, sentence: str, systems: Systems, claim: _Claim) -> Ite
             yield series, max(min(series.lead(our, value) for value in beaten) for our in ours)
 
 
-def _of_best(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
+def _of_best(place: Place, sentence: str, systems: Systems) -> Findings:
     ahead = [found for table in systems.judging(sentence) for found in _ahead(table, sentence, systems)]
     is_of_one = len({series.name for series, *_ in ahead}) == 1 or AVERAGE.search(sentence)
     if ahead and is_of_one and all(value for _, value, _ in ahead):
         [(series, value, label), *_] = ahead
         why = f"{label}, {series.name}: {value.text} at {value.place}"
-        yield Finding("doubt", "claim", place, f"Not the best: {_short(sentence)}", why)
+        yield Finding("doubt", "claim", place, f"Not the best: {short(sentence)}", why)
 
 
 def _ahead(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series, Any, str]]:
-    """Yield each score of a sentence with a better number of the same group, or None, and its label."""
     grid = systems.tables[table].grid
     subjects = [line for at, line in systems.mentions(table, sentence) if _is_subject(sentence, at)]
     for series in systems.scores(table, sentence):
@@ -333,49 +361,13 @@ def _ahead(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series
 
 
 def _is_subject(sentence: str, at: int) -> bool:
-    """Return whether a mention is no place, e.g. "on NQ", and no "we" behind "best"."""
     is_early = at < len(_BEST.split(sentence, maxsplit=1)[0])
     return not _PLACE.search(sentence[:at]) and (is_early or not WE.match(sentence[at:]))
 
 
-def _of_order(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
+def _of_order(place: Place, sentence: str, systems: Systems) -> Findings:
     pairs, _ = _pairs(sentence, (len(sentence),) * 2, systems, systems.judging(sentence))
     if pairs and not re.search(NUMBER, sentence) and all(s.lead(*numbers) < 0 for s, *numbers in pairs):
         series, one, other = pairs[0]
-        says = f"The first system is behind: {_short(sentence)}"
+        says = f"The first system is behind: {short(sentence)}"
         yield Finding("doubt", "claim", place, says, f"{series.name}: {_both(one, other)}")
-
-
-_LIST = re.compile(r"\d*\.\d+(?:(?:\s*,|\s*and|\s*%)+\s*\d*\.\d+)+")
-
-
-def wrong_order(place: Place, sentence: str, systems: Systems) -> Iterator[Finding]:
-    """Find exchanged numbers, e.g. "A and B reach 41.2 and 39.5, respectively" with 39.5 for A, and lists
-    with one number that is wrong."""
-    lists = list(map(re.compile(r"\d*\.\d+").findall, _LIST.findall(sentence)))
-    if "respectively" not in sentence or len(lists) != 1:
-        return
-    found = chain.from_iterable(_rows(table, sentence, systems) for table in systems.cited(sentence))
-    rows = [values for values in found if len(values) == len(lists[0])]
-    if not any(all(map(is_same, lists[0], values)) for values in rows):
-        tests = map(partial, (_is_exchanged, _is_almost), lists * 2)
-        for values in list(chain.from_iterable(filter(test, rows) for test in tests))[:1]:
-            says = f"The numbers or their order differ: {_short(sentence)}"
-            yield Finding("doubt", "prose", place, says, f"The table has {_listed(values)}")
-
-
-def _is_exchanged(stated: Sequence[str], values: Sequence[Value]) -> bool:
-    return any(all(map(is_same, order, values)) for order in permutations(stated))
-
-
-def _is_almost(stated: Sequence[str], values: Sequence[Value]) -> bool:
-    is_right = sum(map(is_same, stated, values)) == len(stated) - 1
-    return is_right and all(map(_is_near, stated, values))
-
-
-def _rows(table: int, sentence: str, systems: Systems) -> Iterator[list[Value]]:
-    """Yield the numbers of the named systems by score, and those of the named scores by system."""
-    lines, scores = systems.subjects(table, sentence), systems.in_order(table, sentence)
-    yield from (series.on(lines) for series in systems.scores(table, sentence))
-    for line in lines:
-        yield [series.values[line] for series in scores if line in series.values]

@@ -1,13 +1,13 @@
 """Checks bold, underlined and marked numbers, e.g. a bold number that is not the best."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
 
-from repro.plugins.manuscripts.checks import Finding
+from repro.plugins.manuscripts.checks import Finding, Findings
 from repro.plugins.manuscripts.notation import MARKS
 from repro.plugins.manuscripts.series import Grid, Line, Series, Value
 
@@ -15,6 +15,7 @@ OTHER_MEANING = re.compile(r"(?i)\bbold(face|ed)?\b[^.;]*signific|signific[^.;]*
 _SHADE = r"(?:shad(?:ed|ing)|colou?r(?:ed)?|highlight(?:ed)?|gr[ae]y|green|blue|red|yellow|orange)"
 _TO = r"\b(?:(?!bold|\bour|underl)[^.;,])*\b"
 SHADE_OF_BEST = re.compile(rf"(?i)\b{_SHADE}{_TO}best\b|\bbest{_TO}{_SHADE}\b")
+BEST_IS_BOLD = re.compile(r"(?i)\b(?:best|highest)\b[^.;]*\bbold|\bbold[^.;]*\b(?:best|highest)\b")
 LEAST = 3  # right scopes per wrong one
 # A style compares the lines of a series with equal keys.
 SCOPES: dict[str, Callable[[Line], Hashable]] = {
@@ -26,7 +27,7 @@ SCOPES: dict[str, Callable[[Line], Hashable]] = {
 
 @dataclass(frozen=True)
 class Style:
-    """A style, e.g. bold, for the numbers with a rank: 0 for the best, 1 for the second best."""
+    """A style, e.g. bold, of the numbers with this rank: 0 for the best, 1 for the second best."""
 
     check: str
     adjective: str
@@ -76,7 +77,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Habit:
-    """The use of a style in a table: the kind of scope that fits best."""
+    """The use of a style in a table, by the kind of scopes (e.g. columns) in which it is right most often."""
 
     grid: Grid
     scope: str
@@ -91,23 +92,31 @@ class Habit:
         return len(self.scopes) - self.right
 
     @property
+    def reported(self) -> list[Scope]:
+        """The wrong scopes, without series of several scopes that are all wrong."""
+        often = Counter(scope.series for scope in self.scopes)
+        right = {scope.series for scope in self.scopes if scope.is_right}
+        usual = {series for series, number in often.items() if number == 1 or series in right}
+        return [scope for scope in self.scopes if scope.is_reported and scope.series in usual]
+
+    @property
     def outside(self) -> set[int]:
-        """The lines ahead of the styled numbers always, or twice and in a third of the scopes."""
+        """The lines ahead of the styled numbers in all, or in two and a third, of their scopes."""
         ahead, numbers = Counter[int](), Counter[int]()
         for scope in self.scopes:
             for value in scope.members:
                 numbers[value.line] += 1
                 ahead[value.line] += all(scope.series.lead(value, one) > 0 for one in scope.styled)
-        always = {line for line, often in ahead.items() if often == numbers[line]}
-        return always | {line for line, often in ahead.items() if often > 1 and 3 * often > numbers[line]}
+        often = ((line, number, numbers[line]) for line, number in ahead.items())
+        return {line for line, number, of in often if number == of or (number > 1 and 3 * number > of)}
 
 
-def best(grids: Sequence[Grid]) -> Iterator[Finding]:
+def best(grids: Sequence[Grid]) -> Findings:
     """Find bold numbers that are not the best of a column, group or block, and ties without bold."""
     yield from _of_style([grid for grid in grids if not OTHER_MEANING.search(grid.remarks)], BOLD)
 
 
-def shaded(grids: Sequence[Grid]) -> Iterator[Finding]:
+def shaded(grids: Sequence[Grid]) -> Findings:
     """Find shaded numbers that are not the best, by colour."""
     colours = (value.cell.shade for grid in grids for series in grid.series for value in series)
     for colour in filter(None, dict.fromkeys(colours)):
@@ -116,7 +125,6 @@ def shaded(grids: Sequence[Grid]) -> Iterator[Finding]:
 
 
 def _is_of_lines(grid: Grid, style: Style) -> bool:
-    """Return whether a style marks whole lines, e.g. the proposed system, unless it marks the best."""
     if SHADE_OF_BEST.search(grid.remarks):
         return False
     styled = {value.line for _, value in grid.numbers if style.has(value)}
@@ -131,12 +139,12 @@ def is_by_line(grid: Grid) -> bool:
     return any(_right_along_lines(grid, s) >= max(LEAST, 2 * _habit(grid, s).right + 1) for s in styles)
 
 
-def second_best(grids: Sequence[Grid]) -> Iterator[Finding]:
+def second_best(grids: Sequence[Grid]) -> Findings:
     """Find underlined numbers that are not the second best."""
     yield from _of_style(grids, UNDERLINE)
 
 
-def _of_style(grids: Sequence[Grid], style: Style) -> Iterator[Finding]:
+def _of_style(grids: Sequence[Grid], style: Style) -> Findings:
     habits = [_habit(grid, style) for grid in grids]
     right, wrong = sum(map(attrgetter("right"), habits)), max(1, sum(map(attrgetter("wrong"), habits)))
     if right >= LEAST * wrong:
@@ -144,17 +152,28 @@ def _of_style(grids: Sequence[Grid], style: Style) -> Iterator[Finding]:
     elif right >= wrong:
         thin = (found for habit in habits if habit.wrong < 2 for found in _of_habit(habit, style, 1))
         yield from (replace(found, severity="note") for found in thin)
+    single = [each for each in habits if (each.right, each.wrong) == (0, 1)]
+    if len(single) == wrong and (right or BEST_IS_BOLD.search(single[0].grid.remarks)):
+        yield from _of_single(single[0])
 
 
-def _of_habit(habit: Habit, style: Style, tolerance: int = 0) -> Iterator[Finding]:
+def _of_single(habit: Habit) -> Findings:
+    [scope] = habit.scopes
+    is_of_line = any(habit.grid.table.body[value.line][0].bold for value in scope.styled)
+    for found in _of_scope(habit, scope, set()) if scope.is_reported and not is_of_line else ():
+        yield replace(found, severity="note")
+
+
+def _of_habit(habit: Habit, style: Style, tolerance: int = 0) -> Findings:
     if habit.wrong <= habit.right > _right_along_lines(habit.grid, style) - tolerance:
         outside = habit.outside if style.colour else _habit(habit.grid, BOLD).outside
-        for scope in habit.scopes:
-            yield from _of_scope(habit, scope, outside) if scope.is_reported else ()
+        found = [each for scope in habit.reported for each in _of_scope(habit, scope, outside)]
+        ties = [each for each in found if each.severity == "note"]
+        yield from (each for each in found if len(ties) < 2 or each not in ties)
         yield from _bare(habit, style, outside)
 
 
-def _bare(habit: Habit, style: Style, outside: set[int]) -> Iterator[Finding]:
+def _bare(habit: Habit, style: Style, outside: set[int]) -> Findings:
     bare = [each for each in habit.grid.scores if each.sign and not any(map(style.has, each))]
     if (habit.scope, len(bare), habit.wrong) == ("column", 1, 0) and habit.right > 1:
         members = tuple(value for value in bare[0] if value.line not in outside)
@@ -179,14 +198,14 @@ def _habit(grid: Grid, style: Style) -> Habit:
 def _scopes(grid: Grid, key: Callable[[Line], Hashable], style: Style) -> Iterator[Scope]:
     least = 2 if len(grid.lines) == 2 else 3
     for series in (each for each in grid.series if each.sign):
-        groups: dict[Hashable, list[Value]] = {}
+        groups = defaultdict[Hashable, list[Value]](list)
         for value in series:
-            groups.setdefault(key(grid.lines[value.line]), []).append(value)
+            groups[key(grid.lines[value.line])].append(value)
         scopes = (Scope(series, tuple(members), style) for members in groups.values())
         yield from (s for s in scopes if 0 < len(s.styled) < len(s.members) >= least)
 
 
-def _of_scope(habit: Habit, whole: Scope, outside: set[int]) -> Iterator[Finding]:
+def _of_scope(habit: Habit, whole: Scope, outside: set[int]) -> Findings:
     style, grid = whole.style, habit.grid
     members = tuple(v for v in whole.members if v.line not in outside or style.has(v))
     scope = Scope(whole.series, members, style)
@@ -222,7 +241,7 @@ OVER_BASELINES = re.compile(r"(?i)\b(over|than|to|against|outperform\w*)\s+([\w-
 LETTERED = re.compile(r"^[(\[]?(?P<letter>[a-z0-9])[)\].:]\s*(?P<label>\S.*)$")
 
 
-def impossible(grid: Grid) -> Iterator[Finding]:
+def impossible(grid: Grid) -> Findings:
     """Find marks of significance on numbers that do not beat the named row or baselines."""
     if SIGNIFICANT.search(grid.remarks):
         rivals = _named_rivals(grid) or _lettered(grid)
@@ -232,7 +251,7 @@ def impossible(grid: Grid) -> Iterator[Finding]:
             yield from _over_baselines(grid)
 
 
-def _over_baselines(grid: Grid) -> Iterator[Finding]:
+def _over_baselines(grid: Grid) -> Findings:
     marked = [(series, value) for series, value in grid.numbers if value.cell.marks]
     ours = {value.line for _, value in marked}
     behind = [(s, v, best) for s, v in marked if (best := _not_behind(s, v, ours))]
@@ -248,7 +267,7 @@ def _not_behind(series: Series, value: Value, ours: set[int]) -> Value | None:
     return best if best and series.lead(best, value) >= 0 else None
 
 
-def _of_value(grid: Grid, series: Series, value: Value, rivals: dict[str, int]) -> Iterator[Finding]:
+def _of_value(grid: Grid, series: Series, value: Value, rivals: dict[str, int]) -> Findings:
     for mark in value.cell.marks:
         rival = series.values.get(rivals.get(mark, value.line), value)
         if rival is not value and (lead := series.lead(value, rival)) <= 0:

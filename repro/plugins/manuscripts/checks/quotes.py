@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property, lru_cache
-from itertools import combinations_with_replacement
+from functools import cached_property, lru_cache, partial
+from itertools import chain, combinations_with_replacement, permutations
 from operator import attrgetter
 
 from repro.manifest.printed import decimals_of, half_unit, shift_point
-from repro.plugins.manuscripts.checks import Finding
+from repro.plugins.manuscripts.checks import Finding, Findings
 from repro.plugins.manuscripts.checks.across import family, without_remarks
 from repro.plugins.manuscripts.series import Grid, Series, Value
 from repro.plugins.manuscripts.source_tables import Manuscript, Place
 from repro.plugins.manuscripts.vocabulary import measures, named_collections, without_measures, words
 
-END = re.compile(r"(?<=[.!?;])\s+(?=[A-Z(])")
+END = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])|(?<=;)\s+|(?<=\)\.)\s+(?=[a-z])")
 TABLE = r"(?:Table|Tab\.|Tbl\.)[\s~]*(?P<table>\d+)"
 NUMBER = r"(?<![\d.,@-])(?P<number>\d*\.\d+)(?![\d.]*\d)"
 # e.g. "0.366 in Table 2"
@@ -58,14 +58,14 @@ def sentences(manuscript: Manuscript) -> Iterator[tuple[Place, str]]:
         yield from ((place, sentence) for sentence in END.split(paragraph))
 
 
-def wrong_quotes(place: Place, sentence: str, tables: Sequence[Numbered]) -> Iterator[Finding]:
+def wrong_quotes(place: Place, sentence: str, tables: Sequence[Numbered]) -> Findings:
     """Find numbers of a sentence that the table or cell does not have."""
     by_number = {table.number: table for table in tables}
     yield from _in_table(place, sentence, by_number)
     yield from _from_to(place, sentence, by_number)
 
 
-def _in_table(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
+def _in_table(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Findings:
     for match in IN_TABLE.finditer(sentence) if not NO_QUOTE.search(sentence) else ():
         table, text = tables.get(match["table"]), match["number"]
         if table and table.values and not is_in(text, table) and (near := nearest(text, table)):
@@ -74,7 +74,7 @@ def _in_table(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> It
             yield Finding("doubt", "prose", place, says, why)
 
 
-def _from_to(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Iterator[Finding]:
+def _from_to(place: Place, sentence: str, tables: Mapping[str, Numbered]) -> Findings:
     pointers = _pointers(sentence)
     if len(pointers) != 1 or not (table := tables.get(min(pointers))):
         return
@@ -96,7 +96,8 @@ def plain(sentence: str) -> str:
 
 
 def find(name: str, sentence: str) -> re.Match[str] | None:
-    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", sentence)
+    flag = re.IGNORECASE if re.search(r"\w-\w|\d", name) else re.NOFLAG  # e.g. "otter-base"
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", sentence, flag)
 
 
 def labels_in(sentence: str, table: Numbered) -> list[tuple[int, int]]:
@@ -114,7 +115,6 @@ def labels_in(sentence: str, table: Numbered) -> list[tuple[int, int]]:
 
 
 def _is_name(text: str, context: str, sentence: str) -> bool:
-    """Return whether a text can be a name. A number needs a word of its context, e.g. "16 examples"."""
     if not re.fullmatch(r"\d[\d.,]*[kKM]?", text):
         return len(text) > 2
     near = (
@@ -124,7 +124,6 @@ def _is_name(text: str, context: str, sentence: str) -> bool:
 
 
 def _is_of(series: Series, named: set[str]) -> bool:
-    """Return whether a series has one of these measures, or may have it since neither names one."""
     own = {family(series.measure)} if series.measure else _measures(series.name)
     return not (named and own) or bool(named & (own | {name.partition("@")[0] for name in own}))
 
@@ -188,7 +187,13 @@ _NAMED = re.compile(
     r"\b(?:propose|present|introduce|call(?:ed|\s+it|\s+this)?|named?|dub(?:bed)?)\s+(?:it\s+)?"
     r"(?P<name>[A-Z][\w+-]+)"
 )
-_IT = re.compile(r"\b[Ii]ts?\b")
+_IT = re.compile(r"\b(?:[Ii]ts?|[Tt]his\s+is)\b")
+THAN = re.compile(
+    r"(?i)\b(?:above|over|below|behind|under|than|against|versus|vs|compared\s+(?:with|to)|relative\s+to"
+    r"|improv\w*\s+(?:up)?on|(?:outperform|beat|surpass|exceed)\w*)\s+"
+    r"(?:(?:the|that|those|of|our|strong|best|model|system|baseline|value|score|number|result|with|and|,)s?\s*)*"
+    r"(?:the\s+(?-i:[a-z]+)\s+)?$"
+)
 AVERAGE = re.compile(r"(?i)\baverag|\bmean\b")
 _SHORT = re.compile(r"\b(?P<long>[A-Z]\w+)\s\((?P<short>\w{2,5})\)")
 
@@ -205,7 +210,7 @@ class Systems:
     @classmethod
     def of(cls, manuscript: Manuscript, tables: Sequence[Numbered]) -> Systems:
         """Find the own names in a title "Otter: …" and in "we propose Otter"."""
-        title = manuscript.front.get("title", "").partition(":")[0].strip()
+        title = manuscript.title.partition(":")[0].strip()
         texts = [text for _, text in manuscript.prose]
         found = (match["name"] for text in texts for match in _NAMED.finditer(text))
         names = frozenset(filter(None, (title.lower(), *map(str.lower, found))))
@@ -228,11 +233,15 @@ class Systems:
         named, ours = labels_in(sentence, self.tables[table]), self.ours[table]
         if (match := WE.search(sentence)) and not {line for _, line in named} & set(ours):
             named += [(match.start(), line) for line in ours]
-        elif (match := _IT.search(sentence)) and not any(at < match.start() for at, _ in named):
-            last = [labels_in(text, self.tables[table]) for text in self.before[-1:]]
-            meant = [line for each in last for _, line in each[:1]] or ours
-            named += [(match.start(), line) for line in meant]
+        elif (match := _IT.search(sentence)) and not _subjects(named, sentence[: match.start()]):
+            named += [(match.start(), line) for line in self._before(table) or ours]
         return sorted(named)
+
+    def _before(self, table: int) -> list[int]:
+        *before, last = self.before or ("",)
+        named = replace(self, before=tuple(before)).mentions(table, last) if last else []
+        subjects = _subjects(named, last)
+        return [line for at, line in subjects if at == subjects[0][0]]
 
     def subjects(self, table: int, sentence: str) -> list[int]:
         """Return the lines of a table that a sentence names or means."""
@@ -259,7 +268,6 @@ class Systems:
         return [n for n in cited if not numbers or any(is_in(text, self.tables[n]) for text in numbers)]
 
     def _names(self, table: int, sentence: str) -> bool:
-        """Return whether a sentence names a measure, heading, collection or average of a table."""
         is_average, is_measured = AVERAGE.search(sentence), _measures(sentence)
         return any(
             self._heads(each, sentence)
@@ -287,7 +295,6 @@ class Systems:
 
 @lru_cache(10_000)
 def _headed(names: tuple[str, ...], dataset: str | None, sentence: str) -> dict[str, int]:
-    """Return the headings of a series that a sentence names, with their positions."""
     matches = ((name, find(name, sentence)) for name in names if not measures(name))
     context = " ".join(names)
     found = {name: m.start() for name, m in matches if m and _is_name(name, context, sentence)}
@@ -304,8 +311,64 @@ def _measures(sentence: str) -> set[str]:
     return {family(str(measure)) for measure in measures(plain(sentence))}
 
 
+def _subjects(named: Sequence[tuple[int, int]], text: str) -> list[tuple[int, int]]:
+    return [(at, line) for at, line in named if at < len(text) and not THAN.search(text[:at])]
+
+
 def _ours(table: Numbered, names: frozenset[str]) -> list[int]:
     lines = {n: line.label for n, line in table.grid.lines.items()}
     marked = [n for n, label in lines.items() if _OURS.search(label)]
     named = [n for n, label in lines.items() if without_remarks(label).lower() in names]
     return named or marked
+
+
+def listed(values: Iterable[Value]) -> str:
+    """Return numbers with their places."""
+    return ", ".join(f"{value.text} at {value.place}" for value in values)
+
+
+def short(sentence: str, most: int = 90) -> str:
+    """Return the beginning of a sentence."""
+    text = " ".join(sentence.split()).rstrip(".")
+    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
+
+
+def is_near(text: str, value: Value) -> bool:
+    """Return whether a number is at most 10 % from a cell."""
+    stated = Decimal(text)
+    numbers = (shift_point(value.number, digits) for digits in (0, 2, -2))
+    return any(10 * abs(number - stated) <= max(number, stated) for number in numbers)
+
+
+_LIST = re.compile(r"\d*\.\d+(?:(?:\s*,|\s*and|\s*%)+\s*\d*\.\d+)+")
+
+
+def wrong_order(place: Place, sentence: str, systems: Systems) -> Findings:
+    """Find exchanged numbers, e.g. "A and B reach 41.2 and 39.5, respectively" with 39.5 for A, and lists
+    with one number that is wrong."""
+    lists = list(map(re.compile(r"\d*\.\d+").findall, _LIST.findall(sentence)))
+    if "respectively" not in sentence or len(lists) != 1:
+        return
+    found = chain.from_iterable(_rows(table, sentence, systems) for table in systems.cited(sentence))
+    rows = [values for values in found if len(values) == len(lists[0])]
+    if not any(all(map(is_same, lists[0], values)) for values in rows):
+        tests = map(partial, (_is_exchanged, _is_almost), lists * 2)
+        for values in list(chain.from_iterable(filter(test, rows) for test in tests))[:1]:
+            says = f"The numbers or their order differ: {short(sentence)}"
+            yield Finding("doubt", "prose", place, says, f"The table has {listed(values)}")
+
+
+def _is_exchanged(stated: Sequence[str], values: Sequence[Value]) -> bool:
+    return any(all(map(is_same, order, values)) for order in permutations(stated))
+
+
+def _is_almost(stated: Sequence[str], values: Sequence[Value]) -> bool:
+    is_right = sum(map(is_same, stated, values)) == len(stated) - 1
+    return is_right and all(map(is_near, stated, values))
+
+
+def _rows(table: int, sentence: str, systems: Systems) -> Iterator[list[Value]]:
+    lines, scores = systems.subjects(table, sentence), systems.in_order(table, sentence)
+    yield from (series.on(lines) for series in systems.scores(table, sentence))
+    for line in lines:
+        yield [series.values[line] for series in scores if line in series.values]

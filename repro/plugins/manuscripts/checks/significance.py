@@ -1,12 +1,13 @@
 """Checks significance and spread, e.g. "p < .05" on five queries."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
+from operator import attrgetter
 
-from repro.plugins.manuscripts.checks import NUMERALS, Finding, numeral
+from repro.plugins.manuscripts.checks import NUMERALS, Finding, Findings, numeral
 from repro.plugins.manuscripts.checks.arithmetic import explanation, stated
-from repro.plugins.manuscripts.checks.quotes import END
+from repro.plugins.manuscripts.checks.quotes import END, sentences
 from repro.plugins.manuscripts.notation import SPREAD
 from repro.plugins.manuscripts.series import Grid
 from repro.plugins.manuscripts.source_tables import Manuscript, Place
@@ -24,7 +25,7 @@ CLAIM = re.compile(
 _P_VALUE = re.compile(r"\bp\s*(?:-?value)?s?\s*(?:=|of|is)\s*(?P<p>0?\.\d+)")
 _LEVEL = re.compile(r"\bp\s*[<≤]\s*(?P<level>0?\.\d+)")
 _NEGATED = re.compile(
-    r"(?i)\b(not|no|non|n't|never|neither|without|insignificant|los[et]\w*|fail\w*|lack\w*|vanish\w*|marginal\w*)\b|\bin-?significant"
+    r"(?i)\b(not|no|non|n't|never|neither|without|insignificant|los[et]\w*|fail\w*|lack\w*|vanish\w*|marginal\w*|but|whereas|while)\b|\bin-?significant"
 )
 _DENIED = re.compile(r"(?i)(?:\b(?:not(?!\s+only)|no|without)|n['’]t)\s+(?:\S+\s+){0,2}$")
 _FEW = re.compile(rf"(?i)\b(?P<n>\d+|{NUMERALS})\s+(?:\w+\s+)?(?P<units>queries|topics|questions|users)\b")
@@ -32,7 +33,7 @@ _EXACT = re.compile(r"(?i)permutation|randomi[sz]ation|sign(?:ed-rank)?\s+test|w
 _WORDS = {"†": "dagger", "‡": "double dagger", "*": "asterisk", "§": "section sign", "¶": "pilcrow"}
 
 
-def of_texts(manuscript: Manuscript) -> Iterator[Finding]:
+def of_texts(manuscript: Manuscript) -> Findings:
     """Find claims of significance without a test, or against their p-value."""
     texts = [*manuscript.prose]
     for table in manuscript.tables:
@@ -47,7 +48,7 @@ def of_texts(manuscript: Manuscript) -> Iterator[Finding]:
             yield from _refuted(place, sentence)
 
 
-def _refuted(place: Place, sentence: str) -> Iterator[Finding]:
+def _refuted(place: Place, sentence: str) -> Findings:
     stated = [Decimal(match["level"]) for match in _LEVEL.finditer(sentence)]
     is_exact = stated and _EXACT.search(sentence)
     if not (is_exact or re.search("(?i)signific", sentence)) or _NEGATED.search(sentence):
@@ -66,7 +67,27 @@ def _refuted(place: Place, sentence: str) -> Iterator[Finding]:
             yield Finding("doubt", "significance", place, says, why)
 
 
-def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -> Iterator[Finding]:
+_ALL = re.compile(
+    rf"(?i)\b(?:all|each|every|both)\b(?:\s+(?:of|the|these))*(?:\s+(?P<n>\d+|{NUMERALS}))?\s+(?:\w+\s+)?"
+    r"(?:cases?|data ?sets?|collections?|tasks?|benchmarks?|measures?|metrics?|languages?|settings?)\b"
+)
+
+
+def against_printed(grids: Sequence[Grid], manuscript: Manuscript) -> Findings:
+    """Find "significant in all cases" if one of the source's only p-values is not below its level."""
+    printed = [list(series) for grid in grids for series in grid.series if series.is_of_p_values]
+    for place, sentence in sentences(manuscript) if len(printed) == 1 else ():
+        match = _ALL.search(sentence) if re.search("(?i)signific", sentence) else None
+        if match and not _NEGATED.search(sentence) and numeral(match["n"]) in (None, len(printed[0])):
+            levels = [Decimal(each["level"]) for each in _LEVEL.finditer(sentence)]
+            largest = max(printed[0], key=attrgetter("number"))
+            if largest.number >= min(levels, default=Decimal("0.05")):
+                says = f"The text claims significance for {match[0]}"
+                why = f"The p-value is {largest.text} at {largest.place}"
+                yield Finding("doubt", "significance", place, says, why)
+
+
+def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -> Findings:
     """Find marks on numbers that neither a caption nor the text defines."""
     said = " ".join(text for _, text in prose)
     undefined = _WORDS.keys() - set("".join((said, *(grid.remarks for grid in grids))))
@@ -79,7 +100,7 @@ def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -
                 yield Finding("note", "mark", used[mark][1].place, says, why)
 
 
-def large_spreads(grid: Grid) -> Iterator[Finding]:
+def large_spreads(grid: Grid) -> Findings:
     """Find standard deviations above their mean, e.g. 12.3 ± 15.1, or six times those of the other lines."""
     for series in grid.scores:
         found = [(value, SPREAD.search(value.text)) for value in series]
@@ -97,7 +118,7 @@ def large_spreads(grid: Grid) -> Iterator[Finding]:
                 yield Finding("note", "spread", value.place, f"{where} has an unusual deviation", why)
 
 
-def fewer_datasets(grid: Grid) -> Iterator[Finding]:
+def fewer_datasets(grid: Grid) -> Findings:
     """Find averages over another number of columns than stated."""
     for series in (each for each in grid.series if each.total == "average"):
         number = stated(grid, series)

@@ -4,13 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from math import ceil, floor, lcm
 from operator import itemgetter
 
-from repro.errors import UsageError
 from repro.manifest.printed import DASHES
-from repro.plugins.manuscripts.checks import Finding, numeral
+from repro.plugins.manuscripts.checks import Finding, Findings, numeral
 from repro.plugins.manuscripts.headings import meaning
 from repro.plugins.manuscripts.notation import KNOWN
 from repro.plugins.manuscripts.series import Grid, Series, Value, parts, value_of
@@ -26,9 +25,7 @@ SEVERAL_RUNS = re.compile(r"(?i)\b(seeds?|runs|trials|averaged? (over|of)|standa
 
 def impossible(grids: Iterable[Grid]) -> Iterator[tuple[Value, Finding]]:
     """Find values out of range or of another unit, which other checks leave out."""
-    for grid in grids:
-        yield from mixed_units(grid)
-        yield from out_of_range(grid)
+    return chain.from_iterable(check(grid) for grid in grids for check in (mixed_units, out_of_range))
 
 
 def out_of_range(grid: Grid) -> Iterator[tuple[Value, Finding]]:
@@ -82,7 +79,7 @@ def _within(series: Series, low: Decimal, high: int) -> list[Value]:
     return [value for value in series if low < value.number <= high]
 
 
-def decimals(grid: Grid) -> Iterator[Finding]:
+def decimals(grid: Grid) -> Findings:
     """Find scores with an unusual number of decimals, one finding per column."""
     odd = [group for series in grid.scores if (group := _of_other_digits(series))]
     if not odd:
@@ -92,7 +89,7 @@ def decimals(grid: Grid) -> Iterator[Finding]:
         yield Finding("note", "decimals", values[0].place, says, words)
 
 
-def _of_odd_table(grid: Grid) -> Iterator[Finding]:
+def _of_odd_table(grid: Grid) -> Findings:
     numbers = [(s, v) for s in grid.scores if len(s.values) < 3 for v in _within(s, Decimal(), 100)]
     usual, often = _usual_decimals(value for _, value in numbers)
     odd = [(series, value) for series, value in numbers if value.decimals != usual]
@@ -124,7 +121,7 @@ DOWNSTREAM = re.compile(
 )
 
 
-def falling(grid: Grid) -> Iterator[Finding]:
+def falling(grid: Grid) -> Findings:
     """Find scores that fall with the cutoff, e.g. R@100 above R@1000."""
     alike: dict[tuple, list[tuple[int, Series]]] = {}
     for measure, series in _measured(grid) if not DOWNSTREAM.search(grid.remarks) else ():
@@ -139,7 +136,7 @@ def falling(grid: Grid) -> Iterator[Finding]:
                 yield from _of_cuts(grid, few, many, why)
 
 
-def below_first(grid: Grid) -> Iterator[Finding]:
+def below_first(grid: Grid) -> Findings:
     """Find reciprocal ranks below P@1 or Success@1."""
     for (first, one), (ranks, other) in product(_measured(grid), repeat=2):
         if first.name in ("P", "Success") and first.cutoff == 1 and ranks.name == "RR":
@@ -148,7 +145,7 @@ def below_first(grid: Grid) -> Iterator[Finding]:
                 yield from _of_cuts(grid, one, other, f"{ranks} counts 1 for each query of {first}, or more")
 
 
-def _of_cuts(grid: Grid, few: Series, many: Series, why: str) -> Iterator[Finding]:
+def _of_cuts(grid: Grid, few: Series, many: Series, why: str) -> Findings:
     pairs = [(value, many.values[value.line]) for value in few if value.line in many.values]
     wrong = [(one, other) for one, other in pairs if one.number - one.half > other.number + other.half]
     for one, other in wrong if 2 * len(wrong) <= max(2, len(pairs)) else ():  # else the headings are misread
@@ -156,7 +153,7 @@ def _of_cuts(grid: Grid, few: Series, many: Series, why: str) -> Iterator[Findin
         yield Finding("error", "cut-off", one.place, says, why)
 
 
-def impossible_means(grid: Grid) -> Iterator[Finding]:
+def impossible_means(grid: Grid) -> Findings:
     """Find means that n queries cannot have: success is j/n, RR@k a multiple of 1/(n lcm(1..k))."""
     for series in grid.scores if not SEVERAL_RUNS.search(grid.remarks) else ():
         if multiples := _queries(grid, series) * _steps(series):
@@ -170,17 +167,22 @@ def impossible_means(grid: Grid) -> Iterator[Finding]:
 
 def _impossible(series: Series, multiples: int) -> tuple[list[Value], list[Value]]:
     unit = Decimal("0.01") if max(v.number for v in series) > 1 else Decimal(1)
-    precise = [v for v in series if unit * 2 * v.half * multiples < 1]
-    return [v for v in precise if not _is_possible(v, unit * multiples)], precise
+    precise, steps = [v for v in series if unit * 2 * v.half * multiples < 1], unit * multiples
+    wrong = [v for v in precise if ceil((v.number - v.half) * steps) > floor((v.number + v.half) * steps)]
+    return wrong, precise
 
 
-_STATED = re.compile(r"(?i)\b(?P<n>\d[\d,]*)\s+(?:\w+\s+)?(?:queries|questions|topics)\b")
+_STATED = re.compile(
+    r"(?i)(?:(?P<name>[\w-]+)\s*\()?\b(?P<n>\d[\d,]*)\s+(?:\w+\s+)?(?:queries|questions|topics)\b"
+)
 
 
 def _queries(grid: Grid, series: Series) -> int:
-    stated = {numeral(match["n"]) or 0 for match in _STATED.finditer(grid.remarks)}
+    found = list(_STATED.finditer(grid.remarks))
+    own = [match for match in found if str(match["name"]) in series.name]  # "NQ (40 queries)"
+    stated = {match["n"] for match in own or found}
     if stated:
-        return stated.pop() if len(stated) == 1 else 0
+        return (numeral(stated.pop()) or 0) if len(stated) == 1 else 0
     entry = catalog().get(series.dataset or "")
     return entry.counts.get("queries", 0) if entry else 0
 
@@ -192,11 +194,7 @@ def _steps(series: Series) -> int:
     return {"Success": 1, "RR": lcm(*range(1, measure.cutoff + 1))}.get(measure.name, 0)
 
 
-def _is_possible(value: Value, multiples: Decimal) -> bool:
-    return ceil((value.number - value.half) * multiples) <= floor((value.number + value.half) * multiples)
-
-
-def undefined_depths(grid: Grid) -> Iterator[Finding]:
+def undefined_depths(grid: Grid) -> Findings:
     """Find reciprocal ranks with another cutoff than the collection's own."""
     for measure, series in _measured(grid):
         listed = map(parse_measure, listed_measures(series.dataset or "")) if series.is_certain else ()
@@ -212,18 +210,15 @@ def _measured(grid: Grid) -> list[tuple[Measure, Series]]:
 
 
 def _measure(series: Series) -> Measure | None:
-    try:
-        return parse_measure(series.measure) if series.measure else None
-    except UsageError:
-        return None
+    return parse_measure(series.measure) if series.measure else None
 
 
-def lost_parts(manuscript: Manuscript) -> Iterator[Finding]:
-    why = "Other findings do not cover this part"
-    yield from (Finding("doubt", "unread", place, text, why) for place, text in manuscript.lost)
+def lost_parts(manuscript: Manuscript) -> Findings:
+    for place, text in manuscript.lost:
+        yield Finding("doubt", "unread", place, text, "Other findings do not cover this part")
 
 
-def unread_cells(tables: Sequence[SourceTable]) -> Iterator[Finding]:
+def unread_cells(tables: Sequence[SourceTable]) -> Findings:
     for table in tables:
         for cells in filter(None, (unread for _, unread in columns_of(table))):
             shown = [repr(cell.text) for cell in cells]
@@ -255,4 +250,5 @@ def _is_read(cell: SourceCell, is_split: bool) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    return any(map(str.isdigit, text)) or _OPEN.fullmatch(text.strip()) is not None
+    is_prose = len(re.findall(r"[^\W\d_]{3,}", text)) > 2
+    return (any(map(str.isdigit, text)) and not is_prose) or _OPEN.fullmatch(text.strip()) is not None
