@@ -104,7 +104,7 @@ def _rule(kind: str, plan: Plan, store: Store, options: Options) -> dict[str, ob
     words = ["env", *(f"{name}={value}" for name, value in variables.items() if value)]
     return {
         "program": shlex.join([*words, *stage_command(store, processes=processes)]),
-        "priority": [*STAGES].index(kind) if kind in STAGES else len(STAGES),
+        "priority": [*STAGES, GROUP].index(kind),
         "threads": stated_threads() or (1 if is_small else THREADS),
         "gpu": gpus,
     }
