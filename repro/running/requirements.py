@@ -238,11 +238,15 @@ def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
     return {"kind": "folder", "path": str(unpacked)} if unpacked else None
 
 
+def _place(name: str, source: dict) -> Path | None:
+    if "commit" in source:
+        return hub_models.cached_folder(name, source["commit"])
+    return Path(source["path"]) if source else None
+
+
 def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle | None:
-    folder, entry, place = f"{locations.data_folder()}/models/{name}", known_checkpoints().get(name), None
-    if source is not None:
-        is_cached = source["kind"] == "hub"
-        place = hub_models.cached_folder(name, source["commit"]) if is_cached else Path(source["path"])
+    folder, entry = f"{locations.data_folder()}/models/{name}", known_checkpoints().get(name)
+    place = _place(name, source or {})
     architecture = hub_models.model_type(place) if place else entry.model_type if entry else None
     if architecture and not hub_models.readable(architecture, stage):
         cause = f"the checkpoint {name} is a {architecture!r}, which neither transformers nor the suite reads"
