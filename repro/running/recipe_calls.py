@@ -81,7 +81,7 @@ def refusals(cells: Iterable[Cell], scale: Scale) -> Counter[str]:
 def recipe_path(cell: Cell | ShownExhibit) -> str:
     """Return ``module:function``, by default in the paper's recipes.py."""
     recipe = cell.recipe
-    assert recipe, f"{cell.id} has no recipe"
+    assert recipe, cell.id
     return recipe if ":" in recipe else f"{cell.paper.package}.recipes:{recipe}"
 
 

@@ -157,7 +157,7 @@ class Scale:
 
     @property
     def _stand_in(self) -> scale_facts.Backbone:
-        assert self.facts.backbone, f"{self.name} has the papers' own"
+        assert self.facts.backbone, self.name
         return self.facts.backbone
 
     def _narrow(self, values: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:

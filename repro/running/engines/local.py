@@ -39,7 +39,7 @@ def threads(plan: Plan) -> int:
 
 
 def gpus() -> list[str]:
-    """Return this machine's visible GPUs, e.g. ["0", "1"]."""
+    """Return the visible GPUs, e.g. ["0", "1"]."""
     gpu_names = gpu() or []
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if gpu_names and visible:

@@ -204,7 +204,7 @@ class Passages:
 
 
 def uses_inverted_index(device: torch.device) -> bool:
-    """Return whether scipy multiplies sparse rows through an inverted index."""
+    """Return whether scipy multiplies sparse rows, by an inverted index."""
     return device.type == "cpu"
 
 
