@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import import_module
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
@@ -12,7 +11,7 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from repro.errors import check_known
-from repro.retrieval.nn.precision import HALVES, Tensors, copied, device, is_scarce, on_host
+from repro.retrieval.nn.precision import HALVES, Tensors, copied, is_scarce, on_host
 from repro.retrieval.nn.text import frame_texts, side_by_side
 
 IGNORED = -100  # torch's "no label"
@@ -27,7 +26,6 @@ def token_cross_entropy(logits: Tensor, labels: Tensor, *, reduction: str) -> Te
     ``mean`` divides by the number of labels. ``logits`` are (..., V), ``labels`` (...). For the backward
     pass, logits in half precision are kept as they are.
     """
-    assert reduction in ("mean", "sum"), reduction
     arguments = logits.flatten(0, -2), labels.flatten(), reduction
     return recomputed(_in_float32, *arguments) if logits.dtype in HALVES.values() else _in_float32(*arguments)
 
@@ -72,9 +70,6 @@ def vocabulary_loss(hidden: Tensor, head: Head, labels: Tensor, *, reduction: st
     ``head`` maps (m, H) to (m, V) without dropout, ``CHUNK`` positions at a time. If memory is scarce, it
     runs again for the gradient.
     """
-    if (fused := fused_loss(hidden)) and (predictions := getattr(head, "predictions", None)):
-        last, states = predictions.decoder, predictions.transform(hidden)
-        return fused(ignore_index=IGNORED, reduction=reduction)(last.weight, states, labels, last.bias)
     if len(hidden) <= CHUNK:
         return token_cross_entropy(head(hidden), labels, reduction=reduction)
 
@@ -84,18 +79,6 @@ def vocabulary_loss(hidden: Tensor, head: Head, labels: Tensor, *, reduction: st
     pairs = zip(hidden.split(CHUNK), labels.split(CHUNK), strict=True)
     loss = torch.stack([recomputed(total, *pair) if is_scarce() else total(*pair) for pair in pairs]).sum()
     return loss if reduction == "sum" else loss / (labels != IGNORED).sum()
-
-
-def fused_loss(hidden: Tensor) -> Callable[..., Callable[..., Tensor]] | None:
-    """Return Liger-Kernel's class for a last layer with its loss, if installed, in bf16 on a GPU."""
-    kind = hidden.device.type
-    in_bf16 = torch.is_autocast_enabled(kind) and torch.get_autocast_dtype(kind) == torch.bfloat16
-    if device().type == "cpu" or not in_bf16:  # in fp16 its gradients, which are not scaled, become 0
-        return None
-    try:
-        return import_module("liger_kernel.transformers").LigerFusedLinearCrossEntropyLoss
-    except ImportError:
-        return None
 
 
 def mlm_rows(hidden: Tensor, head: Head, labels: Tensor) -> Tensors:
@@ -136,9 +119,8 @@ def masked_tokens(
     ``mask`` and a random one with probability ``random``. ``input_ids``, (T,), are N framed texts end to end,
     of ``lengths`` (N,), with a generator each.
     """
-    assert 0 <= rate <= 1 and 0 <= mask + random <= 1, (rate, mask, random)
     check_known("draw of masked tokens", draw, valid=DRAWS)
-    chances, random_ids = np.empty((2, len(input_ids))), np.empty(len(input_ids), dtype=np.int64)
+    chances, random_ids = np.empty((2, len(input_ids))), np.empty(len(input_ids), np.int64)
     end = 0
     for generator, length in zip(generators, lengths, strict=True):
         begin, end = end, end + length
@@ -157,7 +139,7 @@ def masked_tokens(
 def _smallest_chances(
     chances: np.ndarray, lengths: Sequence[int] | np.ndarray, ordinary: np.ndarray, *, rate: float
 ) -> np.ndarray:
-    selection, end = np.zeros(len(chances), dtype=bool), 0
+    selection, end = np.zeros(len(chances), bool), 0
     for length in lengths:
         begin, end = end, end + length
         places = begin + np.flatnonzero(ordinary[begin:end])
