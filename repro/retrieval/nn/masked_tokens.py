@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
@@ -11,7 +12,7 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from repro.errors import check_known
-from repro.retrieval.nn.precision import HALVES, Tensors, copied, is_scarce, on_host
+from repro.retrieval.nn.precision import HALVES, Tensors, copied, device, is_scarce, on_host
 from repro.retrieval.nn.text import frame_texts, side_by_side
 
 IGNORED = -100  # torch's "no label"
@@ -70,6 +71,9 @@ def vocabulary_loss(hidden: Tensor, head: Head, labels: Tensor, *, reduction: st
     ``head`` maps (m, H) to (m, V) without dropout, ``CHUNK`` positions at a time. If memory is scarce, it
     runs again for the gradient.
     """
+    if (fused := fused_loss(hidden)) and (predictions := getattr(head, "predictions", None)):
+        last, states = predictions.decoder, predictions.transform(hidden)
+        return fused(ignore_index=IGNORED, reduction=reduction)(last.weight, states, labels, last.bias)
     if len(hidden) <= CHUNK:
         return token_cross_entropy(head(hidden), labels, reduction=reduction)
 
@@ -79,6 +83,18 @@ def vocabulary_loss(hidden: Tensor, head: Head, labels: Tensor, *, reduction: st
     pairs = zip(hidden.split(CHUNK), labels.split(CHUNK), strict=True)
     loss = torch.stack([recomputed(total, *pair) if is_scarce() else total(*pair) for pair in pairs]).sum()
     return loss if reduction == "sum" else loss / (labels != IGNORED).sum()
+
+
+def fused_loss(hidden: Tensor) -> Callable[..., Callable[..., Tensor]] | None:
+    """Return Liger-Kernel's class for a last layer with its loss, if installed, in bf16 on a GPU."""
+    kind = hidden.device.type
+    in_bf16 = torch.is_autocast_enabled(kind) and torch.get_autocast_dtype(kind) == torch.bfloat16
+    if device().type == "cpu" or not in_bf16:  # in fp16 its gradients, which are not scaled, become 0
+        return None
+    try:
+        return import_module("liger_kernel.transformers").LigerFusedLinearCrossEntropyLoss
+    except ImportError:
+        return None
 
 
 def mlm_rows(hidden: Tensor, head: Head, labels: Tensor) -> Tensors:

@@ -1,4 +1,6 @@
 import math
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from repro.retrieval.nn.masked_tokens import (
     vocabulary_loss,
 )
 from tests.floats import close
-from tests.tiny_models import tiny_tokenizer
+from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
 
 SPECIAL = np.array([0, 1, 2, 3, 4])
 MASK = 4
@@ -221,3 +223,38 @@ def test_logits_of_autocast_are_kept_as_they_are_and_summed_in_float32(monkeypat
             assert vocabulary_loss(hidden, head, labels, reduction="mean").dtype == torch.float32
         close(loss_and_gradients(hidden, head, labels), exact, dtype="bfloat16", terms=16)
     assert not [one for one in kept if one.dtype == torch.float32 and one.shape[1:] == (7,)]
+
+
+class FusedLoss:
+    """Stands for Liger-Kernel's class, which has this interface."""
+
+    calls = 0
+
+    def __init__(self, ignore_index: int, reduction: str):
+        self.how = {"ignore_index": ignore_index, "reduction": reduction}
+
+    def __call__(self, weight, states, target, bias=None):
+        type(self).calls += 1
+        return torch.nn.functional.cross_entropy((states @ weight.T + bias).float(), target, **self.how)
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype", "calls"),
+    [("cuda", torch.bfloat16, 1), ("cuda", torch.float16, 0), ("cpu", torch.bfloat16, 0)],
+)
+def test_a_gpu_in_bf16_takes_the_loss_of_liger_kernel_if_installed(monkeypatch, kind, dtype, calls):
+    head = tiny_masked_lm().cls
+    hidden = torch.randn(9, head.predictions.decoder.in_features, requires_grad=True)
+    labels = torch.randint(50, (9,))
+    labels[2] = IGNORED
+    exact = loss_and_gradients(hidden, head, labels)
+    monkeypatch.setattr(masked_module, "device", lambda: torch.device(kind))
+    monkeypatch.setattr(FusedLoss, "calls", 0)
+    with torch.autocast("cpu", dtype):
+        alone = loss_and_gradients(hidden, head, labels)
+        module = SimpleNamespace(LigerFusedLinearCrossEntropyLoss=FusedLoss)
+        monkeypatch.setitem(sys.modules, "liger_kernel.transformers", module)
+        found = loss_and_gradients(hidden, head, labels)
+    assert FusedLoss.calls == calls
+    for some in (alone, found):
+        close(some, exact, dtype="bfloat16", terms=16)
