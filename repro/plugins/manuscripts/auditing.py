@@ -93,6 +93,8 @@ SENTENCES = (
     claims.wrong_steps,
     quotes.wrong_order,
     claims.wrong_claims,
+    claims.wrong_costs,
+    significance.wrong_coverage,
 )
 ACROSS = (emphasis.best, emphasis.second_best, emphasis.shaded, across.several_values, across.unpublished)
 

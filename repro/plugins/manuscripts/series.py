@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import pairwise
 
 from repro.manifest.printed import DASHES, decimals_of, half_unit
 from repro.plugins.manuscripts.headings import ColumnMeaning, meaning
@@ -24,8 +25,9 @@ STATISTIC = re.compile(
     r"|^avg\.? words"
 )
 SMALLER = re.compile(
-    r"(?i)latency|\btime|time\b|(?<=[\s(])m?s\b|sec|\b[gmk]b\b|memory|size|param|flops|cost|loss|perplex|\berrors?\b|\bWER\b"
+    r"(?i)latency|\btime|time\b|(?<=[\s(])m?s\b|sec|\b[gmk]b\b|memory|size|param|flops|cost|loss|perplex|\berrors?\b|\bWER\b|\bP9[059]\b"
 )
+SPREADS = re.compile(r"\b(?i:SD|std\.?(?: dev\.?)?|standard deviation)$")
 P_VALUE = re.compile(r"p|(?i:p[- ]?values?)")
 _P_VALUES = re.compile(r"(?i)\bp-?\s?values?\b")
 _LETTERS = re.compile(r"(?<=\d)\s(?![hd]$)[a-l](?:,?\s?[a-l])*$")  # of other rows
@@ -226,6 +228,10 @@ def _grid(plan: Layout, meanings: Mapping[int, ColumnMeaning]) -> Grid:
             values = list(numbers.values()) if means is None else _comparable([*numbers.values()], lines)
             one = _series(heads, {v.line: v for v in values}, means, plan.table.caption)
             series.append(replace(one, has_unread=any(map(str.isdigit, unread))))
+    for number, (mean, deviation) in enumerate(pairwise(series)):
+        if mean.total and len(mean.heads) > 1 and mean.heads[:-1] == deviation.heads[:-1]:
+            is_of_runs = SPREADS.search(deviation.heads[-1])  # a mean over runs is no total
+            series[number] = replace(mean, heads=mean.heads[:-1]) if is_of_runs else mean
     return Grid(plan.table, tuple(series), lines)
 
 
@@ -237,7 +243,7 @@ def _are_shares(values: Collection[Value]) -> bool:
 def _series(
     heads: tuple[str, ...], values: Mapping[int, Value], means: ColumnMeaning | None, caption: str
 ) -> Series:
-    if means is None:
+    if means is None or SPREADS.search("".join(heads[-1:])):
         return Series(heads, values)
     measure, name = means.measure.value or next(iter(means.measure.choices), None), " ".join(heads)
     is_named = names_something(name) or AVERAGE.search(name) is not None

@@ -20,7 +20,7 @@ from repro.plugins.manuscripts.series import Grid, Series, Value
 from repro.plugins.manuscripts.vocabulary import without_measures
 
 _REMARK = re.compile(
-    r"(?i)\s*(\[[^\]]*\]|\([^)]*\d{4}[a-z]?\)|\((ours?|this work|proposed|full( model)?|default)\)"
+    r"(?i)\s*(\[[^\]]*\]|\([^)]*\d{4}[a-z]?\)|\((ours?|this (work|thesis)|proposed|full( model)?|default)\)"
     r"|et al\.?.*)\s*$"
 )
 Key = tuple[str, str]  # collection, measure
@@ -72,11 +72,10 @@ def without_remarks(label: str) -> str:
 def several_values(grids: Sequence[Grid]) -> Findings:
     """Find systems with different values in two tables: doubts if most agree, notes if all are close."""
     for one, other in combinations(grids, 2):
-        if swapped := list(_swapped_systems(one, other)):
-            yield from swapped
-            continue
+        yield from (swapped := list(_swapped_systems(one, other)))
         shared = _shared_lines(one, other)
-        found = [finding for line, their in shared for finding in _of_lines(one, line, other, their)]
+        lines = shared if not swapped else ()
+        found = [finding for line, their in lines for finding in _of_lines(one, line, other, their)]
         numbers = sum(len(_shared_values(one, line, other, their)) for line, their in shared)
         if 3 * len(found) <= max(6, numbers):  # else the tables have other settings
             yield from found or _repeated(one, other, shared)
@@ -155,7 +154,9 @@ def _swapped_systems(one: Grid, other: Grid) -> Findings:
 
 
 def _keyed(grid: Grid, line: int) -> dict[Key, Printed]:
-    scores = [(_collection(s), measure_of(grid, s), s) for s in grid.scores if not s.is_difference]
+    around = _ON.findall(grid.table.caption)
+    caption = around[0].lower() if len(around) == 1 else ""
+    scores = [(_collection(s, caption), measure_of(grid, s), s) for s in grid.scores if not s.is_difference]
     known = [each for each in scores if all(each)]
     often = Counter((dataset, measure) for dataset, measure, _ in known)
     return {
@@ -173,9 +174,13 @@ def measure_of(grid: Grid, series: Series) -> str:
     return family(series.measure) if series.measure else "".join(names if len(names) == 1 else ())
 
 
-def _collection(series: Series) -> str:
+def _collection(series: Series, caption: str) -> str:
     words = without_measures(re.sub(rf"{EFFECT.pattern}(?:\s?@\s?\d+)?", " ", series.name))
-    return series.dataset or ("" if series.total or not words else f"'{' '.join(sorted(words))}'")
+    named = "" if series.total else " ".join(sorted(words)) or caption
+    return series.dataset or (named and f"'{named}'")
+
+
+_ON = re.compile(r"\bon\s+([A-Z][a-z]+)\b")
 
 
 def family(measure: str) -> str:

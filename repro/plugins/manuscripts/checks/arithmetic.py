@@ -16,7 +16,7 @@ from repro.plugins.manuscripts.series import Grid, Line, Series, Value
 SIZE = re.compile(r"\((?P<n>\d+)\)\s*$")  # of how many collections a number is the mean
 OVER = re.compile(
     rf"(?i)\b(?:averag\w*|avg\.?|means?)\b[^.;]{{0,40}}?\b(?:over|of|across|on)\s+(?:all\s+|the\s+)*"
-    rf"(?P<n>\d+|{NUMERALS})\s+(?:\w+\s+)?(?:datasets|collections|tasks|benchmarks|corpora|test\s+sets)\b"
+    rf"(?P<n>\d+|{NUMERALS})\s+(?:\w+\s+)?(?:datasets|collections|tasks|benchmarks|corpora|languages|domains|test\s+sets)\b"
 )
 
 

@@ -36,7 +36,7 @@ _OTHERS = re.compile(
 )
 _UNCLEAR = re.compile(r"(?i)\bp\s*[<=]|respectively|\bup to\b")
 _COMPARED = r"\s*(?:%|percent)?[\s-]*(?:absolute|relative|points?|pts|pp|higher|lower|better|worse|more)\b"
-_SCORE = r"(?:exact\s+match|EM|F1|accuracy|average|mean)"  # beside the known measures
+_SCORE = r"(?:H(?:R|its?)?\s?@\s?\d+|exact\s+match|EM|F1|accuracy|average|mean)"  # beside the known measures
 _REACHES = re.compile(
     rf"(?i)(?:\b(?:reach|achiev|obtain|scor|attain|get|yield)\w*\s+(?:an?\s+|about\s+|score\s+of\s+)*"
     rf"|\b{_SCORE}\s+(?:of\s+\S+\s+)?(?:of|is|was|\()\s*"
@@ -56,6 +56,9 @@ _DIFFERENCE = re.compile(
     r"\s*(?P<unit>%|percent\b|pp\b)?"
     r"(?P<words>(?:[\s-]*(?:absolute|relative|percentage|points?|pts?|higher|lower|better|worse|more|less))*)"
     r"\s*(?P<way>above|over|below|behind|than|ahead\s+of|under|improvement|gain|relative\s+to)?\b"
+)
+_UNPAIRED = re.compile(
+    r"respectively|\b[Ff]rom\s+(?P<head>[a-z]+)\s+\d+\s+to\s+(?P=head)\s+\d+|\bdepth\s+of\b"
 )
 _Pair = tuple[Series, Value, Value]
 _SAME = re.compile(r"(?i)\b(?:which|that)\s+(?:is|means|equals)\b[^.;\d]*$|\bi\.?e\.?[\s,]*$")
@@ -117,7 +120,7 @@ def wrong_differences(place: Place, sentence: str, systems: Systems) -> Findings
     bare = ("", "than", "over")
     found = [m for m in _DIFFERENCE.finditer(text) if m["by"] or " ".join(_words(m)) not in bare]
     found = [each for each in found if not _COSTS.search(text[max(each.start() - 25, 0) : each.end() + 40])]
-    found = found if not re.search("respectively", text) and not _OTHERS.search(text) else []
+    found = found if not (_OTHERS.search(text) or _UNPAIRED.search(text)) else []
     is_alone = all(_OR.fullmatch(text[one.end() : other.start()]) for one, other in pairwise(found))
     for before, match in pairwise((*found[:1], *found)):
         between = text[before.end() : match.start()]
@@ -183,7 +186,7 @@ def _compared(
 
 def _right_behind(sentence: str, end: int, named: _Mentions) -> _Mentions:
     behind = [mention for mention in named if mention[0] >= end][:1]
-    return [mention for mention in behind if re.fullmatch(r"[^\d,;]{0,30}", sentence[end : mention[0]])]
+    return [m for m in behind if re.fullmatch(r"(?:(?!\band\b)[^\d,;]){0,30}", sentence[end : m[0]])]
 
 
 def _both(one: Value, other: Value) -> str:
@@ -202,6 +205,8 @@ def _way(match: re.Match[str]) -> int:
 
 def _differ_by(one: Value, other: Value, match: re.Match[str]) -> bool:
     text, words = _stated(match), " ".join((match["by"] or "", match["share"] or "", *_words(match)))
+    if re.search("gain|improvement|increase", words):
+        one, other = sorted((one, other), key=attrgetter("number"), reverse=True)
     if "relative" in words:
         return differs_by_share(one, other, text)
     return differs_by(one, other, text, is_share="point" not in words and "absolute" not in words)
@@ -252,6 +257,23 @@ def _is_step(match: re.Match[str], series: Series, end: Value) -> bool:
     is_down = match["way"].lower() in ("drop", "fall", "decreas", "declin")
     begins = (value for value in series if (value.number > end.number) == is_down)
     return any(differs_by(end, value, match["number"], is_share=True) for value in begins)
+
+
+_LEAST = re.compile(r"\bthe\s+(?:(?P<time>fastest)|smallest)\s+(?:of|among)\s+all\b")
+
+
+def wrong_costs(place: Place, sentence: str, systems: Systems) -> Findings:
+    """Find systems that are not the fastest or smallest of all in a table."""
+    for match in _LEAST.finditer(sentence):
+        kind = re.compile(r"(?i)latenc|time|\(ms\)" if match["time"] else r"(?i)size|index|param|memory")
+        for table in systems.meant(sentence):
+            grid = systems.tables[table].grid
+            for series in (each for each in grid.series if each.sign < 0 and kind.search(each.name)):
+                ours = series.on(systems.subjects(table, sentence))
+                least = min(series, key=attrgetter("number"))
+                if ours and all(least.number < value.number for value in ours):
+                    why = f"{grid.where(series, least)} at {least.place}"
+                    yield Finding("doubt", "claim", place, f"Not the {match[0][4:]}: {short(sentence)}", why)
 
 
 _BEST = re.compile(
@@ -329,6 +351,8 @@ def _leads(sentence: str, systems: Systems, claim: _Claim) -> Iterator[tuple[lis
 
 def _ahead_by(table: int, sentence: str, systems: Systems, claim: _Claim) -> Iterator[tuple[Series, Decimal]]:
     (match, verb), named = claim, systems.mentions(table, sentence)
+    colon = sentence.rfind(": ", 0, verb.start())
+    named = [mention for mention in named if mention[0] > colon] or named
     subjects = [line for at, line in named if at == named[0][0]]
     others = systems.tables[table].grid.grouped_with(subjects)
     if _BEATS.match(verb[0]):

@@ -185,6 +185,8 @@ def _bare(habit: Habit, style: Style, outside: set[int]) -> Findings:
 
 def _right_along_lines(grid: Grid, style: Style) -> int:
     series = [each for each in grid.series if each.sign]
+    if len({each.measure for each in series}) > 1:
+        return 0
     lines = ([each.values[line] for each in series if line in each.values] for line in grid.lines)
     scopes = [Scope(series[0], tuple(members), style) for members in lines if members]
     return sum(scope.is_right for scope in scopes if 0 < len(scope.styled) < len(scope.members))
@@ -236,6 +238,9 @@ OVER_MARK = re.compile(
     rf"(?:marked|denoted|indicated|shown|flagged)\s+(?:by|with|as)\s+(?:an?\s+|the\s+)?(?:[a-z]+\s+)?"
     rf"(?P<mark>[{MARKS}]+)"
 )
+_IN_ORDER = re.compile(
+    rf"([{MARKS}])\s+and\s+([{MARKS}])[^.;]*?\b(?:over|than)\s+([^.;,]+?)\s+and\s+([^.;,]+),\s+respectively"
+)
 _AROUND = re.compile(r"^the\s+|\s+(?:baselines?\b.*|(?:at|with|by|in|on|using|under|according)\b.*)$")
 OVER_BASELINES = re.compile(r"(?i)\b(over|than|to|against|outperform\w*)\s+([\w-]+\s+){0,3}baselines?\b")
 LETTERED = re.compile(r"^[(\[]?(?P<letter>[a-z0-9])[)\].:]\s*(?P<label>\S.*)$")
@@ -277,13 +282,16 @@ def _of_value(grid: Grid, series: Series, value: Value, rivals: dict[str, int]) 
 
 
 def _named_rivals(grid: Grid) -> dict[str, int]:
-    rivals = {}
-    for match in (*OVER_MARK.finditer(grid.remarks), *MARK_OVER.finditer(grid.remarks)):
-        words = match["over"].strip().lower()
+    rivals, matches = {}, (*OVER_MARK.finditer(grid.remarks), *MARK_OVER.finditer(grid.remarks))
+    meanings = [(match["mark"], match["over"]) for match in matches]
+    for one, other, *over in _IN_ORDER.findall(grid.remarks):
+        meanings += zip((one, other), over, strict=True)
+    for mark, text in meanings:
+        words = text.strip().lower()
         names = {words, _AROUND.sub("", words).strip()}
         lines = [n for n, line in grid.lines.items() if line.label.lower() in names]
         if len(lines) == 1:
-            rivals[match["mark"]] = lines[0]
+            rivals[mark] = lines[0]
     return rivals
 
 

@@ -13,7 +13,7 @@ from operator import attrgetter
 from repro.manifest.printed import decimals_of, half_unit, shift_point
 from repro.plugins.manuscripts.checks import Finding, Findings
 from repro.plugins.manuscripts.checks.across import family, without_remarks
-from repro.plugins.manuscripts.series import Grid, Series, Value
+from repro.plugins.manuscripts.series import SPREADS, Grid, Series, Value
 from repro.plugins.manuscripts.source_tables import Manuscript, Place
 from repro.plugins.manuscripts.vocabulary import measures, named_collections, without_measures, words
 
@@ -43,7 +43,7 @@ class Numbered:
 
 
 def _is_score(series: Series) -> bool:
-    is_plain = series.sign == 0 and not re.search(r"\((?!%|in %|\d)", series.name)
+    is_plain = series.sign == 0 and not re.search(rf"\((?!%|in %|\d)|{SPREADS.pattern}", series.name)
     is_score = series.is_score or (is_plain and all(v.decimals and 0 <= v.number <= 100 for v in series))
     return is_score and bool(series.values) and not series.is_difference
 
@@ -97,14 +97,18 @@ def plain(sentence: str) -> str:
 
 def find(name: str, sentence: str) -> re.Match[str] | None:
     flag = re.IGNORECASE if re.search(r"\w-\w|\d", name) else re.NOFLAG  # e.g. "otter-base"
-    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", sentence, flag)
+    spelled = f"(?:{re.escape(name)}|^{re.escape(name[:1].upper() + name[1:])})"
+    return re.search(rf"(?<![\w-]){spelled}(?![\w-])", sentence, flag)
 
 
 def labels_in(sentence: str, table: Numbered) -> list[tuple[int, int]]:
     """Return the positions and lines of the labels in a sentence, in its order."""
     lines, found = dict[str, list[int]](), list[tuple[int, int]]()
     for number, line in table.grid.lines.items():
-        lines.setdefault(without_remarks(line.label), []).append(number)
+        lines.setdefault(name := without_remarks(line.label), []).append(number)
+        size = name.rpartition("-")[2]  # e.g. "the large model" for Otter-large
+        if re.search(rf"\bthe {re.escape(size)} (?:model|checkpoint|variant|version)\b", sentence):
+            lines.setdefault(size, []).append(number)
     corner = table.grid.table.head[0][0].text if table.grid.table.head else ""
     for label in sorted(lines, key=len, reverse=True):
         if _is_name(label, corner, sentence):
@@ -182,12 +186,12 @@ WE = re.compile(
     r"(?i)\b(we|ours?(?:\s+(?:best\s+)?(?:full\s+)?(?:model|method|approach|system|retriever|encoder)s?)?"
     r"|the\s+proposed\s+\w+|this\s+(?:model|method|approach))\b"
 )
-_OURS = re.compile(r"(?i)\bours?\b|\bthis (?:work|paper)\b|\bproposed\b")
+_OURS = re.compile(r"(?i)\bours?\b|\bthis (?:work|paper|thesis)\b|\bproposed\b")
 _NAMED = re.compile(
     r"\b(?:propose|present|introduce|call(?:ed|\s+it|\s+this)?|named?|dub(?:bed)?)\s+(?:it\s+)?"
     r"(?P<name>[A-Z][\w+-]+)"
 )
-_IT = re.compile(r"\b(?:[Ii]ts?|[Tt]his\s+is)\b")
+_IT = re.compile(r"\b(?:[Ii]ts?|[Tt]his\s+(?:is|amounts|corresponds|means))\b")
 THAN = re.compile(
     r"(?i)\b(?:above|over|below|behind|under|than|against|versus|vs|compared\s+(?:with|to)|relative\s+to"
     r"|improv\w*\s+(?:up)?on|(?:outperform|beat|surpass|exceed)\w*)\s+"
@@ -337,7 +341,8 @@ def is_near(text: str, value: Value) -> bool:
     """Return whether a number is at most 10 % from a cell."""
     stated = Decimal(text)
     numbers = (shift_point(value.number, digits) for digits in (0, 2, -2))
-    return any(10 * abs(number - stated) <= max(number, stated) for number in numbers)
+    is_twisted = sorted(text) == sorted(value.text) and text[0] == value.text[0]
+    return is_twisted or any(10 * abs(number - stated) <= max(number, stated) for number in numbers)
 
 
 _LIST = re.compile(r"\d*\.\d+(?:(?:\s*,|\s*and|\s*%)+\s*\d*\.\d+)+")
