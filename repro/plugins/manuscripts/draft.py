@@ -97,7 +97,6 @@ class Draft:
 
 
 def draft(name: str, manuscript: Manuscript) -> Draft:
-    """Draft the results tables that a manifest can represent."""
     tables: dict[str, TableDraft] = {}
     left_out = []
     meanings = with_neighbours([meaning(source) for source in manuscript.tables])

@@ -31,7 +31,6 @@ class Token(NamedTuple):
 
     @property
     def is_control(self) -> bool:
-        r"""True for a control sequence, e.g. ``\bf``."""
         return self.text[:1] == "\\"
 
 
@@ -104,7 +103,6 @@ class Expanded:
         self._lines: dict[int, list[int]] = {}
 
     def close(self, tokens: list[Token]) -> None:
-        """Join the tokens, with a space between a control word and a letter."""
         parts, length, was_word = [], 0, False
         for token in tokens:
             if was_word and token.text[:1].isalpha():
@@ -168,7 +166,6 @@ class Gullet:
             self.let_out(token)
 
     def let_out(self, token: Token) -> None:
-        """Add a token to the text, except in a file of definitions."""
         if not self.reader.only_defines:
             self._out.append(token)
             self._characters += len(token.text)
@@ -238,7 +235,6 @@ class Gullet:
         return tokens
 
     def optional(self) -> list[Token] | None:
-        """Return the tokens in brackets, or None without brackets."""
         spaces: list[Token] = []
         while (token := self.next()) is not None and token.text.isspace():
             spaces.append(token)
@@ -269,7 +265,6 @@ class Gullet:
 
     @property
     def under_way(self) -> list[str]:
-        """The open files, the main file first."""
         return [reader.name for reader in self._readers]
 
     def open(self, name: str) -> None:
@@ -302,11 +297,9 @@ class Gullet:
             self.define(name, Macro((other,)))
 
     def is_macro(self, name: str) -> bool:
-        r"""Return whether the paper defines a control sequence or ``\begin{name}``."""
         return name in self._macros and name not in self._given_up
 
     def expanded(self, token: Token) -> list[Token]:
-        """Expand a macro once, with arguments from the input."""
         macro = self._macros[token.text]
         call = self._call or token
         if self._call is None:

@@ -198,7 +198,6 @@ def _refined(plain: frozenset[str], caption: frozenset[str]) -> frozenset[str]:
 
 
 def _of_part(dataset: Resolution, said: frozenset[str]) -> Resolution:
-    """Reject a collection if the text names another part of it, e.g. dev instead of test."""
     if dataset.value and said & set(facts()["pieces"]):
         return Resolution(reason=f"the heading names a part of {dataset.value}")
     if dataset.value and said & set(facts()["languages"]) - words(dataset.value):

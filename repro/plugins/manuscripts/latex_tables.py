@@ -98,11 +98,9 @@ class Scope:
 
     @property
     def is_paired(self) -> bool:
-        """True if each tabular has its own caption."""
         return len(self.captions) == len(self.tabulars)
 
     def captions_of(self, tabular: int) -> list[Caption]:
-        """Return the captions of a tabular, the outermost first."""
         return [
             scope.captions[tabular if scope is self and scope.is_paired else 0]
             for scope in reversed(list(self.upwards()))
@@ -110,7 +108,6 @@ class Scope:
         ]
 
     def number_of(self, tabular: int) -> str:
-        """Return the printed number of a table's tabular, or ""."""
         own = self.captions_of(tabular)[-1:]
         return own[0].number if own and own[0].kind == "Table" else ""
 
@@ -124,7 +121,6 @@ class Scope:
         return next(labels, "")
 
     def labelled(self) -> Iterator[tuple[str, Caption]]:
-        """Yield each label with the numbered caption before it."""
         captions = next((scope.captions for scope in self.upwards() if scope.captions), [])
         for label, before in self.labels:
             yield from ((label, caption) for caption in captions[: max(1, before)][-1:] if caption.number)

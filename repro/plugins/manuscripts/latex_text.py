@@ -96,7 +96,6 @@ def kind(node: Any) -> str:
 
 
 def inner(node: Any) -> list[Any]:
-    """Return the nodes within a group, or the node itself."""
     if node is None:
         return []
     return [n for n in node.nodelist if n is not None] if kind(node) == "group" else [node]

@@ -17,7 +17,6 @@ _BEGINS_WITH_DIGIT = re.compile(r"[<>≤≥~≈(]?\s*[-+−–]?\s*[$€£]?\.?\
 
 
 def is_value(text: str) -> bool:
-    """Return whether a text is a number, also with a deviation or difference."""
     return any(c.isdigit() for c in text) and VALUE.fullmatch(text) is not None
 
 
@@ -89,7 +88,6 @@ def _above_values(rows: Sequence[_Row], has_value: Callable[[_Row], bool]) -> in
 
 
 def stacked(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
-    """Return (start, end) of each table in a stack with repeated heads."""
     if head < 2 or not is_group(rows[0]):
         return [(0, len(rows))]
     texts = [[cell.text for cell in row] for row in rows]
@@ -144,13 +142,11 @@ class Layout:
         return next(filter(None, texts), "")
 
     def head(self, column: int) -> tuple[str, ...]:
-        """Return the texts above a column, the outermost first."""
         cells = {id(row[column]): row[column] for row in self.table.head if column < len(row)}
         return tuple(dict.fromkeys(text for cell in cells.values() if (text := cell.text.strip())))
 
     @cached_property
     def words(self) -> list[int]:
-        """The columns that describe a row by words or ticks."""
         return sorted({*range(self.table.width)} - {*self.labels, *self.values})
 
     @property

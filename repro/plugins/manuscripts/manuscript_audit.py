@@ -20,7 +20,6 @@ LEVELS = {"error": "error", "doubt": "warning", "note": "note"}
 
 
 def print_lines(findings: Sequence[Finding]) -> None:
-    """Print ``file:line: severity [check] text``."""
     for f in findings:
         put(f"{f.place}: {f.severity} [{f.check}] {f.text}")
 
@@ -116,7 +115,6 @@ def _audited(files: Sequence[Path], *, is_known_compared: bool) -> tuple[list[Au
 
 
 def summary(made: Sequence[Audited], found: Sequence[Finding]) -> list[str]:
-    """Return lines on tables read, checks made and findings by severity."""
     numbers = Counter(finding.severity for finding in found)
     tables = _counted(sum(len(each.manuscript.tables) for each in made), "table")
     cells, unread = sum(each.cells for each in made), sum(each.unread for each in made)

@@ -108,7 +108,6 @@ def _other(g: Gullet, token: Token) -> bool:
 
 
 def _conditional(g: Gullet, token: Token) -> None:
-    r"""Read on if a switch is on, otherwise after ``\else``. Comparisons count as false."""
     if token.text in _COMPARISONS and not g.reader.only_defines:
         g.note(token, f"{token.text} is not evaluated. The part after \\else is read.")
     if not g.switches.get(token.text, token.text in _TRUE):

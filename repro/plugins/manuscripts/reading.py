@@ -133,7 +133,6 @@ class _Float:
         self.scope.gather(self.nodes)
 
     def tables(self, numbers: dict[str, str]) -> list[SourceTable]:
-        """Return the tables of the float in the order of the source."""
         made: list[tuple[int, SourceTable]] = []
         legend = self._legend(numbers) if any(scope.tabulars for scope in self.scope.walk()) else ()
         for scope in self.scope.walk():

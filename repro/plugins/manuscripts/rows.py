@@ -110,7 +110,6 @@ class KnownRow:
 
     @functools.cached_property
     def is_shared(self) -> bool:
-        """True if several papers share its recipe."""
         return bool(self.recipe) and home(self.recipe) is None
 
     @functools.cached_property
@@ -184,7 +183,6 @@ def plain(label: str) -> str:
 
 
 def key(dataset: str | None, measure: str | None) -> tuple[str, str]:
-    """Return a key that ignores the definition of recall."""
     return dataset or "", re.sub(r"^(?:R|Success)(?:\(rel=\d\))?@", "R@", measure or "")
 
 

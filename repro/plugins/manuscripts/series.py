@@ -80,7 +80,6 @@ class Series:
         return [self.values[line] for line in lines if line in self.values]
 
     def lead(self, one: Value, other: Value) -> Decimal:
-        """Return how far a number is ahead of another, negative if behind."""
         return (one.number - other.number) * self.sign
 
     @property
@@ -96,7 +95,6 @@ class Series:
 
     @property
     def is_difference(self) -> bool:
-        """True if the heading names a difference, e.g. "gain"."""
         return DIFFERENCE.search(self.name) is not None
 
     @property
@@ -136,7 +134,6 @@ class Grid:
 
     @cached_property
     def scores(self) -> tuple[Series, ...]:
-        """The series of scores with numbers."""
         return tuple(each for each in self.series if each.is_score and each.values)
 
     @property
@@ -158,7 +155,6 @@ class Grid:
         return self.lines[value.line].label
 
     def grouped_with(self, lines: Iterable[int]) -> list[int]:
-        """Return the lines of the groups of some lines."""
         groups = {self.lines[line].group for line in lines}
         return [line for line, each in self.lines.items() if each.group in groups]
 

@@ -81,7 +81,6 @@ class Manuscript:
 
     @property
     def files(self) -> dict[Path, None]:
-        """The files of its cells and paragraphs, in their order."""
         rows = (row for table in self.tables for row in (*table.head, *table.body))
         places = [*(cell.place for row in rows for cell in row), *(place for place, _ in self.prose)]
         return dict.fromkeys(place.file for place in places)
@@ -106,7 +105,6 @@ class Piece(NamedTuple):
 
 
 def plain(pieces: Iterable[Piece]) -> str:
-    """Return the text of pieces in one line."""
     return _tidy("".join(piece.text for piece in pieces))
 
 

@@ -213,7 +213,6 @@ Read = tuple[list[SourceTable], Parts, Parts]  # tables, prose, lost parts
 
 
 def read_tables(files: Files, name: str) -> Read:
-    """Read the tables, prose and lost parts of a Markdown, HTML, CSV or TSV file, by its extension."""
     ending = PurePosixPath(name).suffix.lower()
     text = files.text(name)
     if ending in SEPARATED:

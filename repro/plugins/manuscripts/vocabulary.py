@@ -47,7 +47,6 @@ class NamedCollection:
     is_elsewhere: bool = False
 
     def size(self, plain: frozenset[str]) -> int:
-        """Return the length of its longest name in these words, or 0."""
         return max((len(name) for name in self.names if name <= plain), default=0)
 
 

@@ -39,11 +39,9 @@ class Stated:
         return cls(percent(number, unit), percent(half_unit(decimals), unit), where)
 
     def differs_from(self, other: Stated) -> bool:
-        """Return whether rounding cannot explain the difference."""
         return are_apart(self.number, self.half, other.number, other.half)
 
     def is_near(self, other: Stated, part: int = 50) -> bool:
-        """Return whether they differ by less than 1/``part``."""
         return part * abs(self.number - other.number) < max(self.number, other.number)
 
 
@@ -60,12 +58,10 @@ class Printed:
 
 
 def name_of(label: str) -> str:
-    """Return a name without citation, case, blanks and hyphens."""
     return re.sub(r"[\s_\-–—]+", "", without_remarks(label)).lower()
 
 
 def without_remarks(label: str) -> str:
-    """Remove a trailing citation or "(ours)"."""
     return _REMARK.sub("", label).strip()
 
 

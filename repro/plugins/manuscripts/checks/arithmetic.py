@@ -39,7 +39,6 @@ class Parts:
         return sum(self.lines.values())
 
     def explains(self, least: int, times: int) -> bool:
-        """Return whether ``least`` lines fit, and so many ``times`` more than do not."""
         return self.right >= max(least, times * (len(self.lines) - self.right))
 
     @cached_property
@@ -113,7 +112,6 @@ def _on_lines_of(grid: Grid, other: Grid) -> Iterator[Series]:
 
 
 def explanation(grid: Grid, series: Series) -> Parts | None:
-    """Return the series that a total covers, if they explain most of its lines."""
     return _explanation(_plausible(grid, series))
 
 
@@ -192,7 +190,6 @@ def behind_values(grid: Grid, seen: Seen) -> Findings:
 
 
 def _severity(right: int, wrong: int) -> str:
-    """Return error, note (one of three is wrong) or "" (too few are right)."""
     if right >= max(LEAST, 3 * wrong):
         return "error"
     return "note" if wrong == 1 and right + wrong >= THIN else ""
@@ -239,7 +236,6 @@ class Explained:
 
     @cached_property
     def fits(self) -> dict[int, bool]:
-        """Line -> True if the difference is right."""
         one, other, series = self.one.values, self.other.values, self.series
         shared = [value for value in series if value.line in one.keys() & other.keys()]
         checked = [v for v in shared if one[v.line].decimals or not v.decimals]  # others fit by chance

@@ -53,7 +53,6 @@ class Scope:
     style: Style
 
     def ranked(self, rank: int) -> list[Value]:
-        """Return the members with the best (rank 0) or second best number."""
         numbers = sorted({value.number for value in self.members}, reverse=self.series.sign > 0)
         return [value for value in self.members if [value.number] == numbers[rank : rank + 1]]
 
@@ -117,7 +116,6 @@ def best(grids: Sequence[Grid]) -> Findings:
 
 
 def shaded(grids: Sequence[Grid]) -> Findings:
-    """Find shaded numbers that are not the best, by colour."""
     colours = (value.cell.shade for grid in grids for series in grid.series for value in series)
     for colour in filter(None, dict.fromkeys(colours)):
         style = Style("shade", "shaded", 0, "best", colour)
@@ -140,7 +138,6 @@ def is_by_line(grid: Grid) -> bool:
 
 
 def second_best(grids: Sequence[Grid]) -> Findings:
-    """Find underlined numbers that are not the second best."""
     yield from _of_style(grids, UNDERLINE)
 
 

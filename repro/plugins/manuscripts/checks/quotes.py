@@ -59,7 +59,6 @@ def sentences(manuscript: Manuscript) -> Iterator[tuple[Place, str]]:
 
 
 def wrong_quotes(place: Place, sentence: str, tables: Sequence[Numbered]) -> Findings:
-    """Find numbers of a sentence that the table or cell does not have."""
     by_number = {table.number: table for table in tables}
     yield from _in_table(place, sentence, by_number)
     yield from _from_to(place, sentence, by_number)
@@ -102,7 +101,6 @@ def find(name: str, sentence: str) -> re.Match[str] | None:
 
 
 def labels_in(sentence: str, table: Numbered) -> list[tuple[int, int]]:
-    """Return the positions and lines of the labels in a sentence, in its order."""
     lines, found = dict[str, list[int]](), list[tuple[int, int]]()
     for number, line in table.grid.lines.items():
         lines.setdefault(name := without_remarks(line.label), []).append(number)
@@ -248,7 +246,6 @@ class Systems:
         return [line for at, line in subjects if at == subjects[0][0]]
 
     def subjects(self, table: int, sentence: str) -> list[int]:
-        """Return the lines of a table that a sentence names or means."""
         return list(dict.fromkeys(line for _, line in self.mentions(table, sentence)))
 
     def columns(self, table: int, sentence: str) -> list[Series]:
@@ -281,7 +278,6 @@ class Systems:
         )
 
     def named(self, sentence: str) -> set[str]:
-        """Return the headings and collections of any table that a sentence names."""
         scores = (each for table in self.tables for each in table.scores)
         return {name for each in scores for name in self._heads(each, sentence)}
 
@@ -292,7 +288,6 @@ class Systems:
         return _headed(names, series.dataset, sentence)
 
     def in_order(self, table: int, sentence: str) -> list[Series]:
-        """Return the scores of a table whose headings a sentence names, in the order of the sentence."""
         heads = {each: self._heads(each, sentence) for each in self.columns(table, sentence)}
         return sorted(filter(heads.get, heads), key=lambda each: min(heads[each].values()))
 
@@ -327,12 +322,10 @@ def _ours(table: Numbered, names: frozenset[str]) -> list[int]:
 
 
 def listed(values: Iterable[Value]) -> str:
-    """Return numbers with their places."""
     return ", ".join(f"{value.text} at {value.place}" for value in values)
 
 
 def short(sentence: str, most: int = 90) -> str:
-    """Return the beginning of a sentence."""
     text = " ".join(sentence.split()).rstrip(".")
     return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
 

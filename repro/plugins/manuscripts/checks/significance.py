@@ -104,7 +104,6 @@ def _against_line(place: Place, sentence: str, grid: Grid, p_values: Series) -> 
 
 
 def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -> Findings:
-    """Find marks on numbers that neither a caption nor the text defines."""
     said = " ".join(text for _, text in prose)
     undefined = _WORDS.keys() - set("".join((said, *(grid.remarks for grid in grids))))
     for grid in grids:
@@ -143,14 +142,12 @@ def _too_large(where: str, value: Value) -> Finding:
 
 
 def fewer_datasets(grid: Grid) -> Findings:
-    """Find averages over another number of columns than stated."""
     for series in (each for each in grid.series if each.total == "average"):
         if number := stated(grid, series):
             yield from _of_coverage(grid, series, number)
 
 
 def wrong_coverage(place: Place, sentence: str, systems: Systems) -> Findings:
-    """Find sentences with another number of averaged columns than the table's."""
     for match, table in product(OVER.finditer(sentence), systems.meant(sentence)):
         grid = systems.tables[table].grid
         for series in (each for each in grid.series if each.total == "average"):

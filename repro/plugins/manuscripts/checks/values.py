@@ -55,7 +55,6 @@ def _of_odd_lines(grid: Grid, odd: Sequence[Odd]) -> Iterator[Odd]:
 
 
 def mixed_units(grid: Grid) -> Iterator[tuple[Value, Finding]]:
-    """Find percentages among fractions, and fractions among percentages."""
     odd = [group for series in filter(_is_share, grid.scores) for group in _of_other_unit(series)]
     why = "The rest of its column has the other unit"
     for series, values, words in _of_odd_lines(grid, odd):
@@ -80,7 +79,6 @@ def _within(series: Series, low: Decimal, high: int) -> list[Value]:
 
 
 def decimals(grid: Grid) -> Findings:
-    """Find scores with an unusual number of decimals, one finding per column."""
     odd = [group for series in grid.scores if (group := _of_other_digits(series))]
     if not odd:
         yield from _of_odd_table(grid)
@@ -137,7 +135,6 @@ def falling(grid: Grid) -> Findings:
 
 
 def below_first(grid: Grid) -> Findings:
-    """Find reciprocal ranks below P@1 or Success@1."""
     for (first, one), (ranks, other) in product(_measured(grid), repeat=2):
         if first.name in ("P", "Success") and first.cutoff == 1 and ranks.name == "RR":
             is_alike = without_measures(one.name) == without_measures(other.name)
