@@ -142,8 +142,7 @@ def _column(plan: Layout, place: int, shared: _Shared) -> ColumnMeaning:
     named, reason = _named(head, shared)
     plain = without_measures(text)
     dataset, is_mean = _dataset(head, plain, named, shared), _is_mean(head, plain)
-    is_unknown = dataset.sure == "unknown" and not dataset.choices
-    if reason == _BEIR and is_unknown and not is_mean:
+    if reason == _BEIR and not any((is_mean, dataset.sure != "unknown", dataset.choices)):
         named, reason = None, f"the heading {text!r} names neither a measure nor a BEIR collection"
     measure = measure_on(named, dataset) if named else Resolution(reason=reason)
     if reason and measure.value:

@@ -365,11 +365,10 @@ def _spans(nodes: Iterable[Any]) -> tuple[int, int, bool]:
             columns = _number(arguments(node)[:1])
         elif name == "multirow":
             rows = _number(arguments(node)[1:2])
-        elif name == "SetCell":  # [r=2,c=3]
+        elif name in ("SetCell", "Block"):  # [r=2,c=3] or {2-3}
+            text = re.sub(r"\{(\d*)-(\d*)\}", r" r=\1 c=\2", text)
             sizes = dict(re.findall(r"\b([rc])\s*=\s*(\d+)", text))
             rows, columns, is_area = int(sizes.get("r", 1)), int(sizes.get("c", 1)), True
-        elif name == "Block" and (match := re.search(r"\{(\d*)-(\d*)\}", text)):
-            rows, columns, is_area = int(match[1] or 1), int(match[2] or 1), True
     rows, columns = min(_SPAN_LIMIT, rows or 1), min(_SPAN_LIMIT, max(1, columns))
     return columns, rows, is_area and (rows > 1 or columns > 1)
 

@@ -201,10 +201,6 @@ def _xspace(g: Gullet, token: Token) -> None:
             g.let_out(token._replace(text=" "))
 
 
-def _nothing(g: Gullet, token: Token) -> None:
-    r"""Drop a prefix that does not affect the text, e.g. ``\global``."""
-
-
 _ORDERS: Mapping[str, Callable[[Gullet, Token], bool | None]] = {
     name: order
     for called, order in (
@@ -229,7 +225,10 @@ _ORDERS: Mapping[str, Callable[[Gullet, Token], bool | None]] = {
         (r"\begin \end", _edge),
         (r"\makeatletter \makeatother", _letters),
         (r"\xspace", _xspace),
-        (r"\fi \global \long \protected \outer \noexpand \relax \unskip \ignorespaces \protect", _nothing),
+        (
+            r"\fi \global \long \protected \outer \noexpand \relax \unskip \ignorespaces \protect",
+            lambda g, token: None,
+        ),
     )
     for name in called.split()
 } | {"": _other}

@@ -81,17 +81,13 @@ def _repeated(one: Grid, other: Grid, shared: Sequence[tuple[int, int]]) -> Find
     for mine, theirs in product(one.series, other.series) if len(shared) > 2 else ():
         lines = [(a, b) for a, b in shared if a in mine.values and b in theirs.values]
         pairs = [(mine.values[a], theirs.values[b]) for a, b in lines]
-        unequal = [pair for pair in pairs if not _are_equal(*pair)]
+        unequal = [(a, b) for a, b in pairs if abs(a.number - b.number) >= a.half + b.half]
         if len(pairs) > 2 and len(unequal) == 1 and all(v.number >= 200 * v.half for v in chain(*pairs)):
             [(a, b)] = unequal
             says = f"{other.where(theirs, b)} here and {a.text} at {a.place}"
             why = f"Both columns agree in the {len(pairs) - 1} other values that they share"
             is_near = 10 * abs(a.number - b.number) < a.number
             yield from [Finding("note", "two-values", b.place, says, why)] * is_near
-
-
-def _are_equal(one: Value, other: Value) -> bool:
-    return abs(one.number - other.number) < one.half + other.half
 
 
 def _unique_lines(grid: Grid) -> dict[str, int]:

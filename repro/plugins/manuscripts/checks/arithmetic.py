@@ -181,8 +181,10 @@ def behind_values(grid: Grid, seen: Seen) -> Findings:
     name, best = max(found, key=lambda pair: sum(pair[1].values()), default=("", {}))
     right = sum(best.values())
     severity = _severity(right, len(best) - right)
-    seen[DIFFERENCES].update(id(value.cell) for _, value, _ in best if severity)
-    for series, value, base in filterfalse(best.get, best) if severity else ():
+    if not severity:
+        return
+    seen[DIFFERENCES].update(id(value.cell) for _, value, _ in best)
+    for series, value, base in filterfalse(best.get, best):
         says = f"{grid.where(series, value)} does not differ by this from {base.text}"
         exact = value.number - base.number
         why = f"The difference from {name} is {exact:+f}. {right} of {len(best)} are from it"
@@ -198,14 +200,13 @@ def _severity(right: int, wrong: int) -> str:
 def _fitting_to(
     bases: Bases, printed: list[tuple[Series, Value]], sign: int
 ) -> dict[tuple[Series, Value, Value], bool]:
-    pairs = [(series, value, bases.get((series, value.line), value)) for series, value in printed]
-    return {pair: _is_printed(*pair[1:], sign) for pair in pairs if pair[1] is not pair[2]}
-
-
-def _is_printed(value: Value, base: Value, sign: int) -> bool:
-    assert value.delta is not None
-    fields = value, base, (sign * value.delta,), value.delta_decimals
-    return (value.relative and _agrees(*fields, is_share=True)) or _agrees(*fields)
+    fits = {}
+    for series, value in printed:
+        if base := bases.get((series, value.line)):
+            fields = value, base, (sign * (value.delta or Decimal()),), value.delta_decimals
+            is_share = value.relative and _agrees(*fields, is_share=True)
+            fits[series, value, base] = is_share or _agrees(*fields)
+    return {pair: is_right for pair, is_right in fits.items() if pair[1] is not pair[2]}
 
 
 def _bases(grid: Grid) -> Iterator[tuple[str, Bases]]:
@@ -298,22 +299,24 @@ def _with_best_other(grid: Grid, series: Series) -> Iterator[Explained]:
 def from_line(grid: Grid, seen: Seen) -> Findings:
     """Find wrong differences from one line of a neighbouring series, e.g. the first of an ablation."""
     scores = list(filterfalse(attrgetter("is_difference"), grid.series))
-    for place, series in enumerate(grid.series):
+    for series in filter(attrgetter("is_difference"), grid.series):
+        place = grid.series.index(series)
         others = list(filterfalse(attrgetter("is_difference"), grid.series[max(0, place - 2) : place]))
-        candidates = [each for other in others for each in _with_lines(grid, series, other)]
-        yield from _of_two(grid, seen, series, candidates)
-        if series.is_difference and len(series.values) >= THIN and candidates:
+        candidates = list(chain.from_iterable(_with_lines(grid, series, other) for other in others))
+        if len(series.values) == 2:
+            yield from _of_two(grid, seen, series, candidates)
+        elif candidates and len(series.values) >= THIN:
             best = max(candidates, key=attrgetter("right"))
             severity = _severity(best.right, len(best.wrong))
             if severity == "error" or not best.is_share:
                 yield from best.findings(grid, seen, severity, best.right)
-            if not severity and max((pair.right for pair in _with_pairs(series, scores)), default=0) < 2:
+            if not severity and max(map(attrgetter("right"), _with_pairs(series, scores)), default=0) < 2:
                 yield from chain.from_iterable(_of_base(grid, series, other) for other in others)
 
 
 def _of_two(grid: Grid, seen: Seen, series: Series, candidates: Sequence[Explained]) -> Findings:
     is_signed = all(re.match(r"[-+−–]", value.text) for value in series)
-    for each in candidates if is_signed and series.is_difference and len(series.values) == 2 else ():
+    for each in candidates if is_signed else ():
         is_of_blank = {v.line for v in each.other} == each.one.values.keys() - series.values.keys()
         is_one_wrong = is_of_blank and not each.is_share and each.right == len(each.wrong) == 1
         if is_one_wrong and not any(other.fits.get(each.wrong[0]) for other in candidates):
@@ -348,20 +351,16 @@ def _with_lines(grid: Grid, series: Series, other: Series) -> Iterator[Explained
 def in_groups(grid: Grid, seen: Seen) -> Findings:
     """Find wrong differences in groups of short columns, e.g. a group per collection."""
     pooled = defaultdict[tuple[str, ...], dict[Hashable, list[Explained]]](dict)
-    for pair in _within_groups(grid):
-        key = (pair.one.heads[-1:], pair.other.heads[-1:], pair.is_share)
-        pooled[pair.series.heads[-1:]].setdefault(key, []).append(pair)
+    for series in (each for each in grid.series if each.is_difference and 0 < len(each.values) < LEAST):
+        heads = series.heads[:-1]
+        others = [each for each in grid.series if each.heads[:-1] == heads and not each.is_difference]
+        for pair in _with_pairs(series, others) if len(others) <= MOST_IN_GROUP else ():
+            key = (pair.one.heads[-1:], pair.other.heads[-1:], pair.is_share)
+            pooled[series.heads[-1:]].setdefault(key, []).append(pair)
     for pairs in pooled.values():
         right, best = max(((sum(p.right for p in each), each) for each in pairs.values()), key=itemgetter(0))
         if right >= max(LEAST, 3 * sum(len(pair.wrong) for pair in best)):
             yield from chain.from_iterable(pair.findings(grid, seen, "error", right) for pair in best)
-
-
-def _within_groups(grid: Grid) -> Iterator[Explained]:
-    for series in (each for each in grid.series if each.is_difference and 0 < len(each.values) < LEAST):
-        heads = series.heads[:-1]
-        others = [each for each in grid.series if each.heads[:-1] == heads and not each.is_difference]
-        yield from _with_pairs(series, others) if len(others) <= MOST_IN_GROUP else ()
 
 
 def _agrees(

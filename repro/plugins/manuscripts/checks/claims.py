@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import partial
-from itertools import chain, combinations, pairwise
+from itertools import chain, combinations, pairwise, product
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -136,13 +136,14 @@ def _of_difference(
     place: Place, sentence: str, match: re.Match[str], pairs: list[_Pair], is_clear: bool
 ) -> Findings:
     quoted = _quoted(sentence, _stated(match), pairs)
-    fitting = [(one, other) for _, one, other in quoted or pairs if _differ_by(one, other, match)]
+    meant = quoted or pairs
+    fitting = [(one, other) for _, one, other in meant if _differ_by(one, other, match)]
     severity = "doubt" if is_clear or quoted else "note"
     if not pairs:
         return
     if not fitting:
         says = f"The two systems never differ by {_stated(match)}: {short(sentence)}"
-        why = f"Their numbers include {_both(*(quoted or pairs)[0][1:])}"
+        why = f"Their numbers include {_both(*meant[0][1:])}"
         yield Finding(severity, "prose", place, says, why)
     elif all((one.number - other.number) * _way(match) < 0 for one, other in fitting):
         says = f"The difference has the other sign: {short(sentence)}"
@@ -264,16 +265,14 @@ _LEAST = re.compile(r"\bthe\s+(?:(?P<time>fastest)|smallest)\s+(?:of|among)\s+al
 
 def wrong_costs(place: Place, sentence: str, systems: Systems) -> Findings:
     """Find systems that are not the fastest or smallest of all in a table."""
-    for match in _LEAST.finditer(sentence):
-        kind = re.compile(r"(?i)latenc|time|\(ms\)" if match["time"] else r"(?i)size|index|param|memory")
-        for table in systems.meant(sentence):
-            grid = systems.tables[table].grid
-            for series in (each for each in grid.series if each.sign < 0 and kind.search(each.name)):
-                ours = series.on(systems.subjects(table, sentence))
-                least = min(series, key=attrgetter("number"))
-                if ours and all(least.number < value.number for value in ours):
-                    why = f"{grid.where(series, least)} at {least.place}"
-                    yield Finding("doubt", "claim", place, f"Not the {match[0][4:]}: {short(sentence)}", why)
+    for match, table in product(_LEAST.finditer(sentence), systems.meant(sentence)):
+        kind = r"(?i)latenc|time|\(ms\)" if match["time"] else r"(?i)size|index|param|memory"
+        grid, ours = systems.tables[table].grid, systems.subjects(table, sentence)
+        for series in (each for each in grid.series if each.sign < 0 and re.search(kind, each.name)):
+            least = min(series, key=attrgetter("number"))
+            if any(least.number < value.number for value in series.on(ours)):
+                why = f"{grid.where(series, least)} at {least.place}"
+                yield Finding("doubt", "claim", place, f"Not {match[0]}: {short(sentence)}", why)
 
 
 _BEST = re.compile(

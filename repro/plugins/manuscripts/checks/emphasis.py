@@ -181,8 +181,8 @@ def _bare(habit: Habit, style: Style, outside: set[int]) -> Findings:
 
 
 def _right_along_lines(grid: Grid, style: Style) -> int:
-    series = [each for each in grid.series if each.sign]
-    if len({each.measure for each in series}) > 1:
+    series = list(filter(attrgetter("sign"), grid.series))
+    if len(set(map(attrgetter("measure"), series))) > 1:
         return 0
     lines = ([each.values[line] for each in series if line in each.values] for line in grid.lines)
     scopes = [Scope(series[0], tuple(members), style) for members in lines if members]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise, product
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 from repro.plugins.manuscripts.checks import NUMERALS, Finding, Findings, numeral
 from repro.plugins.manuscripts.checks.arithmetic import OVER, explanation, stated
@@ -40,11 +40,11 @@ def of_texts(manuscript: Manuscript) -> Findings:
     texts = [*manuscript.prose]
     for table in manuscript.tables:
         texts += [(table.place, text) for text in (table.caption, *table.legend)]
-    found = ((place, match) for place, text in texts for match in CLAIM.finditer(text))
-    claims = [(at, match[0]) for at, match in found if not _DENIED.search(match.string[: match.start()])]
-    for place, words in claims[:1] if not any(TEST.search(text) for _, text in texts) else ():
+    claims = [(place, match) for place, text in texts for match in CLAIM.finditer(text)]
+    claims = [(at, match) for at, match in claims if not _DENIED.search(match.string[: match.start()])]
+    for place, match in claims[: not TEST.search("\n".join(map(itemgetter(1), texts)))]:
         why = "The source names no test and no p-value"
-        yield Finding("note", "significance", place, f"{words!r} claims significance", why)
+        yield Finding("note", "significance", place, f"{match[0]!r} claims significance", why)
     for place, text in texts:
         for sentence in END.split(text):
             yield from _refuted(place, sentence)
