@@ -45,7 +45,7 @@ class Macro(NamedTuple):
 
 
 class Reader:
-    """Reads the tokens of a file, after those put ``back``. A package only defines macros."""
+    """Reads the tokens of a file, after those put ``back``."""
 
     def __init__(self, text: str, number: int, name: str):
         self.text, self.number, self.name, self.at = text, number, name, 0
@@ -66,7 +66,8 @@ class Reader:
             elif kind == "link":
                 text = "\\href{}"
             elif kind == "verb":
-                text = _verbatim(match["shown"] or match["address"] or "")
+                text = re.sub(r"[\\~^]", " ", match["shown"] or match["address"] or "")
+                text = "{" + re.sub(r"([#$%&_{}])", r"\\\1", text) + "}"
             elif kind == "space":
                 text = _blank(text, after_comment)
             return Token(text, self.number, start, self.at)
@@ -78,10 +79,6 @@ class Reader:
     def skip_past(self, end: str) -> None:
         start = self.text.find(end, self.at)
         self.at = len(self.text) if start < 0 else start + len(end)
-
-
-def _verbatim(text: str) -> str:
-    return "{" + re.sub(r"([#$%&_{}])", r"\\\1", re.sub(r"[\\~^]", " ", text)) + "}"
 
 
 def _blank(text: str, after_comment: bool) -> str:
@@ -176,7 +173,6 @@ class Gullet:
     # input
 
     def next(self) -> Token | None:
-        """Return the next unexpanded token, first from those put back."""
         while True:
             if self.reader.back:
                 return self.reader.back.pop()
@@ -268,7 +264,7 @@ class Gullet:
         return [reader.name for reader in self._readers]
 
     def open(self, name: str) -> None:
-        """Read a file before the rest of the current one. Raises DataError for a cycle."""
+        """Read a file now. Raises DataError for a cycle."""
         if name in self.under_way or len(self._readers) >= DEPTH:
             cycle = " -> ".join([*self.under_way, name][-6:])
             raise DataError(f"{self.files.shown(self.under_way[-1])} includes itself: {cycle}")

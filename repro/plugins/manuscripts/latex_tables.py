@@ -171,7 +171,7 @@ _SPAN_LIMIT = 200
 
 @dataclass
 class _Raw:
-    """The nodes of each cell by row. A rule has the number of rows above it, and its columns or None."""
+    """The nodes of cells by row. A rule has the number of rows above it, and its columns or None."""
 
     rows: list[list[list[Any]]] = field(default_factory=list)
     rules: list[tuple[int, tuple[int, int] | None]] = field(default_factory=list)
@@ -211,7 +211,7 @@ class Tabular:
         return self.flat.place(self.offset + self.node.pos)
 
     def tables(self, legend: tuple[str, ...], **facts: str) -> list[SourceTable]:
-        """Return its table, several if stacked or side by side, or none for a single row or column."""
+        """Return its tables: several if stacked or side by side, none for a single row or column."""
         raw = self._raw()
         self.flat.lost += [(self.flat.place(at), text) for at, text in self._lost(raw)]
         grid, width = self._grid(raw)

@@ -96,7 +96,7 @@ def stacked(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
 
 
 def side_by_side(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
-    """Return (start, end) of the columns of each list if the first head, e.g. "Model", is repeated."""
+    """Return (start, end) of the columns of each list with its own head, e.g. "Model"."""
     heads = [cell.text for cell in rows[head - 1]]
     starts = [place for place, text in enumerate(heads) if not place or (head and text and text == heads[0])]
     parts = list(zip(starts, [*starts[1:], len(heads)], strict=True))
@@ -221,7 +221,6 @@ def _are_numbers(cells: Sequence[SourceCell]) -> bool:
 
 
 def _labels(body: Sequence[Row], values: Sequence[int]) -> tuple[int, ...]:
-    """Return the label columns: the first column of words, and those behind it while the cells repeat."""
     width = len(body[0]) if body else 0
     labels = [_first_label(body, values)]
     for place in range(labels[0] + 1, width - 1):

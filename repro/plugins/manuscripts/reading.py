@@ -83,7 +83,6 @@ def _main_files(files: Files) -> tuple[list[str], list[str]]:
 
 
 def _rank(name: str, texts: dict[str, str]) -> tuple[bool, int, bool, int]:
-    """Return a key that is smallest for a file with numbers in its tables, near the root, named e.g. main."""
     path, whole = PurePosixPath(name), texts[name]
     for inner in _INPUT.findall(whole):
         file = (path.parent / inner.strip()).as_posix()
@@ -179,12 +178,9 @@ def read_latex(files: Files, first: list[str], notes: list[str]) -> Read:
             flat.lost.append((flat.place(one.start), "This table is not read"))
     prose = [said for part in outside for said in _prose(flat, *part, numbers)]
     labels = {label: number for label, number in numbers.items() if not label.startswith("kind of ")}
-    return tables, prose, labels, [*notes, *flat.notes], _title(flat.text), flat.lost
-
-
-def _title(text: str) -> str:
-    start = _TITLE.search(text)
-    return _as_text(parse(text[start.end() : start.end() + _TITLE_LENGTH])[:1]) if start else ""
+    begin = _TITLE.search(flat.text)
+    title = flat.text[begin.end() : begin.end() + _TITLE_LENGTH] if begin else ""
+    return tables, prose, labels, [*notes, *flat.notes], _as_text(parse(title)[:1]), flat.lost
 
 
 def _as_text(nodes: list[Any]) -> str:
@@ -210,7 +206,6 @@ def _parts(flat: Expanded) -> tuple[list[_Float], list[tuple[int, int]]]:
 
 
 def _end_of(text: str, frame: re.Match, end: int) -> tuple[int, bool]:
-    """Return an environment's end, and whether it is closed. A float ends before another one."""
     framed, depth = names("tables", "figures"), 1
     for edge in _EDGE.finditer(text, frame.end(), end):
         if edge[1] == "begin" and edge[2] in framed and frame[1] in framed:

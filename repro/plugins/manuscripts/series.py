@@ -60,10 +60,8 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """The numbers of a column by line, below the headings ``heads``, the outermost first.
-
-    It ``is_score`` if it has a measure or collection, and ``has_unread`` if a cell with digits has no value.
-    """
+    """A column's numbers by line, below ``heads``, the outermost first. It ``is_score`` if it has a measure
+    or collection, and ``has_unread`` if a cell with digits has no value."""
 
     heads: tuple[str, ...]
     values: Mapping[int, Value]
@@ -203,8 +201,7 @@ def _read(cells: Mapping[int, SourceCell]) -> dict[int, Value]:
 
 
 def grids(table: SourceTable, *, is_turned: bool = False) -> tuple[Grid, Grid]:
-    """Return the grids of a table with its systems as lines, and as series. With ``is_turned``, its columns
-    are the systems."""
+    """Return the grids with systems as lines, and as series. If ``is_turned``, the columns are systems."""
     means = meaning(table, is_turned=is_turned)
     across = layout(table if means.is_transposed else transposed(table))
     return _grid(means.layout, dict(enumerate(means.columns))), _grid(across, {})

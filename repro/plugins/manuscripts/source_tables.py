@@ -47,8 +47,8 @@ class SourceCell:
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A table with rows of equal length. ``rules`` are the indices of body rows below a line, ``full_rules``
-    those below a line of full width. ``legend`` has the table's notes and footnotes."""
+    """A table with rows of equal length. ``rules`` are the body rows below a line, ``full_rules`` those below
+    a line of full width. ``legend`` has notes and footnotes."""
 
     place: Place
     head: tuple[tuple[SourceCell, ...], ...]
@@ -68,8 +68,7 @@ class SourceTable:
 
 @dataclass(frozen=True)
 class Manuscript:
-    """The tables and paragraphs of a source. ``labels`` maps LaTeX labels to printed numbers, and ``lost``
-    has the unread parts."""
+    """The tables and paragraphs of a source. ``labels`` maps labels to numbers. ``lost`` are unread parts."""
 
     path: Path
     tables: tuple[SourceTable, ...]
@@ -135,7 +134,8 @@ def styled(pieces: Iterable[Piece], place: Place, *, columns: int = 1) -> Source
     text = _tidy(text)
     before, inner_text, after = text.partition(text.strip(MARKS + " ") or text or " ")
     marks = [*_marks(before), *_marks(after), *marks]
-    bold, underlined, _ = next(filter(None, map(_style_of, said)), Style())
+    styles = (p.style for p in said if not p.style.script and any(map(str.isalnum, p.text)))
+    bold, underlined, _ = next(styles, Style())
     parts = tuple(_parts(said, place)) if "/" in text else ()
     return SourceCell(inner_text, place, bold, underlined, tuple(marks), columns, parts=parts)
 
@@ -149,11 +149,6 @@ def _parts(pieces: Iterable[Piece], place: Place) -> Iterator[SourceCell]:
     yield from (styled(part, place) for part in parts)
 
 
-def _style_of(piece: Piece) -> Style | None:
-    has_letter = any(map(str.isalnum, piece.text))
-    return piece.style if has_letter and not piece.style.script else None
-
-
 def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
     """Return the text and marks of a script. ``^_`` is a superscript before a subscript."""
     of_number = _NUMBER_BEFORE.search(before) is not None
@@ -163,14 +158,10 @@ def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
     if of_number and not of_base and _DIFFERENCE.match(content):
         return f" ({content.strip('()')})", []
     if script[0] == "_":
-        return _lowered(content, of_number), []
+        return f" ({content})" if of_number and content[:1].isdigit() else content, []
     if of_base and re.fullmatch(r"[-+−]?\d+" if script == "^" else r"[-+−]?\w+", content):
         return f"^{content}", []
     return ("", _marks(content)) if _are_marks(content, before, of_number) else (content, [])
-
-
-def _lowered(content: str, of_number: bool) -> str:
-    return f" ({content})" if of_number and content[:1].isdigit() else content
 
 
 def _are_marks(content: str, before: str, of_number: bool) -> bool:
@@ -195,7 +186,7 @@ _BRACKETS = re.compile(r"\([^)]*\)|\[[^]]*\]")
 
 
 def uneven(rows: Sequence[tuple[Place, int]]) -> Iterator[tuple[Place, str]]:
-    """Yield the places of a few longer rows, or of one shorter row, with a sentence. ``rows`` has lengths."""
+    """Describe a few longer rows, or one shorter row, by the lengths in ``rows``."""
     usual, often = next(iter(Counter(width for _, width in rows).most_common(1)), (0, 0))
     odd = [(place, width) for place, width in rows if usual != width > 1]
     is_clear = often > 2 or {*dict(rows[1:]).values()} == {usual, usual - 1}
@@ -205,9 +196,8 @@ def uneven(rows: Sequence[tuple[Place, int]]) -> Iterator[tuple[Place, str]]:
 
 
 def with_points(rows: Rows) -> Rows:
-    """Return rows with decimal points instead of commas, and without blanks in numbers. A comma before three
-    digits is decimal if the table has other decimal commas and no points. One in brackets, e.g. ``(1,2)``, is
-    decimal if its column has others."""
+    """Return rows with decimal points and without blanks in numbers. A comma before three digits is decimal
+    if the table has other decimal commas and no points. One in brackets needs others in its column."""
     numeric = {id(c): c for row in rows for c in row if NUMERIC.fullmatch(c.text)}
     for column in zip_longest(*rows):
         own = [cell for cell in column if cell and id(cell) in numeric]

@@ -66,7 +66,7 @@ def without_remarks(label: str) -> str:
 
 
 def several_values(grids: Sequence[Grid]) -> Findings:
-    """Find systems with different values in two tables: doubts if most agree, notes if all are close."""
+    """Find systems with different values in two tables."""
     for one, other in combinations(grids, 2):
         yield from (swapped := list(_swapped_systems(one, other)))
         shared = _shared_lines(one, other)
@@ -159,7 +159,6 @@ def _keyed(grid: Grid, line: int) -> dict[Key, Printed]:
 
 
 def measure_of(grid: Grid, series: Series) -> str:
-    """Return the published name of a measure, or the only name of another one in the heading or caption."""
     text = series.name if EFFECT.search(series.name) else grid.table.caption
     names = {match["name"].lower().replace("-", " ") for match in EFFECT.finditer(text)}
     names = {{"em": "exact match", "acc": "accuracy"}.get(name, name) for name in names}
@@ -253,7 +252,6 @@ def _of_places(grid: Grid, printed: Printed, places: Sequence[Stated]) -> Findin
 
 @at_hand.kept_with_papers
 def known_cells() -> dict[tuple[str, str, str], list[Cell]]:
-    """Return (system, collection, measure) -> the cells that publish it."""
     cells: dict[tuple[str, str, str], list[Cell]] = {}
     sources = filterfalse(lambda paper: paper.manifest.title.startswith("todo"), at_hand.papers().values())
     for cell in chain.from_iterable(map(numeric_cells, sources)):  # without drafts

@@ -85,7 +85,7 @@ def totals(grid: Grid, seen: Seen) -> Findings:
 
 
 def in_several_tables(grids: Sequence[Grid], seen: Seen) -> Findings:
-    """Find wrong averages over the columns of this table and of those next to it."""
+    """Find wrong averages over the columns of several tables."""
     for place, grid in enumerate(grids):
         ends = product(range(place + 1), range(place + 1, len(grids) + 1))
         runs = [grids[first:last] for first, last in ends if last - first > 1]
@@ -98,7 +98,7 @@ def in_several_tables(grids: Sequence[Grid], seen: Seen) -> Findings:
 
 
 def stated(grid: Grid, total: Series) -> int:
-    """Return over how many collections a heading or the remarks say that an average is, or 0."""
+    """Return the stated number of averaged collections, or 0."""
     found = (*SIZE.finditer(total.name), *OVER.finditer(f"{total.name}. {grid.remarks}"))
     numbers = {numeral(match["n"]) or 0 for match in found}
     return max(numbers) if len(numbers) == 1 else 0
@@ -174,7 +174,7 @@ FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
 
 
 def behind_values(grid: Grid, seen: Seen) -> Findings:
-    """Find wrong differences printed after numbers, from the base that fits most of them."""
+    """Find wrong differences printed after numbers."""
     printed = [(s, v) for s in grid.series for v in s if v.delta is not None]
     bases = _bases(grid) if len(printed) >= THIN else ()
     found = [(name, _fitting_to(base, printed, sign)) for name, base in bases for sign in (1, -1)]
@@ -268,7 +268,7 @@ class Explained:
 
 
 def in_series(grid: Grid, seen: Seen) -> Findings:
-    """Find wrong numbers in a series of differences, by the two series that fit it best."""
+    """Find wrong numbers in a series of differences between two others."""
     others = list(filterfalse(attrgetter("is_difference"), grid.series))
     if 1 < len(others) <= MOST_SERIES:
         for series in filter(attrgetter("is_difference"), grid.series):

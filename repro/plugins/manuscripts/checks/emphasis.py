@@ -76,7 +76,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Habit:
-    """The use of a style in a table, by the kind of scopes (e.g. columns) in which it is right most often."""
+    """The use of a style in a table, by the scopes (e.g. columns) in which it is right most often."""
 
     grid: Grid
     scope: str
@@ -100,7 +100,7 @@ class Habit:
 
     @property
     def outside(self) -> set[int]:
-        """The lines ahead of the styled numbers in all, or in two and a third, of their scopes."""
+        """The lines ahead of the styled numbers in all, or two and a third, of their scopes."""
         ahead, numbers = Counter[int](), Counter[int]()
         for scope in self.scopes:
             for value in scope.members:
@@ -118,8 +118,12 @@ def best(grids: Sequence[Grid]) -> Findings:
 def shaded(grids: Sequence[Grid]) -> Findings:
     colours = (value.cell.shade for grid in grids for series in grid.series for value in series)
     for colour in filter(None, dict.fromkeys(colours)):
-        style = Style("shade", "shaded", 0, "best", colour)
+        style = _shade(colour)
         yield from _of_style([grid for grid in grids if not _is_of_lines(grid, style)], style)
+
+
+def _shade(colour: str) -> Style:
+    return Style("shade", "shaded", 0, "best", colour)
 
 
 def _is_of_lines(grid: Grid, style: Style) -> bool:
@@ -133,7 +137,7 @@ def _is_of_lines(grid: Grid, style: Style) -> bool:
 def is_by_line(grid: Grid) -> bool:
     """Return whether a style marks the best of each line, so that the columns are systems."""
     colours = {value.cell.shade for _, value in grid.numbers} - {""}
-    styles = [BOLD, *(Style("shade", "shaded", 0, "best", colour) for colour in sorted(colours))]
+    styles = [BOLD, *map(_shade, sorted(colours))]
     return any(_right_along_lines(grid, s) >= max(LEAST, 2 * _habit(grid, s).right + 1) for s in styles)
 
 

@@ -202,12 +202,14 @@ _SHORT = re.compile(r"\b(?P<long>[A-Z]\w+)\s\((?P<short>\w{2,5})\)")
 
 @dataclass(frozen=True)
 class Systems:
-    """The tables of a source, its own systems by table, and the sentences ``before`` one."""
+    """A sentence (``text``) after those ``before``, the tables of its source, and its systems by table."""
 
     tables: tuple[Numbered, ...]
     ours: tuple[list[int], ...]
     short: Mapping[str, str]
+    place: Place
     before: tuple[str, ...] = ()
+    text: str = ""
 
     @classmethod
     def of(cls, manuscript: Manuscript, tables: Sequence[Numbered]) -> Systems:
@@ -217,78 +219,82 @@ class Systems:
         found = (match["name"] for text in texts for match in _NAMED.finditer(text))
         names = frozenset(filter(None, (title.lower(), *map(str.lower, found))))
         short = {match["short"]: match["long"] for text in texts for match in _SHORT.finditer(text)}
-        return cls(tuple(tables), tuple(_ours(table, names) for table in tables), short)
+        return cls(
+            tuple(tables), tuple(_ours(table, names) for table in tables), short, Place(manuscript.path, 1)
+        )
 
-    def cited(self, sentence: str) -> list[int]:
-        """Return the indices of the tables that a sentence cites, or of all if it cites none."""
-        return self._of(_pointers(sentence)) or [*range(len(self.tables))]
+    def finding(self, severity: str, check: str, says: str, why: str) -> Finding:
+        return Finding(severity, check, self.place, f"{says}: {short(self.text)}", why)
 
-    def meant(self, sentence: str) -> list[int]:
-        """Return the tables that a sentence cites, or the last that its paragraph cites."""
-        return next(filter(None, map(self._of, map(_pointers, (sentence, *reversed(self.before))))), [])
+    def cited(self) -> list[int]:
+        """Return the indices of the tables that it cites, or of all if it cites none."""
+        return self._of(_pointers(self.text)) or [*range(len(self.tables))]
+
+    def meant(self) -> list[int]:
+        """Return the tables that it cites, or the last that its paragraph cites."""
+        return next(filter(None, map(self._of, map(_pointers, (self.text, *reversed(self.before))))), [])
 
     def _of(self, pointers: set[str]) -> list[int]:
         return [n for n, each in enumerate(self.tables) if each.number in pointers]
 
-    def mentions(self, table: int, sentence: str) -> list[tuple[int, int]]:
-        """Return the positions and lines of the systems that a sentence names or means by "we" or "it"."""
-        named, ours = labels_in(sentence, self.tables[table]), self.ours[table]
-        if (match := WE.search(sentence)) and not {line for _, line in named} & set(ours):
+    def mentions(self, table: int) -> list[tuple[int, int]]:
+        """Return the positions and lines of systems, also of "we" or "it"."""
+        named, ours = labels_in(self.text, self.tables[table]), self.ours[table]
+        if (match := WE.search(self.text)) and not {line for _, line in named} & set(ours):
             named += [(match.start(), line) for line in ours]
-        elif (match := _IT.search(sentence)) and not _subjects(named, sentence[: match.start()]):
+        elif (match := _IT.search(self.text)) and not _subjects(named, self.text[: match.start()]):
             named += [(match.start(), line) for line in self._before(table) or ours]
         return sorted(named)
 
     def _before(self, table: int) -> list[int]:
         *before, last = self.before or ("",)
-        named = replace(self, before=tuple(before)).mentions(table, last) if last else []
+        named = replace(self, text=last, before=tuple(before)).mentions(table) if last else []
         subjects = _subjects(named, last)
         return [line for at, line in subjects if at == subjects[0][0]]
 
-    def subjects(self, table: int, sentence: str) -> list[int]:
-        return list(dict.fromkeys(line for _, line in self.mentions(table, sentence)))
+    def subjects(self, table: int) -> list[int]:
+        return list(dict.fromkeys(line for _, line in self.mentions(table)))
 
-    def columns(self, table: int, sentence: str) -> list[Series]:
-        """Return the scores of a table, of the measures that a sentence names."""
-        return [each for each in self.tables[table].scores if _is_of(each, _measures(sentence))]
+    def columns(self, table: int) -> list[Series]:
+        return [each for each in self.tables[table].scores if _is_of(each, _measures(self.text))]
 
-    def scores(self, table: int, sentence: str) -> list[Series]:
-        """Return the scores that a sentence is about, averages if it names them. None if a cell is unread."""
-        columns, caption = self.columns(table, sentence), self.tables[table].grid.remarks
-        names_average, named = AVERAGE.search(sentence), self.named(sentence)
+    def scores(self, table: int) -> list[Series]:
+        """Return the scores that the sentence is about, or none if a cell is unread."""
+        columns, caption = self.columns(table), self.tables[table].grid.remarks
+        names_average, named = AVERAGE.search(self.text), self.named()
         averages = [each for each in columns if names_average and each.total == "average"]
-        about = [*averages, *(each for each in columns if self._heads(each, sentence))]
+        about = [*averages, *(each for each in columns if self._heads(each))]
         if not (about or names_average or (named and not any(find(name, caption) for name in named))):
             about = [each for each in columns if not each.total]
         return [] if any(map(attrgetter("has_unread"), about)) else about
 
-    def judging(self, sentence: str) -> list[int]:
-        """Return the cited tables with a system and score that a sentence names, and one of its numbers."""
-        numbers = re.findall(NUMBER, plain(sentence))
-        cited = [n for n in self.cited(sentence) if self.mentions(n, sentence) and self._names(n, sentence)]
+    def judging(self) -> list[int]:
+        """Return the cited tables with a named system and score, and one of the numbers."""
+        numbers = re.findall(NUMBER, plain(self.text))
+        cited = [n for n in self.cited() if self.mentions(n) and self._names(n)]
         return [n for n in cited if not numbers or any(is_in(text, self.tables[n]) for text in numbers)]
 
-    def _names(self, table: int, sentence: str) -> bool:
-        is_average, is_measured = AVERAGE.search(sentence), _measures(sentence)
+    def _names(self, table: int) -> bool:
+        is_average, is_measured = AVERAGE.search(self.text), _measures(self.text)
         return any(
-            self._heads(each, sentence)
+            self._heads(each)
             or (is_average and each.total)
             or (is_measured and (each.measure or _measures(each.name)))
-            for each in self.columns(table, sentence)
+            for each in self.columns(table)
         )
 
-    def named(self, sentence: str) -> set[str]:
+    def named(self) -> set[str]:
         scores = (each for table in self.tables for each in table.scores)
-        return {name for each in scores for name in self._heads(each, sentence)}
+        return {name for each in scores for name in self._heads(each)}
 
-    def _heads(self, series: Series, sentence: str) -> dict[str, int]:
+    def _heads(self, series: Series) -> dict[str, int]:
         parts = (head.rpartition(" ") for head in series.heads if series.measure)
         without = [name for name, _, last in parts if (series.measure or "").startswith(last)]
         names = tuple(filter(None, (*series.heads, *without, *map(self.short.get, series.heads))))
-        return _headed(names, series.dataset, sentence)
+        return _headed(names, series.dataset, self.text)
 
-    def in_order(self, table: int, sentence: str) -> list[Series]:
-        heads = {each: self._heads(each, sentence) for each in self.columns(table, sentence)}
+    def in_order(self, table: int) -> list[Series]:
+        heads = {each: self._heads(each) for each in self.columns(table)}
         return sorted(filter(heads.get, heads), key=lambda each: min(heads[each].values()))
 
 
@@ -341,19 +347,18 @@ def is_near(text: str, value: Value) -> bool:
 _LIST = re.compile(r"\d*\.\d+(?:(?:\s*,|\s*and|\s*%)+\s*\d*\.\d+)+")
 
 
-def wrong_order(place: Place, sentence: str, systems: Systems) -> Findings:
-    """Find exchanged numbers, e.g. "A and B reach 41.2 and 39.5, respectively" with 39.5 for A, and lists
-    with one number that is wrong."""
-    lists = list(map(re.compile(r"\d*\.\d+").findall, _LIST.findall(sentence)))
-    if "respectively" not in sentence or len(lists) != 1:
+def wrong_order(said: Systems) -> Findings:
+    """Find lists with exchanged or wrong numbers, e.g. "A and B reach 41.2 and 39.5, respectively"."""
+    lists = [re.findall(r"\d*\.\d+", text) for text in _LIST.findall(said.text)]
+    if "respectively" not in said.text or len(lists) != 1:
         return
-    found = chain.from_iterable(_rows(table, sentence, systems) for table in systems.cited(sentence))
+    found = chain.from_iterable(_rows(table, said) for table in said.cited())
     rows = [values for values in found if len(values) == len(lists[0])]
     if not any(all(map(is_same, lists[0], values)) for values in rows):
         tests = map(partial, (_is_exchanged, _is_almost), lists * 2)
         for values in list(chain.from_iterable(filter(test, rows) for test in tests))[:1]:
-            says = f"The numbers or their order differ: {short(sentence)}"
-            yield Finding("doubt", "prose", place, says, f"The table has {listed(values)}")
+            says = "The numbers or their order differ"
+            yield said.finding("doubt", "prose", says, f"The table has {listed(values)}")
 
 
 def _is_exchanged(stated: Sequence[str], values: Sequence[Value]) -> bool:
@@ -365,8 +370,8 @@ def _is_almost(stated: Sequence[str], values: Sequence[Value]) -> bool:
     return is_right and all(map(is_near, stated, values))
 
 
-def _rows(table: int, sentence: str, systems: Systems) -> Iterator[list[Value]]:
-    lines, scores = systems.subjects(table, sentence), systems.in_order(table, sentence)
-    yield from (series.on(lines) for series in systems.scores(table, sentence))
+def _rows(table: int, said: Systems) -> Iterator[list[Value]]:
+    lines, scores = said.subjects(table), said.in_order(table)
+    yield from (series.on(lines) for series in said.scores(table))
     for line in lines:
         yield [series.values[line] for series in scores if line in series.values]

@@ -147,12 +147,12 @@ def fewer_datasets(grid: Grid) -> Findings:
             yield from _of_coverage(grid, series, number)
 
 
-def wrong_coverage(place: Place, sentence: str, systems: Systems) -> Findings:
-    for match, table in product(OVER.finditer(sentence), systems.meant(sentence)):
-        grid = systems.tables[table].grid
+def wrong_coverage(said: Systems) -> Findings:
+    for match, table in product(OVER.finditer(said.text), said.meant()):
+        grid = said.tables[table].grid
         for series in (each for each in grid.series if each.total == "average"):
             for found in _of_coverage(grid, series, numeral(match["n"]) or 0):
-                yield replace(found, place=place, says=found.says.replace("caption", "text"))
+                yield replace(found, place=said.place, says=found.says.replace("caption", "text"))
 
 
 def _of_coverage(grid: Grid, series: Series, number: int) -> Findings:

@@ -24,12 +24,11 @@ SEVERAL_RUNS = re.compile(r"(?i)\b(seeds?|runs|trials|averaged? (over|of)|standa
 
 
 def impossible(grids: Iterable[Grid]) -> Iterator[tuple[Value, Finding]]:
-    """Find values out of range or of another unit, which other checks leave out."""
+    """Find values that other checks leave out: out of range or of another unit."""
     return chain.from_iterable(check(grid) for grid in grids for check in (mixed_units, out_of_range))
 
 
 def out_of_range(grid: Grid) -> Iterator[tuple[Value, Finding]]:
-    """Find scores above 100 or below 0, if a column has few."""
     for series in filter(_is_share, grid.scores):
         wrong = [v for v in series if not 0 <= v.number <= 100]
         for value in wrong if 4 * len(wrong) <= len(series.values) else ():
@@ -154,19 +153,15 @@ def impossible_means(grid: Grid) -> Findings:
     """Find means that n queries cannot have: success is j/n, RR@k a multiple of 1/(n lcm(1..k))."""
     for series in grid.scores if not SEVERAL_RUNS.search(grid.remarks) else ():
         if multiples := _queries(grid, series) * _steps(series):
-            wrong, precise = _impossible(series, multiples)
+            unit = Decimal("0.01") if max(v.number for v in series) > 1 else Decimal(1)
+            precise, steps = [v for v in series if unit * 2 * v.half * multiples < 1], unit * multiples
+            ends = [(v, (v.number - v.half) * steps, (v.number + v.half) * steps) for v in precise]
+            wrong = [value for value, low, high in ends if ceil(low) > floor(high)]
             for value in wrong if len(precise) > 2 and 3 * len(wrong) <= len(precise) else ():
                 says = f"{grid.where(series, value)} is between two possible means"
-                queries = _queries(grid, series)
-                why = f"Means over {queries} queries are multiples of 1/{multiples}, like the others"
+                queries = f"{_queries(grid, series)} queries"
+                why = f"Means over {queries} are multiples of 1/{multiples}, like the others"
                 yield Finding("doubt", "queries", value.place, says, why)
-
-
-def _impossible(series: Series, multiples: int) -> tuple[list[Value], list[Value]]:
-    unit = Decimal("0.01") if max(v.number for v in series) > 1 else Decimal(1)
-    precise, steps = [v for v in series if unit * 2 * v.half * multiples < 1], unit * multiples
-    wrong = [v for v in precise if ceil((v.number - v.half) * steps) > floor((v.number + v.half) * steps)]
-    return wrong, precise
 
 
 _STATED = re.compile(
@@ -229,7 +224,7 @@ _OPEN = re.compile(r"(?i)\?+|to-?do|tbd|x+\.?x+")
 
 
 def columns_of(table: SourceTable) -> Iterator[tuple[list[SourceCell], list[SourceCell]]]:
-    """Yield the read cells of each column, and the unread numbers of a column of numbers."""
+    """Yield the read cells of each column, and the unread ones of a column of numbers."""
     plan = meaning(table).layout
     for place in sorted({*range(plan.table.width)} - {*plan.labels}):
         cells = {row: plan.table.body[row][place] for row in plan.rows if place < len(plan.table.body[row])}
