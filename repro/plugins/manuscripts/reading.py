@@ -178,9 +178,12 @@ def read_latex(files: Files, first: list[str], notes: list[str]) -> Read:
             flat.lost.append((flat.place(one.start), "This table is not read"))
     prose = [said for part in outside for said in _prose(flat, *part, numbers)]
     labels = {label: number for label, number in numbers.items() if not label.startswith("kind of ")}
-    begin = _TITLE.search(flat.text)
-    title = flat.text[begin.end() : begin.end() + _TITLE_LENGTH] if begin else ""
-    return tables, prose, labels, [*notes, *flat.notes], _as_text(parse(title)[:1]), flat.lost
+    return tables, prose, labels, [*notes, *flat.notes], _title(flat.text), flat.lost
+
+
+def _title(text: str) -> str:
+    start = _TITLE.search(text)
+    return _as_text(parse(text[start.end() : start.end() + _TITLE_LENGTH])[:1]) if start else ""
 
 
 def _as_text(nodes: list[Any]) -> str:

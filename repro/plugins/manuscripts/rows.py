@@ -196,13 +196,17 @@ def known_rows() -> dict[str, list[KnownRow]]:
     rows = defaultdict[str, list[KnownRow]](list)
     for source in (paper for paper in papers().values() if not paper.manifest.is_study):
         by_row = defaultdict[str, list[Cell]](list)
-        for cell in cells_of(source):
-            if is_measured(cell) and cell.is_numeric and cell.column.dataset and cell.column.measure:
-                by_row[cell.row_path].append(cell)
+        for cell in filter(_is_compared, cells_of(source)):
+            by_row[cell.row_path].append(cell)
         for cells in by_row.values():
             if cells[0].row.recipe or cells[0].row.not_measurable:
                 rows[plain(cells[0].row.label)].append(KnownRow(source, tuple(cells)))
     return dict(rows)
+
+
+def _is_compared(cell: Cell) -> bool:
+    defined = cell.column.dataset and cell.column.measure
+    return bool(is_measured(cell) and cell.is_numeric and defined)
 
 
 def _shared(row: KnownRow, values: Values) -> list[tuple[Decimal, Decimal]]:

@@ -134,8 +134,7 @@ def styled(pieces: Iterable[Piece], place: Place, *, columns: int = 1) -> Source
     text = _tidy(text)
     before, inner_text, after = text.partition(text.strip(MARKS + " ") or text or " ")
     marks = [*_marks(before), *_marks(after), *marks]
-    styles = (p.style for p in said if not p.style.script and any(map(str.isalnum, p.text)))
-    bold, underlined, _ = next(styles, Style())
+    bold, underlined, _ = next(filter(None, map(_style_of, said)), Style())
     parts = tuple(_parts(said, place)) if "/" in text else ()
     return SourceCell(inner_text, place, bold, underlined, tuple(marks), columns, parts=parts)
 
@@ -149,6 +148,11 @@ def _parts(pieces: Iterable[Piece], place: Place) -> Iterator[SourceCell]:
     yield from (styled(part, place) for part in parts)
 
 
+def _style_of(piece: Piece) -> Style | None:
+    has_letter = any(map(str.isalnum, piece.text))
+    return piece.style if has_letter and not piece.style.script else None
+
+
 def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
     """Return the text and marks of a script. ``^_`` is a superscript before a subscript."""
     of_number = _NUMBER_BEFORE.search(before) is not None
@@ -158,10 +162,14 @@ def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
     if of_number and not of_base and _DIFFERENCE.match(content):
         return f" ({content.strip('()')})", []
     if script[0] == "_":
-        return f" ({content})" if of_number and content[:1].isdigit() else content, []
+        return _lowered(content, of_number), []
     if of_base and re.fullmatch(r"[-+−]?\d+" if script == "^" else r"[-+−]?\w+", content):
         return f"^{content}", []
     return ("", _marks(content)) if _are_marks(content, before, of_number) else (content, [])
+
+
+def _lowered(content: str, of_number: bool) -> str:
+    return f" ({content})" if of_number and content[:1].isdigit() else content
 
 
 def _are_marks(content: str, before: str, of_number: bool) -> bool:

@@ -67,10 +67,13 @@ def measures(text: str) -> dict[NamedMeasure, tuple[int, int]]:
     spans: dict[NamedMeasure, tuple[int, int]] = {}
     for name, pattern in _patterns():
         for match in filter(_is_measure, pattern.finditer(text)):
-            text = re.sub(r"[\s,]", "", (match["a"] or match["b"] or "").lower()).replace("k", "000")
-            spans.setdefault(NamedMeasure(name, int(text) if text else None), match.span())
+            spans.setdefault(NamedMeasure(name, _cutoff(match["a"] or match["b"])), match.span())
     cut = {measure.name for measure in spans if measure.cutoff}
     return {measure: span for measure, span in spans.items() if measure.cutoff or measure.name not in cut}
+
+
+def _cutoff(text: str | None) -> int | None:
+    return int(re.sub(r"[\s,]", "", text.lower()).replace("k", "000")) if text else None
 
 
 def _is_measure(match: re.Match[str]) -> bool:
@@ -149,8 +152,7 @@ def _on_catalogued(measure: NamedMeasure, id: str) -> Resolution:
     from repro.retrieval.datasets.catalog import dataset
 
     entry, counts = dataset(id), dataset(id).counts
-    levels = next((each.levels for each in _collections() if each.id == id), ())
-    if levels and families()[measure.name].graded:
+    if (levels := _levels(id)) and families()[measure.name].graded:
         names = (f"{measure.name}(rel={level})" if level > 1 else measure.name for level in levels)
         choices = tuple(f"{name}@{measure.cutoff}" for name in names)
         reason = f"the lowest relevant grade is not named, and {id} has grades"
@@ -164,6 +166,10 @@ def _on_catalogued(measure: NamedMeasure, id: str) -> Resolution:
         reason = f"the mean share of relevant passages and the share of queries with one differ on {id}"
         return Resolution(None, "unknown", reason, (str(measure), f"Success@{measure.cutoff}"))
     return Resolution(str(measure), "certain")
+
+
+def _levels(id: str) -> tuple[int, ...]:
+    return next((each.levels for each in _collections() if each.id == id), ())
 
 
 @functools.cache

@@ -351,16 +351,20 @@ def _with_lines(grid: Grid, series: Series, other: Series) -> Iterator[Explained
 def in_groups(grid: Grid, seen: Seen) -> Findings:
     """Find wrong differences in groups of short columns, e.g. a group per collection."""
     pooled = defaultdict[tuple[str, ...], dict[Hashable, list[Explained]]](dict)
-    for series in (each for each in grid.series if each.is_difference and 0 < len(each.values) < LEAST):
-        heads = series.heads[:-1]
-        others = [each for each in grid.series if each.heads[:-1] == heads and not each.is_difference]
-        for pair in _with_pairs(series, others) if len(others) <= MOST_IN_GROUP else ():
-            key = (pair.one.heads[-1:], pair.other.heads[-1:], pair.is_share)
-            pooled[series.heads[-1:]].setdefault(key, []).append(pair)
+    for pair in _within_groups(grid):
+        key = (pair.one.heads[-1:], pair.other.heads[-1:], pair.is_share)
+        pooled[pair.series.heads[-1:]].setdefault(key, []).append(pair)
     for pairs in pooled.values():
         right, best = max(((sum(p.right for p in each), each) for each in pairs.values()), key=itemgetter(0))
         if right >= max(LEAST, 3 * sum(len(pair.wrong) for pair in best)):
             yield from chain.from_iterable(pair.findings(grid, seen, "error", right) for pair in best)
+
+
+def _within_groups(grid: Grid) -> Iterator[Explained]:
+    for series in (each for each in grid.series if each.is_difference and 0 < len(each.values) < LEAST):
+        heads = series.heads[:-1]
+        others = [each for each in grid.series if each.heads[:-1] == heads and not each.is_difference]
+        yield from _with_pairs(series, others) if len(others) <= MOST_IN_GROUP else ()
 
 
 def _agrees(

@@ -349,7 +349,7 @@ _LIST = re.compile(r"\d*\.\d+(?:(?:\s*,|\s*and|\s*%)+\s*\d*\.\d+)+")
 
 def wrong_order(said: Systems) -> Findings:
     """Find lists with exchanged or wrong numbers, e.g. "A and B reach 41.2 and 39.5, respectively"."""
-    lists = [re.findall(r"\d*\.\d+", text) for text in _LIST.findall(said.text)]
+    lists = list(map(re.compile(r"\d*\.\d+").findall, _LIST.findall(said.text)))
     if "respectively" not in said.text or len(lists) != 1:
         return
     found = chain.from_iterable(_rows(table, said) for table in said.cited())

@@ -153,15 +153,19 @@ def impossible_means(grid: Grid) -> Findings:
     """Find means that n queries cannot have: success is j/n, RR@k a multiple of 1/(n lcm(1..k))."""
     for series in grid.scores if not SEVERAL_RUNS.search(grid.remarks) else ():
         if multiples := _queries(grid, series) * _steps(series):
-            unit = Decimal("0.01") if max(v.number for v in series) > 1 else Decimal(1)
-            precise, steps = [v for v in series if unit * 2 * v.half * multiples < 1], unit * multiples
-            ends = [(v, (v.number - v.half) * steps, (v.number + v.half) * steps) for v in precise]
-            wrong = [value for value, low, high in ends if ceil(low) > floor(high)]
+            wrong, precise = _impossible(series, multiples)
             for value in wrong if len(precise) > 2 and 3 * len(wrong) <= len(precise) else ():
                 says = f"{grid.where(series, value)} is between two possible means"
                 queries = f"{_queries(grid, series)} queries"
                 why = f"Means over {queries} are multiples of 1/{multiples}, like the others"
                 yield Finding("doubt", "queries", value.place, says, why)
+
+
+def _impossible(series: Series, multiples: int) -> tuple[list[Value], list[Value]]:
+    unit = Decimal("0.01") if max(v.number for v in series) > 1 else Decimal(1)
+    precise, steps = [v for v in series if unit * 2 * v.half * multiples < 1], unit * multiples
+    wrong = [v for v in precise if ceil((v.number - v.half) * steps) > floor((v.number + v.half) * steps)]
+    return wrong, precise
 
 
 _STATED = re.compile(
