@@ -19,7 +19,7 @@ from papers.cpdae.decoder import MLPDecoder
 from papers.cpdae.distribution_contrast import distribution_contrast, jensen_shannon, word_distributions
 from papers.cpdae.reconstruction import text_losses, text_mean
 
-VOCABULARY, WIDTH = 30_522, 768  # BERT's
+WIDTH = 768
 WORDS, COMMON = 180, 40  # distinct words of a text of 510 tokens, and those that nearly every text has
 WEIGHT = 0.1  # λ, §4.1.3
 REDUCTIONS = tuple(product(("sum", "mean"), ("sum", "mean")))  # of Eq. 4, of Eq. 5
@@ -33,21 +33,19 @@ def main() -> None:
     options.add_argument("--steps", type=int, default=40, help="of the decoder before the last gradients")
     options.add_argument("--few", type=int, default=8, help="m of Eq. 5, for the trainings")
     options.add_argument("--trained", type=int, default=40, help="steps of each training")
+    options.add_argument("--vocabulary", type=int, default=30_522, help="BERT's")
     given = options.parse_args()
-    y = made_up(given.texts)
-    write("balance of CPDAE's losses, gradients at h", list(gradients(y, given.steps)), COMMAND)
-    y = made_up(given.few)
-    write("balance of CPDAE's losses, with the contrast and without", list(trainings(y, given)), COMMAND)
+    y = made_up(given.texts, given.vocabulary)
+    write("balance of CPDAE's losses, gradients at h", list(gradients(y, given.steps)))
+    y = made_up(given.few, given.vocabulary)
+    write("balance of CPDAE's losses, with the contrast and without", list(trainings(y, given)))
 
 
-COMMAND = "python benchmarks/balance.py"
-
-
-def made_up(texts: int) -> torch.Tensor:
+def made_up(texts: int, vocabulary: int) -> torch.Tensor:
     """y of Eq. 4, (m, V): the common words come first, each in 95 of 100 texts, others by Zipf's law."""
     generator = torch.Generator().manual_seed(0)
-    y = torch.zeros(texts, VOCABULARY)
-    ranks = torch.arange(1, VOCABULARY - COMMON + 1, dtype=torch.float64)
+    y = torch.zeros(texts, vocabulary)
+    ranks = torch.arange(1, vocabulary - COMMON + 1, dtype=torch.float64)
     for row in y:
         rare = torch.multinomial(1 / ranks, WORDS - COMMON, generator=generator)
         row[COMMON + rare] = 1
@@ -60,7 +58,7 @@ class Model:
 
     def __init__(self, y: torch.Tensor):
         torch.manual_seed(1)
-        sizes = {"hidden_size": WIDTH, "vocab_size": VOCABULARY}
+        sizes = {"hidden_size": WIDTH, "vocab_size": y.shape[1]}
         config = SimpleNamespace(**sizes, layer_norm_eps=1e-12, initializer_range=0.02)
         self.decoder = MLPDecoder(config, layout="mlm-head")
         texts = torch.randn(len(y), WIDTH).repeat(2, 1)
@@ -72,7 +70,7 @@ class Model:
         """L_REC and λ L_CL."""
         z = self.decoder(self.h)  # (2m, V)
         rebuilt = text_mean(
-            text_losses(z, self.y, **READ), reduction=reconstruction, vocabulary_size=VOCABULARY
+            text_losses(z, self.y, **READ), reduction=reconstruction, vocabulary_size=self.y.shape[1]
         )
         if weight == 0:
             return rebuilt, rebuilt.new_zeros(())
@@ -97,8 +95,8 @@ def gradients(y: torch.Tensor, steps: int):
                 torch.autograd.grad(one, model.h, retain_graph=True)[0].norm() for one in (rebuilt, contrast)
             ]
             ratio = (of[1] / of[0]).item()  # Eq. 4 as a sum, Eq. 5 as a mean
-            scale = {("sum", "mean"): 1.0, ("sum", "sum"): 2 * len(y), ("mean", "mean"): VOCABULARY}
-            scale["mean", "sum"] = 2 * len(y) * VOCABULARY
+            scale = {("sum", "mean"): 1.0, ("sum", "sum"): 2 * len(y), ("mean", "mean"): y.shape[1]}
+            scale["mean", "sum"] = 2 * len(y) * y.shape[1]
             named = {f"Eq. 4 {a}, Eq. 5 {b}": f"{ratio * scale[a, b]:.2g}" for a, b in REDUCTIONS}
             yield {"steps": step, "L_REC, a text": f"{rebuilt.item():.0f}", **named}
         model.step(reconstruction="sum", contrast="mean", weight=0.0)

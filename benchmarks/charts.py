@@ -1,4 +1,4 @@
-"""The figures of the page: ours over theirs, before and after, growth, and where a step's time goes.
+"""The figures of the page: ours over theirs, before and after, and growth.
 
 Each is drawn from records alone, in letters that are part of the file, and follows the reader's choice of a
 light or a dark page.
@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from beside import BEFORE, Beside
+from measuring import BEFORE, Beside
 from small_svg import small
 
 from repro.writers.figures.charts import COLOURS, GREY, LINES, MARKERS, WIDTH, canvas, foot, legend
@@ -31,8 +31,6 @@ def draw(records: Sequence[Mapping], folder: Path) -> dict[str, str]:
         title, points = record["section"], record["rounds"]
         if points and "work" in points[0]:
             figures.append((title, "growth", "CPU seconds over the size of the work", growth, points))
-        if points and "parts" in points[0]:
-            figures.append((title, "steps", "Where a step's time goes", parts, points))
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     lines = {}
@@ -107,33 +105,3 @@ def growth(points: Sequence[Mapping], path: Path) -> None:
             for axis in (axes.xaxis, axes.yaxis):
                 axis.set_major_formatter(lambda value, _: f"{value:g}" if value < 1000 else f"{value:,.0f}")
         foot(figure, "size of the work", "CPU seconds, least to most; grey: in proportion to the size")
-
-
-def parts(runs: Sequence[Mapping], path: Path) -> None:
-    """A bar for each objective and version: shares of a step's time by kind of operation, products first."""
-    best: dict[str, Mapping] = {}
-    least = [min(run["flops"] for run in runs if run["objective"] == one["objective"]) for one in runs]
-    for run in ({**run, "flops": needed} for run, needed in zip(runs, least, strict=True)):
-        name = f"{run['objective']}, {run['code']}"
-        if name not in best or of_product(run) > of_product(best[name]):
-            best[name] = run
-    kinds = list(dict.fromkeys(kind for run in runs for kind in run["parts"]))
-    with canvas(path, panels=1, panel_height=0.26 * len(best) + 0.5, width=WIDE) as (figure, (axes,)):
-        for place, run in enumerate(best.values()):
-            left = 0.0
-            for number, kind in enumerate(kinds):
-                share = 100 * run["parts"].get(kind, 0)
-                look = {"color": COLOURS[number % 7], "alpha": 1 if number < 7 else 0.4}
-                axes.barh(place, share, left=left, height=0.7, label=kind, **look)
-                left += share
-            axes.text(101, place, f"{of_product(run):.0%}", va="center")
-        axes.set_yticks(range(len(best)), list(best))
-        axes.set(xlim=(0, 100), ylim=(len(best) - 0.5, -0.5))
-        legend(figure, handle_length=0.8)
-        foot(figure, "% of a step's CPU time", "right: share of the product's rate that the step reaches")
-
-
-def of_product(run: Mapping) -> float:
-    """The share of a product's rate that the fastest step reaches, of what either version has to compute."""
-    least = min(user + system for user, system, *_ in run["steps"])
-    return run["flops"] / least / run["product"]

@@ -17,7 +17,6 @@ import json
 import os
 import resource
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -26,16 +25,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from arguments import checkout, folder, output
-from beside import BEFORE, Beside
-from peak import peak
+from measuring import BEFORE, HERE, Beside, checkout, child, folder, peak
 
 from repro.graph import Node
 from repro.progress import Progress
 from repro.retrieval.datasets import tiny
 from repro.retrieval.stages import encode, initialise, vocabulary
 
-HERE = Path(__file__).resolve().parent
 OURS, OLD, PEER = "repro", "repro, before", "sentence-transformers"
 PASSAGES = "corpus.jsonl"
 COLLECTIONS = ("beir/scifact", "beir/nfcorpus")
@@ -58,17 +54,14 @@ def main() -> None:
     )
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--beside", type=checkout, help="a checkout of another version")
-    options.add_argument(
-        "--out", type=output, default=HERE, help="where the page and its records are written"
-    )
     options.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.child:
         batch, *paths = chosen.child
-        return child(int(batch), *map(Path, paths), chosen)
+        return told_by_child(int(batch), *map(Path, paths), chosen)
     if chosen.data and (lacking := [name for name in COLLECTIONS if not passages_of(chosen, name).is_file()]):
         options.error(f"argument --data: {str(chosen.data)!r} has no {lacking[0]}/{PASSAGES}")
-    from report import RESULTS, write  # the child of another checkout has no need of it
+    from report import write  # the child of another checkout has no need of it
 
     rows, beside = [], []
     with tempfile.TemporaryDirectory() as root:
@@ -78,8 +71,7 @@ def main() -> None:
             beside += held_beside(name.removeprefix("beir/"), told, chosen)
     model = chosen.model.name if chosen.model else f"{chosen.layers} layers of {chosen.hidden}"
     title = f"Encoding, {model}, {chosen.length} tokens, {chosen.pooling}, {chosen.precision}"
-    command = " ".join(["python", "benchmarks/encode.py", *sys.argv[1:]])
-    write(title, rows, command, beside=beside, path=chosen.out / RESULTS.name)
+    write(title, rows, beside=beside)
 
 
 def collections(chosen: argparse.Namespace) -> dict[str, list[dict[str, str]]]:
@@ -108,7 +100,7 @@ def invented(count: int) -> list[dict[str, str]]:
 
 def ways(chosen: argparse.Namespace) -> dict[str, tuple[int, Path]]:
     """Encoder -> the peer's batch size, 0 for the stage, and the checkout that it runs."""
-    here = HERE.parent
+    here = HERE
     old = {OLD: (0, chosen.beside)} if chosen.beside else {}
     peers = {f"{PEER}, batches of {batch}": (batch, here) for batch in chosen.batches}
     return {OURS: (0, here)} | old | peers
@@ -116,7 +108,7 @@ def ways(chosen: argparse.Namespace) -> dict[str, tuple[int, Path]]:
 
 def taken(texts: list[dict], folder: Path, chosen: argparse.Namespace) -> dict[str, list[dict]]:
     """Return a record of each encoder's cost for every round, with its vectors' distance from ours."""
-    model, corpus = prepared(texts, folder, chosen)
+    model, corpus = prepared(texts, folder, chosen, chosen.model)
     told: dict[str, list[dict]] = {way: [] for way in ways(chosen)}
     for n in range(chosen.rounds):
         for place, (way, (batch, tree)) in enumerate(ways(chosen).items()):
@@ -171,7 +163,9 @@ def spread(quotients: list[float]) -> str:
     return f"{statistics.median(quotients):.2f} ({quotients[0]:.2f} to {quotients[-1]:.2f})"
 
 
-def prepared(texts: list[dict], folder: Path, chosen: argparse.Namespace) -> tuple[Path, Path]:
+def prepared(
+    texts: list[dict], folder: Path, chosen: argparse.Namespace, released: Path | None = None
+) -> tuple[Path, Path]:
     """A random model of the wanted size with a vocabulary of its texts, and these as a corpus artefact."""
     from datasets import Dataset
 
@@ -181,8 +175,8 @@ def prepared(texts: list[dict], folder: Path, chosen: argparse.Namespace) -> tup
     columns = {"id": [str(n) for n in range(len(texts))]}
     columns |= {name: [row[name] for row in texts] for name in ("title", "text")}
     Dataset.from_dict(columns).save_to_disk(str(corpus / "arrow"))
-    if chosen.model:
-        (model / "model").symlink_to(chosen.model.resolve())
+    if released:
+        (model / "model").symlink_to(released.resolve())
         return model, corpus
     vocabulary.run({"size": 30_522}, {"corpus": corpus}, words, Progress())
     size = {
@@ -200,19 +194,8 @@ def prepared(texts: list[dict], folder: Path, chosen: argparse.Namespace) -> tup
 
 def measured(batch: int, model: Path, corpus: Path, out: Path, tree: Path) -> dict[str, float]:
     """Seconds, and bytes beyond the libraries, by the code of a checkout; vectors lie in ``out``."""
-    command = [
-        sys.executable,
-        __file__,
-        *sys.argv[1:],
-        "--child",
-        str(batch),
-        str(model),
-        str(corpus),
-        str(out),
-    ]
-    environment = os.environ | {"PYTHONPATH": str(tree)}
-    told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
-    return json.loads(told.splitlines()[-1])
+    words = [*sys.argv[1:], "--child", str(batch), str(model), str(corpus), str(out)]
+    return child(__file__, words, tree=tree)
 
 
 def ours(model: Path, corpus: Path, out: Path, chosen) -> Callable[[], None]:
@@ -243,7 +226,7 @@ def theirs(model: Path, corpus: Path, out: Path, chosen, batch: int) -> Callable
     return lambda: peer.encode(rows, batch_size=batch, convert_to_numpy=True, show_progress_bar=False)
 
 
-def child(batch: int, model: Path, corpus: Path, out: Path, chosen) -> None:
+def told_by_child(batch: int, model: Path, corpus: Path, out: Path, chosen) -> None:
     import datasets  # noqa: F401 - loaded before memory is looked at, as the library of either
     import transformers.models.bert.modeling_bert  # noqa: F401
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,9 +20,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from beside import Beside
 from encode import invented, prepared
-from peak import anonymous, peak
+from measuring import Beside, anonymous, child, peak
 from report import write
 
 
@@ -40,7 +38,7 @@ def main() -> None:
     chosen = options.parse_args()
     if chosen.child:
         name, folder, out = chosen.child
-        return child(name, Path(folder), Path(out), chosen)
+        return told_by_child(name, Path(folder), Path(out), chosen)
     chosen.passages = chosen.queries * (2 + chosen.negatives)
     with tempfile.TemporaryDirectory() as folder:
         prepared(invented(chosen.passages), Path(folder), chosen)
@@ -63,8 +61,7 @@ def main() -> None:
         }
         for name, facts in first.items()
     ]
-    command = " ".join(["python", "benchmarks/finetune.py", *sys.argv[1:]])
-    write("A step of fine-tuning", rows, command, beside=[beside[name] for name in STEPS if name != PEER])
+    write("A step of fine-tuning", rows, beside=[beside[name] for name in STEPS if name != PEER])
 
 
 def held_beside(name: str, seconds: dict[str, list[float]], facts: dict[str, dict]) -> Beside:
@@ -143,11 +140,11 @@ def difference(gradients: np.lib.npyio.NpzFile, expected: np.lib.npyio.NpzFile) 
 
 def measured(name: str, folder: Path) -> tuple[dict, np.lib.npyio.NpzFile]:
     out = folder / f"{name}.npz"
-    command = [sys.executable, __file__, *sys.argv[1:], "--child", name, str(folder), str(out)]
-    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout), np.load(out)
+    words = [*sys.argv[1:], "--child", name, str(folder), str(out)]
+    return child(__file__, words), np.load(out)
 
 
-def child(name: str, folder: Path, out: Path, chosen) -> None:
+def told_by_child(name: str, folder: Path, out: Path, chosen) -> None:
     """CPU seconds of the fastest step after one that warms up, and its peak beyond what the model takes."""
     from datasets import load_from_disk
 

@@ -24,8 +24,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from arguments import output
 from gpu_results import Results, told_error
+from measuring import output
 
 HERE = Path(__file__).parent
 PAPERS = {"layers": 12, "hidden": 768, "vocabulary": 30522, "texts": 256, "steps": 45, "checked": 16}
@@ -203,10 +203,9 @@ def show(found: dict[str, list[dict]], **place: Path) -> None:
     """Print the tables, and write them into a page and its records."""
     from report import write
 
-    command = " ".join(["python", "benchmarks/gpu.py", *sys.argv[1:]])
     for kind, title in SECTIONS.items():
         if rows := [row for name, rows in found.items() if name.startswith(kind) for row in rows]:
-            write(title, rows, command, **place)
+            write(title, rows, **place)
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import growth_works
 import numpy as np
-from arguments import output, sizes_of
-from report import RESULTS, write
+from measuring import sizes_of
+from report import write
 
 # the work -> what is counted, and how many of it
 SIZES = {
@@ -32,21 +32,17 @@ SIZES = {
 }
 
 
-def main(words: Sequence[str] | None = None) -> None:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", nargs="*", choices=SIZES, default=list(SIZES))
     parser.add_argument("--sizes", nargs="*", type=sizes_of(SIZES), default=[], metavar="WORK=N,N,…")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument(
-        "--out", type=output, default=RESULTS.parent, help="folder of the page and its records"
-    )
-    asked = parser.parse_args(words)
+    asked = parser.parse_args()
     sizes = {work: ns for work, (_, ns) in SIZES.items()} | dict(asked.sizes)
     points = [
         point for work in asked.work for size in sizes[work] for point in measured(work, size, asked.rounds)
     ]
-    command = " ".join(["python", "benchmarks/growth.py", *(sys.argv[1:] if words is None else words)])
-    write("Growth", table(points), command, rounds=points, path=asked.out / RESULTS.name)
+    write("Growth", table(points), rounds=points)
 
 
 def measured(work: str, size: int, rounds: int) -> Iterator[dict]:

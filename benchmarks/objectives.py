@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from beside import Beside
+from measuring import Beside, child
 from report import write
 
 from papers.cpdae.distribution_contrast import jensen_shannon
@@ -73,6 +71,11 @@ def in_chunks(hidden, weight, labels):
     return vocabulary_loss(*rows, reduction="mean")
 
 
+def in_chunks_twice(hidden, weight, labels):
+    masked_tokens.is_scarce = lambda: True
+    return in_chunks(hidden, weight, labels)
+
+
 def pooled_lean(hidden, weight, labels):
     view_encoder.POSITIONS = CHUNK
     keep = torch.ones(hidden.shape[:2], dtype=torch.bool)
@@ -116,6 +119,9 @@ CASES = {
     "token loss at all positions, chunked": Case(
         "8,192 positions", 64, labelled_texts, in_chunks, every_position
     ),
+    "token loss at all positions, chunked, memory scarce": Case(
+        "8,192 positions", 64, labelled_texts, in_chunks_twice, every_position
+    ),
     "SPLADE max pooling": Case("64 texts of 128", 64, texts, pooled_lean, pooled_naive),
     "Jensen-Shannon of all pairs": Case(
         "32 distributions", 32, distributions, divergences, divergences_naive
@@ -134,24 +140,23 @@ CASES = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--share", type=float, default=1.0, help="of the sizes in the table")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.child:
-        return child(*asked.child[:2], Path(asked.child[2]))
+        return computed(*asked.child[:2], Path(asked.child[2]), asked.share)
     rows, beside = [], []
     with tempfile.TemporaryDirectory() as folder:
         for name in CASES:
             turns = [
-                {form: measured(name, form, Path(folder)) for form in ("lean", "naive")}
+                {form: measured(name, form, Path(folder), asked.share) for form in ("lean", "naive")}
                 for _ in range(asked.rounds)
             ]
             rows.append(row(name, *turns[0]["lean"], *turns[0]["naive"]))
             lean, naive = ([turn[form][0]["seconds"] for turn in turns] for form in ("lean", "naive"))
             memory = [turns[0][form][0]["peak"] for form in ("lean", "naive")]
             beside.append(Beside(name, "its naive form", "CPU seconds", lean, naive, memory))
-            print(rows[-1], file=sys.stderr)
-    command = " ".join(["python", "benchmarks/objectives.py", *sys.argv[1:]])
-    write("Objectives: lean beside naive", rows, command, beside=beside)
+        write("Objectives: lean beside naive", rows, beside=beside)
 
 
 def row(name: str, lean: dict, found: np.lib.npyio.NpzFile, naive: dict, expected) -> dict[str, str]:
@@ -173,22 +178,22 @@ def row(name: str, lean: dict, found: np.lib.npyio.NpzFile, naive: dict, expecte
     }
 
 
-def measured(name: str, form: str, folder: Path) -> tuple[dict, np.lib.npyio.NpzFile]:
+def measured(name: str, form: str, folder: Path, share: float) -> tuple[dict, np.lib.npyio.NpzFile]:
     out = folder / f"{form}.npz"
-    words = [sys.executable, __file__, "--child", name, form, str(out)]
-    told = subprocess.run(words, check=True, stdout=subprocess.PIPE, env=os.environ | GIVING_BACK)
-    return json.loads(told.stdout), np.load(out)
+    words = ["--share", str(share), "--child", name, form, str(out)]
+    return child(__file__, words, GIVING_BACK), np.load(out)
 
 
-def child(name: str, form: str, out: Path) -> None:
+def computed(name: str, form: str, out: Path, share: float) -> None:
     """Value, gradients, and what they took."""
     torch.set_num_threads(1)
-    case = CASES[name]
+    global V
+    case, V = CASES[name], int(V * share)
     compute = getattr(case, form)
     few, others = case.inputs(2)
     compute(*(x.requires_grad_() for x in few), *others).backward()
     torch.manual_seed(0)
-    wanted, others = case.inputs(case.count)
+    wanted, others = case.inputs(max(2, int(case.count * share)))
     given = sum(x.nbytes for x in (*wanted, *others))
     before, started = reset_peak(), time.process_time()
     value = compute(*(x.requires_grad_() for x in wanted), *others)

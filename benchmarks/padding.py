@@ -8,10 +8,8 @@ own. BERT's losses are compared; SimLM draws other replacements where its texts 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
-import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -19,8 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from beside import Beside
-from peak import peak
+from measuring import Beside, child, peak
 from pretraining import (
     SKIPPED,
     SPECIAL,
@@ -40,9 +37,11 @@ from repro.retrieval.training.declaration import Execution, Optimisation
 from repro.retrieval.training.loop import train
 
 SHORTEST = 16
+OBJECTIVES = ["BERT", "SimLM"]
+UNSAVED = {"REPRO_SAVE_STEPS": str(10**9)}
 WAYS = {
-    "padded": {},
-    "without padding": {"REPRO_PADDING_FREE": "1"},
+    "padded": UNSAVED | {"REPRO_PADDING_FREE": "0"},
+    "without padding": UNSAVED | {"REPRO_PADDING_FREE": "1"},
 }
 MASKING = {"rate": 0.3, "mask": 0.8, "random": 0.1}
 
@@ -69,6 +68,7 @@ class CpuTimed(Timed):
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--objectives", nargs="+", choices=OBJECTIVES, default=OBJECTIVES)
     options.add_argument("--texts", type=int, default=32, help="a step")
     options.add_argument("--steps", type=int, default=15)
     options.add_argument("--rounds", type=int, default=2, help="of which the least counts")
@@ -76,11 +76,11 @@ def main() -> None:
     if chosen.child:
         return told_by_child(measured, chosen)
     rows, beside = [], []
-    for name in ("BERT", "SimLM"):
+    for name in chosen.objectives:
         told = {way: [] for way in WAYS}
         for _ in range(chosen.rounds):
             for way, runs in told.items():
-                runs.append(child(name, way))
+                runs.append(child(__file__, [*sys.argv[1:], "--child", name], WAYS[way]))
         found = {way: least(runs) for way, runs in told.items()}
         plain = found["padded"]
         apart = max(abs(plain["loss"] / other["loss"] - 1) for other in found.values())
@@ -103,20 +103,12 @@ def main() -> None:
             memory = found[way]["peak"], plain["peak"]
             path = f"a step of {name}, {way}"
             beside.append(Beside(path, "padded", "CPU seconds", taken[way], taken["padded"], memory))
-    command = " ".join(["python", "benchmarks/padding.py", *sys.argv[1:]])
-    write("Padding in pre-training", rows, command, beside=beside)
+    write("Padding in pre-training", rows, beside=beside)
 
 
 def least(runs: list[dict]) -> dict:
     """The run of fewest seconds a step."""
     return min(runs, key=lambda run: run["seconds"])
-
-
-def child(name: str, way: str) -> dict:
-    command = [sys.executable, __file__, *sys.argv[1:], "--child", name]
-    environment = os.environ | WAYS[way] | {"REPRO_SAVE_STEPS": str(10**9)}
-    told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
-    return json.loads(told.splitlines()[-1])
 
 
 def measured(name: str, folder: Path, chosen: argparse.Namespace) -> dict[str, float]:

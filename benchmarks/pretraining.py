@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import json
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -28,8 +28,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from arguments import names_among
-from peak import peak
+from measuring import child, names_among, peak
 from report import write
 from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast
 
@@ -105,10 +104,8 @@ def main() -> None:
         return told_by_child(measured, chosen)
     rows = []
     for name in chosen.papers:  # each in a process of its own, for its memory
-        command = [sys.executable, __file__, *sys.argv[1:], "--child", name]
-        told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-        rows.append(json.loads(told.splitlines()[-1]))
-    write("Pre-training", rows, " ".join(["python", "benchmarks/pretraining.py", *sys.argv[1:]]))
+        rows.append(child(__file__, [*sys.argv[1:], "--child", name]))
+    write("Pre-training", rows)
 
 
 def sized(options: argparse.ArgumentParser, *, layers: int, hidden: int) -> argparse.Namespace:
@@ -183,7 +180,7 @@ def matrix_product(rows: int, hidden: int, precision: str) -> float:
     left, right = torch.randn(rows, hidden, **how), torch.randn(hidden, 4 * hidden, **how)
     taken, timed = [], Timed()
     timed._advance()
-    while sum(taken) < 2.0:
+    while sum(taken) < 0.5:
         left @ right
         timed._advance()
         taken.append(timed.ended[-1] - timed.ended[-2])
@@ -196,18 +193,21 @@ def own_cost(paper: str) -> str:
     return str(said[0]).partition(": ")[2] if said else "not stated"
 
 
+@functools.cache
 def pretrainings() -> dict[str, Node]:
     """Paper -> its method's pre-training at full scale: the last one behind the first table that has any."""
     found: dict[str, Node] = {}
     for name, source in papers().items():
         for table in source.manifest.tables:
+            if name in found:
+                break
             cells = [
                 c for c in cells_of(source, (table,)) if c.role == "ours" and c.recipe and is_measured(c)
             ]
             planned = plan(cells, scale=scale("full"), machine=Machine())
             nodes = [n for m in planned.measurements for n in walk(m.parts) if n.stage == "pretrain"]
             made_here = [n for n in nodes if n.params["objective"]["path"].startswith(f"{source.package}.")]
-            if made_here and name not in found:
+            if made_here:
                 found[name] = made_here[-1]
     return found
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
-from beside import BEFORE, Beside
+from measuring import BEFORE, Beside
 
 from repro.machine.system import hardware
 
@@ -30,6 +31,46 @@ Rendered by `python benchmarks/report.py` from `benchmarks/records/`, each of wh
 that its section names, with commit, hardware and load. A commit *with changes* was measured with files that
 it does not have.
 """
+BENCHMARKS = {  # name -> script, its options on two idle cores, and those of its smallest size
+    "objectives": ("objectives", "--rounds 2", "--rounds 1 --share 0.01"),
+    "finetune": ("finetune", "", "--queries 2 --hidden 32 --layers 1 --length 16 --steps 1 --rounds 1"),
+    "encode": ("encode", "--rounds 3", "--passages 4 --hidden 32 --layers 1 --batches 4 --rounds 1"),
+    "search": (
+        "search",
+        "--passages 200000 50000 --queries 300",
+        "--passages 300 --queries 2 --size 8 --depth 10 --rounds 1",
+    ),
+    "search in 1 GB": (
+        "search",
+        "--big",
+        "--big --passages 300 --queries 2 --size 8 --depth 10 --sample 1 --memory 30MB",
+    ),
+    "scoring": (
+        "scoring",
+        "--queries 3490",
+        "--queries 2 --depth 10 --rounds 1 --tools ours pytrec_eval ir_measures",
+    ),
+    "start": ("start", "--rounds 3", "--verbs=--help --rounds 1"),
+    "step": ("step", "--steps 60 --rounds 2", "--trainings mlm --steps 4 --rounds 1"),
+    "padding": (
+        "padding",
+        "--texts 8 --steps 7",
+        "--objectives SimLM --texts 2 --steps 7 --rounds 1 --layers 2 --hidden 32 --vocabulary 200",
+    ),
+    "growth": (
+        "growth",
+        "--sizes encode=2000,10000,50000 scoring=20000,200000,2000000 store=100,1000,4000",
+        "--rounds 1 --sizes encode=2,4 search=50,100 scoring=50,100 mining=50,100 planning=1,2 store=10,20",
+    ),
+    "pretraining": (
+        "pretraining",
+        "--steps 7",
+        "--papers simlm --steps 7 --layers 2 --hidden 32 --vocabulary 200",
+    ),
+    "balance": ("balance", "", "--texts 2 --steps 1 --few 2 --trained 1 --vocabulary 999"),
+}
+RENEWALS = [f"python benchmarks/{script}.py {words}".strip() for script, words, _ in BENCHMARKS.values()]
+OTHERS = "Measured on {date} at commit {commit}, not by `python -m benchmarks`."
 COMPARED = {
     "Ours beside others": "Ours over theirs, below 1 is better: the median of the rounds, in which both take "
     "turns, and the least to the most, or – where there was one round or only the median was kept. The "
@@ -52,11 +93,10 @@ PEERS = {  # distribution -> module
 def write(
     section: str,
     rows: Sequence[Mapping[str, object]],
-    command: str,
     *,
     beside: Sequence[Beside] = (),
     rounds: Sequence[Mapping[str, object]] = (),
-    path: Path = RESULTS,
+    path: Path | None = None,
 ) -> str:
     """Write the record of a section, in place of the one it had, and the page again; return the section.
 
@@ -64,11 +104,12 @@ def write(
 
     Args:
         rows: the section's table, a column for each key.
-        command: as it was given; of a place on the machine the last name is kept.
         beside: what enters the tables at the top and the figures.
         rounds: raw values, a row for each round, kept in the record.
-        path: the page, whose records lie beside it.
+        path: the page, ``RESULTS`` if None. Its records lie beside it.
     """
+    path = path or RESULTS
+    command = shlex.join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]])
     record = {"section": section, "command": without_places(command), **circumstances()}
     record |= {"rows": list(rows), "beside": [asdict(one) for one in beside], "rounds": list(rounds)}
     record = json.loads(json.dumps(record))
@@ -176,12 +217,13 @@ def summary(compared: Iterable[tuple[dict, Beside]], ratio: str) -> list[dict[st
         many, memory = one.ratios, one.memory_ratio
         rows.append(
             {
-                "path": f"[{one.path}](#{slug})",
+                "path": f"[{one.path}](#{slug})" + ", out of date" * (one.path in record.get("outdated", ())),
                 "beside": "" if one.other == BEFORE else one.other,
                 "of": one.of,
                 ratio: f"**{one.ratio:.2f}**",
                 "least to most": f"{many[0]:.2f} to {many[-1]:.2f}" if len(many) > 1 else "–",
                 f"memory, {ratio}": f"{memory:.2f}" if memory else "",
+                "measured": f"{record['date']}, {record['commit']}",
             }
         )
     return [{key: row[key] for key in row if any(other[key] for other in rows)} for row in rows]
@@ -199,7 +241,10 @@ def told(record: Mapping, figure: str = "") -> str:
     title, _ = anchor(record["section"])
     purpose = purpose_of(record["command"])
     about = f"{purpose}\n\n" if purpose else ""
-    return f"## {title}\n\n{about}{figure}{table(record['rows'])}\n\n`{record['command']}`  \n{how}\n"
+    notes = [] if record["command"] in RENEWALS else [OTHERS.format(**record)]
+    notes += [f"Out of date: *{row}*, since {why}." for row, why in record.get("outdated", {}).items()]
+    notes = "".join(f"{note}\n\n" for note in notes)
+    return f"## {title}\n\n{about}{notes}{figure}{table(record['rows'])}\n\n`{record['command']}`  \n{how}\n"
 
 
 def purpose_of(command: str) -> str:

@@ -10,16 +10,13 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from beside import Beside
-from peak import peak
+from measuring import Beside, child, peak
 from report import write
 
 
@@ -81,19 +78,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queries", type=int, default=6980)
     parser.add_argument("--depth", type=int, default=1000)
+    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.child:
-        return child(asked.child[0], Path(asked.child[1]), Path(asked.child[2]))
+        return told_by_child(asked.child[0], Path(asked.child[1]), Path(asked.child[2]))
     with tempfile.TemporaryDirectory() as folder:
         small = Path(folder) / "small"
         small.mkdir()
         made(small, 20, 20)
         made(Path(folder), asked.queries, asked.depth)
-        turns = [{name: measured(name, small, Path(folder)) for name in TOOLS} for _ in range(asked.rounds)]
-    seconds = {name: [turn[name]["seconds"] for turn in turns] for name in TOOLS}
-    peaks = {name: max(turn[name]["peak"] for turn in turns) for name in TOOLS}
+        turns = [
+            {name: measured(name, small, Path(folder)) for name in asked.tools} for _ in range(asked.rounds)
+        ]
+    seconds = {name: [turn[name]["seconds"] for turn in turns] for name in asked.tools}
+    peaks = {name: max(turn[name]["peak"] for turn in turns) for name in asked.tools}
     rows = [
         {
             "tool": name,
@@ -102,25 +102,23 @@ def main() -> None:
             "peak memory": f"{peaks[name] / 1e6:.0f} MB",
             "nDCG@10": f"{turns[0][name]['mean']:.6f}",
         }
-        for name in TOOLS
+        for name in asked.tools
     ]
     beside = [
         Beside("reading and scoring a run", name, "CPU seconds", seconds["ours"], seconds[name], memory)
-        for name in TOOLS
+        for name in asked.tools
         if name != "ours"
         for memory in [(peaks["ours"], peaks[name])]
     ]
-    command = " ".join(["python", "benchmarks/scoring.py", *sys.argv[1:]])
-    write("Reading and scoring a run", rows, command, beside=beside)
+    write("Reading and scoring a run", rows, beside=beside)
 
 
 def measured(name: str, *folders: Path) -> dict[str, float]:
     """One tool in a process of its own."""
-    command = [sys.executable, __file__, "--child", name, *map(str, folders)]
-    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    return child(__file__, ["--child", name, *map(str, folders)])
 
 
-def child(name: str, small: Path, folder: Path) -> None:
+def told_by_child(name: str, small: Path, folder: Path) -> None:
     TOOLS[name](*read(small))  # imports and compilation are not what is compared
     path, qrels = read(folder)
     started = time.process_time()

@@ -11,19 +11,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
-from beside import Beside
-from peak import peak
+from measuring import Beside, child, peak
 from report import write
 
 from repro.progress import Progress
@@ -48,7 +44,7 @@ def main() -> None:
     parser.add_argument("--child", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.child:
-        return child(Path(asked.child), asked.depth)
+        return told_by_child(Path(asked.child), asked.depth)
     rows: list[dict] = []
     compared: list[Beside] = []
     for count in asked.passages or ([1_100_000] if asked.big else [500_000, 50_000]):
@@ -58,8 +54,7 @@ def main() -> None:
             more, quotients = (big if asked.big else beside)(Path(folder), asked)
         rows, compared = rows + more, compared + quotients
     title = "Search within 1 GB of memory" if asked.big else "Search beside faiss and torch"
-    command = " ".join(["python", "benchmarks/search.py", *sys.argv[1:]])
-    write(title, rows, command, beside=compared)
+    write(title, rows, beside=compared)
 
 
 def made(folder: Path, prefix: str, count: int, size: int) -> None:
@@ -78,11 +73,8 @@ def big(folder: Path, asked: argparse.Namespace) -> tuple[list[dict], list[Besid
     for memory in asked.memory:
         out = folder / memory  # a search goes on with what its folder has
         out.mkdir()
-        command = [sys.executable, __file__, "--child", str(out), "--depth", str(asked.depth)]
-        told = subprocess.run(
-            command, env=os.environ | {VARIABLE: memory}, stdout=subprocess.PIPE, check=True
-        )
-        facts = json.loads(told.stdout)
+        words = ["--child", str(out), "--depth", str(asked.depth)]
+        facts = child(__file__, words, {VARIABLE: memory}, empty=True)
         ranked: dict[str, list] = {}
         with open(out / "run.trec") as file:
             for line in file:
@@ -106,7 +98,7 @@ def big(folder: Path, asked: argparse.Namespace) -> tuple[list[dict], list[Besid
     return rows, []
 
 
-def child(out: Path, depth: int) -> None:
+def told_by_child(out: Path, depth: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (LIMIT, LIMIT))
     inputs = {name: out.parent / name for name in ("passages", "queries")}
     divide, groups = MemoryNeeds.sizes, []

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import statistics
 import subprocess
 import sys
@@ -17,14 +16,12 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from arguments import checkout, output
-from beside import BEFORE, Beside
-from report import RESULTS, write
+from measuring import BEFORE, HERE, Beside, checkout
+from report import write
 
 from repro.graph import Node
 from repro.store import Store
 
-HERE = Path(__file__).resolve().parents[1]
 VERBS = {
     "--help": "--help",
     "show": "show",
@@ -46,9 +43,6 @@ def main() -> None:
     options.add_argument("--verbs", nargs="*", choices=VERBS, default=list(VERBS))
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--beside", type=checkout, help="a checkout of another version")
-    options.add_argument(
-        "--out", type=output, default=RESULTS.parent, help="where the page and its records are"
-    )
     chosen = options.parse_args()
     trees = {"now": HERE} | ({BEFORE: chosen.beside} if chosen.beside else {})
     with tempfile.TemporaryDirectory() as store, tempfile.TemporaryDirectory() as old:
@@ -81,9 +75,7 @@ def main() -> None:
         for (name, code), seconds in taken.items()
         if code == BEFORE
     ]
-    command = shlex.join(["python", "benchmarks/start.py", *sys.argv[1:]])
-    path = chosen.out / RESULTS.name
-    write("Starting and planning, whole processes", rows, command, beside=beside, path=path)
+    write("Starting and planning, whole processes", rows, beside=beside)
 
 
 def store_old_artefact(root: Path) -> None:

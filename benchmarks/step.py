@@ -20,19 +20,17 @@ import argparse
 import contextlib
 import hashlib
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from arguments import checkout, names_among
+from measuring import BEFORE, HERE, Beside, checkout, child, names_among
 
 from repro.machine import kernels
 
-HERE = Path(__file__).resolve().parents[1]
 PINNED = "pinned kernels"
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 COUNTED = 3  # steps whose operations are counted
 TRAININGS = ("mlm", "costa", "cpdae", "contextual-autoencoder", "simlm", "contrastive", "cross-encoder")
 
@@ -59,12 +57,12 @@ def main() -> None:
         for name, task in tasks(Path(folder) / "store", chosen.trainings).items():
             task["params"] |= {"max_steps": chosen.steps, "epochs": None}
             told = {tree: [] for tree in trees}
+            words = ["--child", json.dumps(task)]
             for _ in range(chosen.rounds):  # by turns
                 for tree, (path, variables) in trees.items():
-                    told[tree].append(child(task, path, variables))
+                    told[tree].append(child(__file__, words, ONE_THREAD | variables, path))
             rows += [row(name, tree, runs, chosen) for tree, runs in told.items()]
             runs_by_name[name] = told
-    from beside import BEFORE, Beside
     from report import write
 
     beside = [
@@ -87,8 +85,7 @@ def main() -> None:
         for name, told in runs_by_name.items()
         if chosen.pinned
     ]
-    command = " ".join(["python", "benchmarks/step.py", *sys.argv[1:]])
-    write("Overhead of a step", rows, command, beside=beside)
+    write("Overhead of a step", rows, beside=beside)
 
 
 def by_tree(runs: dict[str, list[dict]], trees: tuple[str, str], of: str, chosen) -> list[list[float]]:
@@ -127,6 +124,8 @@ def tasks(store_at: Path, names: list[str]) -> dict[str, dict]:
 
     machine, store, nodes = Machine(), Store(store_at), {}
     for source in papers().values():
+        if nodes.keys() >= set(names):
+            break
         cells = [c for c in cells_of(source, source.manifest.tables) if c.recipe and is_measured(c)]
         planned = plan(cells, scale=scale("smoke"), machine=machine)
         for node in (n for m in planned.measurements for n in walk(m.parts)):
@@ -139,14 +138,6 @@ def tasks(store_at: Path, names: list[str]) -> dict[str, dict]:
         paths = {key: str(store.path(value)) for key, value in node.inputs.items()}
         made[name] = {"stage": node.stage, "params": dict(node.params), "inputs": paths}
     return made
-
-
-def child(task: dict, tree: Path, variables: dict[str, str]) -> dict:
-    command = [sys.executable, str(Path(__file__).resolve()), "--child", json.dumps(task)]
-    environment = os.environ | {"PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-    environment |= variables
-    told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
-    return json.loads(told.stdout.splitlines()[-1])
 
 
 def measured(task: dict) -> dict[str, object]:
@@ -280,6 +271,7 @@ def bare_steps():
 def bare(objective, examples, optimisation) -> dict[str, object]:
     import torch
 
+    from repro.retrieval.nn.padding_free import padding_free, trains_faster
     from repro.retrieval.nn.precision import threads_for
     from repro.retrieval.training.batch_order import BatchOrder
     from repro.retrieval.training.optimizer import rate_schedule
@@ -296,7 +288,8 @@ def bare(objective, examples, optimisation) -> dict[str, object]:
     schedule = rate_schedule(optimiser, optimisation, steps=steps)
     objective.train()
     before = torch.get_rng_state()
-    with threads_for(objective):
+    faster = trains_faster(objective, optimisation.precision)
+    with threads_for(objective), padding_free(objective, faster):
         for batch in batches:
             sum(objective(batch).values()).backward()
             torch.nn.utils.clip_grad_norm_(parameters, optimisation.max_grad_norm)

@@ -169,7 +169,7 @@ ORACLE = Declared(
             "mask | attention_mask",
         ),
         Mutation(
-            "repro.retrieval.nn.masked_tokens:token_cross_entropy",
+            "repro.retrieval.nn.masked_tokens:_in_float32",
             "reduction=reduction",
             "reduction='sum'",
         ),

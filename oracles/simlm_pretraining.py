@@ -139,9 +139,9 @@ MUTATIONS = (
         "hidden[:, 0]",
         "-hidden[:, 0]",
     ),
-    ("papers.simlm.token_losses:predicted", "~batch", "batch"),
-    ("papers.simlm.token_losses:_mean", "return chunked", "return -chunked"),
-    ("papers.simlm.generator:Generator.loss", "return chunked", "return -chunked"),
+    ("papers.simlm.token_losses:predicted", "torch.logical_not", "torch.Tensor.bool"),
+    ("papers.simlm.token_losses:average", "return losses[0]", "return -losses[0]"),
+    ("papers.simlm.generator:Generator.loss", "return average", "return -average"),
     (
         "papers.baselines.bottleneck_decoder:BottleneckDecoder.from_last_layers",
         "len(encoder) - layers",

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,6 +42,17 @@ def test_each_benchmark_has_a_record_or_says_why_not(report):
     measured = {report.script_of(record["command"]) for record in report.records()}
     assert measured <= set(rows)
     assert [name for name, row in rows.items() if name not in measured and "no record: " not in row] == []
+    renewed = {f"{script}.py" for script, *_ in report.BENCHMARKS.values()}
+    assert measured - renewed == {"gpu.py"} and renewed <= measured
+
+
+def test_every_benchmark_runs_at_its_smallest_size_and_writes_its_record(report, tmp_path):
+    command = [sys.executable, "-m", "benchmarks", "--smallest", str(tmp_path)]
+    done = subprocess.run(command, cwd=FOLDER.parent, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    records = [json.loads(path.read_text()) for path in (tmp_path / "records").iterdir()]
+    asked = {f"python benchmarks/{script}.py {words}" for script, _, words in report.BENCHMARKS.values()}
+    assert {record["command"] for record in records if record["rows"]} == asked
 
 
 def test_records_name_files_of_their_own_and_tell_what_they_rest_on(report):

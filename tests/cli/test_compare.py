@@ -324,4 +324,4 @@ def test_a_command_that_leaves_out_its_encoder_fails_as_for_the_encoder_alone(
 
 def test_equal_seeds_are_refused(repro):
     said = repro("compare costa --table 1 --scale tiny --seeds 1,1")
-    assert said.status == 2 and "--seeds has 1 twice. Remove one" in said.err
+    assert said.status == 2 and "seed 1 is given twice. Remove one" in said.err

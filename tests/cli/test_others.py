@@ -5,13 +5,12 @@ from tests.cli.conftest import cells_of_line
 CELL = "simlm/2/dense.ance/dev.rr10"
 
 
-def test_cells_with_reports_are_listed_with_what_is_closest_and_how_near_they_come(repro, monkeypatch):
+def test_cells_with_reports_are_listed_with_what_is_closest(repro, monkeypatch):
     monkeypatch.setenv("COLUMNS", "1000")
     said = repro("show others simlm")
     line = next(line for line in said.out.splitlines() if line.startswith(CELL))
     assert cells_of_line(line)[1] == "33.0"
     assert "released checkpoint encoded again" in said.out
-    assert "median difference" in said.out
 
 
 def test_every_report_has_its_place_in_json(repro):

@@ -238,7 +238,7 @@ VERBS_AS_OUTLETS = {
     "export run": [of_exported_runs],
     "import run": THEIRS,
     "store verify": "tells of faulty and contradicted records by themselves: tests/cli/test_verify.py",
-    **dict.fromkeys(("store gc", "new paper", "new site"), NO_NUMBER),
+    **dict.fromkeys(("store gc", "new paper", "new site", "new exercise"), NO_NUMBER),
     "export records": "writes lines of records unchanged: tests/plugins/contributed",
     "import records": "shows them as run by others with their doubts: tests/plugins/contributed",
     **dict.fromkeys(("data list", "data check", "data fetch", "data make"), NO_NUMBER),

@@ -82,7 +82,7 @@ def test_records_alone_are_enough_to_judge_but_not_to_test_rows(table, told, tmp
 
 def test_tests_between_rows_are_shown_with_the_table(table, told):
     shown = told("compare", *table.selection, store=table.store, results=table.results)
-    assert "paired two-sided t-test by ranx" in shown.err
+    assert "paired two-sided t-test over queries by ranx" in shown.err
     assert "not compared with the paper's" in shown.err
 
 

@@ -1,14 +1,9 @@
 """The command ``repro show others`` and the values on a cell's page."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
-from itertools import chain
 from operator import attrgetter
-from statistics import median
-from typing import NamedTuple
 
 import click
 
@@ -20,25 +15,8 @@ from repro.hooks import MAKINGS, CellPart, notes
 from repro.manifest.cells import Cell
 from repro.manifest.cells import cell as cell_named
 from repro.manifest.papers import kept_with_papers, papers
-from repro.manifest.printed import percent
 from repro.plugins.reports import reports as file
-from repro.plugins.reports.reports import CellReport, Search
-
-Values = Sequence[CellReport]
-WITHIN = (Decimal("0.1"), Decimal("0.5"))
-_EQUAL = Decimal(-1)
-OTHERS = "others than the authors"
-KINDS = {
-    "released model or run": ("checkpoint", "run"),
-    "training again": ("trained", "fine-tuned"),
-    "terms indexed again": ("index",),
-    "not said how": ("unknown",),
-}
-COUNTS = (
-    *("values", "cells", "distinct numbers", "one value only"),
-    *("equal", "equal, of distinct numbers", "equal in every value"),
-    *(*(f"within {most}" for most in WITHIN), "median lower", "median higher"),
-)
+from repro.plugins.reports.reports import Search
 
 
 @click.command(
@@ -55,8 +33,7 @@ Examples:
 def command(names, searches, as_json):
     """List values of cells stated by others: toolkits, later papers, and authors outside their papers.
 
-    The first table has a line per cell, e.g. PAPER/1/ROW/COLUMN. The second has the distances from the
-    published numbers. No verdict depends on these values.
+    The table has a line per cell, e.g. PAPER/1/ROW/COLUMN. No verdict depends on these values.
     """
     _check_names(names)
     if searches:
@@ -69,10 +46,6 @@ def command(names, searches, as_json):
     if not by_cell:
         return say("No values by others are known for these cells. --searches lists the searched places.")
     _print_cells(by_cell)
-    rows = [[line.label, *map(str, line.counts), f"{line.size:.2f}"] for line in nearnesses(by_cell)]
-    head = ["made how", *COUNTS, "median difference"]
-    title = "distances from the published numbers in percentage points, without loose matches"
-    table(title, head, rows, right=range(1, len(head)))
 
 
 def _check_names(names) -> None:
@@ -124,87 +97,6 @@ def _counts(systems) -> dict[str, int]:
         if system in found:
             found[system] |= {id(value.report) for value in group}
     return {system: len(values) for system, values in found.items()}
-
-
-class Nearness(NamedTuple):
-    """The distances of one kind of values from the published numbers. ``counts`` are in the order of
-    ``COUNTS``. ``size`` is the median distance in percentage points.
-    """
-
-    label: str
-    counts: tuple[int, ...]
-    size: float
-
-
-def nearnesses(by_cell: Mapping[str, Values]) -> list[Nearness]:
-    """Return a line for each kind of values, each of its makings, and the kind without reports by authors."""
-    numbers, lines = _distinct_numbers(by_cell), []
-    for kind, starts in KINDS.items():
-        lines.append(_nearness(kind, numbers, starts))
-        for start in starts if len(starts) > 1 else ():
-            lines.append(_nearness(f"– {MAKINGS[start]}", numbers, (start,)))
-        lines.append(_nearness(f"– {OTHERS}", numbers, starts, but_authors=True))
-    return [line for line in lines if line]
-
-
-def _distinct_numbers(by_cell: Mapping[str, Values]) -> list[list[Values]]:
-    parent = {cell: cell for cell in by_cell}
-
-    def root(cell: str) -> str:
-        while parent[cell] != cell:
-            cell = parent[cell]
-        return cell
-
-    for cell, values in by_cell.items():
-        for other in {other for value in values for other in value.report.cells if other in by_cell}:
-            parent[root(other)] = root(cell)
-    numbers: dict[tuple[str, Decimal], list[Values]] = {}
-    for name, values in by_cell.items():
-        numbers.setdefault((root(name), values[0].cell.percent), []).append(values)
-    return list(numbers.values())
-
-
-def _nearness(
-    label: str, numbers: Iterable[Iterable[Values]], starts: Sequence[str], *, but_authors: bool = False
-) -> Nearness | None:
-
-    def is_chosen(value: CellReport) -> bool:
-        is_left_out = value.report.match == "loose" or (but_authors and value.source.who == "authors")
-        return value.report.how.start in starts and not is_left_out
-
-    filtered = ([list(filter(is_chosen, values)) for values in cells] for cells in numbers)
-    chosen = [kept for cells in filtered if (kept := list(filter(None, cells)))]
-    by_cell = list(chain.from_iterable(chosen))
-    if not by_cell:
-        return None
-    distances = [min(map(_distance, values)) for values in by_cell]
-    sides = Counter(map(_side, by_cell))
-    counts = (
-        len({id(value.report) for value in chain.from_iterable(by_cell)}),
-        *(len(by_cell), len(chosen), [*map(len, by_cell)].count(1)),
-        distances.count(_EQUAL),
-        sum(min(map(_distance, chain.from_iterable(cells))) == _EQUAL for cells in chosen),
-        [max(map(_distance, values)) for values in by_cell].count(_EQUAL),
-        *(sum(distance <= most for distance in distances) for most in WITHIN),
-        *(sides[-1], sides[1]),
-    )
-    return Nearness(label, counts, float(median(abs(_typical(cells[0])) for cells in chosen)))
-
-
-def _distance(value: CellReport) -> Decimal:
-    return _EQUAL if value.equals_published else abs(percent(value.difference, value.cell.unit))
-
-
-def _typical(values: Values) -> Decimal:
-    return median(percent(value.difference, value.cell.unit) for value in values)
-
-
-def _side(values: Values) -> int:
-    """Return -1, 0 or 1: the median report is below, equal to or above the published number when rounded."""
-    cell, typical = values[0].cell, _typical(values)
-    if abs(typical) <= cell.rounding:
-        return 0
-    return 1 if typical > 0 else -1
 
 
 class OthersOfCell(CellPart):

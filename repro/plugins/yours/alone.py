@@ -1,7 +1,8 @@
 """Scores runs and encoders without a paper's table, e.g. on ``dataset="beir/scifact/test"``."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 from repro.errors import UsageError
@@ -26,7 +27,7 @@ DEPTH = 1000  # of an encoder's search
 
 def scored_alone(
     sources: Sequence[Source],
-    judged: Judged,
+    judged: Sequence[Judged],
     measures: Sequence[str],
     dataset: str,
     workspace: Workspace,
@@ -34,19 +35,18 @@ def scored_alone(
 ) -> OwnTable:
     """Return the scores of runs and encoders, by default with the suite's measures, and tests of all pairs.
 
-    Encoders encode the texts of ``dataset``. Raises UsageError, DataError for a malformed run or one that
-    answers no query, BlockedError for missing texts, StageError.
+    Several ``judged`` collections also have a mean. Encoders encode the texts of ``dataset``. Raises
+    UsageError, DataError for a malformed run or one that answers no query, BlockedError for missing texts,
+    StageError.
     """
-    names = list(dict.fromkeys(map(canonical, measures))) or usual_measures(judged.name)
-    places = {}
-    for name in names:
-        column = Column.model_construct(id=name, head=(name,), dataset=judged.name, measure=name)
-        places[name] = Place(column, "fraction", name, judged.name)
+    names = list(dict.fromkeys(map(canonical, measures))) or usual_measures(judged[0].name)
+    places = _places(judged, names)
+    title = judged[0].name if len(judged) == 1 else dataset
     table = Table.model_construct(
-        id=judged.name,
+        id=title,
         kind="study",
-        about=f"runs scored by the judgements of {judged.name}",
-        columns=tuple(place.column for place in places.values()),
+        about=f"runs scored by the judgements of {title}",
+        columns=(*(place.column for place in places.values()), *_means(judged, names)),
         rows=tuple(tables.row_of(f"{NAME}-{n}", label) for n, label in enumerate(labels(sources), 1)),
         decimals=DIGITS,
     )
@@ -54,11 +54,14 @@ def scored_alone(
     vars(paper)["manifest"] = Manifest.model_construct(paper=NAME, title="Runs of one's own", tables=(table,))
 
     def own_row(source: Source, row: Row, name: str) -> OwnRow:
-        run = source if isinstance(source, OwnRun) else _encoded(source, dataset, workspace, progress)
-        scored = run.scores(judged, names)
+        runs = _runs(source, judged, dataset, workspace, progress)
+        scores = {e.name: runs[e.name].scores(e, names) for e in judged if e.name in runs}
+        covered = {column: place for column, place in places.items() if place.dataset in scores}
+        scored = {column: scores[place.dataset][place.measure] for column, place in covered.items()}
         cells = tables.own_cells(paper, table, row, places, scored, "full")
+        notes = dict.fromkeys(note for run in runs.values() for note in run.notes)
         settings = source.notes if isinstance(source, UserEncoder) else ()
-        fields = cells, scored, (*settings, *run.notes), (), tables.differing_of(scored)
+        fields = cells, scored, (*settings, *notes), (), tables.differing_of(scored)
         return OwnRow(row, source.source, name, *fields)
 
     rows, errors = tables.rows_with_scores(sources, table.rows, own_row)
@@ -68,17 +71,46 @@ def scored_alone(
     return replace(table_with_rows, left_out=reasons, statuses=statuses)
 
 
-def _encoded(encoder: UserEncoder, dataset: str, workspace: Workspace, progress: Progress) -> OwnRun:
-    """Return the run of an encoder on a dataset, from the store or computed now."""
+def _places(judged: Sequence[Judged], names: Sequence[str]) -> dict[str, Place]:
+    places = {}
+    for each, name in product(judged, names):
+        head = (each.name.rpartition("/")[2], name) if len(judged) > 1 else (name,)
+        column = Column.model_construct(id=".".join(head), head=head, dataset=each.name, measure=name)
+        places[column.id] = Place(column, "fraction", name, each.name)
+    return places
+
+
+def _means(judged: Sequence[Judged], names: Sequence[str]) -> Iterator[Column]:
+    for name in names if len(judged) > 1 else ():
+        members = tuple(f"{each.name.rpartition('/')[2]}.{name}" for each in judged)
+        yield Column.model_construct(id=f"mean.{name}", head=("Mean", name), mean_of=members)
+
+
+def _runs(
+    source: Source,
+    judged: Sequence[Judged],
+    dataset: str,
+    workspace: Workspace,
+    progress: Progress,
+) -> dict[str, OwnRun]:
+    if isinstance(source, OwnRun):
+        covered = source.covered({each.name: each for each in judged})
+        return dict.fromkeys(covered, source)
     if not dataset:
-        raise UsageError(f"{encoder.label} is an encoder and needs texts. Name their --dataset or a table.")
+        raise UsageError(f"{source.label} is an encoder and needs texts. Name their --dataset or a table.")
     store, machine = workspace.store, workspace.machine
-    passages, topics = corpus(catalogued(dataset).corpus_id), queries(dataset)
-    ranking = machine.resolve(encoder.ranking(passages, topics, depth=DEPTH, cap=None))
-    check_sources(ranking, store, machine)
+    rankings = {}
+    for each in judged:
+        identifier = dataset if len(judged) == 1 else each.name
+        passages, topics = corpus(catalogued(identifier).corpus_id), queries(identifier)
+        ranking = machine.resolve(source.ranking(passages, topics, depth=DEPTH, cap=None))
+        check_sources(ranking, store, machine)
+        rankings[each.name] = ranking
+    nodes = list(rankings.values())
     make_writable(store.root)
     scale("full").pin_kernels(progress)
-    ensure([ranking], store, progress, machine=machine).raise_first()
-    run = OwnRun(store.checked(ranking) / "run.trec")
-    run.source = run.name = run.label = encoder.label
-    return run
+    ensure(nodes, store, progress, machine=machine).raise_first()
+    runs = {name: OwnRun(store.checked(ranking) / "run.trec") for name, ranking in rankings.items()}
+    for run in runs.values():
+        run.source = run.name = run.label = source.label
+    return runs

@@ -140,7 +140,7 @@ def _compare_alone(
     if not dataset and qrels is None:
         raise UsageError("name a table, e.g. PAPER/1, or a dataset or qrels to score the run")
     found = sources(given, workspace.data)
-    judged = judged_by(dataset or "", qrels, workspace.data, workspace.locations.home)
+    judged = judged_by(dataset, qrels, workspace.data, workspace.locations.home)
     table = scored_alone(found, judged, measures, dataset or "", workspace, progress)
     return ComparedWithYours(table.comparison, yours=[table])
 

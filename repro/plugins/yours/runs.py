@@ -15,7 +15,7 @@ from repro.manifest.papers import papers
 from repro.plugins.yours import in_memory
 from repro.plugins.yours.in_memory import is_run
 from repro.retrieval.datasets import digests, reading, record_files
-from repro.retrieval.datasets.catalog import Dataset, Judgement, dataset, differing, key
+from repro.retrieval.datasets.catalog import Dataset, Judgement, catalog, dataset, differing, key
 from repro.retrieval.datasets.sources import MissingPiece, locate
 from repro.retrieval.evaluation import judged_runs, runs
 from repro.retrieval.evaluation.measures import looks_deeper, scores_by_query
@@ -55,15 +55,19 @@ class Judged:
         return cls(identifier, grades, rule, tuple(unlike_published(grades, identifier)))
 
 
-def judged_by(dataset: str, qrels: Any, data: Path | None, home: Path | None = None) -> Judged:
-    """Return the judgements ``qrels``, or those of a dataset. Raises UsageError, DataError, BlockedError."""
+def judged_by(dataset: str | None, qrels: Any, data: Path | None, home: Path | None = None) -> list[Judged]:
+    """Return the judgements ``qrels``, or those of each collection of a dataset.
+
+    Raises UsageError, DataError, BlockedError.
+    """
     if qrels is None:
-        return Judged.of(dataset, data, home=home)
+        members = catalog()[dataset].members if dataset in catalog() else ()
+        return [Judged.of(name, data, home=home) for name in members or (dataset or "",)]
     rule = judged_by_documents(dataset).ignore_identical_ids if dataset else False
     if not isinstance(qrels, str | Path):
-        return Judged("qrels", _useful(in_memory.judgements_in_memory(qrels), "qrels"), rule)
+        return [Judged("qrels", _useful(in_memory.judgements_in_memory(qrels), "qrels"), rule)]
     path = as_file(qrels)
-    return Judged(path.name, read_given_qrels(path), rule)
+    return [Judged(path.name, read_given_qrels(path), rule)]
 
 
 def judged_by_documents(identifier: str) -> Dataset:
