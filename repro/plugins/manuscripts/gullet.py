@@ -53,7 +53,6 @@ class Reader:
         self.at_is_letter = self.only_defines = name.endswith(_DEFINE)
 
     def next(self) -> Token | None:
-        r"""Return the next piece, skipping comments. Blanks become a space, ``\n`` or ``\n\n``."""
         after_comment = False
         while match := _PIECES.match(self.text, self.at):
             start, self.at = self.at, match.end()
@@ -198,7 +197,6 @@ class Gullet:
         return token
 
     def argument(self) -> list[Token]:
-        """Return an argument: a group without its braces, a token or a letter."""
         token = self.after_spaces()
         if token is None:
             return []
@@ -213,7 +211,7 @@ class Gullet:
         return [token._replace(text=token.text[0])]
 
     def until(self, end: str) -> list[Token]:
-        """Return the tokens before ``end`` at this depth of braces, and skip ``end``."""
+        """Return the tokens before ``end`` at this depth of braces."""
         tokens: list[Token] = []
         depth = 0
         while (token := self.next()) is not None:
@@ -243,7 +241,6 @@ class Gullet:
         return "".join(t.text for t in self.argument()).strip()
 
     def star(self) -> bool:
-        """Skip a star, and return whether there was one."""
         token = self.next()
         is_star = token is not None and token.text.startswith("*")
         if token is not None and token.text != "*":

@@ -91,7 +91,6 @@ class Scope:
             yield from child.walk()
 
     def upwards(self) -> Iterator["Scope"]:
-        """Yield this scope and its ancestors up to one with a numbered caption."""
         yield self
         if self.parent is not None and (self.is_half or not self.captions):
             yield from self.parent.upwards()
@@ -191,7 +190,7 @@ class _Raw:
         self.row = [[]]
 
     def end_part(self, name: str) -> None:
-        """Close the head of a long table, and drop repeated heads and feet."""
+        """Close a head, and drop repeated heads and feet."""
         self.end()
         if self.head is None and name in ("endhead", "endfirsthead"):
             self.head = len(self.rows)
@@ -336,7 +335,6 @@ class Tabular:
         return starts
 
     def _cell(self, nodes: list[Any], start: int, *, is_label: bool) -> tuple[SourceCell, int, bool]:
-        """Return a cell, its number of rows (negative upwards), and whether it covers blanks."""
         columns, rows, is_area = _spans(nodes)
         cell = styled(self.words.pieces(nodes), self.flat.place(start), columns=columns)
         named = {getattr(node, "macroname", ""): node for node in _walk(nodes)}

@@ -35,7 +35,6 @@ def specs(*keys: str) -> tuple[tuple[str, str], ...]:
 
 @cache
 def style_of(name: str) -> Mapping[str, Any]:
-    """Return changes of style, e.g. ``{"bold": True}``."""
     changes: dict[str, Any] = {key: True for key, text in _table()["styles"].items() if name in text.split()}
     if name in names("raised", "lowered"):
         changes["script"] = "^" if name in names("raised") else "_"
@@ -91,7 +90,6 @@ def parse(text: str) -> list[Any]:
 
 
 def kind(node: Any) -> str:
-    """Return the kind of a node, e.g. ``chars`` or ``macro``."""
     return type(node).__name__.removeprefix("Latex").removesuffix("Node").lower()
 
 

@@ -107,7 +107,7 @@ def side_by_side(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
 
 
 def join_continued(grid: list[list[SourceCell]], rules: Container[int]) -> None:
-    """Join a row with the row above if it only continues its label or fills its gaps."""
+    """Join rows that only continue the label or fill the gaps of the row above."""
     for at in range(len(grid) - 1, 0, -1):
         (label, *cells), above = grid[at], grid[at - 1]
         pairs = list(zip(cells, above[1:], strict=True))

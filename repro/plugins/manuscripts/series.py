@@ -86,7 +86,6 @@ class Series:
 
     @property
     def total(self) -> str:
-        """Return ``average`` or ``sum`` if the heading says so, otherwise ""."""
         if any(map(AVERAGE.search, self.heads)):
             return "average"
         return "sum" if any(map(SUM.search, self.heads[-1:])) else ""
@@ -117,7 +116,6 @@ class Line:
 
     @property
     def is_of_system(self) -> bool:
-        """True unless the label names a difference, cost or statistic."""
         is_named = DIFFERENCE.search(self.label) or STATISTIC.search(self.label)
         return not (is_named or (self.label and words(self.label) <= set(facts()["costs"])))
 
@@ -146,7 +144,6 @@ class Grid:
         return sum(line in series.values for series in self.scores)
 
     def where(self, series: Series, value: Value) -> str:
-        """Describe a number, e.g. "BM25, MRR@10: 18.7"."""
         return f"{self.label(value)}, {series.name}: {value.text}"
 
     def label(self, value: Value) -> str:

@@ -92,7 +92,6 @@ class Habit:
 
     @property
     def reported(self) -> list[Scope]:
-        """The wrong scopes, without series of several scopes that are all wrong."""
         often = Counter(scope.series for scope in self.scopes)
         right = {scope.series for scope in self.scopes if scope.is_right}
         usual = {series for series, number in often.items() if number == 1 or series in right}
@@ -111,7 +110,7 @@ class Habit:
 
 
 def best(grids: Sequence[Grid]) -> Findings:
-    """Find bold numbers that are not the best of a column, group or block, and ties without bold."""
+    """Find bold numbers that are not the best, and ties without bold."""
     yield from _of_style([grid for grid in grids if not OTHER_MEANING.search(grid.remarks)], BOLD)
 
 
@@ -135,7 +134,6 @@ def _is_of_lines(grid: Grid, style: Style) -> bool:
 
 
 def is_by_line(grid: Grid) -> bool:
-    """Return whether a style marks the best of each line, so that the columns are systems."""
     colours = {value.cell.shade for _, value in grid.numbers} - {""}
     styles = [BOLD, *map(_shade, sorted(colours))]
     return any(_right_along_lines(grid, s) >= max(LEAST, 2 * _habit(grid, s).right + 1) for s in styles)

@@ -38,7 +38,6 @@ class Numbered:
 
     @cached_property
     def scores(self) -> tuple[Series, ...]:
-        """Return the series that look like scores, also under headings without a known name."""
         return tuple(replace(each, is_score=True) for each in self.grid.series if _is_score(each))
 
 
@@ -131,7 +130,6 @@ def _is_of(series: Series, named: set[str]) -> bool:
 
 
 def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
-    """Return whether two numbers differ by ``text`` points or, if ``is_share``, per cent."""
     stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
     for digits in (0, 2):  # as fractions and as points
         apart = shift_point(abs(one.number - other.number), digits)
@@ -141,7 +139,7 @@ def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
 
 
 def differs_by_share(one: Value, other: Value, text: str) -> bool:
-    """Return whether numbers differ by ``text`` per cent of ``other``, or of either if ``one`` is smaller."""
+    """Return whether ``text`` per cent of ``other`` apart, or of either if ``one`` is smaller."""
     stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
     apart = 100 * abs(one.number - other.number)
     for base, value in ((other, one), (one, other))[: 1 if one.number > other.number else 2]:
@@ -174,7 +172,7 @@ def is_same(text: str, value: Value) -> bool:
 
 
 def nearest(text: str, table: Numbered) -> Value | None:
-    """Return the table's nearest number if at most 10 % away, or None."""
+    """Return the nearest number if at most 10 % away."""
     stated = Decimal(text)
     near = min(table.values, key=lambda value: abs(value.number - stated))
     return near if abs(near.number - stated) * 10 <= near.number else None
