@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from repro.errors import ReproError
 from repro.graph import Node, canonical, walk
@@ -22,7 +22,7 @@ KINDS = ("conflict", "misprint", "data", "silence", "stated")
 
 @dataclass(frozen=True)
 class RecipeGraphs:
-    """A recipe's graphs for one dataset, and their measures."""
+    """The stages that a recipe returns for one dataset, and the readings that it used."""
 
     runs: tuple[Node, ...]
     choices: Choices
@@ -34,7 +34,6 @@ class RecipeGraphs:
 
     @cached_property
     def nodes(self) -> dict[str, Node]:
-        """The nodes at full scale by fingerprint."""
         return {node.fingerprint: node for node in walk(map(self.rewritten, self.runs))}
 
     def scored(self, measure: str | None) -> str:
@@ -53,33 +52,22 @@ class CellReadings:
 
     machine: requirements.Machine = field(default_factory=requirements.Machine)
     _calls: dict[str, RecipeGraphs] = field(default_factory=dict)
-    _by_place: dict[str, dict[str, list[str]]] = field(default_factory=dict)
 
     def __post_init__(self):
         self._full = scale("full").rewriter()
 
     def of(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
-        """Return a cell's readings: the paper's, then those of another paper's recipe."""
+        """Return the readings that a cell's recipe uses, and those that name the cell or its row."""
         recipe_readings = self._recipe_readings(cell, {})
-        paper_readings, parts = cell.paper.readings, cell.id.split("/")
-        places = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
-        named_ids = {k for place in places for k in self._ids_by_place(cell.paper).get(place, ())}
+        places = set(accumulate(cell.id.split("/"), "{}/{}".format))
         return {
             k: r
-            for k, r in (paper_readings | recipe_readings).items()
-            if k in recipe_readings or k in named_ids
+            for k, r in (cell.paper.readings | recipe_readings).items()
+            if k in recipe_readings or not places.isdisjoint(r.cells)
         }
 
-    def _ids_by_place(self, source: Paper) -> dict[str, list[str]]:
-        if source.name not in self._by_place:
-            by_place = self._by_place[source.name] = dict[str, list[str]]()
-            for key, reading in source.readings.items():
-                for place in reading.cells:
-                    by_place.setdefault(place, []).append(key)
-        return self._by_place[source.name]
-
     def under_other_choices(self, cell: Cell | ShownExhibit) -> dict[str, Reading]:
-        """Return readings that the recipe uses only if another one has a choice other than its default."""
+        """Return the readings that a recipe uses only if another reading departs from its default."""
         default_readings = self._recipe_readings(cell, {})
         other_readings: dict[str, Reading] = {}
         for reading in default_readings.values():
@@ -88,7 +76,7 @@ class CellReadings:
         return {k: r for k, r in other_readings.items() if k not in default_readings}
 
     def weighed(self, cell: Cell) -> list[tuple[Reading, str]]:
-        """Return each reading with the first part of the work that it changes, e.g. "fine-tuning"."""
+        """Return each reading of a cell with the first part that it changes, e.g. "fine-tuning"."""
         parts = [(reading, self._first_changed(cell, reading)) for reading in self.of(cell).values()]
         return sorted(parts, key=lambda pair: (PARTS.index(pair[1]), KINDS.index(pair[0].kind)))
 
@@ -115,7 +103,7 @@ class CellReadings:
             return self.made(cell, {}) if overrides else None
 
     def nodes(self, cell: Cell) -> list[Node]:
-        """Return all nodes of a cell at full with default choices."""
+        """Return all stages of a cell at scale full with default choices."""
         nodes: list[Node] = []
         for measured_cell, identifier in _datasets(cell):
             call = self._call(measured_cell, identifier, {})
@@ -131,7 +119,7 @@ class CellReadings:
         return list({node.fingerprint: node for node in nodes}.values())
 
     def places(self, source: Paper) -> dict[str, list[str]]:
-        """Return reading -> rows that depend on it, or cells if not the whole row does."""
+        """Return reading -> rows that depend on it, or single cells of a row."""
         of_recipes: dict[str, list[str]] = {}
         for place, cells in _rows(source):
             by_reading: dict[str, list[str]] = {}

@@ -71,7 +71,7 @@ class Consumers:
         self._free |= {one for one in fingerprints & self._there if not self._left[one]}
 
     def free(self) -> list[Node]:
-        """Return stored artefacts without remaining readers."""
+        """Return stored artefacts that no remaining node reads."""
         return [self._nodes[fingerprint] for fingerprint in sorted(self._free, key=self._place.__getitem__)]
 
     def gone(self, node: Node) -> None:
@@ -141,7 +141,6 @@ def levels(
 
 
 def fullest_level(course: Iterable[MemoryLevel]) -> MemoryLevel | None:
-    """Return the level with the highest peak, or None for an empty plan."""
     return max(course, key=lambda level: level.during, default=None)
 
 
@@ -173,7 +172,6 @@ class DiskRoom:
                 self.consumers.gone(node)
 
     def stored(self, node: Node) -> None:
-        """Record a stored node and remove unused inputs."""
         self.consumers.stored(node)
         self.let_go()
 
@@ -196,11 +194,10 @@ class DiskRoom:
 
     def _free_space(self) -> tuple[float, str]:
         free = disk_free(self.store.root)
-        if self.most is None:
-            return free, f"the file system of {self.store.root} has"
-        allowance = self.most - disk.size_on_disk(self.store.root)
-        if allowance < free:
-            return allowance, f"--max-disk {size_in_words(self.most)} leaves"
+        if self.most is not None:
+            allowance = self.most - disk.size_on_disk(self.store.root)
+            if allowance < free:
+                return allowance, f"--max-disk {size_in_words(self.most)} leaves"
         return free, f"the file system of {self.store.root} has"
 
     def _remedy(self, missing_bytes: float) -> str:
@@ -212,7 +209,7 @@ class DiskRoom:
 
 @dataclass(frozen=True)
 class KeptArtefacts:
-    """The fingerprints of needed artefacts, with plans and notices."""
+    """The fingerprints of artefacts to keep, notices for the user, and the plans that need them."""
 
     fingerprints: set[str]
     notices: list[str]

@@ -133,7 +133,7 @@ class MeasurementBuilder:
         return evaluation
 
     def exhibit(self, shown: ShownExhibit, seed: int | None) -> tuple[Node, dict[str, str]]:
-        """Return an exhibit's node, and its choices other than the default."""
+        """Return an exhibit's stage, and its choices that depart from a default."""
         with self._about(shown):
             node, departures, substitutes = self._exhibit(shown, seed)
 
@@ -167,7 +167,7 @@ class MeasurementBuilder:
         substitutes: Mapping[str, str],
         identity: Callable[["MeasurementBuilder"], Any],
     ) -> dict[str, str]:
-        """Drop the user's choices that do not change ``identity``."""
+        """Return the departures without the user's choices that do not change ``identity``."""
         target, overrides = identity(self) if departures else None, dict(self.overrides)
         for reading in sorted(departures.keys() & self.overrides.keys() - substitutes.keys()):
             candidate = {key: choice for key, choice in overrides.items() if key != reading}
@@ -189,14 +189,7 @@ class MeasurementBuilder:
 
     def in_full_precision(self) -> dict[str, str]:
         """Return reading -> the choice that avoids half precision."""
-        precise_choices: dict[str, str] = {}
-        for _, choices in self._calls.values():
-
-            def find(choices: Choices = choices) -> tuple[Choices, dict[str, str]]:
-                return choices, choices.in_full_precision()  # keeps the id of the key
-
-            precise_choices |= self.machine.once(("in full precision", id(choices)), find)[1]
-        return precise_choices
+        return {k: v for _, choices in self._calls.values() for k, v in choices.in_full_precision().items()}
 
     def _readings(self, choices: Choices) -> tuple[dict[str, str], dict[str, str]]:
         if self.scale.has_originals:
@@ -230,7 +223,7 @@ class MeasurementBuilder:
 def shared_evaluation(
     run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool], *, machine: Machine
 ) -> Node:
-    """Return the evaluation of a run, shared by all cells."""
+    """Return the stage that scores a run. Cells with the same run share it."""
     key = ("evaluation", run, entry.id, *measures(entry.id, measure), *sorted(scoring.items()))
     if key not in machine.calls:
         machine.calls[key] = evaluation(run, entry, measure, scoring)
@@ -238,7 +231,7 @@ def shared_evaluation(
 
 
 def evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
-    """Return the node of a run's scores per query."""
+    """Return the stage that scores a run per query."""
     params: dict[str, Any] = {
         "measures": measures(entry.id, measure),
         "ignore_identical_ids": entry.ignore_identical_ids,
@@ -268,7 +261,6 @@ def _catalogued(cell: Cell) -> tuple[Dataset, str]:
 
 
 def depth_of(run: Node) -> float:
-    """Return a run's documents per query, or infinity."""
     depth = run.params.get("depth", math.inf)
     if run.stage == "rerank":
         return min(depth_of(run.input("run")), max(depth, run.params["keep"]))
@@ -307,7 +299,7 @@ def import_of(cell: Cell, made: Measurement | None, machine: Machine, file: Mapp
 
 
 def scoring_settings(measurement: Measurement) -> dict[str, Any]:
-    """Return an imported run's scoring settings for its record."""
+    """Return how an imported run is scored, as in its record."""
     params = measurement.parts[0].params
     return {"dataset": measurement.cell.column.dataset} | {name: params[name] for name in RULES}
 
@@ -319,6 +311,6 @@ def measures(dataset: str, wanted: str) -> list[str]:
 
 @cache
 def listed_measures(dataset: str) -> tuple[str, ...]:
-    """Return the measures of measures_per_dataset.yaml, if any."""
+    """Return a dataset's measures in measures_per_dataset.yaml."""
     path = Path(__file__).with_name("measures_per_dataset.yaml")
     return yaml_file.read_shared(path, dict[str, tuple[str, ...]]).get(dataset, ())

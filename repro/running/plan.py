@@ -140,12 +140,10 @@ def plan(
 def _evaluated_cells(cells: list[Cell]) -> list[Cell]:
     by_id = {c.id: c for c in cells}
     for cell in cells:
-        if cell.column.mean_of:
-            row = cell.row_path
-            members = {f"{row}/{column}" for column in cell.column.mean_of}
-            for member in cells_of(cell.paper, (cell.table,)):
-                if member.id in members:
-                    by_id.setdefault(member.id, member)
+        members = {f"{cell.row_path}/{column}" for column in cell.column.mean_of}
+        for member in cells_of(cell.paper, (cell.table,)) if members else ():
+            if member.id in members:
+                by_id.setdefault(member.id, member)
     return [c for c in by_id.values() if c.column.dataset and c.column.measure]
 
 

@@ -64,7 +64,7 @@ class Makers:
         self._rows: dict[str, str] = {}
 
     def behind(self, nodes: Iterable[Node]) -> dict[str, Any]:
-        """Return ``code`` and ``commits`` for a record of these nodes."""
+        """Return ``code`` and ``commits`` of these nodes and their inputs, for a record."""
         codes, commits = zip(*map(self._of, nodes), strict=True)
         return {
             "code": join_codes(frozenset().union(*codes)),
@@ -142,7 +142,7 @@ class Origins:
     def add(
         self, fingerprint: str, facts: Mapping[str, Any], inputs: Mapping[str, str], node: Node | None = None
     ) -> None:
-        """Check one artefact. ``inputs`` are the digests of its stored inputs."""
+        """Compare an artefact with the code and inputs here. ``inputs`` are digests of its stored inputs."""
         recorded_inputs = facts.get("inputs", inputs)  # older ones lack them
         self.total += 1
         self.parents[fingerprint] = tuple(recorded_inputs)
@@ -181,7 +181,6 @@ class Origins:
 
     @property
     def sentence(self) -> str:
-        """The counts in words, or ""."""
         parts = [f"{len(self.other)} of {self.total} artefacts were made by other code or libraries"]
         if behind_other := self.behind_other:
             parts.append(f"{len(behind_other)} from those artefacts")
@@ -265,7 +264,6 @@ def on_record(digest: str) -> str:
 
 
 def all_on_record(digests: Iterable[str]) -> frozenset[str]:
-    """Return the distinct results of ``on_record``."""
     return frozenset(map(on_record, digests))
 
 

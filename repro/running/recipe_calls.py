@@ -63,7 +63,6 @@ def _without_grades(cell: Cell, scale: Scale) -> str:
 
 
 def is_made_at(cell: Cell | ShownExhibit, scale: Scale) -> bool:
-    """Return whether the cell has a recipe that gives a result at this scale."""
     return bool(cell.recipe) and not not_at(cell, scale)
 
 
@@ -71,7 +70,7 @@ NOT_MEASURABLE = "not measurable by the suite, see `repro show coverage`"
 
 
 def refusals(cells: Iterable[Cell], scale: Scale) -> Counter[str]:
-    """Count the unmeasured cells by reason."""
+    """Count the cells that are not measured, by reason."""
     reasons: list[str] = []
     for cell in cells:
         is_stated = cell.column.not_measurable or cell.row.not_measurable
@@ -82,7 +81,7 @@ def refusals(cells: Iterable[Cell], scale: Scale) -> Counter[str]:
 def recipe_path(cell: Cell | ShownExhibit) -> str:
     """Return ``module:function``, by default in the paper's recipes.py."""
     recipe = cell.recipe
-    assert recipe, f"{cell.id} has no recipe"
+    assert recipe, cell.id
     return recipe if ":" in recipe else f"{cell.paper.package}.recipes:{recipe}"
 
 
@@ -112,14 +111,8 @@ def recipe_function(cell: Cell | ShownExhibit) -> Callable[..., Node | Runs]:
 
 @cache
 def _refusal(function: Callable, options: tuple[str, ...]) -> str:
-    signature = inspect.signature(function)
-    if not any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
-        try:
-            errors.check_known("option", *options, valid=list(signature.parameters)[1:])
-        except errors.UsageError as error:
-            return str(error)
     try:
-        signature.bind(None, **dict.fromkeys(options))
+        inspect.signature(function).bind(None, **dict.fromkeys(options))
     except TypeError as error:
         return str(error)
     return ""

@@ -52,7 +52,7 @@ class Recurrence:
 
 
 def recorded_before(records: Iterable[Record], results: Results | None) -> dict[tuple, Record]:
-    """Return the newest earlier records by key."""
+    """Return the records of the same scales and papers in ``results``, by key."""
     if results is None:
         return {}
     files = {(r.scale, r.cell.partition("/")[0]) for r in records}
@@ -66,7 +66,7 @@ def equal_in_words(recurrences: Sequence[Recurrence]) -> Iterator[str]:
 
 
 def distances(recurrences: Sequence[Recurrence]) -> Iterator[str]:
-    """Yield the differing numbers and the likely cause."""
+    """Yield a sentence on the values that differ from earlier records, and one on likely causes."""
     others = [r for r in recurrences if not r.came_back]
     if others:
         farthest = sorted(others, key=lambda r: -abs(r.measured.measured - r.on_record.measured))
@@ -177,7 +177,7 @@ def stored_records(plan: Plan, store: Store) -> list[Record]:
 
 
 def known_records(plan: Plan, records: Iterable[Record]) -> list[Record]:
-    """Return the newest records of a plan's cells and averages."""
+    """Return the newest records of a plan's cells, and of columns that average them."""
     newest = {r.identity: r for r in sorted(records, key=time_of) if not r.origin}
     parts = [
         replace(newest[m.identity], cell=m.cell.id, seed=m.seed, readings=dict(m.departures))

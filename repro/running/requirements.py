@@ -10,17 +10,8 @@ from repro import errors, locations
 from repro.graph import Node, distinct, missing_files, rewrite
 from repro.machine import INSTALL, absent, system
 from repro.manifest.papers import by_hand, known_checkpoints
+from repro.retrieval.datasets import hub_models
 from repro.retrieval.datasets.catalog import catalog, dataset, key
-from repro.retrieval.datasets.hub_models import (
-    SETTINGS,
-    cached_folder,
-    checkpoint_files,
-    has_weights,
-    model_type,
-    readable,
-    tokenizer_fault,
-    unpacked_folder,
-)
 from repro.retrieval.datasets.sources import MissingPiece, Source, locate
 from repro.stage_table import STAGES
 
@@ -93,7 +84,7 @@ class Machine:
     _met: dict[int, tuple[Node, Node]] = field(default_factory=dict)
 
     def without_data(self) -> "Machine":
-        """Return a machine without data. It shares the recipe calls of one without data."""
+        """Return a machine without REPRO_DATA. It keeps recipe calls made without data."""
         return Machine() if self.data else Machine(calls=self.calls, _known=self._known, _met=self._met)
 
     def resolve(self, node: Node) -> Node:
@@ -180,7 +171,7 @@ class Machine:
         if source["kind"] == "folder":  # otherwise the hub has a commit
             from repro.retrieval.datasets.digests import digest
 
-            files = checkpoint_files(Path(source["path"]))
+            files = hub_models.checkpoint_files(Path(source["path"]))
             seen = (source["path"], "digest")
             params["identity"] = self.once(seen, lambda: digest(files, cache=self.digests))
         else:
@@ -217,7 +208,7 @@ class Machine:
         return replace(obstacle, remedy=obstacle.remedy + choice, otherwise=otherwise)
 
     def shared(self, node: Node) -> Node:
-        """Return the graph with equal nodes as one object."""
+        """Return the graph with equal nodes replaced by one object."""
         return rewrite(node, lambda each: distinct(each, self._known), self._met)
 
     def once(self, key: object, find: Callable[[], object]):
@@ -233,32 +224,36 @@ def checkpoint_key(params: Mapping[str, Any]) -> str:
 
 def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
     """Find a released model in REPRO_DATA/models, the hub's cache or a package."""
-    folder = data / "models" / name if data else None
-    if folder and any((folder / file).exists() for file in SETTINGS) and has_weights(folder):
+    folder = (data or Path()) / "models" / name
+    is_model = data and any((folder / file).exists() for file in hub_models.SETTINGS)
+    if is_model and hub_models.has_weights(folder):
         return {"kind": "folder", "path": str(folder)}
-    if cached := cached_folder(name, revision):
+    if cached := hub_models.cached_folder(name, revision):
         return {"kind": "hub", "commit": cached.name}
     entry = known_checkpoints().get(name)
     if entry is None or entry.packaged is None:
         return None
     source = entry.packaged
-    unpacked = unpacked_folder(source.distribution, source.archive, source.weights, source.sha256)
+    unpacked = hub_models.unpacked_folder(source.distribution, source.archive, source.weights, source.sha256)
     return {"kind": "folder", "path": str(unpacked)} if unpacked else None
 
 
+def _place(name: str, source: dict) -> Path | None:
+    if "commit" in source:
+        return hub_models.cached_folder(name, source["commit"])
+    return Path(source["path"]) if source else None
+
+
 def _checkpoint_obstacle(name: str, source: dict | None, stage: str) -> Obstacle | None:
-    folder, entry, place = f"{locations.data_folder()}/models/{name}", known_checkpoints().get(name), None
-    if source is not None:
-        place = Path(source["path"]) if source["kind"] == "folder" else cached_folder(name, source["commit"])
-    architecture = model_type(place) if place else entry.model_type if entry else None
-    if architecture and not readable(architecture, stage):
+    folder, entry = f"{locations.data_folder()}/models/{name}", known_checkpoints().get(name)
+    place = _place(name, source or {})
+    architecture = hub_models.model_type(place) if place else entry.model_type if entry else None
+    if architecture and not hub_models.readable(architecture, stage):
         cause = f"the checkpoint {name} is a {architecture!r}, which neither transformers nor the suite reads"
         remedy = f"put it, converted to an architecture of transformers, into {folder}"
         return Obstacle(cause, f"{remedy}, or use another choice", lacks=name)
     if place is not None:
-        fault = tokenizer_fault(place)
-        remedy = f"put the files of one model into {folder}"
-        return Obstacle(f"the checkpoint {name} is unusable: {fault}", remedy, lacks=name) if fault else None
+        return None
     cause = f"the checkpoint {name} is not on this machine"
     if instruction := by_hand(name):
         return Obstacle(cause, instruction, lacks=name, otherwise=instruction)
@@ -314,7 +309,7 @@ class NodeObstacles:
 
     @property
     def names(self) -> list[str]:
-        """All missing items: the machine's, checkpoints, data."""
+        """Missing items in this order: of the machine, checkpoints, data."""
         ranked = sorted(self.obstacles, key=lambda o: (not o.of_machine, not _is_checkpoint(o)))
         names = ((o.short,) if o.otherwise or _is_checkpoint(o) else o.fetch or (o.short,) for o in ranked)
         return list(dict.fromkeys(chain.from_iterable(names)))

@@ -53,22 +53,20 @@ def collections(node: Node) -> list[str]:
 
 @dataclass(frozen=True)
 class Place:
-    """A row of a table, or an exhibit. ``system`` excludes the row's group."""
+    """A row of a table, or an exhibit."""
 
     table: str
     row: str
-    system: str
 
 
 def places(plan: Plan) -> dict[str, list[Place]]:
-    """Return fingerprint -> rows and exhibits that need the node."""
+    """Return the rows and exhibits that need each node, by fingerprint."""
     ends: dict[Place, list[Node]] = {}
     for m in plan.measurements:
-        place = Place(f"{m.cell.paper.name}/{m.cell.table.id}", m.cell.row.id, m.cell.row.system)
+        place = Place(f"{m.cell.paper.name}/{m.cell.table.id}", m.cell.row.id)
         ends.setdefault(place, []).extend(m.parts)
     for item, node in plan.exhibits.items():
-        name = item.exhibit.id
-        ends.setdefault(Place(f"{item.paper.name}/{item.owner}", name, name), []).append(node)
+        ends.setdefault(Place(f"{item.paper.name}/{item.owner}", item.exhibit.id), []).append(node)
     by_fingerprint: dict[str, list[Place]] = {}
     for place, nodes in ends.items():
         for node in walk(nodes):
@@ -78,14 +76,8 @@ def places(plan: Plan) -> dict[str, list[Place]]:
 
 def describe_rows(places: Sequence[Place]) -> str:
     """Describe rows, e.g. `PAPER/1 bm25 and 3 more`, or ""."""
-    if len(places) < 2:
-        return "".join(f"{place.table} {place.row}" for place in places)
-    first, systems = places[0], list(dict.fromkeys(place.system for place in places))
-    if any(place.table != first.table for place in places):
-        return f"{first.table} {first.system} and {len(places) - 1} more rows"
-    if len(systems) < 3:
-        return f"{first.table} {', '.join(systems)}"
-    return f"{first.table} {systems[0]} and {len(systems) - 1} more"
+    names = [f"{place.table} {place.row}" for place in places]
+    return f"{names[0]} and {len(names) - 1} more" if names[1:] else "".join(names)
 
 
 class RunProgress:

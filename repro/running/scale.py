@@ -79,7 +79,7 @@ class Scale:
         return (f"this machine has no GPU, so all stages run at {settings}",)
 
     def rewriter(self) -> Callable[[Node], Node]:
-        """Return a function that rewrites graphs. Shared nodes stay shared."""
+        """Return a function that rewrites a graph for this scale. Shared nodes stay shared."""
         cache: dict[int, tuple[Node, Node]] = {}
         if not self.has_originals:
             return lambda node: rewrite(node, self._stood_for, cache)
@@ -157,7 +157,7 @@ class Scale:
 
     @property
     def _stand_in(self) -> scale_facts.Backbone:
-        assert self.facts.backbone, f"{self.name} has the papers' own"
+        assert self.facts.backbone, self.name
         return self.facts.backbone
 
     def _narrow(self, values: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
@@ -249,7 +249,6 @@ def _shrink_value(value: Any, ratio: float) -> Any:
 
 @functools.cache
 def scales() -> dict[str, Scale]:
-    """Return the built-in scales."""
     facts = scale_facts.built_in()
     return {name: _scale(name, facts) for name in facts}
 

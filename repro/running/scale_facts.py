@@ -35,8 +35,6 @@ class Architecture(StrictMapping):
 
 
 class BackboneTraining(StrictMapping):
-    """Settings of the training of a scale's backbone."""
-
     max_steps: Count
     texts_per_batch: Count
     learning_rate: Rate
@@ -54,7 +52,7 @@ class Backbone(StrictMapping):
 
 
 class RateFactor(StrictMapping):
-    """A factor for the learning rate, and the largest learning rate."""
+    """``factor`` multiplies the learning rate, up to ``most``."""
 
     factor: Rate
     most: Rate
@@ -148,7 +146,7 @@ def built_in() -> dict[str, ScaleFacts]:
 
 
 def lineage(name: str, facts: Mapping[str, ScaleFacts]) -> tuple[str, ...]:
-    """Return the names of the scale, of the one that it is like, and so on."""
+    """Return the names of a scale, of the scale that it is like, and so on."""
     like = facts[name].like
     return (name,) if like is None else (name, *lineage(like, facts))
 
@@ -209,13 +207,12 @@ class RowLimits:
 
     @classmethod
     def of(cls, first: RowCounts, graph: Node) -> "RowLimits":
-        """Return the limits for a graph."""
         if first == RowCounts():
             return cls(first)
         return cls(first, tuple(node for node in walk([graph]) if node.stage == "corpus"))
 
     def taken(self, node: Node) -> Node:
-        """Return the node, with a limit if it reads a source."""
+        """Return the node, which reads only first rows if it reads a source."""
         if node.stage in ("corpus", "queries"):
             is_corpus = node.stage == "corpus"
             return _limit_rows(node, self.first.documents if is_corpus else self.first.queries)

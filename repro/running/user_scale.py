@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 from repro.errors import UsageError, unknown
 from repro.manifest import yaml_file
@@ -23,36 +22,30 @@ NAME = re.compile(r"[a-z][a-z0-9-]*")
 OF_PARAMETERS, OF_STAGES = ("caps", "replace", "without_gpu"), ("steps", "learning_rate")
 
 
-class _UserFacts(ScaleFacts):
-    compares: Any = None
-
-
 def read_user_scale(path: Path, known: Mapping[str, ScaleFacts]) -> tuple[str, ScaleFacts]:
     """Read the name and settings of a file's scale. ``known`` are the built-in ones.
 
     Raises ManifestError for invalid content, UsageError for several scales.
     """
 
-    def faults(content: dict[str, _UserFacts]) -> Iterator[Fault]:
+    def faults(content: dict[str, ScaleFacts]) -> Iterator[Fault]:
         for name, facts in content.items():
             others = (*_mixture_faults(facts, known), *_name_faults(facts, known))
             for place, reason in (*_own_faults(name, facts, known), *others):
                 yield (name, *place), reason
 
-    content = yaml_file.read(path, dict[str, _UserFacts], faults=faults)
+    content = yaml_file.read(path, dict[str, ScaleFacts], faults=faults)
     if len(content) != 1:
         described_names = ", ".join(content) or "none"
         raise UsageError(f"{path} describes {len(content)} scales ({described_names}) instead of one")
     return next(iter(content.items()))
 
 
-def _own_faults(name: str, facts: _UserFacts, known_scales: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
+def _own_faults(name: str, facts: ScaleFacts, known_scales: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
     if not NAME.fullmatch(name):
         yield (), f"{name!r} is not a valid scale name (small letters, digits and hyphens, e.g. my-scale)"
     if name in known_scales:
         yield (), f"{name!r} is a built-in scale, choose another name"
-    if facts.compares is not None:
-        yield ("compares",), "only scale full is compared with the published numbers, remove this entry"
     if facts.like is not None and facts.like not in known_scales:
         yield ("like",), f"{facts.like!r} is not a scale ({', '.join(known_scales)})"
 

@@ -55,7 +55,6 @@ class Workspace:
 
     @property
     def data(self) -> Path | None:
-        """The user's own collections, if any."""
         return self.locations.data
 
     @cached_property
@@ -81,7 +80,7 @@ def measured_data(results: Results) -> dict[str, str]:
 
 
 def keep_data(results: Results, identities: Mapping[str, str]) -> None:
-    """Add identities to the recorded ones. Safe between processes."""
+    """Add identities to data.json of a results folder. Safe between processes."""
     path = results.root / FILE
     if identities.items() <= measured_data(results).items():
         return

@@ -65,7 +65,7 @@ BROKEN = {
         "{depth: 10}",
         "{depth: 10, dept: 1}",
         11,
-        "'dept' is not a known option. Did you mean depth? Known: depth",
+        "got an unexpected keyword argument 'dept'",
     ),
     "an unknown dataset": (
         "dataset: msmarco-passage/dev/small",

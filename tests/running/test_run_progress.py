@@ -81,9 +81,9 @@ def test_a_failure_is_told_with_its_node(tmp_path, capsys):
     ("rows", "stage", "words"),
     [
         (("bm25neg.costa",), "pretrain", "costa/1 bm25neg.costa"),
-        (("costa",), "finetune", "costa/1 costa"),
-        (("costa", "bert"), "corpus", "costa/1 bert, costa"),
-        (("costa", "bert", "ict"), "corpus", "costa/1 bert and 2 more"),
+        (("costa",), "finetune", "costa/1 bm25neg.costa and 1 more"),
+        (("costa", "bert"), "corpus", "costa/1 bm25neg.bert and 3 more"),
+        (("costa", "bert", "ict"), "corpus", "costa/1 bm25neg.bert and 5 more"),
     ],
 )
 def test_rows_that_share_a_node_are_told_together(rows, stage, words):

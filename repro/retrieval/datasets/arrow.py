@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from repro.errors import DataError
 from repro.store.disk import intact, read_note, write_note
@@ -95,15 +97,11 @@ class ColumnTexts:
 
 def list_offsets(column) -> np.ndarray:
     """Return where each of a column's L lists starts among the flattened values, and their end, (L + 1,)."""
-    import pyarrow.compute as pc
-
     return np.concatenate(([0], np.cumsum(pc.list_value_length(column).to_numpy())))
 
 
 def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
     """Return the row of each of N document ids in the corpus, (N,). Raises DataError for an unknown id."""
-    import pyarrow.compute as pc
-
     ids = read_rows(corpus).data.column("id").combine_chunks()
     rows = pc.index_in(documents, value_set=ids)
     if rows.null_count:
@@ -113,9 +111,6 @@ def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
 
 def rows_of_few(documents: Sequence[str], corpus: Path, *, source: Path) -> np.ndarray:
     """Return rows like ``document_rows``, with less memory if there are few ids."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     ids = read_rows(corpus).data.column("id")
     positions = pc.fill_null(pc.index_in(ids, value_set=pa.array(documents, pa.string())), -1).to_numpy()
     places = np.flatnonzero(positions >= 0)
@@ -153,8 +148,8 @@ def features_of(columns: Mapping[str, Any]):
 class RowBlocks:
     """A dataset that is written in blocks, each an Arrow file with a note of its digest.
 
-    The number ``first`` names a block. A later attempt keeps unchanged blocks of the same ``origin`` (JSON).
-    Several processes may write different blocks. ``batch`` is the number of rows of a record batch.
+    Blocks are named by a number, ``first``. A later attempt keeps unchanged blocks of the same ``origin``
+    (JSON). Several processes may write different blocks. A record batch has ``batch`` rows.
     """
 
     def __init__(self, folder: Path, columns: Mapping[str, Any], *, origin: Any = None, batch: int = 1000):
@@ -184,16 +179,12 @@ class RowBlocks:
 
     def tables(self, first: int) -> Iterator[Any]:
         """Yield a block's record batches, not memory-mapped, as mapped pages stay in memory."""
-        import pyarrow as pa
-
         with pa.OSFile(str(self._path(first))) as file:
             for batch in pa.ipc.open_stream(file):
                 yield pa.Table.from_batches([batch])
 
     def places(self, first: int) -> Iterator[int]:
         """Yield the byte offsets of a block's record batches."""
-        import pyarrow as pa
-
         with pa.OSFile(str(self._path(first))) as file:
             pa.ipc.read_message(file)  # the schema
             place = file.tell()
@@ -207,8 +198,6 @@ class RowBlocks:
 
     def table(self, first: int, place: int) -> Any:
         """Return the record batch at one of a block's ``places``."""
-        import pyarrow as pa
-
         with pa.OSFile(str(self._path(first))) as file:
             file.seek(place)
             batch = pa.ipc.read_record_batch(pa.ipc.read_message(file), self.features.arrow_schema)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from repro.errors import UsageError, check_known, unknown
+from repro.errors import check_known, unknown
 from repro.machine.bounded_reading import read_facts
 
 FOLDS = FITTING, VALIDATION = "fitting", "validation"
@@ -125,19 +125,15 @@ ENTRY_KEYS = (*PIECES, "piece", "short", *(f.name for f in fields(Dataset) if f.
 
 @functools.cache
 def catalog() -> dict[str, Dataset]:
-    """Return collections by id, corpora first. Raises UsageError for a duplicate id."""
-    datasets: dict[str, Dataset] = {}
-    for dataset in (each for entry in read_facts(FILE)["collections"] for each in _collections(entry)):
-        if dataset.id in datasets:
-            raise UsageError(f"{FILE}: {dataset.id!r} occurs twice. Rename one of the two.")
-        datasets[dataset.id] = dataset
+    """Return all datasets by id, corpora first."""
+    datasets = {each.id: each for entry in read_facts(FILE)["collections"] for each in _collections(entry)}
     for collection in list(datasets.values()):
         datasets.update(_with_substitutes(collection, datasets))
     return datasets
 
 
 def dataset(id: str) -> Dataset:
-    """Return the catalogue's entry for an id. Raises UsageError for an unknown id."""
+    """Return a dataset of the catalogue. Raises UsageError for an unknown id."""
     if id not in catalog():
         raise unknown("dataset", id, catalog(), hint="`repro data list` lists them.")
     return catalog()[id]

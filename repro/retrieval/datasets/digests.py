@@ -160,7 +160,7 @@ def _join_digests(parts: Iterable[str]) -> str:
 
 def _read_cache(cache: Path | None) -> dict[str, list]:
     try:
-        entries = json.loads(cache.read_text(encoding="utf-8")) if cache else {}
+        entries = json.loads(cache.read_text()) if cache else {}
     except (OSError, ValueError):
         return {}
     return entries if isinstance(entries, dict) else {}

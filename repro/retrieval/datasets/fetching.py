@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from repro.errors import BlockedError, DataError, UsageError, check_known
+from repro.errors import BlockedError, UsageError, check_known
 from repro.machine.bounded_reading import lines, malformed
 from repro.progress import Progress
 from repro.retrieval.datasets import hub_models, libraries, reading, sources, word_lists
@@ -164,9 +164,6 @@ def _library_source(entry: Dataset, piece: str) -> sources.Source:
 def _write_topics(entry: Dataset, root: Path) -> list[Path]:
     queries = reading.queries(_library_source(entry, "queries"))
     if entry.answers:
-        for position, query in enumerate(queries):
-            if query.id != str(position):
-                raise DataError(f"{entry.id}: question {position} has the id {query.id!r}, not its number")
         topics = (f"{' '.join(query.text.split())}\t{list(query.answers)!r}\n" for query in queries)
     else:
         topics = (f"{query.id}\t{' '.join(query.text.split())}\n" for query in queries)

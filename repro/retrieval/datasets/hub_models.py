@@ -46,21 +46,6 @@ def model_type(folder: Path) -> str | None:
         return None
 
 
-def tokenizer_fault(folder: Path) -> str | None:
-    """Return the fault of a tokenizer with more tokens than embeddings, or None."""
-    try:
-        rows = read_json_file(folder / "config.json").get("vocab_size")
-        settings = read_json_file(folder / "tokenizer.json")
-        names = settings["model"]["vocab"]
-        places = names.values() if isinstance(names, dict) else range(len(names))
-        added = [token["id"] for token in settings.get("added_tokens", ()) if "image" not in token["content"]]
-        tokens = max((*places, *added)) + 1
-        is_larger = rows is not None and tokens > rows
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None  # reported on reading
-    return f"its tokenizer has {tokens:,} tokens and its embeddings {rows:,} rows" if is_larger else None
-
-
 def checkpoint_files(folder: Path) -> list[Path]:
     """Return a checkpoint's files, except in hidden folders."""
     files = (file for file in sorted(folder.rglob("*")) if file.is_file())
@@ -68,15 +53,12 @@ def checkpoint_files(folder: Path) -> list[Path]:
 
 
 def cached_folder(name: str, revision: str) -> Path | None:
-    """Return a revision's snapshot in the hub's cache, named by its commit, or None.
-
-    The hub's client is not used, because it may not be installed.
-    """
+    """Return a revision's snapshot in the hub's cache, a folder named by its commit, or None."""
     home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
     cache = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE") or Path(home, "hub")
     folder = Path(os.path.expandvars(cache)).expanduser() / f"models--{name.replace('/', '--')}"
     reference = folder / "refs" / revision
-    commit = reference.read_text(encoding="utf-8").strip() if reference.is_file() else revision
+    commit = reference.read_text().strip() if reference.is_file() else revision
     snapshot = folder / "snapshots" / commit
     return snapshot if any((snapshot / file).is_file() for file in SETTINGS) else None
 

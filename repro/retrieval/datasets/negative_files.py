@@ -35,7 +35,7 @@ class ListedQuery(NamedTuple):
     ) -> list[str]:
         """Return found passages that are not positives, in file order (BEIR's train_msmarco_v3.py).
 
-        Each scores ``margin`` or more below every positive. Each of ``systems`` adds ``per_system`` or fewer.
+        Each scores at least ``margin`` below every positive. Each of ``systems`` adds at most ``per_system``.
         None means no limit.
         """
         seen = set(dict(self.positives))

@@ -176,12 +176,11 @@ def _answer_list(text: str, path: Path, number: int) -> tuple[str, ...]:
         text = text[1:-1].replace('""', '"')
     try:
         answers = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
-        raise malformed(path, number, f"the answers are not a list of strings: {text[:60]!r}") from error
-    if not isinstance(answers, list) or not answers:
-        raise malformed(path, number, f"the answers are not a non-empty list: {text[:60]!r}")
-    if not all(isinstance(answer, str) and answer.strip() for answer in answers):
-        raise malformed(path, number, f"an answer is not a non-empty string: {text[:60]!r}")
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        answers = None
+    is_list = isinstance(answers, list) and answers
+    if not is_list or not all(isinstance(answer, str) and answer.strip() for answer in answers):
+        raise malformed(path, number, f"the answers are not a list of strings: {text[:60]!r}")
     return tuple(answers)
 
 

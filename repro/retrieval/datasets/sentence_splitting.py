@@ -100,9 +100,6 @@ def _punkt_splitter(folder: Path) -> SentenceSplitter:
         from nltk.tokenize.punkt import PunktTokenizer
 
         split = PunktTokenizer(folder.name).tokenize
-    except ImportError:
-        cause = f"nltk {nltk.__version__} reads no punkt_tab model"
-        raise BlockedError(cause, "install nltk 3.9 or newer") from None
     except (LookupError, OSError, ValueError, TypeError) as error:
         line = re.search(r"\w.*", str(error))
         reason = line[0].strip() if line else type(error).__name__

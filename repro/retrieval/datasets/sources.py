@@ -42,7 +42,7 @@ class Source:
 
     @property
     def stated_identity(self) -> str:
-        """The identity of data without local files, e.g. "library:beir/scifact:qrels:1"."""
+        """The identity of data without files, e.g. "library:beir/scifact:qrels:1"."""
         return f"{self.kind}:{self.dataset}:{self.piece}:{self.version}"
 
     @property
@@ -170,18 +170,14 @@ def existing(path: Path) -> Path | None:
 
 
 def _missing_piece(entry: Dataset, piece: str, root: Path | None) -> MissingPiece:
-    folder, prefix = data_folder() if root is None else root, ""
-    cause = f"the {piece} of {entry.id} are not in {folder}"
-    if root is not None and not root.is_dir():
-        cause = f"the {piece} of {entry.id} are not here, because REPRO_DATA is {root}, which is not a folder"
-        prefix = "set REPRO_DATA to a folder, then "
+    cause = f"the {piece} of {entry.id} are not in {data_folder() if root is None else root}"
     if entry.source in LIBRARIES:
         download = dataset(fetched_with(entry))
         fetching = f"run `repro data fetch {download.id}` ({describe_size(download.size)}, {entry.licence})"
-        remedy = f"{prefix}{fetching} or put {_layout(entry, piece)} into the data folder"
+        remedy = f"{fetching} or put {_layout(entry, piece)} into the data folder"
         return MissingPiece(entry.id, piece, cause, remedy, (download.id,))
     place = f"{_layout(entry, piece)} into the data folder"
-    remedy = f"{prefix}{entry.how} and put it as {place} ({entry.licence})"
+    remedy = f"{entry.how} and put it as {place} ({entry.licence})"
     return MissingPiece(entry.id, piece, cause, remedy, otherwise=remedy)
 
 

@@ -9,9 +9,8 @@ from typing import Any
 from repro.errors import DataError, ReproError
 from repro.retrieval.datasets import digests, reading
 from repro.retrieval.datasets.catalog import Dataset, Judgement, catalog, dataset, in_words, key, published
-from repro.retrieval.datasets.sources import MissingPiece, Source, file_digest, locate
+from repro.retrieval.datasets.sources import MissingPiece, Source, locate
 
-SUMS = "SHA256SUMS"
 NAMES = {"documents": "ids", "queries": "ids", "qrels": "pairs of a query and a document"}
 
 
@@ -49,13 +48,13 @@ class Piece:
 
 
 def check(data_root: Path | None, ids: Iterable[str] = (), *, home: Path | None = None) -> list[Piece]:
-    """Read collections in full, by default all found ones, and compare counts, rows and SHA256SUMS.
+    """Read collections in full, by default all found ones, and compare them with the published ones.
 
     Raises UsageError for an unknown id. A missing piece has a BlockedError as problem.
     """
     entries = [dataset(id) for id in ids]
     sources = dict.fromkeys(_sources(entries or list(catalog().values()), data_root, home))
-    return [_check_source(source, data_root) for source in sources if entries or isinstance(source, Source)]
+    return [_check_source(source) for source in sources if entries or isinstance(source, Source)]
 
 
 def problems_of(pieces: Iterable[Piece]) -> list[ReproError]:
@@ -63,22 +62,20 @@ def problems_of(pieces: Iterable[Piece]) -> list[ReproError]:
     return list({str(problem): problem for piece in pieces for problem in piece.problems}.values())
 
 
-def _check_source(source: Source | MissingPiece, data_root: Path | None) -> Piece:
+def _check_source(source: Source | MissingPiece) -> Piece:
     if isinstance(source, MissingPiece):
         return Piece(source.dataset, source.piece, {}, (source.error(),))
     facts: Mapping[str, Any] = {}
-    sentences: list[str] = []
+    sentence = ""
     try:
         if source.piece in ("triples", "negatives"):
             deque(getattr(reading, source.piece)(source), maxlen=0)
         else:
             facts = summary(source)
-            sentences = [problem(source, facts)]
+            sentence = problem(source, facts)
     except DataError as error:
-        sentences = [str(error)]
-    if data_root is not None:
-        sentences += _sum_problems(source, data_root)
-    return Piece(source.dataset, source.piece, facts, tuple(map(DataError, filter(None, sentences))))
+        sentence = str(error)
+    return Piece(source.dataset, source.piece, facts, (DataError(sentence),) if sentence else ())
 
 
 def _sources(
@@ -99,20 +96,6 @@ def _row(entry: Dataset, data_root: Path | None, home: Path | None) -> Row:
         state = "embedded" if entry.source == "embedded" else "found"
     paths = tuple(dict.fromkeys(str(path) for source in located for path in digests.files(source)))
     return Row(entry.id, entry.title, entry.what, state, paths, entry.counts, entry.size, entry.licence)
-
-
-def _sum_problems(source: Source, root: Path) -> Iterator[str]:
-    sums = root / SUMS
-    if not sums.is_file():
-        return
-    stated_digests = {}
-    for line in sums.read_text(encoding="utf-8", errors="replace").splitlines():
-        digest, _, name = line.partition(" ")
-        stated_digests[(root / name.strip().removeprefix("*")).resolve()] = digest
-    for path in digests.files(source):
-        expected_digest = stated_digests.get(path.resolve())
-        if expected_digest is not None and file_digest(path) != expected_digest:
-            yield f"{path}: its sha256 is not the one in {sums}"
 
 
 def summary(source: Source) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def fault(data: Path | None, name: str) -> str:
 
 
 def remedy(name: str) -> str:
-    """Return an imperative for obtaining the file ``name``."""
+    """Return how to obtain the file ``name``, as an imperative."""
     if name not in known_lists():
         return "put it there"
     parts = " and ".join(f"{part['title']} ({part['from']})" for part in known_lists()[name]["parts"])

@@ -71,7 +71,7 @@ def estimate(scores: Sequence[Sequence[float]]) -> Estimate | None:
     """
     import numpy as np
 
-    x = np.asarray(scores, dtype=np.float64)
+    x = np.asarray(scores, np.float64)
     if min(x.shape) < 2:
         return None
     q, s = x.shape

@@ -20,7 +20,6 @@ START, END = "# ir_metadata.start", "# ir_metadata.end"
 VERSIONS = {"0.1": "schema-version", "0.2": "schema version"}  # version -> its key
 LINE = 1 << 16  # bytes
 FLOATS = TypeAdapter(list[float])
-Line = tuple[int, list[str]]  # number, columns
 
 
 def header(metadata: Mapping[str, Any], *, version: str = "0.1") -> str:
@@ -177,16 +176,13 @@ def break_ties(
     if len(set(documents)) != len(documents):
         raise DataError(f"query {query!r}: a document is given twice")
     with np.errstate(over="ignore"):
-        raw_scores = np.asarray(scores, dtype=np.float32)
-    if raw_scores.shape != (len(documents),):
-        shape = f"scores of shape {raw_scores.shape}"
-        raise DataError(f"query {query!r}: {len(documents)} documents, but {shape}")
+        raw_scores = np.asarray(scores, np.float32)
     if not np.isfinite(raw_scores).all():
         bad_id = documents[int(np.flatnonzero(~np.isfinite(raw_scores))[0])]
         raise DataError(f"query {query!r}: the score of document {bad_id!r} is not a finite float32 number")
     if not (raw_scores[1:] < raw_scores[:-1]).all():
         ranking = sorted(zip(raw_scores.tolist(), documents, strict=True), reverse=True)
-        raw_scores = np.array([score for score, _ in ranking], dtype=np.float32)
+        raw_scores = np.array([score for score, _ in ranking], np.float32)
         documents = [document for _, document in ranking]
     return documents, raw_scores, _lower_ties(raw_scores)
 
@@ -242,18 +238,18 @@ def rankings(
     seen: set[str] = set()
     begin = _start(path, begin)
     end = None if end is None else _start(path, end)
-    for query, lines in groupby(_lines(path, begin, end), key=_query):
+    for query, lines in groupby(_lines(path, begin, end), key=lambda line: line[0] if line else ""):
         if query in seen:
             raise scattered_query_error(path, query)
         seen.add(query)
         documents: list[str] = []
         scores: list[float] = []
-        for number, line in lines:
+        place = f"{path}: query {query!r}"
+        for line in lines:
             if len(line) != 6 or line[3] != str(len(documents) + 1):
-                place = f"{path}:{number + _lines_before(path, begin)}"
-                raise DataError(f"{place}: not line {len(documents) + 1} of the ranking of {query!r}")
+                raise DataError(f"{place}: not line {len(documents) + 1} of its ranking")
             documents.append(line[2])
-            scores.append(_score(line[4], path, number, begin))
+            scores.append(read_score(line[4], place))
         yield query, documents, scores
 
 
@@ -269,31 +265,20 @@ def scattered_query_error(path: Path, query: str) -> DataError:
     return DataError(f"{path}: the lines of query {query!r} are not consecutive")
 
 
-def _score(text: str, path: Path, number: int, begin: int) -> float:
-    try:
-        return read_score(text, "")
-    except DataError:
-        return read_score(text, f"{path}:{number + _lines_before(path, begin)}")
-
-
-def _query(line: Line) -> str:
-    return line[1][0] if line[1] else ""
-
-
-def _lines(path: Path, begin: int, end: int | None) -> Iterator[Line]:
+def _lines(path: Path, begin: int, end: int | None) -> Iterator[list[str]]:
     place = begin
     try:
         with open(path, "rb") as file:
             file.seek(begin)
-            for number, line in enumerate(file, 1):
+            for line in file:
                 if end is not None and place >= end:
                     return
                 place += len(line)
-                yield number, line.decode("utf-8").split()
+                yield line.decode("utf-8").split()
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except UnicodeDecodeError:
-        raise DataError(f"{path}:{number + _lines_before(path, begin)}: not UTF-8 text") from None
+        raise DataError(f"{path}: not UTF-8 text") from None
 
 
 def _start(path: Path, place: int) -> int:
@@ -319,12 +304,3 @@ def _line_start(path: Path, place: int) -> int:
             file.seek(begin)
             newline = file.read(min(LINE, place - 1 - begin)).rfind(b"\n")
     return begin + newline + 1
-
-
-def _lines_before(path: Path, place: int) -> int:
-    count = 0
-    with open(path, "rb") as file:
-        while place > 0 and (block := file.read(min(place, LINE))):
-            count += block.count(b"\n")
-            place -= len(block)
-    return count

@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any, AnyStr
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
 
 from repro.errors import DataError
 from repro.machine.bounded_reading import LONGEST_LINE, csv_table
@@ -47,7 +50,7 @@ class RunFile:
     def note_ranks(
         self, query: str, ranks: np.ndarray | list[float], scores: np.ndarray | list[float]
     ) -> None:
-        """Add the query to ``contradicted`` if its ranks contradict its scores."""
+        """Add the query to ``contradicted`` if a worse rank has a higher score."""
         ranks, scores = np.asarray(ranks, np.float64), np.asarray(scores)
         if not (ranks[1:] > ranks[:-1]).all():
             order = np.argsort(ranks)
@@ -79,9 +82,6 @@ class Ranking(Sequence[tuple[str, float]]):
 
     def __eq__(self, other):
         return self[:] == list(other) if isinstance(other, Sequence) else NotImplemented
-
-    def __repr__(self):
-        return repr(self[:])
 
 
 def document_ids(ranking: Sequence[tuple[str, float]]) -> list[str]:
@@ -145,8 +145,6 @@ def trec_order(documents: Sequence[str], scores: np.ndarray) -> list[int]:
 
 
 def _joined(parts: list[tuple]) -> tuple:
-    import pyarrow as pa
-
     if len(parts) == 1:
         return parts[0]
     documents, scores, ranks = zip(*parts, strict=True)
@@ -154,8 +152,6 @@ def _joined(parts: list[tuple]) -> tuple:
 
 
 def _ranking(documents, scores: np.ndarray) -> Ranking:
-    import pyarrow as pa
-
     if len(documents.unique()) != len(documents):
         raise ValueError("a document twice")
     narrow_scores = scores.astype(np.float32)
@@ -205,9 +201,6 @@ def is_cut_off(tag: AnyStr, tag_before: AnyStr | None) -> bool:
 
 
 def _columns(data: bytes, form: str) -> Iterable:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     names = _COLUMNS[form]
     types = {name: pa.float64() if name == "score" else pa.string() for name in names}
     table = csv_table(data, types, _SEPARATORS[form])
@@ -317,12 +310,10 @@ def run_of_scores(scores: Mapping[str, Mapping[str, Any]], form: str) -> RunFile
 
 
 def _table(path: Path) -> dict[str, dict[str, float]]:
-    from pyarrow import ArrowException, parquet
-
     try:
         table = parquet.read_table(path)
         rows = zip(*(table[name].to_pylist() for name in ("q_id", "doc_id", "score")), strict=True)
-    except (ArrowException, OSError, ValueError, KeyError) as error:
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         reason = next(iter(str(error).splitlines()), "")
         raise DataError(f"{path}: it is not a Parquet file of q_id, doc_id and score ({reason})") from None
     scores: dict[str, dict[str, float]] = {}

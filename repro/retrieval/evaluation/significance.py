@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from repro.errors import DataError, UsageError
+from repro.errors import DataError
 from repro.retrieval.evaluation.measures import parse_measure, score
 from repro.retrieval.evaluation.p_values import holm
 from repro.retrieval.evaluation.text_lines import Judged
@@ -30,7 +30,7 @@ def pairwise_tests(scores: np.ndarray, queries: Sequence[str], measure: str) -> 
     ``exact`` from all sign flips, and ``holm_p``, corrected among all systems compared with i. Undefined
     values are None. Raises DataError for a score that is not finite.
     """
-    scores = np.asarray(scores, dtype=np.float64)
+    scores = np.asarray(scores, np.float64)
     if not np.isfinite(scores).all():
         row, column = np.argwhere(~np.isfinite(scores))[0]
         place = f"system {row + 1} on query {queries[column]!r}"
@@ -80,7 +80,7 @@ def permutation_p(scores: np.ndarray, *, resamples: int, seed: int) -> np.ndarra
     count, size = scores.shape
     observed_differences = np.abs(_differences(scores.sum(axis=1)))
     allowance = _ROUNDING * max(1.0, size * np.abs(scores).max(initial=0.0))
-    extreme_counts = np.zeros((count, count), dtype=np.int64)
+    extreme_counts = np.zeros((count, count), np.int64)
     for signs in sign_flips(size, resamples=resamples, seed=seed):
         extreme_counts += (np.abs(_differences(signs @ scores.T)) >= observed_differences - allowance).sum(
             axis=0
@@ -153,11 +153,8 @@ def compare(
     Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", …}}}``, with the
     values of ``pairwise_tests``. ``holm_student_p`` is corrected among all systems compared with i. ``wins``,
     ``ties`` and ``losses`` count the queries of i. Runs with equal scores have p 1.0 and are listed under
-    ``identical``. Any other undefined p is None. Raises UsageError for an unknown measure or another number
-    of names.
+    ``identical``. Any other undefined p is None. Raises UsageError for an unknown measure.
     """
-    if len(runs) != len(names):
-        raise UsageError(f"{len(runs)} runs were given {len(names)} names")
     for text in measures:
         parse_measure(text)
     rankings = (run() if callable(run) else run for run in runs)
@@ -175,11 +172,9 @@ def compare_scores(
     max_p: float = 0.05,
 ) -> dict:
     """Compare systems by their scores, as ``compare`` does. Raises DataError for nan."""
-    if len(scores) != len(names):
-        raise UsageError(f"{len(scores)} systems were given {len(names)} names")
     tables_by_measure = {}
     for text in measures:
-        values = np.array([system[text] for system in scores], dtype=np.float64)
+        values = np.array([system[text] for system in scores], np.float64)
         tests = pairwise_tests(values, queries, text)
         tables = _means_and_t_tests(values, names)
         tables_by_measure[text] = {**tables, **tests, "holm_student_p": [holm(row) for row in tables["p"]]}

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from repro.errors import StageError, UsageError, check_known
+from repro.errors import StageError, UsageError
 from repro.machine.shard import blocks
 from repro.retrieval.nn import contrastive, text, tokens
 from repro.retrieval.nn.batches import HalvingEncoder, in_background
@@ -26,7 +26,6 @@ from repro.retrieval.nn.precision import (
     threads_for,
 )
 
-REGULARISERS = ("r-drop", "none")
 BLOCK = 20_000  # pairs sorted by length together
 BATCH = {"cpu": 32, "cuda": 256}
 TOGETHER = 8  # batches tokenised in one call
@@ -81,7 +80,6 @@ class CrossEncoder(nn.Module):
         separator: str,
     ):
         super().__init__()
-        check_known("regulariser", regulariser, valid=REGULARISERS)
         if trained_passages < 2:
             raise UsageError(f"trained_passages is {trained_passages}, and has to be at least 2")
         self.model, self.tokenizer = model, tokenizer
@@ -225,7 +223,7 @@ def score_pairs(
     Finished blocks are kept in ``scratch``. A shard scores only its own blocks.
     """
     scratch.mkdir(parents=True, exist_ok=True)
-    scores, unread = np.zeros(len(pairs), dtype=np.float32), []
+    scores, unread = np.zeros(len(pairs), np.float32), []
     for first in blocks(len(pairs), BLOCK):
         block = scores[first : first + BLOCK]
         if (earlier := _read_block(scratch, first, len(block))) is None:

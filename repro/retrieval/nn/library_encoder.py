@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor, nn
 
-from repro.errors import BlockedError, DataError, check_known
+from repro.errors import BlockedError, DataError
 from repro.machine.bounded_reading import check_pulled
 from repro.retrieval.nn import batches, checkpoint
 from repro.retrieval.nn.encoder import PooledEncoder
@@ -263,9 +263,6 @@ def named(module: torch.nn.Module) -> str:
         return f"{name} ({type(module.auto_model).__name__})"
     if hasattr(module, "pooling_mode"):
         return f"{name} ({module.pooling_mode})"
-    if sub_modules := dict(getattr(module, "sub_modules", {})):
-        routes = (f"{key}: {', '.join(map(named, parts))}" for key, parts in sub_modules.items())
-        return f"{name} ({'; '.join(routes)})"
     return name
 
 
@@ -303,7 +300,6 @@ class SpladeEncoder(nn.Module):
         self, model: checkpoint.MaskedModel, tokenizer: checkpoint.Tokenizer, *, pooling: str = "max"
     ):
         super().__init__()
-        check_known("pooling of logits", pooling, valid=("max", "sum"))
         self.model, self.tokenizer, self.pooling = model, tokenizer, pooling
 
     def forward(self, inputs: Tensors) -> Tensors:

@@ -27,7 +27,6 @@ def token_cross_entropy(logits: Tensor, labels: Tensor, *, reduction: str) -> Te
     ``mean`` divides by the number of labels. ``logits`` are (..., V), ``labels`` (...). For the backward
     pass, logits in half precision are kept as they are.
     """
-    assert reduction in ("mean", "sum"), reduction
     arguments = logits.flatten(0, -2), labels.flatten(), reduction
     return recomputed(_in_float32, *arguments) if logits.dtype in HALVES.values() else _in_float32(*arguments)
 
@@ -136,9 +135,8 @@ def masked_tokens(
     ``mask`` and a random one with probability ``random``. ``input_ids``, (T,), are N framed texts end to end,
     of ``lengths`` (N,), with a generator each.
     """
-    assert 0 <= rate <= 1 and 0 <= mask + random <= 1, (rate, mask, random)
     check_known("draw of masked tokens", draw, valid=DRAWS)
-    chances, random_ids = np.empty((2, len(input_ids))), np.empty(len(input_ids), dtype=np.int64)
+    chances, random_ids = np.empty((2, len(input_ids))), np.empty(len(input_ids), np.int64)
     end = 0
     for generator, length in zip(generators, lengths, strict=True):
         begin, end = end, end + length
@@ -157,7 +155,7 @@ def masked_tokens(
 def _smallest_chances(
     chances: np.ndarray, lengths: Sequence[int] | np.ndarray, ordinary: np.ndarray, *, rate: float
 ) -> np.ndarray:
-    selection, end = np.zeros(len(chances), dtype=bool), 0
+    selection, end = np.zeros(len(chances), bool), 0
     for length in lengths:
         begin, end = end, end + length
         places = begin + np.flatnonzero(ordinary[begin:end])

@@ -13,7 +13,7 @@ from torch.nn import functional
 from repro.errors import check_known
 from repro.retrieval.nn import batches, checkpoint, contrastive, objectives
 from repro.retrieval.nn.precision import Tensors
-from repro.retrieval.nn.view_encoder import ViewEncoder, check_names, flops, top_k
+from repro.retrieval.nn.view_encoder import ViewEncoder, flops, top_k
 
 SIDES = {"queries": "query_", "passages": "passage_"}
 DIRECTIONS = ("teacher-student", "student-teacher")
@@ -25,7 +25,7 @@ class MultiViewBiEncoder(objectives.RankedTextsLoss):
         L_ft         = 1/Q sum_i -log( exp(d(q_i, p_i+)/tau) / sum_p exp(d(q_i, p)/tau) )
         L_ft-distill = 1/Q sum_i KL( softmax(theta_i / T) || softmax(d(q_i, .)/tau) ), over q_i's passages
 
-    and the FLOPS regulariser of SPLADE on each side's sparse vectors.
+    The FLOPS regulariser of SPLADE is added for each side's sparse vectors.
 
     Args:
         top_k: the number of values kept of a sparse vector, or None for all.
@@ -35,8 +35,8 @@ class MultiViewBiEncoder(objectives.RankedTextsLoss):
         flops_weight: {queries, passages, ramp_steps}, growing with the square of the step. With
             ``shares``, the penalty is the mean over equal shares of the batch.
         flops_vectors: vectors are regularised ``before`` or ``after`` truncation.
-        distillation: None, or {direction, contrastive_weight, teacher_temperature}. The direction
-            ``student-teacher`` reverses the KL, the weight is that of L_ft, and the temperature is T.
+        distillation: None, or {direction, contrastive_weight, teacher_temperature}: the order of the
+            KL's arguments, the weight of L_ft, and T.
         start: the starting model's directory. A projection of the same shape is trained further.
     """
 
@@ -73,11 +73,8 @@ class MultiViewBiEncoder(objectives.RankedTextsLoss):
         start: Path,
     ):
         super().__init__()
-        check_names("term of the similarity", hybrid_similarity, valid=views)
-        check_known("objective of the views", view_objective, valid=contrastive.OBJECTIVES)
+        check_known("term of the similarity", *hybrid_similarity, valid=views)
         check_known("denominator", contrastive_denominator, valid=self.contrasts)
-        check_known("choice of negatives", in_batch_negatives, valid=("batch", "own"))
-        check_known("choice of regularised vectors", flops_vectors, valid=("before", "after"))
         check_known("step before truncation", sparse_truncation["after"], valid=("saturation",))
         if distillation is not None:
             check_known("direction of distillation", distillation["direction"], valid=DIRECTIONS)

@@ -28,7 +28,7 @@ class BatchLoss(nn.Module):
 
 
 class RankedTextsLoss(BatchLoss):
-    """A loss over fine-tuning examples, with one ``encoder`` for all texts."""
+    """A loss of queries and their passages, which one ``encoder`` encodes."""
 
     tokenizer: Tokenizer
     encoder: Callable[[Tensors], Tensor]
@@ -92,7 +92,7 @@ def set_dropout(model: nn.Module, rate: float) -> None:
 
 
 class MaskedPretraining(nn.Module):
-    """Reads, masks, encodes and saves texts. An objective adds its losses."""
+    """Masks, encodes and saves texts. A subclass computes its losses."""
 
     encoder: MaskedModel
     tokenizer: Tokenizer

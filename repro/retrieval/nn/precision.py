@@ -24,7 +24,6 @@ def device() -> torch.device:
 
 
 def devices() -> list[torch.device]:
-    """Return all visible CUDA devices, or the CPU."""
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     return [torch.device(f"cuda:{number}") for number in range(count)] or [torch.device("cpu")]
 
@@ -40,7 +39,7 @@ def check_precision(precision: str) -> str:
 
 
 def autocast(precision: str) -> contextlib.AbstractContextManager:
-    """Return the context for a forward pass. On a GPU, fp32 disables TF32."""
+    """Return the context for a forward pass. With fp32, a GPU does not use TF32."""
     if check_precision(precision) == "fp32":
         return contextlib.nullcontext() if device().type == "cpu" else true_float32()
     return torch.autocast("cuda", dtype=HALVES[precision])
@@ -123,7 +122,6 @@ def mapped(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
 
 
 def is_scarce() -> bool:
-    """Return whether most of the device's memory is in use."""
     processor = device()
     if processor.type == "cpu":
         return psutil.Process().memory_info().rss > USABLE * system.memory()

@@ -142,7 +142,7 @@ def _fill(model: torch.nn.Module, weights: Tensors, *, segments: str) -> None:
 
 
 def _retrieval_head(weights: Mapping[str, Tensor]) -> str:
-    """Return ``none``, ``new`` or, if its LayerNorm changed, ``trained``."""
+    """Return ``none``, or ``new`` or ``trained`` by the weights of its LayerNorm."""
     if "norm.weight" not in weights:
         return "none"
     scale, shift = weights["norm.weight"], weights["norm.bias"]

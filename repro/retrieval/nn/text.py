@@ -10,11 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from repro.errors import check_known
 from repro.retrieval.nn.precision import Tensors
 from repro.retrieval.nn.tokens import TokenRows, paired_rows, token_ids
-
-KINDS = ("words", "letters", "marks")
 
 
 def passage_text(title: str, text: str, *, separator: str) -> str:
@@ -77,7 +74,7 @@ def frame_texts(texts: Sequence[np.ndarray], tokenizer) -> tuple[np.ndarray, np.
 def inner_tokens(lengths: np.ndarray) -> np.ndarray:
     """Return a mask, (T,), that is False at each framed text's first and last token."""
     ends = np.cumsum(lengths)
-    inner = np.ones(ends[-1], dtype=bool)
+    inner = np.ones(ends[-1], bool)
     inner[ends - lengths] = inner[ends - 1] = False
     return inner
 
@@ -124,7 +121,6 @@ class Words:
         ``words`` begin with an entry that has a letter or digit. ``letters`` are words of letters only. With
         ``marks``, punctuation marks are words too.
         """
-        check_known("kind of words", kind, valid=KINDS)
         entries = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
         continues = np.array([entry.startswith("##") for entry in entries])
         pieces = tuple(entry.removeprefix("##").lower() for entry in entries)

@@ -64,7 +64,7 @@ class TokenRows:
         arrays["input_ids"][mask] = self.ids[indices]
         arrays["attention_mask"] = mask.astype(np.int64)
         if self.kinds is not None:
-            arrays["token_type_ids"] = np.zeros(mask.shape, dtype=np.int64)
+            arrays["token_type_ids"] = np.zeros(mask.shape, np.int64)
             arrays["token_type_ids"][mask] = self.kinds[indices]
         return {name: torch.from_numpy(values) for name, values in arrays.items()}
 
@@ -73,16 +73,14 @@ def _flat(rows: Iterable[Sequence[int]]) -> np.ndarray:
     return np.fromiter(chain.from_iterable(rows), dtype=np.int32)
 
 
-def token_ids(
-    tokenizer, texts: Sequence[str], *, length: int, add_special_tokens: bool = True
-) -> list[list[int]]:
+def token_ids(tokenizer, texts: Sequence[str], *, length: int) -> list[list[int]]:
     """Return the ids of each text, cut to ``length`` tokens, equal to the tokenizer's own."""
-    recent, way = _recent.get(), (tokenizer, length, add_special_tokens)
+    recent = _recent.get()
     if recent is None:
-        return _read(*way, texts)
-    cache = recent.setdefault(way, {})
+        return _read(tokenizer, length, texts)
+    cache = recent.setdefault((tokenizer, length), {})
     new = [text for text in dict.fromkeys(texts) if text not in cache]
-    rows = dict(zip(new, _read(*way, new), strict=True))
+    rows = dict(zip(new, _read(tokenizer, length, new), strict=True))
     ids = [cache[text] if text in cache else rows[text] for text in texts]
     cache.update(list(rows.items())[:MOST])
     for text in list(cache)[: max(0, len(cache) - MOST)]:
@@ -90,17 +88,16 @@ def token_ids(
     return ids
 
 
-def _read(tokenizer, length: int, add_special_tokens: bool, texts: Sequence[str]) -> list[list[int]]:
+def _read(tokenizer, length: int, texts: Sequence[str]) -> list[list[int]]:
     backend = truncating_tokenizer(tokenizer, length)
-    options = {"add_special_tokens": add_special_tokens}
     limit = CHARACTERS * length
     if max(map(len, texts), default=0) <= limit or not _reads_words(tokenizer):
-        return list(_ids(backend, texts, options))
+        return list(_ids(backend, texts))
     rows: list[list[int]] = [[]] * len(texts)
     unread = list(range(len(texts)))
     while unread:
         beginnings = [_beginning(texts[place], limit) for place in unread]
-        for place, row in zip(unread, _ids(backend, beginnings, options), strict=True):
+        for place, row in zip(unread, _ids(backend, beginnings), strict=True):
             rows[place] = row
         sizes = dict(zip(unread, map(len, beginnings), strict=True))
         unread = [place for place in unread if len(rows[place]) < length and sizes[place] < len(texts[place])]
@@ -108,9 +105,9 @@ def _read(tokenizer, length: int, add_special_tokens: bool, texts: Sequence[str]
     return rows
 
 
-def _ids(backend, texts: Sequence[str], options: dict[str, bool]) -> Iterator[list[int]]:
+def _ids(backend, texts: Sequence[str]) -> Iterator[list[int]]:
     for first in range(0, len(texts), TOGETHER):
-        for row in backend.encode_batch_fast(list(texts[first : first + TOGETHER]), **options):
+        for row in backend.encode_batch_fast(list(texts[first : first + TOGETHER])):
             yield row.ids
 
 
@@ -157,66 +154,8 @@ def _reads_words(tokenizer) -> bool:
 def paired_rows(tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int) -> TokenRows:
     """Return the tokens of [CLS] first [SEP] second [SEP], or of [CLS] second [SEP] for an empty first.
 
-    The longer text loses its last tokens above ``length``, as with ``longest_first``.
+    Above ``length`` tokens the longer of both texts loses its last tokens.
     """
-    if length <= 3 or (frame := _frame(tokenizer)) is None:
-        return _as_the_library_has_them(tokenizer, firsts, seconds, length=length)
-    sides = [_distinct(tokenizer, texts, length=length) for texts in (firsts, seconds)]
-    start, end = (np.array([token], dtype=np.int32) for token in frame)
-    parts: list[np.ndarray] = []
-    sizes = np.zeros((len(firsts), 2), dtype=np.int64)  # tokens per segment
-    for place, pair in enumerate(zip(firsts, seconds, strict=True)):
-        first, second = (side[text] for side, text in zip(sides, pair, strict=True))
-        if not pair[0]:
-            second = second[: length - 2]
-            parts += (start, second, end)
-            sizes[place, 0] = len(second) + 2
-            continue
-        if len(first) == len(second) == length:  # both are cut
-            first, second = _cut_by_the_library(tokenizer, *pair, length=length)
-        ends = _truncated_lengths(len(first), len(second), length - 3)
-        parts += (start, first[: ends[0]], end, second[: ends[1]], end)
-        sizes[place] = ends[0] + 2, ends[1] + 1
-    ids = np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
-    kinds = np.repeat(np.tile(np.array([0, 1], dtype=np.int32), len(sizes)), sizes.ravel())
-    return TokenRows(ids, sizes.sum(axis=1), tokenizer.pad_token_id, kinds)
-
-
-def _distinct(tokenizer, texts: Sequence[str], *, length: int) -> dict[str, np.ndarray]:
-    unique_texts = list(dict.fromkeys(texts))
-    ids = token_ids(tokenizer, unique_texts, length=length, add_special_tokens=False)
-    return {text: np.array(row, dtype=np.int32) for text, row in zip(unique_texts, ids, strict=True)}
-
-
-def _truncated_lengths(first: int, second: int, room: int) -> tuple[int, int]:
-    if first + second <= room:
-        return first, second
-    shorter = min(first, second, room // 2)
-    return (room - shorter, shorter) if first > second else (shorter, room - shorter)
-
-
-def _frame(tokenizer) -> tuple[int, int] | None:
-    backend, (start, end) = tokenizer.backend_tokenizer, (tokenizer.cls_token_id, tokenizer.sep_token_id)
-    if start is None or end is None or backend.post_processor is None or tokenizer.truncation_side != "right":
-        return None
-    truncating_tokenizer(tokenizer, 512)
-    inner = backend.encode("a", add_special_tokens=False)
-    single, pair = backend.post_process(inner), backend.post_process(inner, inner)
-    a = inner.ids
-    is_framed = single.ids == [start, *a, end] and pair.ids == [start, *a, end, *a, end]
-    segments = [0] * (len(a) + 2) + [1] * (len(a) + 1)
-    return (start, end) if is_framed and pair.type_ids == segments and not any(single.type_ids) else None
-
-
-def _cut_by_the_library(tokenizer, first: str, second: str, *, length: int) -> tuple[np.ndarray, np.ndarray]:
-    row = truncating_tokenizer(tokenizer, length).encode(first, second)
-    ids, kinds = np.array(row.ids, dtype=np.int32), np.array(row.type_ids)
-    return ids[kinds == 0][1:-1], ids[kinds == 1][:-1]
-
-
-def _as_the_library_has_them(
-    tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int
-) -> TokenRows:
     pairs = [pair if pair[0] else pair[1] for pair in zip(firsts, seconds, strict=True)]
     rows = truncating_tokenizer(tokenizer, length).encode_batch_fast(pairs)
     kinds = [row.type_ids for row in rows]

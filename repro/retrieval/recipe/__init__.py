@@ -273,13 +273,11 @@ def released_encoder(
     revision: str,
     kind: str,
     pooling: str | None,
-    source: dict | None = None,
     stand_in: Node | None = None,
 ) -> Node:
-    """Return an encoder by hub name or ``source``. Below full scale ``stand_in`` replaces it."""
+    """Return an encoder by its name on the hub. Below full scale ``stand_in`` replaces it."""
     params = {"name": name, "revision": revision, "kind": kind, "pooling": pooling}
-    inputs = {"stand_in": stand_in} if stand_in else {}
-    return Node("released", params | ({"source": source} if source else {}), inputs)
+    return Node("released", params, {"stand_in": stand_in} if stand_in else {})
 
 
 def released_reranker_or(own: Node, checkpoint: str | None) -> Node:

@@ -22,7 +22,7 @@ def full_only(reason: str) -> Callable[[Recipe], Recipe]:
 
 
 def only_at(scale: str) -> Callable[[Recipe], Recipe]:
-    """Decorate a recipe that runs only at this scale and scales based on it."""
+    """Decorate a recipe that runs only at this scale and at scales like it."""
     return lambda recipe: _marked(recipe, only_at=scale)
 
 
@@ -130,7 +130,7 @@ class Request:
             self.choices.scoring["tokenless_answers"] = tokenless
 
     def measure_as(self, printed: str, meant: str) -> None:
-        """Compute the column ``printed`` by the measure ``meant``."""
+        """Score columns with the measure ``printed`` by ``meant``, e.g. "Success@50" for "R@50"."""
         self.choices.measured_as[printed] = meant
 
     def seed_or(self, papers_own: int) -> int:

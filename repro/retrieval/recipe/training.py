@@ -187,7 +187,7 @@ def pretrain(
 
 
 def pretrained_like(made: Node, *, tokens: Node, optimisation: Optimisation) -> Node:
-    """Repeat the pre-training ``made`` with other tokens and optimisation."""
+    """Return the pre-training ``made``, with other tokens and optimisation."""
     params = {"texts_per_batch": optimisation.batch_size, "length": tokens.params["length"]}
     inputs = {"model": tokens.inputs["model"], "tokens": tokens}
     return Node("pretrain", {**made.params, **_of(optimisation), **params}, {**made.inputs, **inputs})

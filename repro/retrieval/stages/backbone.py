@@ -23,7 +23,8 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
             model, tokenizer, facts = _read(params, folder)
         except (OSError, ValueError, KeyError) as error:
             problem = f"{folder} is not a checkpoint of {params['name']} that transformers can read"
-            raise BlockedError(f"{problem} ({reason(error)})", _remedy(params)) from error
+            remedy = f"put it (converted) into $REPRO_DATA/models/{params['name']}, or choose another reading"
+            raise BlockedError(f"{problem} ({reason(error)})", remedy) from error
         save_model(model, tokenizer, out / "model")  # may still read the file
     return {
         "parameters": model.num_parameters(),
@@ -71,9 +72,3 @@ def _random_model(params: dict, folder: Path) -> tuple:
     config.num_hidden_layers = params.get("layers", config.num_hidden_layers)
     set_seed(params["seed"])
     return AutoModelForMaskedLM.from_config(config), True
-
-
-def _remedy(params: dict) -> str:
-    if params["source"]["kind"] == "folder":
-        return "put config.json, weights and a tokenizer that transformers supports there"
-    return f"put it (converted) into $REPRO_DATA/models/{params['name']}, or choose another reading"

@@ -3,11 +3,10 @@
 import json
 from pathlib import Path
 
-from repro.errors import StageError
 from repro.machine import system
 from repro.progress import Progress
 from repro.retrieval.evaluation.run_writer import write_run
-from repro.retrieval.stages import lucene, lucene_index
+from repro.retrieval.stages import lucene
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -18,10 +17,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     over title and contents. Anserini rounds to four decimals and spreads ties by 1e-6 in the order of ids.
     """
     index, queries = inputs["index"], inputs["queries"] / "queries.jsonl"
-    multifield = json.loads((index / lucene_index.FIELDS).read_text())["multifield"]
-    if multifield != params["multifield"]:
-        option = params["multifield"]
-        raise StageError(f"the index was made with multifield {multifield}, and the search needs {option}")
     hits = out / "hits.jsonl"
     arguments = {
         **{name: params[name] for name in ("k1", "b", "depth", "multifield")},

@@ -8,11 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+from torch.nn.functional import normalize
 
 from repro.errors import DataError
 from repro.machine.shard import blocks, shard, share
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import ColumnTexts, read_queries, read_rows
+from repro.retrieval.nn import batches, checkpoint, library_encoder, packed_texts, padding_free, precision
+from repro.retrieval.nn.encoder import load_text_encoder
+from repro.retrieval.nn.text import passage_rows
 from repro.retrieval.stages.vectors import write_ids
 from repro.retrieval.stages.vectors.encoded_blocks import (
     Arrays,
@@ -22,7 +27,7 @@ from repro.retrieval.stages.vectors.encoded_blocks import (
     save_block,
 )
 from repro.retrieval.training.process_group import everybody_waits, launched_together
-from repro.stage_table import MODULES, check_choices
+from repro.stage_table import MODULES
 from repro.store.disk import BLOCKS
 
 BLOCK = 20_000  # texts sorted by length together
@@ -43,10 +48,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     encoder's own modules. ``normalize`` gives vectors length 1. On a GPU texts are read without padding if
     the model allows it, unless REPRO_PADDING_FREE is 0.
     """
-    from repro.retrieval.nn import batches, checkpoint, packed_texts, padding_free, precision
-
-    check_choices("encode", params)
-    precision.check_precision(params["precision"])
     texts = Texts.read(inputs["texts"], params)
     folder = inputs["model"] / "model"
     encoder = _encoder(folder, params["pooling"]).eval().to(precision.device())
@@ -98,40 +99,27 @@ def _passages(folder: Path, params: dict) -> tuple[ColumnTexts, TitledRows]:
 
 def _encoder(folder: Path, pooling: str):
     if pooling == MODULES:
-        from repro.retrieval.nn.library_encoder import ReleasedEncoder
-
-        return ReleasedEncoder(folder)
-    from repro.retrieval.nn.encoder import load_text_encoder
-
+        return library_encoder.ReleasedEncoder(folder)
     return load_text_encoder(folder, pooling=pooling)
 
 
-def outputs(encoder: Callable, batches: Batches, params: dict) -> Iterator[tuple[list[int], Any]]:
+def outputs(encoder: Callable, group: Batches, params: dict) -> Iterator[tuple[list[int], Any]]:
     """Yield each batch's indices and output, which a GPU may still be computing."""
-    import torch
-
-    from repro.retrieval.nn.precision import autocast
-
-    for places, batch in batches:
-        with torch.inference_mode(), autocast(params["precision"]):
+    for places, batch in group:
+        with torch.inference_mode(), precision.autocast(params["precision"]):
             output = encoder(batch)
         yield places, output
 
 
 def _batch_encoder(encoder: Callable, params: dict) -> Encode:
-    import torch
-    from torch.nn.functional import normalize
-
-    from repro.retrieval.nn.precision import to_host
-
-    def encode(batches: Batches) -> Records:
+    def encode(group: Batches) -> Records:
         order: list[int] = []
         parts = []
-        for places, output in outputs(encoder, batches, params):
+        for places, output in outputs(encoder, group, params):
             order += places
             vectors = output.float()  # (n, H)
             parts.append(normalize(vectors, dim=-1) if params["normalize"] else vectors)
-        wait = to_host(torch.cat(parts))  # (N, H)
+        wait = precision.to_host(torch.cat(parts))  # (N, H)
 
         def records() -> list[Arrays]:
             rows = rounded(wait().numpy(), params.get("numbers", "float32"))
@@ -143,7 +131,6 @@ def _batch_encoder(encoder: Callable, params: dict) -> Encode:
 
 
 def rounded(vectors: np.ndarray, numbers: str) -> np.ndarray:
-    """Convert vectors to another type. Values out of range become infinite."""
     with np.errstate(over="ignore"):
         return vectors.astype(numbers, copy=False)
 
@@ -195,10 +182,8 @@ def write_blocks(
     advance: Callable[[int], object],
 ) -> list[int]:
     """Encode and write each range of rows without a kept block. Returns the first row of each."""
-    from repro.retrieval.nn.batches import in_background
-
     done, rows = [], dict[int, Arrays]()
-    with in_background(_groups(folder, ranges, texts, prepare), ahead=AHEAD) as groups:
+    with batches.in_background(_groups(folder, ranges, texts, prepare), ahead=AHEAD) as groups:
         for group, records in _in_turn(groups, encode):
             if records is not None:
                 rows |= zip(group.places, records(), strict=True)
@@ -223,14 +208,12 @@ class _TextGroup:
 def _groups(
     folder: Path, ranges: Iterable[tuple[int, int]], texts: TitledRows, prepare: Prepare
 ) -> Iterator[_TextGroup]:
-    from repro.retrieval.nn.batches import tokenised_together
-
     for first, end in ranges:
         if block_is_kept(folder, first, end - first):
             yield _TextGroup(first, end - first, range(end - first), None)
             continue
         block = texts(first, end)
-        for places in tokenised_together(block):
+        for places in batches.tokenised_together(block):
             yield _TextGroup(first, end - first, places, prepare([block[place] for place in places]))
 
 
@@ -240,10 +223,6 @@ def _in_turn(groups: Iterable[_TextGroup], encode: Encode) -> Iterator[tuple[_Te
 
 
 def _prepared_batches(tokenizer: Any, texts: Sequence[Titled], params: dict) -> Batches:
-    from repro.retrieval.nn.batches import token_batches
-    from repro.retrieval.nn.precision import ready_for_device
-    from repro.retrieval.nn.text import passage_rows
-
     titles, bodies = zip(*texts, strict=True)
     rows = passage_rows(tokenizer, titles, bodies, length=params["length"], separator=params["separator"])
-    return [(places, ready_for_device(batch)) for places, batch in token_batches(rows)]
+    return [(places, precision.ready_for_device(batch)) for places, batch in batches.token_batches(rows)]

@@ -4,13 +4,18 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import csr_array
+from torch.nn.functional import normalize
 
 from repro.errors import BlockedError, DataError
 from repro.progress import Progress
 from repro.retrieval.datasets.hub_models import base_identity, planned_checkpoint
+from repro.retrieval.nn import library_encoder
+from repro.retrieval.nn.checkpoint import remedy
+from repro.retrieval.nn.precision import threads_for
+from repro.retrieval.nn.text import PAIR, passage_text
 from repro.retrieval.stages.encode import Texts, Titled
 from repro.retrieval.stages.vectors import encoded_blocks, write_ids
-from repro.stage_table import check_choices
 from repro.store.disk import BLOCKS
 
 LIBRARY = "sentence-transformers"
@@ -25,11 +30,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     ``similarity`` cosine, vectors have length 1. With euclidean they have an extra number, so that the
     greatest inner product is the least distance.
     """
-    from repro.retrieval.nn import library_encoder
-    from repro.retrieval.nn.checkpoint import remedy
-    from repro.retrieval.nn.precision import threads_for
-
-    check_choices("encode_by_library", params)
     texts = Texts.read(inputs["texts"], {"kind": params["kind"], "separator": ""})
     count, folder = len(texts.ids), out / BLOCKS
     firsts = range(0, count, BLOCK)
@@ -68,8 +68,6 @@ def joined(titled: list[Titled], params: dict) -> tuple[list, str | None]:
 
 
 def _joined(title: str, text: str, separator: str | None) -> str | Titled:
-    from repro.retrieval.nn.text import PAIR, passage_text
-
     if separator is None:
         return text
     if separator == PAIR and title and text:
@@ -78,8 +76,6 @@ def _joined(title: str, text: str, separator: str | None) -> str | Titled:
 
 
 def _rows(vectors, params: dict) -> list[dict[str, np.ndarray]]:
-    from torch.nn.functional import normalize
-
     if vectors.is_sparse:
         return _sparse_rows(vectors.coalesce(), normalizes=params["similarity"] == "cosine")
     if params["similarity"] == "cosine":
@@ -93,8 +89,6 @@ def _rows(vectors, params: dict) -> list[dict[str, np.ndarray]]:
 
 
 def _sparse_rows(vectors, *, normalizes: bool) -> list[dict[str, np.ndarray]]:
-    from scipy.sparse import csr_array
-
     rows = csr_array((vectors.values().numpy(), vectors.indices().numpy()), shape=tuple(vectors.shape))
     rows.eliminate_zeros()
     records = []

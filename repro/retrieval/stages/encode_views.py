@@ -4,11 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from torch.nn.functional import normalize
 
 from repro.progress import Progress
+from repro.retrieval.nn import batches, checkpoint, padding_free, precision
+from repro.retrieval.nn.library_encoder import SPARSE, SpladeEncoder
+from repro.retrieval.nn.view_encoder import load_view_encoder, top_k
 from repro.retrieval.stages.encode import Batches, Encode, Records, Texts, outputs, write_encoded
 from repro.retrieval.stages.vectors.encoded_blocks import Arrays
-from repro.stage_table import check_choices
 
 BLOCK = 10_000
 
@@ -21,20 +24,15 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     ``views.json`` has the widths. Texts are read as in ``encode``. ``positions`` and ``head`` are those of
     ``ViewEncoder``, or ``head`` is ``splade`` or ``splade-sum``.
     """
-    from repro.retrieval.nn import batches, checkpoint, precision
-    from repro.retrieval.nn.padding_free import packs, padding_free
-
-    check_choices("encode_views", params)
-    precision.check_precision(params["precision"])
     texts = Texts.read(inputs["texts"], params)
     encoder = _encoder(inputs["model"] / "model", params)
     checkpoint.check_fits(encoder.model, encoder.tokenizer, params["length"])
     encoder.eval().to(precision.device())
-    packed = packs(encoder, precision=params["precision"], say=progress.note)
+    packed = padding_free.packs(encoder, precision=params["precision"], say=progress.note)
     halving_encoder = batches.HalvingEncoder(lambda inputs: encoder(precision.on_device(inputs)))
     encode = _batch_encoder(halving_encoder, params)
     vocabulary = encoder.model.config.vocab_size
-    with precision.threads_for(encoder), padding_free(encoder, packed) as packing:
+    with precision.threads_for(encoder), padding_free.padding_free(encoder, packed) as packing:
         facts = write_encoded(
             texts, encoder.tokenizer, encode, params, out, progress, size=BLOCK, vocabulary=vocabulary
         )
@@ -43,26 +41,17 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 def _encoder(folder: Path, params: dict):
     if params["head"].startswith("splade"):
-        from repro.retrieval.nn.checkpoint import load_masked_lm, load_tokenizer
-        from repro.retrieval.nn.library_encoder import SPARSE, SpladeEncoder
-
-        model, tokenizer = load_masked_lm(folder), load_tokenizer(folder)
+        model, tokenizer = checkpoint.load_masked_lm(folder), checkpoint.load_tokenizer(folder)
         return SpladeEncoder(model, tokenizer, pooling=SPARSE[params["head"]])
-    from repro.retrieval.nn.view_encoder import load_view_encoder
-
     return load_view_encoder(
         folder, views=params["views"], sparse_positions=params["positions"], vocabulary_head=params["head"]
     )
 
 
 def _batch_encoder(encoder: Callable, params: dict) -> Encode:
-    from torch.nn.functional import normalize
-
-    from repro.retrieval.nn.view_encoder import top_k
-
-    def encode(batches: Batches) -> Records:
-        rows: list[Arrays] = [{}] * sum(len(places) for places, _ in batches)
-        for places, views in outputs(encoder, batches, params):
+    def encode(group: Batches) -> Records:
+        rows: list[Arrays] = [{}] * sum(len(places) for places, _ in group)
+        for places, views in outputs(encoder, group, params):
             views = {name: vectors.float() for name, vectors in views.items()}
             if "sparse" in views and params["top_k"] is not None:
                 views["sparse"] = top_k(views["sparse"], params["top_k"])

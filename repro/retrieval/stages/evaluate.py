@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from repro.errors import DataError, UsageError
+from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
 from repro.retrieval.evaluation import runs, text_lines
@@ -23,15 +23,13 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         qrels, ignore = text_lines.read_qrels(inputs["qrels"] / "qrels.trec"), params["ignore_identical_ids"]
         check_grades(qrels, params["measures"])
         scores = score(ranking, qrels, params["measures"], ignore_identical_ids=ignore)
-    elif params["judgements"] == "answers":
+    else:
         answers, measures = read_answers(inputs["queries"] / "queries.jsonl"), params["measures"]
         depth = max((measure.cutoff for measure in answer_measures(measures).values()), default=0)
         documents = {document for qid in answers for document, _ in ranking.get(qid, ())[:depth]}
         texts = _texts(inputs["corpus"], documents, progress)
         tokenless = params.get("tokenless_answers", False)
         scores = score_by_answers(ranking, answers, texts, measures, tokenless=tokenless)
-    else:
-        raise UsageError(f"judgements is {params['judgements']!r}, and has to be qrels or answers")
     text = json.dumps(asdict(scores), ensure_ascii=False, allow_nan=False)
     (out / "scores.json").write_text(text, encoding="utf-8")
     counts = {"queries": len(scores.queries), "missing": len(scores.missing), "ignored": scores.ignored}

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 
 from repro.errors import DataError, UsageError
 from repro.progress import Progress
 from repro.retrieval.datasets import arrow
 from repro.retrieval.stages.pretrain import trained
-from repro.stage_table import check_choices
 
 SCORES = ("positive_scores", "negative_scores")
 
@@ -54,10 +54,9 @@ class Groups:
         return len(self.kept)
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
-        """Return ``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}``, the positive
-        first.
+        """Return ``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}`` for each place.
 
-        A training set with scores adds ``"scores"``.
+        The positive is the first passage. A training set with scores adds ``"scores"``.
         """
         examples = []
         for epoch, place in places:
@@ -84,15 +83,11 @@ class Groups:
 
 
 def _as_rows(lists, corpus: Path, training_set: Path) -> arrow.Lists:
-    import pyarrow.compute as pc
-
     documents = pc.list_flatten(lists)
     return arrow.Lists(arrow.document_rows(documents, corpus, source=training_set), arrow.list_offsets(lists))
 
 
 def _scores(rows, training_set: Path) -> tuple[arrow.Lists, arrow.Lists] | None:
-    import pyarrow.compute as pc
-
     if not set(SCORES) <= set(rows.column_names):
         return None
     columns = [rows.column(name) for name in SCORES]
@@ -116,7 +111,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.retrieval.training.declaration import Optimisation
     from repro.retrieval.training.objective import build, import_declared
 
-    check_choices("finetune", params)
     optimisation = Optimisation.of(params, batch_size=params["queries_per_batch"])
     choices = {name: params[name] for name in ("negative_choice", "positive_choice") if name in params}
     groups = Groups(

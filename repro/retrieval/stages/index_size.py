@@ -22,5 +22,5 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         count, values = len(indptr) - 1, int(indptr[-1])
     gigabytes = (count * size + values) * params["bytes_per_number"] / params["bytes_per_gb"]
     scores = {"queries": ["index"], "measures": {"GB": [gigabytes]}, "missing": [], "ignored": 0}
-    (out / "scores.json").write_text(json.dumps(scores), encoding="utf-8")
+    (out / "scores.json").write_text(json.dumps(scores))
     return {"vectors": count, "size": size, "gigabytes": gigabytes} | ({"values": values} if values else {})

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from repro.errors import UsageError
 from repro.progress import Progress
 
 
@@ -15,8 +14,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     from repro.retrieval.nn.checkpoint import load_tokenizer, save_model
 
-    if params["hidden_size"] % params["heads"]:
-        raise UsageError(f"hidden_size {params['hidden_size']} is not a multiple of heads {params['heads']}")
     tokenizer = load_tokenizer(inputs["tokenizer"] / "model")
     config = BertConfig(
         vocab_size=len(tokenizer),

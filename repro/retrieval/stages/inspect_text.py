@@ -1,12 +1,11 @@
 """Stage ``inspect_text``: a value that a model gives to each word of one document."""
 
-import inspect
 import json
 import math
 from collections.abc import Callable
 from pathlib import Path
 
-from repro.errors import StageError, UsageError
+from repro.errors import StageError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
 from repro.retrieval.training.objective import import_declared
@@ -29,10 +28,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     text = " ".join(document["text"].split()[: params["words"]])
     options = {"length": params["length"], **params["options"]}
     folder = inputs["model"] / "model"
-    try:
-        inspect.signature(view).bind(folder, text, **options)
-    except TypeError as error:
-        raise UsageError(f"view {params['view']['path']!r}: {error}") from error
     words = [(word, float(value)) for word, value in view(folder, text, **options)]
     if bad := [word for word, value in words if not math.isfinite(value)]:
         raise StageError(f"the value of {bad[0]!r} is not finite: the model's weights are not, or overflow")

@@ -9,13 +9,11 @@ from repro.retrieval.datasets.arrow import read_rows
 from repro.retrieval.stages.lucene import call
 from repro.store.disk import BLOCKS
 
-FIELDS = "fields.json"
 COMMIT = 1_000_000  # documents
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``lucene/`` and ``fields.json``, e.g. ``{"multifield": false}``: whether titles are a separate
-    field.
+    """Write ``lucene/`` and ``fields.json``. With ``multifield`` titles are a separate field.
 
     Scores, but not bytes, are the same for any number of threads and commits.
     """
@@ -25,5 +23,5 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     arguments |= {"note": str(blocks / "commit.json"), "threads": system.cores(), **fields}
     total = len(read_rows(corpus))
     facts = call("index", arguments, folder=out, task="index", total=total, progress=progress)
-    (out / FIELDS).write_text(json.dumps(fields) + "\n")
+    (out / "fields.json").write_text(json.dumps(fields) + "\n")
     return facts

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from repro.errors import DataError, UsageError
+from repro.errors import DataError
 from repro.machine.shard import own_blocks, shard
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import EXAMPLES, ColumnTexts, RowBlocks, in_batches, read_rows
@@ -29,9 +29,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     ``random_added`` passages of ``corpus`` are added and shuffled in.
     """
     positives = text_lines.relevant_documents(text_lines.read_qrels(inputs["qrels"] / "qrels.trec"))
-    if (is_random := params.get("random_added")) and "corpus" not in inputs:
-        raise UsageError("random negatives need a corpus")
-    ids = ColumnTexts(read_rows(inputs["corpus"]), "id") if is_random else None
+    ids = ColumnTexts(read_rows(inputs["corpus"]), "id") if params.get("random_added") else None
     blocks = RowBlocks(out / BLOCKS, EXAMPLES)
     facts = blocks.completed(out / "arrow")
     if facts is None:
@@ -105,8 +103,7 @@ def fill_blocks(
     counts: Sequence[str],
     advance: Callable[[int], None],
 ) -> tuple[range, dict[str, int]]:
-    """Write this shard's missing blocks, each for ``size`` bytes of the run. Returns all blocks and the
-    counts.
+    """Write this shard's missing blocks, each for ``size`` bytes of the run. Returns all blocks and counts.
 
     ``rows`` makes rows from queries, documents and scores, and updates the counts.
     """

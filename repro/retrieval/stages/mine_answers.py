@@ -53,8 +53,6 @@ def _examples(
     has_answer = partial(contains_answer, tokenless=params.get("tokenless_answers", False))
     options = {name: params[name] for name in ("extra_positives", "per_query", "seed")}
     for query, documents, scores in results:
-        if query not in answers:
-            raise DataError(f"{source}: question {query!r} has no answers in {inputs['queries']}")
         best = annotated(judgements.get(query, {}))
         scores = rounded(scores, decimals=params.get("score_decimals", ()))
         facts["queries_not_judged"] += best is None

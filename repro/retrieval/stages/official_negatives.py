@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from repro.errors import DataError
 from repro.progress import Progress
@@ -112,8 +114,6 @@ class TripleSamples:
 
     def rows(self, group: int, judged: Mapping[str, list[str]] | None) -> Iterator[Any]:
         """Yield a group's training rows as tables. Positives are ``judged``, or from the triples."""
-        import pyarrow as pa
-
         names = list(itertools.islice(self._codes, group * GROUP, (group + 1) * GROUP))
         codes, negatives = self._sample(group)
         if judged is None:
@@ -132,9 +132,6 @@ class TripleSamples:
             yield table.take(complete_rows[first : first + ROWS])
 
     def _in_groups(self, table, facts: dict) -> Iterator[Any]:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         queries = table["query"].combine_chunks().dictionary_encode()
         names = queries.dictionary.to_pylist()
         new_queries = [name for name in names if name not in self._codes]
@@ -168,8 +165,6 @@ class TripleSamples:
             self._positives[self._codes[query]].append(positive)
 
     def _ranks(self, queries, negatives) -> np.ndarray:
-        import pyarrow.compute as pc
-
         empty_hasher = blake2b(digest_size=8, key=self._key)
         ranks = []
         for first in range(0, len(queries), HASHED):
@@ -183,8 +178,6 @@ class TripleSamples:
         return np.concatenate([np.empty(0, np.uint64), *ranks]).astype(np.uint64)
 
     def _sample(self, group: int):
-        import pyarrow as pa
-
         table = pa.concat_tables(self._sorted.table(*place) for place in self._places[group])
         table = table.combine_chunks()
         codes, ranks = (table[name].to_numpy() for name in ("query", "rank"))
@@ -199,8 +192,6 @@ class TripleSamples:
 
     @staticmethod
     def _is_first(codes: np.ndarray, ranks: np.ndarray, documents, order: np.ndarray) -> np.ndarray:
-        import pyarrow.compute as pc
-
         is_first = np.ones(len(codes), bool)
         candidates = np.flatnonzero((codes[1:] == codes[:-1]) & (ranks[1:] == ranks[:-1])) + 1
         is_same = pc.equal(documents.take(order[candidates]), documents.take(order[candidates - 1]))
@@ -211,9 +202,6 @@ class TripleSamples:
     def _irrelevant_places(
         names: list[str], positives: list[list[str]], codes: np.ndarray, documents
     ) -> np.ndarray:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         relevant = [
             f"{name}\t{positive}"
             for name, query_positives in zip(names, positives, strict=True)

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from repro.errors import DataError, UsageError
+from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import list_offsets, read_rows
-from repro.stage_table import check_choices
 
 TOKEN_COLUMNS = ("input_ids", "sentences", "spans")
 
@@ -38,15 +37,13 @@ class TokenRows:
 
 
 class SpanRows:
-    """The spans of all rows of policy ``spans``. Raises UsageError for other tokens.
+    """The spans of all rows of policy ``spans``.
 
     An example is the row, with ``index`` among all spans and ``anchor`` in the row.
     """
 
     def __init__(self, folder: Path):
         self.rows = TokenRows(folder)
-        if "spans" not in self.rows.columns:
-            raise UsageError(f"{folder}: the tokens have no spans. Tokenise the corpus with policy 'spans'")
         self.begins = list_offsets(self.rows.columns["spans"])
 
     def __len__(self) -> int:
@@ -77,7 +74,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.retrieval.training.declaration import Optimisation
     from repro.retrieval.training.objective import build, import_declared
 
-    check_choices("pretrain", params)
     optimisation = Optimisation.of(params, batch_size=params["texts_per_batch"])
     rows = EXAMPLES[params.get("examples", "rows")](inputs["tokens"])
     if len(rows) == 0:

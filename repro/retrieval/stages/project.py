@@ -8,24 +8,19 @@ import numpy as np
 from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.evaluation import runs, text_lines
-from repro.stage_table import check_choices
 
 FEWEST = 4  # for t-SNE
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``exhibit.json``: points of a query, by default the first, and of its ``candidates`` best
-    documents.
+    """Write ``exhibit.json``: points of a query and of its ``candidates`` best documents.
 
-    scikit-learn's t-SNE starts from the principal components, with a perplexity of at most a third of the
-    points. A document of ``grade`` or above is relevant.
+    The default ``query`` is the first. scikit-learn's t-SNE starts from the principal components, with a
+    perplexity of at most a third of the points. A document of ``grade`` or above is relevant.
     """
-    check_choices("project", params)
     query, candidates = _candidates(params, inputs["run"])
     query_vector = _vectors(inputs["queries"], [query])  # (1, H)
     vectors = _vectors(inputs["passages"], candidates)  # (C, H)
-    if query_vector.shape[1] != vectors.shape[1]:
-        raise DataError(f"passages have {vectors.shape[1]} dimensions, queries {query_vector.shape[1]}")
     grades = text_lines.read_qrels(inputs["qrels"] / "qrels.trec").get(query, {})
     relevant = np.array([grades.get(document, 0) >= params["grade"] for document in candidates])
     perplexity = min(params["perplexity"], len(candidates) / 3)  # a third of the other points
@@ -41,7 +36,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         ],
         "measured": measured((vectors * query_vector).sum(axis=1), relevant),  # equal vectors tie exactly
     }
-    (out / "exhibit.json").write_text(json.dumps(exhibit, sort_keys=True), encoding="utf-8")
+    (out / "exhibit.json").write_text(json.dumps(exhibit, sort_keys=True))
     return {"candidates": len(candidates), "perplexity": perplexity, **exhibit["measured"]}
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 
-from repro.errors import DataError
 from repro.machine.shard import shard
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import document_rows, query_texts
@@ -16,8 +15,7 @@ Ranking = tuple[str, list[str], list[float]]
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``run.trec`` and ``raw.npy``: each query's first ``depth`` passages, e.g. 100, by a
-    cross-encoder.
+    """Write ``run.trec`` and ``raw.npy``: the first ``depth`` passages of each query by a cross-encoder.
 
     Passages from ``depth`` + 1 to ``keep`` follow in their order, each one point below the one before. Pairs
     are read and scores rounded as in ``score_pairs``.
@@ -28,8 +26,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     source, depth = inputs["run"] / "run.trec", params["depth"]
     results = list(rankings(source))
-    if not results:
-        raise DataError(f"{source}: there is nothing to re-rank")
     options = {name: params[name] for name in ("length", "separator", "precision")}
     scorer = PairScorer(inputs["model"] / "model", say=progress.note, **options)
     texts = query_texts(inputs["queries"], [query for query, _, _ in results], source=source)

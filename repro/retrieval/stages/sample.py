@@ -5,24 +5,16 @@ from pathlib import Path
 
 import numpy as np
 
-from repro.errors import UsageError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
-from repro.stage_table import check_choices
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``arrow/``: ``queries`` rows of a training set in its order, e.g. 100, or a ``share`` of its
-    rows.
+    """Write ``arrow/``: some rows of a training set in its order, ``queries`` of them or a ``share``.
 
     ``random`` draws without replacement, by ``seed`` and ``sample``. ``block`` takes consecutive rows from a
     random start.
     """
-    check_choices("sample", params)
-    if "share" in params and not 0 < params["share"] <= 1:
-        raise UsageError(f"share is {params['share']}, and has to be above 0 and at most 1")
-    if params.get("queries", 1) < 1:
-        raise UsageError(f"queries is {params['queries']}, and has to be at least 1")
     rows = read_rows(inputs["training_set"])
     selection = places(len(rows), **params)
     scratch = out / "scratch.arrow"

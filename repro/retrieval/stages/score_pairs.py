@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 
-from repro.errors import DataError
 from repro.machine.shard import shard
 from repro.progress import Progress
 from repro.retrieval.datasets import arrow
@@ -22,8 +21,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     from repro.retrieval.nn.cross_encoder import PairScorer, PairTexts, score_pairs
 
     rows = arrow.read_rows(inputs["training_set"])
-    if len(rows) == 0:
-        raise DataError(f"{inputs['training_set']}: there is no query to score passages for")
     options = {name: params[name] for name in ("length", "separator", "precision")}
     scorer = PairScorer(inputs["model"] / "model", say=progress.note, **options)
     names = rows.data.column("query").to_pylist()

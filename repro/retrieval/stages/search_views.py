@@ -4,21 +4,18 @@ from pathlib import Path
 
 from repro.errors import UsageError
 from repro.progress import Progress
-from repro.stage_table import check_choices
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``run.trec`` and ``raw.npy``: the ``depth`` best passages by the sum of inner products of
-    ``terms``.
+    """Write ``run.trec`` and ``raw.npy``: the ``depth`` best passages of each query.
 
-    ``terms`` are views, e.g. ``["dense", "sparse"]``, and may repeat. Rough products only find candidates.
-    ``ViewScorer`` scores them again, so that the run has the same bytes on any machine. The search takes
-    ``search_memory`` and 32 bytes and an id per passage. Ties go to the greater id. ``mode`` ``exact`` ranks
-    all passages, ``union`` only the ``list_depth`` best of each view.
+    Passages are ranked by the sum of inner products of ``terms``, e.g. ``["dense", "sparse"]``, which may
+    repeat. Rough products only find candidates. ``ViewScorer`` scores them again, so that the run has the
+    same bytes on any machine. Ties go to the greater id. ``mode`` ``exact`` ranks all passages, ``union``
+    only the ``list_depth`` best of each view.
     """
     from repro.retrieval.stages.vectors.exact_search import search
 
-    check_choices("search_views", params)
     is_union = params["mode"] == "union"
     if is_union and not params.get("list_depth"):
         raise UsageError("a union of lists needs their list_depth")

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from repro.errors import DataError, UsageError, check_known
+from repro.errors import DataError, UsageError
 from repro.locations import data_folder
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import BATCH, BLOCK, RowBlocks, read_rows
 from repro.retrieval.datasets.sentence_splitting import SentenceSplitter, packed, sentence_splitter
-from repro.stage_table import check_choices
 from repro.store.disk import BLOCKS
 
 FIELDS = {"url": "url", "title": "title", "body": "text"}  # to columns of a corpus
@@ -19,8 +18,7 @@ SPAN_LISTS = ("input_ids", "sentences", "spans")  # columns of policy ``spans``
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``arrow/``: documents in order, as chunks of at most ``length`` - 2 tokens, without [CLS] and
-    [SEP].
+    """Write ``arrow/``: documents as chunks of at most ``length`` - 2 tokens, without [CLS] and [SEP].
 
     The policy ``chunk`` keeps all chunks, ``whole-chunks`` drops a shorter last one unless it is the only
     one, ``truncate`` keeps the first. ``truncate-pair`` cuts the longer one of title and text, with [SEP]
@@ -33,7 +31,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     from repro.retrieval.nn.checkpoint import load_tokenizer
 
-    check_choices("tokenize", params)
     if params["length"] < 3:
         raise UsageError(f"a length of {params['length']} tokens has no room between [CLS] and [SEP]")
     splitter = _splitter(params) if params["policy"] == "spans" else None
@@ -154,14 +151,6 @@ def _token_ids(tokenizer, texts: list[str]) -> list[list[int]]:
 
 
 def _splitter(params: dict) -> SentenceSplitter:
-    packing = params["span_packing"]
-    check_known("field", *params["fields"], valid=FIELDS)
-    if not params["fields"]:
-        raise UsageError(f"fields is empty. Choose some of {', '.join(FIELDS)}")
-    if not 0 <= packing["short_probability"] <= 1:
-        raise UsageError(f"short_probability is {packing['short_probability']!r}, and has to be from 0 to 1")
-    if packing["minimum_spans"] < 1:
-        raise UsageError(f"minimum_spans is {packing['minimum_spans']!r}, and has to be at least 1")
     splitter = sentence_splitter(params["splitter"], data_folder())
     if splitter.model != params.get("identity"):
         change = f"the model of the sentence splitter {params['splitter']} changed since planning"

@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.datasets import arrow
 from repro.retrieval.evaluation import runs, text_lines
@@ -20,7 +19,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     records = arrow.read_queries(inputs["queries"])
     queries = [{"id": record["id"], "text": record["text"]} for record in records]
-    selection = chosen_queries(params["queries"], queries, source=inputs["queries"])
+    selection = chosen_queries(params["queries"], queries)
     source = inputs["run"] / "run.trec"
     ranking = runs.read_run(source)
     judgements = text_lines.read_qrels(inputs["qrels"] / "qrels.trec") if "qrels" in inputs else {}
@@ -44,9 +43,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     }
 
 
-def chosen_queries(
-    wanted: Sequence[str], queries: Sequence[Query], *, source: Path
-) -> list[tuple[Query, bool]]:
+def chosen_queries(wanted: Sequence[str], queries: Sequence[Query]) -> list[tuple[Query, bool]]:
     """Return a query for each wanted text, and whether it has this text."""
     by_text: dict[str, Query] = {}
     for query in queries:
@@ -57,10 +54,7 @@ def chosen_queries(
     choices = []
     for text in wanted:
         named = by_text.get(_words(text))
-        choice = named or next(spare, None)
-        if choice is None:
-            raise DataError(f"{source}: {len(queries)} queries, too few to show {len(wanted)} different ones")
-        choices.append((choice, named is not None))
+        choices.append((named or next(spare), named is not None))
     return choices
 
 

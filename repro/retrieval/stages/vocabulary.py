@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from repro.errors import DataError, UsageError
+from repro.errors import UsageError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
 
@@ -23,8 +23,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     corpus = read_rows(inputs["corpus"])
     with progress.task("counting words", total=len(corpus)) as advance:
         words = counted_words(_texts(corpus, advance))
-    if not words:
-        raise DataError(f"{inputs['corpus']}: no document contains a word")
     entries = [*SPECIAL, *word_pieces(words, size=params["size"] - len(SPECIAL))]
     tokenizer = BertTokenizer(vocab={entry: place for place, entry in enumerate(entries)})
     tokenizer.save_pretrained(out / "model")

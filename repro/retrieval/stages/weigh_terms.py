@@ -20,10 +20,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     from repro.retrieval.nn.batches import HalvingEncoder, in_background
     from repro.retrieval.nn.checkpoint import check_fits, load, load_tokenizer
-    from repro.retrieval.nn.precision import check_precision, device, on_device, threads_for
+    from repro.retrieval.nn.precision import device, on_device, threads_for
     from repro.retrieval.nn.text import text_rows
 
-    check_precision(params["precision"])
     folder = inputs["model"] / "model"
     model = load(AutoModelForTokenClassification, folder, num_labels=1, dtype="float32").eval().to(device())
     tokenizer, corpus = load_tokenizer(folder), read_rows(inputs["corpus"])
@@ -52,7 +51,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def weights(encoder, tokenizer, texts, params: dict) -> list[list[tuple[str, float]]]:
-    """Return the tokens and weights of each of the ``TokenRows``."""
     import torch
 
     from repro.retrieval.nn import batches, precision

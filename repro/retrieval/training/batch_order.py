@@ -26,7 +26,7 @@ class BatchOrder:
         self, examples: int, *, batch_size: int, steps: int, seed: int, rank: int = 0, processes: int = 1
     ):
         self.examples, self.batch_size, self.steps, self.seed = examples, batch_size, steps, seed
-        self.rank, self.processes, self.drop_last = rank, processes, False
+        self.rank, self.processes = rank, processes
         last = examples % batch_size if steps > examples // batch_size else 0
         smallest = min(batch_size, last or batch_size)
         if smallest < processes:

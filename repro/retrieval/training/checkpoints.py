@@ -36,12 +36,12 @@ class TrainingLog:
 
     @contextlib.contextmanager
     def open(self, resumed_at: int) -> Iterator[None]:
-        """Keep the log file open, without its lines after step ``resumed_at``."""
+        """Keep the log file open in this context. Lines after step ``resumed_at`` are removed."""
         if rank() > 0:
             yield
             return
         cut_log(self.path, resumed_at)
-        with open(self.path, "a", encoding="utf-8", buffering=1) as self._file:
+        with open(self.path, "a", buffering=1) as self._file:
             yield
 
     def note(
@@ -85,7 +85,7 @@ class TrainingLog:
 def cut_log(path: Path, step: int) -> None:
     lines = []
     if step and path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
+        for line in path.read_text().splitlines():
             try:
                 if json.loads(line)["step"] > step:
                     break

@@ -255,7 +255,7 @@ class StepMemory:
 
 
 def step_memory(objective, params: dict) -> StepMemory | None:
-    """Return the ``StepMemory`` of an objective, or None without a transformer's configuration."""
+    """Return the sizes of an objective, or None if no module has a transformer's config."""
     configs = (getattr(module, "config", None) for module in objective.modules())
     config = next((candidate for candidate in configs if hasattr(candidate, "num_hidden_layers")), None)
     if config is None:

@@ -213,7 +213,7 @@ def train(
     group.everybody_waits()
     seconds = round(time.monotonic() - start, 1)
     epochs = steps * optimisation.batch_size / len(examples)
-    line = json.loads(log.read_text(encoding="utf-8").splitlines()[-1])
+    line = json.loads(log.read_text().splitlines()[-1])
     losses = {k: v for k, v in line.items() if k not in ("step", "learning_rate", "grad_norm")}
     facts: dict = {"steps": steps, "epochs": epochs, "examples": len(examples), "losses": losses}
     group.everybody_waits()

@@ -40,15 +40,11 @@ def join_others() -> None:
 
 @contextlib.contextmanager
 def launched_together() -> Iterator[tuple[int, int]]:
-    """Yield rank and number of processes, e.g. (0, 1), connected by gloo."""
-    if launched_processes() == 1:
-        yield 0, 1
-        return
-    is_ours = not distributed.is_initialized()
-    if is_ours:
-        distributed.init_process_group("gloo", timeout=LONGEST_WAIT)
+    """Connect torchrun's processes. Yields the rank of this one and their number, e.g. (0, 1)."""
+    is_ours = launched_processes() > 1 and not distributed.is_initialized()
+    join_others()
     try:
-        yield distributed.get_rank(), distributed.get_world_size()
+        yield rank(), processes()
     finally:
         if is_ours:
             distributed.destroy_process_group()
@@ -101,7 +97,6 @@ def gather_rows(vectors: torch.Tensor) -> torch.Tensor:
 
 
 def sum_values(values: torch.Tensor) -> torch.Tensor:
-    """Return the sum of all processes' values, without a gradient."""
     values = values.detach()
     if processes() > 1:
         values = values.clone()

@@ -5,9 +5,8 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from repro.graph import Node
 from repro.manifest import yaml_file
@@ -45,7 +44,6 @@ class PlannedCounts:
         return entry.counts.get(PIECES[node.stage]) or (topics.counts.get("queries") if topics else None)
 
     def trained(self, node: Node) -> Number:
-        """Return the number of examples in all steps of a training."""
         return product(trained_steps(node), node.params[BATCHES[node.stage]])
 
 
@@ -90,7 +88,7 @@ def size_of(node: Node, store: Store) -> int:
 
 
 def trained_steps(node: Node) -> Number:
-    """Return the number of steps of a training, or None if unknown."""
+    """Return a training's number of steps, or None if unknown."""
     params = node.params
     if node.stage == "pretrain":
         examples = shapes.rows(node.input("tokens"))
@@ -168,28 +166,19 @@ def _texts_of(node: Node) -> Node:
     return node.input("texts") if "texts" in node.inputs else node
 
 
-def _known(name: str) -> str:
-    if name not in AMOUNTS:
-        raise ValueError(f"{name!r} is not an amount ({', '.join(sorted(AMOUNTS))})")
-    return name
-
-
-Name = Annotated[str, AfterValidator(_known)]
-
-
 class StageCost(StrictMapping):
     """The costs of a stage by amounts, documented in ``stages.yaml``."""
 
-    seconds: dict[Name, float] = Field(default_factory=dict)
+    seconds: dict[str, float] = Field(default_factory=dict)
     waits: bool = False
-    bytes: dict[Name, int | float] = Field(default_factory=dict)
+    bytes: dict[str, int | float] = Field(default_factory=dict)
     copies: float = 1.0
     further: float = 0.0
-    beside: dict[Name, float] = Field(default_factory=dict)
+    beside: dict[str, float] = Field(default_factory=dict)
     source: str = ""
-    time: Name | None = None
-    disk: Name | None = None
-    memory: dict[Name, float] = Field(default_factory=dict)
+    time: str | None = None
+    disk: str | None = None
+    memory: dict[str, float] = Field(default_factory=dict)
 
 
 @functools.cache

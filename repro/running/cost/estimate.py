@@ -58,7 +58,6 @@ class Throughput:
     shares: str = ""
 
     def hours(self, work: Work) -> float | None:
-        """Return the hours of a node, or None if its work is unknown."""
         if not work.is_known:
             return None
         training, inference, search = work.parts
@@ -69,7 +68,7 @@ class Throughput:
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
-    """Return a GPU's or this machine's throughput. Raises UsageError."""
+    """Return the throughput of a GPU, e.g. "h100", or of this machine. Raises UsageError."""
     if gpu is not None:
         return assumed_throughput(gpu)
     path = calibration_file(store)
@@ -136,8 +135,6 @@ def _read_calibration(path: Path) -> Throughput:
         single = calibration.get("single_precision_flops_per_second")
         search = None if single is None else float(single)
         device, day = str(calibration["name"]), str(calibration["recorded"])[:10]
-        if not (training > 0 and inference > 0):
-            raise ValueError("a throughput is not positive")
     except (OSError, ValueError, LookupError, TypeError) as error:
         remedy = "`repro doctor calibrate` writes it again"
         raise UsageError(f"{path} cannot be read ({error}), {remedy}") from None
@@ -257,7 +254,6 @@ class Estimate:
         return " to ".join(dict.fromkeys(words))
 
     def rehearsed(self, node: Node) -> float | None:
-        """Return the hours of a node by a rehearsal, or None."""
         measured = self.rehearsals.get(kind_of(node)) if self.rehearsals else None
         return measured.hours(node) if measured else None
 
@@ -272,7 +268,7 @@ class Estimate:
 
     @cached_property
     def stored(self) -> float:
-        """Known bytes of the artefacts."""
+        """Bytes of all artefacts to make, as far as they are known."""
         return sum(w.stored or 0 for w in self.works.values())
 
     def core_hours(self, nodes: Iterable[Node]) -> float:
@@ -308,13 +304,13 @@ class Estimate:
 
     @cached_property
     def downloads(self) -> dict[int | str, int | None]:
-        """Missing archive -> its bytes, or None if unknown."""
+        """Archive to download -> its bytes, or None if unknown."""
         names = (node.params["dataset"] for node in self._missing() if node.stage in PIECES)
         return archives(id for id in dict.fromkeys(names) if id in catalog())
 
     @cached_property
     def checkpoints(self) -> list[str]:
-        """Names of missing checkpoints."""
+        """Names of checkpoints to download."""
         return sorted({n.params["name"] for n in self._missing() if n.stage in ("backbone", "released")})
 
     def _missing(self) -> list[Node]:

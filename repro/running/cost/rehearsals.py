@@ -47,7 +47,6 @@ class MeasuredTime:
     of: str = ""
 
     def hours(self, node: Node) -> Number:
-        """Return the hours of a node, or None for an unknown amount."""
         count = amount(self.of, node) if self.of else 0.0
         return None if count is None else (self.once + self.each * count) / 3600
 
@@ -164,7 +163,7 @@ def _peak(peak: float, cost: StageCost, node: Node, rehearsal: Node, store: Stor
 
 
 def kind_of(node: Node) -> str:
-    """Return a digest of stage, parameters, data and model sizes."""
+    """Return a digest of all that determines a node's time per unit: parameters, data, model sizes."""
     params = {name: value for name, value in node.params.items() if name not in ALIKE}
     model = node.inputs.get("model")
     model_facts = [model.params.get("name", ""), *astuple(shape(model))] if isinstance(model, Node) else []

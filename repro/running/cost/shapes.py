@@ -190,7 +190,6 @@ def texts(node: Node) -> Number:
 
 
 def text_words(node: Node) -> Number:
-    """Return the number of words of a node's texts, or None."""
     corpus = source("corpus", node)
     if corpus is None:
         return None

@@ -93,7 +93,6 @@ class Batching:
         return min(part or examples, examples)
 
     def trained(self, length: TextLength, examples: int) -> float:
-        """Return the number of tokens read per text of a training."""
         return length.real if self.packed else length.padded(examples)
 
     def encoded(self, length: TextLength) -> float:

@@ -24,19 +24,18 @@ PATIENCE = 10  # seconds before SIGKILL
 
 
 def command(node: Node, store: Store, *, processes: int = 1) -> list[str]:
-    """Return the command that builds a node, with torchrun for several processes."""
     return [*stage_command(store, processes=processes), node.fingerprint]
 
 
 def stage_command(store: Store, *, processes: int = 1) -> list[str]:
-    """Return the command that builds artefacts by fingerprint."""
+    """Return the command that builds artefacts. Their fingerprints follow as arguments."""
     torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
     launcher = torchrun if processes > 1 else []
     return [sys.executable, "-P", *launcher, "-m", "repro", "--store", str(store.root), "stage"]
 
 
 def import_path() -> str:
-    """Return a child's PYTHONPATH: the checkout, if repro runs from one, and then the user's own."""
+    """Return PYTHONPATH for a child: the checkout, if repro runs from one, then the user's folders."""
     checkout = [str(CHECKOUT)] if (CHECKOUT / "pyproject.toml").is_file() else []
     user_paths = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     return os.pathsep.join(dict.fromkeys([*checkout, *user_paths]))
@@ -70,7 +69,7 @@ def environment(threads: int, more: Mapping[str, str]) -> dict[str, str]:
 
 
 def new_log(node: Node, store: Store) -> Path:
-    """Create a log of a stage, e.g. `<log>.4711.err`."""
+    """Create the file for a stage's messages, e.g. `<log>.4711.err`."""
     log = store.log(node).with_suffix(f".{os.getpid()}.err")
     with translated_errors(store.root):
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -79,7 +78,7 @@ def new_log(node: Node, store: Store) -> Path:
 
 
 def result_of(node: Node, status: int, log: Path, *, processes: int = 1) -> str | Obstacle | None:
-    """Return None for success, otherwise an error or an obstacle."""
+    """Return None if a stage succeeded, otherwise its error or obstacle."""
     if status == 0:
         log.unlink(missing_ok=True)
         return None
@@ -121,7 +120,7 @@ class Child:
 
 
 def stop(children: Iterable["Child | WorkerStage | _Worker"]) -> None:
-    """End processes with their children, all at once."""
+    """End processes and their children by SIGTERM, and after ten seconds by SIGKILL."""
     processes = [child.process for child in children]
     for number in (signal.SIGTERM, signal.SIGKILL):
         for process in processes:
@@ -152,7 +151,6 @@ class _Worker:
         self._orders.flush()
 
     def answer(self) -> int | None:
-        """Return an exit status, or None while the order runs."""
         line = self.answers.readline()
         return int(line) if line else self.process.poll()
 
@@ -185,8 +183,6 @@ def wait_for_answers(children: Iterable[Child | WorkerStage], seconds: float) ->
 
 
 class Workers:
-    """The worker processes of a run."""
-
     def __init__(self, store: Store, *, threads: int):
         self._store, self._threads = store, threads
         self._idle: list[_Worker] = []
@@ -202,7 +198,6 @@ class Workers:
         return WorkerStage(node, self._store, worker)
 
     def release(self, child: WorkerStage | Child) -> None:
-        """Reuse the worker of an ended stage."""
         if isinstance(child, WorkerStage):
             self._idle.append(child.worker)
 

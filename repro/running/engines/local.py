@@ -2,13 +2,13 @@
 
 import os
 
-from repro import errors, stage_table
+from repro import errors
 from repro.graph import Node
 from repro.machine.system import cores, gpu, stated_threads
 from repro.progress import Progress
 from repro.running import discarding, requirements, run_progress, runner
 from repro.running.engines.child import Child, Workers, WorkerStage, interruptions, stop, wait_for_answers
-from repro.running.engines.shared_work import ON_ALL_GPUS, SEARCHES, SHARED
+from repro.running.engines.shared_work import ON_ALL_GPUS, SHARED, takes_gpu
 from repro.running.plan import Plan
 from repro.store import Store
 
@@ -29,7 +29,6 @@ def execute(plan: Plan, store: Store, progress: Progress, options: runner.Option
 
 
 def default_jobs(plan: Plan, gpus_per_stage: int = 1) -> int:
-    """Return the number of stages that run at once by default."""
     shares = len(gpus()) // gpus_per_stage
     return max(cores() // threads(plan), shares + 1 if shares else 1)
 
@@ -40,7 +39,7 @@ def threads(plan: Plan) -> int:
 
 
 def gpus() -> list[str]:
-    """Return this machine's visible GPUs, e.g. ["0", "1"]."""
+    """Return the visible GPUs, e.g. ["0", "1"]."""
     gpu_names = gpu() or []
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if gpu_names and visible:
@@ -133,8 +132,7 @@ class _Run:
         return Child(node, self.store, threads=threads, gpus=gpus, processes=processes)
 
     def _gpu_count(self, node: Node) -> int:
-        takes_gpu = node.stage in SEARCHES or stage_table.STAGES[node.stage].heavy
-        if not self.has_gpus or not takes_gpu:
+        if not (self.has_gpus and takes_gpu(node.stage)):
             return 0
         return self.gpus_per_stage if node.stage in ON_ALL_GPUS else 1
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from repro import errors, stage_table
 from repro.graph import Node
 from repro.machine.shard import Shard, only_shard
-from repro.machine.system import launched_processes, local_rank
+from repro.machine.system import launched_processes
 from repro.running.cost.shapes import Number, queries, texts
 from repro.store import Store, disk, translated_errors
 
@@ -31,6 +31,10 @@ DIVISIBLE = {
     "score_pairs": 20_000,
     "rerank": 20_000,
 }
+
+
+def takes_gpu(stage: str) -> bool:
+    return stage in SEARCHES or stage_table.STAGES[stage].heavy
 
 
 def build(node: Node, store: Store, work: Work, way: Callable[[Node, Work], Built] | None = None) -> Built:
@@ -60,21 +64,10 @@ def connected_processes() -> Iterator[int]:
     if launched_processes() == 1:
         yield 0
         return
-    from torch import cuda, distributed
+    from repro.retrieval.training.process_group import launched_together
 
-    from repro.retrieval.training.process_group import LONGEST_WAIT
-
-    is_ours = not distributed.is_initialized()
-    if is_ours and cuda.is_available():
-        cuda.set_device(local_rank())
-    if is_ours:
-        backend = "cpu:gloo,cuda:nccl" if cuda.is_available() else "gloo"
-        distributed.init_process_group(backend, timeout=LONGEST_WAIT)
-    try:
-        yield distributed.get_rank()
-    finally:
-        if is_ours:
-            distributed.destroy_process_group()
+    with launched_together() as (rank, _):
+        yield rank
 
 
 def _broadcast_word(word: str = "") -> str:
@@ -142,7 +135,6 @@ def build_shard(node: Node, store: Store, work: Work, part: Shard) -> Built:
 
 
 def finished_shards(store: Store, node: Node, count: int) -> set[int]:
-    """Return the numbers of finished shards."""
     return set(map(_number, _folder(store.partial(node)).glob(f"*-of-{count}.json")))
 
 

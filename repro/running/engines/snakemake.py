@@ -27,7 +27,7 @@ from repro.running.cost import amounts, shapes
 from repro.running.cost.estimate import Estimate, assumed_throughput, estimate, throughput
 from repro.running.cost.rehearsals import rehearsals
 from repro.running.engines.child import import_path, interruptions, result_of, stage_command
-from repro.running.engines.shared_work import ON_ALL_GPUS, SEARCHES, SHARED, count_of
+from repro.running.engines.shared_work import ON_ALL_GPUS, SEARCHES, SHARED, count_of, takes_gpu
 from repro.running.plan import Plan
 from repro.running.runner import Options, Outcome, held_back, prepared_nodes
 from repro.stage_table import ENCODINGS, STAGES
@@ -98,13 +98,13 @@ def _cost(plan: Plan, store: Store, options: Options) -> Estimate:
 def _rule(kind: str, plan: Plan, store: Store, options: Options) -> dict[str, object]:
     is_small = not plan.scale.has_originals
     most = options.gpus_per_stage if kind in (*ON_ALL_GPUS, GROUP) else 1
-    gpus = 0 if is_small or not takes_gpu(kind) else most
+    gpus = 0 if is_small or not (kind == GROUP or takes_gpu(kind)) else most
     processes = max(1, gpus) if kind in SHARED else 1
     variables = {"PYTHONSAFEPATH": "1", "PYTHONPATH": import_path()}
     words = ["env", *(f"{name}={value}" for name, value in variables.items() if value)]
     return {
         "program": shlex.join([*words, *stage_command(store, processes=processes)]),
-        "priority": [*STAGES].index(kind) if kind in STAGES else len(STAGES),
+        "priority": [*STAGES, GROUP].index(kind),
         "threads": stated_threads() or (1 if is_small else THREADS),
         "gpu": gpus,
     }
@@ -239,13 +239,8 @@ class Job:
 
     @property
     def kind(self) -> str:
-        """The stage, or ``GROUP``."""
         kinds = {node.stage for node in self.nodes}
         return kinds.pop() if len(kinds) == 1 else GROUP
-
-
-def takes_gpu(kind: str) -> bool:
-    return kind in (GROUP, *SEARCHES) or STAGES[kind].heavy
 
 
 def arrange(nodes: Sequence[Node], cost: Estimate, *, shards: int = 1) -> list[Job]:
@@ -280,7 +275,7 @@ def _parts(group: Sequence[Node], count: int, minutes: Mapping[str, shapes.Numbe
 
 
 def inputs(jobs: Sequence[Job]) -> dict[str, list[Job]]:
-    """Return name of a job -> the jobs that it waits for."""
+    """Return the jobs that each job waits for, by name."""
     makers: dict[str, list[Job]] = {}
     for job in jobs:
         for node in job.nodes:

@@ -69,14 +69,6 @@ def test_what_needs_no_fetching_or_another_library_is_a_usage_error():
         offer("msmarco-passage", library="beir")
 
 
-def test_questions_whose_ids_are_not_their_numbers_are_refused(library, tmp_path, monkeypatch):
-    id = "dpr-w100/natural-questions/dev"
-    without_counts(monkeypatch, id)
-    monkeypatch.setattr(libraries, "queries", lambda id: iter([Query("7", "who", ("Ann",))]))
-    with pytest.raises(DataError, match="question 0 has the id '7'"):
-        offer(id).load(tmp_path, Progress())
-
-
 def test_another_collection_than_expected_replaces_nothing(library, tmp_path):
     path = write(tmp_path / "msmarco-passage/corpus.jsonl", json.dumps({"_id": "old", "text": "x"}))
     with pytest.raises(DataError, match="3 documents, but msmarco-passage has 8,841,823"):

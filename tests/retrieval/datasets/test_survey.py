@@ -1,5 +1,3 @@
-import hashlib
-
 import pytest
 
 from repro.errors import UsageError
@@ -76,18 +74,6 @@ def test_what_was_asked_for_and_is_missing_is_a_problem_with_a_remedy(tmp_path, 
     assert check(tmp_path) == []
     with pytest.raises(UsageError):
         check(tmp_path, ["msmarco"])
-
-
-def test_files_are_compared_with_the_sums_of_the_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(surveys, "published", dict)
-    without_counts(monkeypatch, "beir/scifact")
-    folder = beir_folder(tmp_path / "beir/scifact")
-    digest = hashlib.sha256((folder / "corpus.jsonl").read_bytes()).hexdigest()
-    write(tmp_path / "SHA256SUMS", f"{digest}  ./beir/scifact/corpus.jsonl\n{'0' * 64}  ./gone.txt\n")
-    assert check(tmp_path, ["beir/scifact"]) == []
-    write(tmp_path / "SHA256SUMS", f"{'0' * 64} *beir/scifact/corpus.jsonl\n")
-    (problem,) = check(tmp_path, ["beir/scifact"])
-    assert "corpus.jsonl: its sha256 is not the one in" in str(problem)
 
 
 def test_the_real_data_is_sound(real_data):

@@ -9,7 +9,6 @@ import torch
 from torch import nn
 
 from repro.retrieval.nn.bi_encoder import BiEncoderContrastive, CosineBiEncoder, DistilledBiEncoder
-from repro.retrieval.nn.contrastive import NEGATIVES
 from repro.retrieval.nn.cross_encoder import CrossEncoder
 from repro.retrieval.nn.multi_view_bi_encoder import MultiViewBiEncoder
 from repro.retrieval.nn.objectives import MaskedLanguageModel, NeighbouringSentences
@@ -130,7 +129,7 @@ def _objective(name: str, model, tokenizer) -> nn.Module:
         return MultiViewBiEncoder(model, tokenizer, **VIEWS | negatives)
     if name in ("cross-encoder", "r-drop"):
         return _cross_encoder(model, tokenizer, reads_twice=name == "r-drop")
-    if name in NEGATIVES:
+    if name in ("in-batch", "own", "pairwise"):
         return BiEncoderContrastive(model.base_model, tokenizer, **BI_ENCODER, negatives=name)
     if name == "four blocks":
         return CosineBiEncoder(model.base_model, tokenizer, terms="four-blocks", **COSINES)

@@ -1,11 +1,10 @@
 import pytest
 import torch
 
-from repro.errors import UsageError
 from repro.retrieval.nn.batches import side_inputs as side
 from repro.retrieval.nn.bi_encoder import BiEncoderContrastive
 from repro.retrieval.nn.checkpoint import load_encoder
-from repro.retrieval.nn.contrastive import NEGATIVES, contrastive
+from repro.retrieval.nn.contrastive import contrastive
 from repro.retrieval.nn.encoder import Projector, load_text_encoder, saved_projector
 from repro.stage_table import POOLINGS
 from tests.floats import close
@@ -55,7 +54,7 @@ def test_queries_are_cut_to_their_own_length(start):
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
-@pytest.mark.parametrize("negatives", NEGATIVES)
+@pytest.mark.parametrize("negatives", ["in-batch", "own", "pairwise"])
 def test_the_loss_is_the_contrastive_loss_of_the_encoded_batch(start, negatives, pooling):
     how = {"temperature": 0.5, "similarity": "cosine", "negatives": negatives}
     bi_encoder = objective(start, pooling=pooling, **how)
@@ -95,8 +94,6 @@ def test_a_new_projector_leaves_the_pre_trained_one_but_not_one_that_was_fine_tu
         saved.save(start, encodes=encodes)
         found = objective(start, projector="nonlinear", projector_start="new").encoder.projector
         assert bool((found.dense.weight == saved.dense.weight).all()) is encodes
-    with pytest.raises(UsageError, match="'old' is not a known projector start"):
-        objective(start, projector_start="old")
 
 
 def test_without_a_projector_none_is_kept(start, tmp_path):

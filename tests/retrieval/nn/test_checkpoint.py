@@ -5,11 +5,9 @@ from pathlib import Path
 import pytest
 
 from repro.errors import BlockedError, DataError, UsageError
-from repro.graph import Node
 from repro.progress import Progress
 from repro.retrieval.nn.checkpoint import load_encoder, load_masked_lm, load_tokenizer, positions, save_model
 from repro.retrieval.stages import backbone, encode, released
-from repro.running.requirements import Machine
 from tests.retrieval.datasets.folders import planned
 from tests.tiny_models import save_tiny_model
 
@@ -102,18 +100,6 @@ def test_a_checkpoint_with_more_tokens_than_embeddings_is_refused(tmp_path, stag
     params = planned("released", name="a/b", revision="main", kind="dense", pooling="cls", source=source)
     with pytest.raises(BlockedError, match="the tokenizer has 79 tokens and the embeddings 77 rows"):
         stage.run(params, {}, tmp_path / "out", Progress())
-
-
-def test_it_is_refused_before_anything_runs_where_its_files_tell(tmp_path):
-    with_more_tokens(tmp_path / "models/a/b")
-    folder = tmp_path / "models/a/b"
-    (folder / "model").rename(tmp_path / "it")
-    folder.rmdir()
-    (tmp_path / "it").rename(folder)
-    for stage in ("backbone", "released"):
-        machine = Machine(tmp_path)
-        node = machine.resolve(Node(stage, {"name": "a/b", "revision": "main"}))
-        assert "tokenizer has 79 tokens and its embeddings 77" in machine.obstacles[node.fingerprint].cause
 
 
 def test_what_encodes_holds_tokenizer_positions_and_embeddings_against_each_other(tmp_path):

@@ -56,15 +56,6 @@ def test_two_layers_are_a_feed_forward_network_before_the_tanh_and_are_read_back
     close(loaded(hidden), expected)
 
 
-@pytest.mark.parametrize(
-    ("architecture", "layers", "said"),
-    [("deep", 1, "'deep' is not a known projector"), ("nonlinear", 3, "'3'")],
-)
-def test_an_unknown_projector_is_a_usage_error(architecture, layers, said):
-    with pytest.raises(UsageError, match=said):
-        Projector(6, architecture=architecture, layers=layers, initializer_range=0.02)
-
-
 @pytest.fixture
 def folder(tmp_path):
     save_model(tiny_masked_lm(), tiny_tokenizer(), tmp_path / "model")

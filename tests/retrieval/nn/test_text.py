@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from repro.errors import UsageError
 from repro.retrieval.nn.text import Words, distinct, passage_rows, tokenised
 from repro.retrieval.nn.tokens import paired_rows
 from tests.tiny_models import tiny_text, tiny_tokenizer
@@ -103,5 +102,3 @@ def test_words_may_be_of_letters_only_or_take_in_marks():
     assert found["letters"] == ["the", "king##s"]
     assert found["marks"] == ["the", "king##s", ",", "18", "b##2", "18##s"]
     assert Words.of(entries, [], kind="letters").alone.nonzero()[0].tolist() == [1, 2, 6]
-    with pytest.raises(UsageError, match="'digits' is not a known kind of words"):
-        Words.of(entries, [], kind="digits")

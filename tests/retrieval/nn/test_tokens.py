@@ -23,9 +23,9 @@ READ_AGAIN = ["the cat sat", "a dog", "the cat sat", "birds sing in the old tree
 def read(monkeypatch) -> list[str]:
     texts, reading = [], tokens._read
 
-    def noted(tokenizer, length, add_special_tokens, some):
+    def noted(tokenizer, length, some):
         texts.extend(some)
-        return reading(tokenizer, length, add_special_tokens, some)
+        return reading(tokenizer, length, some)
 
     monkeypatch.setattr(tokens, "_read", noted)
     return texts
@@ -33,16 +33,16 @@ def read(monkeypatch) -> list[str]:
 
 def test_a_text_is_tokenised_once_as_long_as_tokens_are_remembered(read):
     tokenizer = tiny_tokenizer()
-    ways = [{"length": 8}, {"length": 4}, {"length": 8, "add_special_tokens": False}]
+    ways = [{"length": 8}, {"length": 4}]
     expected = [token_ids(tokenizer, READ_AGAIN, **way) for way in ways]
-    assert len(read) == 3 * len(READ_AGAIN)
+    assert len(read) == 2 * len(READ_AGAIN)
     read.clear()
     with tokens_remembered():
         assert [token_ids(tokenizer, READ_AGAIN, **way) for way in ways] == expected
         assert [token_ids(tokenizer, READ_AGAIN[:2], **way) for way in ways] == [ids[:2] for ids in expected]
-        assert read == 3 * [READ_AGAIN[0], READ_AGAIN[1], READ_AGAIN[3]]
+        assert read == 2 * [READ_AGAIN[0], READ_AGAIN[1], READ_AGAIN[3]]
         assert token_ids(copy.deepcopy(tokenizer), READ_AGAIN, length=8) == expected[0]
-        assert len(read) == 12
+        assert len(read) == 9
 
 
 def test_the_texts_read_longest_ago_are_forgotten(read, monkeypatch):
@@ -98,11 +98,9 @@ def test_the_ids_of_a_beginning_are_those_of_the_whole_text(texts, length, chara
 
 
 @settings(max_examples=80)
-@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=3), st.integers(4, 14), st.integers(1, 4))
-def test_pairs_are_what_the_tokenizer_makes_of_them(pairs, length, characters):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokens, "CHARACTERS", characters)
-        rows = paired_rows(tiny_tokenizer(), *zip(*pairs, strict=True), length=length)
+@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=3), st.integers(4, 14))
+def test_pairs_are_what_the_tokenizer_makes_of_them(pairs, length):
+    rows = paired_rows(tiny_tokenizer(), *zip(*pairs, strict=True), length=length)
     ends = np.cumsum(rows.lengths)
     for pair, end, size in zip(pairs, ends, rows.lengths, strict=True):
         wanted = theirs([pair[0] or pair[1]], length, *([[pair[1]]] if pair[0] else []))
@@ -162,12 +160,6 @@ def test_all_of_a_text_is_read_where_a_token_may_reach_over_a_blank():
     assert noted.read == [len(document)]
 
 
-def test_a_text_of_many_pairs_is_read_once():
-    tokenizer, passages = Noted(tiny_tokenizer()), ["river", "stone bridge", "river", "castle"]
-    rows = paired_rows(tokenizer, ["king of music"] * 4, passages, length=20)
-    assert tokenizer.read == [13, 5, 12, 6] and rows.lengths.tolist() == [7, 8, 7, 7]
-
-
 def test_rows_are_padded_to_the_longest_of_those_asked_for():
     rows = TokenRows.of([[5, 6, 7], [8], [9, 10]], padding=4, kinds=[[0, 1, 1], [0], [0, 0]])
     inputs = {name: values.tolist() for name, values in rows.inputs(np.array([2, 1])).items()}
@@ -190,5 +182,5 @@ def test_the_library_holds_its_records_of_few_texts_at_a_time(monkeypatch):
 
     monkeypatch.setattr(tokens, "TOGETHER", 3)
     texts = ["a" * length for length in range(1, 8)]
-    assert list(tokens._ids(Library(), texts, {})) == [[length] for length in range(1, 8)]
+    assert list(tokens._ids(Library(), texts)) == [[length] for length in range(1, 8)]
     assert Library.calls == [3, 3, 1]

@@ -117,7 +117,6 @@ SAID = {
         {},
         "(FlashAttention only supports Ampere GPUs or newer.)",
     ),
-    "a kernel that errs": ({"kernel": lambda query, *others: (query,)}, {}, "attention that differs"),
 }
 
 

@@ -90,7 +90,7 @@ def test_a_folder_without_a_checkpoint_is_blocked_with_a_remedy(tmp_path, progre
     with pytest.raises(BlockedError) as caught:
         backbone.run(params(tmp_path / "nowhere"), {}, tmp_path, progress)
     assert "is not a checkpoint of someone/checkpoint" in caught.value.cause
-    assert caught.value.remedy.startswith("put config.json")
+    assert caught.value.remedy.startswith("put it (converted) into $REPRO_DATA/models/")
 
 
 def test_the_commit_that_was_planned_is_taken_though_main_has_moved(cache, tmp_path, progress, no_network):

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from datasets import Dataset
 
-from repro.errors import StageError
 from repro.machine import system
 from repro.progress import Progress
 from repro.retrieval.evaluation.runs import read_run
@@ -63,10 +62,9 @@ def index(folder: Path, *, multifield: bool) -> None:
     lucene_index.run({"multifield": multifield}, {"corpus": folder / "corpus"}, out, Progress())
 
 
-def search(folder: Path, out: Path, *, k1=0.9, b=0.4, depth=1000, multifield=False, made=None) -> dict:
+def search(folder: Path, out: Path, *, k1=0.9, b=0.4, depth=1000, multifield=False) -> dict:
     params = {"k1": k1, "b": b, "depth": depth, "multifield": multifield}
-    kind = multifield if made is None else made
-    inputs = {"index": folder / f"index-{kind}", "queries": folder / "queries"}
+    inputs = {"index": folder / f"index-{multifield}", "queries": folder / "queries"}
     return bm25.run(params, inputs, out, Progress())
 
 
@@ -170,11 +168,6 @@ def test_the_run_does_not_depend_on_the_number_of_threads(answered, tmp_path, mo
     index(tmp_path, multifield=False)
     search(tmp_path, tmp_path)
     assert (tmp_path / "run.trec").read_bytes() == (answered[0] / "run.trec").read_bytes()
-
-
-def test_an_index_of_the_other_kind_is_refused(collection, tmp_path):
-    with pytest.raises(StageError, match="made with multifield False, and the search needs True"):
-        search(collection, tmp_path, multifield=True, made=False)
 
 
 @pytest.mark.nightly

@@ -147,10 +147,8 @@ def test_an_interrupted_encoding_takes_over_the_blocks_that_are_whole(
 def test_what_cannot_be_encoded_is_refused(model, corpus, queries, tmp_path, progress):
     inputs = {"model": model, "texts": corpus}
     for changes, said in [
-        ({"kind": "documents"}, "'documents' is not a known value of kind"),
         ({"views": ["colour"]}, "'colour' is not a known view"),
-        ({"views": []}, "no view is given"),
-        ({"head": "none"}, "'none' is not a known value of head"),
+        ({"head": "none"}, "'none' is not a known vocabulary head"),
         ({"length": 65}, "65 tokens is more than the model's 64 positions"),
     ]:
         with pytest.raises(UsageError, match=said):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from repro.errors import DataError, UsageError
+from repro.errors import DataError
 from repro.retrieval.nn.checkpoint import load_encoder
 from repro.retrieval.nn.encoder import Projector, saved_projector
 from repro.retrieval.stages import finetune
@@ -107,9 +107,3 @@ def test_a_pre_trained_projector_is_trained_on_if_asked_for(inputs, tmp_path, pr
     kept, encodes = saved_projector(tmp_path / "nonlinear/model")
     assert encodes and kept.dense.weight.std().item() == pytest.approx(0.5, rel=0.2)
     assert saved_projector(tmp_path / "none/model") is None
-
-
-def test_a_missing_option_is_a_usage_error(inputs, tmp_path, progress):
-    options = {"temperature": 1.0, "similarity": "dot", "negatives": "in-batch"}
-    with pytest.raises(UsageError, match="missing a required argument: 'projector'"):
-        finetune.run(params(options=options), inputs, tmp_path, progress)

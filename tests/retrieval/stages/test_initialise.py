@@ -1,6 +1,5 @@
 import pytest
 
-from repro.errors import UsageError
 from repro.retrieval.nn.checkpoint import load_masked_lm, load_tokenizer, save_model
 from repro.retrieval.stages import initialise
 from tests.tiny_models import tiny_masked_lm, tiny_tokenizer
@@ -43,11 +42,6 @@ def test_weights_depend_on_the_seed_only(tokenizer, tmp_path, progress):
         (tmp_path / name).mkdir()
         initialise.run(PARAMS | {"seed": seed}, {"tokenizer": tokenizer}, tmp_path / name, progress)
     assert weights(tmp_path / "a") == weights(tmp_path / "b") != weights(tmp_path / "c")
-
-
-def test_a_hidden_size_that_heads_do_not_divide_is_a_usage_error(tokenizer, tmp_path, progress):
-    with pytest.raises(UsageError, match="hidden_size 32 is not a multiple of heads 5"):
-        initialise.run(PARAMS | {"heads": 5}, {"tokenizer": tokenizer}, tmp_path, progress)
 
 
 def test_a_saved_model_is_read_back_by_transformers_itself(tmp_path):

@@ -43,11 +43,6 @@ def test_a_view_that_is_not_the_planned_one_is_refused(model, corpus, tmp_path, 
         _run(model, corpus, tmp_path, progress, view=VIEW | {"version": 2})
 
 
-def test_options_that_the_view_does_not_take_are_told_in_a_sentence(model, corpus, tmp_path, progress):
-    with pytest.raises(UsageError, match=r"lengths'.*colour"):
-        _run(model, corpus, tmp_path, progress, options={"factor": 1.0, "colour": "red"})
-
-
 def test_a_value_that_is_not_finite_is_refused(model, corpus, tmp_path, progress):
     with pytest.raises(StageError, match="not finite"):
         _run(model, corpus, tmp_path, progress, options={"factor": float("nan")})

@@ -119,11 +119,10 @@ def test_the_annotated_passage_is_the_first_of_the_best_grade():
 @pytest.mark.parametrize(
     ("file", "line", "said"),
     [
-        ("run/run.trec", "q8 Q0 d1 1 3.0 x\n", "question 'q8' has no answers"),
         ("run/run.trec", "q1 Q0 d77 1 3.0 x\n", "document 'd77' is not in the corpus"),
         ("run/run.trec", "q3 Q0 d1 1 3.0 x\n", "no question has both a positive and a negative"),
-        ("run/run.trec", "q3 Q0 d1 1 high x\n", "run.trec:1: the score 'high'"),
-        ("queries/queries.jsonl", '{"id": "q1", "text": "t"}\n', "queries.jsonl:1: not a JSON object"),
+        ("run/run.trec", "q3 Q0 d1 1 high x\n", "run.trec: query 'q3': the score 'high'"),
+        ("queries/queries.jsonl", '{"id": "q1", "text": "t"}\n', "queries.jsonl: not lines of JSON"),
     ],
 )
 def test_what_is_missing_or_malformed_is_a_data_error(inputs, tmp_path, progress, file, line, said):

@@ -100,18 +100,10 @@ def test_every_span_is_an_example_that_has_all_of_its_row_and_says_which_span_it
     assert [(row["epoch"], row["index"]) for row in fetched] == [(2, 5), *((1, index) for index in range(6))]
 
 
-def test_spans_of_tokens_without_spans_and_unknown_examples_are_refused(model, tokens, tmp_path, progress):
-    with pytest.raises(UsageError, match="the tokens have no spans"):
-        SpanRows(tokens)
-    with pytest.raises(UsageError, match="'documents' is not a known value of examples"):
-        pretrain.run(params(examples="documents"), {"model": model, "tokens": tokens}, tmp_path, progress)
-
-
 @pytest.mark.parametrize(
     ("changes", "error", "said"),
     [
         ({"objective": MLM | {"version": 2}}, UsageError, "has version 1, the plan says 2"),
-        ({"options": {"masking": MASKING}}, UsageError, "missing a required argument: 'reduction'"),
         ({"epochs": None, "max_steps": None}, UsageError, "epochs or max_steps"),
         ({"length": 65}, UsageError, "65 tokens is more than the model's 64 positions"),
     ],

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from repro.errors import DataError, UsageError
+from repro.errors import DataError
 from repro.retrieval.stages import project
 from repro.retrieval.stages.project import measured
 
@@ -98,28 +98,21 @@ def test_another_process_makes_the_same_bytes(inputs, tmp_path, progress):
 
 
 @pytest.mark.parametrize(
-    "changes, error, said",
+    "changes, said",
     [
-        ({"query": "q9"}, DataError, "'q9' is not in the run"),
-        ({"query": "q2"}, DataError, "'q2' has no vector"),
-        ({"candidates": 3}, DataError, "3 candidates"),
-        ({"method": "umap"}, UsageError, "'umap'"),
+        ({"query": "q9"}, "'q9' is not in the run"),
+        ({"query": "q2"}, "'q2' has no vector"),
+        ({"candidates": 3}, "3 candidates"),
     ],
 )
-def test_what_cannot_be_projected_is_told_in_a_sentence(inputs, tmp_path, progress, changes, error, said):
-    with pytest.raises(error, match=said):
+def test_what_cannot_be_projected_is_told_in_a_sentence(inputs, tmp_path, progress, changes, said):
+    with pytest.raises(DataError, match=said):
         _run(inputs, tmp_path / "out", progress, **changes)
 
 
 def test_a_candidate_without_a_vector_is_named(inputs, tmp_path, progress):
     (inputs["passages"] / "ids.txt").write_text("".join(f"e{n}\n" for n in range(30)))
     with pytest.raises(DataError, match="has no vector"):
-        _run(inputs, tmp_path / "out", progress)
-
-
-def test_vectors_of_different_sizes_cannot_be_compared(inputs, tmp_path, progress):
-    np.save(inputs["queries"] / "vectors.npy", np.ones((2, 4), np.float32))
-    with pytest.raises(DataError, match="8 dimensions, queries 4"):
         _run(inputs, tmp_path / "out", progress)
 
 

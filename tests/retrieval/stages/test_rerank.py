@@ -61,10 +61,7 @@ def test_nothing_follows_where_no_more_is_kept(inputs, tmp_path, progress, keep)
     assert {len(ranking) for ranking in found.values()} == {8, 2} and facts["lines"] == 42
 
 
-def test_an_empty_run_or_an_unknown_document_is_a_data_error(inputs, tmp_path, progress):
+def test_an_unknown_document_is_a_data_error(inputs, tmp_path, progress):
     (inputs["run"] / "run.trec").write_text("q0 Q0 d99 1 1.0 x\n")
     with pytest.raises(DataError, match="document 'd99' is not in the corpus"):
-        reranked(inputs, tmp_path, progress)
-    (inputs["run"] / "run.trec").write_text("")
-    with pytest.raises(DataError, match="nothing to re-rank"):
         reranked(inputs, tmp_path, progress)

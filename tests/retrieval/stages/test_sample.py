@@ -2,7 +2,6 @@ import random
 
 import pytest
 
-from repro.errors import UsageError
 from repro.retrieval.stages import sample
 from repro.retrieval.stages.sample import places
 
@@ -58,17 +57,3 @@ def test_the_first_block_is_the_one_of_the_released_scripts():
     generator = random.Random(1000)
     start = int(generator.random() * (502_939 - 1000))
     assert places(502_939, queries=1000, sample=0, method="block", seed=1000)[0] == start
-
-
-@pytest.mark.parametrize(
-    "changes, said",
-    [
-        ({"method": "first"}, "'first'"),
-        ({"queries": 0}, "queries is 0"),
-        ({"share": 0}, "share is 0,"),
-        ({"share": 1.5}, "share is 1.5"),
-    ],
-)
-def test_what_makes_no_sample_is_a_usage_error(training_set, tmp_path, progress, changes, said):
-    with pytest.raises(UsageError, match=said):
-        _run(training_set, tmp_path / "out", progress, **changes)

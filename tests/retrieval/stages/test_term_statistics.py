@@ -60,14 +60,6 @@ def test_the_order_of_texts_and_tokens_does_not_matter():
     assert documents.tolist() == again[1].tolist() == [1, 1, 0, 2, 0]
 
 
-@pytest.mark.parametrize("wrong", [-1, 1000])
-def test_a_token_of_another_vocabulary_is_a_data_error(model, tmp_path, progress, wrong):
-    tokens = save_tokens(tmp_path / "tokens", [[5, 6], [7, wrong]])
-    with pytest.raises(DataError, match=rf"tokens: token {wrong} is not in the model's vocabulary of"):
-        counted(tokens, model, tmp_path, progress)
-    assert [path.name for path in tmp_path.iterdir()] == ["tokens"]
-
-
 def test_no_rows_and_no_model_are_data_errors(tokens, model, tmp_path, progress):
     with pytest.raises(DataError, match="no texts to count"):
         counted(save_tokens(tmp_path / "none", []), model, tmp_path, progress)

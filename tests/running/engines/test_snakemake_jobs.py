@@ -3,7 +3,7 @@ import pytest
 from repro.graph import Node, walk
 from repro.running.cost.estimate import Estimate, assumed_throughput
 from repro.running.cost.work import work
-from repro.running.engines.snakemake import BASE, GROUP, LEAST, MARGIN, UNKNOWN, arrange, inputs, takes_gpu
+from repro.running.engines.snakemake import BASE, GROUP, LEAST, MARGIN, UNKNOWN, arrange, inputs
 
 MODEL, QRELS = Node("backbone", {"name": "m", "revision": "main"}), Node("qrels", {"dataset": "a"})
 CORPUS = Node("corpus", {"dataset": "msmarco-passage"})
@@ -45,7 +45,7 @@ def test_short_stages_on_the_vectors_of_a_model_are_one_job_and_what_is_read_on_
     nodes, made = _arranged(ends)
     assert sorted(n.fingerprint for job in made for n in job.nodes) == sorted(n.fingerprint for n in nodes)
     [group] = [job for job in made if len(job.nodes) > 1]
-    assert group.kind == GROUP and takes_gpu(GROUP)
+    assert group.kind == GROUP
     stages = sorted(node.stage for node in group.nodes)
     assert stages == ["encode", "encode", "evaluate", "evaluate", "index_size", "search", "search"]
     alone = [job.kind for job in made if job is not group]

@@ -31,7 +31,6 @@ class Draw:
         return self._next() < probability
 
     def sample(self, items: Sequence[T], k: int) -> list[T]:
-        """Return ``k`` of ``items`` without repetition, in random order."""
         pool = list(items)
         for i in range(k):
             j = i + self.below(len(pool) - i)

@@ -24,33 +24,23 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 CHUNK = 1 << 24  # bytes of ids scanned at a time
-SMALL = 1 << 20  # bytes of ids kept as strings
 IDS = 10_000
 Advance = Callable[[int], object]  # called with the number of finished queries
 
 
 class VectorFile:
-    """``vectors.npy`` of a folder, mapped anew for each read, as mapped pages stay in memory.
-
-    Raises DataError if the folder has no such array.
-    """
+    """``vectors.npy`` of a folder, mapped anew for each read, as mapped pages stay in memory."""
 
     def __init__(self, folder: Path):
         self.path = folder / "vectors.npy"
-        shape = self.mapped().shape
-        if len(shape) != 2:
-            raise DataError(f"{self.path}: an array of shape {shape}, not (texts, dimensions)")
-        self.rows, self.width = shape
+        self.rows, self.width = self.mapped().shape
 
     def __len__(self) -> int:
         return self.rows
 
     def mapped(self) -> np.ndarray:
         """Map the array, (N, H) float32 or float16, from disk."""
-        try:
-            return np.load(self.path, mmap_mode="r")
-        except (OSError, ValueError) as error:
-            raise DataError(f"{self.path}: not an array of vectors ({error}). Encode again") from error
+        return np.load(self.path, mmap_mode="r")
 
     def read(self, first: int, end: int) -> np.ndarray:
         """Read rows ``first`` to ``end``, (end - first, H) float32."""
@@ -117,14 +107,11 @@ class IdFile:
             part = np.frombuffer(self._text[first : first + CHUNK], dtype=np.uint8)
             ends.append(np.flatnonzero(part == ord("\n")) + first)
         self._starts = np.concatenate(ends) + 1
-        self._names = self._text[:].decode("utf-8").split("\n") if len(self._text) < SMALL else []
 
     def __len__(self) -> int:
         return len(self._starts) - 1
 
     def at(self, rows: np.ndarray) -> list[str]:
-        if self._names:
-            return list(map(self._names.__getitem__, rows.tolist()))
         bounds = zip(self._starts[rows].tolist(), self._starts[rows + 1].tolist(), strict=True)
         return [self._text[start : end - 1].decode("utf-8") for start, end in bounds]
 
@@ -151,7 +138,7 @@ class Views:
         """Open an artefact. Raises DataError for different numbers of rows and ids."""
         ids, path = IdFile(folder), folder / "views.json"
         files: dict[str, VectorFile | SparseFile] = {}
-        widths = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"dense": True}
+        widths = json.loads(path.read_text()) if path.exists() else {"dense": True}
         if widths["dense"] is not None:
             files["dense"] = VectorFile(folder)
         if widths.get("sparse") is not None:

@@ -40,37 +40,27 @@ def save_block(folder: Path, first: int, rows: list[Arrays]) -> None:
     if "vectors" in arrays:
         arrays["vectors"] = arrays["vectors"].reshape(len(rows), -1)
     if "values" in arrays:
-        arrays["counts"] = np.array([len(row["values"]) for row in rows], dtype=np.int64)
+        arrays["counts"] = np.array([len(row["values"]) for row in rows], np.int64)
         for name in ("indices", "values"):
             arrays[name] = arrays[name].astype(TYPES[name], copy=False)
-    np.savez(_path(folder, first), **arrays)  # type: ignore[arg-type]
-    write_note(_saved(folder, first), [_path(folder, first)], rows=len(rows))
+    path = folder / f"{first}.npz"
+    np.savez(path, **arrays)  # type: ignore[arg-type]
+    write_note(folder / f"{first}.saved.json", [path], rows=len(rows))
 
 
 def block_is_kept(folder: Path, first: int, rows: int) -> bool:
     """Return whether a block was joined, or has an unchanged file."""
-    return _note(folder, first).exists() or intact(_saved(folder, first), rows=rows) is not None
-
-
-def _path(folder: Path, first: int) -> Path:
-    return folder / f"{first}.npz"
-
-
-def _saved(folder: Path, first: int) -> Path:
-    return folder / f"{first}.saved.json"
-
-
-def _note(folder: Path, first: int) -> Path:
-    return folder / f"{first}.json"
+    is_joined = (folder / f"{first}.json").exists()
+    return is_joined or intact(folder / f"{first}.saved.json", rows=rows) is not None
 
 
 def check_joined(folder: Path, firsts: range) -> None:
     """Remove all notes after the first missing one, as each determines the next block's place."""
     noted = True
     for first in firsts:
-        noted = noted and _read(_note(folder, first)) is not None
+        noted = noted and _read(folder / f"{first}.json") is not None
         if not noted:
-            _note(folder, first).unlink(missing_ok=True)
+            (folder / f"{first}.json").unlink(missing_ok=True)
 
 
 def _read(note: Path) -> Joined | None:
@@ -86,13 +76,13 @@ def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | Non
     """
     last = Joined()
     for first in firsts:
-        joined = _read(_note(folder, first))
+        joined = _read(folder / f"{first}.json")
         if joined is None:
-            with np.load(_path(folder, first)) as block:
+            with np.load(folder / f"{first}.npz") as block:
                 joined = _append(block, out, last)
-            write_note(_note(folder, first), [], joined=asdict(joined))
+            write_note(folder / f"{first}.json", [], joined=asdict(joined))
         last = joined
-        for file in (_path(folder, first), _saved(folder, first)):
+        for file in (folder / f"{first}.npz", folder / f"{first}.saved.json"):
             file.unlink(missing_ok=True)
     for name in last.names:
         _finish(out, name, last)
@@ -100,7 +90,7 @@ def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | Non
     facts |= {"values": last.values} if "values" in last.names else {}
     if vocabulary is not None:
         widths = {"dense": facts.get("size"), "sparse": vocabulary if "values" in facts else None}
-        (out / "views.json").write_text(json.dumps(widths) + "\n", encoding="utf-8")
+        (out / "views.json").write_text(json.dumps(widths) + "\n")
     return facts
 
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-from repro.errors import DataError, StageError, UsageError, check_known
+from repro.errors import DataError, StageError
 from repro.machine.shard import shard, share
 from repro.progress import Progress
 from repro.retrieval.evaluation.run_writer import write_run
@@ -78,9 +78,6 @@ def search(
 
 
 def _check(terms: Sequence[str], passages: Views, queries: Views) -> None:
-    check_known("view", *terms, valid=("dense", "sparse"))
-    if not terms:
-        raise UsageError("no view is given. Choose dense, sparse or both")
     for view in terms:
         for side, views in (("passages", passages), ("queries", queries)):
             if view not in views.files:
@@ -109,10 +106,6 @@ class ViewSearch:
     sizes: Sizes
     devices: Sequence[torch.device]
     longest: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def device(self) -> torch.device:
-        return self.devices[0]
 
     def block(self, first: int, end: int, advance: Advance) -> Pairs:
         """Return the best passages of queries ``first`` to ``end``, counted from 0."""
@@ -218,8 +211,8 @@ class ViewSearch:
         subset = ViewScorer.of(self.passages, self.queries, self.terms, scorer.rows[unsure])
         edges = edges[unsure]
         errors = subset.errors(name, self.longest, torch.float64)
-        frequent = frequent_words(subset.vectors, self.device)
-        tiles = list(self._tiles(subset, [name], frequent, self.device))
+        frequent = frequent_words(subset.vectors, self.devices[0])
+        tiles = list(self._tiles(subset, [name], frequent, self.devices[0]))
         parts = [Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
         for block in Passages.read_ahead(self.passages, scorer.named(name), self.sizes.ranges):
             for part, tile in tiles:
@@ -269,9 +262,9 @@ def _near(
 
 
 class BestScores:
-    """The greatest scores of each query so far, (Q, K) in descending order, and their passages.
+    """The greatest scores of each query so far, (Q, K), and the rows of their passages.
 
-    Methods take passages from row ``first`` on, for a ``part`` of t queries.
+    Methods merge scores of a ``part`` of t queries for passages from row ``first`` on.
     """
 
     def __init__(self, queries: int, depth: int, device: torch.device):
@@ -288,7 +281,6 @@ class BestScores:
         return True
 
     def join(self, other: BestScores) -> None:
-        """Merge the scores found by another device."""
         place = self.scores.device
         self._merge(slice(None), other.scores.to(place), other.rows.to(place))
 

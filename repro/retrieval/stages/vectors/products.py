@@ -204,7 +204,7 @@ class Passages:
 
 
 def uses_inverted_index(device: torch.device) -> bool:
-    """Return whether scipy multiplies sparse rows through an inverted index."""
+    """Return whether scipy multiplies sparse rows, by an inverted index."""
     return device.type == "cpu"
 
 
@@ -337,7 +337,6 @@ def _products(passages: Matrix, columns: Matrix) -> torch.Tensor:
 
 
 def multiply_bfloat16(passages: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    """Multiply bfloat16 matrices of a GPU, with float32 sums."""
     return torch.mm(passages, columns, out_dtype=torch.float32)
 
 

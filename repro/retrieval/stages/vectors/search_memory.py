@@ -107,7 +107,7 @@ class MemoryNeeds:
 
     @classmethod
     def of(cls, passages: Views, queries: Views, terms: Sequence[str], **needs: Any) -> MemoryNeeds:
-        """Read the needs of a search, but the last three attributes."""
+        """Return the needs of a search. ``needs`` are the last three attributes."""
         widths = {view: passages.files[view].width for view in terms}
         dense, sparse = widths.get("dense", 0), widths.get("sparse", 0)
         bounds = passages.sparse_bounds() if sparse else np.zeros(len(passages) + 1, np.int64)
