@@ -43,7 +43,7 @@ class Ignored:
 
 
 def ignores(file: Path) -> Iterator[Ignored]:
-    """Yield a file's comments. A comment alone on its line applies to the next line without one."""
+    """Yield a file's comments. One alone on its line applies to the next line without one."""
     lines = decoded(file.read_bytes(), file).split("\n")  # same lines as in tables
     comments = {number: match for number, line in enumerate(lines, 1) if (match := _COMMENT.search(line))}
     alone = {number for number, match in comments.items() if not match.string[: match.start()].strip()}
@@ -93,6 +93,8 @@ SENTENCES = (
     claims.wrong_steps,
     quotes.wrong_order,
     claims.wrong_claims,
+    claims.wrong_costs,
+    significance.wrong_coverage,
 )
 ACROSS = (emphasis.best, emphasis.second_best, emphasis.shaded, across.several_values, across.unpublished)
 
@@ -121,10 +123,8 @@ def findings(
 
 
 def oriented(tables: Iterable[SourceTable]) -> list[tuple[Grid, Grid]]:
-    """Return the two grids of each table (see ``grids``), turned if the table's columns are systems.
-
-    Its columns are systems if they are rows of an earlier table, or if bold marks the best of each row.
-    """
+    """Return the two grids of each table (see ``grids``). Columns are systems if they are rows of an earlier
+    table, or if bold marks the best of each row."""
     pairs: list[tuple[Grid, Grid]] = []
     for table in tables:
         pair = grids(table)
@@ -158,15 +158,16 @@ def of_sentences(manuscript: Manuscript, by_systems: Sequence[Grid]) -> Findings
         sentences = quotes.END.split(paragraph)
         for number, sentence in enumerate(sentences):
             found = list(quotes.wrong_quotes(place, sentence, tables))
+            said = replace(systems, before=tuple(sentences[:number]), text=sentence, place=place)
             for check in SENTENCES if not found else ():
-                found += check(place, sentence, replace(systems, before=tuple(sentences[:number])))
+                found += check(said)
             yield from found
 
 
 @dataclass(frozen=True)
 class Audited:
-    """A source and its findings. ``cells`` and ``unread`` count the numbers in tables that were read or not,
-    and ``looked_at`` maps the name of a kind of checked parts to their number."""
+    """A source and its findings. ``cells`` and ``unread`` count the read and unread numbers in tables, and
+    ``looked_at`` the checked parts by kind."""
 
     manuscript: Manuscript
     findings: list[Finding]

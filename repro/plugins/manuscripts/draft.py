@@ -80,7 +80,7 @@ class TableDraft:
         return {**self.head.facts, "marks": marks, "groups": self.groups, "columns": columns, "rows": rows}
 
     def entries(self) -> Iterator[tuple[str, Entry]]:
-        """Yield each entry with its name, e.g. ``table 1, column dev.rr10``."""
+        """Yield entries by name, e.g. ``table 1, column dev.rr10``."""
         name = f"table {self.id}"
         yield name, self.head
         yield from ((f"{name}, mark {mark}", entry) for mark, entry in self.marks.items())
@@ -97,7 +97,6 @@ class Draft:
 
 
 def draft(name: str, manuscript: Manuscript) -> Draft:
-    """Draft the results tables that a manifest can represent."""
     tables: dict[str, TableDraft] = {}
     left_out = []
     meanings = with_neighbours([meaning(source) for source in manuscript.tables])

@@ -28,20 +28,14 @@ class Files:
             if path.is_dir():
                 self.root, self._names = path, list(_below(path))
             elif path.is_file():
-                self._open_file(path)
+                members = _unpacked(path)
+                self.root, self._members = path.parent if members is None else path, members or {}
+                self._names = [path.name] if members is None else list(members)
+                self.only = self._names[0] if len(self._names) == 1 else ""
             else:
                 raise UsageError(f"there is no file or folder {str(path)!r}")
         except OSError as error:
             raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
-
-    def _open_file(self, path: Path) -> None:
-        members = _unpacked(path)
-        if members is None:
-            self.root, self._names = path.parent, [path.name]
-        else:
-            self.root, self._members, self._names = path, members, list(members)
-        if len(self._names) == 1:
-            self.only = self._names[0]
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._names))

@@ -31,7 +31,6 @@ class Token(NamedTuple):
 
     @property
     def is_control(self) -> bool:
-        r"""True for a control sequence, e.g. ``\bf``."""
         return self.text[:1] == "\\"
 
 
@@ -46,7 +45,7 @@ class Macro(NamedTuple):
 
 
 class Reader:
-    """Reads the tokens of a file, after those put ``back``. A package only defines macros."""
+    """Reads the tokens of a file, after those put ``back``."""
 
     def __init__(self, text: str, number: int, name: str):
         self.text, self.number, self.name, self.at = text, number, name, 0
@@ -54,7 +53,6 @@ class Reader:
         self.at_is_letter = self.only_defines = name.endswith(_DEFINE)
 
     def next(self) -> Token | None:
-        r"""Return the next piece, skipping comments. Blanks become a space, ``\n`` or ``\n\n``."""
         after_comment = False
         while match := _PIECES.match(self.text, self.at):
             start, self.at = self.at, match.end()
@@ -67,7 +65,8 @@ class Reader:
             elif kind == "link":
                 text = "\\href{}"
             elif kind == "verb":
-                text = _verbatim(match["shown"] or match["address"] or "")
+                text = re.sub(r"[\\~^]", " ", match["shown"] or match["address"] or "")
+                text = "{" + re.sub(r"([#$%&_{}])", r"\\\1", text) + "}"
             elif kind == "space":
                 text = _blank(text, after_comment)
             return Token(text, self.number, start, self.at)
@@ -79,10 +78,6 @@ class Reader:
     def skip_past(self, end: str) -> None:
         start = self.text.find(end, self.at)
         self.at = len(self.text) if start < 0 else start + len(end)
-
-
-def _verbatim(text: str) -> str:
-    return "{" + re.sub(r"([#$%&_{}])", r"\\\1", re.sub(r"[\\~^]", " ", text)) + "}"
 
 
 def _blank(text: str, after_comment: bool) -> str:
@@ -104,7 +99,6 @@ class Expanded:
         self._lines: dict[int, list[int]] = {}
 
     def close(self, tokens: list[Token]) -> None:
-        """Join the tokens, with a space between a control word and a letter."""
         parts, length, was_word = [], 0, False
         for token in tokens:
             if was_word and token.text[:1].isalpha():
@@ -168,7 +162,6 @@ class Gullet:
             self.let_out(token)
 
     def let_out(self, token: Token) -> None:
-        """Add a token to the text, except in a file of definitions."""
         if not self.reader.only_defines:
             self._out.append(token)
             self._characters += len(token.text)
@@ -179,7 +172,6 @@ class Gullet:
     # input
 
     def next(self) -> Token | None:
-        """Return the next unexpanded token, first from those put back."""
         while True:
             if self.reader.back:
                 return self.reader.back.pop()
@@ -205,7 +197,6 @@ class Gullet:
         return token
 
     def argument(self) -> list[Token]:
-        """Return an argument: a group without its braces, a token or a letter."""
         token = self.after_spaces()
         if token is None:
             return []
@@ -220,7 +211,7 @@ class Gullet:
         return [token._replace(text=token.text[0])]
 
     def until(self, end: str) -> list[Token]:
-        """Return the tokens before ``end`` at this depth of braces, and skip ``end``."""
+        """Return the tokens before ``end`` at this depth of braces."""
         tokens: list[Token] = []
         depth = 0
         while (token := self.next()) is not None:
@@ -238,7 +229,6 @@ class Gullet:
         return tokens
 
     def optional(self) -> list[Token] | None:
-        """Return the tokens in brackets, or None without brackets."""
         spaces: list[Token] = []
         while (token := self.next()) is not None and token.text.isspace():
             spaces.append(token)
@@ -251,7 +241,6 @@ class Gullet:
         return "".join(t.text for t in self.argument()).strip()
 
     def star(self) -> bool:
-        """Skip a star, and return whether there was one."""
         token = self.next()
         is_star = token is not None and token.text.startswith("*")
         if token is not None and token.text != "*":
@@ -269,11 +258,10 @@ class Gullet:
 
     @property
     def under_way(self) -> list[str]:
-        """The open files, the main file first."""
         return [reader.name for reader in self._readers]
 
     def open(self, name: str) -> None:
-        """Read a file before the rest of the current one. Raises DataError for a cycle."""
+        """Read a file now. Raises DataError for a cycle."""
         if name in self.under_way or len(self._readers) >= DEPTH:
             cycle = " -> ".join([*self.under_way, name][-6:])
             raise DataError(f"{self.files.shown(self.under_way[-1])} includes itself: {cycle}")
@@ -302,11 +290,9 @@ class Gullet:
             self.define(name, Macro((other,)))
 
     def is_macro(self, name: str) -> bool:
-        r"""Return whether the paper defines a control sequence or ``\begin{name}``."""
         return name in self._macros and name not in self._given_up
 
     def expanded(self, token: Token) -> list[Token]:
-        """Expand a macro once, with arguments from the input."""
         macro = self._macros[token.text]
         call = self._call or token
         if self._call is None:

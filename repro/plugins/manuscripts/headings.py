@@ -68,8 +68,7 @@ class Meaning:
 
 
 def meaning(table: SourceTable, *, is_turned: bool = False) -> Meaning:
-    """Return the meaning of a table. It is transposed if its rows are measures or collections, or if
-    ``is_turned``."""
+    """Return the meaning of a table, transposed if its rows are measures or collections, or ``is_turned``."""
     plan = layouts.layout(table, vocabulary.measures)
     beside, depth = _named_beside(plan)
     is_transposed = is_turned or _is_transposed(plan, beside)
@@ -99,7 +98,7 @@ def _named_beside(plan: Layout) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _Shared:
-    """The measures and words of a table's caption and corner. ``measures`` is empty if a heading has one."""
+    """The words of a caption and corner, and its ``measures`` unless a heading has one."""
 
     measures: tuple[NamedMeasure, ...]
     words: frozenset[str]
@@ -142,8 +141,7 @@ def _column(plan: Layout, place: int, shared: _Shared) -> ColumnMeaning:
     named, reason = _named(head, shared)
     plain = without_measures(text)
     dataset, is_mean = _dataset(head, plain, named, shared), _is_mean(head, plain)
-    is_unknown = dataset.sure == "unknown" and not dataset.choices
-    if reason == _BEIR and is_unknown and not is_mean:
+    if reason == _BEIR and not any((is_mean, dataset.sure != "unknown", dataset.choices)):
         named, reason = None, f"the heading {text!r} names neither a measure nor a BEIR collection"
     measure = measure_on(named, dataset) if named else Resolution(reason=reason)
     if reason and measure.value:
@@ -198,7 +196,6 @@ def _refined(plain: frozenset[str], caption: frozenset[str]) -> frozenset[str]:
 
 
 def _of_part(dataset: Resolution, said: frozenset[str]) -> Resolution:
-    """Reject a collection if the text names another part of it, e.g. dev instead of test."""
     if dataset.value and said & set(facts()["pieces"]):
         return Resolution(reason=f"the heading names a part of {dataset.value}")
     if dataset.value and said & set(facts()["languages"]) - words(dataset.value):
@@ -269,7 +266,7 @@ def _fits(plan: Layout, column: ColumnMeaning, parts: Sequence[ColumnMeaning]) -
 
 
 def with_neighbours(tables: Sequence[Meaning]) -> list[Meaning]:
-    """Return the tables. A column without a collection gets the only one of its measure in the source."""
+    """Give columns without a collection the only one of their measure in the source."""
     known = defaultdict[NamedMeasure, set[str]](set)
     for column in (column for table in tables for column in table.columns):
         if column.named and column.dataset.value:
@@ -283,17 +280,14 @@ def _completed(table: Meaning, known: Mapping[NamedMeasure, set[str]]) -> Meanin
     if len(single) != 1:
         return table
     [id] = single
-    columns = [_of(column, id) if id in of.get(column.place, ()) else column for column in table.columns]
+    dataset, columns = Resolution(id, "likely", "no other collection of the source has this measure"), []
+    for column in table.columns:
+        if column.named and id in of.get(column.place, ()):
+            column = replace(column, dataset=dataset, measure=measure_on(column.named, dataset))
+        columns.append(column)
     return replace(table, columns=tuple(columns))
 
 
 def _is_open(column: ColumnMeaning) -> bool:
     others = without_measures(" ".join(column.head))
     return column.dataset == UNNAMED and not (column.is_mean or others)
-
-
-def _of(column: ColumnMeaning, id: str) -> ColumnMeaning:
-    assert column.named, "an open column has a measure"
-    reason = "no other collection of the source has this measure"
-    dataset = Resolution(id, "likely", reason)
-    return replace(column, dataset=dataset, measure=measure_on(column.named, dataset))

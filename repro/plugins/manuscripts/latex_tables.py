@@ -91,18 +91,15 @@ class Scope:
             yield from child.walk()
 
     def upwards(self) -> Iterator["Scope"]:
-        """Yield this scope and its ancestors up to one with a numbered caption."""
         yield self
         if self.parent is not None and (self.is_half or not self.captions):
             yield from self.parent.upwards()
 
     @property
     def is_paired(self) -> bool:
-        """True if each tabular has its own caption."""
         return len(self.captions) == len(self.tabulars)
 
     def captions_of(self, tabular: int) -> list[Caption]:
-        """Return the captions of a tabular, the outermost first."""
         return [
             scope.captions[tabular if scope is self and scope.is_paired else 0]
             for scope in reversed(list(self.upwards()))
@@ -110,7 +107,6 @@ class Scope:
         ]
 
     def number_of(self, tabular: int) -> str:
-        """Return the printed number of a table's tabular, or ""."""
         own = self.captions_of(tabular)[-1:]
         return own[0].number if own and own[0].kind == "Table" else ""
 
@@ -124,7 +120,6 @@ class Scope:
         return next(labels, "")
 
     def labelled(self) -> Iterator[tuple[str, Caption]]:
-        """Yield each label with the numbered caption before it."""
         captions = next((scope.captions for scope in self.upwards() if scope.captions), [])
         for label, before in self.labels:
             yield from ((label, caption) for caption in captions[: max(1, before)][-1:] if caption.number)
@@ -175,7 +170,7 @@ _SPAN_LIMIT = 200
 
 @dataclass
 class _Raw:
-    """The nodes of each cell by row. A rule has the number of rows above it, and its columns or None."""
+    """The nodes of cells by row. A rule has the number of rows above it, and its columns or None."""
 
     rows: list[list[list[Any]]] = field(default_factory=list)
     rules: list[tuple[int, tuple[int, int] | None]] = field(default_factory=list)
@@ -195,7 +190,7 @@ class _Raw:
         self.row = [[]]
 
     def end_part(self, name: str) -> None:
-        """Close the head of a long table, and drop repeated heads and feet."""
+        """Close a head, and drop repeated heads and feet."""
         self.end()
         if self.head is None and name in ("endhead", "endfirsthead"):
             self.head = len(self.rows)
@@ -215,7 +210,7 @@ class Tabular:
         return self.flat.place(self.offset + self.node.pos)
 
     def tables(self, legend: tuple[str, ...], **facts: str) -> list[SourceTable]:
-        """Return its table, several if stacked or side by side, or none for a single row or column."""
+        """Return its tables: several if stacked or side by side, none for a single row or column."""
         raw = self._raw()
         self.flat.lost += [(self.flat.place(at), text) for at, text in self._lost(raw)]
         grid, width = self._grid(raw)
@@ -340,7 +335,6 @@ class Tabular:
         return starts
 
     def _cell(self, nodes: list[Any], start: int, *, is_label: bool) -> tuple[SourceCell, int, bool]:
-        """Return a cell, its number of rows (negative upwards), and whether it covers blanks."""
         columns, rows, is_area = _spans(nodes)
         cell = styled(self.words.pieces(nodes), self.flat.place(start), columns=columns)
         named = {getattr(node, "macroname", ""): node for node in _walk(nodes)}
@@ -369,11 +363,10 @@ def _spans(nodes: Iterable[Any]) -> tuple[int, int, bool]:
             columns = _number(arguments(node)[:1])
         elif name == "multirow":
             rows = _number(arguments(node)[1:2])
-        elif name == "SetCell":  # [r=2,c=3]
+        elif name in ("SetCell", "Block"):  # [r=2,c=3] or {2-3}
+            text = re.sub(r"\{(\d*)-(\d*)\}", r" r=\1 c=\2", text)
             sizes = dict(re.findall(r"\b([rc])\s*=\s*(\d+)", text))
             rows, columns, is_area = int(sizes.get("r", 1)), int(sizes.get("c", 1)), True
-        elif name == "Block" and (match := re.search(r"\{(\d*)-(\d*)\}", text)):
-            rows, columns, is_area = int(match[1] or 1), int(match[2] or 1), True
     rows, columns = min(_SPAN_LIMIT, rows or 1), min(_SPAN_LIMIT, max(1, columns))
     return columns, rows, is_area and (rows > 1 or columns > 1)
 

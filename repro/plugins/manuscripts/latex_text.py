@@ -35,7 +35,6 @@ def specs(*keys: str) -> tuple[tuple[str, str], ...]:
 
 @cache
 def style_of(name: str) -> Mapping[str, Any]:
-    """Return changes of style, e.g. ``{"bold": True}``."""
     changes: dict[str, Any] = {key: True for key, text in _table()["styles"].items() if name in text.split()}
     if name in names("raised", "lowered"):
         changes["script"] = "^" if name in names("raised") else "_"
@@ -91,12 +90,10 @@ def parse(text: str) -> list[Any]:
 
 
 def kind(node: Any) -> str:
-    """Return the kind of a node, e.g. ``chars`` or ``macro``."""
     return type(node).__name__.removeprefix("Latex").removesuffix("Node").lower()
 
 
 def inner(node: Any) -> list[Any]:
-    """Return the nodes within a group, or the node itself."""
     if node is None:
         return []
     return [n for n in node.nodelist if n is not None] if kind(node) == "group" else [node]

@@ -17,7 +17,6 @@ _BEGINS_WITH_DIGIT = re.compile(r"[<>≤≥~≈(]?\s*[-+−–]?\s*[$€£]?\.?\
 
 
 def is_value(text: str) -> bool:
-    """Return whether a text is a number, also with a deviation or difference."""
     return any(c.isdigit() for c in text) and VALUE.fullmatch(text) is not None
 
 
@@ -89,7 +88,6 @@ def _above_values(rows: Sequence[_Row], has_value: Callable[[_Row], bool]) -> in
 
 
 def stacked(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
-    """Return (start, end) of each table in a stack with repeated heads."""
     if head < 2 or not is_group(rows[0]):
         return [(0, len(rows))]
     texts = [[cell.text for cell in row] for row in rows]
@@ -98,7 +96,7 @@ def stacked(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
 
 
 def side_by_side(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
-    """Return (start, end) of the columns of each list if the first head, e.g. "Model", is repeated."""
+    """Return (start, end) of the columns of each list with its own head, e.g. "Model"."""
     heads = [cell.text for cell in rows[head - 1]]
     starts = [place for place, text in enumerate(heads) if not place or (head and text and text == heads[0])]
     parts = list(zip(starts, [*starts[1:], len(heads)], strict=True))
@@ -109,7 +107,7 @@ def side_by_side(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
 
 
 def join_continued(grid: list[list[SourceCell]], rules: Container[int]) -> None:
-    """Join a row with the row above if it only continues its label or fills its gaps."""
+    """Join rows that only continue the label or fill the gaps of the row above."""
     for at in range(len(grid) - 1, 0, -1):
         (label, *cells), above = grid[at], grid[at - 1]
         pairs = list(zip(cells, above[1:], strict=True))
@@ -144,13 +142,11 @@ class Layout:
         return next(filter(None, texts), "")
 
     def head(self, column: int) -> tuple[str, ...]:
-        """Return the texts above a column, the outermost first."""
         cells = {id(row[column]): row[column] for row in self.table.head if column < len(row)}
         return tuple(dict.fromkeys(text for cell in cells.values() if (text := cell.text.strip())))
 
     @cached_property
     def words(self) -> list[int]:
-        """The columns that describe a row by words or ticks."""
         return sorted({*range(self.table.width)} - {*self.labels, *self.values})
 
     @property
@@ -225,7 +221,6 @@ def _are_numbers(cells: Sequence[SourceCell]) -> bool:
 
 
 def _labels(body: Sequence[Row], values: Sequence[int]) -> tuple[int, ...]:
-    """Return the label columns: the first column of words, and those behind it while the cells repeat."""
     width = len(body[0]) if body else 0
     labels = [_first_label(body, values)]
     for place in range(labels[0] + 1, width - 1):

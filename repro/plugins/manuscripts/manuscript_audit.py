@@ -20,7 +20,6 @@ LEVELS = {"error": "error", "doubt": "warning", "note": "note"}
 
 
 def print_lines(findings: Sequence[Finding]) -> None:
-    """Print ``file:line: severity [check] text``."""
     for f in findings:
         put(f"{f.place}: {f.severity} [{f.check}] {f.text}")
 
@@ -116,11 +115,10 @@ def _audited(files: Sequence[Path], *, is_known_compared: bool) -> tuple[list[Au
 
 
 def summary(made: Sequence[Audited], found: Sequence[Finding]) -> list[str]:
-    """Return lines on tables read, checks made and findings by severity."""
     numbers = Counter(finding.severity for finding in found)
-    tables = _counted(sum(len(each.manuscript.tables) for each in made), "table")
-    cells, unread = sum(each.cells for each in made), sum(each.unread for each in made)
-    lines = [f"Read {tables} with {_counted(cells, 'number')}. Not read: {_counted(unread, 'cell')}."]
+    counts = [(0, 0, 0), *((len(each.manuscript.tables), each.cells, each.unread) for each in made)]
+    pairs = zip(map(sum, zip(*counts, strict=True)), ("table", "number", "cell"), strict=True)
+    lines = ["Read {} with {}. Not read: {}.".format(*(_counted(*pair) for pair in pairs))]
     lines += [note for each in made for note in each.manuscript.notes if CHOICE in note]
     looked_at = sum((Counter(each.looked_at) for each in made), Counter())
     if looked_at:

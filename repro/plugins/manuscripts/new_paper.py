@@ -36,7 +36,6 @@ def cells_text(name: str, source: str, draft: Draft) -> str:
 
 
 def readings_text(draft: Draft) -> str:
-    """Return entries for readings.yaml, from the recipes of known systems."""
     entries = []
     for id, (reading, name) in _readings(draft).items():
         facts: dict[str, Any] = {"id": id, "kind": "silence", "where": "todo"}
@@ -47,7 +46,6 @@ def readings_text(draft: Draft) -> str:
 
 
 def readme_text(name: str, source: str, draft: Draft) -> str:
-    """Return README.md with every question and its places."""
     listed = {kind: _listed(draft, kind) or "Nothing.\n" for kind in ("todo", "likely")}
     return _template("README.md").format(name=name, source=source, table=draft.tables[0].id, **listed)
 

@@ -35,7 +35,7 @@ KNOWN = re.compile(
 )
 EFFECT = re.compile(
     r"(?i)\b(?P<name>accuracy|acc|exact[ -]match|EM|F1|BLEU|ROUGE(?:-\w)?|MAP|precision|recall|success|hits?"
-    r"|n?DCG|MRR)\b"
+    r"|HR?(?=\s?@)|n?DCG|MRR)\b"
 )
 SPREAD = re.compile(
     r"\s*\(?(±|\+/-|\+-|-\+)\s*(?P<spread>\d*\.?\d+)\s*%?\)?|(?<=\d)\((?P<digits>\d{1,2})\)"

@@ -108,7 +108,6 @@ def _other(g: Gullet, token: Token) -> bool:
 
 
 def _conditional(g: Gullet, token: Token) -> None:
-    r"""Read on if a switch is on, otherwise after ``\else``. Comparisons count as false."""
     if token.text in _COMPARISONS and not g.reader.only_defines:
         g.note(token, f"{token.text} is not evaluated. The part after \\else is read.")
     if not g.switches.get(token.text, token.text in _TRUE):
@@ -202,10 +201,6 @@ def _xspace(g: Gullet, token: Token) -> None:
             g.let_out(token._replace(text=" "))
 
 
-def _nothing(g: Gullet, token: Token) -> None:
-    r"""Drop a prefix that does not affect the text, e.g. ``\global``."""
-
-
 _ORDERS: Mapping[str, Callable[[Gullet, Token], bool | None]] = {
     name: order
     for called, order in (
@@ -230,7 +225,10 @@ _ORDERS: Mapping[str, Callable[[Gullet, Token], bool | None]] = {
         (r"\begin \end", _edge),
         (r"\makeatletter \makeatother", _letters),
         (r"\xspace", _xspace),
-        (r"\fi \global \long \protected \outer \noexpand \relax \unskip \ignorespaces \protect", _nothing),
+        (
+            r"\fi \global \long \protected \outer \noexpand \relax \unskip \ignorespaces \protect",
+            lambda g, token: None,
+        ),
     )
     for name in called.split()
 } | {"": _other}

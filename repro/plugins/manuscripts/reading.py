@@ -83,7 +83,6 @@ def _main_files(files: Files) -> tuple[list[str], list[str]]:
 
 
 def _rank(name: str, texts: dict[str, str]) -> tuple[bool, int, bool, int]:
-    """Return a key that is smallest for a file with numbers in its tables, near the root, named e.g. main."""
     path, whole = PurePosixPath(name), texts[name]
     for inner in _INPUT.findall(whole):
         file = (path.parent / inner.strip()).as_posix()
@@ -133,7 +132,6 @@ class _Float:
         self.scope.gather(self.nodes)
 
     def tables(self, numbers: dict[str, str]) -> list[SourceTable]:
-        """Return the tables of the float in the order of the source."""
         made: list[tuple[int, SourceTable]] = []
         legend = self._legend(numbers) if any(scope.tabulars for scope in self.scope.walk()) else ()
         for scope in self.scope.walk():
@@ -211,7 +209,6 @@ def _parts(flat: Expanded) -> tuple[list[_Float], list[tuple[int, int]]]:
 
 
 def _end_of(text: str, frame: re.Match, end: int) -> tuple[int, bool]:
-    """Return an environment's end, and whether it is closed. A float ends before another one."""
     framed, depth = names("tables", "figures"), 1
     for edge in _EDGE.finditer(text, frame.end(), end):
         if edge[1] == "begin" and edge[2] in framed and frame[1] in framed:

@@ -110,7 +110,6 @@ class KnownRow:
 
     @functools.cached_property
     def is_shared(self) -> bool:
-        """True if several papers share its recipe."""
         return bool(self.recipe) and home(self.recipe) is None
 
     @functools.cached_property
@@ -177,14 +176,12 @@ def _is_same(row: KnownRow, values: Values) -> bool:
 
 
 def plain(label: str) -> str:
-    """Return a system's name without citations, remarks and punctuation."""
     bare = re.sub(r"\[[^\]]*\]|\((?:ours|our[^)]*|reproduced|et al[^)]*|\d{4})\)", "", label.lower())
     word = re.sub(r"[^a-z0-9]", "", bare)
     return str(facts()["systems"].get(word, word))
 
 
 def key(dataset: str | None, measure: str | None) -> tuple[str, str]:
-    """Return a key that ignores the definition of recall."""
     return dataset or "", re.sub(r"^(?:R|Success)(?:\(rel=\d\))?@", "R@", measure or "")
 
 
@@ -194,7 +191,6 @@ def as_fraction(number: Decimal, unit: str) -> Decimal:
 
 @kept_with_papers
 def known_rows() -> dict[str, list[KnownRow]]:
-    """Return system -> the papers' rows with a recipe or a reason for none."""
     rows = defaultdict[str, list[KnownRow]](list)
     for source in (paper for paper in papers().values() if not paper.manifest.is_study):
         by_row = defaultdict[str, list[Cell]](list)

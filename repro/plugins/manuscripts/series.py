@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import pairwise
 
 from repro.manifest.printed import DASHES, decimals_of, half_unit
 from repro.plugins.manuscripts.headings import ColumnMeaning, meaning
@@ -24,8 +25,9 @@ STATISTIC = re.compile(
     r"|^avg\.? words"
 )
 SMALLER = re.compile(
-    r"(?i)latency|\btime|time\b|(?<=[\s(])m?s\b|sec|\b[gmk]b\b|memory|size|param|flops|cost|loss|perplex|\berrors?\b|\bWER\b"
+    r"(?i)latency|\btime|time\b|(?<=[\s(])m?s\b|sec|\b[gmk]b\b|memory|size|param|flops|cost|loss|perplex|\berrors?\b|\bWER\b|\bP9[059]\b"
 )
+SPREADS = re.compile(r"\b(?i:SD|std\.?(?: dev\.?)?|standard deviation)$")
 P_VALUE = re.compile(r"p|(?i:p[- ]?values?)")
 _P_VALUES = re.compile(r"(?i)\bp-?\s?values?\b")
 _LETTERS = re.compile(r"(?<=\d)\s(?![hd]$)[a-l](?:,?\s?[a-l])*$")  # of other rows
@@ -58,10 +60,8 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """The numbers of a column by line, below the headings ``heads``, the outermost first.
-
-    It ``is_score`` if it has a measure or collection, and ``has_unread`` if a cell with digits has no value.
-    """
+    """A column's numbers by line, below ``heads``, the outermost first. It ``is_score`` if it has a measure
+    or collection, and ``has_unread`` if a cell with digits has no value."""
 
     heads: tuple[str, ...]
     values: Mapping[int, Value]
@@ -78,7 +78,6 @@ class Series:
         return [self.values[line] for line in lines if line in self.values]
 
     def lead(self, one: Value, other: Value) -> Decimal:
-        """Return how far a number is ahead of another, negative if behind."""
         return (one.number - other.number) * self.sign
 
     @property
@@ -87,14 +86,12 @@ class Series:
 
     @property
     def total(self) -> str:
-        """Return ``average`` or ``sum`` if the heading says so, otherwise ""."""
         if any(map(AVERAGE.search, self.heads)):
             return "average"
         return "sum" if any(map(SUM.search, self.heads[-1:])) else ""
 
     @property
     def is_difference(self) -> bool:
-        """True if the heading names a difference, e.g. "gain"."""
         return DIFFERENCE.search(self.name) is not None
 
     @property
@@ -119,7 +116,6 @@ class Line:
 
     @property
     def is_of_system(self) -> bool:
-        """True unless the label names a difference, cost or statistic."""
         is_named = DIFFERENCE.search(self.label) or STATISTIC.search(self.label)
         return not (is_named or (self.label and words(self.label) <= set(facts()["costs"])))
 
@@ -134,7 +130,6 @@ class Grid:
 
     @cached_property
     def scores(self) -> tuple[Series, ...]:
-        """The series of scores with numbers."""
         return tuple(each for each in self.series if each.is_score and each.values)
 
     @property
@@ -149,14 +144,12 @@ class Grid:
         return sum(line in series.values for series in self.scores)
 
     def where(self, series: Series, value: Value) -> str:
-        """Describe a number, e.g. "BM25, MRR@10: 18.7"."""
         return f"{self.label(value)}, {series.name}: {value.text}"
 
     def label(self, value: Value) -> str:
         return self.lines[value.line].label
 
     def grouped_with(self, lines: Iterable[int]) -> list[int]:
-        """Return the lines of the groups of some lines."""
         groups = {self.lines[line].group for line in lines}
         return [line for line, each in self.lines.items() if each.group in groups]
 
@@ -205,8 +198,7 @@ def _read(cells: Mapping[int, SourceCell]) -> dict[int, Value]:
 
 
 def grids(table: SourceTable, *, is_turned: bool = False) -> tuple[Grid, Grid]:
-    """Return the grids of a table with its systems as lines, and as series. With ``is_turned``, its columns
-    are the systems."""
+    """Return the grids with systems as lines, and as series. If ``is_turned``, the columns are systems."""
     means = meaning(table, is_turned=is_turned)
     across = layout(table if means.is_transposed else transposed(table))
     return _grid(means.layout, dict(enumerate(means.columns))), _grid(across, {})
@@ -226,6 +218,10 @@ def _grid(plan: Layout, meanings: Mapping[int, ColumnMeaning]) -> Grid:
             values = list(numbers.values()) if means is None else _comparable([*numbers.values()], lines)
             one = _series(heads, {v.line: v for v in values}, means, plan.table.caption)
             series.append(replace(one, has_unread=any(map(str.isdigit, unread))))
+    for number, (mean, deviation) in enumerate(pairwise(series)):
+        if mean.total and len(mean.heads) > 1 and mean.heads[:-1] == deviation.heads[:-1]:
+            is_of_runs = SPREADS.search(deviation.heads[-1])  # a mean over runs is no total
+            series[number] = replace(mean, heads=mean.heads[:-1]) if is_of_runs else mean
     return Grid(plan.table, tuple(series), lines)
 
 
@@ -237,7 +233,7 @@ def _are_shares(values: Collection[Value]) -> bool:
 def _series(
     heads: tuple[str, ...], values: Mapping[int, Value], means: ColumnMeaning | None, caption: str
 ) -> Series:
-    if means is None:
+    if means is None or SPREADS.search("".join(heads[-1:])):
         return Series(heads, values)
     measure, name = means.measure.value or next(iter(means.measure.choices), None), " ".join(heads)
     is_named = names_something(name) or AVERAGE.search(name) is not None

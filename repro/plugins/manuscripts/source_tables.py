@@ -47,8 +47,8 @@ class SourceCell:
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A table with rows of equal length. ``rules`` are the indices of body rows below a line, ``full_rules``
-    those below a line of full width. ``legend`` has the table's notes and footnotes."""
+    """A table with rows of equal length. ``rules`` are the body rows below a line, ``full_rules`` those below
+    a line of full width. ``legend`` has notes and footnotes."""
 
     place: Place
     head: tuple[tuple[SourceCell, ...], ...]
@@ -68,8 +68,7 @@ class SourceTable:
 
 @dataclass(frozen=True)
 class Manuscript:
-    """The tables and paragraphs of a source. ``labels`` maps LaTeX labels to printed numbers, and ``lost``
-    has the unread parts."""
+    """The tables and paragraphs of a source. ``labels`` maps labels to numbers. ``lost`` are unread parts."""
 
     path: Path
     tables: tuple[SourceTable, ...]
@@ -81,7 +80,6 @@ class Manuscript:
 
     @property
     def files(self) -> dict[Path, None]:
-        """The files of its cells and paragraphs, in their order."""
         rows = (row for table in self.tables for row in (*table.head, *table.body))
         places = [*(cell.place for row in rows for cell in row), *(place for place, _ in self.prose)]
         return dict.fromkeys(place.file for place in places)
@@ -106,7 +104,6 @@ class Piece(NamedTuple):
 
 
 def plain(pieces: Iterable[Piece]) -> str:
-    """Return the text of pieces in one line."""
     return _tidy("".join(piece.text for piece in pieces))
 
 
@@ -197,7 +194,7 @@ _BRACKETS = re.compile(r"\([^)]*\)|\[[^]]*\]")
 
 
 def uneven(rows: Sequence[tuple[Place, int]]) -> Iterator[tuple[Place, str]]:
-    """Yield the places of a few longer rows, or of one shorter row, with a sentence. ``rows`` has lengths."""
+    """Describe a few longer rows, or one shorter row, by the lengths in ``rows``."""
     usual, often = next(iter(Counter(width for _, width in rows).most_common(1)), (0, 0))
     odd = [(place, width) for place, width in rows if usual != width > 1]
     is_clear = often > 2 or {*dict(rows[1:]).values()} == {usual, usual - 1}
@@ -207,9 +204,8 @@ def uneven(rows: Sequence[tuple[Place, int]]) -> Iterator[tuple[Place, str]]:
 
 
 def with_points(rows: Rows) -> Rows:
-    """Return rows with decimal points instead of commas, and without blanks in numbers. A comma before three
-    digits is decimal if the table has other decimal commas and no points. One in brackets, e.g. ``(1,2)``, is
-    decimal if its column has others."""
+    """Return rows with decimal points and without blanks in numbers. A comma before three digits is decimal
+    if the table has other decimal commas and no points. One in brackets needs others in its column."""
     numeric = {id(c): c for row in rows for c in row if NUMERIC.fullmatch(c.text)}
     for column in zip_longest(*rows):
         own = [cell for cell in column if cell and id(cell) in numeric]

@@ -44,7 +44,6 @@ _SPAN_LIMIT = 200
 def table_of(
     rows: list[list[SourceCell]], caption: str = "", *, head: int | None = None
 ) -> list[SourceTable]:
-    """Return a list of the table, or an empty one for a single row or column."""
     width = max(map(len, rows), default=0)
     if len(rows) < 2 or width < 2:
         return []
@@ -195,7 +194,6 @@ def _span(text: str | None) -> int:
 def read_html(
     text: str, path: Path, *, first: int = 1, caption: str = ""
 ) -> tuple[list[SourceTable], list[tuple[Place, str]]]:
-    """Return the tables and paragraphs of HTML from line ``first`` of a file."""
     parser = _Parser(path, first)
     parser.feed(text)
     parser.close()
@@ -213,7 +211,6 @@ Read = tuple[list[SourceTable], Parts, Parts]  # tables, prose, lost parts
 
 
 def read_tables(files: Files, name: str) -> Read:
-    """Read the tables, prose and lost parts of a Markdown, HTML, CSV or TSV file, by its extension."""
     ending = PurePosixPath(name).suffix.lower()
     text = files.text(name)
     if ending in SEPARATED:

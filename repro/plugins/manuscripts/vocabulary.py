@@ -47,7 +47,6 @@ class NamedCollection:
     is_elsewhere: bool = False
 
     def size(self, plain: frozenset[str]) -> int:
-        """Return the length of its longest name in these words, or 0."""
         return max((len(name) for name in self.names if name <= plain), default=0)
 
 
@@ -57,7 +56,7 @@ def facts() -> dict[str, Any]:
 
 
 def words(text: str) -> frozenset[str]:
-    """Return the words and numbers of a text, spelt as in vocabulary.yaml."""
+    """Return words and numbers, spelt as in vocabulary.yaml."""
     plain = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
     spellings: Mapping[str, str] = facts()["spellings"]
     return frozenset(spellings.get(piece, piece) for piece in re.findall(r"[a-z]+|\d+", plain))
@@ -104,7 +103,7 @@ def is_name(text: str) -> bool:
 
 
 def named_collections(plain: frozenset[str], measure: str | None = None) -> list[NamedCollection]:
-    """Return the collections of a measure with the longest names among these words."""
+    """Return the collections with the longest names among these words."""
     meant = [each for each in _collections() if not (measure and each.measures) or measure in each.measures]
     most = max(each.size(plain) for each in meant)
     return [each for each in meant if each.size(plain) == most] if most else []

@@ -62,7 +62,6 @@ Findings = Iterator[Finding]
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """Sort distinct findings by file, line and severity."""
     once, rank = dict.fromkeys(findings), SEVERITIES.index
     return sorted(once, key=lambda f: (f.place.file, f.place.line, rank(f.severity), f.check, f.says))
 

@@ -20,7 +20,7 @@ from repro.plugins.manuscripts.series import Grid, Series, Value
 from repro.plugins.manuscripts.vocabulary import without_measures
 
 _REMARK = re.compile(
-    r"(?i)\s*(\[[^\]]*\]|\([^)]*\d{4}[a-z]?\)|\((ours?|this work|proposed|full( model)?|default)\)"
+    r"(?i)\s*(\[[^\]]*\]|\([^)]*\d{4}[a-z]?\)|\((ours?|this (work|thesis)|proposed|full( model)?|default)\)"
     r"|et al\.?.*)\s*$"
 )
 Key = tuple[str, str]  # collection, measure
@@ -39,11 +39,9 @@ class Stated:
         return cls(percent(number, unit), percent(half_unit(decimals), unit), where)
 
     def differs_from(self, other: Stated) -> bool:
-        """Return whether rounding cannot explain the difference."""
         return are_apart(self.number, self.half, other.number, other.half)
 
     def is_near(self, other: Stated, part: int = 50) -> bool:
-        """Return whether they differ by less than 1/``part``."""
         return part * abs(self.number - other.number) < max(self.number, other.number)
 
 
@@ -60,23 +58,20 @@ class Printed:
 
 
 def name_of(label: str) -> str:
-    """Return a name without citation, case, blanks and hyphens."""
     return re.sub(r"[\s_\-–—]+", "", without_remarks(label)).lower()
 
 
 def without_remarks(label: str) -> str:
-    """Remove a trailing citation or "(ours)"."""
     return _REMARK.sub("", label).strip()
 
 
 def several_values(grids: Sequence[Grid]) -> Findings:
-    """Find systems with different values in two tables: doubts if most agree, notes if all are close."""
+    """Find systems with different values in two tables."""
     for one, other in combinations(grids, 2):
-        if swapped := list(_swapped_systems(one, other)):
-            yield from swapped
-            continue
+        yield from (swapped := list(_swapped_systems(one, other)))
         shared = _shared_lines(one, other)
-        found = [finding for line, their in shared for finding in _of_lines(one, line, other, their)]
+        lines = shared if not swapped else ()
+        found = [finding for line, their in lines for finding in _of_lines(one, line, other, their)]
         numbers = sum(len(_shared_values(one, line, other, their)) for line, their in shared)
         if 3 * len(found) <= max(6, numbers):  # else the tables have other settings
             yield from found or _repeated(one, other, shared)
@@ -86,17 +81,13 @@ def _repeated(one: Grid, other: Grid, shared: Sequence[tuple[int, int]]) -> Find
     for mine, theirs in product(one.series, other.series) if len(shared) > 2 else ():
         lines = [(a, b) for a, b in shared if a in mine.values and b in theirs.values]
         pairs = [(mine.values[a], theirs.values[b]) for a, b in lines]
-        unequal = [pair for pair in pairs if not _are_equal(*pair)]
+        unequal = [(a, b) for a, b in pairs if abs(a.number - b.number) >= a.half + b.half]
         if len(pairs) > 2 and len(unequal) == 1 and all(v.number >= 200 * v.half for v in chain(*pairs)):
             [(a, b)] = unequal
             says = f"{other.where(theirs, b)} here and {a.text} at {a.place}"
             why = f"Both columns agree in the {len(pairs) - 1} other values that they share"
             is_near = 10 * abs(a.number - b.number) < a.number
             yield from [Finding("note", "two-values", b.place, says, why)] * is_near
-
-
-def _are_equal(one: Value, other: Value) -> bool:
-    return abs(one.number - other.number) < one.half + other.half
 
 
 def _unique_lines(grid: Grid) -> dict[str, int]:
@@ -155,7 +146,9 @@ def _swapped_systems(one: Grid, other: Grid) -> Findings:
 
 
 def _keyed(grid: Grid, line: int) -> dict[Key, Printed]:
-    scores = [(_collection(s), measure_of(grid, s), s) for s in grid.scores if not s.is_difference]
+    around = _ON.findall(grid.table.caption)
+    caption = around[0].lower() if len(around) == 1 else ""
+    scores = [(_collection(s, caption), measure_of(grid, s), s) for s in grid.scores if not s.is_difference]
     known = [each for each in scores if all(each)]
     often = Counter((dataset, measure) for dataset, measure, _ in known)
     return {
@@ -166,16 +159,19 @@ def _keyed(grid: Grid, line: int) -> dict[Key, Printed]:
 
 
 def measure_of(grid: Grid, series: Series) -> str:
-    """Return the published name of a measure, or the only name of another one in the heading or caption."""
     text = series.name if EFFECT.search(series.name) else grid.table.caption
     names = {match["name"].lower().replace("-", " ") for match in EFFECT.finditer(text)}
     names = {{"em": "exact match", "acc": "accuracy"}.get(name, name) for name in names}
     return family(series.measure) if series.measure else "".join(names if len(names) == 1 else ())
 
 
-def _collection(series: Series) -> str:
+def _collection(series: Series, caption: str) -> str:
     words = without_measures(re.sub(rf"{EFFECT.pattern}(?:\s?@\s?\d+)?", " ", series.name))
-    return series.dataset or ("" if series.total or not words else f"'{' '.join(sorted(words))}'")
+    named = "" if series.total else " ".join(sorted(words)) or caption
+    return series.dataset or (named and f"'{named}'")
+
+
+_ON = re.compile(r"\bon\s+([A-Z][a-z]+)\b")
 
 
 def family(measure: str) -> str:
@@ -256,7 +252,6 @@ def _of_places(grid: Grid, printed: Printed, places: Sequence[Stated]) -> Findin
 
 @at_hand.kept_with_papers
 def known_cells() -> dict[tuple[str, str, str], list[Cell]]:
-    """Return (system, collection, measure) -> the cells that publish it."""
     cells: dict[tuple[str, str, str], list[Cell]] = {}
     sources = filterfalse(lambda paper: paper.manifest.title.startswith("todo"), at_hand.papers().values())
     for cell in chain.from_iterable(map(numeric_cells, sources)):  # without drafts

@@ -16,7 +16,7 @@ from repro.plugins.manuscripts.series import Grid, Line, Series, Value
 SIZE = re.compile(r"\((?P<n>\d+)\)\s*$")  # of how many collections a number is the mean
 OVER = re.compile(
     rf"(?i)\b(?:averag\w*|avg\.?|means?)\b[^.;]{{0,40}}?\b(?:over|of|across|on)\s+(?:all\s+|the\s+)*"
-    rf"(?P<n>\d+|{NUMERALS})\s+(?:\w+\s+)?(?:datasets|collections|tasks|benchmarks|corpora|test\s+sets)\b"
+    rf"(?P<n>\d+|{NUMERALS})\s+(?:\w+\s+)?(?:datasets|collections|tasks|benchmarks|corpora|languages|domains|test\s+sets)\b"
 )
 
 
@@ -39,7 +39,6 @@ class Parts:
         return sum(self.lines.values())
 
     def explains(self, least: int, times: int) -> bool:
-        """Return whether ``least`` lines fit, and so many ``times`` more than do not."""
         return self.right >= max(least, times * (len(self.lines) - self.right))
 
     @cached_property
@@ -86,7 +85,7 @@ def totals(grid: Grid, seen: Seen) -> Findings:
 
 
 def in_several_tables(grids: Sequence[Grid], seen: Seen) -> Findings:
-    """Find wrong averages over the columns of this table and of those next to it."""
+    """Find wrong averages over the columns of several tables."""
     for place, grid in enumerate(grids):
         ends = product(range(place + 1), range(place + 1, len(grids) + 1))
         runs = [grids[first:last] for first, last in ends if last - first > 1]
@@ -99,7 +98,7 @@ def in_several_tables(grids: Sequence[Grid], seen: Seen) -> Findings:
 
 
 def stated(grid: Grid, total: Series) -> int:
-    """Return over how many collections a heading or the remarks say that an average is, or 0."""
+    """Return the stated number of averaged collections, or 0."""
     found = (*SIZE.finditer(total.name), *OVER.finditer(f"{total.name}. {grid.remarks}"))
     numbers = {numeral(match["n"]) or 0 for match in found}
     return max(numbers) if len(numbers) == 1 else 0
@@ -113,7 +112,6 @@ def _on_lines_of(grid: Grid, other: Grid) -> Iterator[Series]:
 
 
 def explanation(grid: Grid, series: Series) -> Parts | None:
-    """Return the series that a total covers, if they explain most of its lines."""
     return _explanation(_plausible(grid, series))
 
 
@@ -176,15 +174,17 @@ FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
 
 
 def behind_values(grid: Grid, seen: Seen) -> Findings:
-    """Find wrong differences printed after numbers, from the base that fits most of them."""
+    """Find wrong differences printed after numbers."""
     printed = [(s, v) for s in grid.series for v in s if v.delta is not None]
     bases = _bases(grid) if len(printed) >= THIN else ()
     found = [(name, _fitting_to(base, printed, sign)) for name, base in bases for sign in (1, -1)]
     name, best = max(found, key=lambda pair: sum(pair[1].values()), default=("", {}))
     right = sum(best.values())
     severity = _severity(right, len(best) - right)
-    seen[DIFFERENCES].update(id(value.cell) for _, value, _ in best if severity)
-    for series, value, base in filterfalse(best.get, best) if severity else ():
+    if not severity:
+        return
+    seen[DIFFERENCES].update(id(value.cell) for _, value, _ in best)
+    for series, value, base in filterfalse(best.get, best):
         says = f"{grid.where(series, value)} does not differ by this from {base.text}"
         exact = value.number - base.number
         why = f"The difference from {name} is {exact:+f}. {right} of {len(best)} are from it"
@@ -192,7 +192,6 @@ def behind_values(grid: Grid, seen: Seen) -> Findings:
 
 
 def _severity(right: int, wrong: int) -> str:
-    """Return error, note (one of three is wrong) or "" (too few are right)."""
     if right >= max(LEAST, 3 * wrong):
         return "error"
     return "note" if wrong == 1 and right + wrong >= THIN else ""
@@ -201,14 +200,13 @@ def _severity(right: int, wrong: int) -> str:
 def _fitting_to(
     bases: Bases, printed: list[tuple[Series, Value]], sign: int
 ) -> dict[tuple[Series, Value, Value], bool]:
-    pairs = [(series, value, bases.get((series, value.line), value)) for series, value in printed]
-    return {pair: _is_printed(*pair[1:], sign) for pair in pairs if pair[1] is not pair[2]}
-
-
-def _is_printed(value: Value, base: Value, sign: int) -> bool:
-    assert value.delta is not None
-    fields = value, base, (sign * value.delta,), value.delta_decimals
-    return (value.relative and _agrees(*fields, is_share=True)) or _agrees(*fields)
+    fits = {}
+    for series, value in printed:
+        if base := bases.get((series, value.line)):
+            fields = value, base, (sign * (value.delta or Decimal()),), value.delta_decimals
+            is_share = value.relative and _agrees(*fields, is_share=True)
+            fits[series, value, base] = is_share or _agrees(*fields)
+    return {pair: is_right for pair, is_right in fits.items() if pair[1] is not pair[2]}
 
 
 def _bases(grid: Grid) -> Iterator[tuple[str, Bases]]:
@@ -239,7 +237,6 @@ class Explained:
 
     @cached_property
     def fits(self) -> dict[int, bool]:
-        """Line -> True if the difference is right."""
         one, other, series = self.one.values, self.other.values, self.series
         shared = [value for value in series if value.line in one.keys() & other.keys()]
         checked = [v for v in shared if one[v.line].decimals or not v.decimals]  # others fit by chance
@@ -271,7 +268,7 @@ class Explained:
 
 
 def in_series(grid: Grid, seen: Seen) -> Findings:
-    """Find wrong numbers in a series of differences, by the two series that fit it best."""
+    """Find wrong numbers in a series of differences between two others."""
     others = list(filterfalse(attrgetter("is_difference"), grid.series))
     if 1 < len(others) <= MOST_SERIES:
         for series in filter(attrgetter("is_difference"), grid.series):
@@ -302,22 +299,24 @@ def _with_best_other(grid: Grid, series: Series) -> Iterator[Explained]:
 def from_line(grid: Grid, seen: Seen) -> Findings:
     """Find wrong differences from one line of a neighbouring series, e.g. the first of an ablation."""
     scores = list(filterfalse(attrgetter("is_difference"), grid.series))
-    for place, series in enumerate(grid.series):
+    for series in filter(attrgetter("is_difference"), grid.series):
+        place = grid.series.index(series)
         others = list(filterfalse(attrgetter("is_difference"), grid.series[max(0, place - 2) : place]))
-        candidates = [each for other in others for each in _with_lines(grid, series, other)]
-        yield from _of_two(grid, seen, series, candidates)
-        if series.is_difference and len(series.values) >= THIN and candidates:
+        candidates = list(chain.from_iterable(_with_lines(grid, series, other) for other in others))
+        if len(series.values) == 2:
+            yield from _of_two(grid, seen, series, candidates)
+        elif candidates and len(series.values) >= THIN:
             best = max(candidates, key=attrgetter("right"))
             severity = _severity(best.right, len(best.wrong))
             if severity == "error" or not best.is_share:
                 yield from best.findings(grid, seen, severity, best.right)
-            if not severity and max((pair.right for pair in _with_pairs(series, scores)), default=0) < 2:
+            if not severity and max(map(attrgetter("right"), _with_pairs(series, scores)), default=0) < 2:
                 yield from chain.from_iterable(_of_base(grid, series, other) for other in others)
 
 
 def _of_two(grid: Grid, seen: Seen, series: Series, candidates: Sequence[Explained]) -> Findings:
     is_signed = all(re.match(r"[-+−–]", value.text) for value in series)
-    for each in candidates if is_signed and series.is_difference and len(series.values) == 2 else ():
+    for each in candidates if is_signed else ():
         is_of_blank = {v.line for v in each.other} == each.one.values.keys() - series.values.keys()
         is_one_wrong = is_of_blank and not each.is_share and each.right == len(each.wrong) == 1
         if is_one_wrong and not any(other.fits.get(each.wrong[0]) for other in candidates):

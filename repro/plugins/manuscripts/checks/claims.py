@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
-from itertools import chain, combinations, pairwise
+from itertools import chain, combinations, pairwise, product
 from operator import attrgetter, itemgetter
 from typing import Any
 
 from repro.manifest.printed import decimals_of, half_unit
-from repro.plugins.manuscripts.checks import NUMERALS, Finding, Findings, numeral
+from repro.plugins.manuscripts.checks import NUMERALS, Findings, numeral
 from repro.plugins.manuscripts.checks.quotes import (
     AVERAGE,
     NUMBER,
@@ -23,7 +24,6 @@ from repro.plugins.manuscripts.checks.quotes import (
     is_same,
     listed,
     plain,
-    short,
 )
 from repro.plugins.manuscripts.series import Series, Value
 from repro.plugins.manuscripts.source_tables import Place
@@ -36,7 +36,7 @@ _OTHERS = re.compile(
 )
 _UNCLEAR = re.compile(r"(?i)\bp\s*[<=]|respectively|\bup to\b")
 _COMPARED = r"\s*(?:%|percent)?[\s-]*(?:absolute|relative|points?|pts|pp|higher|lower|better|worse|more)\b"
-_SCORE = r"(?:exact\s+match|EM|F1|accuracy|average|mean)"  # beside the known measures
+_SCORE = r"(?:H(?:R|its?)?\s?@\s?\d+|exact\s+match|EM|F1|accuracy|average|mean)"  # beside the known measures
 _REACHES = re.compile(
     rf"(?i)(?:\b(?:reach|achiev|obtain|scor|attain|get|yield)\w*\s+(?:an?\s+|about\s+|score\s+of\s+)*"
     rf"|\b{_SCORE}\s+(?:of\s+\S+\s+)?(?:of|is|was|\()\s*"
@@ -57,21 +57,24 @@ _DIFFERENCE = re.compile(
     r"(?P<words>(?:[\s-]*(?:absolute|relative|percentage|points?|pts?|higher|lower|better|worse|more|less))*)"
     r"\s*(?P<way>above|over|below|behind|than|ahead\s+of|under|improvement|gain|relative\s+to)?\b"
 )
+_UNPAIRED = re.compile(
+    r"respectively|\b[Ff]rom\s+(?P<head>[a-z]+)\s+\d+\s+to\s+(?P=head)\s+\d+|\bdepth\s+of\b"
+)
 _Pair = tuple[Series, Value, Value]
 _SAME = re.compile(r"(?i)\b(?:which|that)\s+(?:is|means|equals)\b[^.;\d]*$|\bi\.?e\.?[\s,]*$")
 _OR = re.compile(r"[^.;\d(]{0,40}(?:\bor|\()\s*")  # e.g. "2.1 points over BM25 (5.3 %)"
 
 
-def wrong_numbers(place: Place, sentence: str, systems: Systems) -> Findings:
+def wrong_numbers(said: Systems) -> Findings:
     """Find scores that no matching cell has, e.g. "an nDCG@10 of 70.3 (Table 2)"."""
-    if _UNCLEAR.search(sentence) or _OTHERS.search(sentence):
+    if _UNCLEAR.search(said.text) or _OTHERS.search(said.text):
         return
-    reached = [match["number"] for match in _REACHES.finditer(plain(sentence))]
-    is_of_column = AVERAGE.search(sentence) or systems.named(sentence)
-    scores = list(_scores(sentence))
-    scores += [other for one, other in _AND_OF.findall(plain(sentence)) if one in scores]
+    reached = [match["number"] for match in _REACHES.finditer(plain(said.text))]
+    is_of_column = AVERAGE.search(said.text) or said.named()
+    scores = list(_scores(said.text))
+    scores += [other for one, other in _AND_OF.findall(plain(said.text)) if one in scores]
     for text in dict.fromkeys((*scores, *(reached if is_of_column else ()))):
-        yield from _of_number(place, sentence, text, systems)
+        yield from _of_number(said, text)
 
 
 def _scores(sentence: str) -> Iterator[str]:
@@ -91,59 +94,59 @@ def _clause(sentence: str, text: str) -> str:
     return next((part for part in parts if is_each and text in part), sentence)
 
 
-def _of_number(place: Place, sentence: str, text: str, systems: Systems) -> Findings:
-    known, scores, clause = list[Value](), list[Series](), _clause(sentence, text)
-    for table in systems.cited(sentence):
-        own, lines = systems.columns(table, clause), systems.subjects(table, sentence)
-        about = (*systems.scores(table, sentence), *systems.scores(table, clause))
+def _of_number(said: Systems, text: str) -> Findings:
+    known, scores = list[Value](), list[Series]()
+    part = replace(said, text=_clause(said.text, text))
+    for table in said.cited():
+        own, lines = part.columns(table), said.subjects(table)
+        about = (*said.scores(table), *part.scores(table))
         columns = [each for each in dict.fromkeys(about) if each in own]
         known += chain.from_iterable(each.on(lines) for each in columns)
         scores += columns
-    right = chain.from_iterable(scores) if f"({text}" in sentence else known
+    right = chain.from_iterable(scores) if f"({text}" in said.text else known
     if not scores or any(map(partial(is_same, text), right)):
         return
     if near := list(filter(partial(is_near, text), known)):
-        says = f"The text gives {text}: {short(sentence)}"
+        says = f"The text gives {text}"
         severity = "note" if any(is_same(text, value) for each in scores for value in each) else "doubt"
-        yield Finding(severity, "prose", place, says, f"The table has {listed(near[:3])}")
-    elif (known or WE.search(sentence)) and not any(map(partial(is_in, text), systems.tables)):
+        yield said.finding(severity, "prose", says, f"The table has {listed(near[:3])}")
+    elif (known or WE.search(said.text)) and not any(map(partial(is_in, text), said.tables)):
         why = "No table has this number for the named system and measure"
-        yield Finding("note", "prose", place, f"{text} is not in any matching cell: {short(sentence)}", why)
+        yield said.finding("note", "prose", f"{text} is not in any matching cell", why)
 
 
-def wrong_differences(place: Place, sentence: str, systems: Systems) -> Findings:
+def wrong_differences(said: Systems) -> Findings:
     """Find differences that the two named systems never have, e.g. "2.1 points above BM25"."""
-    text = plain(sentence)
+    said = replace(said, text=plain(said.text))
+    text = said.text
     bare = ("", "than", "over")
     found = [m for m in _DIFFERENCE.finditer(text) if m["by"] or " ".join(_words(m)) not in bare]
     found = [each for each in found if not _COSTS.search(text[max(each.start() - 25, 0) : each.end() + 40])]
-    found = found if not re.search("respectively", text) and not _OTHERS.search(text) else []
+    found = found if not (_OTHERS.search(text) or _UNPAIRED.search(text)) else []
     is_alone = all(_OR.fullmatch(text[one.end() : other.start()]) for one, other in pairwise(found))
     for before, match in pairwise((*found[:1], *found)):
         between = text[before.end() : match.start()]
         is_share = _OR.fullmatch(between) and "point" in before["words"] and not match["way"]
         same = before if is_share or _SAME.search(between) else match
-        pairs, is_clear = _pairs(text, same.span(), systems, systems.cited(text), is_alone=is_alone)
+        pairs, is_clear = _pairs(said, same.span(), said.cited(), is_alone=is_alone)
         if is_share:
             pairs = [pair for pair in pairs if _differ_by(*pair[1:], before)]
-        yield from _of_difference(place, text, match, pairs, is_clear)
+        yield from _of_difference(said, match, pairs, is_clear)
 
 
-def _of_difference(
-    place: Place, sentence: str, match: re.Match[str], pairs: list[_Pair], is_clear: bool
-) -> Findings:
-    quoted = _quoted(sentence, _stated(match), pairs)
-    fitting = [(one, other) for _, one, other in quoted or pairs if _differ_by(one, other, match)]
+def _of_difference(said: Systems, match: re.Match[str], pairs: list[_Pair], is_clear: bool) -> Findings:
+    quoted = _quoted(said.text, _stated(match), pairs)
+    meant = quoted or pairs
+    fitting = [(one, other) for _, one, other in meant if _differ_by(one, other, match)]
     severity = "doubt" if is_clear or quoted else "note"
     if not pairs:
         return
     if not fitting:
-        says = f"The two systems never differ by {_stated(match)}: {short(sentence)}"
-        why = f"Their numbers include {_both(*(quoted or pairs)[0][1:])}"
-        yield Finding(severity, "prose", place, says, why)
+        says = f"The two systems never differ by {_stated(match)}"
+        why = f"Their numbers include {_both(*meant[0][1:])}"
+        yield said.finding(severity, "prose", says, why)
     elif all((one.number - other.number) * _way(match) < 0 for one, other in fitting):
-        says = f"The difference has the other sign: {short(sentence)}"
-        yield Finding(severity, "prose", place, says, _both(*fitting[0]))
+        yield said.finding(severity, "prose", "The difference has the other sign", _both(*fitting[0]))
 
 
 def _quoted(sentence: str, stated: str, pairs: Sequence[Any]) -> list[Any]:
@@ -152,15 +155,15 @@ def _quoted(sentence: str, stated: str, pairs: Sequence[Any]) -> list[Any]:
 
 
 def _pairs(
-    sentence: str, span: tuple[int, int], systems: Systems, tables: Sequence[int], *, is_alone: bool = True
+    said: Systems, span: tuple[int, int], tables: Sequence[int], *, is_alone: bool = True
 ) -> tuple[list[_Pair], bool]:
     pairs, is_clear = list[_Pair](), True
     for table in tables:
-        subjects, other = _compared(sentence, span, systems.mentions(table, sentence), is_alone)
+        subjects, other = _compared(said.text, span, said.mentions(table), is_alone)
         if other is None:
             continue
-        lines = [line for line in subjects or systems.ours[table] if line != other]
-        columns = [each for each in systems.scores(table, sentence) if other in each.values]
+        lines = [line for line in subjects or said.ours[table] if line != other]
+        columns = [each for each in said.scores(table) if other in each.values]
         found = [(each, one, each.values[other]) for each in columns for one in each.on(lines)]
         is_clear &= len(subjects) == 1 or not found
         pairs += found
@@ -183,7 +186,7 @@ def _compared(
 
 def _right_behind(sentence: str, end: int, named: _Mentions) -> _Mentions:
     behind = [mention for mention in named if mention[0] >= end][:1]
-    return [mention for mention in behind if re.fullmatch(r"[^\d,;]{0,30}", sentence[end : mention[0]])]
+    return [m for m in behind if re.fullmatch(r"(?:(?!\band\b)[^\d,;]){0,30}", sentence[end : m[0]])]
 
 
 def _both(one: Value, other: Value) -> str:
@@ -202,6 +205,8 @@ def _way(match: re.Match[str]) -> int:
 
 def _differ_by(one: Value, other: Value, match: re.Match[str]) -> bool:
     text, words = _stated(match), " ".join((match["by"] or "", match["share"] or "", *_words(match)))
+    if re.search("gain|improvement|increase", words):
+        one, other = sorted((one, other), key=attrgetter("number"), reverse=True)
     if "relative" in words:
         return differs_by_share(one, other, text)
     return differs_by(one, other, text, is_share="point" not in words and "absolute" not in words)
@@ -220,15 +225,15 @@ _STEP = re.compile(
 )
 
 
-def wrong_ratios(place: Place, sentence: str, systems: Systems) -> Findings:
+def wrong_ratios(said: Systems) -> Findings:
     """Find factors that two quoted costs do not have, e.g. "2.5 times faster than BM25 (20.0 ms)"."""
-    series = chain.from_iterable(systems.tables[n].grid.series for n in systems.cited(sentence))
+    series = chain.from_iterable(said.tables[n].grid.series for n in said.cited())
     costs = [list(combinations(each, 2)) for each in series if each.sign < 0]
-    for match in _TIMES.finditer(sentence):
-        quoted = [pair for each in costs for pair in _quoted(plain(sentence), match["times"], each)]
+    for match in _TIMES.finditer(said.text):
+        quoted = [pair for each in costs for pair in _quoted(plain(said.text), match["times"], each)]
         if quoted and not any(_is_factor(pair, Decimal(match["times"])) for pair in quoted):
-            says = f"The two systems do not differ {match['times']} times: {short(sentence)}"
-            yield Finding("doubt", "prose", place, says, f"Their numbers include {_both(*quoted[0])}")
+            says = f"The two systems do not differ {match['times']} times"
+            yield said.finding("doubt", "prose", says, f"Their numbers include {_both(*quoted[0])}")
 
 
 def _is_factor(pair: tuple[Value, Value], stated: Decimal) -> bool:
@@ -237,21 +242,36 @@ def _is_factor(pair: tuple[Value, Value], stated: Decimal) -> bool:
     return abs(high.number - stated * low.number) <= slack
 
 
-def wrong_steps(place: Place, sentence: str, systems: Systems) -> Findings:
+def wrong_steps(said: Systems) -> Findings:
     """Find steps to a cell from no number of its column, e.g. "drops by 4.1 points to 37.1"."""
-    for match in _STEP.finditer(sentence):
-        columns = chain.from_iterable(systems.tables[n].scores for n in systems.cited(sentence))
+    for match in _STEP.finditer(said.text):
+        columns = chain.from_iterable(said.tables[n].scores for n in said.cited())
         ends = [(each, value) for each in columns for value in each if is_same(match["to"], value)]
         if ends and not any(_is_step(match, *pair) for pair in ends):
-            says = f"No number of the column is {match['number']} away: {short(sentence)}"
-            severity = "doubt" if systems.meant(sentence) else "note"
-            yield Finding(severity, "prose", place, says, f"The table has {listed([ends[0][1]])}")
+            says = f"No number of the column is {match['number']} away"
+            severity = "doubt" if said.meant() else "note"
+            yield said.finding(severity, "prose", says, f"The table has {listed([ends[0][1]])}")
 
 
 def _is_step(match: re.Match[str], series: Series, end: Value) -> bool:
     is_down = match["way"].lower() in ("drop", "fall", "decreas", "declin")
     begins = (value for value in series if (value.number > end.number) == is_down)
     return any(differs_by(end, value, match["number"], is_share=True) for value in begins)
+
+
+_LEAST = re.compile(r"\bthe\s+(?:(?P<time>fastest)|smallest)\s+(?:of|among)\s+all\b")
+
+
+def wrong_costs(said: Systems) -> Findings:
+    """Find systems that are not the fastest or smallest of all in a table."""
+    for match, table in product(_LEAST.finditer(said.text), said.meant()):
+        kind = r"(?i)latenc|time|\(ms\)" if match["time"] else r"(?i)size|index|param|memory"
+        grid, ours = said.tables[table].grid, said.subjects(table)
+        for series in (each for each in grid.series if each.sign < 0 and re.search(kind, each.name)):
+            least = min(series, key=attrgetter("number"))
+            if any(least.number < value.number for value in series.on(ours)):
+                why = f"{grid.where(series, least)} at {least.place}"
+                yield said.finding("doubt", "claim", f"Not {match[0]}", why)
 
 
 _BEST = re.compile(
@@ -281,78 +301,80 @@ _COUNT = re.compile(
 )
 
 
-def wrong_claims(place: Place, sentence: str, systems: Systems) -> Findings:
+def wrong_claims(said: Systems) -> Findings:
     """Find claims that tables refute, to be the best or to outperform a system on some collections."""
-    verbs = sorted((*_BEATS.finditer(sentence), *_BEST.finditer(sentence)), key=re.Match.start)
-    counts = [match for match in _COUNT.finditer(sentence) if match["all"] or match["what"]]
+    verbs = sorted((*_BEATS.finditer(said.text), *_BEST.finditer(said.text)), key=re.Match.start)
+    counts = [match for match in _COUNT.finditer(said.text) if match["all"] or match["what"]]
     if counts and verbs:
         for match in counts:
             verb = [each for each in verbs if each.end() <= match.end()][-1:] or verbs[:1]
-            if not _AMONG.search(sentence[verb[0].start() : match.start()]):
-                yield from _of_count(place, sentence, systems, (match, verb[0]))
-    elif _BEST.search(sentence) and not _LIMITED.search(sentence):
-        yield from _of_best(place, sentence, systems)
-    elif _BEATS.search(sentence) and not _HEDGED.search(sentence):
-        yield from _of_order(place, sentence, systems)
+            if not _AMONG.search(said.text[verb[0].start() : match.start()]):
+                yield from _of_count(said, (match, verb[0]))
+    elif _BEST.search(said.text) and not _LIMITED.search(said.text):
+        yield from _of_best(said)
+    elif _BEATS.search(said.text) and not _HEDGED.search(said.text):
+        yield from _of_order(said)
 
 
 _Claim = tuple[re.Match[str], re.Match[str]]  # a count and its verb
 
 
-def _of_count(place: Place, sentence: str, systems: Systems, claim: _Claim) -> Findings:
+def _of_count(said: Systems, claim: _Claim) -> Findings:
     wins, whole, counted = numeral(claim[0]["wins"]), numeral(claim[0]["all"]), []
     if wins is not None and whole is None and not claim[0]["but"]:
         return  # e.g. "on 12 collections"
-    for leads, at in _leads(sentence, systems, claim):
+    for leads, at in _leads(said, claim):
         ahead, ties = sum(lead > 0 for lead in leads), leads.count(Decimal(0))
         stated = len(leads) - (wins or 0) if claim[0]["but"] or wins is None else wins
         if len(leads) > 2 and whole in (None, len(leads)):
             counted.append((not ahead <= stated <= ahead + ties, ahead, len(leads), at))
     for is_wrong, ahead, number, at in sorted(counted, key=lambda each: each[0])[:1]:
         if is_wrong:
-            says = f"The first system is ahead on {ahead} of {number}: {short(sentence)}"
-            yield Finding("doubt", "claim", place, says, f"Counted in the table at {at}")
+            says = f"The first system is ahead on {ahead} of {number}"
+            yield said.finding("doubt", "claim", says, f"Counted in the table at {at}")
 
 
-def _leads(sentence: str, systems: Systems, claim: _Claim) -> Iterator[tuple[list[Decimal], Place]]:
-    meant, together = systems.meant(sentence), list[Decimal]()
+def _leads(said: Systems, claim: _Claim) -> Iterator[tuple[list[Decimal], Place]]:
+    meant, together = said.meant(), list[Decimal]()
     is_of_all = claim[0]["all"] or numeral(claim[0]["wins"]) is None
-    for table in meant or (systems.cited if is_of_all else systems.judging)(sentence):
-        place = systems.tables[table].grid.table.place
-        ahead = list(_ahead_by(table, sentence, systems, claim))
+    for table in meant or (said.cited if is_of_all else said.judging)():
+        place = said.tables[table].grid.table.place
+        ahead = list(_ahead_by(table, said, claim))
         for name in dict.fromkeys(["", *(series.heads[-1] for series, _ in ahead if measures(series.name))]):
             yield [lead for series, lead in ahead if name in ("", series.heads[-1])], place
         together += [lead for _, lead in ahead]
     if meant and together:
-        yield together, systems.tables[meant[0]].grid.table.place
+        yield together, said.tables[meant[0]].grid.table.place
 
 
-def _ahead_by(table: int, sentence: str, systems: Systems, claim: _Claim) -> Iterator[tuple[Series, Decimal]]:
-    (match, verb), named = claim, systems.mentions(table, sentence)
+def _ahead_by(table: int, said: Systems, claim: _Claim) -> Iterator[tuple[Series, Decimal]]:
+    (match, verb), named = claim, said.mentions(table)
+    colon = said.text.rfind(": ", 0, verb.start())
+    named = [mention for mention in named if mention[0] > colon] or named
     subjects = [line for at, line in named if at == named[0][0]]
-    others = systems.tables[table].grid.grouped_with(subjects)
+    others = said.tables[table].grid.grouped_with(subjects)
     if _BEATS.match(verb[0]):
         behind = [(at, line) for at, line in named if at >= verb.end()]
         others = [line for at, line in behind if at < match.start()][-1:] or [line for _, line in behind[:1]]
-    for series in systems.columns(table, sentence):
+    for series in said.columns(table):
         ours, beaten = series.on(subjects), series.on({*others} - {*subjects})
         if ours and beaten and not (series.total or series.has_unread):
             yield series, max(min(series.lead(our, value) for value in beaten) for our in ours)
 
 
-def _of_best(place: Place, sentence: str, systems: Systems) -> Findings:
-    ahead = [found for table in systems.judging(sentence) for found in _ahead(table, sentence, systems)]
-    is_of_one = len({series.name for series, *_ in ahead}) == 1 or AVERAGE.search(sentence)
+def _of_best(said: Systems) -> Findings:
+    ahead = [found for table in said.judging() for found in _ahead(table, said)]
+    is_of_one = len({series.name for series, *_ in ahead}) == 1 or AVERAGE.search(said.text)
     if ahead and is_of_one and all(value for _, value, _ in ahead):
         [(series, value, label), *_] = ahead
         why = f"{label}, {series.name}: {value.text} at {value.place}"
-        yield Finding("doubt", "claim", place, f"Not the best: {short(sentence)}", why)
+        yield said.finding("doubt", "claim", "Not the best", why)
 
 
-def _ahead(table: int, sentence: str, systems: Systems) -> Iterator[tuple[Series, Any, str]]:
-    grid = systems.tables[table].grid
-    subjects = [line for at, line in systems.mentions(table, sentence) if _is_subject(sentence, at)]
-    for series in systems.scores(table, sentence):
+def _ahead(table: int, said: Systems) -> Iterator[tuple[Series, Any, str]]:
+    grid = said.tables[table].grid
+    subjects = [line for at, line in said.mentions(table) if _is_subject(said.text, at)]
+    for series in said.scores(table):
         ours, rivals = series.on(subjects), series.on(grid.grouped_with(subjects))
         if ours and len(series.values) > 1:
             ahead = (value for value in rivals if all(series.lead(value, our) > 0 for our in ours))
@@ -365,9 +387,9 @@ def _is_subject(sentence: str, at: int) -> bool:
     return not _PLACE.search(sentence[:at]) and (is_early or not WE.match(sentence[at:]))
 
 
-def _of_order(place: Place, sentence: str, systems: Systems) -> Findings:
-    pairs, _ = _pairs(sentence, (len(sentence),) * 2, systems, systems.judging(sentence))
-    if pairs and not re.search(NUMBER, sentence) and all(s.lead(*numbers) < 0 for s, *numbers in pairs):
+def _of_order(said: Systems) -> Findings:
+    pairs, _ = _pairs(said, (len(said.text),) * 2, said.judging())
+    if pairs and not re.search(NUMBER, said.text) and all(s.lead(*numbers) < 0 for s, *numbers in pairs):
         series, one, other = pairs[0]
-        says = f"The first system is behind: {short(sentence)}"
-        yield Finding("doubt", "claim", place, says, f"{series.name}: {_both(one, other)}")
+        why = f"{series.name}: {_both(one, other)}"
+        yield said.finding("doubt", "claim", "The first system is behind", why)

@@ -53,7 +53,6 @@ class Scope:
     style: Style
 
     def ranked(self, rank: int) -> list[Value]:
-        """Return the members with the best (rank 0) or second best number."""
         numbers = sorted({value.number for value in self.members}, reverse=self.series.sign > 0)
         return [value for value in self.members if [value.number] == numbers[rank : rank + 1]]
 
@@ -77,7 +76,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Habit:
-    """The use of a style in a table, by the kind of scopes (e.g. columns) in which it is right most often."""
+    """The use of a style in a table, by the scopes (e.g. columns) in which it is right most often."""
 
     grid: Grid
     scope: str
@@ -93,7 +92,6 @@ class Habit:
 
     @property
     def reported(self) -> list[Scope]:
-        """The wrong scopes, without series of several scopes that are all wrong."""
         often = Counter(scope.series for scope in self.scopes)
         right = {scope.series for scope in self.scopes if scope.is_right}
         usual = {series for series, number in often.items() if number == 1 or series in right}
@@ -101,7 +99,7 @@ class Habit:
 
     @property
     def outside(self) -> set[int]:
-        """The lines ahead of the styled numbers in all, or in two and a third, of their scopes."""
+        """The lines ahead of the styled numbers in all, or two and a third, of their scopes."""
         ahead, numbers = Counter[int](), Counter[int]()
         for scope in self.scopes:
             for value in scope.members:
@@ -112,16 +110,19 @@ class Habit:
 
 
 def best(grids: Sequence[Grid]) -> Findings:
-    """Find bold numbers that are not the best of a column, group or block, and ties without bold."""
+    """Find bold numbers that are not the best, and ties without bold."""
     yield from _of_style([grid for grid in grids if not OTHER_MEANING.search(grid.remarks)], BOLD)
 
 
 def shaded(grids: Sequence[Grid]) -> Findings:
-    """Find shaded numbers that are not the best, by colour."""
     colours = (value.cell.shade for grid in grids for series in grid.series for value in series)
     for colour in filter(None, dict.fromkeys(colours)):
-        style = Style("shade", "shaded", 0, "best", colour)
+        style = _shade(colour)
         yield from _of_style([grid for grid in grids if not _is_of_lines(grid, style)], style)
+
+
+def _shade(colour: str) -> Style:
+    return Style("shade", "shaded", 0, "best", colour)
 
 
 def _is_of_lines(grid: Grid, style: Style) -> bool:
@@ -133,14 +134,12 @@ def _is_of_lines(grid: Grid, style: Style) -> bool:
 
 
 def is_by_line(grid: Grid) -> bool:
-    """Return whether a style marks the best of each line, so that the columns are systems."""
     colours = {value.cell.shade for _, value in grid.numbers} - {""}
-    styles = [BOLD, *(Style("shade", "shaded", 0, "best", colour) for colour in sorted(colours))]
+    styles = [BOLD, *map(_shade, sorted(colours))]
     return any(_right_along_lines(grid, s) >= max(LEAST, 2 * _habit(grid, s).right + 1) for s in styles)
 
 
 def second_best(grids: Sequence[Grid]) -> Findings:
-    """Find underlined numbers that are not the second best."""
     yield from _of_style(grids, UNDERLINE)
 
 
@@ -184,7 +183,9 @@ def _bare(habit: Habit, style: Style, outside: set[int]) -> Findings:
 
 
 def _right_along_lines(grid: Grid, style: Style) -> int:
-    series = [each for each in grid.series if each.sign]
+    series = list(filter(attrgetter("sign"), grid.series))
+    if len(set(map(attrgetter("measure"), series))) > 1:
+        return 0
     lines = ([each.values[line] for each in series if line in each.values] for line in grid.lines)
     scopes = [Scope(series[0], tuple(members), style) for members in lines if members]
     return sum(scope.is_right for scope in scopes if 0 < len(scope.styled) < len(scope.members))
@@ -236,6 +237,9 @@ OVER_MARK = re.compile(
     rf"(?:marked|denoted|indicated|shown|flagged)\s+(?:by|with|as)\s+(?:an?\s+|the\s+)?(?:[a-z]+\s+)?"
     rf"(?P<mark>[{MARKS}]+)"
 )
+_IN_ORDER = re.compile(
+    rf"([{MARKS}])\s+and\s+([{MARKS}])[^.;]*?\b(?:over|than)\s+([^.;,]+?)\s+and\s+([^.;,]+),\s+respectively"
+)
 _AROUND = re.compile(r"^the\s+|\s+(?:baselines?\b.*|(?:at|with|by|in|on|using|under|according)\b.*)$")
 OVER_BASELINES = re.compile(r"(?i)\b(over|than|to|against|outperform\w*)\s+([\w-]+\s+){0,3}baselines?\b")
 LETTERED = re.compile(r"^[(\[]?(?P<letter>[a-z0-9])[)\].:]\s*(?P<label>\S.*)$")
@@ -277,13 +281,16 @@ def _of_value(grid: Grid, series: Series, value: Value, rivals: dict[str, int]) 
 
 
 def _named_rivals(grid: Grid) -> dict[str, int]:
-    rivals = {}
-    for match in (*OVER_MARK.finditer(grid.remarks), *MARK_OVER.finditer(grid.remarks)):
-        words = match["over"].strip().lower()
+    rivals, matches = {}, (*OVER_MARK.finditer(grid.remarks), *MARK_OVER.finditer(grid.remarks))
+    meanings = [(match["mark"], match["over"]) for match in matches]
+    for one, other, *over in _IN_ORDER.findall(grid.remarks):
+        meanings += zip((one, other), over, strict=True)
+    for mark, text in meanings:
+        words = text.strip().lower()
         names = {words, _AROUND.sub("", words).strip()}
         lines = [n for n, line in grid.lines.items() if line.label.lower() in names]
         if len(lines) == 1:
-            rivals[match["mark"]] = lines[0]
+            rivals[mark] = lines[0]
     return rivals
 
 

@@ -13,7 +13,7 @@ from operator import attrgetter
 from repro.manifest.printed import decimals_of, half_unit, shift_point
 from repro.plugins.manuscripts.checks import Finding, Findings
 from repro.plugins.manuscripts.checks.across import family, without_remarks
-from repro.plugins.manuscripts.series import Grid, Series, Value
+from repro.plugins.manuscripts.series import SPREADS, Grid, Series, Value
 from repro.plugins.manuscripts.source_tables import Manuscript, Place
 from repro.plugins.manuscripts.vocabulary import measures, named_collections, without_measures, words
 
@@ -38,12 +38,11 @@ class Numbered:
 
     @cached_property
     def scores(self) -> tuple[Series, ...]:
-        """Return the series that look like scores, also under headings without a known name."""
         return tuple(replace(each, is_score=True) for each in self.grid.series if _is_score(each))
 
 
 def _is_score(series: Series) -> bool:
-    is_plain = series.sign == 0 and not re.search(r"\((?!%|in %|\d)", series.name)
+    is_plain = series.sign == 0 and not re.search(rf"\((?!%|in %|\d)|{SPREADS.pattern}", series.name)
     is_score = series.is_score or (is_plain and all(v.decimals and 0 <= v.number <= 100 for v in series))
     return is_score and bool(series.values) and not series.is_difference
 
@@ -59,7 +58,6 @@ def sentences(manuscript: Manuscript) -> Iterator[tuple[Place, str]]:
 
 
 def wrong_quotes(place: Place, sentence: str, tables: Sequence[Numbered]) -> Findings:
-    """Find numbers of a sentence that the table or cell does not have."""
     by_number = {table.number: table for table in tables}
     yield from _in_table(place, sentence, by_number)
     yield from _from_to(place, sentence, by_number)
@@ -97,14 +95,17 @@ def plain(sentence: str) -> str:
 
 def find(name: str, sentence: str) -> re.Match[str] | None:
     flag = re.IGNORECASE if re.search(r"\w-\w|\d", name) else re.NOFLAG  # e.g. "otter-base"
-    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", sentence, flag)
+    spelled = f"(?:{re.escape(name)}|^{re.escape(name[:1].upper() + name[1:])})"
+    return re.search(rf"(?<![\w-]){spelled}(?![\w-])", sentence, flag)
 
 
 def labels_in(sentence: str, table: Numbered) -> list[tuple[int, int]]:
-    """Return the positions and lines of the labels in a sentence, in its order."""
     lines, found = dict[str, list[int]](), list[tuple[int, int]]()
     for number, line in table.grid.lines.items():
-        lines.setdefault(without_remarks(line.label), []).append(number)
+        lines.setdefault(name := without_remarks(line.label), []).append(number)
+        size = name.rpartition("-")[2]  # e.g. "the large model" for Otter-large
+        if re.search(rf"\bthe {re.escape(size)} (?:model|checkpoint|variant|version)\b", sentence):
+            lines.setdefault(size, []).append(number)
     corner = table.grid.table.head[0][0].text if table.grid.table.head else ""
     for label in sorted(lines, key=len, reverse=True):
         if _is_name(label, corner, sentence):
@@ -129,7 +130,6 @@ def _is_of(series: Series, named: set[str]) -> bool:
 
 
 def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
-    """Return whether two numbers differ by ``text`` points or, if ``is_share``, per cent."""
     stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
     for digits in (0, 2):  # as fractions and as points
         apart = shift_point(abs(one.number - other.number), digits)
@@ -139,7 +139,7 @@ def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
 
 
 def differs_by_share(one: Value, other: Value, text: str) -> bool:
-    """Return whether numbers differ by ``text`` per cent of ``other``, or of either if ``one`` is smaller."""
+    """Return whether ``text`` per cent of ``other`` apart, or of either if ``one`` is smaller."""
     stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
     apart = 100 * abs(one.number - other.number)
     for base, value in ((other, one), (one, other))[: 1 if one.number > other.number else 2]:
@@ -172,7 +172,7 @@ def is_same(text: str, value: Value) -> bool:
 
 
 def nearest(text: str, table: Numbered) -> Value | None:
-    """Return the table's nearest number if at most 10 % away, or None."""
+    """Return the nearest number if at most 10 % away."""
     stated = Decimal(text)
     near = min(table.values, key=lambda value: abs(value.number - stated))
     return near if abs(near.number - stated) * 10 <= near.number else None
@@ -182,12 +182,12 @@ WE = re.compile(
     r"(?i)\b(we|ours?(?:\s+(?:best\s+)?(?:full\s+)?(?:model|method|approach|system|retriever|encoder)s?)?"
     r"|the\s+proposed\s+\w+|this\s+(?:model|method|approach))\b"
 )
-_OURS = re.compile(r"(?i)\bours?\b|\bthis (?:work|paper)\b|\bproposed\b")
+_OURS = re.compile(r"(?i)\bours?\b|\bthis (?:work|paper|thesis)\b|\bproposed\b")
 _NAMED = re.compile(
     r"\b(?:propose|present|introduce|call(?:ed|\s+it|\s+this)?|named?|dub(?:bed)?)\s+(?:it\s+)?"
     r"(?P<name>[A-Z][\w+-]+)"
 )
-_IT = re.compile(r"\b(?:[Ii]ts?|[Tt]his\s+is)\b")
+_IT = re.compile(r"\b(?:[Ii]ts?|[Tt]his\s+(?:is|amounts|corresponds|means))\b")
 THAN = re.compile(
     r"(?i)\b(?:above|over|below|behind|under|than|against|versus|vs|compared\s+(?:with|to)|relative\s+to"
     r"|improv\w*\s+(?:up)?on|(?:outperform|beat|surpass|exceed)\w*)\s+"
@@ -200,12 +200,14 @@ _SHORT = re.compile(r"\b(?P<long>[A-Z]\w+)\s\((?P<short>\w{2,5})\)")
 
 @dataclass(frozen=True)
 class Systems:
-    """The tables of a source, its own systems by table, and the sentences ``before`` one."""
+    """A sentence (``text``) after those ``before``, the tables of its source, and its systems by table."""
 
     tables: tuple[Numbered, ...]
     ours: tuple[list[int], ...]
     short: Mapping[str, str]
+    place: Place
     before: tuple[str, ...] = ()
+    text: str = ""
 
     @classmethod
     def of(cls, manuscript: Manuscript, tables: Sequence[Numbered]) -> Systems:
@@ -215,81 +217,82 @@ class Systems:
         found = (match["name"] for text in texts for match in _NAMED.finditer(text))
         names = frozenset(filter(None, (title.lower(), *map(str.lower, found))))
         short = {match["short"]: match["long"] for text in texts for match in _SHORT.finditer(text)}
-        return cls(tuple(tables), tuple(_ours(table, names) for table in tables), short)
+        return cls(
+            tuple(tables), tuple(_ours(table, names) for table in tables), short, Place(manuscript.path, 1)
+        )
 
-    def cited(self, sentence: str) -> list[int]:
-        """Return the indices of the tables that a sentence cites, or of all if it cites none."""
-        return self._of(_pointers(sentence)) or [*range(len(self.tables))]
+    def finding(self, severity: str, check: str, says: str, why: str) -> Finding:
+        return Finding(severity, check, self.place, f"{says}: {short(self.text)}", why)
 
-    def meant(self, sentence: str) -> list[int]:
-        """Return the tables that a sentence cites, or the last that its paragraph cites."""
-        return next(filter(None, map(self._of, map(_pointers, (sentence, *reversed(self.before))))), [])
+    def cited(self) -> list[int]:
+        """Return the indices of the tables that it cites, or of all if it cites none."""
+        return self._of(_pointers(self.text)) or [*range(len(self.tables))]
+
+    def meant(self) -> list[int]:
+        """Return the tables that it cites, or the last that its paragraph cites."""
+        return next(filter(None, map(self._of, map(_pointers, (self.text, *reversed(self.before))))), [])
 
     def _of(self, pointers: set[str]) -> list[int]:
         return [n for n, each in enumerate(self.tables) if each.number in pointers]
 
-    def mentions(self, table: int, sentence: str) -> list[tuple[int, int]]:
-        """Return the positions and lines of the systems that a sentence names or means by "we" or "it"."""
-        named, ours = labels_in(sentence, self.tables[table]), self.ours[table]
-        if (match := WE.search(sentence)) and not {line for _, line in named} & set(ours):
+    def mentions(self, table: int) -> list[tuple[int, int]]:
+        """Return the positions and lines of systems, also of "we" or "it"."""
+        named, ours = labels_in(self.text, self.tables[table]), self.ours[table]
+        if (match := WE.search(self.text)) and not {line for _, line in named} & set(ours):
             named += [(match.start(), line) for line in ours]
-        elif (match := _IT.search(sentence)) and not _subjects(named, sentence[: match.start()]):
+        elif (match := _IT.search(self.text)) and not _subjects(named, self.text[: match.start()]):
             named += [(match.start(), line) for line in self._before(table) or ours]
         return sorted(named)
 
     def _before(self, table: int) -> list[int]:
         *before, last = self.before or ("",)
-        named = replace(self, before=tuple(before)).mentions(table, last) if last else []
+        named = replace(self, text=last, before=tuple(before)).mentions(table) if last else []
         subjects = _subjects(named, last)
         return [line for at, line in subjects if at == subjects[0][0]]
 
-    def subjects(self, table: int, sentence: str) -> list[int]:
-        """Return the lines of a table that a sentence names or means."""
-        return list(dict.fromkeys(line for _, line in self.mentions(table, sentence)))
+    def subjects(self, table: int) -> list[int]:
+        return list(dict.fromkeys(line for _, line in self.mentions(table)))
 
-    def columns(self, table: int, sentence: str) -> list[Series]:
-        """Return the scores of a table, of the measures that a sentence names."""
-        return [each for each in self.tables[table].scores if _is_of(each, _measures(sentence))]
+    def columns(self, table: int) -> list[Series]:
+        return [each for each in self.tables[table].scores if _is_of(each, _measures(self.text))]
 
-    def scores(self, table: int, sentence: str) -> list[Series]:
-        """Return the scores that a sentence is about, averages if it names them. None if a cell is unread."""
-        columns, caption = self.columns(table, sentence), self.tables[table].grid.remarks
-        names_average, named = AVERAGE.search(sentence), self.named(sentence)
+    def scores(self, table: int) -> list[Series]:
+        """Return the scores that the sentence is about, or none if a cell is unread."""
+        columns, caption = self.columns(table), self.tables[table].grid.remarks
+        names_average, named = AVERAGE.search(self.text), self.named()
         averages = [each for each in columns if names_average and each.total == "average"]
-        about = [*averages, *(each for each in columns if self._heads(each, sentence))]
+        about = [*averages, *(each for each in columns if self._heads(each))]
         if not (about or names_average or (named and not any(find(name, caption) for name in named))):
             about = [each for each in columns if not each.total]
         return [] if any(map(attrgetter("has_unread"), about)) else about
 
-    def judging(self, sentence: str) -> list[int]:
-        """Return the cited tables with a system and score that a sentence names, and one of its numbers."""
-        numbers = re.findall(NUMBER, plain(sentence))
-        cited = [n for n in self.cited(sentence) if self.mentions(n, sentence) and self._names(n, sentence)]
+    def judging(self) -> list[int]:
+        """Return the cited tables with a named system and score, and one of the numbers."""
+        numbers = re.findall(NUMBER, plain(self.text))
+        cited = [n for n in self.cited() if self.mentions(n) and self._names(n)]
         return [n for n in cited if not numbers or any(is_in(text, self.tables[n]) for text in numbers)]
 
-    def _names(self, table: int, sentence: str) -> bool:
-        is_average, is_measured = AVERAGE.search(sentence), _measures(sentence)
+    def _names(self, table: int) -> bool:
+        is_average, is_measured = AVERAGE.search(self.text), _measures(self.text)
         return any(
-            self._heads(each, sentence)
+            self._heads(each)
             or (is_average and each.total)
             or (is_measured and (each.measure or _measures(each.name)))
-            for each in self.columns(table, sentence)
+            for each in self.columns(table)
         )
 
-    def named(self, sentence: str) -> set[str]:
-        """Return the headings and collections of any table that a sentence names."""
+    def named(self) -> set[str]:
         scores = (each for table in self.tables for each in table.scores)
-        return {name for each in scores for name in self._heads(each, sentence)}
+        return {name for each in scores for name in self._heads(each)}
 
-    def _heads(self, series: Series, sentence: str) -> dict[str, int]:
+    def _heads(self, series: Series) -> dict[str, int]:
         parts = (head.rpartition(" ") for head in series.heads if series.measure)
         without = [name for name, _, last in parts if (series.measure or "").startswith(last)]
         names = tuple(filter(None, (*series.heads, *without, *map(self.short.get, series.heads))))
-        return _headed(names, series.dataset, sentence)
+        return _headed(names, series.dataset, self.text)
 
-    def in_order(self, table: int, sentence: str) -> list[Series]:
-        """Return the scores of a table whose headings a sentence names, in the order of the sentence."""
-        heads = {each: self._heads(each, sentence) for each in self.columns(table, sentence)}
+    def in_order(self, table: int) -> list[Series]:
+        heads = {each: self._heads(each) for each in self.columns(table)}
         return sorted(filter(heads.get, heads), key=lambda each: min(heads[each].values()))
 
 
@@ -323,12 +326,10 @@ def _ours(table: Numbered, names: frozenset[str]) -> list[int]:
 
 
 def listed(values: Iterable[Value]) -> str:
-    """Return numbers with their places."""
     return ", ".join(f"{value.text} at {value.place}" for value in values)
 
 
 def short(sentence: str, most: int = 90) -> str:
-    """Return the beginning of a sentence."""
     text = " ".join(sentence.split()).rstrip(".")
     return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
 
@@ -337,25 +338,25 @@ def is_near(text: str, value: Value) -> bool:
     """Return whether a number is at most 10 % from a cell."""
     stated = Decimal(text)
     numbers = (shift_point(value.number, digits) for digits in (0, 2, -2))
-    return any(10 * abs(number - stated) <= max(number, stated) for number in numbers)
+    is_twisted = sorted(text) == sorted(value.text) and text[0] == value.text[0]
+    return is_twisted or any(10 * abs(number - stated) <= max(number, stated) for number in numbers)
 
 
 _LIST = re.compile(r"\d*\.\d+(?:(?:\s*,|\s*and|\s*%)+\s*\d*\.\d+)+")
 
 
-def wrong_order(place: Place, sentence: str, systems: Systems) -> Findings:
-    """Find exchanged numbers, e.g. "A and B reach 41.2 and 39.5, respectively" with 39.5 for A, and lists
-    with one number that is wrong."""
-    lists = list(map(re.compile(r"\d*\.\d+").findall, _LIST.findall(sentence)))
-    if "respectively" not in sentence or len(lists) != 1:
+def wrong_order(said: Systems) -> Findings:
+    """Find lists with exchanged or wrong numbers, e.g. "A and B reach 41.2 and 39.5, respectively"."""
+    lists = list(map(re.compile(r"\d*\.\d+").findall, _LIST.findall(said.text)))
+    if "respectively" not in said.text or len(lists) != 1:
         return
-    found = chain.from_iterable(_rows(table, sentence, systems) for table in systems.cited(sentence))
+    found = chain.from_iterable(_rows(table, said) for table in said.cited())
     rows = [values for values in found if len(values) == len(lists[0])]
     if not any(all(map(is_same, lists[0], values)) for values in rows):
         tests = map(partial, (_is_exchanged, _is_almost), lists * 2)
         for values in list(chain.from_iterable(filter(test, rows) for test in tests))[:1]:
-            says = f"The numbers or their order differ: {short(sentence)}"
-            yield Finding("doubt", "prose", place, says, f"The table has {listed(values)}")
+            says = "The numbers or their order differ"
+            yield said.finding("doubt", "prose", says, f"The table has {listed(values)}")
 
 
 def _is_exchanged(stated: Sequence[str], values: Sequence[Value]) -> bool:
@@ -367,8 +368,8 @@ def _is_almost(stated: Sequence[str], values: Sequence[Value]) -> bool:
     return is_right and all(map(is_near, stated, values))
 
 
-def _rows(table: int, sentence: str, systems: Systems) -> Iterator[list[Value]]:
-    lines, scores = systems.subjects(table, sentence), systems.in_order(table, sentence)
-    yield from (series.on(lines) for series in systems.scores(table, sentence))
+def _rows(table: int, said: Systems) -> Iterator[list[Value]]:
+    lines, scores = said.subjects(table), said.in_order(table)
+    yield from (series.on(lines) for series in said.scores(table))
     for line in lines:
         yield [series.values[line] for series in scores if line in series.values]

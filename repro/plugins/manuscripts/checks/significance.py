@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
-from operator import attrgetter
+from itertools import pairwise, product
+from operator import attrgetter, itemgetter
 
 from repro.plugins.manuscripts.checks import NUMERALS, Finding, Findings, numeral
-from repro.plugins.manuscripts.checks.arithmetic import explanation, stated
-from repro.plugins.manuscripts.checks.quotes import END, sentences
+from repro.plugins.manuscripts.checks.arithmetic import OVER, explanation, stated
+from repro.plugins.manuscripts.checks.quotes import END, Numbered, Systems, labels_in, sentences
 from repro.plugins.manuscripts.notation import SPREAD
-from repro.plugins.manuscripts.series import Grid
+from repro.plugins.manuscripts.series import SPREADS, Grid, Series, Value
 from repro.plugins.manuscripts.source_tables import Manuscript, Place
 
 TEST = re.compile(
@@ -38,11 +40,11 @@ def of_texts(manuscript: Manuscript) -> Findings:
     texts = [*manuscript.prose]
     for table in manuscript.tables:
         texts += [(table.place, text) for text in (table.caption, *table.legend)]
-    found = ((place, match) for place, text in texts for match in CLAIM.finditer(text))
-    claims = [(at, match[0]) for at, match in found if not _DENIED.search(match.string[: match.start()])]
-    for place, words in claims[:1] if not any(TEST.search(text) for _, text in texts) else ():
+    claims = [(place, match) for place, text in texts for match in CLAIM.finditer(text)]
+    claims = [(at, match) for at, match in claims if not _DENIED.search(match.string[: match.start()])]
+    for place, match in claims[: not TEST.search("\n".join(map(itemgetter(1), texts)))]:
         why = "The source names no test and no p-value"
-        yield Finding("note", "significance", place, f"{words!r} claims significance", why)
+        yield Finding("note", "significance", place, f"{match[0]!r} claims significance", why)
     for place, text in texts:
         for sentence in END.split(text):
             yield from _refuted(place, sentence)
@@ -75,8 +77,10 @@ _ALL = re.compile(
 
 def against_printed(grids: Sequence[Grid], manuscript: Manuscript) -> Findings:
     """Find "significant in all cases" if one of the source's only p-values is not below its level."""
-    printed = [list(series) for grid in grids for series in grid.series if series.is_of_p_values]
+    found = [(grid, series) for grid in grids for series in grid.series if series.is_of_p_values]
+    printed = [list(series) for _, series in found]
     for place, sentence in sentences(manuscript) if len(printed) == 1 else ():
+        yield from _against_line(place, sentence, *found[0])
         match = _ALL.search(sentence) if re.search("(?i)signific", sentence) else None
         if match and not _NEGATED.search(sentence) and numeral(match["n"]) in (None, len(printed[0])):
             levels = [Decimal(each["level"]) for each in _LEVEL.finditer(sentence)]
@@ -87,8 +91,19 @@ def against_printed(grids: Sequence[Grid], manuscript: Manuscript) -> Findings:
                 yield Finding("doubt", "significance", place, says, why)
 
 
+def _against_line(place: Place, sentence: str, grid: Grid, p_values: Series) -> Findings:
+    named, start = labels_in(sentence, Numbered("", grid)), 0
+    for level in _LEVEL.finditer(sentence) if not _NEGATED.search(sentence) else ():
+        lines = [line for at, line in named if start <= at < level.start()]
+        start = level.end()
+        for value in p_values.on(lines) if len(lines) == 1 else ():
+            if value.number > Decimal(level["level"]):
+                says = f"The text claims {level[0]} for {grid.label(value)}"
+                why = f"The p-value is {value.text} at {value.place}"
+                yield Finding("doubt", "significance", place, says, why)
+
+
 def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -> Findings:
-    """Find marks on numbers that neither a caption nor the text defines."""
     said = " ".join(text for _, text in prose)
     undefined = _WORDS.keys() - set("".join((said, *(grid.remarks for grid in grids))))
     for grid in grids:
@@ -102,6 +117,11 @@ def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -
 
 def large_spreads(grid: Grid) -> Findings:
     """Find standard deviations above their mean, e.g. 12.3 ± 15.1, or six times those of the other lines."""
+    for means, deviations in pairwise(grid.series):
+        if means.is_score and SPREADS.search("".join(deviations.heads[-1:])):
+            for value in deviations:
+                if 0 < means.values.get(value.line, value).number < value.number:
+                    yield _too_large(grid.where(deviations, value), value)
     for series in grid.scores:
         found = [(value, SPREAD.search(value.text)) for value in series]
         spreads = [(Decimal(match["spread"]), value) for value, match in found if match and match["spread"]]
@@ -110,21 +130,43 @@ def large_spreads(grid: Grid) -> Findings:
         for spread, value in spreads:
             where = grid.where(series, value)
             if spread > value.number > 0:
-                why = "Scores between 0 and 1, or 0 and 100 %, hardly vary so much"
-                says = f"{where}: The deviation is larger than the mean"
-                yield Finding("doubt", "spread", value.place, says, why)
+                yield _too_large(where, value)
             elif is_odd and spread == largest:
                 why = f"The others are up to {max(others)}"
                 yield Finding("note", "spread", value.place, f"{where} has an unusual deviation", why)
 
 
+def _too_large(where: str, value: Value) -> Finding:
+    why = "Scores between 0 and 1, or 0 and 100 %, hardly vary so much"
+    return Finding("doubt", "spread", value.place, f"{where}: The deviation is larger than the mean", why)
+
+
 def fewer_datasets(grid: Grid) -> Findings:
-    """Find averages over another number of columns than stated."""
     for series in (each for each in grid.series if each.total == "average"):
-        number = stated(grid, series)
-        parts = explanation(grid, series) if number else None
-        if parts and parts.right > 1 and number not in (len(parts.series), sum(parts.weights)):
-            says = f"{series.name} covers {len(parts.series)} columns, and the caption says {number}"
-            names = f"{parts.series[0].name} to {parts.series[-1].name}"
-            why = f"It is the mean of {names} on {parts.right} lines"
-            yield Finding("doubt", "average", next(iter(series)).place, says, why)
+        if number := stated(grid, series):
+            yield from _of_coverage(grid, series, number)
+
+
+def wrong_coverage(said: Systems) -> Findings:
+    for match, table in product(OVER.finditer(said.text), said.meant()):
+        grid = said.tables[table].grid
+        for series in (each for each in grid.series if each.total == "average"):
+            for found in _of_coverage(grid, series, numeral(match["n"]) or 0):
+                yield replace(found, place=said.place, says=found.says.replace("caption", "text"))
+
+
+def _of_coverage(grid: Grid, series: Series, number: int) -> Findings:
+    parts = explanation(grid, series)
+    if not parts or parts.right < 2:
+        return
+    if number not in (len(parts.series), sum(parts.weights)):
+        says = f"{series.name} covers {len(parts.series)} columns, and the caption says {number}"
+        names = f"{parts.series[0].name} to {parts.series[-1].name}"
+        why = f"It is the mean of {names} on {parts.right} lines"
+        yield Finding("doubt", "average", next(iter(series)).place, says, why)
+        return
+    for value in (each for each in series if each.line not in parts.lines):
+        own = replace(parts, series=tuple(each for each in parts.series if value.line in each.values))
+        if own.lines.get(value.line):
+            says = f"{grid.where(series, value)} covers {len(own.series)} of {number} columns"
+            yield Finding("note", "average", value.place, says, "The others are empty")

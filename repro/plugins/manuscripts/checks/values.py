@@ -24,12 +24,11 @@ SEVERAL_RUNS = re.compile(r"(?i)\b(seeds?|runs|trials|averaged? (over|of)|standa
 
 
 def impossible(grids: Iterable[Grid]) -> Iterator[tuple[Value, Finding]]:
-    """Find values out of range or of another unit, which other checks leave out."""
+    """Find values that other checks leave out: out of range or of another unit."""
     return chain.from_iterable(check(grid) for grid in grids for check in (mixed_units, out_of_range))
 
 
 def out_of_range(grid: Grid) -> Iterator[tuple[Value, Finding]]:
-    """Find scores above 100 or below 0, if a column has few."""
     for series in filter(_is_share, grid.scores):
         wrong = [v for v in series if not 0 <= v.number <= 100]
         for value in wrong if 4 * len(wrong) <= len(series.values) else ():
@@ -55,7 +54,6 @@ def _of_odd_lines(grid: Grid, odd: Sequence[Odd]) -> Iterator[Odd]:
 
 
 def mixed_units(grid: Grid) -> Iterator[tuple[Value, Finding]]:
-    """Find percentages among fractions, and fractions among percentages."""
     odd = [group for series in filter(_is_share, grid.scores) for group in _of_other_unit(series)]
     why = "The rest of its column has the other unit"
     for series, values, words in _of_odd_lines(grid, odd):
@@ -80,7 +78,6 @@ def _within(series: Series, low: Decimal, high: int) -> list[Value]:
 
 
 def decimals(grid: Grid) -> Findings:
-    """Find scores with an unusual number of decimals, one finding per column."""
     odd = [group for series in grid.scores if (group := _of_other_digits(series))]
     if not odd:
         yield from _of_odd_table(grid)
@@ -137,7 +134,6 @@ def falling(grid: Grid) -> Findings:
 
 
 def below_first(grid: Grid) -> Findings:
-    """Find reciprocal ranks below P@1 or Success@1."""
     for (first, one), (ranks, other) in product(_measured(grid), repeat=2):
         if first.name in ("P", "Success") and first.cutoff == 1 and ranks.name == "RR":
             is_alike = without_measures(one.name) == without_measures(other.name)
@@ -160,8 +156,8 @@ def impossible_means(grid: Grid) -> Findings:
             wrong, precise = _impossible(series, multiples)
             for value in wrong if len(precise) > 2 and 3 * len(wrong) <= len(precise) else ():
                 says = f"{grid.where(series, value)} is between two possible means"
-                queries = _queries(grid, series)
-                why = f"Means over {queries} queries are multiples of 1/{multiples}, like the others"
+                queries = f"{_queries(grid, series)} queries"
+                why = f"Means over {queries} are multiples of 1/{multiples}, like the others"
                 yield Finding("doubt", "queries", value.place, says, why)
 
 
@@ -232,7 +228,7 @@ _OPEN = re.compile(r"(?i)\?+|to-?do|tbd|x+\.?x+")
 
 
 def columns_of(table: SourceTable) -> Iterator[tuple[list[SourceCell], list[SourceCell]]]:
-    """Yield the read cells of each column, and the unread numbers of a column of numbers."""
+    """Yield the read cells of each column, and the unread ones of a column of numbers."""
     plan = meaning(table).layout
     for place in sorted({*range(plan.table.width)} - {*plan.labels}):
         cells = {row: plan.table.body[row][place] for row in plan.rows if place < len(plan.table.body[row])}
