@@ -98,7 +98,7 @@ class Article:
             place = (
                 f"at scale {self.scale} with seeds {self.seeds}, on record in {self.workspace.results.root}"
             )
-            remedy = f"run `repro run {NAME} --scale {self.scale}` first, or name other --results"
+            remedy = f"run `repro run {NAME} --scale {self.scale}` first, or give another folder by --results"
             raise DataError(f"nothing of the study is measured {place}, so there is no article ({remedy})")
 
     def _plan(self, owners: Iterable[str], scale: str) -> Plan:
@@ -305,7 +305,7 @@ class Article:
 
 
 def _marked(text: str) -> str:
-    """Return a text between the marks that `repro tables` writes around its texts."""
+    """Return a text between comments which say that `repro tables` wrote it."""
     return f"<!-- repro tables: begin -->\n\n{text}\n\n<!-- repro tables: end -->"
 
 

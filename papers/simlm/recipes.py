@@ -85,7 +85,7 @@ def steps_point(request: Request, *, objective: str, steps: int) -> Node:
 
 
 def passages_shown(request: Request, *, encoder: str, queries: list[str]) -> Node:
-    """Show the first passages that an encoder finds (Tables 9 and 14, reading: case-retrievers)."""
+    """Show the first passages that a retriever trained from ``encoder`` finds (Tables 9 and 14)."""
     marco, start = Marco(request), ENCODERS[encoder](request)
     stages = {"retriever-1": marco.retriever_1, "distilled": marco.pipeline}
     model = stages[request.reading("case-retrievers")[encoder]](start)

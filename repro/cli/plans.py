@@ -41,7 +41,7 @@ def show_plan(
     price: float | None = None,
     progress: Iterable[str] = (),
 ) -> int:
-    """Print a plan after ``plan.look(store)``. Returns 4 if a stage is blocked, otherwise 0.
+    """Print a plan. Call ``plan.look(store)`` before. Returns 4 if a stage is blocked, otherwise 0.
 
     Args:
         rates: the Throughput for hours, or None.

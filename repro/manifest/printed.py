@@ -80,7 +80,7 @@ def half_unit(decimals: int) -> Decimal:
 
 
 def half_up(value: Decimal, decimals: int) -> Decimal:
-    """Round a value, halves away from zero."""
+    """Round a value to ``decimals`` places, with ties away from zero."""
     return value.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
 
 

@@ -31,7 +31,7 @@ from repro.store.disk import BLOCKS, RECORD, sha256
 
 OF_THE_WORK = ("lucene.log", "state.json", "dataset_info.json")  # differ between equal runs
 ROWS = 1 << 16  # at a time
-OF_MORE = "its content differs, not in numbers alone"
+OF_MORE = "more than its numbers differs"
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ HALF_PRECISION = 1e-2
 
 @dataclass(frozen=True)
 class Recomputation:
-    """One recomputed artefact. ``other_code`` are its modules and libraries that differ here.
+    """One recomputed artefact. ``other_code`` lists the modules and libraries behind it that differ here.
 
     ``agreement`` is the name of an ``Agreement``, or ``failed`` or ``blocked``.
     """

@@ -285,8 +285,8 @@ DOUBTS = (
     ),
     DoubtRule(
         "other libraries",
-        "artefacts behind it, or its record, name other versions of libraries that change numbers "
-        "(`repro/machine/versions.py`) than are here; absent ones are not compared",
+        "artefacts behind it, or its record, name versions of libraries that change numbers "
+        "(`repro/machine/versions.py`) other than those here. Absent libraries are not compared",
         lambda b: _fill_in("made with {}", other_libraries(b.evidence, b.records)),
         "made with other versions of libraries",
     ),

@@ -121,7 +121,7 @@ def _executed(source: str) -> Json:
 
 
 def _drawn(task: Exercise, seed: int, make: Callable[[], Json]) -> Json:
-    """Return a packed batch, made with a seed and in float64."""
+    """Return the value of ``make`` as JSON. Tasks with tensors draw it with ``seed``, in float64."""
     if task.extra != "train":
         return child.packed(make())
     import torch
@@ -137,7 +137,7 @@ def _drawn(task: Exercise, seed: int, make: Callable[[], Json]) -> Json:
 
 
 class Cases:
-    """Packed batches of an exercise: random ones, degenerate ones, and changed copies of the first ones.
+    """Batches of an exercise as JSON: random ones, degenerate ones, and changed copies of the first ones.
 
     ``expected`` are the suite's outcomes, ``zeros`` masks of inputs without a gradient.
     """

@@ -51,7 +51,7 @@ def readme_text(name: str, source: str, draft: Draft) -> str:
 
 
 def questions(draft: Draft, kind: str) -> dict[str, list[tuple[str, str]]]:
-    """Return the text of each remark of a kind -> the names of its entries and their places."""
+    """Map the text of each remark of this kind to its entries, as (name, place)."""
     by_text = defaultdict[str, list[tuple[str, str]]](list)
     for what, entry in chain.from_iterable(table.entries() for table in draft.tables):
         for remark in (each for each in entry.remarks if each.kind == kind):

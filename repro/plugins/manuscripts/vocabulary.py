@@ -94,7 +94,7 @@ def names_something(text: str) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Return whether a text names a measure, or only a collection."""
+    """Return whether a text contains a measure, or is the name of a collection."""
     plain = words(text)
     names = frozenset[str]().union(*(n for each in _collections() for n in each.names if n <= plain))
     others = plain - names.union(*facts()["refinements"])

@@ -63,7 +63,7 @@ class Finding:
         *,
         against: str = "paper",
     ) -> Finding:
-        """Return a finding on one paper. ``placed`` has places and printed values."""
+        """Return a finding about one paper. ``placed`` has pairs of a place and its printed value."""
         places, values = zip(*placed, strict=True)
         return cls(
             severity, kind, against, source.name, f"{source.name}/{id}", places, values, says, explanation

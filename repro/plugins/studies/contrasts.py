@@ -94,7 +94,10 @@ def contrasts(
 
 
 def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
-    """Return the mean difference over common queries and seeds, or None if these are too few or all equal."""
+    """Return the mean difference over common queries and seeds.
+
+    None if there are fewer than two of either, or if all differences are equal.
+    """
     seeds = [seed for seed in ours if seed in theirs]
     if not seeds:
         return None

@@ -64,7 +64,7 @@ def cached_folder(name: str, revision: str) -> Path | None:
 
 
 def base_identity(name: str) -> str | None:
-    """Return the commit or digest of an adapter's base model, or None if absent."""
+    """Return the commit or digest of an adapter's base model, or None if it is not on this machine."""
     from repro.retrieval.datasets.digests import digest
 
     folder = Path(name)

@@ -20,9 +20,9 @@ RECENT = 20_000  # ids kept as strings
 
 
 def documents(path: Path, known: Sequence[str] = ()) -> Iterator[Document]:
-    """Yield documents of JSON lines (_id, title, text, url or metadata.url) after the ``known`` ones.
+    """Yield documents of JSON lines (_id, title, text, url or metadata.url). Skips the first, ``known`` ones.
 
-    Raises DataError for malformed fields or a duplicate id, perhaps only 20,000 lines later.
+    Raises DataError for malformed fields and for a duplicate id, noticed up to 20,000 lines later.
     """
     seen = _SeenIds(path)
     for place, id in enumerate(known):

@@ -71,7 +71,7 @@ class HalvingEncoder(Generic[Output]):
             release_memory()
             if size == 1:
                 fault = f"memory does not suffice for one text of {length} tokens ({problem})"
-                raise StageError(f"{fault}. Run it where more memory is free")
+                raise StageError(f"{fault}. Run the command where more memory is free")
             self.tokens = (size + 1) // 2 * length
         if len(parts) == 1:
             return parts[0]

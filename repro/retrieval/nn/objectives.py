@@ -210,7 +210,7 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         return text[first:middle], text[middle:last]
 
     def represent(self, batch: Tensors) -> Tensors:
-        """Return ``mlm_rows``, and ``first`` and ``second``, (P, H), of the P pairs."""
+        """Return the result of ``mlm_rows()``, and ``first`` and ``second``, (P, H), of the P pairs."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (2N, L, H)
         first, second = hidden[:, 0].chunk(2)
         paired = masked_tokens.places_of(batch["paired"])

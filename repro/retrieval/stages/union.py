@@ -7,7 +7,7 @@ from repro.retrieval.datasets.arrow import read_rows
 
 
 def run(params: dict, inputs: dict[str, list[Path]], out: Path, progress: Progress) -> dict:
-    """Write one training set with all rows, in order."""
+    """Write one training set with the rows of all inputs, in the order of the inputs."""
     from datasets import concatenate_datasets
 
     parts = [read_rows(path) for path in inputs["training_sets"]]

@@ -330,7 +330,7 @@ def _of_count(said: Systems, claim: _Claim) -> Findings:
             counted.append((not ahead <= stated <= ahead + ties, ahead, len(leads), at))
     for is_wrong, ahead, number, at in sorted(counted, key=lambda each: each[0])[:1]:
         if is_wrong:
-            says = f"The first system is ahead on {ahead} of {number}"
+            says = f"In the table, the first system is ahead on {ahead} of {number}"
             yield said.finding("doubt", "claim", says, f"Counted in the table at {at}")
 
 

@@ -116,7 +116,7 @@ def undefined_marks(grids: Sequence[Grid], prose: Sequence[tuple[Place, str]]) -
 
 
 def large_spreads(grid: Grid) -> Findings:
-    """Find standard deviations above their mean, e.g. 12.3 ± 15.1, or six times those of the other lines."""
+    """Find standard deviations above their mean, e.g. 12.3 ± 15.1, or above six times the next largest."""
     for means, deviations in pairwise(grid.series):
         if means.is_score and SPREADS.search("".join(deviations.heads[-1:])):
             for value in deviations:

@@ -29,10 +29,10 @@ class Joined:
 
 
 def save_block(folder: Path, first: int, rows: list[Arrays]) -> None:
-    """Write the vectors of a block of texts, from row ``first`` on, with a note.
+    """Write a file with the vectors of a block of texts, whose first is row ``first``, and a note.
 
-    A record has ``vectors``, (H,), or non-zero ``values`` and their ``indices``, or both. Raises StageError
-    if a number is not finite.
+    Each of ``rows`` has ``vectors``, (H,), or non-zero ``values`` and their ``indices``, or both.
+    Raises StageError if a number is not finite.
     """
     arrays = {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
     if not all(np.isfinite(array).all() for array in arrays.values()):
