@@ -63,7 +63,7 @@ def data_folder() -> Path:
 
 
 def cache_folder() -> Path:
-    """Return the user's cache folder."""
+    """Return the suite's folder in the user's cache, e.g. ~/.cache/repro-bench."""
     return _user_folder("cache")
 
 

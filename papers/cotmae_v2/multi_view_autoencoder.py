@@ -152,7 +152,7 @@ class MultiViewAutoEncoder(nn.Module):
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """Return the number of predicted tokens that each loss is a mean over, or None for a sum."""
+        """Return, for each loss, the number of predicted tokens that it averages, or None for a sum."""
         sides = {"encoder.mlm": "encoder"} | {f"{d}.{view}": d for d in self.names for view in self.views}
         labels = {loss: batch[f"{side}_labels"] for loss, side in sides.items()}
         return {loss: divisor(some, reduction=self.reduction) for loss, some in labels.items()}

@@ -65,7 +65,7 @@ class Proportion(StrictMapping):
     of: Count
 
     def of_recipe(self, stated: int | None) -> int:
-        """Return the steps that replace the ``stated`` ones."""
+        """Return the scale's steps for a recipe with ``stated`` steps."""
         return self.steps if stated is None else max(1, round(self.steps * stated / self.of))
 
 

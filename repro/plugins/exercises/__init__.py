@@ -121,7 +121,7 @@ def _executed(source: str) -> Json:
 
 
 def _drawn(task: Exercise, seed: int, make: Callable[[], Json]) -> Json:
-    """Return the value of ``make`` as JSON. Tasks with tensors draw it with ``seed``, in float64."""
+    """Return the value of ``make`` as JSON. Random tensors follow from ``seed`` and are float64."""
     if task.extra != "train":
         return child.packed(make())
     import torch

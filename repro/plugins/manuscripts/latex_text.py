@@ -27,7 +27,7 @@ def names(*keys: str) -> frozenset[str]:
 
 @cache
 def specs(*keys: str) -> tuple[tuple[str, str], ...]:
-    """Return names with their argument specification, e.g. ``[{``."""
+    """Return pairs of a name and its argument specification, e.g. ``[{``."""
     return tuple(
         (name, spec) for key in keys for spec, text in _table()[key].items() for name in text.split()
     )

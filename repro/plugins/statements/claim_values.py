@@ -18,7 +18,7 @@ from repro.verdicts.compared import ComparedCell, Comparison
 
 
 class PublishedValues:
-    """The paper's numbers, with its marks in place of tests. ``is_stated`` is true for rounded decimals."""
+    """The paper's numbers, with its marks in place of tests. ``is_stated``: numbers are decimals as printed."""
 
     is_published = is_stated = True
 

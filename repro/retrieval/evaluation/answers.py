@@ -36,7 +36,7 @@ def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = Fals
 
 
 def answer_measures(measures: Sequence[str]) -> dict[str, Measure]:
-    """Return measures of answers by text, e.g. ``Success@20``. Raises UsageError."""
+    """Return the measures for answers by name, e.g. ``Success@20``. Raises UsageError for others."""
     by_name = {text: parse_measure(text) for text in measures}
     for text, measure in by_name.items():
         if measure.name != "Success" or measure.rel != 1:

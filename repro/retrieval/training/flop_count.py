@@ -21,7 +21,7 @@ for _way in ("", "_backward"):
 
 
 class Flops:
-    """Counts matrix products and attention of a training's first ``STEPS`` steps, forward and backward.
+    """Counts matrix products and attention in the first ``STEPS`` steps of a training, forward and backward.
 
     Recomputed operations count again.
     """

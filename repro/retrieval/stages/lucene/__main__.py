@@ -2,8 +2,8 @@
 
 Each line of standard input is an order, a JSON object with ``action``, its ``arguments`` and the file ``log``
 for all other output. Standard output has JSON lines, e.g. ``2000``: integers (documents or queries done since
-the last one), then an object of facts. The process ends with the first failed order, after SECONDS without an
-order, and with its standard input.
+the last one), then an object of facts. The process ends at the first failed order, after SECONDS without an
+order, or when its standard input closes.
 """
 
 import contextlib

@@ -229,7 +229,7 @@ def _dense(rows: np.ndarray, device: torch.device, dtype: torch.dtype, parts: Se
 
 
 def frequent_words(vectors: Mapping[str, Rows], device: torch.device) -> np.ndarray:
-    """Return the words of sparse queries that are multiplied densely, (F,)."""
+    """Return the frequent words of sparse queries, (F,), which are multiplied densely."""
     if "sparse" not in vectors or not uses_inverted_index(device):
         return np.empty(0, np.int64)
     rows = vectors["sparse"]
