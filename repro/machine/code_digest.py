@@ -98,7 +98,7 @@ def _is_read(file: Path, text: str) -> bool:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield statements, but not those inside ``if TYPE_CHECKING`` or a function of ``LAZY``."""
+    """Yield all statements except those inside ``if TYPE_CHECKING`` and inside functions of ``LAZY``."""
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):
         for child in getattr(node, name, ()):
             yield child

@@ -65,7 +65,7 @@ class Proportion(StrictMapping):
     of: Count
 
     def of_recipe(self, stated: int | None) -> int:
-        """Return the scale's steps for a recipe with ``stated`` steps."""
+        """Return the steps in proportion to the ``stated`` ones, or ``steps`` without any."""
         return self.steps if stated is None else max(1, round(self.steps * stated / self.of))
 
 

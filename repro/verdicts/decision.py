@@ -215,7 +215,7 @@ def _absent_data(b: Basis) -> str:
 
 def _dirty_tree(b: Basis) -> str:
     dirty = (c.removesuffix(DIRTY)[:12] for c in _commits(b) if c.endswith(DIRTY))
-    return _fill_in("made at {}, by a working tree that differed from it", dirty)
+    return _fill_in("made at commit {} with uncommitted changes", dirty)
 
 
 def _unknown_commit(b: Basis) -> str:
@@ -311,9 +311,9 @@ DOUBTS = (
     ),
     DoubtRule(
         "dirty tree",
-        "made by a working tree that differed from its commit",
+        "made with changes that were not committed",
         _dirty_tree,
-        "made by a working tree that differed from its commit",
+        "made with changes that were not committed",
     ),
     DoubtRule(
         "unknown commit",

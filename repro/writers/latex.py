@@ -24,7 +24,7 @@ LETTERED = (
     r"Superscripts mark rows that this row significantly outperforms (one seed, paired two-sided $t$-test "
     r"over queries by ranx, $p\le .05$, Holm-corrected per row and column)."
 )
-OWN_LETTERED = ("one seed", "runs of one seed or public runs")
+OWN_LETTERED = ("one seed", "tested on runs of one seed or on public runs")
 UNITS = {"fraction": "Measures are fractions", "percent": "Measures are in percent"}
 WIDE = 6  # columns of numbers that need both columns of a page
 

@@ -18,7 +18,7 @@ from repro.verdicts.compared import ComparedCell, Comparison
 
 
 class PublishedValues:
-    """The paper's numbers, with its marks in place of tests. ``is_stated``: numbers are decimals as printed."""
+    """The paper's numbers as printed (``is_stated``), with its marks in place of tests."""
 
     is_published = is_stated = True
 

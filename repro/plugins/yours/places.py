@@ -266,7 +266,7 @@ def _with_encoder(part: Node, encoder: UserEncoder, plan: Plan) -> Node:
 
 @dataclass(frozen=True)
 class Rival:
-    """The scores of a row to test against. ``by`` is ``measured``, or ``run by TOOLKIT`` for a public run."""
+    """The scores of a row to test against. ``by`` is ``measured``, ``yours`` or ``run by TOOLKIT``."""
 
     by: str
     parts: Parts
