@@ -159,7 +159,7 @@ LOOKING = [
 @pytest.mark.parametrize("line", LOOKING)
 def test_looking_makes_no_folder(repro, folders, line, monkeypatch):
     # except for the model of an installed package, which is unpacked into the user's cache once
-    monkeypatch.setattr("repro.running.requirements.unpacked_folder", lambda *of_package: None)
+    monkeypatch.setattr("repro.running.requirements.hub_models.unpacked_folder", lambda *of_package: None)
     assert repro(line).status == 0
     assert list(folders.iterdir()) == []
 

@@ -9,10 +9,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from repro.errors import UsageError, check_known
 from repro.retrieval.nn import contrastive, objectives
 from repro.retrieval.nn.checkpoint import TextModel, Tokenizer, load_encoder, save_model
-from repro.retrieval.nn.encoder import Encoder, Projector, check_pooling, pooled, saved_projector
+from repro.retrieval.nn.encoder import PROJECTORS, Encoder, Projector, check_pooling, pooled, saved_projector
 from repro.retrieval.nn.precision import Tensors
+
+PROJECTOR_STARTS = ("pre-trained", "new")
 
 
 class BiEncoderContrastive(objectives.RankedTextsLoss):
@@ -45,6 +48,8 @@ class BiEncoderContrastive(objectives.RankedTextsLoss):
         start: Path,
     ):
         super().__init__()
+        check_known("projector start", projector_start, valid=PROJECTOR_STARTS)
+        check_known("projector", projector, valid=PROJECTORS)  # here for a plan to read it
         head = Projector.of(model.config, projector)
         saved, encodes = saved_projector(start) or (None, False)
         may_continue = encodes or projector_start == "pre-trained"
@@ -53,6 +58,7 @@ class BiEncoderContrastive(objectives.RankedTextsLoss):
         self.encoder = Encoder(model, pooling=pooling, projector=head)
         self.tokenizer = tokenizer
         self.temperature, self.similarity = temperature, contrastive.check_similarity(similarity)
+        check_known("treatment of negatives", negatives, valid=contrastive.NEGATIVES)
         self.negatives = negatives
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
 
@@ -110,8 +116,11 @@ class CosineBiEncoder(objectives.RankedTextsLoss):
         warmup_steps: int,
     ):
         super().__init__()
+        if shares < 1:
+            raise UsageError(f"shares is {shares}, and has to be at least 1")
         self.model, self.tokenizer, self.pooling = model, tokenizer, check_pooling(pooling)
         self.temperature, self.temperature_warmup = temperature, temperature_warmup
+        check_known("terms of the contrastive loss", terms, valid=self.contrasts)
         self.terms, self.shares, self.weight = terms, shares, weight
         self.query_length, self.passage_length, self.separator = query_length, passage_length, separator
         self.warmup_steps = warmup_steps

@@ -31,6 +31,7 @@ def similarities(left: Tensor, right: Tensor, *, similarity: str) -> Tensor:
         return left @ right.T  # (N, M)
 
 
+OBJECTIVES = ("sum", "separate", "both")
 Views = Mapping[str, Tensor]
 
 
@@ -45,6 +46,7 @@ def view_similarities(
     ``hybrid-similarity``). The ``objective`` ``sum`` returns d under "", ``separate`` s of every view under
     ".<view>", and ``both`` returns both (reading ``view-objective``).
     """
+    check_known("objective of the views", objective, valid=OBJECTIVES)
     by_view = {
         view: similarities(queries[view], passages[view], similarity=similarity)
         for view in queries
@@ -54,6 +56,9 @@ def view_similarities(
     if objective != "sum":
         scores |= {f".{view}": score for view, score in by_view.items()}
     return scores
+
+
+NEGATIVES = ("in-batch", "own", "pairwise")
 
 
 def contrastive(
@@ -96,6 +101,7 @@ def in_batch_contrastive(queries: Tensor, passages: Tensor, *, temperature: floa
     ``queries`` are (Q, H), ``passages`` (Q*P, H): P of each query in turn, its positive first.
     """
     count, total = len(queries), len(passages)
+    assert total % count == 0, f"{total} passages are not P for each of {count} queries"
     scores = similarities(queries, passages, similarity=similarity) / temperature  # (Q, Q*P)
     targets = torch.arange(count, device=scores.device) * (total // count)
     return functional.cross_entropy(scores, targets)

@@ -18,6 +18,7 @@ from repro.stage_table import POOLINGS
 if TYPE_CHECKING:
     from transformers import BertConfig
 
+PROJECTORS = ("nonlinear", "linear", "none")
 FILE = "projector.safetensors"
 
 
@@ -29,6 +30,8 @@ class Projector(nn.Module):
 
     def __init__(self, hidden_size: int, *, architecture: str, layers: int, initializer_range: float):
         super().__init__()
+        check_known("projector", architecture, valid=PROJECTORS)
+        check_known("number of projector layers", layers, valid=(1, 2))
         self.architecture = architecture
         self.inner: nn.Linear | None = None
         self.dense: nn.Linear | None = None
@@ -97,6 +100,7 @@ class PooledEncoder(nn.Module):
         return self.finished(pooled(hidden, inputs["attention_mask"], pooling=self.pooling))
 
     def finished(self, vectors: Tensor) -> Tensor:
+        """Map pooled vectors, (N, H), to the output."""
         return vectors
 
 

@@ -74,7 +74,19 @@ def top_k(values: Tensor, k: int) -> Tensor:
 
 def flops(vectors: Tensor) -> Tensor:
     """Return sum_j ( 1/N sum_i |w_ij| )^2 of (N, V), SPLADE's regulariser (Paria et al. 2020)."""
-    return vectors.abs().mean(dim=0).square().sum()
+    return _MeanMagnitude.apply(vectors).square().sum()
+
+
+class _MeanMagnitude(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, vectors: Tensor) -> Tensor:
+        ctx.save_for_backward(vectors)
+        return vectors.abs().mean(dim=0)
+
+    @staticmethod
+    def backward(ctx, gradient: Tensor) -> Tensor:
+        (vectors,) = ctx.saved_tensors
+        return vectors.sign().mul_(gradient / len(vectors))
 
 
 VIEWS = ("dense", "sparse")
@@ -107,8 +119,10 @@ class ViewEncoder(nn.Module):
         dense_reduction: Mapping[str, Any] | None,
     ):
         super().__init__()
-        check_known("view", *views, valid=VIEWS)
+        check_names("view", views, valid=VIEWS)
         check_known("vocabulary head", vocabulary_head, valid=HEADS)
+        if len(set(views)) < len(views):
+            raise UsageError(f"a view is listed twice: {list(views)!r}")
         self.model, self.tokenizer, self.views = model, tokenizer, tuple(views)
         self.positions, self.head = dict(sparse_positions), vocabulary_head
         self.reduction = dense_reduction
@@ -116,6 +130,8 @@ class ViewEncoder(nn.Module):
         if dense_reduction is not None:
             size, width = model.config.hidden_size, dense_reduction["to"]
             check_known("reduction of the dense vector", dense_reduction["by"], valid=REDUCTIONS)
+            if not 0 < width <= size:
+                raise UsageError(f"a dense vector of {size} numbers cannot be reduced to {width}")
             if dense_reduction["by"] == "linear":
                 self.projection = nn.Linear(size, width, bias=False)
                 nn.init.normal_(self.projection.weight, std=model.config.initializer_range)
@@ -155,7 +171,7 @@ class ViewEncoder(nn.Module):
             "vocabulary_head": self.head,
             "dense_reduction": self.reduction,
         }
-        (folder / FILE).write_text(json.dumps(description, sort_keys=True) + "\n")
+        (folder / FILE).write_text(json.dumps(description, sort_keys=True) + "\n", encoding="utf-8")
 
     def _reduce(self, vectors: Tensor) -> Tensor:
         if self.reduction is None:
@@ -191,3 +207,10 @@ def load_view_encoder(
         raise DataError(f"{folder}: {PROJECTION} is missing, and its dense vectors need it")
     encoder.start_from(folder)
     return encoder
+
+
+def check_names(kind: str, names: Sequence[str], *, valid) -> None:
+    """Raise UsageError for no name, or an invalid one."""
+    if not names:
+        raise UsageError(f"no {kind} is given. Known: {', '.join(valid)}")
+    check_known(kind, *names, valid=valid)

@@ -106,10 +106,16 @@ def build(
     *,
     settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> nn.Module:
-    """Return the objective, made with its options and those of ``settings`` that it names."""
-    parameters = inspect.signature(objective).parameters
-    values = {name: value for name, value in settings.items() if name in parameters} | dict(options)
-    return objective(model, tokenizer, **values)
+    """Return the objective made with its options and settings. Raises UsageError."""
+    signature = inspect.signature(objective)
+    values = {name: value for name, value in settings.items() if name in signature.parameters} | dict(options)
+    try:
+        signature.bind(model, tokenizer, **values)
+    except TypeError as error:
+        raise UsageError(f"objective {objective.name!r}: {error}") from error
+    instance = objective(model, tokenizer, **values)
+    as_objective(instance)
+    return instance
 
 
 def as_objective(module: nn.Module) -> SumObjective | BatchObjective:
