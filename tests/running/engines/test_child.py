@@ -42,6 +42,7 @@ def test_one_process_goes_on_after_artefacts_and_refusals_and_is_replaced_when_k
         workers.release(errand)
     assert len(processes) == 1 and not list((store.root / "logs").iterdir())
 
+    os.killpg(processes.pop(), signal.SIGSTOP)  # so that it cannot answer first
     errand = workers.begin(light[0])
     os.killpg(errand.process.pid, signal.SIGKILL)
     assert "was ended by SIGKILL" in _wait(errand)
