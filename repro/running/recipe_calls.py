@@ -111,9 +111,12 @@ def recipe_function(cell: Cell | ShownExhibit) -> Callable[..., Node | Runs]:
 
 @cache
 def _refusal(function: Callable, options: tuple[str, ...]) -> str:
+    signature = inspect.signature(function)
     try:
-        inspect.signature(function).bind(None, **dict.fromkeys(options))
-    except TypeError as error:
+        if not any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
+            errors.check_known("option", *options, valid=list(signature.parameters)[1:])
+        signature.bind(None, **dict.fromkeys(options))
+    except (errors.UsageError, TypeError) as error:
         return str(error)
     return ""
 

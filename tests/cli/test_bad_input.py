@@ -62,7 +62,7 @@ REFUSED = {
     "plan costa --table 7 --scale tiny --gpu=": "'' is not a known GPU. Known: v100",
     f"import run none {CELL}": "none: no such file",
     "audit no-such.tex": r"'no-such.tex' is not a known path, view or paper. Known: ",
-    "audit https://host/paper.pdf": "there is no file or folder 'https:/host/paper.pdf'",
+    "audit https://host/paper.pdf": "'https://host/paper.pdf' is an address. Download the file and give its path",
     "audit costa papers/": "costa is a paper and papers/ a path. Audit one at a time.",
     "audit --references --strict": "--strict cannot be combined with --references",
     "stage zzz": "no stage planned with this store has a fingerprint that begins with 'zzz'",

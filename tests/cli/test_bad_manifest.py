@@ -65,7 +65,7 @@ BROKEN = {
         "{depth: 10}",
         "{depth: 10, dept: 1}",
         11,
-        "got an unexpected keyword argument 'dept'",
+        "'dept' is not a known option. Did you mean depth? Known: depth",
     ),
     "an unknown dataset": (
         "dataset: msmarco-passage/dev/small",

@@ -32,6 +32,9 @@ class Files:
                 self.root, self._members = path.parent if members is None else path, members or {}
                 self._names = [path.name] if members is None else list(members)
                 self.only = self._names[0] if len(self._names) == 1 else ""
+            elif path.parts[:1] in (("http:",), ("https:",)):
+                address = f"{path.parts[0]}//{'/'.join(path.parts[1:])}"
+                raise UsageError(f"{address!r} is an address. Download the file and give its path.")
             else:
                 raise UsageError(f"there is no file or folder {str(path)!r}")
         except OSError as error:

@@ -9,7 +9,7 @@ from repro.errors import UsageError
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Column, Manifest, Row, Table
 from repro.plugins.yours import table as tables
-from repro.plugins.yours.encoders import UserEncoder
+from repro.plugins.yours.encoders import UserEncoder, announce_duration
 from repro.plugins.yours.places import Place, Source, check_sources
 from repro.plugins.yours.runs import Judged, OwnRun, usual_measures
 from repro.plugins.yours.table import DIGITS, NAME, OwnRow, OwnTable, labels
@@ -109,6 +109,7 @@ def _runs(
     nodes = list(rankings.values())
     make_writable(store.root)
     scale("full").pin_kernels(progress)
+    announce_duration(source.label, nodes, store, progress, machine=machine)
     ensure(nodes, store, progress, machine=machine).raise_first()
     runs = {name: OwnRun(store.checked(ranking) / "run.trec") for name, ranking in rankings.items()}
     for run in runs.values():

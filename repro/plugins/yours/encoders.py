@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -14,11 +15,13 @@ from repro.errors import BlockedError, DataError, UsageError, check_known
 from repro.exchange.encoder_export import FILE as EXPORTED
 from repro.graph import Node
 from repro.machine.bounded_reading import check_pulled, read_json_file
-from repro.retrieval.datasets.hub_models import SETTINGS, base_identity, cached_folder
+from repro.progress import Progress
+from repro.retrieval.datasets.hub_models import SETTINGS, base_identity, cached_folder, planned_checkpoint
 from repro.retrieval.recipe import search, search_views
-from repro.running.requirements import checkpoint
+from repro.running.engines.inline import ensure
+from repro.running.requirements import Machine, checkpoint
 from repro.stage_table import MODULES, PRECISIONS
-from repro.store import check_where_stored
+from repro.store import Store, check_where_stored
 
 NO_TITLES = "none"
 SIMILARITIES = ("dot", "cosine", "euclidean")
@@ -43,6 +46,9 @@ KINDS = {"SentenceTransformer": "dense", "SparseEncoder": "sparse"}
 UNLIMITED = 1_000_000  # tokens. Larger limits are placeholders of tokenizers without a limit
 TRIAL = "The river below the stone bridge rises after every storm. "
 LEAST_COSINE = 0.999  # between the vectors of a text alone and in a batch
+FEW = 500  # texts to encode without notice
+SAMPLE = 64  # timed texts
+UNITS = (("hour", 3600), ("minute", 60), ("second", 1))
 
 
 @dataclass(frozen=True)
@@ -285,6 +291,8 @@ def _read(path: Path) -> dict:
 
 
 def _description(passages: _Side, queries: _Side, facts: Mapping[str, Any]) -> str:
+    from repro.retrieval.nn import library_encoder
+
     is_one = queries.folder == passages.folder
     own, other = (side.model.similarity_fn_name for side in (passages, queries))
     differs = "" if own == other else f" of the passages' encoder (queries': {other})"
@@ -297,6 +305,9 @@ def _description(passages: _Side, queries: _Side, facts: Mapping[str, Any]) -> s
         _stated(_exported(passages.folder), f"its {EXPORTED}"),
         _stated(facts, "its user"),
     ]
+    unused = library_encoder.unused_prompts(passages.model) if is_one else ()
+    parts += [f"its prompt {name!r} is unused" for name in unused]
+    parts += dict.fromkeys(map(_own_code, (passages.folder, queries.folder)))
     words = "; ".join(filter(None, parts))
     return f"read by sentence-transformers {version('sentence-transformers')}: {words}"
 
@@ -332,3 +343,52 @@ def _titles(params: Mapping[str, Any]) -> str:
     if separator is None:
         return "titles left out"
     return f"title and text {'as two segments' if separator == 'pair' else f'joined by {separator!r}'}"
+
+
+def _own_code(folder: Path) -> str:
+    files = [path for path in sorted(folder.rglob("*config.json")) if _read(path).get("auto_map")]
+    names = ", ".join(path.relative_to(folder).as_posix() for path in files)
+    return f"its own code, named in {names}, is not run" if files else ""
+
+
+def announce_duration(
+    label: str, rankings: Sequence[Node], store: Store, progress: Progress, *, machine: Machine
+) -> None:
+    """Print how long missing encodings will take, timed on a sample."""
+    lacking = [n for n in {r.input("passages") for r in rankings} if store.state(n) != "stored"]
+    texts = [node.input("texts") for node in lacking]
+    ensure(dict.fromkeys(texts), store, progress, machine=machine, quiet=True).raise_first()
+    counts = [store.record(node)["facts"]["documents"] for node in texts]
+    if sum(counts) < FEW:
+        return
+    sample = SAMPLE // len(lacking) or 1
+    seconds = sum(_seconds(node, n, sample, store) for node, n in zip(lacking, counts, strict=True))
+    progress.note(f"{label}: encoding {sum(counts):,} passages takes {about(seconds)}")
+
+
+def _seconds(node: Node, count: int, sample: int, store: Store) -> float:
+    from repro.retrieval.nn import library_encoder
+    from repro.retrieval.nn.precision import threads_for
+    from repro.retrieval.stages.encode import Texts
+    from repro.retrieval.stages.encode_by_library import joined
+
+    params = dict(node.params)
+    texts = Texts.read(store.path(node.input("texts")), {"kind": params["kind"], "separator": ""})
+    titled = [pair for n in range(0, count, max(1, count // sample)) for pair in texts.titled(n, n + 1)]
+    strings, prompt = joined(titled, params)
+    options = {"kind": params["kind"], "prompt": prompt, "precision": params["precision"]}
+    with planned_checkpoint(params) as checkpoint:
+        model = library_encoder.load(checkpoint, params | {"kind": params["kind_of_encoder"]})
+    with threads_for(model):
+        library_encoder.encode(model, strings[:8], **options)  # the first call is slower
+        start = time.monotonic()
+        library_encoder.encode(model, strings, **options)
+    return (time.monotonic() - start) / len(strings) * count
+
+
+def about(seconds: float) -> str:
+    """Return a rounded duration, e.g. "about 6 minutes"."""
+    unit, length = next((u for u in UNITS if seconds >= 1.5 * u[1]), UNITS[-1])
+    number = max(1, round(seconds / length))
+    number = round(number, -1) if unit == "second" and number > 10 else number
+    return f"about {number} {unit}{'s' * (number != 1)}"

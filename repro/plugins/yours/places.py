@@ -12,7 +12,7 @@ from repro.exchange.public_runs import PublicRun, public_runs
 from repro.graph import Node
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.schema import Column
-from repro.plugins.yours.encoders import UserEncoder
+from repro.plugins.yours.encoders import UserEncoder, announce_duration
 from repro.plugins.yours.runs import Judged, OwnRun, Parts, Scored, all_scores
 from repro.progress import Progress
 from repro.retrieval.evaluation import agreement
@@ -180,6 +180,8 @@ def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, 
     make_writable(store.root)
     target.plan.scale.pin_kernels(target.progress)
     nodes = list(dict.fromkeys(chain.from_iterable(evaluations.values())))
+    rankings = [part.input("run") for part in nodes]
+    announce_duration(encoder.label, rankings, store, target.progress, machine=machine)
     outcome = ensure(nodes, store, target.progress, machine=machine)
     scored = {
         name: _stored_scores(parts, target.places[name].measure, store)

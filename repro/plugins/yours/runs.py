@@ -212,6 +212,10 @@ class OwnRun:
         return own
 
     @property
+    def folder(self) -> str:
+        return self.path.resolve().parent.name if self.path.is_file() else ""
+
+    @property
     def file(self) -> Path | None:
         return self.path if self.path.is_file() else None
 

@@ -221,8 +221,14 @@ def differing_of(scored: Mapping[str, runs.Scored]) -> tuple[str, ...]:
 
 
 def labels(sources: Sequence[Source], attribute: str = "label") -> list[str]:
-    """Return the labels or names of sources. Equal ones are numbered, e.g. ``my (1)`` and ``my (2)``."""
+    """Return the labels or names of sources. Equal ones get their folder or a number, e.g. ``my (x)``."""
     names = [getattr(source, attribute) for source in sources]
+    if len(set(names)) < len(names):
+        places = [s.folder if isinstance(s, runs.OwnRun) else "" for s in sources]
+        names = [
+            f"{name} ({place})" if place and names.count(name) > 1 else name
+            for place, name in zip(places, names, strict=True)
+        ]
     return [
         name if names.count(name) == 1 else f"{name} ({names[:place].count(name) + 1})"
         for place, name in enumerate(names)

@@ -90,10 +90,23 @@ def downloading(entry: Dataset) -> Iterator[None]:
         extra = extra_of(library)
         remedy = INSTALL.format(extra) if extra else f"python -m pip install {library}"
         raise BlockedError(cause, f"run `{remedy}`") from error
-    except (OSError, RuntimeError) as error:  # of requests and ir_datasets
+    except (OSError, RuntimeError) as error:  # requests' errors are OSErrors; ir_datasets adds RuntimeErrors
+        if mismatch := _hash_mismatch(error):
+            cause = f"the download of {entry.id} is not the expected file ({mismatch})"
+            remedy = f"fetch it again, or put {entry.id} into REPRO_DATA"
+            raise BlockedError(cause, remedy) from error
         reason = getattr(error, "strerror", None) or type(error).__name__
         remedy = f"check the network and the free disk space, or put {entry.id} into REPRO_DATA"
         raise BlockedError(f"{entry.id} could not be downloaded ({reason})", remedy) from error
+
+
+def _hash_mismatch(error: Exception) -> str:
+    from ir_datasets.util import HashVerificationError
+
+    mirrors = error.args[1] if len(error.args) > 1 and isinstance(error.args[1], list) else []
+    causes = (str(e) for e in (error, *dict(mirrors).values()) if isinstance(e, HashVerificationError))
+    cause = next(causes, "")
+    return cause[:1].lower() + cause[1:]
 
 
 def _ir_dataset(id: str):

@@ -1,10 +1,11 @@
 """Match a run with judgements, and note suspicious facts, e.g. that all scores are equal."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from statistics import median
+from unicodedata import normalize
 
 import numpy as np
 
@@ -54,17 +55,22 @@ def read_given(path: Path, judged: Judged, *, ignore_identical_ids: bool) -> Giv
 
 
 def given_run(path: Path, run: RunFile, judged: Judged, *, ignore_identical_ids: bool) -> GivenRun:
-    """Match a run that was read with judgements, as ``read_given`` does."""
+    """Match a run with judgements, as ``read_given`` does."""
     with many_objects():
         _check_queries(path, run.rankings, judged)
         rankings = {query: ranking for query, ranking in run.rankings.items() if query in judged}
         own_ids = _check_documents(path, rankings, judged)
+        others = [
+            query for query in rankings if _in_other_forms(document_ids(rankings[query]), judged[query])
+        ]
         if ignore_identical_ids:
             rankings |= {q: [*rankings[q][:place], *rankings[q][place + 1 :]] for q, place in own_ids.items()}
     missing, foreign = sorted(judged.keys() - rankings), len(run.rankings) - len(rankings)
     counts = {
         f"{foreign} of its {len(run.rankings)} queries are not judged and left out": foreign,
         f"{len(missing)} of {len(judged)} judged queries are missing and count as 0": len(missing),
+        f"{len(same := _in_other_forms(run.rankings, judged))} ids of queries {FORMS}": len(same),
+        f"for {len(others)} of {len(rankings)} queries ids of documents {FORMS}": len(others),
         **_note_on_own_ids(len(own_ids), len(judged), ignored=ignore_identical_ids),
     }
     notes = _sentences(counts, run, rankings)
@@ -89,11 +95,23 @@ def _sentences(counts: Mapping[str, int], run: RunFile, rankings: Run) -> tuple[
     return tuple(notes)
 
 
+FORMS = "differ only in their Unicode normal form, e.g. NFC and NFD. Write both files in one form"
+
+
+def _in_other_forms(ids: Iterable[str], judged: Mapping[str, object]) -> list[str]:
+    strange = {normalize("NFKC", each) for each in judged if not each.isascii()}
+    if not strange:
+        return []
+    return [each for each in ids if each not in judged and normalize("NFKC", each) in strange]
+
+
 def _check_queries(path: Path, run: Run, judged: Mapping[str, object]) -> None:
     if not judged:
         raise DataError(f"{path}: there are no judgements to score the run with")
     if judged.keys().isdisjoint(run):
         problem = f"none of the run's {len(run)} queries is among the {len(judged)} judged ones"
+        if others := _in_other_forms(run, judged):
+            raise DataError(f"{path}: {problem}: ids such as {others[0]!r} {FORMS}")
         ids = f"e.g. {next(iter(run))!r} and {min(judged)!r}"
         raise OtherQueriesError(f"{path}: {problem} ({ids}), so it is a run of another dataset")
 
@@ -107,6 +125,9 @@ def _check_documents(path: Path, run: Run, judged: Judged) -> dict[str, int]:
             own_places[query] = ids.index(query)
         is_judged = is_judged or not judged[query].keys().isdisjoint(ids)
     if not is_judged and (judged_ids := dict.fromkeys(chain.from_iterable(judged.values()))):
+        if others := _in_other_forms(chain.from_iterable(map(document_ids, run.values())), judged_ids):
+            problem = "none of its documents is judged for its query"
+            raise DataError(f"{path}: {problem}: ids such as {others[0]!r} {FORMS}")
         reason = f"its ids look like {ids[0]!r}, the judged ones like {min(judged_ids)!r}"
         raise DataError(f"{path}: none of its documents is judged for its query ({reason})")
     return own_places

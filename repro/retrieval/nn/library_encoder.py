@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor, nn
 
-from repro.errors import BlockedError, DataError
+from repro.errors import BlockedError, DataError, check_known
 from repro.machine.bounded_reading import check_pulled
 from repro.retrieval.nn import batches, checkpoint
 from repro.retrieval.nn.encoder import PooledEncoder
@@ -251,6 +251,11 @@ def _on_route(module: torch.nn.Module, task: str) -> Iterator[torch.nn.Module]:
         yield module
 
 
+def unused_prompts(model: AnyEncoder) -> list[str]:
+    used = {_prompt_name(model, kind) for kind in ("queries", "passages")}
+    return [name for name, text in model.prompts.items() if text and name not in used]
+
+
 def _prompt_name(model: AnyEncoder, kind: str) -> str | None:
     names = ("query",) if kind == "queries" else ("document", "passage", "corpus")
     return next((name for name in names if name in model.prompts), model.default_prompt_name)
@@ -263,6 +268,9 @@ def named(module: torch.nn.Module) -> str:
         return f"{name} ({type(module.auto_model).__name__})"
     if hasattr(module, "pooling_mode"):
         return f"{name} ({module.pooling_mode})"
+    if sub_modules := dict(getattr(module, "sub_modules", {})):
+        routes = (f"{key}: {', '.join(map(named, parts))}" for key, parts in sub_modules.items())
+        return f"{name} ({'; '.join(routes)})"
     return name
 
 
@@ -300,9 +308,11 @@ class SpladeEncoder(nn.Module):
         self, model: checkpoint.MaskedModel, tokenizer: checkpoint.Tokenizer, *, pooling: str = "max"
     ):
         super().__init__()
+        check_known("pooling of logits", pooling, valid=("max", "sum"))
         self.model, self.tokenizer, self.pooling = model, tokenizer, pooling
 
     def forward(self, inputs: Tensors) -> Tensors:
+        """Map model inputs, (N, L) each, to ``sparse``, (N, V)."""
         (count, length), rows = inputs["input_ids"].shape, []
         step = max(1, POSITIONS // length)
         for start in range(0, count, step):

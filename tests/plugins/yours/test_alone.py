@@ -10,7 +10,9 @@ from ir_measures import RR, nDCG
 import repro
 from repro.errors import DataError, UsageError
 from repro.locations import Locations
+from repro.plugins.yours.encoders import about
 from repro.plugins.yours.runs import OwnRun, judgements
+from repro.progress import Progress
 from repro.running.workspace import Workspace
 from tests.tiny_models import save_tiny_model
 
@@ -81,10 +83,18 @@ def test_scores_by_query_name_files_and_captions_have_no_folders(tmp_path):
     (tmp_path / "q.qrels").write_text("".join(f"{q} 0 {d} {g}\n" for q, d, g in JUDGED))
     files = [tmp_path / folder / "my.run" for folder in ("a", "b")]
     found = repro.compare(yours=files, qrels=tmp_path / "q.qrels", measures=["RR@10"])
-    assert {line["row"] for line in found.scores_by_query()} == {"my.run (1)", "my.run (2)"}
+    assert {line["row"] for line in found.scores_by_query()} == {"my.run (a)", "my.run (b)"}
     assert "/" not in found.to_latex().partition(r"\caption")[2].partition(r"\label")[0].replace(r"p\le", "")
     assert any("has 2 run tags, e.g. 't' and 'other'" in note for note in found.yours[0].rows[0].notes)
     assert found.yours[0].notes == ("RR@10: the permutation test on 2 queries has no p-value below 0.5",)
+
+
+class Notes(Progress):
+    def __init__(self):
+        self.notes = []
+
+    def note(self, message):
+        self.notes.append(message)
 
 
 def test_an_encoder_is_scored_on_a_dataset_and_tested_against_a_run(tmp_path):
@@ -94,13 +104,23 @@ def test_an_encoder_is_scored_on_a_dataset_and_tested_against_a_run(tmp_path):
     save_tiny_model(tmp_path)
     run = {query: dict.fromkeys(list(of)[:1], 1.0) for query, of in judgements(DATASET).items()}
     given = {"dataset": DATASET, "measures": ["RR@10"], "workspace": workspace}
-    found = repro.compare(yours=[tmp_path / "model", run], **given)
+    notes = Notes()
+    found = repro.compare(yours=[tmp_path / "model", run], progress=notes, **given)
     values = {c.cell.row.label: c.measured for c in found}
     assert set(values) == {"model", "yours"} and 0 < values["model"] < values["yours"]
     assert [test["over"] for test in found.tests()] == ["yours-2", "yours-1"]
+    assert any(note.startswith("model: encoding 900 passages takes about ") for note in notes.notes)
     [stored] = (tmp_path / "store" / "search").glob("*/run.trec")
     assert OwnRun(stored).label == "run"
     [cell] = repro.compare(yours=SentenceTransformer(str(tmp_path / "model")), **given)
     assert (cell.cell.row.label, cell.measured) == ("encoder", values["model"])
     with pytest.raises(UsageError, match=r"model is an encoder and needs texts\. Name their --dataset"):
         repro.compare(yours=tmp_path / "model", qrels=QRELS, measures=["RR@10"], workspace=workspace)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.2, "about 1 second"), (47, "about 50 seconds"), (355, "about 6 minutes"), (7300, "about 2 hours")],
+)
+def test_durations_are_rounded(seconds, words):
+    assert about(seconds) == words

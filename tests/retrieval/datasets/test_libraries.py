@@ -189,10 +189,13 @@ def test_two_processes_that_download_into_one_home_take_turns(site, tmp_path):
     assert not asked and site.asked == [("beir/scifact", 0)]
 
 
-def test_a_file_with_another_digest_is_refused_and_forgotten(site, tmp_path):
+def test_a_file_with_another_digest_is_told_as_such_and_forgotten(site, tmp_path):
     site.files["beir/scifact"] += b"x"
-    with pytest.raises(BlockedError, match="beir/scifact could not be downloaded"):
+    with pytest.raises(BlockedError) as caught:
         offer("beir/scifact").load(tmp_path / "data", Progress())
+    words = "the download of beir/scifact is not the expected file (expected md5 hash to be "
+    assert caught.value.cause.startswith(words)
+    assert caught.value.remedy == "fetch it again, or put beir/scifact into REPRO_DATA"
     assert [path.name for path in (tmp_path / "home/downloads").iterdir()] == ["lock"]
 
 
@@ -220,5 +223,5 @@ def test_a_linked_file_is_taken_by_its_digest(standins, site, tmp_path, monkeypa
     assert path.read_bytes() == packed
     linked["md5"] = "0" * 32
     (tmp_path / "home/msmarco-passage/negatives.jsonl.gz").unlink()
-    with pytest.raises(BlockedError, match=r"could not be downloaded \(HashVerificationError"):
+    with pytest.raises(BlockedError, match=r"not the expected file \(expected md5 hash to be 0000"):
         offer(HARD).load(tmp_path / "data", Progress())

@@ -2,6 +2,7 @@ import gzip
 import json
 import lzma
 import pickle
+import unicodedata
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -264,3 +265,28 @@ def test_any_bytes_are_a_run_or_one_sentence(tmp_path_factory, content):
         assert found.lines > 0
         assert set(found.rankings) <= set(JUDGED)
         assert read_run_file(path, strict=False).form == found.form
+
+
+FORMED = {"é1": {"d": 1, "dé": 1}, "q2": {"ü": 1}}
+
+
+def decomposed(text: str) -> str:
+    return unicodedata.normalize("NFD", text)
+
+
+@pytest.mark.parametrize("kinds", [{"query": decomposed}, {"document": decomposed}])
+def test_ids_in_another_unicode_form_are_the_reason_of_a_refusal(run, kinds):
+    judged = {"é1": {"dé": 1}}
+    said = refusal(run(lines_of(judged, **kinds)), judged)
+    assert "ids such as" in said and said.endswith(
+        "differ only in their Unicode normal form, e.g. NFC and NFD. Write both files in one form"
+    )
+
+
+def test_some_ids_in_another_unicode_form_are_a_note(run):
+    form = "differ only in their Unicode normal form"
+    documents = read(run(lines_of(FORMED, document=decomposed)), FORMED).notes
+    assert any(note.startswith(f"for 2 of 2 queries ids of documents {form}") for note in documents)
+    queries = read(run(lines_of(FORMED, query=decomposed)), FORMED).notes
+    assert any(note.startswith(f"1 ids of queries {form}") for note in queries)
+    assert not any(form in note for note in read(run(lines_of(FORMED)), FORMED).notes)
