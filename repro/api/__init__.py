@@ -158,7 +158,8 @@ def check_several(**sequences: Sequence[str]) -> None:
 def _check_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
     is_sequence = not isinstance(seeds, str | int)
     if not (is_sequence and all(isinstance(seed, Integral) and 0 <= seed < 2**32 for seed in seeds)):
-        raise UsageError(f"seeds takes whole numbers below 2**32, as (1, 2, 3), not {seeds!r}")
+        named = ", ".join(map(str, seeds)) if is_sequence else repr(seeds)
+        raise UsageError(f"seeds takes whole numbers below 2**32, e.g. 1, 2 and 3, not {named}")
     if repeated := [seed for seed, count in Counter(seeds).items() if count > 1]:
         raise UsageError(f"seed {repeated[0]} is given twice. Remove one, as equal seeds give equal runs.")
     return tuple(map(int, seeds))

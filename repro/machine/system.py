@@ -203,6 +203,9 @@ def bytes_of(size: str) -> int | None:
 
 def size_in_words(size: float) -> str:
     """Format bytes, e.g. "1.1 GB" or "3.0 MB"."""
+    size = max(size, 0)
+    if size < 5e4:
+        return f"{size / 1e3:,.1f} kB"
     return f"{size / 1e9:,.1f} GB" if size >= 5e7 else f"{size / 1e6:,.1f} MB"
 
 

@@ -1,5 +1,6 @@
 """``repro plan``, e.g. ``repro plan PAPER --table 1 --gpu h100``."""
 
+import math
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +31,7 @@ Examples:
 @click.option("--by", type=click.Choice(("table", "row")), help="Print one line per table or row.")
 @click.option(
     "--price",
-    type=click.FloatRange(0, min_open=True),
+    type=float,
     metavar="DOLLARS",
     help="Print dollars by table and row, at this price of a GPU hour.",
 )
@@ -46,7 +47,7 @@ Examples:
     help="Write the jobs as a Snakemake workflow into -o DIR.",
 )
 @click.option("-o", "--output", metavar="DIR", help="Folder of the workflow, with --to.")
-@click.option("--shards", type=int, metavar="N", help="Jobs per long stage, with --to.")
+@click.option("--shards", type=click.IntRange(1), metavar="N", help="Jobs per long stage, with --to.")
 @json_option
 def command(
     selection, gpu, by, price, lists_nodes, discard, max_disk, remember, engine, output, shards, as_json
@@ -70,6 +71,8 @@ def command(
             _write_jobs(plan, store, Path(output), gpu=gpu, shards=shards or 1)
         return 0  # also with obstacles, as nothing runs here
     rates = throughput(store, gpu)
+    if price is not None and not 0 < price < math.inf:
+        raise UsageError(f"--price is {price:g}, but must be above 0, e.g. 2.50")
     if price and (rates is None or rates.unit != "GPU"):
         raise UsageError("--price needs the hours of a GPU: name one with --gpu, e.g. h100")
     plan.look(store)

@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import click
@@ -121,6 +122,7 @@ def command(selection, engine, budget, gpu, rehearses, dry_run, rebuild, strict,
 def _show(cells, plan, workspace, form: str, gpu: str | None, *, quiet: bool) -> None:
     from repro.cli import verdicts
     from repro.cli.obstacles import nothing_can_run, show_needs
+    from repro.running.requirements import distinct_obstacles
 
     comparison, outcome = cells.comparison, cells.outcome
     if form == "terminal" and nothing_can_run(comparison, outcome):
@@ -130,6 +132,9 @@ def _show(cells, plan, workspace, form: str, gpu: str | None, *, quiet: bool) ->
     else:
         verdicts.show(comparison, plan, workspace.store, form, recurrences=cells.recurrences, quiet=quiet)
     verdicts.show_exhibits(plan, outcome, quiet=quiet)
+    if outcome.blocked and not any(c.obstacles for c in comparison.cells):  # the cells have records
+        for obstacle in distinct_obstacles(chain.from_iterable(outcome.blocked.values())).obstacles:
+            print(f"blocked: {obstacle}", file=sys.stderr)
     if not quiet:
         stages = f"Ran {len(outcome.run)} of {len(plan.nodes)} stages ({plan.asked} without sharing)"
         print(f"{stages}. Records: {workspace.results.root}", file=sys.stderr)

@@ -94,11 +94,12 @@ def main():
     module = types.ModuleType("solution")
     try:
         exec(compile(request["source"], "solution.py", "exec"), vars(module))
-        function = getattr(module, request["function"])
     except Exception as error:
-        report({"reason": f"{type(error).__name__}: {error}"})
-    else:
+        return report({"reason": f"{type(error).__name__}: {error}"})
+    if function := getattr(module, request["function"], None):
         report([outcome(function, batch, request["gradients"]) for batch in request["batches"]])
+    else:
+        report({"reason": f"solution.py has no function {request['function']}"})
 
 
 if __name__ == "__main__":
