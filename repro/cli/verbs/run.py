@@ -132,7 +132,8 @@ def _show(cells, plan, workspace, form: str, gpu: str | None, *, quiet: bool) ->
     else:
         verdicts.show(comparison, plan, workspace.store, form, recurrences=cells.recurrences, quiet=quiet)
     verdicts.show_exhibits(plan, outcome, quiet=quiet)
-    if outcome.blocked and not any(c.obstacles for c in comparison.cells):  # the cells have records
+    has_records = comparison.cells and not any(c.obstacles for c in comparison.cells)
+    if outcome.blocked and has_records:
         for obstacle in distinct_obstacles(chain.from_iterable(outcome.blocked.values())).obstacles:
             print(f"blocked: {obstacle}", file=sys.stderr)
     if not quiet:
