@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from repro.plugins.manuscripts.auditing import audited, findings
 from repro.plugins.manuscripts.checks import CHECKS
 from repro.plugins.manuscripts.checks.arithmetic import Seen
-from repro.plugins.manuscripts.source_tables import Manuscript, Place
+from repro.plugins.manuscripts.checks.quotes import _is_exchanged
+from repro.plugins.manuscripts.series import Value
+from repro.plugins.manuscripts.source_tables import Manuscript, Place, SourceCell
 from tests.cli.conftest import folders as folders
 from tests.cli.conftest import repro as repro
 from tests.plugins.manuscripts import written_tables
@@ -310,3 +313,26 @@ def test_tables_of_other_settings_are_not_compared():
     assert _of(table(head, rows), table(head, other, first=20)) == [("note", "two-values", 22)]
     swapped = rows.replace("41.1", "x").replace("42.1", "41.1").replace("x", "42.1")
     assert _of(table(head, rows), table(head, swapped, first=20)) == [("doubt", "two-values", 22)]
+
+
+@pytest.mark.parametrize(
+    ("heads", "sentence"),
+    [
+        ("MRR@10 | Latency (ms)", "Otter is the fastest of all in Table 1."),
+        ("MRR@10 | p", "Differences are significant in all cases."),
+        (" | ", "Otter outperforms BM25 on all datasets."),
+    ],
+)
+def test_columns_without_numbers_or_headings_are_no_obstacle(tmp_path, heads, sentence):
+    path, cells = tmp_path / "paper.md", "41.2 | –" if heads.strip(" |") else "41.2 | 39.5"
+    rows = "".join(f"| {name} | {cells} |\n" for name in ("BM25", "DPR", "Otter"))
+    table = f"| System | {heads} |\n|---|---|---|\n{rows}"
+    path.write_text(f"# Otter: A\n\nTable 1: nDCG@10 on NQ.\n\n{table}\n{sentence}\n")
+    assert not [f for f in audited(path).findings if f.severity == "error"]
+
+
+def test_a_list_of_many_numbers_is_compared_in_any_order():
+    texts = [f"{51 + number}.{number % 10}" for number in range(14)]
+    values = [Value(SourceCell(text, Place(Path("x"), 1)), Decimal(text), 1, 0) for text in texts]
+    assert _is_exchanged(texts[::-1], values) and not _is_exchanged([*texts[:-1], "9.9"], values)
+    assert not _is_exchanged([*texts[:-1], texts[0]], values)

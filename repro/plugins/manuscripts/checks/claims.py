@@ -267,7 +267,7 @@ def wrong_costs(said: Systems) -> Findings:
     for match, table in product(_LEAST.finditer(said.text), said.meant()):
         kind = r"(?i)latenc|time|\(ms\)" if match["time"] else r"(?i)size|index|param|memory"
         grid, ours = said.tables[table].grid, said.subjects(table)
-        for series in (each for each in grid.series if each.sign < 0 and re.search(kind, each.name)):
+        for series in (s for s in grid.series if s.values and s.sign < 0 and re.search(kind, s.name)):
             least = min(series, key=attrgetter("number"))
             if any(least.number < value.number for value in series.on(ours)):
                 why = f"{grid.where(series, least)} at {least.place}"
@@ -340,8 +340,9 @@ def _leads(said: Systems, claim: _Claim) -> Iterator[tuple[list[Decimal], Place]
     for table in meant or (said.cited if is_of_all else said.judging)():
         place = said.tables[table].grid.table.place
         ahead = list(_ahead_by(table, said, claim))
-        for name in dict.fromkeys(["", *(series.heads[-1] for series, _ in ahead if measures(series.name))]):
-            yield [lead for series, lead in ahead if name in ("", series.heads[-1])], place
+        names = ["", *("".join(series.heads[-1:]) for series, _ in ahead if measures(series.name))]
+        for name in dict.fromkeys(names):
+            yield [lead for series, lead in ahead if name in ("", *series.heads[-1:])], place
         together += [lead for _, lead in ahead]
     if meant and together:
         yield together, said.tables[meant[0]].grid.table.place

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, lru_cache, partial
-from itertools import chain, combinations_with_replacement, permutations
+from itertools import chain, combinations_with_replacement
 from operator import attrgetter
 
 from repro.manifest.printed import decimals_of, half_unit, shift_point
@@ -360,7 +360,12 @@ def wrong_order(said: Systems) -> Findings:
 
 
 def _is_exchanged(stated: Sequence[str], values: Sequence[Value]) -> bool:
-    return any(all(map(is_same, order, values)) for order in permutations(stated))
+    fits = [{n for n, value in enumerate(values) if is_same(text, value)} for text in stated]
+    return all(fits) and _is_one_to_one(sorted(fits, key=len))
+
+
+def _is_one_to_one(fits: Sequence[set[int]], taken: frozenset[int] = frozenset()) -> bool:
+    return not fits or any(_is_one_to_one(fits[1:], taken | {n}) for n in fits[0] - taken)
 
 
 def _is_almost(stated: Sequence[str], values: Sequence[Value]) -> bool:

@@ -77,7 +77,9 @@ _ALL = re.compile(
 
 def against_printed(grids: Sequence[Grid], manuscript: Manuscript) -> Findings:
     """Find "significant in all cases" if one of the source's only p-values is not below its level."""
-    found = [(grid, series) for grid in grids for series in grid.series if series.is_of_p_values]
+    found = [
+        (grid, series) for grid in grids for series in grid.series if series.is_of_p_values and series.values
+    ]
     printed = [list(series) for _, series in found]
     for place, sentence in sentences(manuscript) if len(printed) == 1 else ():
         yield from _against_line(place, sentence, *found[0])
