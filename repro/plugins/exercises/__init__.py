@@ -269,8 +269,12 @@ def grade(name: str, folder: Path, *, batches: int = BATCHES) -> Grade:
     if reason := _taken_over(name, folder):
         return Grade(reason=reason)
     cases = Cases(exercise(name), batches)
-    found = _child_outcomes(cases, (folder / "solution.py").read_text(encoding="utf-8"))
+    found = _child_outcomes(cases, _text(folder / "solution.py"))
     return Grade(reason=found["reason"]) if isinstance(found, dict) else judged(cases, found)
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")
 
 
 def _taken_over(name: str, folder: Path) -> str:
@@ -278,7 +282,7 @@ def _taken_over(name: str, folder: Path) -> str:
     texts, test = files(name), folder / "test_solution.py"
     if others := {p.name for p in folder.iterdir() if p.name[0] != "."} - {*texts, "__pycache__"}:
         return f"{min(others)} is no file of the exercise and could take over the test."
-    if test.exists() and test.read_text(encoding="utf-8") != texts[test.name]:
+    if test.exists() and _text(test) != texts[test.name]:
         return "test_solution.py was changed. Write the folder again."
     return "" if (folder / "solution.py").exists() else "solution.py does not exist."
 
@@ -292,8 +296,10 @@ def _child_outcomes(cases: Cases, source: str) -> list[Json] | Json:
     try:
         printed = subprocess.check_output(command, input=text, text=True, timeout=SECONDS)
         return json.loads(printed.partition("\n")[0])
-    except (subprocess.SubprocessError, ValueError):
+    except subprocess.TimeoutExpired:
         return {"reason": f"solution.py gave no results within {SECONDS} seconds."}
+    except (subprocess.SubprocessError, ValueError):
+        return {"reason": "solution.py ended its process, so there are no results."}
 
 
 def files(name: str) -> dict[str, str]:

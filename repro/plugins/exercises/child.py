@@ -17,14 +17,16 @@ def packed(value):
     """Return a value as JSON."""
     if hasattr(value, "detach"):
         kind = {"dtype": str(value.dtype).removeprefix("torch."), "shape": list(value.shape)}
-        return kind | {"values": value.detach().flatten().tolist()}
+        return kind | {"values": packed(value.detach().flatten().tolist())}
     if hasattr(value, "tolist"):  # numpy
-        return value.tolist()
+        return packed(value.tolist())
     if isinstance(value, dict):
         return {str(key): packed(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [packed(each) for each in value]
-    return value if isinstance(value, int | float | str | None) else {"other": type(value).__name__}
+    if isinstance(value, float | str | None) or (isinstance(value, int) and value.bit_length() < 1000):
+        return value
+    return {"other": type(value).__name__}
 
 
 def unpacked(value):

@@ -20,7 +20,7 @@ HOLM = "baselines/holm"
 @pytest.fixture
 def graded(tmp_path):
     def of(source, name=HOLM, **how):
-        (tmp_path / "solution.py").write_text(source, encoding="utf-8")
+        (tmp_path / "solution.py").write_bytes(source if isinstance(source, bytes) else source.encode())
         return grade(name, tmp_path, **how)
 
     return of
@@ -74,7 +74,10 @@ def test_a_folder_is_written_once_and_graded_by_pytest_and_as_json(tmp_path, rep
         ("import importlib as i\nholm = i.import_module('repro.errors')\n", "No module named|opens|imports"),
         (f"def holm(p_values):\n    return open({exercises.__file__!r}).read()\n", "opens .*exercises"),
         ("import os\nos.system('true')\n", "cannot use os.system"),
-        ("import sys\nsys.exit(0)\n", "no results"),
+        ("import sys\nsys.exit(0)\n", "ended its process"),
+        ("def holm(p_values):\n    return 10**400\n", "same for all"),
+        ("import numpy\ndef holm(p_values):\n    return numpy.array([1j])\n", "same for all"),
+        (b"holm = \xff\n", "SyntaxError"),
         ("holm = 1 +\n", "SyntaxError"),
     ],
 )
