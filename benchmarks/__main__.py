@@ -58,8 +58,10 @@ def renewed(names: list[str]) -> dict[str, str]:
                 failed[name] = f"exit status {status}"
         except subprocess.TimeoutExpired:
             failed[name] = f"not done after {MINUTES} minutes. Run it alone with --only."
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        finally:  # also on Ctrl-C, which a process of another session does not get
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
         print(f"{name}: {time.monotonic() - started:.0f} s", file=sys.stderr)
     return failed
 

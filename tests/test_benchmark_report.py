@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -44,6 +46,23 @@ def test_each_benchmark_has_a_record_or_says_why_not(report):
     assert [name for name, row in rows.items() if name not in measured and "no record: " not in row] == []
     renewed = {f"{script}.py" for script, *_ in report.BENCHMARKS.values()}
     assert measured - renewed == {"gpu.py"} and renewed <= measured
+
+
+def test_an_interrupted_renewal_stops_its_benchmark(report, tmp_path, monkeypatch):
+    class Interrupted(subprocess.Popen):
+        def wait(self, timeout=None):
+            started.append(self)
+            if timeout is not None:
+                raise KeyboardInterrupt
+            return super().wait()
+
+    main, started = import_module("benchmarks.__main__"), []
+    (tmp_path / "search.py").write_text("import time\ntime.sleep(600)\n")
+    monkeypatch.setattr(main, "HERE", tmp_path)
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        main.renewed(["search"])
+    assert started[0].returncode == -signal.SIGKILL
 
 
 def test_every_benchmark_runs_at_its_smallest_size_and_writes_its_record(report, tmp_path):
