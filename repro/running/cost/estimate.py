@@ -250,7 +250,7 @@ class Estimate:
         """Return the hours times a price, as a range such as "3.1 to 4.6" for a GPU that was not measured."""
         rates = (self.throughput and self.throughput.fastest) or self.throughput, self.throughput
         ends = (price * (replace(self, throughput=rate).hours(nodes) or 0.0) for rate in rates)
-        words = ("<0.01" if 0 < end < 0.01 else f"{float(f'{end:.2g}'):,g}" for end in ends)
+        words = ("<0.01" if 0 < end < 0.01 else f"{float(f'{end:.2g}'):,.15g}" for end in ends)
         return " to ".join(dict.fromkeys(words))
 
     def rehearsed(self, node: Node) -> float | None:

@@ -98,6 +98,7 @@ def test_the_parts_add_up_to_the_whole(planned):
     apart = estimate(found.plan, replace(SLOW, fastest=replace(SLOW, training=1e10, inference=2e10)))
     assert apart.hours_in_words(apart.nodes).split(" to ")[1] == found.hours_in_words(found.nodes)
     assert found.hours_in_words(found.nodes, price=3614 / found.hours(found.nodes)) == "3,600"
+    assert found.hours_in_words(found.nodes, price=3.6e6 / found.hours(found.nodes)) == "3,600,000"
 
 
 def test_downloads_count_an_archive_of_several_splits_once(tmp_path):
