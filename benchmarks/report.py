@@ -31,20 +31,13 @@ Rendered by `python benchmarks/report.py` from `benchmarks/records/`, each of wh
 that its section names, with commit, hardware and load. A commit *with changes* was measured with files that
 it does not have.
 """
+FEW_VECTORS = "--passages 300 --queries 2 --size 8 --depth 10"
 BENCHMARKS = {  # name -> script, its options on two idle cores, and those of its smallest size
     "objectives": ("objectives", "--rounds 2", "--rounds 1 --share 0.01"),
     "finetune": ("finetune", "", "--queries 2 --hidden 32 --layers 1 --length 16 --steps 1 --rounds 1"),
     "encode": ("encode", "--rounds 3", "--passages 4 --hidden 32 --layers 1 --batches 4 --rounds 1"),
-    "search": (
-        "search",
-        "--passages 200000 50000 --queries 300",
-        "--passages 300 --queries 2 --size 8 --depth 10 --rounds 1",
-    ),
-    "search in 1 GB": (
-        "search",
-        "--big",
-        "--big --passages 300 --queries 2 --size 8 --depth 10 --sample 1 --memory 30MB",
-    ),
+    "search": ("search", "--passages 200000 50000 --queries 300", f"{FEW_VECTORS} --rounds 1"),
+    "search in 1 GB": ("search", "--big", f"--big {FEW_VECTORS} --sample 1 --memory 30MB"),
     "scoring": (
         "scoring",
         "--queries 3490",
@@ -153,12 +146,6 @@ def commit_and_changes() -> tuple[str, bool]:
 
     others = [f":(exclude){name}" for name in GENERATED]
     return git("rev-parse", "--short", "HEAD") or "unknown", bool(git("status", "-s", "--", ":/", *others))
-
-
-def commit() -> str:
-    """The short commit of the checkout, with `` with changes`` where there are any."""
-    here, changed = commit_and_changes()
-    return f"{here} with changes" if changed else here
 
 
 def records(path: Path = RESULTS) -> list[dict]:

@@ -92,7 +92,7 @@ def repro(folders, monkeypatch, capsys):
 
 @pytest.fixture
 def narrow(repro, monkeypatch):
-    """``narrow(*arguments)`` runs a verb on 60 columns, and draws what it drew there at other widths."""
+    """``narrow(*arguments)`` runs a verb on 60 columns, and prints the same tables on 80, 100 and 120 columns."""
     drawn, draw = [], Console.print
     monkeypatch.setattr(
         Console, "print", lambda *call, **options: drawn.append(call[1]) or draw(*call, **options)

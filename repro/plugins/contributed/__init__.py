@@ -102,7 +102,7 @@ def _by_cell(files: tuple[tuple[Path, int], ...]) -> dict[str, list[Record]]:
 def notes_on(of_cell: Cell) -> list[CellNote]:
     notes = []
     for r in (r for r in records_of(of_cell) if r.scale == "full"):
-        value, person, words = f"{r.measured:.10f}".rstrip("0"), r.origin["by"], described(r)
+        value, person, words = f"{r.measured:.10f}".rstrip("0").rstrip("."), r.origin["by"], described(r)
         facts = {"value": r.measured, "name": person, "place": PLACE, "run_by_others": words}
         notes.append(CellNote(person, value, PLACE, making="suite", details=words, facts=facts))
     return notes
