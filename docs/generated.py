@@ -15,7 +15,7 @@ import click
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from papers.head_to_head import article  # noqa: E402
+from papers.head_to_head import pages  # noqa: E402
 from repro.cli import VERBS, cli  # noqa: E402
 from repro.plugins.exercises import exercises  # noqa: E402
 
@@ -67,7 +67,7 @@ def exercise_list() -> str:
 
 def study() -> str:
     """Return the committed article of the study as one file, with its drawings."""
-    return article.page(article.joined(STUDY), STUDY)
+    return pages.page(pages.joined(STUDY), STUDY)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from papers.head_to_head import article as module
-from papers.head_to_head.article import Article, main, page, render
+from papers.head_to_head.article import Article, main, render
+from papers.head_to_head.pages import joined, page, split
 from papers.head_to_head.references import OBJECTIVES, References
 from papers.head_to_head.typeset import pdf
 from repro.errors import DataError, UsageError
@@ -143,10 +144,10 @@ def test_bad_input_is_one_sentence(words, status, said, tmp_path, monkeypatch, c
 
 def test_the_first_page_is_short_and_links_the_appendices_which_make_up_the_article(unmeasured, tmp_path):
     text = (unmeasured / "index.md").read_text(encoding="utf-8")
-    pages = module.split(text)
+    pages = split(text)
     for name, content in pages.items():
         (tmp_path / name).write_text(content, encoding="utf-8")
-    assert len(pages) == 11 and module.joined(tmp_path) == re.sub(r"\n{3,}(?=## Appendix )", "\n\n", text)
+    assert len(pages) == 11 and joined(tmp_path) == re.sub(r"\n{3,}(?=## Appendix )", "\n\n", text)
     assert all(content.startswith("# ") and "\n# " not in content for content in pages.values())
     committed = (ROOT / "docs/explained/head-to-head/index.md").read_text(encoding="utf-8")
     assert len(committed.replace("|", " ").split()) <= 1100

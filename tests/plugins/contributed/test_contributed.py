@@ -5,6 +5,8 @@ from shutil import copy
 
 import pytest
 
+from repro.manifest import cells
+from repro.plugins import contributed
 from repro.store.results import Results, line_of, record_of
 from tests.cli.conftest import folders as folders
 from tests.cli.conftest import repro as repro
@@ -105,3 +107,12 @@ def test_a_folder_is_imported_and_a_name_of_other_content_is_kept(repro, jane):
     assert repro("import", "records", jane.parent).status == 0
     jane.write_bytes(jane.read_bytes().split(b"\n")[0] + b"\n")
     assert "has other content" in repro("import", "records", jane).sentence
+
+
+def test_a_whole_value_has_no_point_and_an_absent_folder_is_said(repro, jane, folders, monkeypatch):
+    record = replace(record_of(jane.read_bytes().splitlines()[1]), measured=1.0)
+    monkeypatch.setattr(contributed, "records_of", lambda cell: [record])
+    assert [note.text for note in contributed.notes_on(cells.cell(AT_FULL))] == ["1"]
+    Results(folders / "results").append([replace(record, origin={})])
+    said = repro("export", "records", AT_FULL, "--by", "Jane", "-o", folders / "absent/x.jsonl")
+    assert said.status == 2 and "absent" in said.err
