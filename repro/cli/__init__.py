@@ -32,10 +32,7 @@ VERBS = {
         "tables": "LaTeX tables, published and measured",
         "report": "an HTML report, figures, pages of a site",
     },
-    "exchange": {
-        "export": "a run or an encoder",
-        "import": "a run by others",
-    },
+    "exchange": {"export": "a run or an encoder", "import": "a run by others"},
     "keep house": {
         "data": "list, check and fetch collections",
         "doctor": "requirements and speed of this machine, self-tests",

@@ -272,11 +272,7 @@ def _missing_run_lines(comparison: Comparison) -> list[str]:
 
 
 def status(
-    comparison: Comparison,
-    *,
-    strict: bool,
-    outcome: Outcome | None,
-    recurrences: Sequence[Recurrence] = (),
+    comparison: Comparison, *, strict: bool, outcome: Outcome | None, recurrences: Sequence[Recurrence] = ()
 ) -> int:
     """Return the exit status: 3 if a stage failed, 4 if a stage or cell is blocked, otherwise 0.
 

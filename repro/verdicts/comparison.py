@@ -22,15 +22,7 @@ from repro.store.results import Record, Results
 from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun
 from repro.verdicts.decision import Basis, code_counts, decide, doubts, is_changed
 from repro.verdicts.evidence import Evidence, libraries_not_compared
-from repro.verdicts.verdict import (
-    Case,
-    Doubt,
-    Tolerance,
-    Verdict,
-    exact_decimal,
-    implied_class,
-    tolerance,
-)
+from repro.verdicts.verdict import Case, Doubt, Tolerance, Verdict, exact_decimal, implied_class, tolerance
 
 if TYPE_CHECKING:
     from repro.running.provenance import Origins

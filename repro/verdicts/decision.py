@@ -16,14 +16,7 @@ from repro.manifest.printed import PublishedCell
 from repro.retrieval.datasets.catalog import differing
 from repro.store.results import Record, is_future
 from repro.verdicts.evidence import Evidence, other_kernels, other_libraries
-from repro.verdicts.verdict import (
-    PASSES,
-    Case,
-    CodeCounts,
-    Doubt,
-    Verdict,
-    equal_after_rounding,
-)
+from repro.verdicts.verdict import PASSES, Case, CodeCounts, Doubt, Verdict, equal_after_rounding
 from repro.version import DIRTY
 
 SIDE = "lower or higher"

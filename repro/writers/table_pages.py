@@ -8,13 +8,7 @@ from repro.manifest.schema import Row
 from repro.running.recipe_calls import not_at
 from repro.running.scale import scale
 from repro.verdicts.compared import ComparedCell, Comparison
-from repro.verdicts.summary import (
-    cut_measures,
-    doubts_in_brief,
-    measured_in_words,
-    scale_notes,
-    summarise,
-)
+from repro.verdicts.summary import cut_measures, doubts_in_brief, measured_in_words, scale_notes, summarise
 from repro.version import __version__
 from repro.writers.grid import (
     RAISED,
@@ -132,10 +126,7 @@ def overview(
             letter = f"({grid.letters[row.id]}) " if beats else ""
             places = [(row.id, column.id) for column in grid.columns]
             rows.append(
-                [
-                    letter + name,
-                    *(_both_numbers(grid.cells.get(p)) + beats.get(p, "") for p in places),
-                ]
+                [letter + name, *(_both_numbers(grid.cells.get(p)) + beats.get(p, "") for p in places)]
             )
     yield from markdown_table(["row", *(escaped(column.label) for column in grid.columns)], rows)
     cells = grid.cells.values()

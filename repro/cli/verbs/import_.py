@@ -13,9 +13,7 @@ from repro.running.workspace import Workspace
 
 command = groups.views(
     "import",
-    {
-        "run": "score a run file, or the known public runs, for published cells",
-    },
+    {"run": "score a run file, or the known public runs, for published cells"},
     help="""Score a run by others for published cells.""",
     epilog="""\b
 Examples:

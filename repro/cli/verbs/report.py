@@ -21,10 +21,7 @@ from repro.store.results import FOLDER
 
 command = groups.views(
     "report",
-    {
-        "figures": "drawings of measured figures",
-        "site": "a Markdown page per table for a documentation site",
-    },
+    {"figures": "drawings of measured figures", "site": "a Markdown page per table for a documentation site"},
     default="page",
     epilog="""\b
 Examples:

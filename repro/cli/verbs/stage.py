@@ -9,8 +9,7 @@ from repro.cli.printing import say
 
 
 @click.command(
-    "stage",
-    epilog="\b\nExamples:\n  repro --store DIR stage 3f2a… 77b0…\n  repro stage 3f2a… --shard 3/8",
+    "stage", epilog="\b\nExamples:\n  repro --store DIR stage 3f2a… 77b0…\n  repro stage 3f2a… --shard 3/8"
 )
 @click.argument("fingerprints", metavar="FINGERPRINT...", nargs=-1, required=True)
 @click.option("--shard", metavar="I/N", help="Only every N-th block, beginning with the I-th, e.g. 3/8.")

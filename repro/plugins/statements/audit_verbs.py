@@ -12,8 +12,7 @@ from repro.plugins.statements.findings import HELD_AGAINST
 
 
 @click.command(
-    "claims",
-    epilog="\b\nExamples:\n  repro audit claims PAPER --failing\n  repro audit claims --scale tiny",
+    "claims", epilog="\b\nExamples:\n  repro audit claims PAPER --failing\n  repro audit claims --scale tiny"
 )
 @options.PAPERS
 @options.scale_option(help="Scale of the measurements.")

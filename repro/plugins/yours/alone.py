@@ -87,11 +87,7 @@ def _means(judged: Sequence[Judged], names: Sequence[str]) -> Iterator[Column]:
 
 
 def _runs(
-    source: Source,
-    judged: Sequence[Judged],
-    dataset: str,
-    workspace: Workspace,
-    progress: Progress,
+    source: Source, judged: Sequence[Judged], dataset: str, workspace: Workspace, progress: Progress
 ) -> dict[str, OwnRun]:
     if isinstance(source, OwnRun):
         covered = source.covered({each.name: each for each in judged})

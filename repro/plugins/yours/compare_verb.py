@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from repro.cli import completion
-from repro.cli.options import (
-    ROW,
-    TABLE,
-    format_option,
-    selecting_names,
-    selection_of_options,
-    stated_options,
-)
+from repro.cli.options import ROW, TABLE, format_option, selecting_names, selection_of_options, stated_options
 from repro.cli.printing import emit_csv, emit_json, say, show, table
 from repro.cli.verbs.compare import command as plain_compare
 from repro.cli.verbs.compare import show_verdicts, verdict_options

@@ -120,10 +120,7 @@ class _Side:
 
 
 def _look(
-    kind: str,
-    place: tuple[Path, str, dict[str, str]],
-    facts: Mapping[str, Any],
-    other: _Side | None = None,
+    kind: str, place: tuple[Path, str, dict[str, str]], facts: Mapping[str, Any], other: _Side | None = None
 ) -> _Side:
     """Load an encoder, or take that of ``other`` if it is equal, and encode a trial text."""
     folder, name, source = place

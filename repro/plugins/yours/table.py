@@ -197,9 +197,7 @@ def _own_row(source: Source, row: Row, name: str, table: Table, target: Target) 
 
 
 def rows_with_scores(
-    sources: Sequence[Source],
-    rows: Sequence[Row],
-    own_row: Callable[[Source, Row, str], OwnRow],
+    sources: Sequence[Source], rows: Sequence[Row], own_row: Callable[[Source, Row, str], OwnRow]
 ) -> tuple[list[OwnRow], list[tuple[Row, Source, ReproError]]]:
     """Return the rows that ``own_row`` makes, and the sources that it cannot score with their errors.
 

@@ -340,8 +340,8 @@ def _leads(said: Systems, claim: _Claim) -> Iterator[tuple[list[Decimal], Place]
     for table in meant or (said.cited if is_of_all else said.judging)():
         place = said.tables[table].grid.table.place
         ahead = list(_ahead_by(table, said, claim))
-        names = ["", *("".join(series.heads[-1:]) for series, _ in ahead if measures(series.name))]
-        for name in dict.fromkeys(names):
+        heads = (head for s, _ in ahead if measures(s.name) for head in s.heads[-1:])
+        for name in dict.fromkeys(("", *heads)):
             yield [lead for series, lead in ahead if name in ("", *series.heads[-1:])], place
         together += [lead for _, lead in ahead]
     if meant and together:
