@@ -93,7 +93,10 @@ STAGES: dict[str, StageSpec] = {
         "tokens",
         {"corpus": "corpus", "model": "model"},
         needs=("splitter",),
-        choices={"policy": ("chunk", "whole-chunks", "truncate", "truncate-pair", "spans")},
+        choices={
+            "policy": ("chunk", "whole-chunks", "truncate", "truncate-pair", "spans"),
+            "fields": ("url", "title", "body"),
+        },
     ),
     "term_statistics": _spec("term_statistics", {"tokens": "tokens", "model": "model"}),
     "pretrain": _spec(
@@ -182,7 +185,7 @@ NUMBERS: dict[str, Range] = {  # null is valid too
     **dict.fromkeys(("warmup_steps", "random_added", "seed"), COUNT_FROM_0),
     **dict.fromkeys(("epochs", "learning_rate"), POSITIVE),
     **dict.fromkeys(("weight_decay", "max_grad_norm", "k1"), NOT_NEGATIVE),
-    **dict.fromkeys(("warmup_ratio", "b"), SHARE),
+    **dict.fromkeys(("warmup_ratio", "b", "share"), SHARE),
 }
 
 
@@ -197,4 +200,5 @@ def check_choices(stage: str, params: Mapping[str, Any]) -> None:
     """Raise UsageError for an invalid choice."""
     for name, valid in STAGES[stage].choices.items():
         if name in params:
-            check_known(f"value of {name}", params[name], valid=valid)
+            values = params[name] if isinstance(params[name], list | tuple) else [params[name]]
+            check_known(f"value of {name}", *values, valid=valid)

@@ -4,7 +4,7 @@ import pytest
 
 from repro.errors import UsageError
 from repro.graph import Node, canonical, check_types, distinct, rewrite, walk
-from repro.stage_table import STAGES
+from repro.stage_table import STAGES, check_choices
 
 
 def _corpus(name="c", **params):
@@ -94,3 +94,8 @@ def test_a_graph_that_cannot_run_is_refused_with_stage_and_input():
 def test_what_a_rewriting_leaves_as_it_is_stays_the_same_object():
     graph = Node("search", {"depth": 10}, {"passages": _corpus("a"), "queries": _corpus("b")})
     assert rewrite(graph, lambda node: node, {}) is graph
+
+
+def test_each_value_of_a_list_is_checked():
+    with pytest.raises(UsageError, match=r"'titel' is not a known value of fields\. Did you mean title"):
+        check_choices("tokenize", {"fields": ["body", "titel"]})

@@ -9,6 +9,7 @@ from repro.manifest.papers import sources
 from repro.progress import Progress
 from repro.retrieval.training.declaration import VARIABLES, Execution
 from repro.running.engines import ENGINES
+from repro.running.engines.shared_work import SEARCHES
 from repro.running.plan import Plan
 from repro.running.records import record
 from repro.running.runner import Options
@@ -80,6 +81,10 @@ def _check_settings(plan: Plan, store: Store) -> None:
         from repro.retrieval.nn.padding_free import is_asked_for
 
         is_asked_for(os.environ)
+    if os.environ.get("REPRO_SEARCH_MEMORY") and any(node.stage in SEARCHES for node in plan.nodes):
+        from repro.retrieval.stages.vectors.search_memory import search_memory
+
+        search_memory()
     for node in trainings:
         if store.state(node) != "stored":
             from repro.retrieval.training.objective import objective_class

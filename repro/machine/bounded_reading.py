@@ -191,4 +191,6 @@ def as_file(name: str | Path) -> Path:
     source = contextlib.nullcontext(sys.stdin.buffer) if is_stdin else path.open("rb")
     with source as stream, copy.open("wb") as target:
         shutil.copyfileobj(stream, target)
+    if not copy.stat().st_size:
+        raise DataError(f"{label} is empty. Check the command before the pipe.")
     return copy

@@ -33,6 +33,12 @@ class Architecture(StrictMapping):
     deviation: int | float
     seed: int
 
+    @model_validator(mode="after")
+    def _heads_are_equal(self):
+        if self.hidden_size % self.heads:
+            raise ValueError(f"hidden_size {self.hidden_size} is not a multiple of heads {self.heads}")
+        return self
+
 
 class BackboneTraining(StrictMapping):
     max_steps: Count

@@ -182,7 +182,7 @@ def record_of(line: bytes) -> Record:
     if digest is None:
         raise DataError("a record without its own digest. Measure it again.")
     if digest != _digest(content):
-        raise DataError("altered: its sha256 is that of another line. Restore it.")
+        raise DataError("altered: its sha256 does not fit its content. Restore it.")
     return record
 
 

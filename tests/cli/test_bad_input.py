@@ -181,6 +181,7 @@ def test_data_that_is_no_folder_is_refused(repro, folders, monkeypatch, place, l
         ("REPRO_PADDING_FREE", "2", [CELL]),
         ("REPRO_PADDING_FREE", "2", ["head_to_head", "--table", "1", "--row", "bert"]),
         ("REPRO_MICRO_BATCH", "some", ["head_to_head", "--table", "1", "--row", "bert"]),
+        ("REPRO_SEARCH_MEMORY", "some", ["head_to_head", "--table", "1", "--row", "bert"]),
     ],
 )
 def test_a_wrong_value_of_how_models_run_is_refused_before_anything_runs(

@@ -140,6 +140,7 @@ def test_broken_readings_name_file_and_line(repro, toy, text, line, words):
     assert said.refusal.startswith(f"{path}:{line}: ") and words in said.sentence
 
 
+INPUT = "recipe.corpus('msmarco-passage')"
 # name: (what is replaced in recipes.py, by what, words of the sentence behind the recipe's name)
 FAULTY = {
     "nothing returned": ("    return recipe", "    recipe", " returns None instead of a node or Runs"),
@@ -154,6 +155,11 @@ FAULTY = {
         "depth=0",
         ": depth is 0, but must be a whole number from 1",
     ),
+    "a share above one": (
+        "    return recipe",
+        f"    return recipe.sample({INPUT}, sample=1, method='block', seed=1, share=2)\n    return recipe",
+        ": share is 2, but must be a number from 0 to 1",
+    ),
     "a run that ends before the measure does": (
         "depth=depth",
         "depth=9",
@@ -161,7 +167,7 @@ FAULTY = {
     ),
     "a stage's artefact of another kind": (
         "    return recipe",
-        "    return recipe.corpus('msmarco-passage')\n    return recipe",
+        f"    return {INPUT}\n    return recipe",
         ": stage 'evaluate' takes run as input 'run', and stage 'corpus' gives corpus",
     ),
 }

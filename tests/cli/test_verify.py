@@ -182,7 +182,7 @@ def test_a_last_record_that_was_cut_off_counts_as_nothing_and_is_told(repro, mea
 def test_an_altered_record_is_told_and_is_never_shown_as_measured(repro, measured):
     path = measured / "results/records/tiny/costa.jsonl"
     path.write_text(path.read_text().replace('"measured": 0.3', '"measured": 0.9'))
-    altered = f"{path}:1: altered: its sha256 is that of another line. Restore it."
+    altered = f"{path}:1: altered: its sha256 does not fit its content. Restore it."
     said = repro("store verify")
     assert said.status == 2 and f"damaged: {altered}" in said.out.splitlines()
     assert "1 records read, 1 damaged" in said.out.splitlines()

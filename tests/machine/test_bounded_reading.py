@@ -1,6 +1,7 @@
 """Files of one line without an end are refused in bounded memory."""
 
 import gzip
+import io
 import lzma
 import random
 import zipfile
@@ -9,7 +10,7 @@ from functools import partial
 import pytest
 
 from repro.errors import DataError
-from repro.machine.bounded_reading import LONGEST_LINE, checked_id, lines, whole_lines
+from repro.machine.bounded_reading import LONGEST_LINE, as_file, checked_id, lines, whole_lines
 from repro.retrieval.datasets.negative_files import chunks
 from repro.retrieval.datasets.record_files import json_rows
 from repro.retrieval.evaluation import runs as run_columns
@@ -145,3 +146,9 @@ def test_an_id_that_a_run_file_cannot_hold_is_refused(tmp_path, value):
 def test_unusual_ids_of_real_collections_pass(tmp_path):
     for id in ("<dbpedia:Animalia_(book)>", "c67482ba-2019-04-18T13:32:05Z-00000-000", "Ü_1", "0"):
         assert checked_id(id, "_id", tmp_path, 1) == id
+
+
+def test_an_empty_pipe_is_named(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    with pytest.raises(DataError, match=r"^stdin is empty\. Check the command before the pipe"):
+        as_file("-")

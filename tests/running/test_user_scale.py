@@ -18,6 +18,15 @@ from tests.running.test_scale import TRAINED
 QRELS = Node("qrels", {"dataset": "msmarco-passage/train/judged"})
 TRIPLES = {"dataset": "msmarco-passage/train/triples-v2", "per_query": 30, "seed": 1}
 TITLED = Node("corpus", {"dataset": "msmarco-passage/rocketqa", "text": "{text}", "untitled": "-"})
+UNEQUAL = """mine:
+  about: x
+  backbone:
+    initialise: {hidden_size: 30, heads: 4, layers: 1, intermediate_size: 8, max_positions: 8,
+      dropout: 0, deviation: 1, seed: 1}
+    pretrain: {max_steps: 1, texts_per_batch: 1, learning_rate: 1, length: 8}
+    vocabulary: 99
+    corpus: tiny/text
+"""
 
 
 @pytest.fixture
@@ -116,6 +125,7 @@ def test_a_scale_is_known_by_its_name_as_long_as_its_file_is_at_hand(tmp_path):
         ("mine: {about: x, caps: {depth: 1}, replace: {depth: 2}}", 1, "'depth' is in caps and in replace"),
         ("mine:\n  about: x\n  frist: 3", 3, "mine.frist: 'frist' is not a known key. Did you mean first?"),
         ("mine:\n  about: x\n  like: tiny\n  first: {queries: 3}", 4, "tiny does not use the papers' data"),
+        (UNEQUAL, 4, "hidden_size 30 is not a multiple of heads 4"),
     ],
 )
 def test_a_fault_of_a_file_is_one_sentence_with_line_and_field(described, text, line, reason):

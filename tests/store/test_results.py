@@ -146,7 +146,7 @@ def test_every_altered_line_is_named(tmp_path):
     path.write_text(path.read_text().replace(f'"measured": {1 / 7}', '"measured": 0.9').replace("0.0", "0.5"))
     lines, faults = results.checked()
     assert (lines, [fault.line for fault in faults]) == (4, [1, 2])
-    assert "altered: its sha256 is that of another line" in str(faults[1])
+    assert "altered: its sha256 does not fit its content" in str(faults[1])
 
 
 @pytest.mark.parametrize("place", [("full", "p"), ("tiny", "other")])

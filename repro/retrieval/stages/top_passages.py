@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.datasets import arrow
 from repro.retrieval.evaluation import runs, text_lines
@@ -54,7 +55,9 @@ def chosen_queries(wanted: Sequence[str], queries: Sequence[Query]) -> list[tupl
     choices = []
     for text in wanted:
         named = by_text.get(_words(text))
-        choices.append((named or next(spare), named is not None))
+        if (choice := named or next(spare, None)) is None:
+            raise DataError(f"{len(queries)} queries are too few for {len(wanted)} different examples")
+        choices.append((choice, named is not None))
     return choices
 
 

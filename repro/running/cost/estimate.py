@@ -135,6 +135,8 @@ def _read_calibration(path: Path) -> Throughput:
         single = calibration.get("single_precision_flops_per_second")
         search = None if single is None else float(single)
         device, day = str(calibration["name"]), str(calibration["recorded"])[:10]
+        if not (training > 0 and inference > 0):
+            raise ValueError("a throughput is not positive")
     except (OSError, ValueError, LookupError, TypeError) as error:
         remedy = "`repro doctor calibrate` writes it again"
         raise UsageError(f"{path} cannot be read ({error}), {remedy}") from None

@@ -71,6 +71,8 @@ def test_what_nobody_judged_has_no_grade(inputs, tmp_path, progress):
 def test_of_queries_with_the_same_words_the_first_is_shown(tmp_path):
     queries = [{"id": "a", "text": "x"}, {"id": "b", "text": "Same one"}, {"id": "c", "text": "same  one"}]
     assert chosen_queries(["SAME ONE"], queries) == [(queries[1], True)]
+    with pytest.raises(DataError, match="3 queries are too few for 4 different examples"):
+        chosen_queries(list("defg"), queries)
 
 
 def test_a_passage_that_the_corpus_lacks_is_named(inputs, tmp_path, progress):

@@ -82,9 +82,10 @@ def test_a_calibration_is_read_back_and_a_broken_one_refused(tmp_path):
     rates = throughput(store)
     assert (rates.unit, rates.training, rates.inference) == ("GPU", 2e14, 3e14)
     assert rates.basis.startswith("GPU X, calibrated 2030-01-02: 200 TFLOP/s training")
-    calibration_file(store).write_text(json.dumps({**said, "training": {}}))
-    with pytest.raises(UsageError, match=r"json cannot be read .*`repro doctor calibrate` writes it again"):
-        throughput(store)
+    for training in ({}, {"flops_per_second": 0}):
+        calibration_file(store).write_text(json.dumps({**said, "training": training}))
+        with pytest.raises(UsageError, match=r"json cannot be read .*`repro doctor calibrate` writes it"):
+            throughput(store)
 
 
 def test_the_parts_add_up_to_the_whole(planned):
