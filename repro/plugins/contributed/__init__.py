@@ -180,7 +180,7 @@ def import_(source):
             if target.exists() and target.read_bytes() != path.read_bytes():
                 raise UsageError(f"{target} has other content. Rename {path.name}.")
             folder.mkdir(parents=True, exist_ok=True)
-            disk.write_whole(target, path.read_text(encoding="utf-8"))
+            disk.write_whole(target, path.read_bytes())
     rows = [
         [r.cell, r.scale, f"{r.measured:.6g}", r.origin["by"], r.recorded[:10], ", ".join(kinds) or "none"]
         for r in chain.from_iterable(contents.values())
