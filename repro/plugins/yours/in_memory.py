@@ -61,7 +61,7 @@ def judgements_in_memory(given: Any) -> text_lines.Qrels:
 def _grade(value: Any, query: str) -> int:
     try:
         grade = int(value)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         grade = None
     if grade is None or isinstance(value, bool) or grade != value:
         raise DataError(f"query {query!r}: the grade {value!r} is not a whole number")

@@ -314,7 +314,7 @@ def _encoder(source: Yours, data: Path | None) -> UserEncoder:
     if isinstance(source, Mapping):
         facts = dict(source)
     elif Path(source).suffix in DESCRIPTIONS:
-        facts = dict(read(Path(source), dict[str, str | int]))
+        facts = dict(read(Path(source).expanduser(), dict[str, str | int]))
     else:
         return UserEncoder.find(str(source), data, {})
     if not (name := facts.pop("model", None)):

@@ -52,6 +52,7 @@ def test_runs_and_judgements_in_memory_are_scored_like_files(tmp_path, columns):
         ({"yours": pd.DataFrame(LINES, columns=["q", "d", "s"])}, "has no column q_id or qid or query_id"),
         ({"yours": 5}, "a run or an encoder of type int cannot be used"),
         ({"qrels": {"q1": {"a": 0.5}}}, "the grade 0.5 is not a whole number"),
+        ({"qrels": {"q1": {"a": float("inf")}}}, "the grade inf is not a whole number"),
         ({"qrels": {"q1": {"a": 0}}}, "nothing is relevant"),
         ({"qrels": {"q1": "a"}}, "judgements of type dict cannot be used"),
     ],
@@ -61,6 +62,13 @@ def test_other_objects_are_refused_in_one_sentence(given, words):
     with pytest.raises((UsageError, DataError), match=words) as refused:
         mean(**({"yours": many} | given))
     assert len(str(refused.value)) < LIMIT and "\n" not in str(refused.value)
+
+
+def test_a_description_in_the_home_folder_is_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "encoder.yaml").write_text("kind: dense\n")
+    with pytest.raises(UsageError, match="names no model"):
+        mean(yours="~/encoder.yaml")
 
 
 def test_runs_from_pipes_are_read_like_files(tmp_path):
