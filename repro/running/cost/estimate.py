@@ -6,13 +6,16 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, cached_property, partial
 from pathlib import Path
+from typing import Literal
 
 from repro.errors import UsageError, unknown
 from repro.graph import Node
 from repro.machine.bounded_reading import read_facts, read_json_file
 from repro.machine.system import gpu_memory, hardware
 from repro.machine.versions import software
+from repro.manifest import yaml_file
 from repro.manifest.papers import folders_with
+from repro.manifest.yaml_file import StrictMapping
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.datasets.fetching import archives
 from repro.running.cost.rehearsals import Rehearsals, kind_of
@@ -80,11 +83,24 @@ def gpus() -> dict:
     return read_facts(Path(__file__).with_name("gpus.yaml"))
 
 
-def recorded_shares(gpu: str) -> dict[str, dict[str, dict]]:
-    """Return "training" or "encoding" -> kind of work -> facts, as in ``shares.yaml``."""
-    shares: dict[str, dict[str, dict]] = {"training": {}, "encoding": {}}
+class Share(StrictMapping):
+    """A share of a GPU's peak, documented in ``shares.yaml``."""
+
+    share: float
+    operations: float
+    record: str
+    work: str
+    tool: str
+
+
+Shares = dict[Literal["training", "encoding"], dict[str, Share]]
+
+
+def recorded_shares(gpu: str) -> Shares:
+    """Return kinds of work with their shares of a GPU. Raises ManifestError for a malformed file."""
+    shares: Shares = {"training": {}, "encoding": {}}
     for folder in (Path(__file__).parent, *folders_with("shares.yaml")):
-        for sort, kinds in read_facts(folder / "shares.yaml").get(gpu, {}).items():
+        for sort, kinds in yaml_file.read(folder / "shares.yaml", dict[str, Shares]).get(gpu, {}).items():
             shares[sort] |= kinds
     return shares
 
@@ -97,8 +113,8 @@ def assumed_throughput(gpu: str) -> Throughput:
     sheet, ends = facts["sheets"][name], [facts["least"], facts["greatest"]]
     peak, recorded = sheet["half"], recorded_shares(sheet.get("chip", name))
     known, rest = recorded["training"] | recorded["encoding"], [end["share"] for end in ends]
-    trained = sorted(one["share"] for one in recorded["training"].values()) or rest
-    words = [f"{kind} {one['share']:.1%} ({one['record']})" for kind, one in known.items()]
+    trained = sorted(one.share for one in recorded["training"].values()) or rest
+    words = [f"{kind} {one.share:.1%} ({one.record})" for kind, one in known.items()]
     words += [f"other trainings {_range(trained)}", f"the rest {_range(rest)}"]
     basis = f"{name}, {'recorded shares' if known else _range(rest)} of {peak / 1e12:.0f} TFLOP/s"
     slow, fast = (
@@ -111,7 +127,7 @@ def assumed_throughput(gpu: str) -> Throughput:
             memory=sheet["memory"],
             layer=ends[end - 1]["layer"],
             packs=sheet.get("packs", True),
-            recorded={kind: one["share"] * one["operations"] * peak for kind, one in known.items()},
+            recorded={kind: one.share * one.operations * peak for kind, one in known.items()},
             shares=", ".join(words) if known else "",
         )
         for end in (0, -1)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from repro.errors import UsageError
+from repro.errors import ManifestError, UsageError
 from repro.machine import system
 from repro.manifest.cells import select
 from repro.manifest.papers import paper, stated_costs
@@ -67,9 +67,16 @@ def test_a_named_gpu_reaches_recorded_shares_of_its_peak_and_a_range_of_others(t
 
 def test_the_shares_are_those_of_the_records():
     for kind, one in ChainMap(*recorded_shares("h100").values()).items():
-        rows = json.loads((RECORDS / f"{one['record']}.json").read_text())["rows"]
-        [row] = [row for row in rows if (row["work"], row["tool"]) == (one["work"], one["tool"])]
-        assert row["MFU (data sheet)"] == f"{one['share']:.1%}", kind
+        rows = json.loads((RECORDS / f"{one.record}.json").read_text())["rows"]
+        [row] = [row for row in rows if (row["work"], row["tool"]) == (one.work, one.tool)]
+        assert row["MFU (data sheet)"] == f"{one.share:.1%}", kind
+
+
+def test_a_malformed_file_of_shares_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "shares.yaml").write_text("h100: {search: {}}\n")
+    monkeypatch.setattr("repro.running.cost.estimate.folders_with", lambda file: [tmp_path])
+    with pytest.raises(ManifestError, match=r"shares\.yaml:1"):
+        assumed_throughput("h100")
 
 
 def test_a_calibration_is_read_back_and_a_broken_one_refused(tmp_path):
