@@ -284,7 +284,7 @@ def _taken_over(name: str, folder: Path) -> str:
         return f"{min(others)} is no file of the exercise and could take over the test."
     if test.exists() and _text(test) != texts[test.name]:
         return "test_solution.py was changed. Write the folder again."
-    return "" if (folder / "solution.py").exists() else "solution.py does not exist."
+    return "" if (folder / "solution.py").is_file() else "solution.py does not exist."
 
 
 def _child_outcomes(cases: Cases, source: str) -> list[Json] | Json:

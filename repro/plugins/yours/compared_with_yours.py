@@ -112,7 +112,7 @@ def _given(yours: Yours | Sequence[Yours]) -> list[Yours]:
 
 def _is_usable(given: Yours) -> bool:
     if isinstance(given, str | Path):
-        return str(given) not in ("", ".")
+        return given not in ("", Path())
     return is_run(given) or is_encoder_object(given) or (isinstance(given, Mapping) and bool(given))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 FILE = Path(__file__).with_suffix(".yaml")
-_FORM = re.compile(r"(?P<name>\w+)(?:\(rel=(?P<rel>[1-9][0-9]*)\))?@(?P<cutoff>[1-9][0-9]*)")
+_FORM = re.compile(r"(?P<name>\w+)(?:\(rel=(?P<rel>[1-9][0-9]*)\))?@(?P<cutoff>[1-9][0-9]{0,8})")
 QUERIES = 64
 
 

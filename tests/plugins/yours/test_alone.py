@@ -51,6 +51,7 @@ def test_runs_and_judgements_in_memory_are_scored_like_files(tmp_path, columns):
         ({"yours": {"q1": 0.5}}, "names no model"),
         ({"yours": pd.DataFrame(LINES, columns=["q", "d", "s"])}, "has no column q_id or qid or query_id"),
         ({"yours": 5}, "a run or an encoder of type int cannot be used"),
+        ({"yours": "."}, "is not a model directory"),
         ({"qrels": {"q1": {"a": 0.5}}}, "the grade 0.5 is not a whole number"),
         ({"qrels": {"q1": {"a": float("inf")}}}, "the grade inf is not a whole number"),
         ({"qrels": {"q1": {"a": 0}}}, "nothing is relevant"),

@@ -74,6 +74,11 @@ def test_a_measure_without_a_cut_off_looks_no_deeper_than_any_run():
     assert deep == ["map_cut_11", "R_cap@100"]
 
 
+def test_a_cutoff_beyond_trec_evals_range_is_refused():
+    with pytest.raises(UsageError, match="cannot compute nDCG@"):
+        scores_by_query([f"nDCG@{10**20}"], QRELS, RANKINGS)
+
+
 def test_every_judged_query_is_scored_and_no_other():
     found = scores_by_query(["nDCG@10", "P@2", "R_cap@2", "Judged@10"], QRELS, RANKINGS)
     assert {frozenset(scores) for scores in found.values()} == {frozenset("123")}
