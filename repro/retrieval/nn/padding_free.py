@@ -245,9 +245,13 @@ def _obstacle(model: nn.Module, precision: str, processor: torch.device) -> str:
 
 
 def _fault(processor: torch.device, dtype: torch.dtype, shape: tuple[int, int]) -> str:
-    vectors = torch.zeros(12, *shape, dtype=dtype, device=processor)
+    layout = Layout([5, 3, 3, 1], processor)
+    numbers = torch.linspace(-1, 1, 12 * shape[0] * shape[1], device=processor).sin()
+    vectors = numbers.view(-1, *shape).to(dtype)
     try:
-        by_kernel(vectors, vectors, vectors, Layout([5, 3, 3, 1], processor))
+        outputs = [by_kernel(query, vectors, vectors, layout) for query in (vectors, vectors[:4])]
     except (ImportError, RuntimeError, ValueError, TypeError) as error:
         return f"torch's kernel cannot be used ({str(error).strip().partition(chr(10))[0]})"
-    return ""
+    expected = [text_by_text(query, vectors, vectors, layout) for query in (vectors, vectors[:4])]
+    close = all(torch.allclose(*pair, atol=0.02) for pair in zip(outputs, expected, strict=True))
+    return "" if close else "torch's kernel computes attention that differs from that of single texts"

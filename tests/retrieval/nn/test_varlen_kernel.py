@@ -105,6 +105,10 @@ def gpu(monkeypatch, *, capability=(9, 0), kernel=varlen_kernel.attention) -> No
     monkeypatch.setattr(padding_free, "flash_attention", kernel)
 
 
+def reversed_values(query, key, value, *others):
+    return varlen_kernel.attention(query, key, value.flip(0), *others)
+
+
 def refused(*given):
     raise RuntimeError("FlashAttention only supports Ampere GPUs or newer.\nat line 1")
 
@@ -112,6 +116,7 @@ def refused(*given):
 SAID = {
     "fp32": ({}, {"precision": "fp32"}, "in fp16 and bf16, not in fp32"),
     "an old GPU": ({"capability": (7, 5)}, {}, "capability is below 8.0"),
+    "a kernel that errs": ({"kernel": reversed_values}, {}, "differs from that of single texts"),
     "a kernel that refuses": (
         {"kernel": refused},
         {},
