@@ -7,18 +7,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from inspect import cleandoc
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
-if TYPE_CHECKING:
-    from repro.plugins.manuscripts.draft import Draft, Entry, TableDraft
-from pathlib import Path
-
 import click
+import yaml
 
 from repro.cli.verbs import new as plain_paper
 from repro.errors import UsageError
+
+if TYPE_CHECKING:
+    from repro.plugins.manuscripts.draft import Draft, Entry, TableDraft
 
 WIDTH = 110
 TABLE_KEYS = ("kind", "about", "unit", "bold", "transposed")

@@ -94,9 +94,9 @@ def contrasts(
 
 
 def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
-    """Return the mean difference over common queries and seeds.
+    """Return the mean difference over common seeds, all with the same queries.
 
-    None if there are fewer than two of either, or if all differences are equal.
+    None if there are fewer than two seeds or queries, or if all differences are equal.
     """
     seeds = [seed for seed in ours if seed in theirs]
     if not seeds:
