@@ -13,7 +13,7 @@ from itertools import product
 from repro.machine import system
 from repro.progress import SILENT, Progress
 
-# only this branch of MKL gives equal bits on all processors
+# no other branch of MKL is known to give equal bits on all processors
 _TORCH = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_CBWR": "COMPATIBLE"}
 _FAISS = {"FAISS_SIMD_LEVEL": "AVX2", "FAISS_OPT_LEVEL": "AVX2"}  # newer and older faiss
 _NUMPY = {"OPENBLAS_CORETYPE": "Haswell"}

@@ -23,10 +23,11 @@ command = views(
         "paper": "a folder of placeholders that runs",
         "site": "a Snakemake profile with the resources of cluster jobs",
     },
-    help="""Start another paper or a cluster profile.""",
+    help="""Write the files of a new paper, exercise or cluster profile.""",
     epilog="""\b
 Examples:
   repro new paper NAME
+  repro new exercise
   repro new site DIR""",
 )
 
