@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple
 import click
 from pydantic import Field
 
-from repro.errors import BlockedError, check_known
+from repro.errors import BlockedError, UsageError, check_known
 from repro.locations import CHECKOUT, PAPERS
 from repro.machine import INSTALL, absent
 from repro.manifest import yaml_file
@@ -327,6 +327,8 @@ def command(name, output):
     from repro.cli.printing import say, table
     from repro.cli.verbs.new import write_files
 
+    if output and name is None:
+        raise UsageError("-o needs the name of an exercise. `repro new exercise` lists them.")
     if name is None:
         head = ("exercise", "difficulty", "extra", "title", "source")
         rows = [(n, str(t.difficulty), t.extra, t.title, t.source) for n, t in exercises().items()]

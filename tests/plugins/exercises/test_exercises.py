@@ -55,6 +55,7 @@ def test_100_batches_are_graded_in_another_process(graded):
 
 def test_a_folder_is_written_once_and_graded_by_pytest_and_as_json(tmp_path, repro):
     assert len(NAMES) >= 20 and all(name in repro("new", "exercise").out for name in NAMES)
+    assert "-o needs the name" in repro("new", "exercise", "-o", "x").err
     words, wrong = ("new", "exercise", HOLM, "-o", str(tmp_path / "x")), exercise(HOLM).wrong[0]
     assert repro(*words).status == 0 and "exists already" in repro(*words).err
     (tmp_path / "x/solution.py").write_text(exercise(HOLM).changed(wrong))
