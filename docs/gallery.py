@@ -156,5 +156,6 @@ def _output(tables: int) -> str:
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
     if sys.argv[1:2] == ["--drafts"]:
+        Path(sys.argv[2]).mkdir(parents=True, exist_ok=True)
         for size in FAULTS:
             Path(sys.argv[2], f"draft{size}.tex").write_text(draft(size), encoding="utf-8")
