@@ -23,11 +23,10 @@ command = views(
         "paper": "a folder of placeholders that runs",
         "site": "a Snakemake profile with the resources of cluster jobs",
     },
-    help="""Write the files of a new paper, exercise or cluster profile.""",
+    help="""Write the files of a new paper or cluster profile.""",
     epilog="""\b
 Examples:
   repro new paper NAME
-  repro new exercise
   repro new site DIR""",
 )
 

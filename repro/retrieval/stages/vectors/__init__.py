@@ -10,6 +10,7 @@ import json
 import mmap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -28,19 +29,24 @@ IDS = 10_000
 Advance = Callable[[int], object]  # called with the number of finished queries
 
 
+def _mapping(path: Path) -> Callable[[], np.ndarray]:
+    """Return a function that maps an ``.npy`` file anew, as mapped pages stay in memory.
+
+    Threads may call it. In Python 3.11 ``np.load`` fails in several threads, which parse headers.
+    """
+    array = np.load(path, mmap_mode="r")
+    return partial(np.memmap, path, array.dtype, "r", array.offset, array.shape)
+
+
 class VectorFile:
-    """``vectors.npy`` of a folder, mapped anew for each read, as mapped pages stay in memory."""
+    """``vectors.npy`` of a folder, mapped anew for each read."""
 
     def __init__(self, folder: Path):
-        self.path = folder / "vectors.npy"
+        self.mapped = _mapping(folder / "vectors.npy")
         self.rows, self.width = self.mapped().shape
 
     def __len__(self) -> int:
         return self.rows
-
-    def mapped(self) -> np.ndarray:
-        """Map the array, (N, H) float32 or float16, from disk."""
-        return np.load(self.path, mmap_mode="r")
 
     def read(self, first: int, end: int) -> np.ndarray:
         """Read rows ``first`` to ``end``, (end - first, H) float32."""
@@ -58,8 +64,8 @@ class SparseFile:
     """
 
     def __init__(self, folder: Path, width: int):
-        self.folder, self.width = folder, width
-        self.bounds = np.load(folder / "indptr.npy")
+        self.width, self.bounds = width, np.load(folder / "indptr.npy")
+        self._maps = [_mapping(folder / f"{name}.npy") for name in ("values", "indices")]
 
     def __len__(self) -> int:
         return len(self.bounds) - 1
@@ -75,8 +81,7 @@ class SparseFile:
     def _rows(self, bounds: np.ndarray, entries: slice | np.ndarray) -> csr_array:
         from scipy.sparse import csr_array
 
-        arrays = (np.load(self.folder / f"{name}.npy", mmap_mode="r") for name in ("values", "indices"))
-        values, indices = (np.array(array[entries]) for array in arrays)
+        values, indices = (np.array(mapped()[entries]) for mapped in self._maps)
         bounds = (bounds - bounds[0]).astype(np.int64 if len(values) > 2**31 - 1 else np.int32)
         return csr_array((values, indices, bounds), shape=(len(bounds) - 1, self.width))
 

@@ -28,10 +28,11 @@ def test_an_empty_file_has_no_ids(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float16])
-def test_a_range_of_rows_is_read_as_float32_and_single_rows_as_they_are(tmp_path, kind):
+def test_a_range_of_rows_is_read_as_float32_and_single_rows_as_they_are(tmp_path, monkeypatch, kind):
     whole = np.random.default_rng(0).normal(size=(20, 5)).astype(kind)
     np.save(tmp_path / "vectors.npy", whole)
     vectors = VectorFile(tmp_path)
+    monkeypatch.setattr(np, "load", None)  # its parser fails in several threads
     assert (len(vectors), vectors.width) == (20, 5)
     assert vectors.read(17, 20).dtype == np.float32 and vectors.at(np.array([3])).dtype == kind
     np.testing.assert_array_equal(vectors.read(17, 20), whole[17:].astype(np.float32))
