@@ -154,7 +154,7 @@ def beside(folder: Path, asked: argparse.Namespace) -> tuple[list[dict], list[Be
     import torch
 
     inputs, out = {name: folder / name for name in ("passages", "queries")}, folder / "run"
-    passages, queries = VectorFile(inputs["passages"]), VectorFile(inputs["queries"])
+    passages = VectorFile(inputs["passages"])
 
     def ours() -> np.ndarray:
         out.mkdir()
@@ -165,11 +165,13 @@ def beside(folder: Path, asked: argparse.Namespace) -> tuple[list[dict], list[Be
 
     def flat() -> np.ndarray:
         index = faiss.IndexFlatIP(asked.size)
-        index.add(np.load(passages.path))
-        return written(folder, *index.search(np.load(queries.path), asked.depth))
+        index.add(np.load(inputs["passages"] / "vectors.npy"))
+        return written(folder, *index.search(np.load(inputs["queries"] / "vectors.npy"), asked.depth))
 
     def by_torch() -> np.ndarray:
-        theirs, all_of_them = (torch.from_numpy(np.load(file.path)) for file in (queries, passages))
+        theirs, all_of_them = (
+            torch.from_numpy(np.load(inputs[name] / "vectors.npy")) for name in ("queries", "passages")
+        )
         best = (theirs @ all_of_them.T).topk(asked.depth)
         return written(folder, best.values.numpy(), best.indices.numpy())
 
