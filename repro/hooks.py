@@ -302,7 +302,7 @@ _OWN = (  # in the order of their parts
             ),
             "audit file": (
                 "tables and sentences of a paper's source: LaTeX, Markdown, CSV, HTML",
-                "manuscript_audit:file_command",
+                "auditing:file_command",
             ),
             "show coverage": (
                 "numbers of measured and measurable cells, or the tables of a draft",

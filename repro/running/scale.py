@@ -268,12 +268,12 @@ def user_scale(file: str | Path) -> Scale:
     Example:
         >>> repro.select("PAPER/1", scale=repro.user_scale("my-scale.yaml"))
     """
-    suite_scales = scale_facts.built_in()
+    built_in = scale_facts.built_in()
 
     def faults(content: dict[str, ScaleFacts]) -> Iterator[Fault]:
         for name, facts in content.items():
-            others = (*_mixture_faults(facts, suite_scales), *_name_faults(facts, suite_scales))
-            for place, reason in (*_own_faults(name, facts, suite_scales), *others):
+            others = (*_mixture_faults(facts, built_in), *_name_faults(facts, built_in))
+            for place, reason in (*_own_faults(name, facts, built_in), *others):
                 yield (name, *place), reason
 
     content = yaml_file.read(Path(file), dict[str, ScaleFacts], faults=faults)
@@ -281,31 +281,31 @@ def user_scale(file: str | Path) -> Scale:
         described_names = ", ".join(content) or "none"
         raise UsageError(f"{file} describes {len(content)} scales ({described_names}) instead of one")
     [name] = content
-    return _scale(name, suite_scales | content, by_user=True)
+    return _scale(name, built_in | content, by_user=True)
 
 
-def _own_faults(name: str, facts: ScaleFacts, suite_scales: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
+def _own_faults(name: str, facts: ScaleFacts, built_in: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
     if not NAME.fullmatch(name):
         yield (), f"{name!r} is not a valid scale name (small letters, digits and hyphens, e.g. my-scale)"
-    if name in suite_scales:
+    if name in built_in:
         yield (), f"{name!r} is a built-in scale, choose another name"
-    if facts.like is not None and facts.like not in suite_scales:
-        yield ("like",), f"{facts.like!r} is not a scale ({', '.join(suite_scales)})"
+    if facts.like is not None and facts.like not in built_in:
+        yield ("like",), f"{facts.like!r} is not a scale ({', '.join(built_in)})"
 
 
-def _mixture_faults(facts: ScaleFacts, suite_scales: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
+def _mixture_faults(facts: ScaleFacts, built_in: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
     like = facts.like or "full"
-    has_stand_ins = like in suite_scales and scale_facts.inherit_facts(like, suite_scales).backbone is not None
+    has_stand_ins = like in built_in and scale_facts.inherit_facts(like, built_in).backbone is not None
     if facts.backbone and not has_stand_ins:
         yield ("backbone",), "the papers' data need the papers' checkpoints, remove it or use like: tiny"
     if has_stand_ins and facts.first != scale_facts.RowCounts():
         yield ("first",), f"{like} does not use the papers' data, remove it or use like: full"
 
 
-def _name_faults(facts: ScaleFacts, suite_scales: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
-    scale_tables = [getattr(scale, table) for scale in suite_scales.values() for table in OF_PARAMETERS]
+def _name_faults(facts: ScaleFacts, built_in: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
+    scale_tables = [getattr(scale, table) for scale in built_in.values() for table in OF_PARAMETERS]
     parameters = sorted(parameter_names().union(*scale_tables))
-    suite_caps = (scale.caps for scale in suite_scales.values())
+    suite_caps = (scale.caps for scale in built_in.values())
     counts = sorted({name for name, numbers in NUMBERS.items() if numbers.is_whole}.union(*suite_caps))
     folders = (Path(recipe.__file__).parent, *{paper.folder.parent for paper in papers().values()})
     for table, kind, valid in (
