@@ -199,7 +199,7 @@ def _result_in_words(stand: ComparedCell) -> str:
 
     verdict = f"{stand.verdict.name}: {stand.verdict.why}"
     if stand.measured is None:
-        lacking = names_in_a_line(requirements.distinct_obstacles(stand.obstacles).names)
+        lacking = names_in_a_line(requirements.NodeObstacles(stand.obstacles).names)
         return f"{stand.verdict.name}: lacks {lacking}" if lacking else verdict
     first = stand.records[0]
     seeds = f"mean of {len(stand.records)} seeds, " if len(stand.records) > 1 else ""

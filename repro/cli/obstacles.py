@@ -95,7 +95,7 @@ def _names_by_row(cells: Sequence[ComparedCell], prefix: str) -> dict[str, list[
     by_row: dict[str, list[requirements.Obstacle]] = {}
     for c in cells:
         by_row.setdefault(c.cell.row_path.removeprefix(prefix), []).extend(c.obstacles)
-    return {row: requirements.distinct_obstacles(obstacles).names for row, obstacles in by_row.items()}
+    return {row: requirements.NodeObstacles(obstacles).names for row, obstacles in by_row.items()}
 
 
 def names_in_a_line(names: Sequence[str]) -> str:
@@ -116,7 +116,7 @@ def blocked_cell_lines(comparison: Comparison) -> list[str]:
     cells = [c for c in comparison.cells if c.obstacles and not c.cell.column.mean_of]
     if not cells:
         return []
-    lacking = requirements.distinct_obstacles(chain.from_iterable(c.obstacles for c in cells))
+    lacking = requirements.NodeObstacles(chain.from_iterable(c.obstacles for c in cells))
     if len(lacking.obstacles) == 1:
         [o] = lacking.obstacles
         return [f"blocked: {o} [{first_of([c.cell.id for c in cells], 3)}]"]

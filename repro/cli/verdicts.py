@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from repro.cli.obstacles import blocked_cell_lines
-from repro.cli.printing import in_words, say, say_each
+from repro.cli.printing import emit_csv, emit_json, in_words, say, say_each, table
+from repro.cli.printing import show as print_laid_out
 from repro.manifest.cells import by_count, count_in_words
 from repro.running.plan import Plan
 from repro.running.records import Recurrence, distances, equal_in_words
@@ -72,7 +73,6 @@ def show(
         brief: merge more than ``FEW_SENTENCES`` obstacles into one sentence.
         options: are passed to ``table_texts``.
     """
-    from repro.cli.printing import emit_csv, emit_json
     from repro.verdicts.plain_values import cell_as_row
 
     cells = comparison.cells if chosen is None else chosen
@@ -127,8 +127,6 @@ def _cells_with_facts(
 
 def show_paired(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
     """Print paired tests against runs by others."""
-    from repro.cli.printing import table
-
     rows = [_paired_line(c.cell.id, test) for c in cells for test in comparison.paired.get(c.cell.id, ())]
     head = ["cell", "run by others", "difference [95 %]", "t p (ranx)", "p (Holm)", "permutation p", "d_z"]
     if rows:
@@ -152,7 +150,6 @@ def show_recorded(comparison: Comparison) -> None:
 
 def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
     """Print the tables that have a result, a failed or blocked cell, or a note."""
-    from repro.cli.printing import show as print_laid_out
     from repro.writers.terminal import compared_table
 
     for table_cells in Comparison(list(cells)).by_table().values():

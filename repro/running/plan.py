@@ -11,7 +11,7 @@ from repro.graph import Node, walk
 from repro.manifest.cells import Cell, ShownExhibit, cells_of
 from repro.manifest.reading_schema import Reading
 from repro.running import measurement, recipe_calls
-from repro.running.requirements import Machine, NodeObstacles, Obstacle, distinct_obstacles
+from repro.running.requirements import Machine, NodeObstacles, Obstacle
 from repro.running.scale import Scale
 from repro.store import Store
 
@@ -99,7 +99,7 @@ class Plan:
     def lacking(self) -> NodeObstacles:
         """The obstacles of the nodes to run."""
         obstacles = (self.machine.obstacles.get(node.fingerprint) for node in self.needed())
-        return distinct_obstacles(filter(None, obstacles))
+        return NodeObstacles(filter(None, obstacles))
 
 
 def plan(

@@ -10,7 +10,7 @@ from repro import errors, locations
 from repro.graph import Node, distinct, missing_files, rewrite
 from repro.machine import INSTALL, absent, system
 from repro.manifest.papers import by_hand, known_checkpoints
-from repro.retrieval.datasets import hub_models
+from repro.retrieval.datasets import hub_models, word_lists
 from repro.retrieval.datasets.catalog import catalog, dataset, key
 from repro.retrieval.datasets.sources import MissingPiece, Source, locate
 from repro.stage_table import STAGES
@@ -192,8 +192,6 @@ class Machine:
         return Node(node.stage, {**node.params, "identity": identity}, node.inputs), None
 
     def _no_file(self, file: str) -> Obstacle:
-        from repro.retrieval.datasets import word_lists
-
         cause = (
             word_lists.fault(self.data, file) or f"{file} is not in {self.data or locations.data_folder()}"
         )
@@ -284,11 +282,11 @@ def _stand_in_obstacle(identifier: str) -> Obstacle:
     return Obstacle(cause, "choose another scale", lacks=f"a replacement of {original}")
 
 
-@dataclass(frozen=True)
 class NodeObstacles:
     """The distinct obstacles of several nodes."""
 
-    obstacles: tuple[Obstacle, ...]
+    def __init__(self, obstacles: Iterable[Obstacle]):
+        self.obstacles = tuple(dict.fromkeys(obstacles))
 
     @property
     def of_machine(self) -> list[Obstacle]:
@@ -317,7 +315,3 @@ class NodeObstacles:
 
 def _is_checkpoint(obstacle: Obstacle) -> bool:
     return any(id.startswith("model:") for id in obstacle.fetch)
-
-
-def distinct_obstacles(obstacles: Iterable[Obstacle]) -> NodeObstacles:
-    return NodeObstacles(tuple(dict.fromkeys(obstacles)))

@@ -7,6 +7,11 @@ import click
 from repro import errors, locations
 from repro.cli import verdicts
 from repro.cli.printing import put, say, table
+from repro.progress import TerminalProgress
+from repro.retrieval.datasets.fetching import offer
+from repro.retrieval.datasets.sources import MissingPiece, locate
+from repro.running.workspace import Workspace
+from repro.verdicts.summary import doubts_in_brief
 
 REAL, COLLECTION = "beir/scifact/test", "beir/scifact"  # BM25 over it is published
 
@@ -29,7 +34,6 @@ def command(ctx, yes, output, opened):
     """
     from repro.cli.verbs.report import page as report
     from repro.cli.verbs.report import target
-    from repro.running.workspace import Workspace
 
     target(output)
     tiny_cell, scifact_cell = _cells()
@@ -67,7 +71,6 @@ def _cells():
 def _measure_tiny(cell, workspace) -> int:
     from repro.api import select
     from repro.verdicts.comparison import judged_cells
-    from repro.verdicts.summary import doubts_in_brief
     from repro.writers.grid import label_in_full, shown_measurement
 
     name = f"{cell.paper.name}/{cell.table.id}"
@@ -85,10 +88,6 @@ def _measure_tiny(cell, workspace) -> int:
 
 
 def _fetch_scifact(yes: bool) -> bool:
-    from repro.progress import TerminalProgress
-    from repro.retrieval.datasets.fetching import offer
-    from repro.retrieval.datasets.sources import MissingPiece, locate
-
     pieces = ("documents", "queries", "qrels")
     if not any(
         isinstance(locate(REAL, piece, locations.Locations.resolve().data), MissingPiece) for piece in pieces
@@ -116,7 +115,6 @@ def _measure_scifact(cell, workspace) -> int:
 
 def _measure(selection):
     from repro.api.measurement import measure
-    from repro.progress import TerminalProgress
 
     return measure(selection, progress=TerminalProgress())
 

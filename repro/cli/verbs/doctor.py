@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import platform
 import sys
+import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -16,6 +18,8 @@ from repro.api import select
 from repro.cli import groups, options, verdicts
 from repro.cli.printing import emit_json, say, table
 from repro.machine import INSTALL, PACKAGES, absent, system, versions
+from repro.retrieval.datasets.fetching import amount
+from repro.running.cost import estimate
 from repro.running.workspace import Workspace
 from repro.store import Store, disk, make_writable, translated_errors
 
@@ -62,8 +66,6 @@ def _tiny_scale():
 
 
 def _full_scale(workspace):
-    from repro.retrieval.datasets.fetching import amount
-
     plan = select(workspace=workspace).plan()
     plan.look(workspace.store)
     obstacles = plan.lacking
@@ -102,9 +104,6 @@ def smoke(names, tables, rows):
 
 def in_empty_workspace(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
     """Run a function in an empty workspace, print its lines and return its exit status."""
-    import tempfile
-    import time
-
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="repro-smoke-") as folder:
         lines, status = run(Workspace.open(f"{folder}/store", f"{folder}/results"))
@@ -150,12 +149,10 @@ def calibrate():
 
     `repro plan` then estimates hours, and `repro run --max-gpu-hours` keeps to a budget.
     """
-    from repro.running.cost.estimate import calibrate, calibration_file
-
     artefact_store = Store(locations.Locations.resolve().store)
     make_writable(artefact_store.root)
-    rates = calibrate()
-    path = calibration_file(artefact_store)
+    rates = estimate.calibrate()
+    path = estimate.calibration_file(artefact_store)
     with translated_errors(artefact_store.root):
         disk.write_whole(path, json.dumps(rates, indent=1) + "\n")
     model, peak = rates["model"], rates["matrix_product_flops_per_second"]

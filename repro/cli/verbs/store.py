@@ -266,12 +266,11 @@ def _print_sum(removable, *, yes: bool) -> None:
 def _remove(store, items) -> set:
     """Remove items except those that a running process will read."""
     from repro.store.leftovers import remove_leftovers
-    from repro.store.underway import awaited_inputs, one_at_a_time
 
     if not items:
         return set()
-    with one_at_a_time(store.root):
-        inputs = awaited_inputs(store.root)
+    with underway.one_at_a_time(store.root):
+        inputs = underway.awaited_inputs(store.root)
         return remove_leftovers(store, [item for item in items if item.fingerprint not in inputs])
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import yaml
 
+from repro.cli.printing import say, table
 from repro.cli.verbs import new as plain_paper
 from repro.errors import UsageError
 
@@ -52,7 +53,7 @@ def readme_text(name: str, source: str, draft: Draft) -> str:
 def questions(draft: Draft, kind: str) -> dict[str, list[tuple[str, str]]]:
     """Map the text of each remark of this kind to its entries, as (name, place)."""
     by_text = defaultdict[str, list[tuple[str, str]]](list)
-    for what, entry in chain.from_iterable(table.entries() for table in draft.tables):
+    for what, entry in chain.from_iterable(each.entries() for each in draft.tables):
         for remark in (each for each in entry.remarks if each.kind == kind):
             by_text[remark.text].append((what, str(entry.place)))
     return by_text
@@ -166,8 +167,6 @@ def _contents(name: str, source: str, made) -> dict[str, str | None]:
 
 
 def _show(name: str, folder: Path, made, notes) -> None:
-    from repro.cli.printing import say, table
-
     head = ("table", "columns", "known", "likely", "todo", "rows", "measurable", "in the source")
     lines = [(t.id, *map(str, _counts(t)), str(t.head.place)) for t in made.tables]
     table(f"{name}: {sum(len(t.rows) for t in made.tables)} rows", head, lines, right=range(1, 7))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import yaml
 
 from repro import errors, stage_table
 from repro.api import select
@@ -211,8 +212,6 @@ def _by_stage(comparison: Comparison) -> dict[str, list[tuple[Output | None, Out
 
 
 def _yaml(lines: Mapping[str, Mapping[str, Any]]) -> str:
-    import yaml
-
     head = "# Written by `repro doctor same-code`: digests of code that computed equal outputs.\n"
     ordered = dict(sorted(lines.items(), key=lambda item: (str(item[1]["date"]), item[0])))
     return head + yaml.safe_dump(ordered, sort_keys=False, width=1000)

@@ -9,6 +9,7 @@ from repro import errors, hooks
 from repro.cli import options, readings
 from repro.cli.printing import emit_json, say, table
 from repro.plugins.statements.findings import HELD_AGAINST
+from repro.running.workspace import Workspace
 
 
 @click.command(
@@ -28,7 +29,6 @@ def claims_command(names, scale_name, failing, as_json):
     names match.
     """
     from repro.plugins.statements.paper_audit import claims
-    from repro.running.workspace import Workspace
 
     workspace = Workspace.open()
     statements = claims(*names, scale=scale_name, workspace=workspace)
@@ -156,7 +156,6 @@ def papers_command(names, strict, references, as_json):
     if references:
         return _print_references(names, strict=strict, as_json=as_json)
     from repro.plugins.statements.paper_audit import audit
-    from repro.running.workspace import Workspace
 
     findings = audit(*names, workspace=Workspace.open())
     if as_json:

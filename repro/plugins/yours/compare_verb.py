@@ -23,6 +23,7 @@ from repro.manifest.papers import papers
 from repro.progress import TerminalProgress
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
+from repro.verdicts.summary import cut_measures
 
 if TYPE_CHECKING:  # they need the extra "score"
     from repro.exchange.run_import import Importer
@@ -190,7 +191,6 @@ def show_yours(compared: ComparedWithYours, form: str, *, per_query: bool) -> No
 
 
 def _print_markdown(own: OwnTable) -> None:
-    from repro.verdicts.summary import cut_measures
     from repro.writers.grid import compared_grid
     from repro.writers.markdown import escaped
     from repro.writers.markdown import table as markdown_table

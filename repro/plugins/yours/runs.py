@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from repro.errors import DataError, UsageError, visible
 from repro.machine.bounded_reading import as_file, lines
+from repro.manifest import yaml_file
 from repro.manifest.cells import numeric_cells
 from repro.manifest.papers import papers
 from repro.plugins.yours import in_memory
@@ -305,7 +306,6 @@ def _run(source: Yours) -> OwnRun:
 
 
 def _encoder(source: Yours, data: Path | None) -> UserEncoder:
-    from repro.manifest.yaml_file import read
     from repro.plugins.yours.encoders import UserEncoder
 
     if in_memory.is_encoder_object(source):
@@ -314,7 +314,7 @@ def _encoder(source: Yours, data: Path | None) -> UserEncoder:
     if isinstance(source, Mapping):
         facts = dict(source)
     elif Path(source).suffix in DESCRIPTIONS:
-        facts = dict(read(Path(source).expanduser(), dict[str, str | int]))
+        facts = dict(yaml_file.read(Path(source).expanduser(), dict[str, str | int]))
     else:
         return UserEncoder.find(str(source), data, {})
     if not (name := facts.pop("model", None)):
