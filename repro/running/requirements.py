@@ -10,9 +10,8 @@ from repro import errors, locations
 from repro.graph import Node, distinct, missing_files, rewrite
 from repro.machine import INSTALL, absent, system
 from repro.manifest.papers import by_hand, known_checkpoints
-from repro.retrieval.datasets import hub_models, word_lists
+from repro.retrieval.datasets import hub_models, sources, word_lists
 from repro.retrieval.datasets.catalog import catalog, dataset, key
-from repro.retrieval.datasets.sources import MissingPiece, Source, locate
 from repro.stage_table import STAGES
 
 PIECES = {
@@ -135,20 +134,20 @@ class Machine:
         name, piece = node.params["dataset"], PIECES[node.stage]
         if name not in catalog():
             return node, self.once(("stand-in", name), lambda: _stand_in_obstacle(name))
-        source = self.once((name, piece), lambda: locate(name, piece, self.data, home=self.home))
+        source = self.once((name, piece), lambda: sources.locate(name, piece, self.data, home=self.home))
         obstacle = None
-        if isinstance(source, MissingPiece):
+        if isinstance(source, sources.MissingPiece):
             remedies = source.fetch, source.otherwise
             missing = Obstacle(source.cause, source.remedy, False, source.dataset, *remedies)
             obstacle = self._or_stand_in(missing, name)
             if known := self.recorded.get(key(name, piece)):
                 return Node(node.stage, {**node.params, "identity": known}, node.inputs), obstacle
             library_key = ("library", name, piece)
-            source = self.once(library_key, lambda: locate(name, piece, None, allow_download=True))
+            source = self.once(library_key, lambda: sources.locate(name, piece, None, allow_download=True))
         params = {**node.params}
-        if isinstance(source, Source) and source.kind == "library":
+        if isinstance(source, sources.Source) and source.kind == "library":
             params |= {"identity": source.stated_identity, "source": source.to_json()}
-        elif isinstance(source, Source):
+        elif isinstance(source, sources.Source):
             from repro.retrieval.datasets.digests import identity
 
             seen = (name, piece, source.kind)

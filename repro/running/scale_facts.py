@@ -14,7 +14,6 @@ from repro.manifest.papers import Paper, papers
 from repro.manifest.yaml_file import StrictMapping
 from repro.retrieval import recipe
 from repro.retrieval.datasets.catalog import dataset as catalogued
-from repro.retrieval.recipe import Optimisation
 from repro.retrieval.training.declaration import names_in
 
 Count = Annotated[int, Field(gt=0)]
@@ -271,7 +270,7 @@ def trained_backbone(facts: Backbone, blank: Node) -> Node:
     params = {"length": length, "policy": "chunk", "titles": True, "separator": " "}
     tokens = Node("tokenize", params, {"corpus": recipe.corpus(facts.corpus), "model": blank})
     training = facts.pretrain
-    optimisation = Optimisation(
+    optimisation = recipe.Optimisation(
         batch_size=training.texts_per_batch,
         max_steps=training.max_steps,
         learning_rate=training.learning_rate,

@@ -8,8 +8,7 @@ from repro import errors, locations
 from repro.cli import verdicts
 from repro.cli.printing import put, say, table
 from repro.progress import TerminalProgress
-from repro.retrieval.datasets.fetching import offer
-from repro.retrieval.datasets.sources import MissingPiece, locate
+from repro.retrieval.datasets import fetching, sources
 from repro.running.workspace import Workspace
 from repro.verdicts.summary import doubts_in_brief
 
@@ -90,10 +89,11 @@ def _measure_tiny(cell, workspace) -> int:
 def _fetch_scifact(yes: bool) -> bool:
     pieces = ("documents", "queries", "qrels")
     if not any(
-        isinstance(locate(REAL, piece, locations.Locations.resolve().data), MissingPiece) for piece in pieces
+        isinstance(sources.locate(REAL, piece, locations.Locations.resolve().data), sources.MissingPiece)
+        for piece in pieces
     ):
         return True
-    collection = offer(COLLECTION)
+    collection = fetching.offer(COLLECTION)
     print(f"{collection.description}; into {locations.data_folder()}")
     if not yes and not (sys.stdin.isatty() and click.confirm("Fetch it?", err=True)):
         print(f"SciFact was left out. `repro demo --yes` or `repro data fetch {COLLECTION}` fetches it.")

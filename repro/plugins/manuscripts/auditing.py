@@ -14,6 +14,7 @@ import click
 from repro.cli.options import format_option
 from repro.cli.printing import emit_json, put, say
 from repro.errors import unknown, visible
+from repro.plugins.manuscripts import reading, text_tables, vocabulary
 from repro.plugins.manuscripts.checks import (
     CHECKS,
     SEVERITIES,
@@ -29,11 +30,8 @@ from repro.plugins.manuscripts.checks import (
     values,
 )
 from repro.plugins.manuscripts.files import Files, decoded
-from repro.plugins.manuscripts.reading import NoTableError, read
 from repro.plugins.manuscripts.series import P_VALUE, Grid, grids
 from repro.plugins.manuscripts.source_tables import CHOICE, Manuscript, Place, SourceTable
-from repro.plugins.manuscripts.text_tables import MARKDOWN, read_tables
-from repro.plugins.manuscripts.vocabulary import names_something
 from repro.version import __version__
 
 _COMMENT = re.compile(r"(%|#|<!--)\s*repro:\s*ignore(?:\[(?P<checks>[^\]\n]*)\])?")
@@ -142,7 +140,7 @@ def oriented(tables: Iterable[SourceTable]) -> list[tuple[Grid, Grid]]:
         heads = list(filterfalse(P_VALUE.fullmatch, heads))
         systems = {across.name_of(line.label) for grid, _ in pairs for line in grid.lines.values()}
         is_turned = systems.issuperset(map(across.name_of, heads)) or emphasis.is_by_line(pair[0])
-        is_turned &= len(heads) > 1 and not any(map(names_something, heads))
+        is_turned &= len(heads) > 1 and not any(map(vocabulary.names_something, heads))
         pairs.append(grids(table, is_turned=True) if is_turned else pair)
     return pairs
 
@@ -188,7 +186,7 @@ class Audited:
 
 def audited(path: Path, *, is_known_compared: bool = True) -> Audited:
     """Read and audit a source, with README.md for LaTeX. Raises DataError if it is unreadable."""
-    manuscript = read(path)
+    manuscript = reading.read(path)
     seen = arithmetic.Seen(set)
     found = without_ignored(findings(manuscript, seen, _readme(path, manuscript)), manuscript.files)
     if not is_known_compared:
@@ -213,14 +211,14 @@ def _looked_at(manuscript: Manuscript, seen: arithmetic.Seen) -> dict[str, int]:
 def _readme(path: Path, manuscript: Manuscript) -> Manuscript | None:
     is_file = path.suffix == ".tex"
     place = path.with_name("README.md") if is_file else path
-    is_latex = all(table.place.file.suffix not in MARKDOWN for table in manuscript.tables)
+    is_latex = all(table.place.file.suffix not in text_tables.MARKDOWN for table in manuscript.tables)
     if not is_latex or (is_file and not place.is_file()):
         return None
     files = Files(place)
     names = [name for name in files if name.rpartition("/")[2] == "README.md"]
     if not names:
         return None
-    tables, prose, _ = read_tables(files, min(names, key=lambda name: name.count("/")))
+    tables, prose, _ = text_tables.read_tables(files, min(names, key=lambda name: name.count("/")))
     return Manuscript(place, tuple(tables), tuple(prose))
 
 
@@ -312,7 +310,7 @@ def _audited(files: Sequence[Path], *, is_known_compared: bool) -> tuple[list[Au
     for file in files:
         try:
             made.append(audited(file, is_known_compared=is_known_compared))
-        except NoTableError as error:
+        except reading.NoTableError as error:
             if len(files) == 1:
                 raise
             notes.append(str(error))

@@ -11,10 +11,9 @@ from repro.cli.printing import emit_json, put, say, table
 from repro.cli.verbs import show
 from repro.errors import UsageError
 from repro.manifest.papers import papers
-from repro.plugins.manuscripts.auditing import Audited, audited
+from repro.plugins.manuscripts import auditing, source_tables
 from repro.plugins.manuscripts.checks.values import columns_of
 from repro.plugins.manuscripts.draft import draft
-from repro.plugins.manuscripts.source_tables import Place
 
 HEAD = ("table", "place", "rows", "numbers", "not read", "open")
 OF_DRAFTS = """
@@ -39,7 +38,7 @@ def command(names, form):
         raise UsageError(f"{files[0]} is a draft. Name papers or drafts in one command, not both.")
     if not files:
         return click.get_current_context().invoke(show.coverage, names=names, form=form)
-    made = [of_draft(audited(Path(file))) for file in files]
+    made = [of_draft(auditing.audited(Path(file))) for file in files]
     if form == "json":
         return emit_json(made)
     for each in made:
@@ -52,7 +51,7 @@ def command(names, form):
     return say("`repro new paper NAME --from FILE` drafts these tables, with a question per open part.")
 
 
-def of_draft(made: Audited) -> dict:
+def of_draft(made: auditing.Audited) -> dict:
     """Return the counts of a draft, e.g. ``{"tables": [{"read": 40, "unread": [], …}], "cells": 40, …}``."""
     drafted = {each.head.place: each for each in draft("draft", made.manuscript).tables}
     tables = []
@@ -69,5 +68,5 @@ def of_draft(made: Audited) -> dict:
     return {"source": str(made.manuscript.path), **totals, "tables": tables, "lost": lost}
 
 
-def _listed(parts: Iterable[tuple[str, Place]]) -> list[dict[str, str]]:
+def _listed(parts: Iterable[tuple[str, source_tables.Place]]) -> list[dict[str, str]]:
     return [{"text": text, "place": str(place)} for text, place in parts]

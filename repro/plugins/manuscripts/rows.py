@@ -15,9 +15,7 @@ from repro.manifest.cells import Cell, cells_of, is_measured
 from repro.manifest.papers import Paper, home, kept_with_papers, load, papers, readings
 from repro.manifest.printed import DASHES, PublishedCell, parse
 from repro.manifest.reading_schema import Reading
-from repro.plugins.manuscripts.notation import PUBLISHED
-from repro.plugins.manuscripts.source_tables import SourceCell
-from repro.plugins.manuscripts.vocabulary import Sure, facts
+from repro.plugins.manuscripts import notation, source_tables, vocabulary
 from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.recipe.request import Choices, Request
 
@@ -36,7 +34,7 @@ class Transcription:
         return parse(self.text).value
 
 
-def transcribe(cell: SourceCell) -> Transcription:
+def transcribe(cell: source_tables.SourceCell) -> Transcription:
     """Return a cell as a published string, e.g. ``"**36.6†**"``, or as a dash if it has no number."""
     text = cell.text.strip()
     if text in DASHES:
@@ -48,7 +46,7 @@ def transcribe(cell: SourceCell) -> Transcription:
     stars = "**" if cell.bold else ""
     if not whole.is_garbled and (whole.value is not None or not marks):
         return Transcription(f"{stars}{whole.text}{stars}", others)
-    beginning = PUBLISHED.match(text)
+    beginning = notation.PUBLISHED.match(text)
     if beginning is None:
         return Transcription("-", " ".join((text, *cell.marks)))
     sign, digits, unit = beginning.groups(default="")
@@ -149,7 +147,7 @@ class Match:
     """The known row of a label, or None, with the reason."""
 
     row: KnownRow | None
-    sure: Sure
+    sure: vocabulary.Sure
     reason: str
 
 
@@ -178,7 +176,7 @@ def _is_same(row: KnownRow, values: Values) -> bool:
 def plain(label: str) -> str:
     bare = re.sub(r"\[[^\]]*\]|\((?:ours|our[^)]*|reproduced|et al[^)]*|\d{4})\)", "", label.lower())
     word = re.sub(r"[^a-z0-9]", "", bare)
-    return str(facts()["systems"].get(word, word))
+    return str(vocabulary.facts()["systems"].get(word, word))
 
 
 def key(dataset: str | None, measure: str | None) -> tuple[str, str]:

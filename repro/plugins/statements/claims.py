@@ -17,7 +17,6 @@ from pydantic import model_validator
 from repro.errors import UsageError
 from repro.manifest import papers, reading_schema, yaml_file
 from repro.manifest.cells import Cell
-from repro.manifest.yaml_file import Identified, StrictMapping, repetitions
 
 _NUMBERS = {"v", "gain", "percent", "best_count", "student", "spread", "relevant", "drawn"}
 RELATIONS_OF_ROWS = frozenset({"above", "not_below", "best", "best_or_tied", "every"})
@@ -201,7 +200,7 @@ def _states(part: str, state: str, pairs: list, cells: list[Cell]) -> list[tuple
     return [(c, state) for c in columns.values()] if len(columns) == 1 else []
 
 
-class Claim(Identified):
+class Claim(yaml_file.Identified):
     """A sentence of the text, restated, with a condition on its cells.
 
     Attributes:
@@ -229,7 +228,7 @@ class Claim(Identified):
         return self
 
 
-class _Claims(StrictMapping):
+class _Claims(yaml_file.StrictMapping):
     claims: tuple[Claim, ...]
 
 
@@ -244,7 +243,7 @@ def claims(path: Path) -> dict[str, Claim]:
 
 
 def _faults(content: _Claims) -> Iterator[tuple[tuple, str]]:
-    yield from repetitions("claim", content.claims, ("claims",))
+    yield from yaml_file.repetitions("claim", content.claims, ("claims",))
     for number, claim in enumerate(content.claims):
         if claim.expect and (reason := fault(claim.expect)):
             yield ("claims", number, "expect"), reason

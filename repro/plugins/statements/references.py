@@ -8,14 +8,13 @@ from pydantic import Field
 
 from repro.manifest import reading_schema, yaml_file
 from repro.manifest.papers import Paper
-from repro.manifest.yaml_file import StrictMapping
 from repro.plugins.statements.findings import Finding, Findings
 
 Outcome = Literal["right", "absent", "wrong", "partly"]
 PARTS = ("Table ", "Figure ", "Eq. ", "Algorithm ", "§", "App. ")
 
 
-class Faulty(StrictMapping):
+class Faulty(yaml_file.StrictMapping):
     verdict: Outcome = "right"
     why: str = ""
     against: reading_schema.Against = "paper"
@@ -48,7 +47,7 @@ class Pointer(Faulty):
         return tuple(map(str, self.to))
 
 
-class References(StrictMapping):
+class References(yaml_file.StrictMapping):
     works: dict[str, Work] = Field(default_factory=dict)
     pointers: tuple[Pointer, ...] = ()
 

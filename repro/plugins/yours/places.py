@@ -24,8 +24,7 @@ from repro.running.plan import Plan
 from repro.running.records import scores_of
 from repro.running.requirements import Machine
 from repro.running.workspace import Workspace
-from repro.store import Store, check_where_stored, make_writable
-from repro.store.disk import sha256
+from repro.store import Store, check_where_stored, disk, make_writable
 from repro.verdicts import row_tests, verdict
 from repro.verdicts.compared import ComparedCell
 
@@ -369,6 +368,6 @@ def _scores(run: PublicRun, measure: str, data: Path) -> Scored | None:
 
 @functools.cache
 def _scores_of_file(path: Path, digest: str, dataset: str, measure: str, data: Path) -> Scored | None:
-    if sha256(path) != digest:
+    if disk.sha256(path) != digest:
         return None
     return OwnRun(path).scores(Judged.of(dataset, data), [measure])[measure]

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from repro.errors import DataError, UsageError, visible
 from repro.machine.bounded_reading import as_file, lines
-from repro.manifest import yaml_file
-from repro.manifest.cells import numeric_cells
+from repro.manifest import cells, yaml_file
 from repro.manifest.papers import papers
 from repro.plugins.yours import in_memory
-from repro.plugins.yours.in_memory import is_run
 from repro.retrieval.datasets import digests, reading, record_files
 from repro.retrieval.datasets.catalog import Dataset, Judgement, catalog, dataset, differing, key
 from repro.retrieval.datasets.sources import MissingPiece, locate
@@ -89,7 +87,7 @@ def usual_measures(identifier: str) -> list[str]:
     """Return a dataset's listed measures, or those of published cells. Raises UsageError without any."""
     if names := measurement.listed_measures(identifier):
         return list(names)
-    columns = [c.column for source in papers().values() for c in numeric_cells(source)]
+    columns = [c.column for source in papers().values() for c in cells.numeric_cells(source)]
     measures = {c.measure for c in columns if c.dataset == identifier and c.measure}
     if not measures:
         raise UsageError(f"{identifier} has no usual measure. Name one, e.g. --measure nDCG@10.")
@@ -290,7 +288,7 @@ Yours = Any  # a path, a name, or an object of in_memory.TAKEN
 def is_encoder(source: Yours) -> bool:
     """Return whether this is a folder, a YAML file, a name on the hub or an encoder object."""
     if not isinstance(source, str | Path):
-        return not is_run(source)
+        return not in_memory.is_run(source)
     path = Path(source).expanduser()
     is_of_hub = not path.exists() and str(source).count("/") == 1 and path.suffix not in SUFFIXES
     return path.suffix in DESCRIPTIONS or path.is_dir() or is_of_hub
@@ -302,7 +300,7 @@ def sources(given: Sequence[Yours], data: Path | None) -> list[OwnRun | UserEnco
 
 
 def _run(source: Yours) -> OwnRun:
-    return OwnRun.in_memory(in_memory.run_in_memory(source)) if is_run(source) else OwnRun(source)
+    return OwnRun.in_memory(in_memory.run_in_memory(source)) if in_memory.is_run(source) else OwnRun(source)
 
 
 def _encoder(source: Yours, data: Path | None) -> UserEncoder:

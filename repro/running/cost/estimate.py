@@ -10,12 +10,8 @@ from typing import Literal
 
 from repro.errors import UsageError, unknown
 from repro.graph import Node
-from repro.machine.bounded_reading import read_facts, read_json_file
-from repro.machine.system import gpu_memory, hardware
-from repro.machine.versions import software
-from repro.manifest import yaml_file
-from repro.manifest.papers import folders_with
-from repro.manifest.yaml_file import StrictMapping
+from repro.machine import bounded_reading, system, versions
+from repro.manifest import papers, yaml_file
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.datasets.fetching import archives
 from repro.running.cost.rehearsals import Rehearsals, kind_of
@@ -80,10 +76,10 @@ def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
 
 @cache
 def gpus() -> dict:
-    return read_facts(Path(__file__).with_name("gpus.yaml"))
+    return bounded_reading.read_facts(Path(__file__).with_name("gpus.yaml"))
 
 
-class Share(StrictMapping):
+class Share(yaml_file.StrictMapping):
     """A share of a GPU's peak, documented in ``shares.yaml``."""
 
     share: float
@@ -99,7 +95,7 @@ Shares = dict[Literal["training", "encoding"], dict[str, Share]]
 def recorded_shares(gpu: str) -> Shares:
     """Return kinds of work with their shares of a GPU. Raises ManifestError for a malformed file."""
     shares: Shares = {"training": {}, "encoding": {}}
-    for folder in (Path(__file__).parent, *folders_with("shares.yaml")):
+    for folder in (Path(__file__).parent, *papers.folders_with("shares.yaml")):
         for sort, kinds in yaml_file.read(folder / "shares.yaml", dict[str, Shares]).get(gpu, {}).items():
             shares[sort] |= kinds
     return shares
@@ -145,7 +141,7 @@ def calibration_file(store: Store) -> Path:
 
 def _read_calibration(path: Path) -> Throughput:
     try:
-        calibration = read_json_file(path)
+        calibration = bounded_reading.read_json_file(path)
         training, inference = (float(calibration[k]["flops_per_second"]) for k in ("training", "encoding"))
         unit = "GPU" if calibration["device"] == "cuda" else "CPU"
         single = calibration.get("single_precision_flops_per_second")
@@ -160,7 +156,7 @@ def _read_calibration(path: Path) -> Throughput:
     basis = f"{device}, calibrated {day}: {rates}"
     layer = calibration.get("seconds_per_layer", gpus()["greatest"]["layer"]) if unit == "GPU" else 0.0
     packs = (calibration.get("capability") or [8]) >= [8]
-    return Throughput(unit, training, inference, basis, search, gpu_memory(), layer, packs=packs)
+    return Throughput(unit, training, inference, basis, search, system.gpu_memory(), layer, packs=packs)
 
 
 def calibrate(seconds: float = SECONDS) -> dict:
@@ -170,7 +166,7 @@ def calibrate(seconds: float = SECONDS) -> dict:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     precision = torch.bfloat16 if device == "cuda" else torch.float32
     sizes = BASE if device == "cuda" else SMALL
-    machine = hardware()
+    machine = system.hardware()
     name = torch.cuda.get_device_name() if device == "cuda" else f"{machine['cpu']}, {machine['cores']} cores"
     tokens, operations = BATCH[device] * LENGTH[device], forward(sizes, LENGTH[device])
 
@@ -191,7 +187,7 @@ def calibrate(seconds: float = SECONDS) -> dict:
         "matrix_product_flops_per_second": _matrix_product(device, precision, seconds),
         "single_precision_flops_per_second": _matrix_product(device, torch.float32, seconds),
         "hardware": machine,
-        "software": software(),
+        "software": versions.software(),
         "recorded": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 

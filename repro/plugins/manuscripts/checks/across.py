@@ -41,8 +41,8 @@ class Stated:
     def differs_from(self, other: Stated) -> bool:
         return are_apart(self.number, self.half, other.number, other.half)
 
-    def is_near(self, other: Stated, part: int = 50) -> bool:
-        return part * abs(self.number - other.number) < max(self.number, other.number)
+    def is_near(self, other: Stated) -> bool:
+        return 10 * abs(self.number - other.number) < max(self.number, other.number)
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _of_lines(one: Grid, line: int, other: Grid, other_line: int) -> Findings:
     same = len(pairs) - len(unequal)
     is_doubt = same >= max(2, 2 * len(unequal))
     label, severity = other.lines[other_line].label, "doubt" if is_doubt else "note"
-    is_reported = is_doubt or (same and all(a.stated.is_near(b.stated, 10) for a, b in unequal))
+    is_reported = is_doubt or (same and all(a.stated.is_near(b.stated) for a, b in unequal))
     for mine, theirs in unequal if is_reported else ():
         values = f"{theirs.value.text} here and {mine.value.text} at {mine.value.place}"
         says = f"{label}, {mine.series.name}: {values}"
@@ -221,7 +221,7 @@ def _of_other_run(
     for printed in wrong:
         cells, stated = known_values[printed], printed.stated
         is_cited = any(cell.row.role == "cited" for cell in cells)
-        if is_cited and any(stated.is_near(known, 10) for known in _known(cells)):
+        if is_cited and any(stated.is_near(known) for known in _known(cells)):
             known = _nearest(stated, map(_own, cells))
             text = f"{printed.series.name} {printed.value.text}"
             parts.append(f"{text} (known: {known.number:f} %, {known.where})")
