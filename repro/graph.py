@@ -16,6 +16,7 @@ from repro.stage_table import STAGES
 
 STORE_FORMAT = 1
 MISSING_FILE = "missing_file"
+Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
@@ -91,11 +92,15 @@ def each_node(value: Node | tuple[Node, ...]) -> tuple[Node, ...]:
 
 def readers(nodes: Iterable[Node]) -> dict[str, list[Node]]:
     """Return fingerprint -> those of ``nodes`` that read it."""
-    by_input: defaultdict[str, list[Node]] = defaultdict(list)
-    for node in nodes:
-        for parent in node.parents():
-            by_input[parent.fingerprint].append(node)
-    return by_input
+    return grouped((parent.fingerprint, node) for node in nodes for parent in node.parents())
+
+
+def grouped(pairs: Iterable[tuple[Key, Value]]) -> defaultdict[Key, list[Value]]:
+    """Return key -> its values, in the order of the pairs. A key without a pair has an empty list."""
+    groups: defaultdict[Key, list[Value]] = defaultdict(list)
+    for key, value in pairs:
+        groups[key].append(value)
+    return groups
 
 
 def cached_per_node(function: Callable[[Node], Value]) -> Callable[[Node], Value]:

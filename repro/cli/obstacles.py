@@ -7,6 +7,7 @@ from pathlib import Path
 
 from repro import locations, stage_table
 from repro.cli import printing
+from repro.graph import grouped
 from repro.manifest.cells import count_in_words
 from repro.retrieval.datasets.fetching import amount
 from repro.running import requirements, runner
@@ -82,9 +83,8 @@ def _lines_by_row(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tu
     names_by_row = _names_by_row(cells, prefix)
     shared = set.intersection(*map(set, names_by_row.values()))
     common = [name for name in next(iter(names_by_row.values())) if name in shared]
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for row, names in names_by_row.items():
-        groups.setdefault(tuple(name for name in names if name not in common), []).append(row)
+    own = {row: tuple(name for name in names if name not in common) for row, names in names_by_row.items()}
+    groups = grouped((names, row) for row, names in own.items())
     lines = [("every row", names_in_a_line(common))] if common else []
     if len(groups) > 1:
         lines += [(first_of(rows, ROWS), names_in_a_line(n) or "nothing else") for n, rows in groups.items()]
@@ -92,20 +92,14 @@ def _lines_by_row(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tu
 
 
 def _names_by_row(cells: Sequence[ComparedCell], prefix: str) -> dict[str, list[str]]:
-    by_row: dict[str, list[requirements.Obstacle]] = {}
-    for c in cells:
-        by_row.setdefault(c.cell.row_path.removeprefix(prefix), []).extend(c.obstacles)
+    by_row = grouped((c.cell.row_path.removeprefix(prefix), each) for c in cells for each in c.obstacles)
     return {row: requirements.NodeObstacles(obstacles).names for row, obstacles in by_row.items()}
 
 
 def names_in_a_line(names: Sequence[str]) -> str:
     """Join names, grouped by their first part, e.g. "DATA (documents, dev)"."""
-    by_root: dict[str, list[str]] = {}
-    for name in names:
-        root, _, part = name.partition("/")
-        by_root.setdefault(root, []).append(part)
     phrases = []
-    for root, parts in by_root.items():
+    for root, parts in grouped((root, part) for root, _, part in (n.partition("/") for n in names)).items():
         contents = ", ".join(part or "documents" for part in parts)
         phrases.append(f"{root} ({contents})" if len(parts) > 1 else f"{root}/{parts[0]}".rstrip("/"))
     return ", ".join(phrases)
@@ -135,7 +129,5 @@ def _places(cells: Sequence[ComparedCell]) -> list[str]:
     rows = list(dict.fromkeys(c.cell.row_path for c in cells))
     if len(rows) <= 2:
         return rows
-    tables: dict[str, set[str]] = {}
-    for c in cells:
-        tables.setdefault(c.cell.paper.name, set()).add(c.cell.table.id)
-    return [f"{name}/{min(ids)}" if len(ids) == 1 else name for name, ids in tables.items()]
+    tables = grouped((c.cell.paper.name, c.cell.table.id) for c in cells)
+    return [f"{name}/{ids[0]}" if len(set(ids)) == 1 else name for name, ids in tables.items()]

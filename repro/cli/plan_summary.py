@@ -6,10 +6,10 @@ from pathlib import Path
 
 from repro.cli.obstacles import GB, names_in_a_line
 from repro.cli.printing import in_words, say
-from repro.graph import Node
+from repro.graph import Node, grouped
 from repro.machine import system
 from repro.machine.system import size_in_words
-from repro.manifest.cells import Cell, count_in_words
+from repro.manifest.cells import count_in_words
 from repro.running import discarding, measurement, recipe_calls
 from repro.running.cost.amounts import BATCHES
 from repro.running.cost.estimate import Estimate
@@ -106,10 +106,9 @@ def _obstacle_line(plan: Plan, rows: Sequence[dict]) -> str:
 
 
 def _incomparable_lines(plan: Plan) -> list[str]:
-    cells: dict[tuple[str, str], list[Cell]] = {}
-    for m in plan.measurements if plan.scale.compares_with_paper else ():
-        for departure in () if _is_authors_model(m) else m.departures.items():
-            cells.setdefault(departure, []).append(m.cell)
+    judged = plan.measurements if plan.scale.compares_with_paper else ()
+    others = (m for m in judged if not _is_authors_model(m))
+    cells = grouped((departure, m.cell) for m in others for departure in m.departures.items())
     return [
         f"not comparable: {count_in_words(group)}, because the unspecified choice {reading} is {choice}"
         f" and not its default. Remove --reading {reading} to compare them"

@@ -1,13 +1,12 @@
 """The view ``repro show readings``, e.g. of ``PAPER --table 1``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
 from repro.cli.printing import table
+from repro.graph import grouped
 from repro.hooks import Answers, call
 from repro.locations import Locations
 from repro.manifest.cells import cell, cells_of, exhibits, table_of
@@ -16,14 +15,11 @@ from repro.manifest.reading_schema import Reading
 from repro.running import cell_readings, requirements, workspace
 
 
-def selected(names, cells, tables, kind) -> Iterator[ShownReadings]:
+def selected(names, cells, tables, kind) -> "Iterator[ShownReadings]":
     """Yield ``ShownReadings`` for each of the named papers (default: all) or for each paper of ``cells``."""
     known = cell_readings.CellReadings(requirements.Machine(Locations.resolve().data))
     for source, members in groupby(map(cell, cells), key=attrgetter("paper")):
-        rests: dict[str, list[str]] = {}
-        for c in members:
-            for id in known.of(c):
-                rests.setdefault(id, []).append(c.id)
+        rests: dict[str, list[str]] = grouped((id, c.id) for c in members for id in known.of(c))
         yield ShownReadings.of(source, rests, kind)
     for source in () if cells else sources(names):
         behind = _readings_of_tables(source, tables, known) if tables else None
@@ -45,7 +41,7 @@ class ShownReadings:
     readings: Sequence[Reading]
 
     @classmethod
-    def of(cls, source: Paper, places: dict[str, list[str]], kind: str | None) -> ShownReadings:
+    def of(cls, source: Paper, places: dict[str, list[str]], kind: str | None) -> "ShownReadings":
         """Return the readings of ``places``, the most used first, and those without a choice last."""
         known = {id: reading for other in papers().values() for id, reading in other.readings.items()}
         readings = [(known | dict(source.readings))[id] for id in places]

@@ -1,7 +1,5 @@
 """Print a comparison, and derive the exit status from it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -235,7 +233,7 @@ def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: boo
     ]
 
 
-def problems(cells: ComparedCells) -> tuple[list[str], int]:
+def problems(cells: "ComparedCells") -> tuple[list[str], int]:
     """Return sentences on failed and blocked cells, and the exit status."""
     sentences = notices(cells.comparison, list(cells))
     found = [sentence for sentence in sentences if sentence.startswith(("failed", "blocked"))]

@@ -1,7 +1,5 @@
 """Records of measured cells, compared with earlier records."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib
@@ -15,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repro.errors import StoreError
-from repro.graph import Node, canonical, walk
+from repro.graph import Node, canonical, grouped, walk
 from repro.locations import CHECKOUT
 from repro.machine import system, versions
 from repro.manifest.cells import Cell
@@ -195,7 +193,7 @@ def measured_record(measurement: Measurement, scale: str, store: Store) -> Recor
     return replace(bare_record, **_circumstances(measurement.parts, store))
 
 
-def _bare_record(measurement: Measurement, scale: str, store: Store, makers: Makers) -> Record:
+def _bare_record(measurement: Measurement, scale: str, store: Store, makers: "Makers") -> Record:
     means: dict[str, float] = {}
     queries: dict[str, int] = {}
     missing: dict[str, int] = {}
@@ -230,7 +228,7 @@ def _mean(values: Sequence[float]) -> float:
     return statistics.fmean(values) if len(set(values)) > 1 else values[0]
 
 
-def _rows(measurement: Measurement, makers: Makers) -> dict[str, str]:
+def _rows(measurement: Measurement, makers: "Makers") -> dict[str, str]:
     rows: dict[str, str] = {}
     for node in walk(measurement.parts):
         if piece := PIECES.get(node.stage):
@@ -328,9 +326,7 @@ def _merge(parts: list[Record], name: str) -> Any:
 
 
 def _evaluations(plan: Plan) -> dict[str, list[Node]]:
-    nodes: dict[str, list[Node]] = {}
-    for m in plan.measurements:
-        nodes.setdefault(m.cell.id, []).extend(m.parts)
+    nodes = grouped((m.cell.id, part) for m in plan.measurements for part in m.parts)
     averaged = {
         c.id: [node for member in member_cells(c) for node in nodes.get(member, ())] for c in plan.cells
     }

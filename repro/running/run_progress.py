@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median_low
 
 from repro.errors import StoreError
-from repro.graph import Node, each_node, walk
+from repro.graph import Node, each_node, grouped, walk
 from repro.progress import OverallProgress, Progress, span
 from repro.running.cost.work import work
 from repro.running.plan import Plan
@@ -67,11 +67,7 @@ def places(plan: Plan) -> dict[str, list[Place]]:
         ends.setdefault(place, []).extend(m.parts)
     for item, node in plan.exhibits.items():
         ends.setdefault(Place(f"{item.paper.name}/{item.owner}", item.exhibit.id), []).append(node)
-    by_fingerprint: dict[str, list[Place]] = {}
-    for place, nodes in ends.items():
-        for node in walk(nodes):
-            by_fingerprint.setdefault(node.fingerprint, []).append(place)
-    return by_fingerprint
+    return grouped((node.fingerprint, place) for place, nodes in ends.items() for node in walk(nodes))
 
 
 def describe_rows(places: Sequence[Place]) -> str:

@@ -1,7 +1,5 @@
 """Scales, e.g. "tiny". A scale rewrites finished graphs to change their cost."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import inspect
@@ -54,7 +52,7 @@ class Scale:
         """Whether kernels are pinned: not at full or a scale of its first rows."""
         return self.name != "full" and self.facts.first == scale_facts.RowCounts()
 
-    def pin_kernels(self, progress: Progress) -> None:
+    def pin_kernels(self, progress: "Progress") -> None:
         """Pin kernels for equal bits on every processor (1.5 times slower)."""
         if self.pins_kernels:
             from repro.machine import kernels

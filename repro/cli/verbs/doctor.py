@@ -1,7 +1,5 @@
 """``repro doctor``, e.g. ``repro doctor smoke``. Plugin ``yours`` replaces ``smoke``."""
 
-from __future__ import annotations
-
 import json
 import platform
 import sys
@@ -136,7 +134,7 @@ def _cheapest_cells(workspace) -> list[str]:
     return [bm25.id, min(training_cells, key=lambda cell: len(stages[cell]))]
 
 
-def bm25_cells() -> list[Cell]:
+def bm25_cells() -> "list[Cell]":
     from repro.api.papers import papers
 
     cells = (cell for paper in papers().values() for cell in paper.cells)

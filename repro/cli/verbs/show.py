@@ -1,7 +1,5 @@
 """``repro show``, e.g. ``repro show PAPER --table 1``."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -126,11 +124,11 @@ def _show_papers(*, as_json: bool) -> None:
     say(f"{_count_cells(rows)}.")
 
 
-def _count_cells(sources: Iterable[PublishedPaper]) -> str:
+def _count_cells(sources: "Iterable[PublishedPaper]") -> str:
     return count_in_words(cell for source in sources for cell in every_cell(source.source))
 
 
-def _entries(source: PublishedPaper) -> Iterator[tuple]:
+def _entries(source: "PublishedPaper") -> Iterator[tuple]:
     for number, item in source.tables.items():
         cells = [c for c in item.cells if c.counted_as == "published"]
         recipes = sum(bool(c.recipe) for c in cells)

@@ -4,7 +4,6 @@ A file has a line per record as in ``results/records``, with e.g. ``"origin": {"
 """
 
 import os
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -18,6 +17,7 @@ from repro import api, hooks
 from repro.cli.options import selection_options
 from repro.cli.printing import say, table
 from repro.errors import DataError, ReproError, UsageError, shortened
+from repro.graph import grouped
 from repro.manifest.cells import Cell, cell
 from repro.running.records import identities
 from repro.running.scale import scale
@@ -62,11 +62,10 @@ def doubts_about(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
     except ReproError as error:  # e.g. a choice that no longer exists
         return (Doubt("outdated", str(error)), *doubts(Basis([own])))
     plan.look(workspace.store)
-    ours = defaultdict(list)
-    for other in workspace.results.read(record.scale, record.cell.partition("/")[0]):
-        ours[other.identity].append(other)
+    others = workspace.results.read(record.scale, record.cell.partition("/")[0])
     parts = [m for m in plan.measurements if m.cell.id == record.cell]
     expected = identities(plan).get(record.cell, {})
+    ours = grouped((r.identity, r) for r in others)
     evidence = Evidence(cell(record.cell), plan, parts, expected, [own], [], outcome=None, on_record=ours)
     return doubts(Basis([own], code_counts(evidence, [own]), evidence))
 
@@ -91,11 +90,7 @@ def _folders(*settings: str | None) -> list[Path]:
 
 @lru_cache(maxsize=2)
 def _by_cell(files: tuple[tuple[Path, int], ...]) -> dict[str, list[Record]]:
-    by_cell = defaultdict(list)
-    for path, _ in files:
-        for record in read(path):
-            by_cell[record.cell].append(record)
-    return by_cell
+    return grouped((record.cell, record) for path, _ in files for record in read(path))
 
 
 def notes_on(of_cell: Cell) -> list[hooks.CellNote]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from inspect import cleandoc
 from itertools import chain
@@ -16,6 +15,7 @@ import yaml
 from repro.cli.printing import say, table
 from repro.cli.verbs import new as plain_paper
 from repro.errors import UsageError
+from repro.graph import grouped
 
 if TYPE_CHECKING:
     from repro.plugins.manuscripts.draft import Draft, Entry, TableDraft
@@ -52,11 +52,9 @@ def readme_text(name: str, source: str, draft: Draft) -> str:
 
 def questions(draft: Draft, kind: str) -> dict[str, list[tuple[str, str]]]:
     """Map the text of each remark of this kind to its entries, as (name, place)."""
-    by_text = defaultdict[str, list[tuple[str, str]]](list)
-    for what, entry in chain.from_iterable(each.entries() for each in draft.tables):
-        for remark in (each for each in entry.remarks if each.kind == kind):
-            by_text[remark.text].append((what, str(entry.place)))
-    return by_text
+    entries = chain.from_iterable(each.entries() for each in draft.tables)
+    remarks = ((remark, name, entry) for name, entry in entries for remark in entry.remarks)
+    return grouped((r.text, (name, str(entry.place))) for r, name, entry in remarks if r.kind == kind)
 
 
 def _listed(draft: Draft, kind: str) -> str:

@@ -11,6 +11,7 @@ from itertools import chain, compress, product
 from pathlib import Path
 
 from repro.errors import ReproError
+from repro.graph import grouped
 from repro.manifest.cells import Cell, cells_of, is_measured
 from repro.manifest.papers import Paper, home, kept_with_papers, load, papers, readings
 from repro.manifest.printed import DASHES, PublishedCell, parse
@@ -191,9 +192,7 @@ def as_fraction(number: Decimal, unit: str) -> Decimal:
 def known_rows() -> dict[str, list[KnownRow]]:
     rows = defaultdict[str, list[KnownRow]](list)
     for source in (paper for paper in papers().values() if not paper.manifest.is_study):
-        by_row = defaultdict[str, list[Cell]](list)
-        for cell in filter(_is_compared, cells_of(source)):
-            by_row[cell.row_path].append(cell)
+        by_row = grouped((cell.row_path, cell) for cell in cells_of(source) if _is_compared(cell))
         for cells in by_row.values():
             if cells[0].row.recipe or cells[0].row.not_measurable:
                 rows[plain(cells[0].row.label)].append(KnownRow(source, tuple(cells)))

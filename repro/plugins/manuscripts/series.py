@@ -1,7 +1,5 @@
 """The numbers of a table as series, e.g. column "MRR@10" as one with measure ``RR@10``."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -153,7 +151,7 @@ class Grid:
         groups = {self.lines[line].group for line in lines}
         return [line for line, each in self.lines.items() if each.group in groups]
 
-    def without(self, cells: Sequence[SourceCell]) -> Grid:
+    def without(self, cells: Sequence[SourceCell]) -> "Grid":
         left_out = set(map(id, cells))
         kept = [(s, {v.line: v for v in s if id(v.cell) not in left_out}) for s in self.series]
         return replace(self, series=tuple(replace(series, values=values) for series, values in kept))

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain, combinations, product, starmap
 
+from repro.graph import grouped
 from repro.manifest.cells import Cell, numeric_cells
 from repro.manifest.papers import Paper
 from repro.manifest.printed import are_apart
@@ -33,6 +34,10 @@ def disagreements(sources: list[Paper], notes: Notes) -> Findings:
 def dataset_and_measure(cell: Cell) -> Scored:
     """Return the dataset and measure of a cell, with Success@k as R@k."""
     return cell.column.dataset or "", (cell.column.measure or "").replace(_SUCCESS, "R@")
+
+
+def _configured(cell: Cell, notes: Notes) -> tuple[str, Scored]:
+    return notes.configuration(cell), dataset_and_measure(cell)
 
 
 def numbers_differ(a: Cell, b: Cell) -> bool:
@@ -144,15 +149,13 @@ def quotations(sources: list[Paper], notes: Notes) -> Findings:
 
 
 def _quotations(sources: list[Paper], notes: Notes) -> Iterator[Quotation]:
-    own = defaultdict[tuple[str, Scored], list[Cell]](list)
     makers_cells = [cell for cell in scored_cells(_retrieval_cells(sources)) if cell.role == "ours"]
-    for cell in makers_cells:
-        own[cell.row.system, dataset_and_measure(cell)].append(cell)
-    joined = {(notes.configuration(cell), dataset_and_measure(cell)) for cell in makers_cells}
+    own = grouped(((cell.row.system, dataset_and_measure(cell)), cell) for cell in makers_cells)
+    joined = {_configured(cell, notes) for cell in makers_cells}
     for cell in _cells_of_others(sources):
-        named_alike = own.get((cell.row.system, dataset_and_measure(cell)), [])
+        named_alike = own[cell.row.system, dataset_and_measure(cell)]
         makers = [c for c in named_alike if c.paper.name != cell.paper.name]
-        if makers and (notes.configuration(cell), dataset_and_measure(cell)) not in joined:
+        if makers and _configured(cell, notes) not in joined:
             yield cell, makers
 
 
@@ -181,11 +184,9 @@ def conventions(sources: list[Paper], notes: Notes) -> Findings:
 
 
 def _equal_cells(one: Paper, other: Paper, notes: Notes) -> Iterator[tuple[Cell, Cell]]:
-    candidates: dict[tuple, list[Cell]] = {}
-    for cell in _retrieval_cells([one]):
-        candidates.setdefault((notes.configuration(cell), dataset_and_measure(cell)), []).append(cell)
+    candidates = grouped((_configured(cell, notes), cell) for cell in _retrieval_cells([one]))
     for cell in _retrieval_cells([other]):
-        for candidate in candidates.get((notes.configuration(cell), dataset_and_measure(cell)), ()):
+        for candidate in candidates[_configured(cell, notes)]:
             if not numbers_differ(candidate, cell):
                 yield candidate, cell
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from pydantic import model_validator
 
 from repro.errors import UsageError
+from repro.graph import grouped
 from repro.manifest import papers, reading_schema, yaml_file
 from repro.manifest.cells import Cell
 
@@ -164,9 +165,7 @@ class Outcomes:
 
 def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
     """Return the worst state of each ``table/column``, or () for a single column."""
-    columns: dict[str, list[str]] = {}
-    for cell, state in states:
-        columns.setdefault(f"{cell.table.id}/{cell.column.id}", []).append(state)
+    columns = grouped((f"{cell.table.id}/{cell.column.id}", state) for cell, state in states)
     worst = tuple((name, min(found, key=_WORST_FIRST.index)) for name, found in columns.items())
     return worst if len(worst) > 1 else ()
 

@@ -1,7 +1,5 @@
 """``repro.compare``: ``compare("PAPER/1", yours="my.run")`` adds the row ``yours`` to Table 1."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 class ComparedWithYours(comparisons.ComparedCells):
     """Compared cells (see ``repro.api.comparisons.ComparedCells``), and the tables with rows of ``yours``."""
 
-    def __init__(self, comparison: Comparison, plan: Plan | None = None, yours: Sequence[OwnTable] = ()):
+    def __init__(self, comparison: Comparison, plan: Plan | None = None, yours: "Sequence[OwnTable]" = ()):
         super().__init__(comparison, plan)
         self.yours = tuple(yours)
 

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from repro.errors import UsageError
-from repro.graph import Node, canonical, each_node
+from repro.graph import Node, canonical, each_node, grouped
 from repro.machine.bounded_reading import read_json_file
 from repro.machine.system import hardware
 from repro.running.cost.amounts import StageCost, StoredCounts, amount, cost_of, size_of
@@ -191,10 +191,7 @@ def keep_times(nodes: Iterable[RehearsedNode], store: Store) -> Path:
     make_writable(store.root)
     path, content = store.root / FILE, _read(store)
     machine_times = content.setdefault(_machine(), {})
-    by_kind: dict[str, list[RehearsedNode]] = {}
-    for each in nodes:
-        by_kind.setdefault(kind_of(each.node), []).append(each)
-    for kind, group in by_kind.items():
+    for kind, group in grouped((kind_of(each.node), each) for each in nodes).items():
         machine_times.pop(kind, None)
         if times := [each.time for each in group if each.time]:
             machine_times[kind] = max(times, key=lambda one: one.hours(group[0].node) or 0.0)

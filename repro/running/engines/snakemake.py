@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro.errors import BlockedError, UsageError
-from repro.graph import Node, readers
+from repro.graph import Node, grouped, readers
 from repro.machine.shard import Shard
 from repro.machine.system import cores, stated_threads
 from repro.progress import Progress
@@ -275,10 +275,7 @@ def _parts(group: Sequence[Node], count: int, minutes: Mapping[str, shapes.Numbe
 
 def inputs(jobs: Sequence[Job]) -> dict[str, list[Job]]:
     """Return the jobs that each job waits for, by name."""
-    makers: dict[str, list[Job]] = {}
-    for job in jobs:
-        for node in job.nodes:
-            makers.setdefault(node.fingerprint, []).append(job)
+    makers = grouped((node.fingerprint, job) for job in jobs for node in job.nodes)
     waits: dict[str, list[Job]] = {}
     for job in jobs:
         parents = dict.fromkeys(parent.fingerprint for node in job.nodes for parent in node.parents())

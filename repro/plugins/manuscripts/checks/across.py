@@ -10,6 +10,7 @@ from decimal import Decimal
 from itertools import chain, combinations, filterfalse, product
 from operator import attrgetter
 
+from repro.graph import grouped
 from repro.hooks import notes
 from repro.manifest import papers as at_hand
 from repro.manifest.cells import Cell, numeric_cells
@@ -137,11 +138,8 @@ def _swapped(unequal: Sequence[tuple[Printed, Printed]]) -> Findings:
 
 
 def _swapped_systems(one: Grid, other: Grid) -> Findings:
-    columns: dict[Key, list[tuple[Printed, Printed]]] = {}
-    for line, other_line in _shared_lines(one, other):
-        for key, pair in _shared_values(one, line, other, other_line).items():
-            columns.setdefault(key, []).append(pair)
-    for pairs in columns.values():
+    shared = (_shared_values(one, line, other, their).items() for line, their in _shared_lines(one, other))
+    for pairs in grouped(chain.from_iterable(shared)).values():
         yield from _swapped(_unequal(pairs))
 
 

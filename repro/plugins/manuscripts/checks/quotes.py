@@ -1,7 +1,5 @@
 """Checks numbers that a sentence quotes from a table, e.g. "0.366 in Table 2"."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -209,7 +207,7 @@ class Systems:
     text: str = ""
 
     @classmethod
-    def of(cls, manuscript: Manuscript, tables: Sequence[Numbered]) -> Systems:
+    def of(cls, manuscript: Manuscript, tables: Sequence[Numbered]) -> "Systems":
         """Find the own names in a title "Otter: …" and in "we propose Otter"."""
         title = manuscript.title.partition(":")[0].strip()
         texts = [text for _, text in manuscript.prose]
