@@ -39,12 +39,11 @@ class Node:
     def fingerprint(self) -> str:
         """64 hexadecimal digits. Raises UsageError unless parameters are JSON."""
         try:
-            identity = canonical(self.identity())
+            return digest_of(self.identity())
         except (TypeError, ValueError) as error:
             raise UsageError(
                 f"stage {self.stage!r} has a parameter that is not a JSON value: {error}"
             ) from error
-        return hashlib.sha256(identity.encode()).hexdigest()
 
     def identity(self) -> dict:
         """Return the dictionary that the fingerprint is computed from."""
@@ -122,6 +121,11 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 def canonical(value: Any) -> str:
     """Return JSON with sorted keys and no spaces. Raises ValueError for NaN."""
     return _CANONICAL.encode(value)
+
+
+def digest_of(value: Any) -> str:
+    """Return the SHA-256 of the canonical JSON."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
 def missing_file(file: str) -> dict[str, str]:

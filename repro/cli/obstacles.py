@@ -7,6 +7,7 @@ from pathlib import Path
 
 from repro import locations, stage_table
 from repro.cli import printing
+from repro.errors import first_of
 from repro.graph import grouped
 from repro.manifest.cells import count_in_words
 from repro.retrieval.datasets.fetching import amount
@@ -15,7 +16,6 @@ from repro.running.cost.estimate import Estimate, Throughput, assumed_throughput
 from repro.running.plan import Plan
 from repro.store import Store
 from repro.verdicts.compared import ComparedCell, Comparison
-from repro.verdicts.summary import first_of
 
 GB = 1e9
 DEVICE = "h100"

@@ -6,6 +6,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from repro.cli.printing import table
+from repro.errors import first_of
 from repro.graph import grouped
 from repro.hooks import Answers, call
 from repro.locations import Locations
@@ -67,9 +68,7 @@ class ShownReadings:
 
     def _line(self, r: Reading) -> list[str]:
         choices = (f"[{choice}]" if choice == r.default else choice for choice in r.choices)
-        first, *others = self.places[r.id] or [""]
-        more = f" and {len(others)} more" if others else ""
-        return [r.id, r.kind, r.where, r.paper, " | ".join(choices), first + more]
+        return [r.id, r.kind, r.where, r.paper, " | ".join(choices), first_of(self.places[r.id], 1)]
 
     def _answers(self) -> Answers:
         pointers = [text for reading in self.readings for text in reading.study]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from repro.cli.obstacles import blocked_cell_lines
 from repro.cli.printing import emit_csv, emit_json, in_words, say, say_each, table
 from repro.cli.printing import show as print_laid_out
+from repro.errors import first_of
 from repro.manifest.cells import by_count, count_in_words
 from repro.running.plan import Plan
 from repro.running.records import Recurrence, distances, equal_in_words
@@ -15,7 +16,7 @@ from repro.running.runner import Outcome
 from repro.store import Store
 from repro.store.results import Results
 from repro.verdicts.compared import ComparedCell, Comparison, PairedTest
-from repro.verdicts.summary import Summary, first_of, summarise, unmeasured
+from repro.verdicts.summary import Summary, summarise, unmeasured
 from repro.verdicts.verdict import FAILS
 
 if TYPE_CHECKING:

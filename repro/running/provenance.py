@@ -72,10 +72,8 @@ class Makers:
     def rows(self, node: Node) -> str:
         """Return the digest of a node's rows, or "" if unknown."""
         if node.fingerprint not in self._rows:
-            is_stored = self.store.state(node) == "stored"
-            self._rows[node.fingerprint] = (
-                self.store.record(node)["facts"].get("rows", "") if is_stored else ""
-            )
+            facts = self.store.record(node)["facts"] if self.store.state(node) == "stored" else {}
+            self._rows[node.fingerprint] = facts.get("rows", "")
         return self._rows[node.fingerprint]
 
     def _of(self, node: Node) -> tuple[frozenset[str], frozenset[str]]:
@@ -243,8 +241,7 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
         read_fingerprints = underway.awaited_inputs(store.root)
         used_nodes = [node for node in nodes if node.fingerprint in read_fingerprints]
         if used_nodes:
-            suffix = f" and {len(used_nodes) - 1} more" if used_nodes[1:] else ""
-            reason = f"nothing is discarded: another run needs {used_nodes[0]}{suffix}"
+            reason = f"nothing is discarded: another run needs {errors.first_of(used_nodes, 1)}"
             raise errors.StoreError(f"{reason}. Wait until it has ended and repeat the command.")
         for node in nodes:
             store.discard(node)

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import hashlib
 import statistics
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,8 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repro.errors import StoreError
-from repro.graph import Node, canonical, grouped, walk
+from repro.errors import StoreError, first_of
+from repro.graph import Node, digest_of, grouped, walk
 from repro.locations import CHECKOUT
 from repro.machine import system, versions
 from repro.manifest.cells import Cell
@@ -68,8 +67,7 @@ def distances(recurrences: Sequence[Recurrence]) -> Iterator[str]:
     others = [r for r in recurrences if not r.came_back]
     if others:
         farthest = sorted(others, key=lambda r: -abs(r.measured.measured - r.on_record.measured))
-        more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
-        yield f"Differs from the record: {', '.join(map(str, farthest[:SHOWN]))}{more}."
+        yield f"Differs from the record: {first_of(farthest, SHOWN)}."
         causes = dict.fromkeys(cause for r in others for cause in _causes(r.measured, r.on_record))
         yield f"Likely cause: {', '.join(causes) or 'none in the records'}."
 
@@ -293,7 +291,7 @@ def member_cells(cell: Cell) -> list[str]:
 
 def _average_identity(cell: Cell, parts: list[tuple[str, str, str]]) -> tuple[str, str, str]:
     fingerprints, measures, _ = zip(*parts, strict=True)
-    digest = hashlib.sha256(canonical(list(fingerprints)).encode()).hexdigest()
+    digest = digest_of(list(fingerprints))
     return digest, measures[0] if len(set(measures)) == 1 else ", ".join(measures), cell.unit
 
 

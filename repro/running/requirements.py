@@ -179,14 +179,12 @@ class Machine:
 
     def _splitter(self, node: Node) -> tuple[Node, Obstacle | None]:
         from repro.retrieval.datasets.digests import digest
-        from repro.retrieval.datasets.sentence_splitting import check_splitter  # loads numpy
 
         name = node.params["splitter"]
-        obstacle = self.once(("splitter", name), lambda: _splitter_obstacle(name, self.data))
-        model = None if obstacle else check_splitter(name, self.data)
-        if model is None:
-            return node, obstacle and self._or_stand_in(obstacle, name)
-        files = sorted(path for path in model.iterdir() if path.is_file())
+        found = self.once(("splitter", name), lambda: _find_splitter(name, self.data))
+        if not isinstance(found, Path):
+            return node, found and self._or_stand_in(found, name)
+        files = sorted(path for path in found.iterdir() if path.is_file())
         identity = self.once(("splitter", name, "digest"), lambda: digest(files, cache=self.digests))
         return Node(node.stage, {**node.params, "identity": identity}, node.inputs), None
 
@@ -264,14 +262,14 @@ def _java_obstacle() -> Obstacle | None:
     return Obstacle(*missing, of_machine=True, lacks="Java") if missing else None
 
 
-def _splitter_obstacle(name: str, data: Path | None) -> Obstacle | None:
+def _find_splitter(name: str, data: Path | None) -> Path | Obstacle | None:
+    """Return the folder of the splitter's model, None if it has none, or the obstacle."""
     from repro.retrieval.datasets.sentence_splitting import check_splitter  # loads numpy
 
     try:
-        check_splitter(name, data)
+        return check_splitter(name, data)
     except errors.BlockedError as error:
         return Obstacle(error.cause, error.remedy, lacks=f"the sentence splitter {name}")
-    return None
 
 
 def _stand_in_obstacle(identifier: str) -> Obstacle:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median_low
 
-from repro.errors import StoreError
+from repro.errors import StoreError, first_of
 from repro.graph import Node, each_node, grouped, walk
 from repro.progress import OverallProgress, Progress, span
 from repro.running.cost.work import work
@@ -72,8 +72,7 @@ def places(plan: Plan) -> dict[str, list[Place]]:
 
 def describe_rows(places: Sequence[Place]) -> str:
     """Describe rows, e.g. `PAPER/1 bm25 and 3 more`, or ""."""
-    names = [f"{place.table} {place.row}" for place in places]
-    return f"{names[0]} and {len(names) - 1} more" if names[1:] else "".join(names)
+    return first_of([f"{place.table} {place.row}" for place in places], 1)
 
 
 class RunProgress:

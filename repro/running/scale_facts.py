@@ -1,6 +1,5 @@
 """The settings of scales in YAML, also those added by papers."""
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
-from repro.graph import Node, canonical, walk
+from repro.graph import Node, digest_of, walk
 from repro.manifest import yaml_file
 from repro.manifest.papers import Paper, papers
 from repro.manifest.yaml_file import StrictMapping
@@ -133,8 +132,7 @@ class ScaleFacts(_Additions):
     @property
     def digest(self) -> str:
         """Twelve digits over all settings except ``about``."""
-        content = canonical(self.model_dump(exclude={"about"}, exclude_defaults=True))
-        return hashlib.sha256(content.encode()).hexdigest()[:12]
+        return digest_of(self.model_dump(exclude={"about"}, exclude_defaults=True))[:12]
 
 
 TABLES = ("caps", "replace", "without_gpu", "learning_rate", "objectives")

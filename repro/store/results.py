@@ -17,7 +17,7 @@ from pathlib import Path
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from repro.errors import DataError
-from repro.graph import canonical
+from repro.graph import digest_of
 from repro.machine.versions import check_commits, check_environment, unlike_here
 from repro.store import disk, make_writable, translated_errors
 from repro.version import DIRTY
@@ -197,7 +197,7 @@ def _validate(content: dict) -> Record:
 
 def _digest(content: dict) -> str:
     try:
-        return hashlib.sha256(canonical(content).encode()).hexdigest()
+        return digest_of(content)
     except ValueError as error:  # e.g. of nan
         raise DataError(f"not a record: {error}") from None
 

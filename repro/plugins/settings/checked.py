@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from repro.api import Listing
-from repro.errors import ReproError
+from repro.errors import ReproError, first_of
 from repro.graph import Node, canonical
 from repro.manifest.cells import Cell, cell, cells_of
 from repro.manifest.papers import Paper, sources
@@ -14,7 +14,6 @@ from repro.plugins.settings import planned_rows as plans
 from repro.plugins.settings.planned_rows import ExpectedValues, PlannedRow, at_path, planned_rows
 from repro.plugins.settings.schema import Setting, SourcedValue, Step, settings_of, steps_of
 from repro.running.requirements import Machine
-from repro.verdicts.summary import first_of
 
 FAILURE, NO_PARAMETER = "failure", "no parameter"
 

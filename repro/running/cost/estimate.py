@@ -159,7 +159,7 @@ def _read_calibration(path: Path) -> Throughput:
     return Throughput(unit, training, inference, basis, search, system.gpu_memory(), layer, packs=packs)
 
 
-def calibrate(seconds: float = SECONDS) -> dict:
+def calibrate() -> dict:
     """Measure this machine for calibration.json."""
     import torch
 
@@ -171,7 +171,7 @@ def calibrate(seconds: float = SECONDS) -> dict:
     tokens, operations = BATCH[device] * LENGTH[device], forward(sizes, LENGTH[device])
 
     def rates(step: Callable[[], object], passes: int) -> dict[str, float]:
-        rate = tokens / _time_step(step, seconds)
+        rate = tokens / _time_step(step)
         return {"tokens_per_second": rate, "flops_per_second": rate * passes * operations}
 
     train, encode, train_token = _steps(device, precision, sizes)
@@ -182,22 +182,22 @@ def calibrate(seconds: float = SECONDS) -> dict:
         "model": {"layers": sizes.layers, "hidden_size": sizes.hidden, "length": LENGTH[device]},
         "training": rates(train, 3),
         "encoding": rates(encode, 1),
-        "seconds_per_layer": _time_step(train_token, seconds) / sizes.layers,
+        "seconds_per_layer": _time_step(train_token) / sizes.layers,
         "capability": torch.cuda.get_device_capability() if device == "cuda" else None,
-        "matrix_product_flops_per_second": _matrix_product(device, precision, seconds),
-        "single_precision_flops_per_second": _matrix_product(device, torch.float32, seconds),
+        "matrix_product_flops_per_second": _matrix_product(device, precision),
+        "single_precision_flops_per_second": _matrix_product(device, torch.float32),
         "hardware": machine,
         "software": versions.software(),
         "recorded": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
 
-def _matrix_product(device: str, precision, seconds: float) -> float:
+def _matrix_product(device: str, precision) -> float:
     import torch
 
     side = MATRIX[device]
     left, right = (torch.randn(side, side, device=device, dtype=precision) for _ in range(2))
-    return 2 * side**3 / _time_step(lambda: left @ right, seconds)
+    return 2 * side**3 / _time_step(lambda: left @ right)
 
 
 def _steps(device: str, precision, sizes: Shape) -> list[Callable[[], object]]:
@@ -231,12 +231,12 @@ def _steps(device: str, precision, sizes: Shape) -> list[Callable[[], object]]:
     return [train, encode, partial(train, tokens[:1, :1])]
 
 
-def _time_step(step: Callable[[], object], seconds: float) -> float:
+def _time_step(step: Callable[[], object]) -> float:
     import torch
     from torch.utils.benchmark import Timer
 
     timer = Timer("step()", globals={"step": step}, num_threads=torch.get_num_threads())
-    return timer.blocked_autorange(min_run_time=seconds).median
+    return timer.blocked_autorange(min_run_time=SECONDS).median
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from decimal import Decimal
 from itertools import chain, combinations, filterfalse, product
 from operator import attrgetter
 
+from repro.errors import first_of
 from repro.graph import grouped
 from repro.hooks import notes
 from repro.manifest import papers as at_hand
@@ -226,8 +227,7 @@ def _of_other_run(
             near.append(printed)
     if near:
         says = f"{grid.lines[line].label}: {len(near)} of {len(known_values)} values are no known ones"
-        more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""
-        why = f"Another index, checkpoint or cutoff? {', '.join(parts[:3])}{more}"
+        why = f"Another index, checkpoint or cutoff? {first_of(parts, 3)}"
         yield Finding("note", "published", near[0].value.place, says, why)
 
 
