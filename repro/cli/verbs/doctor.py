@@ -9,20 +9,17 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from repro import graph, locations, progress
 from repro.api import select
 from repro.cli import groups, options, verdicts
 from repro.cli.printing import emit_json, say, table
 from repro.machine import INSTALL, PACKAGES, absent, system, versions
+from repro.manifest.cells import Cell
 from repro.retrieval.datasets.fetching import amount
 from repro.running.cost import estimate
 from repro.running.workspace import Workspace
 from repro.store import Store, disk, make_writable, translated_errors
-
-if TYPE_CHECKING:
-    from repro.manifest.cells import Cell
 
 command = groups.views(
     "doctor",
@@ -126,15 +123,13 @@ def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]
 def _cheapest_cells(workspace) -> list[str]:
     bm25 = bm25_cells()[0]
     table = select(f"{bm25.paper.name}/{bm25.table.id}", scale=SCALE, workspace=workspace)
-    stages: dict[str, list[str]] = {}
-    for m in table.plan().measurements:
-        if m.cell.column.dataset == bm25.column.dataset and m.cell.role != "reference":
-            stages[m.cell.id] = [node.stage for node in graph.walk(m.parts)]
+    own = [m for m in table.plan().measurements if m.cell.column.dataset == bm25.column.dataset]
+    stages = {m.cell.id: [n.stage for n in graph.walk(m.parts)] for m in own if m.cell.role != "reference"}
     training_cells = [cell for cell in stages if "finetune" in stages[cell]]
     return [bm25.id, min(training_cells, key=lambda cell: len(stages[cell]))]
 
 
-def bm25_cells() -> "list[Cell]":
+def bm25_cells() -> list[Cell]:
     from repro.api.papers import papers
 
     cells = (cell for paper in papers().values() for cell in paper.cells)

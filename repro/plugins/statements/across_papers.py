@@ -16,15 +16,11 @@ _SUCCESS = "Success@"  # printed as recall and nearly equal to it on these sets
 
 def disagreements(sources: list[Paper], notes: Notes) -> Findings:
     """Yield a finding for every configuration with incompatible values of one measure."""
-    configurations = defaultdict[str, dict[Scored, list[Cell]]](dict)
-    for cell in chain.from_iterable(map(numeric_cells, sources)):
-        if cell.column.dataset and cell.column.measure:
-            by_measure = configurations[notes.configuration(cell)]
-            by_measure.setdefault(dataset_and_measure(cell), []).append(cell)
-    for name, by_measure in configurations.items():
+    known = (c for source in sources for c in numeric_cells(source) if c.column.dataset and c.column.measure)
+    for name, group in grouped((notes.configuration(cell), cell) for cell in known).items():
         contradictions = {
             key: cells
-            for key, cells in by_measure.items()
+            for key, cells in grouped((dataset_and_measure(cell), cell) for cell in group).items()
             if any(starmap(numbers_differ, combinations(cells, 2)))
         }
         if contradictions:
@@ -90,13 +86,10 @@ def _definitions(contradictions: dict[Scored, list[Cell]]) -> list[str]:
 
 def namesakes(sources: list[Paper], notes: Notes) -> Findings:
     """Yield a note for every name of a system for which several papers have no common value."""
-    values = defaultdict[tuple[str, Scored], dict[str, list[Cell]]](dict)
-    for cell in _cells_of_others(sources):
-        by_paper = values[cell.row.system, dataset_and_measure(cell)]
-        by_paper.setdefault(cell.paper.name, []).append(cell)
+    values = grouped(((c.row.system, dataset_and_measure(c)), c) for c in _cells_of_others(sources))
     differences = defaultdict[str, dict[Scored, list[Cell]]](dict)
-    for (system, key), by_paper in values.items():
-        if cells := _unequal_cells(by_paper, notes):
+    for (system, key), group in values.items():
+        if cells := _unequal_cells(grouped((cell.paper.name, cell) for cell in group), notes):
             differences[system][key] = cells
     for system, by_measure in differences.items():
         cells = list(chain.from_iterable(by_measure.values()))

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from repro.graph import grouped
 from repro.manifest import reading_schema, yaml_file
 from repro.manifest.papers import Paper
 from repro.plugins.statements.findings import Finding, Findings
@@ -134,25 +135,21 @@ def _entry_finding(
 
 
 def _shared_numbers(source: Paper, references: References) -> Findings:
-    by_number: dict[str, dict[str, Work]] = {}
-    for key, work in references.works.items():
-        if work.arxiv:
-            by_number.setdefault(work.arxiv, {})[key] = work
-    for number, works in by_number.items():
-        if len({w.work for w in works.values()}) > 1 and all(w.verdict == "right" for w in works.values()):
-            names = " and ".join(f"{key} ({work.work})" for key, work in works.items())
+    entries = ((work.arxiv, (key, work)) for key, work in references.works.items() if work.arxiv)
+    for number, works in grouped(entries).items():
+        if len({work.work for _, work in works}) > 1 and all(work.verdict == "right" for _, work in works):
+            names = " and ".join(f"{key} ({work.work})" for key, work in works)
             says = f"{names} have the same number, arXiv:{number}"
-            yield _entry_finding(source, "error", f"work/arXiv:{number}", ", ".join(works), says)
+            keys = ", ".join(key for key, _ in works)
+            yield _entry_finding(source, "error", f"work/arXiv:{number}", keys, says)
 
 
 def other_numbers(sources: list[Paper]) -> Findings:
     """Yield a finding for each work with several arXiv numbers."""
-    numbers: dict[str, dict[str, list[tuple[str, str]]]] = {}
-    for source in sources:
-        for key, work in references_of(source).works.items():
-            if work.arxiv:
-                numbers.setdefault(work.work, {}).setdefault(work.arxiv, []).append((source.name, key))
-    for name, by_number in numbers.items():
+    works = ((s.name, key, work) for s in sources for key, work in references_of(s).works.items())
+    found = grouped((work.work, (work.arxiv, (name, key))) for name, key, work in works if work.arxiv)
+    for name, numbers in found.items():
+        by_number = grouped(numbers)
         if len(by_number) > 1:
             entries = [(paper, key, number) for number, keys in by_number.items() for paper, key in keys]
             places = tuple(f"{paper}/references/{key}" for paper, key, _ in entries)

@@ -160,10 +160,10 @@ def primary_column(source: Paper, table: Table) -> Column:
 
 
 def answers_by_pointer(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, hooks.StudyAnswer]:
-    found = {}
-    for text, made in answers(pointers, evidence).items():
-        found[text] = hooks.StudyAnswer("\n".join(map(str, made)) or UNMEASURED, list(map(asdict, made)))
-    return found
+    return {
+        text: hooks.StudyAnswer("\n".join(map(str, made)) or UNMEASURED, list(map(asdict, made)))
+        for text, made in answers(pointers, evidence).items()
+    }
 
 
 def _table_answers(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from repro.errors import BlockedError, ReproError, UsageError
 from repro.exchange.public_runs import PublicRun, public_runs
-from repro.graph import Node
+from repro.graph import Node, grouped
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.schema import Column
 from repro.plugins.yours.encoders import UserEncoder, announce_duration
@@ -283,9 +283,7 @@ def rivals(
 
     The public runs of a row are from a single toolkit if possible.
     """
-    by_column: dict[str, list[ComparedCell]] = {name: [] for name in places}
-    for c in cells:
-        by_column.get(c.cell.column.id, []).append(c)
+    by_column = grouped((c.cell.column.id, c) for c in cells)
     public: dict[str, dict[str, dict[str, PublicRun]]] = {}
     if (data := workspace.data) and plan.scale.compares_with_paper:
         for name, place in places.items():
