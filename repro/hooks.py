@@ -298,7 +298,7 @@ _OWN = (  # in the order of their parts
         verbs={
             "new paper": (
                 "a folder of placeholders that runs, or a draft from the source of a paper",
-                "new_paper:command",
+                "draft_commands:new_paper",
             ),
             "audit file": (
                 "tables and sentences of a paper's source: LaTeX, Markdown, CSV, HTML",
@@ -306,7 +306,7 @@ _OWN = (  # in the order of their parts
             ),
             "show coverage": (
                 "numbers of measured and measurable cells, or the tables of a draft",
-                "draft_coverage:command",
+                "draft_commands:coverage",
             ),
         },
     ),

@@ -8,7 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 from shlex import quote
 
-from repro.cli.obstacles import names_in_a_line
+from repro.cli.plan_summary import names_in_a_line
 from repro.cli.printing import say, width
 from repro.errors import visible
 from repro.exchange.public_runs import PublicRun, cells_of_run, only_scorable, public_runs

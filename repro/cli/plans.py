@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from repro.cli.obstacles import GB
-from repro.cli.plan_summary import show_summary
+from repro.cli.plan_summary import GB, show_summary
 from repro.cli.printing import emit_json, say, table
 from repro.graph import Node, grouped, walk
 from repro.manifest.papers import paper, stated_costs

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from repro.cli.obstacles import blocked_cell_lines
+from repro.cli.plan_summary import blocked_cell_lines
 from repro.cli.printing import emit_csv, emit_json, in_words, say, say_each, table
 from repro.cli.printing import show as print_laid_out
 from repro.errors import first_of

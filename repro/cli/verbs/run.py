@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from repro.cli import verdicts
-from repro.cli.obstacles import nothing_can_run, show_needs
 from repro.cli.options import (
     GPU,
     disk_options,
@@ -17,6 +16,7 @@ from repro.cli.options import (
     selection_options,
     stated_options,
 )
+from repro.cli.plan_summary import nothing_can_run, show_needs
 from repro.errors import UsageError
 from repro.progress import SILENT, TerminalProgress
 from repro.running import provenance

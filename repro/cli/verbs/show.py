@@ -9,7 +9,7 @@ import click
 
 from repro.cli import completion
 from repro.cli.groups import views
-from repro.cli.options import PAPERS, format_option, json_option, split_figures, tables_option
+from repro.cli.options import PAPERS, TABLE, format_option, json_option, split_figures, tables_option
 from repro.cli.printing import emit_csv, emit_json, put, say, show, table
 from repro.errors import UsageError
 from repro.manifest.cells import cell, cells_of, count_in_words, every_cell, figure_of, table_of
@@ -251,7 +251,7 @@ def _print_reasons(rows) -> None:
     "  repro show readings PAPER/1/ROW/COLUMN --kind conflict\n  repro show readings PAPER --citations",
 )
 @click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.names)
-@tables_option("Only readings of this table or figure, e.g. 1 or figure-4 (repeatable).")
+@TABLE
 @click.option(
     "--kind", type=click.Choice(["silence", "conflict", "misprint", "data", "stated"]), help="Only this kind."
 )

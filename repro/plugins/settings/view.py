@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from repro import errors, hooks
-from repro.cli.options import PAPERS, json_option, tables_option
+from repro.cli.options import PAPERS, ROW, TABLE, json_option
 from repro.graph import grouped
 from repro.manifest.cells import Cell, cells_of, select
 from repro.manifest.papers import paper
@@ -79,8 +79,8 @@ class SettingsOfCell(hooks.CellPart):
     "  repro show settings PAPER --failing --strict",
 )
 @PAPERS
-@tables_option("Only this table or figure, e.g. 1 or figure-4 (repeatable).")
-@click.option("--row", "rows", multiple=True, metavar="ID", help="Only this row or system (repeatable).")
+@TABLE
+@ROW
 @click.option("--failing", is_flag=True, help="Only failing settings.")
 @click.option("--strict", is_flag=True, help="Exit with status 1 if a setting fails.")
 @json_option

@@ -203,10 +203,10 @@ class OwnRun:
         self._given: dict[str, judged_runs.GivenRun] = {}
 
     @classmethod
-    def in_memory(cls, run: runs.RunFile, label: str = "yours") -> OwnRun:
+    def in_memory(cls, run: runs.RunFile) -> OwnRun:
         own = cls.__new__(cls)
-        own.path = Path(label)
-        own.source = own.name = own.label = label
+        own.source = own.name = own.label = "yours"
+        own.path = Path(own.label)
         own._given, own._file = {}, run
         return own
 

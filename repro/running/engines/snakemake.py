@@ -67,7 +67,9 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
 
 def write(nodes: Sequence[Node], plan: Plan, store: Store, folder: Path, options: Options) -> list[Job]:
     """Write plan.json and the Snakefile. Return the jobs."""
-    jobs = arrange(nodes, _cost(plan, store, options), shards=options.shards)
+    rates = throughput(store, options.gpu) or assumed_throughput(USUAL_GPU)
+    cost = estimate(plan, rates, None if options.gpu else rehearsals(store))
+    jobs = arrange(nodes, cost, shards=options.shards)
     waits = inputs(jobs)
     content = {
         "rules": {kind: _rule(kind, plan, store, options) for kind in dict.fromkeys(j.kind for j in jobs)},
@@ -87,11 +89,6 @@ def write(nodes: Sequence[Node], plan: Plan, store: Store, folder: Path, options
         disk.write_whole(folder / PLAN, json.dumps(content))
         shutil.copyfile(Path(__file__).with_name(SNAKEFILE), folder / SNAKEFILE)
     return jobs
-
-
-def _cost(plan: Plan, store: Store, options: Options) -> Estimate:
-    rates = throughput(store, options.gpu) or assumed_throughput(USUAL_GPU)
-    return estimate(plan, rates, None if options.gpu else rehearsals(store))
 
 
 def _rule(kind: str, plan: Plan, store: Store, options: Options) -> dict[str, object]:
