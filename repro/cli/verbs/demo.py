@@ -5,12 +5,17 @@ import sys
 import click
 
 from repro import errors, locations
+from repro.api import select
+from repro.api.measurement import measure
 from repro.cli import verdicts
 from repro.cli.printing import put, say, table
+from repro.cli.verbs import doctor, report
 from repro.progress import TerminalProgress
 from repro.retrieval.datasets import fetching, sources
 from repro.running.workspace import Workspace
+from repro.verdicts.comparison import judged_cells
 from repro.verdicts.summary import doubts_in_brief
+from repro.writers.grid import label_in_full, shown_measurement
 
 REAL, COLLECTION = "beir/scifact/test", "beir/scifact"  # BM25 over it is published
 
@@ -31,10 +36,7 @@ def command(ctx, yes, output, opened):
 
     Nothing is downloaded without consent. Exit status 4 means that SciFact could not be fetched.
     """
-    from repro.cli.verbs.report import page as report
-    from repro.cli.verbs.report import target
-
-    target(output)
+    report.target(output)
     tiny_cell, scifact_cell = _cells()
     names = [tiny_cell.paper.name]
     print("1. The embedded collection\n")
@@ -48,7 +50,7 @@ def command(ctx, yes, output, opened):
         print(f"left out: {error}", file=sys.stderr)
         status = max(status, error.exit_status)
     print("\n3. The tables of the paper on one page\n")
-    ctx.invoke(report, names=names, output=output, opened=opened)
+    ctx.invoke(report.page, names=names, output=output, opened=opened)
     name, number = tiny_cell.paper.name, tiny_cell.table.id
     print("\nNext:")
     for purpose, words in (
@@ -61,17 +63,11 @@ def command(ctx, yes, output, opened):
 
 
 def _cells():
-    from repro.cli.verbs.doctor import bm25_cells
-
-    cells = bm25_cells()
+    cells = doctor.bm25_cells()
     return cells[0], next(cell for cell in cells if cell.column.dataset == REAL)
 
 
 def _measure_tiny(cell, workspace) -> int:
-    from repro.api import select
-    from repro.verdicts.comparison import judged_cells
-    from repro.writers.grid import label_in_full, shown_measurement
-
     name = f"{cell.paper.name}/{cell.table.id}"
     bm25 = _measure(select(cell.id, scale="tiny", workspace=workspace))
     plan = select(name, scale="tiny", workspace=workspace).plan()
@@ -103,9 +99,6 @@ def _fetch_scifact(yes: bool) -> bool:
 
 
 def _measure_scifact(cell, workspace) -> int:
-    from repro.api import select
-    from repro.writers.grid import shown_measurement
-
     [c] = cells = _measure(select(cell.id, workspace=workspace))
     row = [cell.id, cell.column.measure, cell.printed.plain, shown_measurement(c) or "–", c.verdict.name]
     table("published and measured", ["cell", "measure", "published", "measured", "verdict"], [row])
@@ -114,8 +107,6 @@ def _measure_scifact(cell, workspace) -> int:
 
 
 def _measure(selection):
-    from repro.api.measurement import measure
-
     return measure(selection, progress=TerminalProgress())
 
 

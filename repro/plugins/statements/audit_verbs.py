@@ -9,6 +9,7 @@ from repro import errors, hooks
 from repro.cli import options, readings
 from repro.cli.printing import emit_json, say, table
 from repro.graph import grouped
+from repro.plugins.statements import paper_audit
 from repro.plugins.statements.findings import HELD_AGAINST
 from repro.running.workspace import Workspace
 
@@ -29,10 +30,8 @@ def claims_command(names, scale_name, failing, as_json):
     public runs is "sd known". Values reported elsewhere (`repro show others`) are used unless only their
     names match.
     """
-    from repro.plugins.statements.paper_audit import claims
-
     workspace = Workspace.open()
-    statements = claims(*names, scale=scale_name, workspace=workspace)
+    statements = paper_audit.claims(*names, scale=scale_name, workspace=workspace)
     selection = [j for j in statements if j.fails or not failing]
     pointers = [text for j in selection for text in j.statement.study]
     answers = hooks.call("study answers", pointers, workspace) or {}
@@ -154,9 +153,7 @@ def papers_command(names, strict, references, as_json):
     """
     if references:
         return _print_references(names, strict=strict, as_json=as_json)
-    from repro.plugins.statements.paper_audit import audit
-
-    findings = audit(*names, workspace=Workspace.open())
+    findings = paper_audit.audit(*names, workspace=Workspace.open())
     if as_json:
         emit_json([finding.as_json() for finding in findings])
     else:
@@ -175,9 +172,7 @@ def _print_findings(findings) -> None:
 def _print_references(names, *, strict: bool, as_json: bool) -> None:
     if strict:
         raise errors.UsageError("--strict cannot be combined with --references")
-    from repro.plugins.statements.paper_audit import references
-
-    all_references = references(*names)
+    all_references = paper_audit.references(*names)
     if as_json:
         return emit_json([asdict(reference) for reference in all_references])
     for name, group in grouped((r.paper, r) for r in all_references).items():
