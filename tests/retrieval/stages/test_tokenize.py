@@ -7,8 +7,8 @@ from datasets import Dataset, load_from_disk
 
 from repro.errors import DataError, UsageError
 from repro.retrieval.datasets.sentence_splitting import SentenceSplitter, packed, sentences_by_rules
-from repro.retrieval.nn.tokens import paired_rows
 from repro.retrieval.nn import checkpoint
+from repro.retrieval.nn.tokens import paired_rows
 from repro.retrieval.stages import tokenize
 from tests.retrieval.stages.killed_between_blocks import check_killed_between_blocks
 from tests.tiny_models import tiny_text, tiny_tokenizer
