@@ -13,8 +13,7 @@ from repro.cli.verbs import doctor, report
 from repro.progress import TerminalProgress
 from repro.retrieval.datasets import fetching, sources
 from repro.running.workspace import Workspace
-from repro.verdicts.comparison import judged_cells
-from repro.verdicts.summary import doubts_in_brief
+from repro.verdicts import comparison, summary
 from repro.writers.grid import label_in_full, shown_measurement
 
 REAL, COLLECTION = "beir/scifact/test", "beir/scifact"  # BM25 over it is published
@@ -71,11 +70,11 @@ def _measure_tiny(cell, workspace) -> int:
     name = f"{cell.paper.name}/{cell.table.id}"
     bm25 = _measure(select(cell.id, scale="tiny", workspace=workspace))
     plan = select(name, scale="tiny", workspace=workspace).plan()
-    table_cells = judged_cells(plan, workspace.results, workspace.store).cells
+    table_cells = comparison.judged_cells(plan, workspace.results, workspace.store).cells
     rows = [c for c in table_cells if c.cell.column.id == cell.column.id and c.measured is not None]
     lines = [[label_in_full(cell.table, c.cell.row), shown_measurement(c) or ""] for c in rows]
     table(f"{name} at scale tiny", ["system", cell.column.measure], lines, right=(1,))
-    if doubts := doubts_in_brief(rows):
+    if doubts := summary.doubts_in_brief(rows):
         put(f"{doubts}.")
     print(f"{cell.row.label} was measured now. Other rows, if any, are on record and were trained earlier.")
     print("These numbers are for toy data and are not comparable with the paper.")

@@ -10,9 +10,7 @@ from decimal import Decimal
 from itertools import chain, combinations, filterfalse, product
 from operator import attrgetter
 
-from repro.errors import first_of
-from repro.graph import grouped
-from repro.hooks import notes
+from repro import errors, graph, hooks
 from repro.manifest import papers as at_hand
 from repro.manifest.cells import Cell, numeric_cells
 from repro.manifest.printed import are_apart, decimals_of, half_unit, percent
@@ -140,7 +138,7 @@ def _swapped(unequal: Sequence[tuple[Printed, Printed]]) -> Findings:
 
 def _swapped_systems(one: Grid, other: Grid) -> Findings:
     shared = (_shared_values(one, line, other, their).items() for line, their in _shared_lines(one, other))
-    for pairs in grouped(chain.from_iterable(shared)).values():
+    for pairs in graph.grouped(chain.from_iterable(shared)).values():
         yield from _swapped(_unequal(pairs))
 
 
@@ -227,7 +225,7 @@ def _of_other_run(
             near.append(printed)
     if near:
         says = f"{grid.lines[line].label}: {len(near)} of {len(known_values)} values are no known ones"
-        why = f"Another index, checkpoint or cutoff? {first_of(parts, 3)}"
+        why = f"Another index, checkpoint or cutoff? {errors.first_of(parts, 3)}"
         yield Finding("note", "published", near[0].value.place, says, why)
 
 
@@ -267,5 +265,5 @@ def _own(cell: Cell) -> Stated:
 def _known(cells: Sequence[Cell]) -> Iterator[Stated]:
     for cell in cells:
         yield _own(cell)
-        for note in notes(cell):
+        for note in hooks.notes(cell):
             yield Stated.of(note.value, decimals_of(note.value), cell.unit, f"{note.label} on {cell.id}")
