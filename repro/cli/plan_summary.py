@@ -215,8 +215,7 @@ def _lines_by_row(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tu
     names_by_row = _names_by_row(cells, prefix)
     shared = set.intersection(*map(set, names_by_row.values()))
     common = [name for name in next(iter(names_by_row.values())) if name in shared]
-    own = {row: tuple(name for name in names if name not in common) for row, names in names_by_row.items()}
-    groups = grouped((names, row) for row, names in own.items())
+    groups = grouped((tuple(n for n in names if n not in common), row) for row, names in names_by_row.items())
     lines = [("every row", names_in_a_line(common))] if common else []
     if len(groups) > 1:
         lines += [(first_of(rows, ROWS), names_in_a_line(n) or "nothing else") for n, rows in groups.items()]

@@ -54,9 +54,12 @@ def not_at(cell: Cell | ShownExhibit, scale: Scale) -> str:
         return reason
     if scale.facts.named_only and not scale_name:
         return f"scale {scale.name} measures only cells with a recipe for this scale"
-    if isinstance(cell, Cell) and cell.column.dataset and "(rel=" in (cell.column.measure or ""):
-        return scale.undefined(cell.column.measure or "", cell.column.dataset)
-    return ""
+    return _without_grades(cell, scale) if isinstance(cell, Cell) else ""
+
+
+def _without_grades(cell: Cell, scale: Scale) -> str:
+    measure, identifier = cell.column.measure or "", cell.column.dataset
+    return scale.undefined(measure, identifier) if identifier and "(rel=" in measure else ""
 
 
 def is_made_at(cell: Cell | ShownExhibit, scale: Scale) -> bool:

@@ -152,8 +152,7 @@ def _on_catalogued(measure: NamedMeasure, id: str) -> Resolution:
     from repro.retrieval.datasets.catalog import dataset
 
     entry = dataset(id)
-    levels = next((each.levels for each in _collections() if each.id == id), ())
-    if levels and families()[measure.name].graded:
+    if (levels := _levels(id)) and families()[measure.name].graded:
         names = (f"{measure.name}(rel={level})" if level > 1 else measure.name for level in levels)
         choices = tuple(f"{name}@{measure.cutoff}" for name in names)
         reason = f"the lowest relevant grade is not named, and {id} has grades"
@@ -167,6 +166,10 @@ def _on_catalogued(measure: NamedMeasure, id: str) -> Resolution:
         reason = f"the mean share of relevant passages and the share of queries with one differ on {id}"
         return Resolution(None, "unknown", reason, (str(measure), f"Success@{measure.cutoff}"))
     return Resolution(str(measure), "certain")
+
+
+def _levels(id: str) -> tuple[int, ...]:
+    return next((each.levels for each in _collections() if each.id == id), ())
 
 
 @functools.cache

@@ -16,8 +16,7 @@ _SUCCESS = "Success@"  # printed as recall and nearly equal to it on these sets
 
 def disagreements(sources: list[Paper], notes: Notes) -> Findings:
     """Yield a finding for every configuration with incompatible values of one measure."""
-    known = (c for source in sources for c in numeric_cells(source) if c.column.dataset and c.column.measure)
-    for name, group in grouped((notes.configuration(cell), cell) for cell in known).items():
+    for name, group in grouped((notes.configuration(cell), cell) for cell in _known_cells(sources)).items():
         contradictions = {
             key: cells
             for key, cells in grouped((dataset_and_measure(cell), cell) for cell in group).items()
@@ -98,10 +97,14 @@ def namesakes(sources: list[Paper], notes: Notes) -> Findings:
         yield _finding("note", names[0], f"names/{system}", cells, says)
 
 
+def _known_cells(sources: list[Paper]) -> Iterator[Cell]:
+    cells = chain.from_iterable(map(numeric_cells, sources))
+    return (cell for cell in cells if cell.column.dataset and cell.column.measure)
+
+
 def _retrieval_cells(sources: list[Paper]) -> Iterator[Cell]:
-    for cell in chain.from_iterable(map(numeric_cells, sources)):
-        kinds = cell.table.kind, cell.column.kind
-        if kinds == ("results", "retrieval") and cell.column.dataset and cell.column.measure:
+    for cell in _known_cells(sources):
+        if (cell.table.kind, cell.column.kind) == ("results", "retrieval"):
             yield cell
 
 

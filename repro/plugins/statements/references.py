@@ -146,10 +146,12 @@ def _shared_numbers(source: Paper, references: References) -> Findings:
 
 def other_numbers(sources: list[Paper]) -> Findings:
     """Yield a finding for each work with several arXiv numbers."""
-    works = ((s.name, key, work) for s in sources for key, work in references_of(s).works.items())
-    found = grouped((work.work, (work.arxiv, (name, key))) for name, key, work in works if work.arxiv)
-    for name, numbers in found.items():
-        by_number = grouped(numbers)
+    numbers: dict[str, dict[str, list[tuple[str, str]]]] = {}
+    for source in sources:
+        for key, work in references_of(source).works.items():
+            if work.arxiv:
+                numbers.setdefault(work.work, {}).setdefault(work.arxiv, []).append((source.name, key))
+    for name, by_number in numbers.items():
         if len(by_number) > 1:
             entries = [(paper, key, number) for number, keys in by_number.items() for paper, key in keys]
             places = tuple(f"{paper}/references/{key}" for paper, key, _ in entries)

@@ -177,12 +177,16 @@ def _compared(
     sentence: str, span: tuple[int, int], named: _Mentions, is_alone: bool
 ) -> tuple[list[int], int | None]:
     than = [mention for mention in named if THAN.search(sentence[: mention[0]])]
-    behind = [mention for mention in named if mention[0] >= span[1]][:1]
-    near = [m for m in behind if re.fullmatch(r"(?:(?!\band\b)[^\d,;]){0,30}", sentence[span[1] : m[0]])]
+    near = _right_behind(sentence, span[1], named)
     others = near or (than or named[1:] if is_alone else [])
     subjects = [mention[1] for mention in named if mention not in (*than, *near, *others[:1])]
     is_one = near or len(set(map(itemgetter(1), others))) == 1
     return subjects, others[0][1] if is_one else None
+
+
+def _right_behind(sentence: str, end: int, named: _Mentions) -> _Mentions:
+    behind = [mention for mention in named if mention[0] >= end][:1]
+    return [m for m in behind if re.fullmatch(r"(?:(?!\band\b)[^\d,;]){0,30}", sentence[end : m[0]])]
 
 
 def _both(one: Value, other: Value) -> str:
