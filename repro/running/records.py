@@ -22,7 +22,7 @@ from repro.running.plan import Plan
 from repro.running.requirements import PIECES, checkpoint_key
 from repro.running.workspace import keep_data
 from repro.store import RECORD, Store, disk
-from repro.store.results import Record, Results, join_codes, time_of
+from repro.store.results import Identity, Record, Results, join_codes, time_of
 
 if TYPE_CHECKING:
     from repro.running.provenance import Makers
@@ -272,9 +272,9 @@ def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
     return new_records
 
 
-def identities(plan: Plan) -> dict[str, dict[int | None, tuple[str, str, str]]]:
+def identities(plan: Plan) -> dict[str, dict[int | None, Identity]]:
     """Return cell -> seed -> (fingerprint, measure, unit)."""
-    by_cell: dict[str, dict[int | None, tuple[str, str, str]]] = {}
+    by_cell: dict[str, dict[int | None, Identity]] = {}
     for m in plan.measurements:
         by_cell.setdefault(m.cell.id, {})[m.seed] = m.identity
     for cell in plan.cells:
@@ -289,7 +289,7 @@ def member_cells(cell: Cell) -> list[str]:
     return [f"{row}/{column}" for column in cell.column.mean_of]
 
 
-def _average_identity(cell: Cell, parts: list[tuple[str, str, str]]) -> tuple[str, str, str]:
+def _average_identity(cell: Cell, parts: list[Identity]) -> Identity:
     fingerprints, measures, _ = zip(*parts, strict=True)
     digest = digest_of(list(fingerprints))
     return digest, measures[0] if len(set(measures)) == 1 else ", ".join(measures), cell.unit

@@ -29,6 +29,9 @@ CLOCKS_DIFFER = timedelta(days=1)
 DESCRIPTION = ("source", "toolkit", "settings")
 
 
+Identity = tuple[str, str, str]  # fingerprint, measure, unit
+
+
 @dataclass(frozen=True)
 class Record:
     """One measured cell, e.g. ``PAPER/1/ROW/COLUMN``.
@@ -89,7 +92,7 @@ class Record:
             raise DataError(f"{self.recorded!r} is not a valid time for a record of {self.cell}") from None
 
     @property
-    def identity(self) -> tuple[str, str, str]:
+    def identity(self) -> Identity:
         return self.fingerprint, self.measure, self.unit
 
     @property
