@@ -54,6 +54,10 @@ class TokenRows:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    def each(self) -> list[np.ndarray]:
+        """Return the ids of each text, (l,)."""
+        return np.split(self.ids, np.cumsum(self.lengths))[:-1]
+
     def inputs(self, rows: np.ndarray | slice = slice(None)) -> dict[str, Tensor]:
         """Return model inputs of some texts, right-padded, (n, L) int64 each."""
         lengths, starts = self.lengths[rows], (np.cumsum(self.lengths) - self.lengths)[rows]

@@ -10,6 +10,7 @@ from repro.errors import DataError, UsageError
 from repro.progress import Progress
 from repro.retrieval.datasets import arrow
 from repro.retrieval.stages.pretrain import trained
+from repro.retrieval.training.declaration import Optimisation
 
 SCORES = ("positive_scores", "negative_scores")
 
@@ -105,8 +106,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     A batch is ``queries_per_batch`` queries with ``passages_per_query`` passages each, over all devices. The
     objective may take any of ``params``, ``start`` (the starting model's folder) and ``warmup_steps``.
     """
-    from repro.retrieval.training.declaration import Optimisation
-
     optimisation = Optimisation.of(params, batch_size=params["queries_per_batch"])
     choices = {name: params[name] for name in ("negative_choice", "positive_choice") if name in params}
     groups = Groups(
