@@ -122,6 +122,13 @@ def rows_of_few(documents: Sequence[str], corpus: Path, *, source: Path) -> np.n
     return rows
 
 
+def passages(documents: Sequence[str], corpus: Path, *, source: Path) -> dict[str, dict[str, str]]:
+    """Return title and text of different documents by id. Raises DataError for an unknown id."""
+    rows = rows_of_few(documents, corpus, source=source)
+    texts = read_rows(corpus).select_columns(["title", "text"]).with_format("arrow")
+    return dict(zip(documents, texts[rows].to_pylist(), strict=True))
+
+
 def _absent(document: str, count: int, source: Path) -> DataError:
     return DataError(f"{source}: document {document!r} is not in the corpus ({count} are not)")
 
