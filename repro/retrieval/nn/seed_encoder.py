@@ -22,6 +22,17 @@ BODY = "sentence_encoder."  # behind various prefixes
 MASK = "<mask>"
 SPECIAL = {"cls_token": "[CLS]", "pad_token": "[PAD]", "sep_token": "[SEP]", "unk_token": "[UNK]"}
 EPSILON = 1e-5  # of fairseq's LayerNorm
+CONFIG = {
+    "vocab_size": "vocab_size",
+    "hidden_size": "encoder_embed_dim",
+    "num_hidden_layers": "encoder_layers",
+    "num_attention_heads": "encoder_attention_heads",
+    "intermediate_size": "encoder_ffn_embed_dim",
+    "hidden_act": "activation_fn",
+    "hidden_dropout_prob": "dropout",
+    "attention_probs_dropout_prob": "attention_dropout",
+    "pad_token_id": "pad_token_id",
+}
 EMBEDDINGS = {
     "embed_tokens": "embeddings.word_embeddings",
     "embed_positions": "embeddings.position_embeddings",
@@ -96,18 +107,10 @@ def _config(settings: Mapping):
     from transformers import RobertaConfig
 
     return RobertaConfig(
-        vocab_size=settings["vocab_size"],
-        hidden_size=settings["encoder_embed_dim"],
-        num_hidden_layers=settings["encoder_layers"],
-        num_attention_heads=settings["encoder_attention_heads"],
-        intermediate_size=settings["encoder_ffn_embed_dim"],
-        hidden_act=settings["activation_fn"],
-        hidden_dropout_prob=settings["dropout"],
-        attention_probs_dropout_prob=settings["attention_dropout"],
+        **{name: settings[key] for name, key in CONFIG.items()},
         max_position_embeddings=settings["max_positions"] + settings["pad_token_id"] + 1,
         type_vocab_size=1,
         layer_norm_eps=EPSILON,
-        pad_token_id=settings["pad_token_id"],
         bos_token_id=0,
         eos_token_id=2,
     )

@@ -103,8 +103,8 @@ def _read(tokenizer, length: int, texts: Sequence[str]) -> list[list[int]]:
         beginnings = [_beginning(texts[place], limit) for place in unread]
         for place, row in zip(unread, _ids(backend, beginnings), strict=True):
             rows[place] = row
-        sizes = dict(zip(unread, map(len, beginnings), strict=True))
-        unread = [place for place in unread if len(rows[place]) < length and sizes[place] < len(texts[place])]
+        pairs = zip(unread, beginnings, strict=True)
+        unread = [n for n, text in pairs if len(rows[n]) < length and len(text) < len(texts[n])]
         limit *= 2
     return rows
 
