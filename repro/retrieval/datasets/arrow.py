@@ -67,14 +67,11 @@ class Lists:
     def __init__(self, values: np.ndarray, offsets: np.ndarray):
         self.values, self.offsets = values, offsets
 
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
     def __getitem__(self, index: int) -> np.ndarray:
         return self.values[self.offsets[index] : self.offsets[index + 1]]
 
     def lengths(self) -> np.ndarray:
-        return self.offsets[1:] - self.offsets[:-1]
+        return np.diff(self.offsets)
 
 
 class ColumnTexts:

@@ -100,7 +100,7 @@ def _read(tokenizer, length: int, texts: Sequence[str]) -> list[list[int]]:
     rows: list[list[int]] = [[]] * len(texts)
     unread = list(range(len(texts)))
     while unread:
-        beginnings = [_beginning(texts[place], limit) for place in unread]
+        beginnings = [texts[n][:limit] + texts[n][limit:].partition(" ")[0] for n in unread]
         for place, row in zip(unread, _ids(backend, beginnings), strict=True):
             rows[place] = row
         pairs = zip(unread, beginnings, strict=True)
@@ -113,11 +113,6 @@ def _ids(backend, texts: Sequence[str]) -> Iterator[list[int]]:
     for first in range(0, len(texts), TOGETHER):
         for row in backend.encode_batch_fast(list(texts[first : first + TOGETHER])):
             yield row.ids
-
-
-def _beginning(text: str, limit: int) -> str:
-    end = text.find(" ", limit)
-    return text if end < 0 else text[:end]
 
 
 def truncating_tokenizer(tokenizer, length: int):
