@@ -6,14 +6,14 @@ import torch
 from torch import Tensor, nn
 
 from repro.retrieval.nn import checkpoint, padding_free
-from repro.retrieval.nn.encoder import PooledEncoder
+from repro.retrieval.nn.encoder import Encoder
 from repro.retrieval.nn.precision import Tensors, device, is_small, on_device
 
 TOKENS = {"cpu": 2048, "cuda": 1 << 20}  # encoded at a time
 ROWS = {"cpu": 512, "cuda": None}  # in the feed-forward part
 
 
-def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[Tensors], Tensor]:
+def without_padding(encoder: Encoder, *, gpu: bool = False) -> Callable[[Tensors], Tensor]:
     """Return a function that encodes inputs on the CPU, without padding where this is faster.
 
     Small models on a CPU keep padding, so that their vectors have the same bits on any number of cores.

@@ -51,7 +51,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     texts = Texts.read(inputs["texts"], params)
     folder = inputs["model"] / "model"
     if params["pooling"] == MODULES:
-        encoder: Any = library_encoder.ReleasedEncoder(folder)
+        encoder = library_encoder.released_encoder(folder)
     else:
         encoder = load_text_encoder(folder, pooling=params["pooling"])
     encoder.eval().to(precision.device())
