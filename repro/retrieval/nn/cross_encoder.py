@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from datasets import load_from_disk
 from torch import Tensor, nn
 
 from repro.errors import StageError, UsageError
 from repro.machine.shard import blocks
-from repro.retrieval.datasets.arrow import read_rows
 from repro.retrieval.nn import contrastive, text, tokens
 from repro.retrieval.nn.batches import HalvingEncoder, in_background
 from repro.retrieval.nn.checkpoint import check_fits, load, load_tokenizer, save_model
@@ -196,7 +196,7 @@ class PairTexts:
     """Texts of N pairs: indices ``query`` into ``queries`` and ``row`` into a corpus, (N,) each."""
 
     def __init__(self, queries: list[str], corpus: Path, *, query: np.ndarray, row: np.ndarray):
-        self.corpus = read_rows(corpus).select_columns(["title", "text"])
+        self.corpus = load_from_disk(str(corpus / "arrow")).select_columns(["title", "text"])
         self.queries, self.query, self.row = queries, query, row
 
     def __len__(self) -> int:
