@@ -11,7 +11,7 @@ from repro.locations import data_folder
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import BATCH, BLOCK, RowBlocks, read_rows
 from repro.retrieval.datasets.sentence_splitting import SentenceSplitter, packed, sentence_splitter
-from repro.retrieval.nn.checkpoint import load_tokenizer
+from repro.retrieval.nn import checkpoint
 from repro.retrieval.nn.text import passage_text
 from repro.retrieval.nn.tokens import paired_rows
 from repro.store.disk import BLOCKS
@@ -36,7 +36,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
         raise UsageError(f"a length of {params['length']} tokens has no room between [CLS] and [SEP]")
     splitter = _splitter(params) if params["policy"] == "spans" else None
     corpus = read_rows(inputs["corpus"])
-    tokenizer = load_tokenizer(inputs["model"] / "model")
+    tokenizer = checkpoint.load_tokenizer(inputs["model"] / "model")
     id_type = "uint16" if len(tokenizer) <= 2**16 else "int32"
     lists = {name: ["int32"] for name in SPAN_LISTS[1:]} if splitter else {}
     columns = {"document": "string", "chunk": "int32", "input_ids": [id_type], **lists}
