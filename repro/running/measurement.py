@@ -85,12 +85,12 @@ class MeasurementBuilder:
     machine: Machine
     overrides: Mapping[str, str] = field(default_factory=dict)
     _calls: dict[str, tuple[Node | Runs, Choices]] = field(default_factory=dict)
-    _finished: dict[Node, Node] = field(default_factory=dict)
-    _checked: set[str] = field(default_factory=set)
     _with_fewer: dict[str, "MeasurementBuilder"] = field(default_factory=dict)
 
     def __post_init__(self):
-        self._rewrite = self.scale.rewriter()
+        # plans of one scale share their nodes
+        made = self.scale, self.scale.rewriter(), dict[Node, Node](), set[str]()
+        _, self._rewrite, self._finished, self._checked = self.machine.once(id(self.scale), lambda: made)
 
     def measure(self, cell: Cell, seed: int | None) -> Measurement:
         """Return a cell's measurement. Raises ManifestError."""

@@ -122,19 +122,25 @@ def plan(
     overrides = overrides or {}
     _check_overrides(overrides, [*cells, *exhibits])
     builder = measurement.MeasurementBuilder(scale, machine, overrides)
-    measurements = [
-        builder.measure(cell, seed)
-        for cell in _evaluated_cells(cells)
-        if recipe_calls.is_made_at(cell, scale)
-        for seed in seeds or (None,)
-    ]
-    result = Plan(scale, cells, measurements, machine)
+    result = Plan(scale, cells, measured(cells, builder, seeds), machine)
     for item in (shown for shown in exhibits if recipe_calls.is_made_at(shown, scale)):
         node, departures = builder.exhibit(item, seeds[0] if seeds else None)
         result.exhibits[item], result.departures[item] = node, departures
     _check_overrides_matter(overrides, builder.asked_for())
     machine.offer_full_precision(builder.in_full_precision())
     return result
+
+
+def measured(
+    cells: list[Cell], builder: measurement.MeasurementBuilder, seeds: tuple[int, ...] = ()
+) -> list[measurement.Measurement]:
+    """Return the measurements of cells and of the cells that they average."""
+    return [
+        builder.measure(cell, seed)
+        for cell in _evaluated_cells(cells)
+        if recipe_calls.is_made_at(cell, builder.scale)
+        for seed in seeds or (None,)
+    ]
 
 
 def _evaluated_cells(cells: list[Cell]) -> list[Cell]:

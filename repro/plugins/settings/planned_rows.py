@@ -13,7 +13,9 @@ from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
 from repro.plugins.settings.schema import Nodes, Setting, SourcedValue, Step
 from repro.running.cell_readings import CellReadings
-from repro.running.plan import Plan, plan
+from repro.running.measurement import MeasurementBuilder
+from repro.running.plan import measured
+from repro.running.recipe_calls import is_made_at
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 
@@ -54,25 +56,21 @@ class PlannedRow:
 
 def planned_rows(source: Paper, place: str = "", machine: Machine | None = None) -> list[PlannedRow]:
     """Return a paper's rows as planned at full scale, if their ids begin with ``place``."""
-    machine = (machine or Machine()).without_data()
-    paper_plan, readings = _plan(source, (place or source.name,), machine), CellReadings(machine)
+    machine, places = (machine or Machine()).without_data(), (place or source.name,)
+    readings, builder = CellReadings(machine), MeasurementBuilder(full := scale("full"), machine)
+    tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
+    cells = [c for c in cells_of(source, tables) if is_measured(c) and c.row.role != "reference"]
+    cells = [c for c in cells if lies_within(c.id, places)]
+    drawn = [item for item in exhibits((source.name,)) if lies_within(item.id, places)]
     items: list[tuple[str, Cell | ShownExhibit, list[Node]]] = [
-        *((m.cell.row_path, m.cell, walk(m.parts)) for m in paper_plan.measurements),
-        *((exhibit.id, exhibit, walk([node])) for exhibit, node in paper_plan.exhibits.items()),
+        *((m.cell.row_path, m.cell, walk(m.parts)) for m in measured(cells, builder)),
+        *((item.id, item, walk(builder.exhibit(item, None)[:1])) for item in drawn if is_made_at(item, full)),
     ]
     rows: dict[str, PlannedRow] = {}
     for row, item, nodes in items:
         earlier = rows.get(row, PlannedRow(row, {}, {}))
         rows[row] = PlannedRow(row, {**earlier.nodes, item.id: nodes}, earlier.readings | readings.of(item))
     return list(rows.values())
-
-
-def _plan(source: Paper, places: tuple[str, ...], machine: Machine) -> Plan:
-    tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
-    measured = [c for c in cells_of(source, tables) if is_measured(c) and c.row.role != "reference"]
-    cells = [cell for cell in measured if lies_within(cell.id, places)]
-    drawn = [item for item in exhibits((source.name,)) if lies_within(item.id, places)]
-    return plan(cells, scale=scale("full"), machine=machine, exhibits=drawn)
 
 
 def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[str, str]]:
