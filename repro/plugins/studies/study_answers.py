@@ -19,7 +19,7 @@ from repro.running.plan import plan
 from repro.running.requirements import Machine
 from repro.running.scale import Scale, known_scales
 from repro.store import Store
-from repro.store.results import Results
+from repro.store.results import Record, Results
 from repro.verdicts import compared, comparison
 
 UNMEASURED = "no current measurement"
@@ -179,20 +179,32 @@ def _table_answers(
         cells = {r.cell for r in records}
         measured = {text: p for text, p in pointers.items() if f"{prefix}{p.row}/{column.id}" in cells}
         if measured:
-            seeds = tuple(sorted({r.seed for r in records if r.seed is not None}))
-            yield from _scale_answers(scale, seeds, cells_of(source, (table,)), measured, evidence)
+            cells = [c for c in cells_of(source, (table,)) if c.column.id == column.id]  # tested separately
+            yield from _scale_answers(scale, records, cells, measured, evidence)
 
 
 def _scale_answers(
     scale: Scale,
-    seeds: tuple[int, ...],
+    records: list[Record],
     cells: list[Cell],
     pointers: Mapping[str, StudyPointer],
     evidence: StudyRecords,
 ) -> Iterator[tuple[str, Answer]]:
+    _, study, by_row = evidence.machine.once(
+        ("study", *map(id, records)), lambda: (records, *_judged(scale, records, cells, evidence))
+    )
+    for text, pointer in pointers.items():
+        if pointer.row in by_row and pointer.other in by_row:
+            pair = by_row[pointer.row], by_row[pointer.other]
+            if answer := _of_pair(pair, study, pointer, cells[0].column, scale.name):
+                yield text, answer
+
+
+def _judged(
+    scale: Scale, records: list[Record], cells: list[Cell], evidence: StudyRecords
+) -> tuple[studies.Study, dict[str, compared.ComparedCell]]:
     source, table = cells[0].paper, cells[0].table
-    column = primary_column(source, table)
-    cells = [cell for cell in cells if cell.column.id == column.id]  # columns are tested separately
+    seeds = tuple(sorted({r.seed for r in records if r.seed is not None}))
     study_plan = plan(cells, scale=scale, machine=evidence.machine, seeds=seeds)
     study_plan.look(evidence.store)
     compared_cells = comparison.compare(study_plan, evidence.results, store=evidence.store).cells
@@ -202,12 +214,7 @@ def _scale_answers(
         contrasts.analysis_of(source),
         studies.known_scores(study_plan, studies.StudyEvidence(evidence.store, files)),
     )
-    by_row = {c.cell.row.id: c for c in compared_cells if not c.outdated}
-    for text, pointer in pointers.items():
-        if pointer.row in by_row and pointer.other in by_row:
-            pair = by_row[pointer.row], by_row[pointer.other]
-            if answer := _of_pair(pair, study, pointer, column, scale.name):
-                yield text, answer
+    return study, {c.cell.row.id: c for c in compared_cells if not c.outdated}
 
 
 def _of_pair(
