@@ -84,7 +84,7 @@ class MeasurementBuilder:
     scale: Scale
     machine: Machine
     overrides: Mapping[str, str] = field(default_factory=dict)
-    _calls: dict[str, tuple[Node | Runs, Choices]] = field(default_factory=dict)
+    _calls: dict[tuple, tuple[Node | Runs, Choices]] = field(default_factory=dict)
     _with_fewer: dict[str, "MeasurementBuilder"] = field(default_factory=dict)
 
     def __post_init__(self):
@@ -211,7 +211,7 @@ class MeasurementBuilder:
     def _call(
         self, cell: Cell | ShownExhibit, identifier: str, seed: int | None
     ) -> tuple[Node | Runs, Choices]:
-        key = canonical([recipe_path(cell), cell.paper.name, identifier, seed, cell.options])
+        key = recipe_path(cell), cell.paper.name, identifier, seed, repr(cell.options)
         if key not in self._calls:
             has_originals, request = self.scale.has_originals, (identifier, self.overrides, seed)
             call = call_recipe(cell, *request, machine=self.machine, originals_only=has_originals)

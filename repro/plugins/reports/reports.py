@@ -106,7 +106,7 @@ class CellReport:
     report: Report
     source: Source
 
-    @property
+    @functools.cached_property
     def value(self) -> Decimal:
         """The reported value in the unit of the published one."""
         digits = {("percent", "fraction"): -2, ("fraction", "percent"): 2}
@@ -169,7 +169,12 @@ def others_values(cell: Cell) -> tuple[CellReport, ...]:
 
 
 def notes_on(cell: Cell) -> list[CellNote]:
-    return [report.note for report in others_values(cell)]
+    return _notes().get(cell.id, [])
+
+
+@at_hand.kept_with_papers
+def _notes() -> dict[str, list[CellNote]]:
+    return {id: [report.note for report in others_values(first.cell)] for id, (first, *_) in reports().items()}
 
 
 def _kind(cell_report: CellReport) -> tuple[int, int]:
@@ -273,6 +278,6 @@ def _source_faults(content: Reports) -> Iterator[Fault]:
 def _run_faults(content: Reports, cells_by_id: dict[str, Cell]) -> Iterator[Fault]:
     for number, search in enumerate(content.searches):
         for beginning in search.runs:
-            rows = (c for c in cells_by_id.values() if search.id in (c.row.system, c.row.group))
-            if not any((cell.column.dataset or "").startswith(beginning) for cell in rows):
+            cells = (c for c in cells_by_id.values() if (c.column.dataset or "").startswith(beginning))
+            if not any(search.id in (cell.row.system, cell.row.group) for cell in cells):
                 yield ("searches", number, "runs"), f"no cell of {search.id} is on {beginning!r}"

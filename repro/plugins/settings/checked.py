@@ -202,7 +202,7 @@ def _step_parameters(
     for path, setting in step.stated.items() if nodes else ():
         expected = expected_values.of(setting, row.id, row.readings)
         planned = [at_path(node, path) for node in nodes]
-        values = list({canonical(value): value for value in planned}.values())
+        values = planned if len(planned) == 1 else list({canonical(v): v for v in planned}.values())
         says = expected.fault
         if not says and not expected.is_met_by(planned):
             found = " and ".join(map(canonical, values))

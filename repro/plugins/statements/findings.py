@@ -207,6 +207,10 @@ def _idle_entries(
 
 
 def notes_of(source: Paper) -> Notes:
+    return source.once(notes_of, lambda: _read(source))
+
+
+def _read(source: Paper) -> Notes:
     path = source.folder / FILE
     if not path.exists():
         return Notes()
@@ -228,7 +232,7 @@ def notes_of(source: Paper) -> Notes:
 
 
 def _untrained_systems(content: Notes, source: Paper) -> Iterator[yaml_file.Fault]:
-    systems = {c.table.id: {row.system for row in c.table.rows} for c in cells_of(source)}
+    systems = {t.id: {row.system for row in t.rows} for t in source.manifest.tables if t.rows}
     for number, table in enumerate(content.out_of_domain):
         if table not in systems:
             yield ("out_of_domain", number), str(unknown(f"table of {source.name}", table, systems))

@@ -55,6 +55,10 @@ class References(StrictMapping):
 
 def references_of(source: Paper) -> References:
     """Return the references of a paper, if any. Raises ManifestError."""
+    return source.once(references_of, lambda: _read(source))
+
+
+def _read(source: Paper) -> References:
     path = source.folder / "references.yaml"
     if not path.exists():
         return References()
