@@ -100,9 +100,9 @@ class MeasurementBuilder:
         def identity(builder: MeasurementBuilder) -> tuple[str, str, str]:
             return builder._measure(cell, seed).identity
 
-        return replace(
-            measurement, departures=self._effective(measurement.departures, measurement.substitutes, identity)
-        )
+        departures = self._effective(measurement.departures, measurement.substitutes, identity)
+        is_same = departures == measurement.departures
+        return measurement if is_same else replace(measurement, departures=departures)
 
     def _measure(self, cell: Cell, seed: int | None) -> Measurement:
         entry, measure = _catalogued(cell)

@@ -80,7 +80,7 @@ def compare(
         )
     cells = [judge(each) for each in evidence]
     if stated:
-        cells = [replace(c, notes=notes(c.cell)) for c in cells]
+        cells = [replace(c, notes=found) if (found := notes(c.cell)) else c for c in cells]
     return Comparison(cells, origins=origin, faults=tuple(faults))
 
 
