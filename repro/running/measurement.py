@@ -189,7 +189,7 @@ class MeasurementBuilder:
 
     def in_full_precision(self) -> dict[str, str]:
         """Return reading -> the choice that avoids half precision."""
-        return {k: v for _, choices in self._calls.values() for k, v in choices.in_full_precision().items()}
+        return {k: v for _, choices in self._calls.values() for k, v in choices.in_full_precision.items()}
 
     def _readings(self, choices: Choices) -> tuple[dict[str, str], dict[str, str]]:
         if self.scale.has_originals:

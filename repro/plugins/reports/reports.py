@@ -174,7 +174,8 @@ def notes_on(cell: Cell) -> list[CellNote]:
 
 @at_hand.kept_with_papers
 def _notes() -> dict[str, list[CellNote]]:
-    return {id: [report.note for report in others_values(first.cell)] for id, (first, *_) in reports().items()}
+    by_cell = reports().items()
+    return {name: [report.note for report in others_values(first.cell)] for name, (first, *_) in by_cell}
 
 
 def _kind(cell_report: CellReport) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 
 from repro.errors import UsageError
@@ -67,9 +67,14 @@ class Statement:
     study: tuple[str, ...] = ()
     need: Need | None = None
 
+    @cached_property
+    def as_published(self) -> Judgement:
+        """The judgement on the published values."""
+        return self.judge(claim_values.PublishedValues())
+
     def judge(self, values: claim_values.Values, places: Places | None = None) -> Judgement:
         """Judge the statement on these values. Raises ManifestError for an invalid expression."""
-        places = places or Places(self.paper)
+        places = places or self.paper.once(Places, lambda: Places(self.paper))
         found = self._judged(values, places)
         if not values.is_published or found.state != claims.HOLDS:
             return found
@@ -98,6 +103,10 @@ def _why(language: Language, state: str) -> str:
 
 def statements(source: Paper) -> list[Statement]:
     """Return the sentences of claims.yaml, the marks of significance and the bold numbers of a paper."""
+    return source.once(statements, lambda: _statements(source))
+
+
+def _statements(source: Paper) -> list[Statement]:
     found = list(_sentences(source))
     for mark, cell, meaning, rivals in marks(source):
         decide = partial(mark_holds, cell=cell, over=rivals)
