@@ -4,11 +4,12 @@ Published differences are in published.yaml, e.g. ``cells: [PAPER/1/ROW/COLUMN, 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from statistics import fmean
 
 from repro import errors, hooks
 from repro.manifest import yaml_file
-from repro.manifest.cells import Cell, cell, cells_of, table_of
+from repro.manifest.cells import cell, cells_of, table_of
 from repro.manifest.papers import Paper, paper
 from repro.manifest.reading_schema import StudyPointer, study_pointer
 from repro.manifest.schema import Column, Table
@@ -176,45 +177,33 @@ def _table_answers(
         if dataset(scale.dataset(column.dataset or "")).source == "embedded":
             continue
         records = [r for r in evidence.results.read(name, source.name) if r.cell.startswith(prefix)]
-        cells = {r.cell for r in records}
-        measured = {text: p for text, p in pointers.items() if f"{prefix}{p.row}/{column.id}" in cells}
-        if measured:
-            cells = [c for c in cells_of(source, (table,)) if c.column.id == column.id]  # tested separately
-            yield from _scale_answers(scale, records, cells, measured, evidence)
-
-
-def _scale_answers(
-    scale: Scale,
-    records: list[Record],
-    cells: list[Cell],
-    pointers: Mapping[str, StudyPointer],
-    evidence: StudyRecords,
-) -> Iterator[tuple[str, Answer]]:
-    _, study, by_row = evidence.machine.once(
-        ("study", *map(id, records)), lambda: (records, *_judged(scale, records, cells, evidence))
-    )
-    for text, pointer in pointers.items():
-        if pointer.row in by_row and pointer.other in by_row:
-            pair = by_row[pointer.row], by_row[pointer.other]
-            if answer := _of_pair(pair, study, pointer, cells[0].column, scale.name):
-                yield text, answer
+        recorded = {r.cell for r in records}
+        measured = {text: p for text, p in pointers.items() if f"{prefix}{p.row}/{column.id}" in recorded}
+        if not measured:
+            continue
+        make = partial(_judged, scale, records, column, evidence, table=(source, table))
+        _, study, by_row = evidence.machine.once(("study", *map(id, records)), make)
+        for text, pointer in measured.items():
+            if pointer.row in by_row and pointer.other in by_row:
+                pair = by_row[pointer.row], by_row[pointer.other]
+                if answer := _of_pair(pair, study, pointer, column, name):
+                    yield text, answer
 
 
 def _judged(
-    scale: Scale, records: list[Record], cells: list[Cell], evidence: StudyRecords
-) -> tuple[studies.Study, dict[str, compared.ComparedCell]]:
-    source, table = cells[0].paper, cells[0].table
+    scale: Scale, records: list[Record], column: Column, evidence: StudyRecords, *, table: tuple[Paper, Table]
+) -> tuple[list[Record], studies.Study, dict[str, compared.ComparedCell]]:
+    """Return the study of one column, and its cells by row. The records are kept, so that their ids are."""
+    source, printed = table
+    cells = [c for c in cells_of(source, (printed,)) if c.column.id == column.id]  # tested separately
     seeds = tuple(sorted({r.seed for r in records if r.seed is not None}))
     study_plan = plan(cells, scale=scale, machine=evidence.machine, seeds=seeds)
     study_plan.look(evidence.store)
     compared_cells = comparison.compare(study_plan, evidence.results, store=evidence.store).cells
-    files = studies.scores_paths(evidence.results, scale.name, source.name, table.id)
-    study = studies.judged(
-        table,
-        contrasts.analysis_of(source),
-        studies.known_scores(study_plan, studies.StudyEvidence(evidence.store, files)),
-    )
-    return study, {c.cell.row.id: c for c in compared_cells if not c.outdated}
+    files = studies.scores_paths(evidence.results, scale.name, source.name, printed.id)
+    scores = studies.known_scores(study_plan, studies.StudyEvidence(evidence.store, files))
+    study = studies.judged(printed, contrasts.analysis_of(source), scores)
+    return records, study, {c.cell.row.id: c for c in compared_cells if not c.outdated}
 
 
 def _of_pair(
