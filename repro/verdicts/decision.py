@@ -159,7 +159,6 @@ class Basis:
 
     @cached_property
     def circumstances(self) -> list[Circumstances]:
-        """The circumstances of stored artefacts, and of records unless all artefacts are here."""
         return list(circumstances(self.evidence, self.records))
 
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from repro.errors import unknown
 from repro.manifest import reading_schema, yaml_file
 from repro.manifest.cells import Cell, cells_of
-from repro.manifest.papers import Paper, papers
+from repro.manifest.papers import Paper, once_per_paper, papers
 from repro.manifest.yaml_file import Identified, StrictMapping
 
 SEVERITIES = ("error", "doubt", "note")
@@ -206,11 +206,8 @@ def _idle_entries(
             yield ("explanations", number), reason
 
 
+@once_per_paper
 def notes_of(source: Paper) -> Notes:
-    return source.once(notes_of, lambda: _read(source))
-
-
-def _read(source: Paper) -> Notes:
     path = source.folder / FILE
     if not path.exists():
         return Notes()

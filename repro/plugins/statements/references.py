@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from repro.manifest import reading_schema, yaml_file
-from repro.manifest.papers import Paper
+from repro.manifest.papers import Paper, once_per_paper
 from repro.manifest.yaml_file import StrictMapping
 from repro.plugins.statements.findings import Finding, Findings
 
@@ -53,12 +53,9 @@ class References(StrictMapping):
     pointers: tuple[Pointer, ...] = ()
 
 
+@once_per_paper
 def references_of(source: Paper) -> References:
     """Return the references of a paper, if any. Raises ManifestError."""
-    return source.once(references_of, lambda: _read(source))
-
-
-def _read(source: Paper) -> References:
     path = source.folder / "references.yaml"
     if not path.exists():
         return References()

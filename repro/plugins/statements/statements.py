@@ -9,7 +9,7 @@ from itertools import product
 from repro.errors import UsageError
 from repro.manifest import printed, schema, yaml_file
 from repro.manifest.cells import Cell, cells_of
-from repro.manifest.papers import Paper
+from repro.manifest.papers import Paper, once_per_paper
 from repro.plugins.statements import claim_values, claims
 from repro.plugins.statements.deviations import Need, need
 from repro.plugins.statements.language import Language, Places, level_of
@@ -69,7 +69,6 @@ class Statement:
 
     @cached_property
     def as_published(self) -> Judgement:
-        """The judgement on the published values."""
         return self.judge(claim_values.PublishedValues())
 
     def judge(self, values: claim_values.Values, places: Places | None = None) -> Judgement:
@@ -101,12 +100,9 @@ def _why(language: Language, state: str) -> str:
     return "; ".join(dict.fromkeys(filter(None, [against, *(s for s in language.seen if s not in against)])))
 
 
+@once_per_paper
 def statements(source: Paper) -> list[Statement]:
     """Return the sentences of claims.yaml, the marks of significance and the bold numbers of a paper."""
-    return source.once(statements, lambda: _statements(source))
-
-
-def _statements(source: Paper) -> list[Statement]:
     found = list(_sentences(source))
     for mark, cell, meaning, rivals in marks(source):
         decide = partial(mark_holds, cell=cell, over=rivals)

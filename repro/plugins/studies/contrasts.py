@@ -236,8 +236,9 @@ class Analysis(StrictMapping):
         return match if match.families else match.model_copy(update={"families": tuple(_families(table))})
 
 
+@papers.once_per_paper
 def analysis_of(source: papers.Paper) -> Analysis:
-    return source.once(read_analysis, lambda: read_analysis(source.folder, source.manifest))
+    return read_analysis(source.folder, source.manifest)
 
 
 def read_analysis(folder: Path, manifest: Manifest) -> Analysis:

@@ -10,7 +10,7 @@ from statistics import fmean
 from repro import errors, hooks
 from repro.manifest import yaml_file
 from repro.manifest.cells import cell, cells_of, table_of
-from repro.manifest.papers import Paper, paper
+from repro.manifest.papers import Paper, once_per_paper, paper
 from repro.manifest.reading_schema import StudyPointer, study_pointer
 from repro.manifest.schema import Column, Table
 from repro.manifest.yaml_file import Fault, StrictMapping
@@ -235,12 +235,9 @@ class PublishedPair(StrictMapping):
         return float(ours - theirs)
 
 
+@once_per_paper
 def published_effects(source: Paper) -> dict[tuple[str, str, str], float]:
     """Return (table, row, other row) -> the published difference, for both orders of the rows."""
-    return source.once(published_effects, lambda: _read(source))
-
-
-def _read(source: Paper) -> dict[tuple[str, str, str], float]:
     path = source.folder / FILE
 
     def faults(pairs: tuple[PublishedPair, ...]) -> Iterator[Fault]:
