@@ -28,7 +28,7 @@ class RecipeGraphs:
     choices: Choices
     rewritten: Callable[[Node], Node]
 
-    @property
+    @cached_property
     def readings(self) -> dict[str, Reading]:
         return {k: self.choices.readings[k] for k in self.choices.used}
 

@@ -57,7 +57,8 @@ class PlannedRow:
 def planned_rows(source: Paper, place: str = "", machine: Machine | None = None) -> list[PlannedRow]:
     """Return a paper's rows as planned at full scale, if their ids begin with ``place``."""
     machine, places = (machine or Machine()).without_data(), (place or source.name,)
-    readings, builder = CellReadings(machine), MeasurementBuilder(full := scale("full"), machine)
+    readings = machine.once(CellReadings, lambda: CellReadings(machine))
+    builder = MeasurementBuilder(full := scale("full"), machine)
     tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
     cells = [c for c in cells_of(source, tables) if is_measured(c) and c.row.role != "reference"]
     cells = [c for c in cells if lies_within(c.id, places)]
