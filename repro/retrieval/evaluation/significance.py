@@ -1,8 +1,11 @@
 """Paired tests between systems, on scores of queries: Student's t, and ``pairwise_tests``."""
 
+import functools
 import hashlib
 import math
+import runpy
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.metadata import distribution
 
 import numpy as np
 
@@ -181,9 +184,15 @@ def compare_scores(
     return {"test": "student", "max_p": max_p, "measures": tables_by_measure}
 
 
-def _means_and_t_tests(scores: np.ndarray, names: Sequence[str]) -> dict:
-    from ranx.statistical_tests import paired_student_t_test
+@functools.cache
+def _ranx_t_test() -> Callable[[np.ndarray, np.ndarray], tuple[float, bool]]:
+    """Load ranx's paired t-test alone, as importing the whole package takes four seconds."""
+    path = distribution("ranx").locate_file("ranx/statistical_tests/paired_student_t_test.py")
+    return runpy.run_path(str(path))["paired_student_t_test"]
 
+
+def _means_and_t_tests(scores: np.ndarray, names: Sequence[str]) -> dict:
+    paired_student_t_test = _ranx_t_test()
     count, spread = len(scores), _spread(scores)
     are_equal = [[bool((scores[i] == scores[j]).all()) for j in range(count)] for i in range(count)]
 

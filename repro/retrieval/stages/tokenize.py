@@ -36,9 +36,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     splitter = _splitter(params) if params["policy"] == "spans" else None
     corpus = read_rows(inputs["corpus"])
     tokenizer = load_tokenizer(inputs["model"] / "model")
-    lists = {name: ["int32"] for name in (SPAN_LISTS if splitter else SPAN_LISTS[:1])}
-    columns = {"document": "string", "chunk": "int32", **lists}
-    blocks = RowBlocks(out / BLOCKS, columns)
+    id_type = "uint16" if len(tokenizer) <= 2**16 else "int32"
+    lists = {name: ["int32"] for name in SPAN_LISTS[1:]} if splitter else {}
+    columns = {"document": "string", "chunk": "int32", "input_ids": [id_type], **lists}
+    blocks = RowBlocks(out / BLOCKS, columns, origin=id_type)
     facts = blocks.completed(out / "arrow")
     if facts is None:
         with progress.task("tokenising", total=len(corpus)) as advance:

@@ -40,7 +40,7 @@ def test_counts_are_those_of_loops_over_all_rows(tokens, model, tmp_path, progre
     assert facts == counts | {"entries": size, "entries_seen": sum(one > 0 for one in occurrences)}
 
 
-@pytest.mark.parametrize("kind", ["int32", "int64"])
+@pytest.mark.parametrize("kind", ["uint16", "int32", "int64"])
 def test_batches_end_anywhere_and_rows_may_be_empty(model, tmp_path, progress, monkeypatch, kind):
     generator = np.random.default_rng(0)
     rows = [generator.integers(0, 60, int(n)).tolist() for n in generator.integers(0, 9, 50)]

@@ -1,3 +1,4 @@
+import copy
 import itertools
 
 import numpy as np
@@ -6,6 +7,7 @@ from datasets import Dataset, load_from_disk
 
 from repro.errors import DataError, UsageError
 from repro.retrieval.datasets.sentence_splitting import SentenceSplitter, packed, sentences_by_rules
+from repro.retrieval.nn import checkpoint
 from repro.retrieval.nn.tokens import paired_rows
 from repro.retrieval.stages import tokenize
 from tests.retrieval.stages.killed_between_blocks import check_killed_between_blocks
@@ -27,7 +29,7 @@ def test_chunks_put_together_are_the_document(corpus, model, tmp_path, progress)
     tokens, facts = tokenised(corpus, model, tmp_path, progress)
     kinds = [str(kind) for kind in tokens.data.schema.types]
     assert tokens.column_names == ["document", "chunk", "input_ids"]
-    assert kinds[:2] == ["string", "int32"] and kinds[2].endswith("int32>")
+    assert kinds[:2] == ["string", "int32"] and kinds[2].endswith("uint16>")
     found: dict[str, list[int]] = {}
     for row in tokens:
         assert row["chunk"] == -(-len(found.get(row["document"], [])) // 22)
@@ -127,6 +129,15 @@ def prose(tmp_path_factory):
     return folder
 
 
+def test_ids_of_a_large_vocabulary_have_four_bytes(corpus, model, tmp_path, progress, monkeypatch):
+    tokenizer = copy.deepcopy(tiny_tokenizer())
+    tokenizer.add_tokens([f"<{n}>" for n in range(2**16)])
+    monkeypatch.setattr(checkpoint, "load_tokenizer", lambda folder: tokenizer)
+    tokens, _ = tokenised(corpus, model, tmp_path, progress)
+    assert tokens.features["input_ids"].feature.dtype == "int32"
+    assert tokens[0]["input_ids"] == whole(next(iter(load_from_disk(str(corpus / "arrow")))))[:22]
+
+
 def sentences_of(row, *columns) -> list[list[int]]:
     text = " ".join(row[column] for column in columns if row[column])
     encoded = [tiny_tokenizer()(one, add_special_tokens=False) for one in sentences_by_rules(text)]
@@ -137,7 +148,8 @@ def test_a_document_in_spans_is_one_row_of_all_its_sentences(prose, model, tmp_p
     tokens, facts = in_spans(prose, model, tmp_path, progress)
     kinds = [str(kind) for kind in tokens.data.schema.types]
     assert tokens.column_names == ["document", "chunk", "input_ids", "sentences", "spans"]
-    assert kinds[:2] == ["string", "int32"] and all(kind.endswith("int32>") for kind in kinds[2:])
+    assert kinds[:2] == ["string", "int32"] and kinds[2].endswith("uint16>")
+    assert all(kind.endswith(" int32>") for kind in kinds[3:])
     documents = {row["id"]: (n, row) for n, row in enumerate(load_from_disk(str(prose / "arrow")))}
     for row in tokens:
         place, source = documents[row["document"]]
