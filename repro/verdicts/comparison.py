@@ -80,8 +80,13 @@ def compare(
         )
     cells = [judge(each) for each in evidence]
     if stated:
-        cells = [replace(c, notes=found) if (found := notes(c.cell)) else c for c in cells]
+        cells = list(map(_with_notes, cells))
     return Comparison(cells, origins=origin, faults=tuple(faults))
+
+
+def _with_notes(c: ComparedCell) -> ComparedCell:
+    found = notes(c.cell)
+    return replace(c, notes=found) if found else c
 
 
 def _origins(plan: Plan, store: Store) -> Origins | None:

@@ -112,7 +112,7 @@ class CellReport:
         digits = {("percent", "fraction"): -2, ("fraction", "percent"): 2}
         return printed.shift_point(self.report.value, digits.get((self.report.unit, self.cell.unit), 0))
 
-    @property
+    @functools.cached_property
     def note(self) -> CellNote:
         report, source = self.report, self.source
         differs = f"differs: {', '.join(report.how.differs)}" if report.how.differs else ""
@@ -169,13 +169,7 @@ def others_values(cell: Cell) -> tuple[CellReport, ...]:
 
 
 def notes_on(cell: Cell) -> list[CellNote]:
-    return _notes().get(cell.id, [])
-
-
-@at_hand.kept_with_papers
-def _notes() -> dict[str, list[CellNote]]:
-    by_cell = reports().items()
-    return {name: [report.note for report in others_values(first.cell)] for name, (first, *_) in by_cell}
+    return [report.note for report in others_values(cell)]
 
 
 def _kind(cell_report: CellReport) -> tuple[int, int]:

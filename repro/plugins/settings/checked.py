@@ -202,7 +202,7 @@ def _step_parameters(
     for path, setting in step.stated.items() if nodes else ():
         expected = expected_values.of(setting, row.id, row.readings)
         planned = [at_path(node, path) for node in nodes]
-        values = planned if len(planned) == 1 else list({canonical(v): v for v in planned}.values())
+        values = _distinct(planned)
         says = expected.fault
         if not says and not expected.is_met_by(planned):
             found = " and ".join(map(canonical, values))
@@ -223,6 +223,10 @@ def _step_parameters(
             state=_state(setting, says),
             says=says,
         )
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    return values if len(values) == 1 else list({canonical(value): value for value in values}.values())
 
 
 def _places_in_code(value: SourcedValue) -> str:

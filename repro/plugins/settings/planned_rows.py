@@ -56,22 +56,26 @@ class PlannedRow:
 
 def planned_rows(source: Paper, place: str = "", machine: Machine | None = None) -> list[PlannedRow]:
     """Return a paper's rows as planned at full scale, if their ids begin with ``place``."""
-    machine, places = (machine or Machine()).without_data(), (place or source.name,)
+    machine = (machine or Machine()).without_data()
     readings = machine.once(CellReadings, lambda: CellReadings(machine))
-    builder = MeasurementBuilder(full := scale("full"), machine)
-    tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
-    cells = [c for c in cells_of(source, tables) if is_measured(c) and c.row.role != "reference"]
-    cells = [c for c in cells if lies_within(c.id, places)]
-    drawn = [item for item in exhibits((source.name,)) if lies_within(item.id, places)]
-    items: list[tuple[str, Cell | ShownExhibit, list[Node]]] = [
-        *((m.cell.row_path, m.cell, walk(m.parts)) for m in measured(cells, builder)),
-        *((item.id, item, walk(builder.exhibit(item, None)[:1])) for item in drawn if is_made_at(item, full)),
-    ]
     rows: dict[str, PlannedRow] = {}
-    for row, item, nodes in items:
+    for row, item, nodes in _items(source, (place or source.name,), machine):
         earlier = rows.get(row, PlannedRow(row, {}, {}))
         rows[row] = PlannedRow(row, {**earlier.nodes, item.id: nodes}, earlier.readings | readings.of(item))
     return list(rows.values())
+
+
+def _items(
+    source: Paper, places: tuple[str, ...], machine: Machine
+) -> Iterator[tuple[str, Cell | ShownExhibit, list[Node]]]:
+    builder = MeasurementBuilder(scale("full"), machine)  # plan() would change remedies of the machine
+    tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
+    cells = [c for c in cells_of(source, tables) if is_measured(c) and c.row.role != "reference"]
+    for m in measured([c for c in cells if lies_within(c.id, places)], builder):
+        yield m.cell.row_path, m.cell, walk(m.parts)
+    for item in exhibits((source.name,)):
+        if lies_within(item.id, places) and is_made_at(item, builder.scale):
+            yield item.id, item, walk(builder.exhibit(item, None)[:1])
 
 
 def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[str, str]]:

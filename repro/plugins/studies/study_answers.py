@@ -179,15 +179,24 @@ def _table_answers(
         records = [r for r in evidence.results.read(name, source.name) if r.cell.startswith(prefix)]
         recorded = {r.cell for r in records}
         measured = {text: p for text, p in pointers.items() if f"{prefix}{p.row}/{column.id}" in recorded}
-        if not measured:
-            continue
-        make = partial(_judged, scale, records, column, evidence, table=(source, table))
-        _, study, by_row = evidence.machine.once(("study", *map(id, records)), make)
-        for text, pointer in measured.items():
-            if pointer.row in by_row and pointer.other in by_row:
-                pair = by_row[pointer.row], by_row[pointer.other]
-                if answer := _of_pair(pair, study, pointer, column, name):
-                    yield text, answer
+        if measured:
+            make = partial(_judged, scale, records, column, evidence, table=(source, table))
+            _, study, by_row = evidence.machine.once(("study", *map(id, records)), make)
+            yield from _of_pairs(measured, study, by_row, column, name)
+
+
+def _of_pairs(
+    pointers: Mapping[str, StudyPointer],
+    study: studies.Study,
+    by_row: Mapping[str, compared.ComparedCell],
+    column: Column,
+    scale: str,
+) -> Iterator[tuple[str, Answer]]:
+    for text, pointer in pointers.items():
+        if pointer.row in by_row and pointer.other in by_row:
+            pair = by_row[pointer.row], by_row[pointer.other]
+            if answer := _of_pair(pair, study, pointer, column, scale):
+                yield text, answer
 
 
 def _judged(
