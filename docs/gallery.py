@@ -13,8 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from repro.plugins.manuscripts.auditing import audited  # noqa: E402
-from repro.plugins.manuscripts.manuscript_audit import summary  # noqa: E402
+from repro.plugins.manuscripts.auditing import audited, summary  # noqa: E402
 
 PAGE = ROOT / "docs/reference/audit-gallery.md"
 SYSTEMS = ("Shrew", "Mink", "Sable", "Marten", "Otter")

@@ -12,6 +12,7 @@ Exit status 1 is no error: a verdict did not pass under ``--strict``, or ``verif
 """
 
 import re
+from collections.abc import Sequence
 
 SHOWN = 10
 LONGEST = 80  # characters of foreign text
@@ -43,6 +44,12 @@ def shortened(text: object) -> str:
 def one_line(text: object) -> str:
     """Return a message on one line with very long words shortened."""
     return _LONG.sub(lambda long: f"{long[0][:LONGEST]}…{long[0][-LONGEST:]}", visible(text))
+
+
+def first_of(names: Sequence[object], most: int) -> str:
+    """Join the first names, e.g. "a, b and 3 more"."""
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(str, names[:most])) + rest
 
 
 class ReproError(Exception):

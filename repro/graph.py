@@ -16,6 +16,7 @@ from repro.stage_table import STAGES
 
 STORE_FORMAT = 1
 MISSING_FILE = "missing_file"
+Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
@@ -38,12 +39,11 @@ class Node:
     def fingerprint(self) -> str:
         """64 hexadecimal digits. Raises UsageError unless parameters are JSON."""
         try:
-            identity = canonical(self.identity())
+            return digest_of(self.identity())
         except (TypeError, ValueError) as error:
             raise UsageError(
                 f"stage {self.stage!r} has a parameter that is not a JSON value: {error}"
             ) from error
-        return hashlib.sha256(identity.encode()).hexdigest()
 
     def identity(self) -> dict:
         """Return the dictionary that the fingerprint is computed from."""
@@ -91,11 +91,15 @@ def each_node(value: Node | tuple[Node, ...]) -> tuple[Node, ...]:
 
 def readers(nodes: Iterable[Node]) -> dict[str, list[Node]]:
     """Return fingerprint -> those of ``nodes`` that read it."""
-    by_input: defaultdict[str, list[Node]] = defaultdict(list)
-    for node in nodes:
-        for parent in node.parents():
-            by_input[parent.fingerprint].append(node)
-    return by_input
+    return grouped((parent.fingerprint, node) for node in nodes for parent in node.parents())
+
+
+def grouped(pairs: Iterable[tuple[Key, Value]]) -> defaultdict[Key, list[Value]]:
+    """Return key -> its values, in the order of the pairs. A key without a pair has an empty list."""
+    groups: defaultdict[Key, list[Value]] = defaultdict(list)
+    for key, value in pairs:
+        groups[key].append(value)
+    return groups
 
 
 def cached_per_node(function: Callable[[Node], Value]) -> Callable[[Node], Value]:
@@ -117,6 +121,11 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 def canonical(value: Any) -> str:
     """Return JSON with sorted keys and no spaces. Raises ValueError for NaN."""
     return _CANONICAL.encode(value)
+
+
+def digest_of(value: Any) -> str:
+    """Return the SHA-256 of the canonical JSON."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
 def missing_file(file: str) -> dict[str, str]:

@@ -298,15 +298,15 @@ _OWN = (  # in the order of their parts
         verbs={
             "new paper": (
                 "a folder of placeholders that runs, or a draft from the source of a paper",
-                "new_paper:command",
+                "draft_commands:new_paper",
             ),
             "audit file": (
                 "tables and sentences of a paper's source: LaTeX, Markdown, CSV, HTML",
-                "manuscript_audit:file_command",
+                "auditing:file_command",
             ),
             "show coverage": (
                 "numbers of measured and measurable cells, or the tables of a draft",
-                "draft_coverage:command",
+                "draft_commands:coverage",
             ),
         },
     ),

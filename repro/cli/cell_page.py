@@ -8,7 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 from shlex import quote
 
-from repro.cli.obstacles import names_in_a_line
+from repro.cli.plan_summary import names_in_a_line
 from repro.cli.printing import say, width
 from repro.errors import visible
 from repro.exchange.public_runs import PublicRun, cells_of_run, only_scorable, public_runs
@@ -22,6 +22,7 @@ from repro.running.scale import scale
 from repro.running.workspace import Workspace
 from repro.store.results import Results
 from repro.verdicts.compared import ComparedCell
+from repro.writers import grid
 
 IN_FULL = 4  # readings per part, and values, printed in full
 
@@ -118,11 +119,9 @@ class CellPage:
         self._show_readings(None if verbose else IN_FULL)
 
     def _lines(self, verbose: bool) -> Iterator[tuple[str, str]]:
-        from repro.writers.grid import label_in_full
-
         cell = self.cell
         yield "id", cell.id
-        yield "system", label_in_full(cell.table, cell.row)
+        yield "system", grid.label_in_full(cell.table, cell.row)
         yield "column", f"{', '.join(cell.column.head)}{_definition(cell)}"
         yield "published", f"{cell.printed.plain}{cell.printed.marks}{_unit_and_role(cell)}"
         yield from (line for part in self.parts for line in part.below_published())
@@ -170,10 +169,8 @@ def _recipe_call(cell: Cell) -> str:
 
 
 def _unit_and_role(cell: Cell) -> str:
-    from repro.writers.grid import ROLES
-
     bold = ", bold" if cell.table.bold != "unknown" and cell.printed.bold else ""
-    return f" ({cell.unit}{bold}; {ROLES[cell.role]})" if not cell.is_setting else ""
+    return f" ({cell.unit}{bold}; {grid.ROLES[cell.role]})" if not cell.is_setting else ""
 
 
 def _definition(cell: Cell) -> str:
@@ -195,27 +192,23 @@ def _standing_lines(stand: ComparedCell) -> Iterator[tuple[str, str]]:
 
 
 def _result_in_words(stand: ComparedCell) -> str:
-    from repro.writers.grid import shown_measurement
-
     verdict = f"{stand.verdict.name}: {stand.verdict.why}"
     if stand.measured is None:
-        lacking = names_in_a_line(requirements.distinct_obstacles(stand.obstacles).names)
+        lacking = names_in_a_line(requirements.NodeObstacles(stand.obstacles).names)
         return f"{stand.verdict.name}: lacks {lacking}" if lacking else verdict
     first = stand.records[0]
     seeds = f"mean of {len(stand.records)} seeds, " if len(stand.records) > 1 else ""
     basis = f"{seeds}{first.queries} queries of {', '.join(stand.measured_on)}, {first.recorded[:10]}"
     basis += f", only the first {stand.cut_at} documents per query" if stand.cut_at else ""
-    return f"{shown_measurement(stand)} ({basis}); {verdict}"
+    return f"{grid.shown_measurement(stand)} ({basis}); {verdict}"
 
 
 def _note_lines(notes: Sequence[CellNote], cell: Cell, *, verbose: bool) -> Iterator[tuple[str, str]]:
-    from repro.writers.grid import STATED, span
-
     if len(notes) == 1:
-        yield STATED, f"1 value, {notes[0]}"
+        yield grid.STATED, f"1 value, {notes[0]}"
     elif notes:
         shown = notes if verbose else notes[:IN_FULL]
-        yield STATED, f"{len(notes)} values, {span(notes, cell)}, the closest in kind first"
+        yield grid.STATED, f"{len(notes)} values, {grid.span(notes, cell)}, the closest in kind first"
         yield from (("value", str(note)) for note in shown)
         if len(notes) > len(shown):
             yield "values", f"{len(notes) - len(shown)} more with --verbose"

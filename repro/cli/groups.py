@@ -129,9 +129,7 @@ def plugin_commands() -> dict[str, hooks.Command]:
     return hooks.merged(hooks.ask().commands())
 
 
-def views(
-    verb: str, lines: Mapping[str, str], *, title: str = "subcommands", default: str = "", **how
-) -> LazyGroup:
+def views(verb: str, lines: Mapping[str, str], *, default: str = "", **how) -> LazyGroup:
     """Return the group of a verb's views. ``lines`` maps each to its help."""
     kind = "view" if default else "subcommand"
-    return LazyGroup(verb, sections={title: lines}, kind=kind, default=default, **how)
+    return LazyGroup(verb, sections={"subcommands": lines}, kind=kind, default=default, **how)

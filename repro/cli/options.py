@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from repro.api import Selection, select
 from repro.errors import UsageError, check_known
+from repro.machine.system import bytes_of
 from repro.manifest.papers import papers
 from repro.running.scale import with_scale_of
 from repro.running.workspace import Workspace
@@ -188,8 +189,6 @@ def _parse_kinds(ctx: click.Context, option: click.Option, texts: tuple[str, ...
 
 
 def _parse_size(ctx: click.Context, option: click.Option, text: str | None) -> int | None:
-    from repro.machine.system import bytes_of
-
     if text is None:
         return None
     if (size := bytes_of(text)) is None:

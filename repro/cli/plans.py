@@ -1,15 +1,14 @@
 """Print a plan or a rehearsal, e.g. one line per stage."""
 
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from repro.cli.obstacles import GB
-from repro.cli.plan_summary import show_summary
+from repro.cli.plan_summary import GB, show_summary
 from repro.cli.printing import emit_json, say, table
-from repro.graph import Node, walk
+from repro.graph import Node, grouped, walk
 from repro.manifest.papers import paper, stated_costs
 from repro.progress import TerminalProgress
 from repro.running.cost.estimate import Estimate, estimate
@@ -129,9 +128,8 @@ def _show_places(cost: Estimate, by: str, discard: Sequence[str], price: float |
 
 def _show_cheapest(cost: Estimate, price: float) -> None:
     """Print the cheapest cell that needs a GPU in each of the cheapest rows."""
-    parts, by_row = defaultdict[str, list[Node]](list), dict[str, tuple[float, str, str]]()
-    for m in cost.plan.measurements:
-        parts[m.cell.id] += m.parts
+    by_row: dict[str, tuple[float, str, str]] = {}
+    parts = grouped((m.cell.id, part) for m in cost.plan.measurements for part in m.parts)
     for cell, ends in parts.items():
         nodes, row = [n for n in walk(ends) if n.fingerprint in cost.works], cell.rpartition("/")[0]
         if hours := cost.hours(nodes):
@@ -205,10 +203,7 @@ def show_rehearsal(rehearsal: Rehearsal) -> None:
         if None in (item.whole_seconds, item.whole_peak_bytes, item.whole_disk_bytes):
             cause = "the rehearsal was too short" if item.share else "its size was not counted"
             say(f"not extrapolated ({cause}): {work_of(item.node)}")
-    reasons: dict[str, list[str]] = {}
-    for node, reason in rehearsal.left_out:
-        reasons.setdefault(reason, []).append(work_of(node))
-    for reason, nodes in reasons.items():
+    for reason, nodes in grouped((why, work_of(node)) for node, why in rehearsal.left_out).items():
         say(f"not rehearsed: {', '.join(nodes)}: {reason}")
 
 
@@ -245,10 +240,8 @@ def _node_as_plain(item: RehearsedNode) -> dict:
 
 
 def _group_light_stages(nodes: list[RehearsedNode]) -> list[list[RehearsedNode]]:
-    groups: dict[str, list[RehearsedNode]] = {}
-    for item in nodes:
-        is_heavy = STAGES[item.node.stage].heavy
-        groups.setdefault(item.node.fingerprint if is_heavy else item.node.stage, []).append(item)
+    of_all = [(each.node, each) for each in nodes]
+    groups = grouped((n.fingerprint if STAGES[n.stage].heavy else n.stage, each) for n, each in of_all)
     return list(groups.values())
 
 

@@ -1,29 +1,23 @@
 """The view ``repro show readings``, e.g. of ``PAPER --table 1``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
+from repro import errors, graph, hooks, locations
 from repro.cli.printing import table
-from repro.hooks import Answers, call
-from repro.locations import Locations
 from repro.manifest.cells import cell, cells_of, exhibits, table_of
 from repro.manifest.papers import Paper, papers, sources
 from repro.manifest.reading_schema import Reading
 from repro.running import cell_readings, requirements, workspace
 
 
-def selected(names, cells, tables, kind) -> Iterator[ShownReadings]:
+def selected(names, cells, tables, kind) -> "Iterator[ShownReadings]":
     """Yield ``ShownReadings`` for each of the named papers (default: all) or for each paper of ``cells``."""
-    known = cell_readings.CellReadings(requirements.Machine(Locations.resolve().data))
+    known = cell_readings.CellReadings(requirements.Machine(locations.Locations.resolve().data))
     for source, members in groupby(map(cell, cells), key=attrgetter("paper")):
-        rests: dict[str, list[str]] = {}
-        for c in members:
-            for id in known.of(c):
-                rests.setdefault(id, []).append(c.id)
+        rests: dict[str, list[str]] = graph.grouped((id, c.id) for c in members for id in known.of(c))
         yield ShownReadings.of(source, rests, kind)
     for source in () if cells else sources(names):
         behind = _readings_of_tables(source, tables, known) if tables else None
@@ -45,7 +39,7 @@ class ShownReadings:
     readings: Sequence[Reading]
 
     @classmethod
-    def of(cls, source: Paper, places: dict[str, list[str]], kind: str | None) -> ShownReadings:
+    def of(cls, source: Paper, places: dict[str, list[str]], kind: str | None) -> "ShownReadings":
         """Return the readings of ``places``, the most used first, and those without a choice last."""
         known = {id: reading for other in papers().values() for id, reading in other.readings.items()}
         readings = [(known | dict(source.readings))[id] for id in places]
@@ -71,13 +65,11 @@ class ShownReadings:
 
     def _line(self, r: Reading) -> list[str]:
         choices = (f"[{choice}]" if choice == r.default else choice for choice in r.choices)
-        first, *others = self.places[r.id] or [""]
-        more = f" and {len(others)} more" if others else ""
-        return [r.id, r.kind, r.where, r.paper, " | ".join(choices), first + more]
+        return [r.id, r.kind, r.where, r.paper, " | ".join(choices), errors.first_of(self.places[r.id], 1)]
 
-    def _answers(self) -> Answers:
+    def _answers(self) -> hooks.Answers:
         pointers = [text for reading in self.readings for text in reading.study]
-        return (call("study answers", pointers, workspace.Workspace.open()) if pointers else None) or {}
+        return (hooks.call("study answers", pointers, workspace.Workspace.open()) if pointers else None) or {}
 
     def _show_citations(self) -> None:
         lines = [
@@ -89,12 +81,12 @@ class ShownReadings:
         table(f"{self.source.name}: {len(lines)} citations from outside the paper", head, lines)
 
 
-def answers_as_json(answers: Answers, pointers: Iterable[str]) -> list[dict]:
+def answers_as_json(answers: hooks.Answers, pointers: Iterable[str]) -> list[dict]:
     return [{"comparison": text, "measured": answers[text].measured} for text in pointers if text in answers]
 
 
 def print_answers(
-    answers: Answers, paper: str, kind: str, pointing: Iterable[tuple[str, Sequence[str]]]
+    answers: hooks.Answers, paper: str, kind: str, pointing: Iterable[tuple[str, Sequence[str]]]
 ) -> None:
     """Print the measured difference of each pointer that a study answers."""
     lines = [

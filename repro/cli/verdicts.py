@@ -1,14 +1,14 @@
 """Print a comparison, and derive the exit status from it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from repro.cli.obstacles import blocked_cell_lines
-from repro.cli.printing import in_words, say, say_each
+from repro.cli.plan_summary import blocked_cell_lines
+from repro.cli.printing import emit_csv, emit_json, in_words, say, say_each, table
+from repro.cli.printing import show as print_laid_out
+from repro.errors import first_of
 from repro.manifest.cells import by_count, count_in_words
 from repro.running.plan import Plan
 from repro.running.records import Recurrence, distances, equal_in_words
@@ -16,7 +16,7 @@ from repro.running.runner import Outcome
 from repro.store import Store
 from repro.store.results import Results
 from repro.verdicts.compared import ComparedCell, Comparison, PairedTest
-from repro.verdicts.summary import Summary, first_of, summarise, unmeasured
+from repro.verdicts.summary import Summary, summarise, unmeasured
 from repro.verdicts.verdict import FAILS
 
 if TYPE_CHECKING:
@@ -72,7 +72,6 @@ def show(
         brief: merge more than ``FEW_SENTENCES`` obstacles into one sentence.
         options: are passed to ``table_texts``.
     """
-    from repro.cli.printing import emit_csv, emit_json
     from repro.verdicts.plain_values import cell_as_row
 
     cells = comparison.cells if chosen is None else chosen
@@ -127,8 +126,6 @@ def _cells_with_facts(
 
 def show_paired(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
     """Print paired tests against runs by others."""
-    from repro.cli.printing import table
-
     rows = [_paired_line(c.cell.id, test) for c in cells for test in comparison.paired.get(c.cell.id, ())]
     head = ["cell", "run by others", "difference [95 %]", "t p (ranx)", "p (Holm)", "permutation p", "d_z"]
     if rows:
@@ -152,7 +149,6 @@ def show_recorded(comparison: Comparison) -> None:
 
 def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
     """Print the tables that have a result, a failed or blocked cell, or a note."""
-    from repro.cli.printing import show as print_laid_out
     from repro.writers.terminal import compared_table
 
     for table_cells in Comparison(list(cells)).by_table().values():
@@ -238,7 +234,7 @@ def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: boo
     ]
 
 
-def problems(cells: ComparedCells) -> tuple[list[str], int]:
+def problems(cells: "ComparedCells") -> tuple[list[str], int]:
     """Return sentences on failed and blocked cells, and the exit status."""
     sentences = notices(cells.comparison, list(cells))
     found = [sentence for sentence in sentences if sentence.startswith(("failed", "blocked"))]

@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import accumulate, groupby
 
 from repro.errors import ReproError
-from repro.graph import Node, canonical, walk
+from repro.graph import Node, canonical, grouped, walk
 from repro.manifest.cells import Cell, ShownExhibit, cells_of, every_cell, exhibits
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
@@ -122,10 +122,7 @@ class CellReadings:
         """Return reading -> rows that depend on it, or single cells of a row."""
         of_recipes: dict[str, list[str]] = {}
         for place, cells in _rows(source):
-            by_reading: dict[str, list[str]] = {}
-            for cell in cells:
-                for identifier in self._recipe_readings(cell, {}):
-                    by_reading.setdefault(identifier, []).append(cell.id)
+            by_reading = grouped((id, cell.id) for cell in cells for id in self._recipe_readings(cell, {}))
             for identifier, ids in by_reading.items():
                 of_recipes.setdefault(identifier, []).extend([place] if len(ids) == len(cells) else ids)
         places: dict[str, list[str]] = {}

@@ -1,6 +1,5 @@
 """The measurement of a cell, e.g. `PAPER/1/ROW/COLUMN`, by a call of its recipe."""
 
-import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from repro import errors, stage_table
-from repro.graph import Node, canonical, check_types, walk
+from repro.graph import Node, canonical, check_types, digest_of, walk
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, ShownExhibit
 from repro.retrieval.datasets.catalog import Dataset, dataset
@@ -69,8 +68,7 @@ class Measurement:
         if len(self.parts) == 1:
             return self.parts[0].fingerprint
         identity = [[part.fingerprint for part in group] for group in self.groups]
-        whole = identity[0] if len(identity) == 1 else identity
-        return hashlib.sha256(canonical(whole).encode()).hexdigest()
+        return digest_of(identity[0] if len(identity) == 1 else identity)
 
     @property
     def identity(self) -> tuple[str, str, str]:
@@ -95,14 +93,10 @@ class MeasurementBuilder:
     def measure(self, cell: Cell, seed: int | None) -> Measurement:
         """Return a cell's measurement. Raises ManifestError."""
         with self._about(cell):
-            measurement = self._measure(cell, seed)
-
-        def identity(builder: MeasurementBuilder) -> tuple[str, str, str]:
-            return builder._measure(cell, seed).identity
-
-        departures = self._effective(measurement.departures, measurement.substitutes, identity)
-        is_same = departures == measurement.departures
-        return measurement if is_same else replace(measurement, departures=departures)
+            made = self._measure(cell, seed)
+        choices = made.departures, made.substitutes
+        departures = self._effective(*choices, lambda builder: builder._measure(cell, seed).identity)
+        return made if departures == made.departures else replace(made, departures=departures)
 
     def _measure(self, cell: Cell, seed: int | None) -> Measurement:
         entry, measure = _catalogued(cell)
@@ -136,11 +130,9 @@ class MeasurementBuilder:
         """Return an exhibit's stage, and its choices that depart from a default."""
         with self._about(shown):
             node, departures, substitutes = self._exhibit(shown, seed)
-
-        def identity(builder: MeasurementBuilder) -> str:
-            return builder._exhibit(shown, seed)[0].fingerprint
-
-        return node, self._effective(departures, substitutes, identity)
+        return node, self._effective(
+            departures, substitutes, lambda builder: builder._exhibit(shown, seed)[0].fingerprint
+        )
 
     def _exhibit(self, shown: ShownExhibit, seed: int | None) -> tuple[Node, dict[str, str], dict[str, str]]:
         node, choices = self._computed(shown, shown.exhibit.dataset or "", seed)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from repro.errors import UsageError, check_known
-from repro.graph import Node, walk
+from repro.graph import Node, grouped, walk
 from repro.manifest.cells import Cell, ShownExhibit, cells_of
 from repro.manifest.reading_schema import Reading
 from repro.running import measurement, recipe_calls
-from repro.running.requirements import Machine, NodeObstacles, Obstacle, distinct_obstacles
+from repro.running.requirements import Machine, NodeObstacles, Obstacle
 from repro.running.scale import Scale
 from repro.store import Store
 
@@ -69,11 +69,9 @@ class Plan:
     @property
     def asked(self) -> int:
         """The number of stages that would run if rows shared none."""
-        rows: dict[tuple, list[Node]] = {}
-        for m in self.measurements:
-            rows.setdefault((m.cell.paper.name, m.cell.table.id, m.cell.row.id, m.seed), []).extend(m.parts)
-        rows |= {(item.id,): [node] for item, node in self.exhibits.items()}
-        return sum(len(walk(parts)) for parts in rows.values())
+        rows = grouped(((m.cell.row_path, m.seed), part) for m in self.measurements for part in m.parts)
+        exhibits = ([node] for node in self.exhibits.values())
+        return sum(len(walk(parts)) for parts in (*rows.values(), *exhibits))
 
     def look(self, store: Store) -> None:
         """Fill ``states`` from the store."""
@@ -99,7 +97,7 @@ class Plan:
     def lacking(self) -> NodeObstacles:
         """The obstacles of the nodes to run."""
         obstacles = (self.machine.obstacles.get(node.fingerprint) for node in self.needed())
-        return distinct_obstacles(filter(None, obstacles))
+        return NodeObstacles(filter(None, obstacles))
 
 
 def plan(

@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
 
-from repro.errors import BlockedError, StoreError
+from repro import errors, locations
 from repro.graph import Node, cached_per_node
-from repro.locations import CHECKOUT, committed_results
-from repro.machine import versions
-from repro.machine.bounded_reading import read_facts
+from repro.machine import bounded_reading, versions
 from repro.machine.code_digest import code
 from repro.running.plan import Plan
 from repro.store import Store, seal, underway
@@ -19,7 +17,7 @@ from repro.store.results import join_codes
 PRESENT = ("stored", "damaged")
 JOINED_BY = " and "
 _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
-OF_THIS_CODE = committed_results()
+OF_THIS_CODE = locations.committed_results()
 EQUAL_CODE = "code.yaml"
 
 
@@ -74,17 +72,15 @@ class Makers:
     def rows(self, node: Node) -> str:
         """Return the digest of a node's rows, or "" if unknown."""
         if node.fingerprint not in self._rows:
-            is_stored = self.store.state(node) == "stored"
-            self._rows[node.fingerprint] = (
-                self.store.record(node)["facts"].get("rows", "") if is_stored else ""
-            )
+            facts = self.store.record(node)["facts"] if self.store.state(node) == "stored" else {}
+            self._rows[node.fingerprint] = facts.get("rows", "")
         return self._rows[node.fingerprint]
 
     def _of(self, node: Node) -> tuple[frozenset[str], frozenset[str]]:
         if node.fingerprint not in self._behind:
             try:
                 facts = self.store.record(node).get("facts", {})
-            except StoreError:
+            except errors.StoreError:
                 facts = {}
             codes = all_on_record(str(facts.get("code", "")).split(JOINED_BY))
             commits = set(filter(versions.COMMIT.fullmatch, str(facts.get("commit")).split(JOINED_BY)))
@@ -114,7 +110,7 @@ def _code_of_all(all_entries: frozenset[tuple[str, ...]]) -> str:
 
 @cache
 def _commit() -> str | None:
-    return versions.commit(CHECKOUT)
+    return versions.commit(locations.CHECKOUT)
 
 
 REMEDY = "`repro run --rebuild other-code` with a selection makes them again"
@@ -233,7 +229,7 @@ def _with_what_is_made_from(others: set[str], plan: Plan) -> list[Node]:
                 stale_nodes.append(node)
     for node in stale_nodes:
         if obstacle := plan.machine.obstacles.get(node.fingerprint):
-            raise BlockedError(f"{node} cannot be made again here: {obstacle.cause}", obstacle.remedy)
+            raise errors.BlockedError(f"{node} cannot be made again here: {obstacle.cause}", obstacle.remedy)
     return stale_nodes
 
 
@@ -245,9 +241,8 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
         read_fingerprints = underway.awaited_inputs(store.root)
         used_nodes = [node for node in nodes if node.fingerprint in read_fingerprints]
         if used_nodes:
-            suffix = f" and {len(used_nodes) - 1} more" if used_nodes[1:] else ""
-            reason = f"nothing is discarded: another run needs {used_nodes[0]}{suffix}"
-            raise StoreError(f"{reason}. Wait until it has ended and repeat the command.")
+            reason = f"nothing is discarded: another run needs {errors.first_of(used_nodes, 1)}"
+            raise errors.StoreError(f"{reason}. Wait until it has ended and repeat the command.")
         for node in nodes:
             store.discard(node)
 
@@ -255,7 +250,7 @@ def discard(nodes: Sequence[Node], store: Store) -> None:
 def equal_code() -> dict[str, dict[str, Any]]:
     """Return the entries of code.yaml by stage."""
     path = OF_THIS_CODE / EQUAL_CODE if OF_THIS_CODE else None
-    return (read_facts(path) or {}) if path and path.is_file() else {}
+    return (bounded_reading.read_facts(path) or {}) if path and path.is_file() else {}
 
 
 def on_record(digest: str) -> str:

@@ -258,13 +258,12 @@ def _node_lookup(lineage: notes.Lineage) -> Callable[[str], Node | None]:
 
 
 def _recompute_node(node: Node, store: Store, source: Source | None = None) -> Recomputation:
-    is_half = not {"fp16", "bf16", "float16"}.isdisjoint(
-        {node.params.get(n) for n in ("precision", "numbers")}
-    )
+    facts = store.record(node).get("facts", {})
+    is_half = any(node.params.get(n) in ("fp16", "bf16", "float16") for n in ("precision", "numbers"))
     tolerance = HALF_PRECISION if is_half else TOLERANCES.get(node.stage, 0.0)
     try:
         if node.stage in READ:
-            why = rows_fault(node, store.path(node), store.record(node).get("facts", {}), source)
+            why = rows_fault(node, store.path(node), facts, source)
             comparison = Agreement("none", None, why) if why else Agreement("bits")
         else:
             with tempfile.TemporaryDirectory(prefix="repro-verify-") as scratch:
@@ -274,8 +273,7 @@ def _recompute_node(node: Node, store: Store, source: Source | None = None) -> R
         comparison = Agreement("blocked", None, str(error))
     except Exception as error:
         comparison = Agreement("failed", None, f"{type(error).__name__}: {error}")
-    changes = differences(store.record(node).get("facts", {}), node)
-    difference, why = comparison.difference, comparison.why
+    changes, difference, why = differences(facts, node), comparison.difference, comparison.why
     return Recomputation(node.stage, node.fingerprint, comparison.name, tolerance, difference, why, changes)
 
 

@@ -1,10 +1,7 @@
 """Records of measured cells, compared with earlier records."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
-import hashlib
 import statistics
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,8 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repro.errors import StoreError
-from repro.graph import Node, canonical, walk
+from repro.errors import StoreError, first_of
+from repro.graph import Node, digest_of, grouped, walk
 from repro.locations import CHECKOUT
 from repro.machine import system, versions
 from repro.manifest.cells import Cell
@@ -25,7 +22,7 @@ from repro.running.plan import Plan
 from repro.running.requirements import PIECES, checkpoint_key
 from repro.running.workspace import keep_data
 from repro.store import RECORD, Store, disk
-from repro.store.results import Record, Results, join_codes, time_of
+from repro.store.results import Identity, Record, Results, join_codes, time_of
 
 if TYPE_CHECKING:
     from repro.running.provenance import Makers
@@ -70,8 +67,7 @@ def distances(recurrences: Sequence[Recurrence]) -> Iterator[str]:
     others = [r for r in recurrences if not r.came_back]
     if others:
         farthest = sorted(others, key=lambda r: -abs(r.measured.measured - r.on_record.measured))
-        more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
-        yield f"Differs from the record: {', '.join(map(str, farthest[:SHOWN]))}{more}."
+        yield f"Differs from the record: {first_of(farthest, SHOWN)}."
         causes = dict.fromkeys(cause for r in others for cause in _causes(r.measured, r.on_record))
         yield f"Likely cause: {', '.join(causes) or 'none in the records'}."
 
@@ -195,7 +191,7 @@ def measured_record(measurement: Measurement, scale: str, store: Store) -> Recor
     return replace(bare_record, **_circumstances(measurement.parts, store))
 
 
-def _bare_record(measurement: Measurement, scale: str, store: Store, makers: Makers) -> Record:
+def _bare_record(measurement: Measurement, scale: str, store: Store, makers: "Makers") -> Record:
     means: dict[str, float] = {}
     queries: dict[str, int] = {}
     missing: dict[str, int] = {}
@@ -230,7 +226,7 @@ def _mean(values: Sequence[float]) -> float:
     return statistics.fmean(values) if len(set(values)) > 1 else values[0]
 
 
-def _rows(measurement: Measurement, makers: Makers) -> dict[str, str]:
+def _rows(measurement: Measurement, makers: "Makers") -> dict[str, str]:
     rows: dict[str, str] = {}
     for node in walk(measurement.parts):
         if piece := PIECES.get(node.stage):
@@ -276,9 +272,9 @@ def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
     return new_records
 
 
-def identities(plan: Plan) -> dict[str, dict[int | None, tuple[str, str, str]]]:
+def identities(plan: Plan) -> dict[str, dict[int | None, Identity]]:
     """Return cell -> seed -> (fingerprint, measure, unit)."""
-    by_cell: dict[str, dict[int | None, tuple[str, str, str]]] = {}
+    by_cell: dict[str, dict[int | None, Identity]] = {}
     for m in plan.measurements:
         by_cell.setdefault(m.cell.id, {})[m.seed] = m.identity
     for cell in plan.cells:
@@ -293,9 +289,9 @@ def member_cells(cell: Cell) -> list[str]:
     return [f"{row}/{column}" for column in cell.column.mean_of]
 
 
-def _average_identity(cell: Cell, parts: list[tuple[str, str, str]]) -> tuple[str, str, str]:
+def _average_identity(cell: Cell, parts: list[Identity]) -> Identity:
     fingerprints, measures, _ = zip(*parts, strict=True)
-    digest = hashlib.sha256(canonical(list(fingerprints)).encode()).hexdigest()
+    digest = digest_of(list(fingerprints))
     return digest, measures[0] if len(set(measures)) == 1 else ", ".join(measures), cell.unit
 
 
@@ -328,9 +324,7 @@ def _merge(parts: list[Record], name: str) -> Any:
 
 
 def _evaluations(plan: Plan) -> dict[str, list[Node]]:
-    nodes: dict[str, list[Node]] = {}
-    for m in plan.measurements:
-        nodes.setdefault(m.cell.id, []).extend(m.parts)
+    nodes = grouped((m.cell.id, part) for m in plan.measurements for part in m.parts)
     averaged = {
         c.id: [node for member in member_cells(c) for node in nodes.get(member, ())] for c in plan.cells
     }

@@ -10,9 +10,8 @@ from repro import errors, locations
 from repro.graph import Node, distinct, missing_files, rewrite
 from repro.machine import INSTALL, absent, system
 from repro.manifest.papers import by_hand, known_checkpoints
-from repro.retrieval.datasets import hub_models
+from repro.retrieval.datasets import hub_models, sources, word_lists
 from repro.retrieval.datasets.catalog import catalog, dataset, key
-from repro.retrieval.datasets.sources import MissingPiece, Source, locate
 from repro.stage_table import STAGES
 
 PIECES = {
@@ -135,20 +134,20 @@ class Machine:
         name, piece = node.params["dataset"], PIECES[node.stage]
         if name not in catalog():
             return node, self.once(("stand-in", name), lambda: _stand_in_obstacle(name))
-        source = self.once((name, piece), lambda: locate(name, piece, self.data, home=self.home))
+        source = self.once((name, piece), lambda: sources.locate(name, piece, self.data, home=self.home))
         obstacle = None
-        if isinstance(source, MissingPiece):
+        if isinstance(source, sources.MissingPiece):
             remedies = source.fetch, source.otherwise
             missing = Obstacle(source.cause, source.remedy, False, source.dataset, *remedies)
             obstacle = self._or_stand_in(missing, name)
             if known := self.recorded.get(key(name, piece)):
                 return Node(node.stage, {**node.params, "identity": known}, node.inputs), obstacle
             library_key = ("library", name, piece)
-            source = self.once(library_key, lambda: locate(name, piece, None, allow_download=True))
+            source = self.once(library_key, lambda: sources.locate(name, piece, None, allow_download=True))
         params = {**node.params}
-        if isinstance(source, Source) and source.kind == "library":
+        if isinstance(source, sources.Source) and source.kind == "library":
             params |= {"identity": source.stated_identity, "source": source.to_json()}
-        elif isinstance(source, Source):
+        elif isinstance(source, sources.Source):
             from repro.retrieval.datasets.digests import identity
 
             seen = (name, piece, source.kind)
@@ -180,20 +179,16 @@ class Machine:
 
     def _splitter(self, node: Node) -> tuple[Node, Obstacle | None]:
         from repro.retrieval.datasets.digests import digest
-        from repro.retrieval.datasets.sentence_splitting import check_splitter  # loads numpy
 
         name = node.params["splitter"]
-        obstacle = self.once(("splitter", name), lambda: _splitter_obstacle(name, self.data))
-        model = None if obstacle else check_splitter(name, self.data)
-        if model is None:
-            return node, obstacle and self._or_stand_in(obstacle, name)
-        files = sorted(path for path in model.iterdir() if path.is_file())
+        found = self.once(("splitter", name), lambda: _find_splitter(name, self.data))
+        if not isinstance(found, Path):
+            return node, found and self._or_stand_in(found, name)
+        files = sorted(path for path in found.iterdir() if path.is_file())
         identity = self.once(("splitter", name, "digest"), lambda: digest(files, cache=self.digests))
         return Node(node.stage, {**node.params, "identity": identity}, node.inputs), None
 
     def _no_file(self, file: str) -> Obstacle:
-        from repro.retrieval.datasets import word_lists
-
         cause = (
             word_lists.fault(self.data, file) or f"{file} is not in {self.data or locations.data_folder()}"
         )
@@ -267,14 +262,14 @@ def _java_obstacle() -> Obstacle | None:
     return Obstacle(*missing, of_machine=True, lacks="Java") if missing else None
 
 
-def _splitter_obstacle(name: str, data: Path | None) -> Obstacle | None:
+def _find_splitter(name: str, data: Path | None) -> Path | Obstacle | None:
+    """Return the folder of the splitter's model, None if it has none, or the obstacle."""
     from repro.retrieval.datasets.sentence_splitting import check_splitter  # loads numpy
 
     try:
-        check_splitter(name, data)
+        return check_splitter(name, data)
     except errors.BlockedError as error:
         return Obstacle(error.cause, error.remedy, lacks=f"the sentence splitter {name}")
-    return None
 
 
 def _stand_in_obstacle(identifier: str) -> Obstacle:
@@ -284,11 +279,11 @@ def _stand_in_obstacle(identifier: str) -> Obstacle:
     return Obstacle(cause, "choose another scale", lacks=f"a replacement of {original}")
 
 
-@dataclass(frozen=True)
 class NodeObstacles:
     """The distinct obstacles of several nodes."""
 
-    obstacles: tuple[Obstacle, ...]
+    def __init__(self, obstacles: Iterable[Obstacle]):
+        self.obstacles = tuple(dict.fromkeys(obstacles))
 
     @property
     def of_machine(self) -> list[Obstacle]:
@@ -317,7 +312,3 @@ class NodeObstacles:
 
 def _is_checkpoint(obstacle: Obstacle) -> bool:
     return any(id.startswith("model:") for id in obstacle.fetch)
-
-
-def distinct_obstacles(obstacles: Iterable[Obstacle]) -> NodeObstacles:
-    return NodeObstacles(tuple(dict.fromkeys(obstacles)))

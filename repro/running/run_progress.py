@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median_low
 
-from repro.errors import StoreError
-from repro.graph import Node, each_node, walk
+from repro.errors import StoreError, first_of
+from repro.graph import Node, each_node, grouped, walk
 from repro.progress import OverallProgress, Progress, span
 from repro.running.cost.work import work
 from repro.running.plan import Plan
@@ -67,17 +67,12 @@ def places(plan: Plan) -> dict[str, list[Place]]:
         ends.setdefault(place, []).extend(m.parts)
     for item, node in plan.exhibits.items():
         ends.setdefault(Place(f"{item.paper.name}/{item.owner}", item.exhibit.id), []).append(node)
-    by_fingerprint: dict[str, list[Place]] = {}
-    for place, nodes in ends.items():
-        for node in walk(nodes):
-            by_fingerprint.setdefault(node.fingerprint, []).append(place)
-    return by_fingerprint
+    return grouped((node.fingerprint, place) for place, nodes in ends.items() for node in walk(nodes))
 
 
 def describe_rows(places: Sequence[Place]) -> str:
     """Describe rows, e.g. `PAPER/1 bm25 and 3 more`, or ""."""
-    names = [f"{place.table} {place.row}" for place in places]
-    return f"{names[0]} and {len(names) - 1} more" if names[1:] else "".join(names)
+    return first_of([f"{place.table} {place.row}" for place in places], 1)
 
 
 class RunProgress:

@@ -11,7 +11,6 @@ from repro.running.discarding import Consumers, DiskRoom, discarded_stages, read
 from repro.running.plan import Plan
 from repro.running.requirements import Machine, Obstacle
 from repro.store import Store, notes, refusal, seal, underway
-from repro.store.notes import Lineage
 
 MADE_AGAIN = ("compare", "imported_run")
 
@@ -113,7 +112,7 @@ def prepared_nodes(
 
 
 def _awaited_fingerprints(store: Store, *, since: int) -> set[str]:
-    lineage = Lineage(store.root)
+    lineage = notes.Lineage(store.root)
     noted_ids = notes.planned_after(store.root, since) - lineage.stored()
     return {fingerprint for node in noted_ids for fingerprint in lineage.inputs(node)}
 

@@ -1,28 +1,33 @@
 """Scales, e.g. "tiny". A scale rewrites finished graphs to change their cost."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+import inspect
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repro.errors import check_known
+from repro.errors import UsageError, check_known, unknown
 from repro.graph import Node, rewrite
+from repro.manifest import yaml_file
+from repro.manifest.papers import papers
+from repro.manifest.yaml_file import Fault
 from repro.retrieval import recipe
 from repro.retrieval.datasets.catalog import catalog, highest_grade
 from repro.retrieval.datasets.catalog import dataset as catalogued
 from repro.retrieval.evaluation.measures import is_defined
-from repro.retrieval.training.declaration import declared
+from repro.retrieval.training.declaration import declared, names_in
 from repro.running import scale_facts
 from repro.running.scale_facts import ObjectiveSettings, ScaleFacts
-from repro.stage_table import STAGES, check_numbers
+from repro.stage_table import NUMBERS, STAGES, TRAININGS, check_numbers
 
 if TYPE_CHECKING:
     from repro.progress import Progress
 
+NAME = re.compile(r"[a-z][a-z0-9-]*")
+OF_PARAMETERS, OF_STAGES = ("caps", "replace", "without_gpu"), ("steps", "learning_rate")
 HIDDEN_SIZE = 768  # of the papers' backbones
 
 
@@ -47,7 +52,7 @@ class Scale:
         """Whether kernels are pinned: not at full or a scale of its first rows."""
         return self.name != "full" and self.facts.first == scale_facts.RowCounts()
 
-    def pin_kernels(self, progress: Progress) -> None:
+    def pin_kernels(self, progress: "Progress") -> None:
         """Pin kernels for equal bits on every processor (1.5 times slower)."""
         if self.pins_kernels:
             from repro.machine import kernels
@@ -254,16 +259,80 @@ def scales() -> dict[str, Scale]:
 
 
 def user_scale(file: str | Path) -> Scale:
-    """Return the scale of a user's file. Raises as ``read_user_scale``.
+    """Return the scale of a user's file.
+
+    Raises ManifestError for invalid content, UsageError for several scales.
 
     Example:
         >>> repro.select("PAPER/1", scale=repro.user_scale("my-scale.yaml"))
     """
-    from repro.running.user_scale import read_user_scale
+    built_in = scale_facts.built_in()
 
-    suite_scales = scale_facts.built_in()
-    name, facts = read_user_scale(Path(file), suite_scales)
-    return _scale(name, {**suite_scales, name: facts}, by_user=True)
+    def faults(content: dict[str, ScaleFacts]) -> Iterator[Fault]:
+        for name, facts in content.items():
+            others = (*_mixture_faults(facts, built_in), *_name_faults(facts, built_in))
+            for place, reason in (*_own_faults(name, facts, built_in), *others):
+                yield (name, *place), reason
+
+    content = yaml_file.read(Path(file), dict[str, ScaleFacts], faults=faults)
+    if len(content) != 1:
+        described_names = ", ".join(content) or "none"
+        raise UsageError(f"{file} describes {len(content)} scales ({described_names}) instead of one")
+    [name] = content
+    return _scale(name, built_in | content, by_user=True)
+
+
+def _own_faults(name: str, facts: ScaleFacts, built_in: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
+    if not NAME.fullmatch(name):
+        yield (), f"{name!r} is not a valid scale name (small letters, digits and hyphens, e.g. my-scale)"
+    if name in built_in:
+        yield (), f"{name!r} is a built-in scale, choose another name"
+    if facts.like is not None and facts.like not in built_in:
+        yield ("like",), f"{facts.like!r} is not a scale ({', '.join(built_in)})"
+
+
+def _mixture_faults(facts: ScaleFacts, built_in: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
+    like = facts.like or "full"
+    has_stand_ins = like in built_in and scale_facts.inherit_facts(like, built_in).backbone is not None
+    if facts.backbone and not has_stand_ins:
+        yield ("backbone",), "the papers' data need the papers' checkpoints, remove it or use like: tiny"
+    if has_stand_ins and facts.first != scale_facts.RowCounts():
+        yield ("first",), f"{like} does not use the papers' data, remove it or use like: full"
+
+
+def _name_faults(facts: ScaleFacts, built_in: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
+    scale_tables = [getattr(scale, table) for scale in built_in.values() for table in OF_PARAMETERS]
+    parameters = sorted(parameter_names().union(*scale_tables))
+    suite_caps = (scale.caps for scale in built_in.values())
+    counts = sorted({name for name, numbers in NUMBERS.items() if numbers.is_whole}.union(*suite_caps))
+    folders = (Path(recipe.__file__).parent, *{paper.folder.parent for paper in papers().values()})
+    for table, kind, valid in (
+        *((table, "training", TRAININGS) for table in OF_STAGES),
+        ("caps", "number to cap", counts),
+        ("replace", "parameter", parameters),
+        ("without_gpu", "parameter", parameters),
+        ("objectives", "objective", sorted(names_in(folders)) if facts.objectives else ()),
+    ):
+        keys = getattr(facts, table)
+        yield from _unknown_keys((table,), keys if isinstance(keys, dict) else (), kind, valid)
+    for objective, settings in facts.objectives.items():
+        location = ("objectives", objective, "replace")
+        yield from _unknown_keys(location, settings.replace, "parameter", parameters)
+    if facts.backbone and facts.backbone.corpus not in catalog():
+        yield ("backbone", "corpus"), str(unknown("dataset", facts.backbone.corpus, catalog()))
+
+
+def _unknown_keys(location: tuple, keys: Iterable[str], kind: str, valid: Iterable[str]) -> Iterator[Fault]:
+    yield from (((*location, key), str(unknown(kind, key, valid))) for key in keys if key not in valid)
+
+
+@functools.cache
+def parameter_names() -> frozenset[str]:
+    """Return the parameters of recipes, e.g. "depth"."""
+    of_verbs = [inspect.signature(verb) for verb in vars(recipe).values() if inspect.isfunction(verb)]
+    keywords = [p.name for verb in of_verbs for p in verb.parameters.values() if p.kind is p.KEYWORD_ONLY]
+    of_parts = [each.name for part in (recipe.Texts, recipe.Optimisation) for each in fields(part)]
+    return frozenset([*keywords, *of_parts]) - {"batch_size"}
 
 
 _user_scales: list[Scale] = []

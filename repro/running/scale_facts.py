@@ -1,6 +1,5 @@
 """The settings of scales in YAML, also those added by papers."""
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,13 +7,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
-from repro.graph import Node, canonical, walk
+from repro.graph import Node, digest_of, walk
 from repro.manifest import yaml_file
 from repro.manifest.papers import Paper, papers
 from repro.manifest.yaml_file import StrictMapping
 from repro.retrieval import recipe
 from repro.retrieval.datasets.catalog import dataset as catalogued
-from repro.retrieval.recipe import Optimisation
 from repro.retrieval.training.declaration import names_in
 
 Count = Annotated[int, Field(gt=0)]
@@ -134,8 +132,7 @@ class ScaleFacts(_Additions):
     @property
     def digest(self) -> str:
         """Twelve digits over all settings except ``about``."""
-        content = canonical(self.model_dump(exclude={"about"}, exclude_defaults=True))
-        return hashlib.sha256(content.encode()).hexdigest()[:12]
+        return digest_of(self.model_dump(exclude={"about"}, exclude_defaults=True))[:12]
 
 
 TABLES = ("caps", "replace", "without_gpu", "learning_rate", "objectives")
@@ -271,7 +268,7 @@ def trained_backbone(facts: Backbone, blank: Node) -> Node:
     params = {"length": length, "policy": "chunk", "titles": True, "separator": " "}
     tokens = Node("tokenize", params, {"corpus": recipe.corpus(facts.corpus), "model": blank})
     training = facts.pretrain
-    optimisation = Optimisation(
+    optimisation = recipe.Optimisation(
         batch_size=training.texts_per_batch,
         max_steps=training.max_steps,
         learning_rate=training.learning_rate,

@@ -1,7 +1,5 @@
 """The folders of one invocation, and the objects opened in them."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Mapping
@@ -34,7 +32,7 @@ class Workspace:
     locations: Locations
 
     @classmethod
-    def open(cls, store: str | None = None, results: str | None = None) -> Workspace:
+    def open(cls, store: str | None = None, results: str | None = None) -> "Workspace":
         """Open ``--store`` and ``--results``. Raises as ``Locations.resolve``."""
         return cls(Locations.resolve(store, results))
 

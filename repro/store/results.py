@@ -17,7 +17,7 @@ from pathlib import Path
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from repro.errors import DataError
-from repro.graph import canonical
+from repro.graph import digest_of
 from repro.machine.versions import check_commits, check_environment, unlike_here
 from repro.store import disk, make_writable, translated_errors
 from repro.version import DIRTY
@@ -27,6 +27,9 @@ RETIRED = ("assumed", "unchecked")  # empty in committed lines
 LARGEST = {"fraction": 1, "percent": 100}
 CLOCKS_DIFFER = timedelta(days=1)
 DESCRIPTION = ("source", "toolkit", "settings")
+
+
+Identity = tuple[str, str, str]  # fingerprint, measure, unit
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ class Record:
             raise DataError(f"{self.recorded!r} is not a valid time for a record of {self.cell}") from None
 
     @property
-    def identity(self) -> tuple[str, str, str]:
+    def identity(self) -> Identity:
         return self.fingerprint, self.measure, self.unit
 
     @property
@@ -198,7 +201,7 @@ def _validate(content: dict) -> Record:
 
 def _digest(content: dict) -> str:
     try:
-        return hashlib.sha256(canonical(content).encode()).hexdigest()
+        return digest_of(content)
     except ValueError as error:  # e.g. of nan
         raise DataError(f"not a record: {error}") from None
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from repro.graph import Node
+from repro.graph import Node, grouped
 from repro.hooks import notes
 from repro.manifest.cells import Cell, cell, cells_of
 from repro.manifest.printed import PublishedCell
@@ -53,12 +52,12 @@ def compare(
     # cells share evaluations
     all_records = _every_record(results, name)
     stored_results = stored_records(plan, store) if store else []
-    measurements = _group_by(plan.measurements, lambda m: m.cell.id)
-    records = _group_by(all_records, lambda r: r.cell)
-    other_results = _group_by([*known_records(plan, all_records), *stored_results], lambda r: r.cell)
+    measurements = grouped((m.cell.id, m) for m in plan.measurements)
+    records = grouped((r.cell, r) for r in all_records)
+    other_results = grouped((r.cell, r) for r in [*known_records(plan, all_records), *stored_results])
     by_cell, origin = identities(plan), _origins(plan, store) if store else None
     released = _every_record(results.compared, name) if results.compared else []
-    on_record = _group_by([*all_records, *released], lambda r: r.identity)
+    on_record = grouped((r.identity, r) for r in [*all_records, *released])
     evidence = (
         Evidence(
             c,
@@ -111,13 +110,6 @@ def _damages(plan: Plan, store: Store) -> Iterator[str]:
 
 def _every_record(results: Results, scale: str) -> list[Record]:
     return [record for paper in results.papers(scale) for record in results.read(scale, paper)]
-
-
-def _group_by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    groups = defaultdict(list)
-    for item in items:
-        groups[key(item)].append(item)
-    return groups
 
 
 def judged_cells(plan: Plan, results: Results, store: Store, *, stated: bool = True) -> Comparison:

@@ -14,13 +14,11 @@ from repro.running.measurement import Measurement, import_of, scoring_settings
 from repro.running.plan import Plan
 from repro.running.records import member_cells
 from repro.running.requirements import Obstacle
-from repro.store.results import Record, join_codes
+from repro.store.results import Identity, Record, join_codes
 
 if TYPE_CHECKING:
     from repro.running.provenance import Origins
     from repro.running.runner import Outcome
-
-Identity = tuple[str, str, str]  # fingerprint, measure, unit
 
 
 @dataclass(frozen=True)

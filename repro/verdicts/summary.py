@@ -156,8 +156,3 @@ def doubts_in_brief(cells: Iterable[ComparedCell], *, lead: str = IN_BRACKETS) -
         return ""
     reasons = "; ".join(f"{kinds[kind]} {meaning}" for kind, meaning in KINDS.items() if kinds[kind])
     return f"{lead}: {reasons}"
-
-
-def first_of(names: Sequence[str], most: int) -> str:
-    """Join the first names, e.g. "a, b and 3 more"."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

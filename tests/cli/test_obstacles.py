@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from repro.api import select
-from repro.cli.obstacles import blocked_cell_lines
+from repro.cli.plan_summary import blocked_cell_lines
 from repro.verdicts.comparison import compare
 from tests.cli.conftest import CELL
 

@@ -6,6 +6,7 @@ import click
 
 from repro import hooks, progress
 from repro.cli import options, printing, verdicts
+from repro.verdicts.verdict import FAILS
 
 
 def verdict_options(function: Callable) -> Callable:
@@ -52,8 +53,6 @@ def show_verdicts(selection, form: str, *, strict: bool, failing: bool, measured
 
 
 def _is_chosen(c, *, failing: bool, measured: bool) -> bool:
-    from repro.verdicts.verdict import FAILS
-
     if failing and c.verdict.name not in FAILS:
         return False
     return not measured or c.measured is not None or bool(c.imported)

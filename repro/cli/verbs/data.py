@@ -12,7 +12,7 @@ from repro.cli import completion, groups, options
 from repro.cli.printing import emit_json, put, say, table
 from repro.locations import Locations, data_folder
 from repro.manifest.papers import check_on_hub
-from repro.retrieval.datasets.catalog import key
+from repro.retrieval.datasets.catalog import key, unpublished
 from repro.retrieval.datasets.sources import describe_size
 from repro.running.workspace import Workspace
 from repro.store import translated_errors
@@ -66,7 +66,6 @@ def check_(ids, as_json):
 
     Rows are counted and compared with known digests, which ignore order and white space.
     """
-    from repro.retrieval.datasets.catalog import unpublished
     from repro.retrieval.datasets.survey import check, problems_of
 
     places = Locations.resolve()

@@ -5,8 +5,16 @@ import sys
 import click
 
 from repro import errors, locations
+from repro.api import select
+from repro.api.measurement import measure
 from repro.cli import verdicts
 from repro.cli.printing import put, say, table
+from repro.cli.verbs import doctor, report
+from repro.progress import TerminalProgress
+from repro.retrieval.datasets import fetching, sources
+from repro.running.workspace import Workspace
+from repro.verdicts import comparison, summary
+from repro.writers.grid import label_in_full, shown_measurement
 
 REAL, COLLECTION = "beir/scifact/test", "beir/scifact"  # BM25 over it is published
 
@@ -27,11 +35,7 @@ def command(ctx, yes, output, opened):
 
     Nothing is downloaded without consent. Exit status 4 means that SciFact could not be fetched.
     """
-    from repro.cli.verbs.report import page as report
-    from repro.cli.verbs.report import target
-    from repro.running.workspace import Workspace
-
-    target(output)
+    report.target(output)
     tiny_cell, scifact_cell = _cells()
     names = [tiny_cell.paper.name]
     print("1. The embedded collection\n")
@@ -45,7 +49,7 @@ def command(ctx, yes, output, opened):
         print(f"left out: {error}", file=sys.stderr)
         status = max(status, error.exit_status)
     print("\n3. The tables of the paper on one page\n")
-    ctx.invoke(report, names=names, output=output, opened=opened)
+    ctx.invoke(report.page, names=names, output=output, opened=opened)
     name, number = tiny_cell.paper.name, tiny_cell.table.id
     print("\nNext:")
     for purpose, words in (
@@ -58,26 +62,19 @@ def command(ctx, yes, output, opened):
 
 
 def _cells():
-    from repro.cli.verbs.doctor import bm25_cells
-
-    cells = bm25_cells()
+    cells = doctor.bm25_cells()
     return cells[0], next(cell for cell in cells if cell.column.dataset == REAL)
 
 
 def _measure_tiny(cell, workspace) -> int:
-    from repro.api import select
-    from repro.verdicts.comparison import judged_cells
-    from repro.verdicts.summary import doubts_in_brief
-    from repro.writers.grid import label_in_full, shown_measurement
-
     name = f"{cell.paper.name}/{cell.table.id}"
     bm25 = _measure(select(cell.id, scale="tiny", workspace=workspace))
     plan = select(name, scale="tiny", workspace=workspace).plan()
-    table_cells = judged_cells(plan, workspace.results, workspace.store).cells
+    table_cells = comparison.judged_cells(plan, workspace.results, workspace.store).cells
     rows = [c for c in table_cells if c.cell.column.id == cell.column.id and c.measured is not None]
     lines = [[label_in_full(cell.table, c.cell.row), shown_measurement(c) or ""] for c in rows]
     table(f"{name} at scale tiny", ["system", cell.column.measure], lines, right=(1,))
-    if doubts := doubts_in_brief(rows):
+    if doubts := summary.doubts_in_brief(rows):
         put(f"{doubts}.")
     print(f"{cell.row.label} was measured now. Other rows, if any, are on record and were trained earlier.")
     print("These numbers are for toy data and are not comparable with the paper.")
@@ -85,16 +82,13 @@ def _measure_tiny(cell, workspace) -> int:
 
 
 def _fetch_scifact(yes: bool) -> bool:
-    from repro.progress import TerminalProgress
-    from repro.retrieval.datasets.fetching import offer
-    from repro.retrieval.datasets.sources import MissingPiece, locate
-
     pieces = ("documents", "queries", "qrels")
     if not any(
-        isinstance(locate(REAL, piece, locations.Locations.resolve().data), MissingPiece) for piece in pieces
+        isinstance(sources.locate(REAL, piece, locations.Locations.resolve().data), sources.MissingPiece)
+        for piece in pieces
     ):
         return True
-    collection = offer(COLLECTION)
+    collection = fetching.offer(COLLECTION)
     print(f"{collection.description}; into {locations.data_folder()}")
     if not yes and not (sys.stdin.isatty() and click.confirm("Fetch it?", err=True)):
         print(f"SciFact was left out. `repro demo --yes` or `repro data fetch {COLLECTION}` fetches it.")
@@ -104,9 +98,6 @@ def _fetch_scifact(yes: bool) -> bool:
 
 
 def _measure_scifact(cell, workspace) -> int:
-    from repro.api import select
-    from repro.writers.grid import shown_measurement
-
     [c] = cells = _measure(select(cell.id, workspace=workspace))
     row = [cell.id, cell.column.measure, cell.printed.plain, shown_measurement(c) or "–", c.verdict.name]
     table("published and measured", ["cell", "measure", "published", "measured", "verdict"], [row])
@@ -115,9 +106,6 @@ def _measure_scifact(cell, workspace) -> int:
 
 
 def _measure(selection):
-    from repro.api.measurement import measure
-    from repro.progress import TerminalProgress
-
     return measure(selection, progress=TerminalProgress())
 
 

@@ -1,26 +1,25 @@
 """``repro doctor``, e.g. ``repro doctor smoke``. Plugin ``yours`` replaces ``smoke``."""
 
-from __future__ import annotations
-
 import json
 import platform
 import sys
+import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from repro import graph, locations, progress
 from repro.api import select
 from repro.cli import groups, options, verdicts
 from repro.cli.printing import emit_json, say, table
 from repro.machine import INSTALL, PACKAGES, absent, system, versions
+from repro.manifest.cells import Cell
+from repro.retrieval.datasets.fetching import amount
+from repro.running.cost import estimate
 from repro.running.workspace import Workspace
 from repro.store import Store, disk, make_writable, translated_errors
-
-if TYPE_CHECKING:
-    from repro.manifest.cells import Cell
 
 command = groups.views(
     "doctor",
@@ -62,8 +61,6 @@ def _tiny_scale():
 
 
 def _full_scale(workspace):
-    from repro.retrieval.datasets.fetching import amount
-
     plan = select(workspace=workspace).plan()
     plan.look(workspace.store)
     obstacles = plan.lacking
@@ -102,9 +99,6 @@ def smoke(names, tables, rows):
 
 def in_empty_workspace(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
     """Run a function in an empty workspace, print its lines and return its exit status."""
-    import tempfile
-    import time
-
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="repro-smoke-") as folder:
         lines, status = run(Workspace.open(f"{folder}/store", f"{folder}/results"))
@@ -129,10 +123,8 @@ def run_rows(names, tables, rows, workspace: Workspace) -> tuple[list[str], int]
 def _cheapest_cells(workspace) -> list[str]:
     bm25 = bm25_cells()[0]
     table = select(f"{bm25.paper.name}/{bm25.table.id}", scale=SCALE, workspace=workspace)
-    stages: dict[str, list[str]] = {}
-    for m in table.plan().measurements:
-        if m.cell.column.dataset == bm25.column.dataset and m.cell.role != "reference":
-            stages[m.cell.id] = [node.stage for node in graph.walk(m.parts)]
+    own = [m for m in table.plan().measurements if m.cell.column.dataset == bm25.column.dataset]
+    stages = {m.cell.id: [n.stage for n in graph.walk(m.parts)] for m in own if m.cell.role != "reference"}
     training_cells = [cell for cell in stages if "finetune" in stages[cell]]
     return [bm25.id, min(training_cells, key=lambda cell: len(stages[cell]))]
 
@@ -150,12 +142,10 @@ def calibrate():
 
     `repro plan` then estimates hours, and `repro run --max-gpu-hours` keeps to a budget.
     """
-    from repro.running.cost.estimate import calibrate, calibration_file
-
     artefact_store = Store(locations.Locations.resolve().store)
     make_writable(artefact_store.root)
-    rates = calibrate()
-    path = calibration_file(artefact_store)
+    rates = estimate.calibrate()
+    path = estimate.calibration_file(artefact_store)
     with translated_errors(artefact_store.root):
         disk.write_whole(path, json.dumps(rates, indent=1) + "\n")
     model, peak = rates["model"], rates["matrix_product_flops_per_second"]

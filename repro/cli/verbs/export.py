@@ -1,5 +1,7 @@
 """``repro export``, e.g. ``repro export encoder PAPER/1/ROW/COLUMN -o DIR``."""
 
+import gzip
+import shutil
 import sys
 from pathlib import Path
 
@@ -67,9 +69,6 @@ def run(what, schema, output, scale_name):
 
 
 def _write(header: str, run, output) -> None:
-    import gzip
-    import shutil
-
     with run.open("rb") as source:
         if output is None:
             sys.stdout.write(header)

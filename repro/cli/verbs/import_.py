@@ -6,7 +6,7 @@ import click
 
 from repro import errors, progress
 from repro.cli import completion, groups, options
-from repro.cli.printing import emit_json, say, table
+from repro.cli.printing import emit_json, say, show, table
 from repro.machine.bounded_reading import as_file
 from repro.manifest.cells import select
 from repro.running.workspace import Workspace
@@ -93,8 +93,6 @@ def _rows(imports: list) -> list[tuple[str, ...]]:
 
 
 def _print_imports(imports: list, form: str) -> None:
-    from repro.cli.printing import show
-
     if form == "json":
         return emit_json([item.as_json() for item in imports])
     if form == "markdown":

@@ -18,6 +18,7 @@ from repro.running.scale import known_scales, scale
 from repro.running.workspace import Workspace
 from repro.store import translated_errors
 from repro.store.results import FOLDER
+from repro.verdicts.comparison import judged_cells
 
 command = groups.views(
     "report",
@@ -102,7 +103,6 @@ def _update_readme(readme: Path, workspace, cells) -> None:
 
 
 def _summary(workspace, cells, name: str = "full") -> str:
-    from repro.verdicts.comparison import judged_cells
     from repro.verdicts.coverage import coverage
     from repro.writers.markdown import summary
 
@@ -157,7 +157,6 @@ def figures(selection):
 
     `repro run PAPER --table figure-N` measures them.
     """
-    from repro.verdicts.comparison import judged_cells
     from repro.verdicts.training_costs import training_hours
     from repro.writers.drawing import draw_curves, draw_exhibits
 
@@ -189,7 +188,6 @@ def site(names, out, scale_name):
 
     index.md links the pages.
     """
-    from repro.verdicts.comparison import judged_cells
     from repro.writers.table_pages import table_pages
 
     if scale_name == "full":

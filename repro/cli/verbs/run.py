@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from repro.cli import verdicts
 from repro.cli.options import (
     GPU,
     disk_options,
@@ -15,7 +16,11 @@ from repro.cli.options import (
     selection_options,
     stated_options,
 )
+from repro.cli.plan_summary import nothing_can_run, show_needs
 from repro.errors import UsageError
+from repro.progress import SILENT, TerminalProgress
+from repro.running import provenance
+from repro.running.cost.estimate import estimate, keep_within, throughput
 from repro.running.engines import ENGINES
 from repro.running.runner import Options
 
@@ -92,9 +97,7 @@ def command(selection, engine, budget, gpu, rehearses, dry_run, rebuild, strict,
     Stages in the store are not run again, so that the same command continues an interrupted run.
     """
     from repro.api.measurement import measure
-    from repro.cli import verdicts
     from repro.cli.plans import show_plan
-    from repro.progress import SILENT, TerminalProgress
 
     if rehearses:
         return _rehearse(selection, as_json=form == "json")
@@ -120,10 +123,6 @@ def command(selection, engine, budget, gpu, rehearses, dry_run, rebuild, strict,
 
 
 def _show(cells, plan, workspace, form: str, gpu: str | None, *, quiet: bool) -> None:
-    from repro.cli import verdicts
-    from repro.cli.obstacles import nothing_can_run, show_needs
-    from repro.running.requirements import distinct_obstacles
-
     comparison, outcome = cells.comparison, cells.outcome
     if form == "terminal" and nothing_can_run(comparison, outcome):
         verdicts.show_recorded(comparison)
@@ -134,7 +133,7 @@ def _show(cells, plan, workspace, form: str, gpu: str | None, *, quiet: bool) ->
     verdicts.show_exhibits(plan, outcome, quiet=quiet)
     has_records = comparison.cells and not any(c.obstacles for c in comparison.cells)
     if outcome.blocked and has_records:
-        for obstacle in distinct_obstacles(chain.from_iterable(outcome.blocked.values())).obstacles:
+        for obstacle in dict.fromkeys(chain.from_iterable(outcome.blocked.values())):
             print(f"blocked: {obstacle}", file=sys.stderr)
     if not quiet:
         stages = f"Ran {len(outcome.run)} of {len(plan.nodes)} stages ({plan.asked} without sharing)"
@@ -164,24 +163,20 @@ def _rehearse(selection, *, as_json: bool) -> int:
 
 
 def _discard(rebuild: tuple[str, ...], plan, store, dry_run: bool) -> None:
-    from repro.running.provenance import damaged, discard, made_otherwise
-
     ways = {  # damaged artefacts have no provenance and go first
-        "damaged": (damaged, "damaged, or made from damaged artefacts"),
-        "other-code": (made_otherwise, "made by other code or libraries, or from such artefacts"),
+        "damaged": (provenance.damaged, "damaged, or made from damaged artefacts"),
+        "other-code": (provenance.made_otherwise, "made by other code or libraries, or from such artefacts"),
     }
     verb = "would be discarded" if dry_run else "discarded"
     for find, reason in (way for name, way in ways.items() if name in rebuild):
         plan.look(store)
         nodes = find(plan, store)
         if not dry_run:
-            discard(nodes, store)
+            provenance.discard(nodes, store)
         print(f"{len(nodes)} artefacts {verb}: {reason}", file=sys.stderr)
 
 
 def _budget_rates(plan, store, budget: float | None, gpu: str | None):
-    from repro.running.cost.estimate import estimate, keep_within, throughput
-
     rates = throughput(store, gpu) if gpu or budget is not None else None
     plan.look(store)
     if budget is not None:

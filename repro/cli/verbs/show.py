@@ -1,25 +1,20 @@
 """``repro show``, e.g. ``repro show PAPER --table 1``."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import click
 
+from repro.api import papers as published
 from repro.cli import completion
 from repro.cli.groups import views
-from repro.cli.options import PAPERS, format_option, json_option, split_figures, tables_option
+from repro.cli.options import PAPERS, TABLE, format_option, json_option, split_figures, tables_option
 from repro.cli.printing import emit_csv, emit_json, put, say, show, table
 from repro.errors import UsageError
 from repro.manifest.cells import cell, cells_of, count_in_words, every_cell, figure_of, table_of
 from repro.manifest.papers import paper, papers
 from repro.running.workspace import Workspace
-
-if TYPE_CHECKING:
-    from repro.api.papers import PublishedPaper
 
 command = views(
     "show",
@@ -113,9 +108,7 @@ HEAD = ("what", "kind", "cells", "recipe", "about")
 
 
 def _show_papers(*, as_json: bool) -> None:
-    from repro.api.papers import papers
-
-    rows = {source: list(_entries(source)) for source in papers().values()}
+    rows = {source: list(_entries(source)) for source in published.papers().values()}
     if as_json:
         names = ("paper", *HEAD)
         return emit_json([dict(zip(names, (s.name, *r), strict=True)) for s in rows for r in rows[s]])
@@ -126,11 +119,11 @@ def _show_papers(*, as_json: bool) -> None:
     say(f"{_count_cells(rows)}.")
 
 
-def _count_cells(sources: Iterable[PublishedPaper]) -> str:
+def _count_cells(sources: Iterable[published.PublishedPaper]) -> str:
     return count_in_words(cell for source in sources for cell in every_cell(source.source))
 
 
-def _entries(source: PublishedPaper) -> Iterator[tuple]:
+def _entries(source: published.PublishedPaper) -> Iterator[tuple]:
     for number, item in source.tables.items():
         cells = [c for c in item.cells if c.counted_as == "published"]
         recipes = sum(bool(c.recipe) for c in cells)
@@ -146,9 +139,7 @@ def _entries(source: PublishedPaper) -> Iterator[tuple]:
 @format_option("csv", "json")
 def cells(names, form):
     """List every numeric result cell of the papers, one per line."""
-    from repro.api.papers import paper, papers
-
-    cells = [cell for name in names or papers() for cell in paper(name).cells]
+    cells = [cell for name in names or papers() for cell in published.paper(name).cells]
     rows = [cell.as_json() for cell in cells]
     if form != "terminal":
         return (emit_json if form == "json" else emit_csv)(rows)
@@ -253,7 +244,7 @@ def _print_reasons(rows) -> None:
     "  repro show readings PAPER/1/ROW/COLUMN --kind conflict\n  repro show readings PAPER --citations",
 )
 @click.argument("names", metavar="[PAPER|CELL]...", nargs=-1, shell_complete=completion.names)
-@tables_option("Only readings of this table or figure, e.g. 1 or figure-4 (repeatable).")
+@TABLE
 @click.option(
     "--kind", type=click.Choice(["silence", "conflict", "misprint", "data", "stated"]), help="Only this kind."
 )

@@ -6,6 +6,7 @@ import click
 
 from repro import errors, locations
 from repro.cli.printing import say
+from repro.machine import kernels
 
 
 @click.command(
@@ -42,7 +43,6 @@ def _build_status(store, fingerprint: str, *part) -> int:
 
 
 def _build(store, fingerprint: str, *part) -> None:
-    from repro.machine import kernels
     from repro.machine.system import launched_rank
     from repro.progress import IN_A_LOG, TerminalProgress
     from repro.running.engines.inline import run_node

@@ -10,9 +10,10 @@ from repro.cli import groups, options
 from repro.cli.printing import emit_json, put, say, table
 from repro.manifest.papers import sources as sources_named
 from repro.progress import TerminalProgress
+from repro.running.discarding import finished_vectors, kept_artefacts
 from repro.running.scale import known_scales, scale
 from repro.running.workspace import Workspace
-from repro.store import RECORD, Store, disk, seal, underway
+from repro.store import RECORD, Store, disk, leftovers, seal, underway
 from repro.store.results import Results
 
 command = groups.views(
@@ -159,13 +160,11 @@ def _read_all(store, origins) -> tuple[int, dict[str, list[str]]]:
 
 
 def _remove_damaged(store, damages: dict[str, list[str]]) -> list[str]:
-    from repro.store.leftovers import remove_damaged
-
     names = []
     for name, faults in damages.items():
         if name.startswith("imported_run/"):
             faults.append("not removed: `repro import run` with its file makes it again")
-        elif remove_damaged(store, store.root / name):
+        elif leftovers.remove_damaged(store, store.root / name):
             names.append(name)
         else:
             faults.append("not removed: in use")
@@ -233,13 +232,10 @@ def gc(names, scales_, keep_days, finished, yes):
     record, e.g. trained weights, are removed by age unless --scale names its file. Interrupted attempts,
     locks and notes are removed by age.
     """
-    from repro.running.discarding import kept_artefacts
-    from repro.store.leftovers import any_old, leftovers
-
     if not math.isfinite(keep_days):
         raise errors.UsageError(f"--keep-days is {keep_days}, which is not a number of days")
     workspace, progress = Workspace.open(), TerminalProgress()
-    if not (finished or any_old(workspace.store, keep_days=keep_days)):
+    if not (finished or leftovers.any_old(workspace.store, keep_days=keep_days)):
         return _print_sum([], yes=yes)
     undescribed = () if scales_ else workspace.results.scales("records") - known_scales().keys()
     scales = [scale(name) for name in scales_ or known_scales()]
@@ -247,7 +243,7 @@ def gc(names, scales_, keep_days, finished, yes):
     for notice in needs.notices:
         say(notice)
     with progress.task("unused artefacts"):
-        items = leftovers(workspace.store, needs.fingerprints, keep_days=keep_days)
+        items = leftovers.leftovers(workspace.store, needs.fingerprints, keep_days=keep_days)
     _warn_of_trainings(items)
     removals = _remove(workspace.store, items) if yes else set(items)
     removable = [item for item in items if _print_item(item, item in removals)]
@@ -265,14 +261,11 @@ def _print_sum(removable, *, yes: bool) -> None:
 
 def _remove(store, items) -> set:
     """Remove items except those that a running process will read."""
-    from repro.store.leftovers import remove_leftovers
-    from repro.store.underway import awaited_inputs, one_at_a_time
-
     if not items:
         return set()
-    with one_at_a_time(store.root):
-        inputs = awaited_inputs(store.root)
-        return remove_leftovers(store, [item for item in items if item.fingerprint not in inputs])
+    with underway.one_at_a_time(store.root):
+        inputs = underway.awaited_inputs(store.root)
+        return leftovers.remove_leftovers(store, [item for item in items if item.fingerprint not in inputs])
 
 
 def _warn_of_trainings(items) -> None:
@@ -282,13 +275,10 @@ def _warn_of_trainings(items) -> None:
 
 
 def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:
-    from repro.running.discarding import finished_vectors
-    from repro.store.leftovers import Leftover
-
     items = []
     for node in finished_vectors(plans, store, keep_days=keep_days):
         path = store.root / node.stage / node.fingerprint
-        item = Leftover("vectors", path, node.stage, node.fingerprint, disk.size_on_disk(path))
+        item = leftovers.Leftover("vectors", path, node.stage, node.fingerprint, disk.size_on_disk(path))
         awaited = () if yes else underway.awaited_inputs(store.root)
         is_free = underway.remove_unless_needed(store, node) if yes else node.fingerprint not in awaited
         if _print_item(item, is_free):

@@ -4,7 +4,6 @@ A file has a line per record as in ``results/records``, with e.g. ``"origin": {"
 """
 
 import os
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -14,11 +13,11 @@ from typing import Any
 
 import click
 
-from repro.api import Selection, select
+from repro import api, hooks
 from repro.cli.options import selection_options
 from repro.cli.printing import say, table
 from repro.errors import DataError, ReproError, UsageError, shortened
-from repro.hooks import CellNote, CellPart, PaperPart
+from repro.graph import grouped
 from repro.manifest.cells import Cell, cell
 from repro.running.records import identities
 from repro.running.scale import scale
@@ -59,15 +58,14 @@ def doubts_about(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
     own, seeds = replace(record, origin={}), () if record.seed is None else (record.seed,)
     options: dict[str, Any] = {"scale": record.scale, "seeds": seeds, "readings": record.readings}
     try:
-        plan = select(record.cell, **options, workspace=workspace).plan()
+        plan = api.select(record.cell, **options, workspace=workspace).plan()
     except ReproError as error:  # e.g. a choice that no longer exists
         return (Doubt("outdated", str(error)), *doubts(Basis([own])))
     plan.look(workspace.store)
-    ours = defaultdict(list)
-    for other in workspace.results.read(record.scale, record.cell.partition("/")[0]):
-        ours[other.identity].append(other)
+    others = workspace.results.read(record.scale, record.cell.partition("/")[0])
     parts = [m for m in plan.measurements if m.cell.id == record.cell]
     expected = identities(plan).get(record.cell, {})
+    ours = grouped((r.identity, r) for r in others)
     evidence = Evidence(cell(record.cell), plan, parts, expected, [own], [], outcome=None, on_record=ours)
     return doubts(Basis([own], code_counts(evidence, [own]), evidence))
 
@@ -90,23 +88,21 @@ def _by_cell() -> dict[str, list[Record]]:
 
 @lru_cache(maxsize=2)
 def _read_all(*settings: str | None) -> dict[str, list[Record]]:
-    by_cell = defaultdict(list)
     folders = [folder / FOLDER for folder in Workspace.open().results.folders]
-    for record in chain.from_iterable(read(path) for f in folders for path in sorted(f.glob("*.jsonl"))):
-        by_cell[record.cell].append(record)
-    return by_cell
+    paths = [path for folder in folders for path in sorted(folder.glob("*.jsonl"))]
+    return grouped((record.cell, record) for path in paths for record in read(path))
 
 
-def notes_on(of_cell: Cell) -> list[CellNote]:
+def notes_on(of_cell: Cell) -> list[hooks.CellNote]:
     notes = []
     for r in (r for r in records_of(of_cell) if r.scale == "full"):
         value, person, words = f"{r.measured:.10f}".rstrip("0").rstrip("."), r.origin["by"], described(r)
         facts = {"value": r.measured, "name": person, "place": PLACE, "run_by_others": words}
-        notes.append(CellNote(person, value, PLACE, making="suite", details=words, facts=facts))
+        notes.append(hooks.CellNote(person, value, PLACE, making="suite", details=words, facts=facts))
     return notes
 
 
-class ContributedPart(CellPart):
+class ContributedPart(hooks.CellPart):
     def __init__(self, of_cell: Cell, page: object = None):
         self._lines = [_line(record) for record in records_of(of_cell)]
         self.facts = {"contributed": self._lines} if self._lines else {}
@@ -115,7 +111,7 @@ class ContributedPart(CellPart):
         yield from (("run by others", line) for line in self._lines)
 
 
-class ContributedCards(PaperPart):
+class ContributedCards(hooks.PaperPart):
     """Adds contributed records, at scales other than full, to the cards of cells in the report."""
 
     def __init__(self, sources: object):
@@ -151,7 +147,7 @@ def export(selection, person, output):
     say(f"{len(newest)} records in {output}")
 
 
-def _own_records(selection: Selection) -> Iterator[Record]:
+def _own_records(selection: api.Selection) -> Iterator[Record]:
     cells, results = {c.id for c in selection.cells}, Results(selection.workspace.locations.results)
     for paper in sorted({c.paper.name for c in selection.cells}):
         records = results.read(selection.scale, paper)

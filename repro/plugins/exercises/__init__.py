@@ -3,8 +3,6 @@
 An exercise is a YAML file in the folder ``exercises`` of a paper.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json

@@ -254,7 +254,7 @@ class Gullet:
         return self._readers[-1]
 
     def is_open(self, reader: Reader) -> bool:
-        return any(each is reader for each in self._readers)
+        return reader in self._readers
 
     @property
     def under_way(self) -> list[str]:

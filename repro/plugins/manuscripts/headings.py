@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from repro.plugins.manuscripts import layout as layouts
-from repro.plugins.manuscripts import vocabulary
+from repro.plugins.manuscripts import notation, source_tables, vocabulary
 from repro.plugins.manuscripts.layout import Layout
-from repro.plugins.manuscripts.notation import EFFECT, leading_number
-from repro.plugins.manuscripts.source_tables import SourceTable
 from repro.plugins.manuscripts.vocabulary import (
     NamedMeasure,
     Resolution,
@@ -67,7 +65,7 @@ class Meaning:
         return any(part.value or part.choices or part.sure == "elsewhere" for part in parts)
 
 
-def meaning(table: SourceTable, *, is_turned: bool = False) -> Meaning:
+def meaning(table: source_tables.SourceTable, *, is_turned: bool = False) -> Meaning:
     """Return the meaning of a table, transposed if its rows are measures or collections, or ``is_turned``."""
     plan = layouts.layout(table, vocabulary.measures)
     beside, depth = _named_beside(plan)
@@ -83,7 +81,9 @@ def meaning(table: SourceTable, *, is_turned: bool = False) -> Meaning:
 
 def _is_transposed(plan: Layout, beside: int) -> bool:
     heads = [" ".join(plan.head(place)) for place in plan.values]
-    above = sum(vocabulary.names_something(head) or EFFECT.search(head) is not None for head in heads)
+    above = sum(
+        vocabulary.names_something(head) or notation.EFFECT.search(head) is not None for head in heads
+    )
     is_stated = _OF_COLLECTIONS.fullmatch(plan.corner) or _OF_ROWS.search(plan.table.caption)
     return beside * max(len(heads), 1) > above * max(len(plan.rows), 1) or bool(is_stated and not above)
 
@@ -119,7 +119,7 @@ class _Shared:
 def _is_of_beir(plan: Layout, heads: Sequence[str]) -> bool:
     ids = [vocabulary.collection(without_measures(head)).value or "" for head in heads]
     cells = (plan.table.body[row][place].text for row in plan.rows for place in plan.values)
-    counts = sum((leading_number(cell) or 0) > 100 for cell in cells)
+    counts = sum((notation.leading_number(cell) or 0) > 100 for cell in cells)
     return sum(id.startswith("beir/") for id in ids) >= 3 and counts < 2  # one may be a misprint
 
 
@@ -221,7 +221,7 @@ def _of_caption(plain: frozenset[str], measure: str | None) -> Resolution:
 
 
 def _unit(texts: Iterable[str], head: str) -> Literal["percent", "fraction"] | None:
-    numbers = [abs(number) for number in map(leading_number, texts) if number is not None]
+    numbers = [abs(number) for number in map(notation.leading_number, texts) if number is not None]
     if not numbers:
         return None
     return "percent" if max(numbers) > 1 or "%" in head else "fraction"
@@ -256,7 +256,7 @@ def _fits(plan: Layout, column: ColumnMeaning, parts: Sequence[ColumnMeaning]) -
     votes = Counter[bool]()
     for cells in (plan.table.body[row] for row in plan.rows):
         text = cells[column.place].text.strip()
-        numbers = [leading_number(cells[part.place].text) for part in (column, *parts)]
+        numbers = [notation.leading_number(cells[part.place].text) for part in (column, *parts)]
         known = [number for number in numbers if number is not None]
         if len(known) == len(numbers):
             decimals = re.match(r"[-+\d,]*\.?(\d*)", text)

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from repro.plugins.manuscripts import layout
-from repro.plugins.manuscripts.gullet import Expanded
+from repro.plugins.manuscripts import gullet, layout
 from repro.plugins.manuscripts.latex_text import Words, arguments, counts, kind, last, names, raw, within
-from repro.plugins.manuscripts.layout import fill_blank, head_length, is_value, side_by_side, spread, stacked
 from repro.plugins.manuscripts.source_tables import (
     Place,
     SourceCell,
@@ -201,7 +199,7 @@ class _Raw:
 class Tabular:
     """A LaTeX tabular. ``offset`` is the position in the flat text at which its float begins."""
 
-    def __init__(self, node: Any, flat: Expanded, offset: int, words: Words):
+    def __init__(self, node: Any, flat: gullet.Expanded, offset: int, words: Words):
         self.node, self.flat, self.offset, self.words = node, flat, offset, words
         self.notes: list[str] = []
 
@@ -219,7 +217,7 @@ class Tabular:
             return []
         rows = [tuple(grid[i]) for i in kept]
         rules = [(bisect_left(kept, at), over in (None, (1, width))) for at, over in raw.rules]
-        head = head_length(rows, [at for at, is_full in rules if is_full])
+        head = layout.head_length(rows, [at for at, is_full in rules if is_full])
         if self.words.unknown:
             self.notes.append(f"{self.place}: Unknown macros: {', '.join(sorted(self.words.unknown))}")
         return [
@@ -235,8 +233,8 @@ class Tabular:
                 notes=tuple(self.notes),
                 **facts,
             )
-            for start, end in stacked(rows, head)
-            for left, right in side_by_side(rows, head)
+            for start, end in layout.stacked(rows, head)
+            for left, right in layout.side_by_side(rows, head)
         ]
 
     def _lost(self, raw: _Raw) -> Iterator[tuple[int, str]]:
@@ -297,7 +295,7 @@ class Tabular:
                     continue
                 spans += [(top, len(grid[-1]) + more, rows) for more in range(cell.columns)]
                 grid[-1] += [cell] * cell.columns
-        of_numbers = [row for row in grid if sum(is_value(cell.text) for cell in row) > 1]
+        of_numbers = [row for row in grid if sum(layout.is_value(cell.text) for cell in row) > 1]
         self.flat.lost += uneven([(row[0].place, len(row)) for row in of_numbers])
         width = max(map(len, grid), default=0)
         check_size(width * len(grid), self.place)
@@ -305,9 +303,9 @@ class Tabular:
             filled += [SourceCell("", filled[-1].place) for _ in range(width - len(filled))]
         for top, column, rows, columns in areas:
             covered = range(column, min(column + columns, width))
-            fill_blank(grid[top], covered)
+            layout.fill_blank(grid[top], covered)
             spans += [(top, other, rows) for other in covered]
-        spread(grid, spans, [at for at, over in raw.rules if over is None])
+        layout.spread(grid, spans, [at for at, over in raw.rules if over is None])
         layout.join_continued(grid, {at for at, _ in raw.rules})
         return with_points(self._rounded(grid)), width
 

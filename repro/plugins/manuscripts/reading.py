@@ -8,11 +8,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from repro.errors import DataError, UsageError
+from repro.plugins.manuscripts import gullet, latex_tables, orders, text_tables
 from repro.plugins.manuscripts.files import Files
-from repro.plugins.manuscripts.gullet import Expanded
-from repro.plugins.manuscripts.latex_tables import Caption, Scope, Tabular, numbered
 from repro.plugins.manuscripts.latex_text import Words, arguments, last, names, parse, raw
-from repro.plugins.manuscripts.orders import expand
 from repro.plugins.manuscripts.source_tables import (
     CHOICE,
     Manuscript,
@@ -22,15 +20,14 @@ from repro.plugins.manuscripts.source_tables import (
     plain,
     prose_with_points,
 )
-from repro.plugins.manuscripts.text_tables import HTML, MARKDOWN, SEPARATED, read_tables
 
 _LATEX = (".tex", ".ltx")
-_TABLES = (*MARKDOWN, *SEPARATED, *HTML)
+_TABLES = (*text_tables.MARKDOWN, *text_tables.SEPARATED, *text_tables.HTML)
 _CLASS = re.compile(r"\\documentclass(?!.*\{(?:subfiles|standalone)\})")
 _INPUT = re.compile(r"\\(?:input|include|subfile)\s*\{([^{}\\]+)\}")
 _NUMBERS = re.compile(r"&[^&\n\\a-z]*(?:\\\w+\{)?\d+\.\d")  # in cells
 _MAIN = ("main", "ms", "paper", "root", "article", "manuscript")
-Parts = list[tuple[Place, str]]
+Parts = text_tables.Parts
 Read = tuple[list[SourceTable], Parts, dict[str, str], list[str], str, Parts]
 
 
@@ -59,7 +56,7 @@ def _read(files: Files) -> Read:
         return read_latex(files, *_main_files(files))
     tables, prose, lost = list[SourceTable](), Parts(), Parts()
     for name in (name for name, ending in endings.items() if ending in _TABLES):
-        own_tables, own_prose, own_lost = read_tables(files, name)
+        own_tables, own_prose, own_lost = text_tables.read_tables(files, name)
         tables, prose, lost = tables + own_tables, prose + own_prose, lost + own_lost
     return tables, prose, {}, [], "", lost
 
@@ -123,12 +120,12 @@ _PARAGRAPH = re.compile(
 
 
 class _Float:
-    def __init__(self, flat: Expanded, start: int, end: int, name: str):
+    def __init__(self, flat: gullet.Expanded, start: int, end: int, name: str):
         self.flat, self.start, self.text = flat, start, flat.text[start:end]
         check_size(self.text.count("&"), flat.place(start))
         self.nodes = parse(re.sub(r"(?<!\\)\$\$", "{}", self.text))  # in a cell, an empty formula
         kinds = {"Table": "tables", "Figure": "figures"}
-        self.scope = Scope(next((word for word, key in kinds.items() if name in names(key)), ""))
+        self.scope = latex_tables.Scope(next((word for word, key in kinds.items() if name in names(key)), ""))
         self.scope.gather(self.nodes)
 
     def tables(self, numbers: dict[str, str]) -> list[SourceTable]:
@@ -137,7 +134,7 @@ class _Float:
         for scope in self.scope.walk():
             for which, node in enumerate(scope.tabulars):
                 captions = (_text_of(caption, numbers) for caption in scope.captions_of(which))
-                tables = Tabular(node, self.flat, self.start, Words(numbers)).tables(
+                tables = latex_tables.Tabular(node, self.flat, self.start, Words(numbers)).tables(
                     legend,
                     caption=" ".join(captions) or _option(node),
                     label=scope.label_of(which),
@@ -159,7 +156,7 @@ def _option(node: Any) -> str:
     return _as_text(parse(match[1])) if match else ""
 
 
-def _text_of(caption: Caption, numbers: dict[str, str]) -> str:
+def _text_of(caption: latex_tables.Caption, numbers: dict[str, str]) -> str:
     nodes = last(caption.node)
     if getattr(caption.node, "macroname", "") == "subfloat":
         nodes = next(given.nodelist for given in arguments(caption.node)[:2] if given is not None)
@@ -168,9 +165,9 @@ def _text_of(caption: Caption, numbers: dict[str, str]) -> str:
 
 def read_latex(files: Files, first: list[str], notes: list[str]) -> Read:
     """Read the LaTeX files ``first`` and those that they include. Later notes follow ``notes``."""
-    flat = expand(files, first)
+    flat = orders.expand(files, first)
     floats, outside = _parts(flat)
-    numbers = numbered(one.scope for one in floats)
+    numbers = latex_tables.numbered(one.scope for one in floats)
     tables: list[SourceTable] = []
     for one in floats:
         tables += (own := one.tables(numbers))
@@ -191,7 +188,7 @@ def _as_text(nodes: list[Any]) -> str:
     return plain(piece for piece in pieces if piece.style.script != "^" and piece.text != "footnote")
 
 
-def _parts(flat: Expanded) -> tuple[list[_Float], list[tuple[int, int]]]:
+def _parts(flat: gullet.Expanded) -> tuple[list[_Float], list[tuple[int, int]]]:
     begin, end = flat.text.find("\\begin{document}"), flat.text.rfind("\\end{document}")
     at, end = begin + len("\\begin{document}") if begin >= 0 else 0, end if end >= 0 else len(flat.text)
     outermost = names("tables", "figures", "tabulars") - {"array"} | {"minipage", "center"}
@@ -220,7 +217,9 @@ def _end_of(text: str, frame: re.Match, end: int) -> tuple[int, bool]:
     return end, False
 
 
-def _prose(flat: Expanded, start: int, end: int, numbers: dict[str, str]) -> Iterator[tuple[Place, str]]:
+def _prose(
+    flat: gullet.Expanded, start: int, end: int, numbers: dict[str, str]
+) -> Iterator[tuple[Place, str]]:
     text = _UNREAD.sub(_blanks, flat.text[start:end])
     at = 0
     for edge in [*(match.span() for match in _PARAGRAPH.finditer(text)), (len(text), len(text))]:

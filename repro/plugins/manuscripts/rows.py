@@ -11,13 +11,12 @@ from itertools import chain, compress, product
 from pathlib import Path
 
 from repro.errors import ReproError
+from repro.graph import grouped
 from repro.manifest.cells import Cell, cells_of, is_measured
 from repro.manifest.papers import Paper, home, kept_with_papers, load, papers, readings
 from repro.manifest.printed import DASHES, PublishedCell, parse
 from repro.manifest.reading_schema import Reading
-from repro.plugins.manuscripts.notation import PUBLISHED
-from repro.plugins.manuscripts.source_tables import SourceCell
-from repro.plugins.manuscripts.vocabulary import Sure, facts
+from repro.plugins.manuscripts import notation, source_tables, vocabulary
 from repro.retrieval.datasets.catalog import dataset
 from repro.retrieval.recipe.request import Choices, Request
 
@@ -36,7 +35,7 @@ class Transcription:
         return parse(self.text).value
 
 
-def transcribe(cell: SourceCell) -> Transcription:
+def transcribe(cell: source_tables.SourceCell) -> Transcription:
     """Return a cell as a published string, e.g. ``"**36.6†**"``, or as a dash if it has no number."""
     text = cell.text.strip()
     if text in DASHES:
@@ -48,7 +47,7 @@ def transcribe(cell: SourceCell) -> Transcription:
     stars = "**" if cell.bold else ""
     if not whole.is_garbled and (whole.value is not None or not marks):
         return Transcription(f"{stars}{whole.text}{stars}", others)
-    beginning = PUBLISHED.match(text)
+    beginning = notation.PUBLISHED.match(text)
     if beginning is None:
         return Transcription("-", " ".join((text, *cell.marks)))
     sign, digits, unit = beginning.groups(default="")
@@ -149,7 +148,7 @@ class Match:
     """The known row of a label, or None, with the reason."""
 
     row: KnownRow | None
-    sure: Sure
+    sure: vocabulary.Sure
     reason: str
 
 
@@ -178,7 +177,7 @@ def _is_same(row: KnownRow, values: Values) -> bool:
 def plain(label: str) -> str:
     bare = re.sub(r"\[[^\]]*\]|\((?:ours|our[^)]*|reproduced|et al[^)]*|\d{4})\)", "", label.lower())
     word = re.sub(r"[^a-z0-9]", "", bare)
-    return str(facts()["systems"].get(word, word))
+    return str(vocabulary.facts()["systems"].get(word, word))
 
 
 def key(dataset: str | None, measure: str | None) -> tuple[str, str]:
@@ -193,9 +192,7 @@ def as_fraction(number: Decimal, unit: str) -> Decimal:
 def known_rows() -> dict[str, list[KnownRow]]:
     rows = defaultdict[str, list[KnownRow]](list)
     for source in (paper for paper in papers().values() if not paper.manifest.is_study):
-        by_row = defaultdict[str, list[Cell]](list)
-        for cell in filter(_is_compared, cells_of(source)):
-            by_row[cell.row_path].append(cell)
+        by_row = grouped((cell.row_path, cell) for cell in cells_of(source) if _is_compared(cell))
         for cells in by_row.values():
             if cells[0].row.recipe or cells[0].row.not_measurable:
                 rows[plain(cells[0].row.label)].append(KnownRow(source, tuple(cells)))

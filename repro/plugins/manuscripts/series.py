@@ -1,7 +1,5 @@
 """The numbers of a table as series, e.g. column "MRR@10" as one with measure ``RR@10``."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -11,11 +9,9 @@ from functools import cached_property
 from itertools import pairwise
 
 from repro.manifest.printed import DASHES, decimals_of, half_unit
-from repro.plugins.manuscripts.headings import ColumnMeaning, meaning
+from repro.plugins.manuscripts import headings, notation, vocabulary
 from repro.plugins.manuscripts.layout import Layout, layout, transposed
-from repro.plugins.manuscripts.notation import DELTA, DOWN, EFFECT, SPREAD, scaled
 from repro.plugins.manuscripts.source_tables import Place, SourceCell, SourceTable
-from repro.plugins.manuscripts.vocabulary import facts, names_something, words
 
 AVERAGE = re.compile(r"(?i)\b(avg|average|mittelwert|durchschnitt)\b|^mean$")
 SUM = re.compile(r"(?i)^(total|sum|all)$")
@@ -117,7 +113,9 @@ class Line:
     @property
     def is_of_system(self) -> bool:
         is_named = DIFFERENCE.search(self.label) or STATISTIC.search(self.label)
-        return not (is_named or (self.label and words(self.label) <= set(facts()["costs"])))
+        return not (
+            is_named or (self.label and vocabulary.words(self.label) <= set(vocabulary.facts()["costs"]))
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +151,7 @@ class Grid:
         groups = {self.lines[line].group for line in lines}
         return [line for line, each in self.lines.items() if each.group in groups]
 
-    def without(self, cells: Sequence[SourceCell]) -> Grid:
+    def without(self, cells: Sequence[SourceCell]) -> "Grid":
         left_out = set(map(id, cells))
         kept = [(s, {v.line: v for v in s if id(v.cell) not in left_out}) for s in self.series]
         return replace(self, series=tuple(replace(series, values=values) for series, values in kept))
@@ -162,17 +160,17 @@ class Grid:
 def value_of(cell: SourceCell, line: int) -> Value | None:
     """Return the number of a cell, or None for words, dashes, bounds and cells with several numbers."""
     text = re.sub(r"^\(([\d.]+\s?%?)\)$", r"\1", cell.text.strip())  # e.g. "(12%)"
-    text = SPREAD.sub("", _LETTERS.sub("", text).replace("\u2009", "").replace("\u2212", "-"))
-    number, match = scaled(text.rstrip()), None
-    if number is None and (match := DELTA.search(text)):
-        number = scaled(text[: match.start()].rstrip())
+    text = notation.SPREAD.sub("", _LETTERS.sub("", text).replace("\u2009", "").replace("\u2212", "-"))
+    number, match = notation.scaled(text.rstrip()), None
+    if number is None and (match := notation.DELTA.search(text)):
+        number = notation.scaled(text[: match.start()].rstrip())
     if number is None:
         return None
     value = Value(cell, number, -int(number.as_tuple().exponent), line)
     if match is None:
         return value
     delta, is_share = Decimal(match["digits"]), match["share"] is not None
-    change = -delta if match["sign"] in DOWN else delta
+    change = -delta if match["sign"] in notation.DOWN else delta
     return replace(value, delta=change, delta_decimals=decimals_of(delta), relative=is_share)
 
 
@@ -199,12 +197,12 @@ def _read(cells: Mapping[int, SourceCell]) -> dict[int, Value]:
 
 def grids(table: SourceTable, *, is_turned: bool = False) -> tuple[Grid, Grid]:
     """Return the grids with systems as lines, and as series. If ``is_turned``, the columns are systems."""
-    means = meaning(table, is_turned=is_turned)
+    means = headings.meaning(table, is_turned=is_turned)
     across = layout(table if means.is_transposed else transposed(table))
     return _grid(means.layout, dict(enumerate(means.columns))), _grid(across, {})
 
 
-def _grid(plan: Layout, meanings: Mapping[int, ColumnMeaning]) -> Grid:
+def _grid(plan: Layout, meanings: Mapping[int, headings.ColumnMeaning]) -> Grid:
     rules = plan.table.rules
     lines = {
         row: Line(plan.label(row), group, sum(rule <= row for rule in rules))
@@ -231,15 +229,15 @@ def _are_shares(values: Collection[Value]) -> bool:
 
 
 def _series(
-    heads: tuple[str, ...], values: Mapping[int, Value], means: ColumnMeaning | None, caption: str
+    heads: tuple[str, ...], values: Mapping[int, Value], means: headings.ColumnMeaning | None, caption: str
 ) -> Series:
     if means is None or SPREADS.search("".join(heads[-1:])):
         return Series(heads, values)
     measure, name = means.measure.value or next(iter(means.measure.choices), None), " ".join(heads)
-    is_named = names_something(name) or AVERAGE.search(name) is not None
+    is_named = vocabulary.names_something(name) or AVERAGE.search(name) is not None
     is_certain = means.dataset.sure == means.measure.sure == "certain"
     is_other = any(pattern.search(name) for pattern in (SMALLER, STATISTIC, DIFFERENCE))
-    is_effect = measure is not None or (EFFECT.search(f"{name} {caption}") and not is_other)
+    is_effect = measure is not None or (notation.EFFECT.search(f"{name} {caption}") and not is_other)
     is_score = bool(is_named or (is_effect and _are_shares(values.values())))
     series = Series(heads, values, measure, means.dataset.value, is_score, is_certain)
     return replace(series, is_score=False) if means.is_cost or _are_p_values(series, caption) else series

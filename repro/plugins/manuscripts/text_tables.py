@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from html.parser import HTMLParser
@@ -42,7 +42,7 @@ _SPAN_LIMIT = 200
 
 
 def table_of(
-    rows: list[list[SourceCell]], caption: str = "", *, head: int | None = None
+    rows: list[list[SourceCell]], caption: str = "", *, head: int | None = None, rules: Sequence[int] = ()
 ) -> list[SourceTable]:
     width = max(map(len, rows), default=0)
     if len(rows) < 2 or width < 2:
@@ -50,7 +50,7 @@ def table_of(
     check_size(width * len(rows), rows[0][0].place)
     rows = with_points(rows)
     full = [(*row, *(SourceCell("", row[0].place) for _ in range(width - len(row)))) for row in rows]
-    head = head_length(full, []) if head is None else head
+    head = head_length(full, rules) if head is None else head
     number = NUMBERED.match(caption)
     place, above, body = rows[0][0].place, tuple(full[:head]), tuple(full[head:])
     return [SourceTable(place, above, body, caption=caption, number=number[1] if number else "")]
@@ -269,8 +269,7 @@ def _table_of_tokens(tokens: list, path: Path, caption: str) -> list[SourceTable
             rows.append([])
         elif token.type == "inline":
             rows[-1].append(styled(_of_markdown(token.content), Place(path, line)))
-    rows = with_points(rows)
-    return table_of(rows, caption, head=head_length(rows, [1]))
+    return table_of(rows, caption, rules=[1])
 
 
 def _of_markdown(text: str) -> Iterator[Piece]:

@@ -151,7 +151,7 @@ def _with_usual_cutoff(measure: NamedMeasure, on: Resolution) -> Resolution:
 def _on_catalogued(measure: NamedMeasure, id: str) -> Resolution:
     from repro.retrieval.datasets.catalog import dataset
 
-    entry, counts = dataset(id), dataset(id).counts
+    entry = dataset(id)
     if (levels := _levels(id)) and families()[measure.name].graded:
         names = (f"{measure.name}(rel={level})" if level > 1 else measure.name for level in levels)
         choices = tuple(f"{name}@{measure.cutoff}" for name in names)
@@ -162,7 +162,7 @@ def _on_catalogued(measure: NamedMeasure, id: str) -> Resolution:
     if entry.answers:
         reason = "recall is the share of questions with an answer in the first passages there"
         return Resolution(f"Success@{measure.cutoff}", "likely", reason)
-    if id.startswith("msmarco") and counts["qrels"] > counts["queries"]:
+    if id.startswith("msmarco") and entry.counts["qrels"] > entry.counts["queries"]:
         reason = f"the mean share of relevant passages and the share of queries with one differ on {id}"
         return Resolution(None, "unknown", reason, (str(measure), f"Success@{measure.cutoff}"))
     return Resolution(str(measure), "certain")

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+import yaml
 
-from repro import errors, stage_table
-from repro.api import select
+from repro import api, errors, stage_table
 from repro.cli.printing import say
 from repro.graph import Node, canonical, walk
 from repro.locations import BUNDLED, PAPERS, committed_results
@@ -25,12 +25,9 @@ from repro.machine import kernels
 from repro.machine.code_digest import code
 from repro.manifest.papers import papers
 from repro.progress import Progress, TerminalProgress
-from repro.running import provenance, runner
-from repro.running.engines import ENGINES
+from repro.running import engines, provenance, records, runner
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
-from repro.running.provenance import entries
-from repro.running.records import stored_records
 from repro.store import Store, disk, results
 
 SHOWN = 10
@@ -97,7 +94,7 @@ class SameCode:
         for place, parts in ends:
             for node in walk(parts):
                 params = {name: value for name, value in node.params.items() if name not in LEFT_OUT}
-                if (key := (entries(node), canonical(params))) not in seen:
+                if (key := (provenance.entries(node), canonical(params))) not in seen:
                     seen.add(key)
                     named[_free_name(f"{place} {node.stage}", named)] = node
         return named
@@ -155,7 +152,7 @@ class SameCode:
         measurement = replace(plan.measurements[0], groups=(tuple(nodes),))
         plan = replace(plan, measurements=[measurement], exhibits={})
         plan.scale.pin_kernels(self.progress)
-        outcome = ENGINES["auto"](plan, self.store, self.progress, runner.Options())
+        outcome = engines.ENGINES["auto"](plan, self.store, self.progress, runner.Options())
         for fingerprint, error in outcome.failed.items():
             raise errors.StageError(f"{fingerprint[:12]} cannot be computed: {error}")
         for obstacle, *_ in outcome.blocked.values():
@@ -164,14 +161,14 @@ class SameCode:
     def _output(self, node: Node) -> Output:
         from repro.running.recomputation import digest_of_contents
 
-        stage = " ".join([node.stage, *entries(node)[1:]])
+        stage = " ".join([node.stage, *provenance.entries(node)[1:]])
         content = "" if node.stage == "lucene_index" else digest_of_contents(self.store.path(node))
-        return Output(stage, node.fingerprint, code(*entries(node)).digest, content)
+        return Output(stage, node.fingerprint, code(*provenance.entries(node)).digest, content)
 
     def _other_cells(self, plan: Plan) -> Iterator[str]:
         self._run(plan, plan.ends)
         plan.look(self.store)
-        for record in stored_records(plan, self.store):
+        for record in records.stored_records(plan, self.store):
             on_record = results.Results(self.folder).read(record.scale, record.cell.partition("/")[0])
             before = next((r for r in on_record if r.key == record.key), None)
             if before is None:
@@ -182,7 +179,7 @@ class SameCode:
 
 def _plan(scale: str) -> Plan:
     names = [name for name, paper in papers().items() if paper.folder.is_relative_to(PAPERS)]
-    return select(*names, scale=scale).plan()
+    return api.select(*names, scale=scale).plan()
 
 
 def _free_name(name: str, taken: Iterable[str]) -> str:
@@ -211,8 +208,6 @@ def _by_stage(comparison: Comparison) -> dict[str, list[tuple[Output | None, Out
 
 
 def _yaml(lines: Mapping[str, Mapping[str, Any]]) -> str:
-    import yaml
-
     head = "# Written by `repro doctor same-code`: digests of code that computed equal outputs.\n"
     ordered = dict(sorted(lines.items(), key=lambda item: (str(item[1]["date"]), item[0])))
     return head + yaml.safe_dump(ordered, sort_keys=False, width=1000)

@@ -5,16 +5,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from repro.api import Listing
-from repro.errors import ReproError
-from repro.graph import Node, canonical
+from repro import api, errors, graph
 from repro.manifest.cells import Cell, cell, cells_of
 from repro.manifest.papers import Paper, sources
 from repro.plugins.settings import planned_rows as plans
 from repro.plugins.settings.planned_rows import ExpectedValues, PlannedRow, at_path, planned_rows
 from repro.plugins.settings.schema import Setting, SourcedValue, Step, settings_of, steps_of
 from repro.running.requirements import Machine
-from repro.verdicts.summary import first_of
 
 FAILURE, NO_PARAMETER = "failure", "no parameter"
 
@@ -81,7 +78,7 @@ def in_words(value: Any) -> str:
     """Return a value in one line, or "" for None."""
     if value is None or isinstance(value, str):
         return "" if value is None else value or '""'
-    return canonical(value)
+    return graph.canonical(value)
 
 
 def by_step(items: Iterable[CheckedParameter]) -> dict[str, list[CheckedParameter]]:
@@ -99,7 +96,7 @@ def merged_lines(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
     for item in items:
         values = map(in_words, (item.published, item.released, item.planned))
         lines.setdefault((item.parameter, *values, item.verdict), []).append(item.row.partition("/")[2])
-    return [(*line, first_of(list(dict.fromkeys(rows)), MOST_ROWS)) for line, rows in lines.items()]
+    return [(*line, errors.first_of(list(dict.fromkeys(rows)), MOST_ROWS)) for line, rows in lines.items()]
 
 
 def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
@@ -110,7 +107,7 @@ def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, .
     ]
 
 
-def settings(*names: str) -> Listing[CheckedParameter]:
+def settings(*names: str) -> api.Listing[CheckedParameter]:
     """Compare the planned parameters at full scale with the settings of papers (all without ``names``).
     Raises UsageError, ManifestError.
 
@@ -118,7 +115,7 @@ def settings(*names: str) -> Listing[CheckedParameter]:
         >>> repro.settings("PAPER").to_frame()
     """
     items = [item for source in sources(names) for item in checked_parameters(source)]
-    return Listing(items, line=CheckedParameter.as_json, index="row")
+    return api.Listing(items, line=CheckedParameter.as_json, index="row")
 
 
 def checked_parameters(source: Paper, machine: Machine | None = None) -> list[CheckedParameter]:
@@ -197,7 +194,7 @@ def _row_parameters(
 
 
 def _step_parameters(
-    row: PlannedRow, step: Step, nodes: list[Node], expected_values: ExpectedValues
+    row: PlannedRow, step: Step, nodes: list[graph.Node], expected_values: ExpectedValues
 ) -> Iterator[CheckedParameter]:
     for path, setting in step.stated.items() if nodes else ():
         expected = expected_values.of(setting, row.id, row.readings)
@@ -205,8 +202,8 @@ def _step_parameters(
         values = _distinct(planned)
         says = expected.fault
         if not says and not expected.is_met_by(planned):
-            found = " and ".join(map(canonical, values))
-            says = f"the plan has {found} instead of {canonical(expected.value)}"
+            found = " and ".join(map(graph.canonical, values))
+            says = f"the plan has {found} instead of {graph.canonical(expected.value)}"
             if all(value is None for value in planned):
                 says = f"{step.stage} has no parameter {path!r} in the plan (correct or remove the path)"
         yield CheckedParameter(
@@ -226,7 +223,7 @@ def _step_parameters(
 
 
 def _distinct(values: list[Any]) -> list[Any]:
-    return values if len(values) == 1 else list({canonical(value): value for value in values}.values())
+    return values if len(values) == 1 else list({graph.canonical(value): value for value in values}.values())
 
 
 def _places_in_code(value: SourcedValue) -> str:
@@ -236,7 +233,7 @@ def _places_in_code(value: SourcedValue) -> str:
 def _published_or_none(setting: Setting, row: str) -> Any:
     try:
         return plans.published_value(setting, row)
-    except ReproError:
+    except errors.ReproError:
         return None
 
 

@@ -7,7 +7,7 @@ from functools import cache, cached_property, lru_cache
 from typing import Any
 
 from repro.errors import ReproError, UsageError, check_known
-from repro.graph import Node, cached_per_node, canonical, walk
+from repro.graph import Node, cached_per_node, canonical, each_node, walk
 from repro.manifest.cells import Cell, ShownExhibit, cell, cells_of, exhibits, figure_tables, is_measured
 from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
@@ -104,10 +104,8 @@ def matches(node: Node, description: Nodes | None) -> bool:
 
 
 def _feeds(node: Node, name: str, source: str | Nodes) -> bool:
-    inputs = node.inputs.get(name, ())
     description = Nodes(stage=source) if isinstance(source, str) else source
-    parents = inputs if isinstance(inputs, tuple) else (inputs,)
-    return any(matches(parent, description) for parent in parents)
+    return any(matches(parent, description) for parent in each_node(node.inputs.get(name, ())))
 
 
 @cached_per_node

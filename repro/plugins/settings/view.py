@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from repro import errors, hooks
-from repro.cli.options import PAPERS, json_option, tables_option
+from repro.cli.options import PAPERS, ROW, TABLE, json_option
+from repro.graph import grouped
 from repro.manifest.cells import Cell, cells_of, select
 from repro.manifest.papers import paper
 from repro.plugins.settings import checked, schema
@@ -79,8 +80,8 @@ class SettingsOfCell(hooks.CellPart):
     "  repro show settings PAPER --failing --strict",
 )
 @PAPERS
-@tables_option("Only this table or figure, e.g. 1 or figure-4 (repeatable).")
-@click.option("--row", "rows", multiple=True, metavar="ID", help="Only this row or system (repeatable).")
+@TABLE
+@ROW
 @click.option("--failing", is_flag=True, help="Only failing settings.")
 @click.option("--strict", is_flag=True, help="Exit with status 1 if a setting fails.")
 @json_option
@@ -152,9 +153,7 @@ class SettingsPart(hooks.PaperPart):
             name: checked.checked_parameters(source, sources.machine) if schema.steps_of(source) else []
             for name, source in sources.papers.items()
         }
-        self._by_row: dict[str, list[CheckedParameter]] = {}
-        for item in (item for items in self._settings.values() for item in items):
-            self._by_row.setdefault(item.row, []).append(item)
+        self._by_row = grouped((item.row, item) for items in self._settings.values() for item in items)
 
     def sections(self, part: Part) -> Iterator[hooks.Section]:
         name = part.paper.name
@@ -165,7 +164,7 @@ class SettingsPart(hooks.PaperPart):
         from repro.writers.html.elements import el, identifier
 
         name = part.paper.name
-        if text := counts(self._by_row.get(c.cell.row_path, ())):
+        if text := counts(self._by_row[c.cell.row_path]):
             yield "settings", el("a", text, href=f"{part.home}#{identifier(name, 'settings')}")
 
 

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain, combinations, product, starmap
 
+from repro.graph import grouped
 from repro.manifest.cells import Cell, numeric_cells
 from repro.manifest.papers import Paper
 from repro.manifest.printed import are_apart
@@ -15,15 +16,10 @@ _SUCCESS = "Success@"  # printed as recall and nearly equal to it on these sets
 
 def disagreements(sources: list[Paper], notes: Notes) -> Findings:
     """Yield a finding for every configuration with incompatible values of one measure."""
-    configurations = defaultdict[str, dict[Scored, list[Cell]]](dict)
-    for cell in chain.from_iterable(map(numeric_cells, sources)):
-        if cell.column.dataset and cell.column.measure:
-            by_measure = configurations[notes.configuration(cell)]
-            by_measure.setdefault(dataset_and_measure(cell), []).append(cell)
-    for name, by_measure in configurations.items():
+    for name, group in grouped((notes.configuration(cell), cell) for cell in _known_cells(sources)).items():
         contradictions = {
             key: cells
-            for key, cells in by_measure.items()
+            for key, cells in grouped((dataset_and_measure(cell), cell) for cell in group).items()
             if any(starmap(numbers_differ, combinations(cells, 2)))
         }
         if contradictions:
@@ -33,6 +29,10 @@ def disagreements(sources: list[Paper], notes: Notes) -> Findings:
 def dataset_and_measure(cell: Cell) -> Scored:
     """Return the dataset and measure of a cell, with Success@k as R@k."""
     return cell.column.dataset or "", (cell.column.measure or "").replace(_SUCCESS, "R@")
+
+
+def _configured(cell: Cell, notes: Notes) -> tuple[str, Scored]:
+    return notes.configuration(cell), dataset_and_measure(cell)
 
 
 def numbers_differ(a: Cell, b: Cell) -> bool:
@@ -85,13 +85,10 @@ def _definitions(contradictions: dict[Scored, list[Cell]]) -> list[str]:
 
 def namesakes(sources: list[Paper], notes: Notes) -> Findings:
     """Yield a note for every name of a system for which several papers have no common value."""
-    values = defaultdict[tuple[str, Scored], dict[str, list[Cell]]](dict)
-    for cell in _cells_of_others(sources):
-        by_paper = values[cell.row.system, dataset_and_measure(cell)]
-        by_paper.setdefault(cell.paper.name, []).append(cell)
+    values = grouped(((c.row.system, dataset_and_measure(c)), c) for c in _cells_of_others(sources))
     differences = defaultdict[str, dict[Scored, list[Cell]]](dict)
-    for (system, key), by_paper in values.items():
-        if cells := _unequal_cells(by_paper, notes):
+    for (system, key), group in values.items():
+        if cells := _unequal_cells(grouped((cell.paper.name, cell) for cell in group), notes):
             differences[system][key] = cells
     for system, by_measure in differences.items():
         cells = list(chain.from_iterable(by_measure.values()))
@@ -100,10 +97,14 @@ def namesakes(sources: list[Paper], notes: Notes) -> Findings:
         yield _finding("note", names[0], f"names/{system}", cells, says)
 
 
+def _known_cells(sources: list[Paper]) -> Iterator[Cell]:
+    cells = chain.from_iterable(map(numeric_cells, sources))
+    return (cell for cell in cells if cell.column.dataset and cell.column.measure)
+
+
 def _retrieval_cells(sources: list[Paper]) -> Iterator[Cell]:
-    for cell in chain.from_iterable(map(numeric_cells, sources)):
-        kinds = cell.table.kind, cell.column.kind
-        if kinds == ("results", "retrieval") and cell.column.dataset and cell.column.measure:
+    for cell in _known_cells(sources):
+        if (cell.table.kind, cell.column.kind) == ("results", "retrieval"):
             yield cell
 
 
@@ -144,15 +145,13 @@ def quotations(sources: list[Paper], notes: Notes) -> Findings:
 
 
 def _quotations(sources: list[Paper], notes: Notes) -> Iterator[Quotation]:
-    own = defaultdict[tuple[str, Scored], list[Cell]](list)
     makers_cells = [cell for cell in scored_cells(_retrieval_cells(sources)) if cell.role == "ours"]
-    for cell in makers_cells:
-        own[cell.row.system, dataset_and_measure(cell)].append(cell)
-    joined = {(notes.configuration(cell), dataset_and_measure(cell)) for cell in makers_cells}
+    own = grouped(((cell.row.system, dataset_and_measure(cell)), cell) for cell in makers_cells)
+    joined = {_configured(cell, notes) for cell in makers_cells}
     for cell in _cells_of_others(sources):
-        named_alike = own.get((cell.row.system, dataset_and_measure(cell)), [])
+        named_alike = own[cell.row.system, dataset_and_measure(cell)]
         makers = [c for c in named_alike if c.paper.name != cell.paper.name]
-        if makers and (notes.configuration(cell), dataset_and_measure(cell)) not in joined:
+        if makers and _configured(cell, notes) not in joined:
             yield cell, makers
 
 
@@ -181,11 +180,9 @@ def conventions(sources: list[Paper], notes: Notes) -> Findings:
 
 
 def _equal_cells(one: Paper, other: Paper, notes: Notes) -> Iterator[tuple[Cell, Cell]]:
-    candidates: dict[tuple, list[Cell]] = {}
-    for cell in _retrieval_cells([one]):
-        candidates.setdefault((notes.configuration(cell), dataset_and_measure(cell)), []).append(cell)
+    candidates = grouped((_configured(cell, notes), cell) for cell in _retrieval_cells([one]))
     for cell in _retrieval_cells([other]):
-        for candidate in candidates.get((notes.configuration(cell), dataset_and_measure(cell)), ()):
+        for candidate in candidates[_configured(cell, notes)]:
             if not numbers_differ(candidate, cell):
                 yield candidate, cell
 

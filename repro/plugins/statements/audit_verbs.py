@@ -1,6 +1,6 @@
 """The commands ``repro audit papers`` and ``repro audit claims``."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import asdict
 
 import click
@@ -8,7 +8,10 @@ import click
 from repro import errors, hooks
 from repro.cli import options, readings
 from repro.cli.printing import emit_json, say, table
+from repro.graph import grouped
+from repro.plugins.statements import paper_audit
 from repro.plugins.statements.findings import HELD_AGAINST
+from repro.running.workspace import Workspace
 
 
 @click.command(
@@ -27,11 +30,8 @@ def claims_command(names, scale_name, failing, as_json):
     public runs is "sd known". Values reported elsewhere (`repro show others`) are used unless only their
     names match.
     """
-    from repro.plugins.statements.paper_audit import claims
-    from repro.running.workspace import Workspace
-
     workspace = Workspace.open()
-    statements = claims(*names, scale=scale_name, workspace=workspace)
+    statements = paper_audit.claims(*names, scale=scale_name, workspace=workspace)
     selection = [j for j in statements if j.fails or not failing]
     pointers = [text for j in selection for text in j.statement.study]
     answers = hooks.call("study answers", pointers, workspace) or {}
@@ -42,8 +42,7 @@ def claims_command(names, scale_name, failing, as_json):
 
 
 def _print_statements(statements, scale_name: str, answers, *, failing: bool) -> None:
-    for name in dict.fromkeys(j.statement.paper.name for j in statements):
-        group = [j for j in statements if j.statement.paper.name == name]
+    for name, group in grouped((j.statement.paper.name, j) for j in statements).items():
         _print_table(name, group, scale_name)
         pointers = [(j.statement.id.rpartition("/")[2], j.statement.study) for j in group]
         readings.print_answers(answers, name, "claim", pointers)
@@ -54,9 +53,8 @@ def _print_statements(statements, scale_name: str, answers, *, failing: bool) ->
 
 
 def _print_table(name: str, statements, scale_name: str) -> None:
-    parts, rows = defaultdict(list), []
-    for j in statements:
-        parts["claim" if j.published.state == "fails" else j.statement.kind].append(j)
+    kinds = ("claim" if j.published.state == "fails" else j.statement.kind for j in statements)
+    parts, rows = grouped(zip(kinds, statements, strict=True)), []
     for j in parts["claim"]:
         place = [j.statement.id.removeprefix(f"{name}/"), j.statement.where]
         rows.append([*place, _text(j), _judgement(j.published), _ours(j), _others(j.others)])
@@ -88,14 +86,14 @@ def _verdict_of_mark(item) -> str:
 
 
 def _grouped_rows(statements) -> list[list[str]]:
-    groups = defaultdict(list)
-    for j in statements:
-        others_state = j.others.state if j.others.speaks else ""
+    def states(j) -> tuple[str, ...]:
         ours = f"{j.ours.state}{' (in doubt)' * bool(j.doubts)}"
-        groups[j.statement.where, j.published.state, ours, others_state].append(j)
+        return j.published.state, ours, j.others.state if j.others.speaks else ""
+
+    groups = grouped(((j.statement.where, *states(j)), j) for j in statements)
     return [
-        [f"{group[0].statement.tables[0]}/bold/…", where, f"bold numbers: {len(group)}", *states]
-        for (where, *states), group in groups.items()
+        [f"{group[0].statement.tables[0]}/bold/…", where, f"bold numbers: {len(group)}", *others]
+        for (where, *others), group in groups.items()
     ]
 
 
@@ -155,10 +153,7 @@ def papers_command(names, strict, references, as_json):
     """
     if references:
         return _print_references(names, strict=strict, as_json=as_json)
-    from repro.plugins.statements.paper_audit import audit
-    from repro.running.workspace import Workspace
-
-    findings = audit(*names, workspace=Workspace.open())
+    findings = paper_audit.audit(*names, workspace=Workspace.open())
     if as_json:
         emit_json([finding.as_json() for finding in findings])
     else:
@@ -167,8 +162,7 @@ def papers_command(names, strict, references, as_json):
 
 
 def _print_findings(findings) -> None:
-    for name in dict.fromkeys(finding.paper for finding in findings):
-        group = [f for f in findings if f.paper == name]
+    for name, group in grouped((f.paper, f) for f in findings).items():
         rows = [[f.severity, f.kind, HELD_AGAINST[f.against], _places(f), _misfit(f)] for f in group]
         head = ["severity", "kind", "evidence", "places and values", "finding"]
         table(f"{name}: {_count_findings(group)}", head, rows, multiline=True)
@@ -178,13 +172,10 @@ def _print_findings(findings) -> None:
 def _print_references(names, *, strict: bool, as_json: bool) -> None:
     if strict:
         raise errors.UsageError("--strict cannot be combined with --references")
-    from repro.plugins.statements.paper_audit import references
-
-    all_references = references(*names)
+    all_references = paper_audit.references(*names)
     if as_json:
         return emit_json([asdict(reference) for reference in all_references])
-    for name in dict.fromkeys(r.paper for r in all_references):
-        group = [r for r in all_references if r.paper == name]
+    for name, group in grouped((r.paper, r) for r in all_references).items():
         rows = [[r.at, r.means, r.to, _verdict(r)] for r in group]
         title = f"{name}: {_verdict_counts(group)}"
         table(title, ["where", "meaning", "target", "verdict"], rows)

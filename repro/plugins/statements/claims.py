@@ -15,9 +15,9 @@ from pathlib import Path
 from pydantic import model_validator
 
 from repro.errors import UsageError
+from repro.graph import grouped
 from repro.manifest import papers, reading_schema, yaml_file
 from repro.manifest.cells import Cell
-from repro.manifest.yaml_file import Identified, StrictMapping, repetitions
 
 _NUMBERS = {"v", "gain", "percent", "best_count", "student", "spread", "relevant", "drawn"}
 RELATIONS_OF_ROWS = frozenset({"above", "not_below", "best", "best_or_tied", "every"})
@@ -165,9 +165,7 @@ class Outcomes:
 
 def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
     """Return the worst state of each ``table/column``, or () for a single column."""
-    columns: dict[str, list[str]] = {}
-    for cell, state in states:
-        columns.setdefault(f"{cell.table.id}/{cell.column.id}", []).append(state)
+    columns = grouped((f"{cell.table.id}/{cell.column.id}", state) for cell, state in states)
     worst = tuple((name, min(found, key=_WORST_FIRST.index)) for name, found in columns.items())
     return worst if len(worst) > 1 else ()
 
@@ -201,7 +199,7 @@ def _states(part: str, state: str, pairs: list, cells: list[Cell]) -> list[tuple
     return [(c, state) for c in columns.values()] if len(columns) == 1 else []
 
 
-class Claim(Identified):
+class Claim(yaml_file.Identified):
     """A sentence of the text, restated, with a condition on its cells.
 
     Attributes:
@@ -229,7 +227,7 @@ class Claim(Identified):
         return self
 
 
-class _Claims(StrictMapping):
+class _Claims(yaml_file.StrictMapping):
     claims: tuple[Claim, ...]
 
 
@@ -245,7 +243,7 @@ def claims(path: Path) -> dict[str, Claim]:
 
 
 def _faults(content: _Claims) -> Iterator[tuple[tuple, str]]:
-    yield from repetitions("claim", content.claims, ("claims",))
+    yield from yaml_file.repetitions("claim", content.claims, ("claims",))
     for number, claim in enumerate(content.claims):
         if claim.expect and (reason := fault(claim.expect)):
             yield ("claims", number, "expect"), reason

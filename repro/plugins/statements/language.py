@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import chain, combinations
 
-from repro.errors import UsageError, unknown
+from repro.errors import UsageError, check_known
 from repro.manifest import papers, printed, schema
 from repro.manifest.cells import Cell, cell_of, table_of
 from repro.plugins.statements.claim_values import Values
@@ -37,9 +37,10 @@ class Places:
         """
         _, table, _ = self._table(path)
         rows_by_names = {(r.id, r.system, f"{path}/{r.id}"): r for r in table.rows}
-        _check("row", except_, set(chain.from_iterable(rows_by_names)), path)
-        if group is not None and group not in (groups := [g.id for g in table.groups]):
-            raise unknown(f"group of table {path}", group, groups)
+        names = sorted(set(chain.from_iterable(rows_by_names)))
+        check_known(f"row of table {path}", *except_, valid=names)
+        if group is not None:
+            check_known(f"group of table {path}", group, valid=[g.id for g in table.groups])
         return [
             f"{path}/{row.id}"
             for names, row in rows_by_names.items()
@@ -51,14 +52,14 @@ class Places:
     def columns(self, path: str, except_: Collection[str] = ()) -> list[str]:
         _, table, _ = self._table(path)
         ids = [column.id for column in table.columns]
-        _check("column", except_, ids, path)
+        check_known(f"column of table {path}", *except_, valid=sorted(ids))
         return [identifier for identifier in ids if identifier not in except_]
 
     def examples(self, path: str, system: str) -> list[bool]:
         """Return whether each passage of a system in a table of examples is relevant."""
         _, table, _ = self._table(path)
         ranks = [rank for example in table.entries for rank in example.shown]
-        _check("system", [system], sorted({rank.system for rank in ranks}), path)
+        check_known(f"system of table {path}", system, valid=sorted({rank.system for rank in ranks}))
         return [bool(rank.relevant) for rank in ranks if rank.system == system]
 
     def _table(self, path: str) -> tuple[papers.Paper, schema.Table, str]:
@@ -68,12 +69,6 @@ class Places:
         source = papers.paper(name) if colon else self.paper
         table, _, path_in_table = inner.partition("/")
         return source, table_of(source, table), path_in_table
-
-
-def _check(kind: str, names, valid, path: str) -> None:
-    for name in names:
-        if name not in valid:
-            raise unknown(f"{kind} of table {path}", name, sorted(valid))
 
 
 RELATIONS = {"above": lambda order: order > 0, "not_below": lambda order: order >= 0}
@@ -161,8 +156,7 @@ class Language:
 
     def every(self, rows: list[str], relation: str, other: str, columns: Listed) -> bool:
         """Return whether each row has the relation to the row ``other``. Rows with dashes are skipped."""
-        if relation not in RELATIONS:
-            raise unknown("relation", relation, RELATIONS)
+        check_known("relation", relation, valid=RELATIONS)
         pairs = [p for row in rows for p in self._pairs(row, other, columns) if has_number(p[0])]
         return self.holds(pairs, relation)
 

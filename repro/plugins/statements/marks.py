@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import product
 
+from repro.graph import grouped
 from repro.hooks import CellPart
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
@@ -19,10 +20,9 @@ def of_marks(source: Paper) -> Findings:
     yield from _ties(source)
     yield from _unsupported_marks(source)
     marked = [(mark, cell, rivals) for mark, cell, _, rivals in marks(source)]
-    for table in dict.fromkeys(cell.table.id for _, cell, _ in marked):
-        of_table = [each for each in marked if each[1].table.id == table]
-        for column in dict.fromkeys(cell.column.id for _, cell, _ in of_table):
-            yield from _implausible_marks(source, [m for m in of_table if m[1].column.id == column])
+    for of_table in grouped((each[1].table.id, each) for each in marked).values():
+        for of_column in grouped((each[1].column.id, each) for each in of_table).values():
+            yield from _implausible_marks(source, of_column)
         yield from _unmarked_leads(source, of_table)
         yield from _certain_leads(source, of_table)
 
@@ -118,8 +118,8 @@ def _implausible_marks(source: Paper, marked: list[Marked]) -> Findings:
 
 def _unmarked_leads(source: Paper, marked: list[Marked]) -> Findings:
     leads, placed = list[str](), dict[str, str]()
-    for key in dict.fromkeys(map(_scope, marked)):
-        mark, cell, rivals = min((m for m in marked if _scope(m) == key), key=lambda m: m[1].number)
+    for key, group in grouped((_scope(each), each) for each in marked).items():
+        mark, cell, rivals = min(group, key=lambda each: each[1].number)
         least, over = need(cell, rivals), [rival.row.id for rival in rivals]
         in_scope = (o for o in cells_of(source, (cell.table,)) if _scope((mark, o, rivals)) == key)
         larger = [o for o in in_scope if _lacks(o, mark, over) and o.number >= cell.number]

@@ -6,16 +6,16 @@ from typing import Literal
 
 from pydantic import Field
 
+from repro.graph import grouped
 from repro.manifest import reading_schema, yaml_file
 from repro.manifest.papers import Paper, once_per_paper
-from repro.manifest.yaml_file import StrictMapping
 from repro.plugins.statements.findings import Finding, Findings
 
 Outcome = Literal["right", "absent", "wrong", "partly"]
 PARTS = ("Table ", "Figure ", "Eq. ", "Algorithm ", "§", "App. ")
 
 
-class Faulty(StrictMapping):
+class Faulty(yaml_file.StrictMapping):
     verdict: Outcome = "right"
     why: str = ""
     against: reading_schema.Against = "paper"
@@ -48,7 +48,7 @@ class Pointer(Faulty):
         return tuple(map(str, self.to))
 
 
-class References(StrictMapping):
+class References(yaml_file.StrictMapping):
     works: dict[str, Work] = Field(default_factory=dict)
     pointers: tuple[Pointer, ...] = ()
 
@@ -136,15 +136,13 @@ def _entry_finding(
 
 
 def _shared_numbers(source: Paper, references: References) -> Findings:
-    by_number: dict[str, dict[str, Work]] = {}
-    for key, work in references.works.items():
-        if work.arxiv:
-            by_number.setdefault(work.arxiv, {})[key] = work
-    for number, works in by_number.items():
-        if len({w.work for w in works.values()}) > 1 and all(w.verdict == "right" for w in works.values()):
-            names = " and ".join(f"{key} ({work.work})" for key, work in works.items())
+    entries = ((work.arxiv, (key, work)) for key, work in references.works.items() if work.arxiv)
+    for number, works in grouped(entries).items():
+        if len({work.work for _, work in works}) > 1 and all(work.verdict == "right" for _, work in works):
+            names = " and ".join(f"{key} ({work.work})" for key, work in works)
             says = f"{names} have the same number, arXiv:{number}"
-            yield _entry_finding(source, "error", f"work/arXiv:{number}", ", ".join(works), says)
+            keys = ", ".join(key for key, _ in works)
+            yield _entry_finding(source, "error", f"work/arXiv:{number}", keys, says)
 
 
 def other_numbers(sources: list[Paper]) -> Findings:

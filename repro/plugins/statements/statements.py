@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from itertools import product
 
 from repro.errors import UsageError
+from repro.graph import grouped
 from repro.manifest import printed, schema, yaml_file
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper, once_per_paper
@@ -232,11 +233,7 @@ def _arithmetic_faults(cell: Cell, cells: dict[tuple[str, str], Cell]) -> Iterat
 
 
 def _bold_faults(table: schema.Table, cells: Iterable[Cell]) -> Iterator[tuple[str, str]]:
-    scopes: dict[tuple, list[Cell]] = {}
-    for cell in cells:
-        if cell.is_numeric:
-            scopes.setdefault(bold_scope(cell), []).append(cell)
-    for members in scopes.values():
+    for members in grouped((bold_scope(cell), cell) for cell in cells if cell.is_numeric).values():
         best, has_bold = max(c.number for c in members), any(c.printed.bold for c in members)
         for cell in members:
             if has_bold and cell.printed.bold != (cell.number == best):

@@ -184,10 +184,6 @@ class Study:
     doubts: str = ""
     plan: Analysis = field(default_factory=Analysis)
 
-    @property
-    def level(self) -> float:
-        return self.plan.level
-
     def is_confirmatory(self, family: str, column: str) -> bool:
         return self.plan.confirmatory == Confirmatory(table=self.table.id, family=family, column=column)
 

@@ -13,7 +13,6 @@ from repro.manifest.cells import cell, cells_of, table_of
 from repro.manifest.papers import Paper, once_per_paper, paper
 from repro.manifest.reading_schema import StudyPointer, study_pointer
 from repro.manifest.schema import Column, Table
-from repro.manifest.yaml_file import Fault, StrictMapping
 from repro.plugins.studies import contrasts, studies
 from repro.retrieval.datasets.catalog import dataset
 from repro.running.plan import plan
@@ -162,10 +161,10 @@ def primary_column(source: Paper, table: Table) -> Column:
 
 
 def answers_by_pointer(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, hooks.StudyAnswer]:
-    found = {}
-    for text, made in answers(pointers, evidence).items():
-        found[text] = hooks.StudyAnswer("\n".join(map(str, made)) or UNMEASURED, list(map(asdict, made)))
-    return found
+    return {
+        text: hooks.StudyAnswer("\n".join(map(str, made)) or UNMEASURED, list(map(asdict, made)))
+        for text, made in answers(pointers, evidence).items()
+    }
 
 
 def _table_answers(
@@ -232,7 +231,7 @@ def _of_pair(
 FILE = "published.yaml"
 
 
-class PublishedPair(StrictMapping):
+class PublishedPair(yaml_file.StrictMapping):
     table: str
     row: str
     other: str
@@ -249,7 +248,7 @@ def published_effects(source: Paper) -> dict[tuple[str, str, str], float]:
     """Return (table, row, other row) -> the published difference, for both orders of the rows."""
     path = source.folder / FILE
 
-    def faults(pairs: tuple[PublishedPair, ...]) -> Iterator[Fault]:
+    def faults(pairs: tuple[PublishedPair, ...]) -> Iterator[yaml_file.Fault]:
         for number, pair in enumerate(pairs):
             try:
                 rows = [row.id for row in table_of(source, pair.table).rows]

@@ -81,10 +81,10 @@ def _verdict_explanation(study: Study) -> str:
     text = (
         " Differences are means over the same queries and seeds, with 95 % intervals. p is two-sided and "
         "Holm-corrected within a group and column. Above or below: the corrected p is at most "
-        f"{study.level:g}. Slightly: the difference is also significantly smaller than the margin. Within ±x "
-        "points: it is not significant, and significantly smaller than the margin x (two one-sided tests, "
-        "Holm-corrected). Effects below x remain possible. Inconclusive: neither. Not tested: a single seed, "
-        "or scores without variance."
+        f"{study.plan.level:g}. Slightly: the difference is also significantly smaller than the margin. "
+        "Within ±x points: it is not significant, and significantly smaller than the margin x (two one-"
+        "sided tests, Holm-corrected). Effects below x remain possible. Inconclusive: neither. Not tested: "
+        "a single seed, or scores without variance."
     )
     if floor is None:
         return text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from inspect import cleandoc
 from itertools import chain
@@ -19,10 +18,12 @@ from repro.cli.verbs.compare import show_verdicts, verdict_options
 from repro.cli.verbs.doctor import SCALE, bm25_cells, in_empty_workspace, run_rows
 from repro.cli.verbs.doctor import smoke as plain_smoke
 from repro.errors import UsageError, check_known, unknown
+from repro.graph import grouped
 from repro.manifest.papers import papers
 from repro.progress import TerminalProgress
 from repro.running.scale import scale
 from repro.running.workspace import Workspace
+from repro.verdicts.summary import cut_measures
 
 if TYPE_CHECKING:  # they need the extra "score"
     from repro.exchange.run_import import Importer
@@ -190,7 +191,6 @@ def show_yours(compared: ComparedWithYours, form: str, *, per_query: bool) -> No
 
 
 def _print_markdown(own: OwnTable) -> None:
-    from repro.verdicts.summary import cut_measures
     from repro.writers.grid import compared_grid
     from repro.writers.markdown import escaped
     from repro.writers.markdown import table as markdown_table
@@ -262,9 +262,5 @@ def record_runs(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tupl
 
 
 def _cells_by_run(row: OwnRow, cells: Sequence[ComparedCell]) -> dict[Path, list[Cell]]:
-    by_run: dict[Path, list[Cell]] = defaultdict(list)
-    for c in cells:
-        scored = row.scored.get(c.cell.column.id)
-        if scored and scored.run and not scored.cut_at:
-            by_run[scored.run].append(c.cell)
-    return by_run
+    scored = [(row.scored.get(c.cell.column.id), c.cell) for c in cells]
+    return grouped((each.run, cell) for each, cell in scored if each and each.run and not each.cut_at)

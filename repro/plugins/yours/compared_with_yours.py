@@ -1,7 +1,5 @@
 """``repro.compare``: ``compare("PAPER/1", yours="my.run")`` adds the row ``yours`` to Table 1."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from repro.api import Listing, Selection, check_several, comparisons, select
 from repro.errors import BlockedError, DataError, ReproError, UsageError
 from repro.plugins.yours.in_memory import is_encoder_object, is_frame, is_run, refused
-from repro.plugins.yours.runs import Yours, sources
+from repro.plugins.yours.runs import Yours, judged_by, sources
 from repro.progress import Progress
+from repro.retrieval.evaluation.judged_runs import OtherQueriesError
 from repro.running.plan import Plan
 from repro.running.workspace import Workspace
 from repro.verdicts.compared import Comparison
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 class ComparedWithYours(comparisons.ComparedCells):
     """Compared cells (see ``repro.api.comparisons.ComparedCells``), and the tables with rows of ``yours``."""
 
-    def __init__(self, comparison: Comparison, plan: Plan | None = None, yours: Sequence[OwnTable] = ()):
+    def __init__(self, comparison: Comparison, plan: Plan | None = None, yours: "Sequence[OwnTable]" = ()):
         super().__init__(comparison, plan)
         self.yours = tuple(yours)
 
@@ -135,7 +134,6 @@ def _compare_alone(
 ) -> ComparedWithYours:
     workspace = workspace or Workspace.open()
     from repro.plugins.yours.alone import scored_alone
-    from repro.plugins.yours.runs import judged_by
 
     if not dataset and qrels is None:
         raise UsageError("name a table, e.g. PAPER/1, or a dataset or qrels to score the run")
@@ -174,8 +172,6 @@ def compare_with_yours(
 
 
 def _tables_left_out(reasons: Mapping[str, ReproError]) -> list[str]:
-    from repro.retrieval.evaluation.judged_runs import OtherQueriesError
-
     unanswered = [name for name, error in reasons.items() if isinstance(error, OtherQueriesError)]
     said = [f"{name} is left out: {error}" for name, error in reasons.items() if name not in unanswered]
     return said + [f"left out, as none of their queries is answered: {', '.join(unanswered)}"] * bool(

@@ -1,7 +1,5 @@
 """Encoders of users, e.g. the folder ``./my-encoder`` or a name on the hub, run by sentence-transformers."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import time
@@ -75,7 +73,7 @@ class UserEncoder:
         return (self.described, *self.faults)
 
     @classmethod
-    def find(cls, name: str, data: Path | None, facts: Mapping[str, Any]) -> UserEncoder:
+    def find(cls, name: str, data: Path | None, facts: Mapping[str, Any]) -> "UserEncoder":
         """Return the encoder of a folder or name with the settings ``facts`` (their keys are in ``FACTS``).
 
         Raises UsageError for a wrong setting, DataError or StoreError for a damaged folder, and BlockedError

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from repro.errors import BlockedError, ReproError, UsageError
 from repro.exchange.public_runs import PublicRun, public_runs
-from repro.graph import Node
+from repro.graph import Node, grouped
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.schema import Column
 from repro.plugins.yours.encoders import UserEncoder, announce_duration
@@ -24,8 +24,7 @@ from repro.running.plan import Plan
 from repro.running.records import scores_of
 from repro.running.requirements import Machine
 from repro.running.workspace import Workspace
-from repro.store import Store, check_where_stored, make_writable
-from repro.store.disk import sha256
+from repro.store import Store, check_where_stored, disk, make_writable
 from repro.verdicts import row_tests, verdict
 from repro.verdicts.compared import ComparedCell
 
@@ -284,9 +283,7 @@ def rivals(
 
     The public runs of a row are from a single toolkit if possible.
     """
-    by_column: dict[str, list[ComparedCell]] = {name: [] for name in places}
-    for c in cells:
-        by_column.get(c.cell.column.id, []).append(c)
+    by_column = grouped((c.cell.column.id, c) for c in cells)
     public: dict[str, dict[str, dict[str, PublicRun]]] = {}
     if (data := workspace.data) and plan.scale.compares_with_paper:
         for name, place in places.items():
@@ -369,6 +366,6 @@ def _scores(run: PublicRun, measure: str, data: Path) -> Scored | None:
 
 @functools.cache
 def _scores_of_file(path: Path, digest: str, dataset: str, measure: str, data: Path) -> Scored | None:
-    if sha256(path) != digest:
+    if disk.sha256(path) != digest:
         return None
     return OwnRun(path).scores(Judged.of(dataset, data), [measure])[measure]

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from repro.errors import DataError, UsageError, visible
 from repro.machine.bounded_reading import as_file, lines
-from repro.manifest.cells import numeric_cells
+from repro.manifest import cells, yaml_file
 from repro.manifest.papers import papers
 from repro.plugins.yours import in_memory
-from repro.plugins.yours.in_memory import is_run
 from repro.retrieval.datasets import digests, reading, record_files
 from repro.retrieval.datasets.catalog import Dataset, Judgement, catalog, dataset, differing, key
 from repro.retrieval.datasets.sources import MissingPiece, locate
@@ -88,7 +87,7 @@ def usual_measures(identifier: str) -> list[str]:
     """Return a dataset's listed measures, or those of published cells. Raises UsageError without any."""
     if names := measurement.listed_measures(identifier):
         return list(names)
-    columns = [c.column for source in papers().values() for c in numeric_cells(source)]
+    columns = [c.column for source in papers().values() for c in cells.numeric_cells(source)]
     measures = {c.measure for c in columns if c.dataset == identifier and c.measure}
     if not measures:
         raise UsageError(f"{identifier} has no usual measure. Name one, e.g. --measure nDCG@10.")
@@ -204,10 +203,10 @@ class OwnRun:
         self._given: dict[str, judged_runs.GivenRun] = {}
 
     @classmethod
-    def in_memory(cls, run: runs.RunFile, label: str = "yours") -> OwnRun:
+    def in_memory(cls, run: runs.RunFile) -> OwnRun:
         own = cls.__new__(cls)
-        own.path = Path(label)
-        own.source = own.name = own.label = label
+        own.source = own.name = own.label = "yours"
+        own.path = Path(own.label)
         own._given, own._file = {}, run
         return own
 
@@ -289,7 +288,7 @@ Yours = Any  # a path, a name, or an object of in_memory.TAKEN
 def is_encoder(source: Yours) -> bool:
     """Return whether this is a folder, a YAML file, a name on the hub or an encoder object."""
     if not isinstance(source, str | Path):
-        return not is_run(source)
+        return not in_memory.is_run(source)
     path = Path(source).expanduser()
     is_of_hub = not path.exists() and str(source).count("/") == 1 and path.suffix not in SUFFIXES
     return path.suffix in DESCRIPTIONS or path.is_dir() or is_of_hub
@@ -301,11 +300,10 @@ def sources(given: Sequence[Yours], data: Path | None) -> list[OwnRun | UserEnco
 
 
 def _run(source: Yours) -> OwnRun:
-    return OwnRun.in_memory(in_memory.run_in_memory(source)) if is_run(source) else OwnRun(source)
+    return OwnRun.in_memory(in_memory.run_in_memory(source)) if in_memory.is_run(source) else OwnRun(source)
 
 
 def _encoder(source: Yours, data: Path | None) -> UserEncoder:
-    from repro.manifest.yaml_file import read
     from repro.plugins.yours.encoders import UserEncoder
 
     if in_memory.is_encoder_object(source):
@@ -314,7 +312,7 @@ def _encoder(source: Yours, data: Path | None) -> UserEncoder:
     if isinstance(source, Mapping):
         facts = dict(source)
     elif Path(source).suffix in DESCRIPTIONS:
-        facts = dict(read(Path(source).expanduser(), dict[str, str | int]))
+        facts = dict(yaml_file.read(Path(source).expanduser(), dict[str, str | int]))
     else:
         return UserEncoder.find(str(source), data, {})
     if not (name := facts.pop("model", None)):

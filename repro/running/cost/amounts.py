@@ -10,7 +10,6 @@ from pydantic import Field
 
 from repro.graph import Node
 from repro.manifest import yaml_file
-from repro.manifest.yaml_file import StrictMapping
 from repro.retrieval.datasets.catalog import catalog
 from repro.running.cost import shapes
 from repro.running.cost.shapes import Number, product, source
@@ -166,7 +165,7 @@ def _texts_of(node: Node) -> Node:
     return node.input("texts") if "texts" in node.inputs else node
 
 
-class StageCost(StrictMapping):
+class StageCost(yaml_file.StrictMapping):
     """The costs of a stage by amounts, documented in ``stages.yaml``."""
 
     seconds: dict[str, float] = Field(default_factory=dict)

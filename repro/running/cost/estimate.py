@@ -10,12 +10,8 @@ from typing import Literal
 
 from repro.errors import UsageError, unknown
 from repro.graph import Node
-from repro.machine.bounded_reading import read_facts, read_json_file
-from repro.machine.system import gpu_memory, hardware
-from repro.machine.versions import software
-from repro.manifest import yaml_file
-from repro.manifest.papers import folders_with
-from repro.manifest.yaml_file import StrictMapping
+from repro.machine import bounded_reading, system, versions
+from repro.manifest import papers, yaml_file
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.datasets.fetching import archives
 from repro.running.cost.rehearsals import Rehearsals, kind_of
@@ -80,10 +76,10 @@ def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
 
 @cache
 def gpus() -> dict:
-    return read_facts(Path(__file__).with_name("gpus.yaml"))
+    return bounded_reading.read_facts(Path(__file__).with_name("gpus.yaml"))
 
 
-class Share(StrictMapping):
+class Share(yaml_file.StrictMapping):
     """A share of a GPU's peak, documented in ``shares.yaml``."""
 
     share: float
@@ -99,7 +95,7 @@ Shares = dict[Literal["training", "encoding"], dict[str, Share]]
 def recorded_shares(gpu: str) -> Shares:
     """Return kinds of work with their shares of a GPU. Raises ManifestError for a malformed file."""
     shares: Shares = {"training": {}, "encoding": {}}
-    for folder in (Path(__file__).parent, *folders_with("shares.yaml")):
+    for folder in (Path(__file__).parent, *papers.folders_with("shares.yaml")):
         for sort, kinds in yaml_file.read(folder / "shares.yaml", dict[str, Shares]).get(gpu, {}).items():
             shares[sort] |= kinds
     return shares
@@ -145,7 +141,7 @@ def calibration_file(store: Store) -> Path:
 
 def _read_calibration(path: Path) -> Throughput:
     try:
-        calibration = read_json_file(path)
+        calibration = bounded_reading.read_json_file(path)
         training, inference = (float(calibration[k]["flops_per_second"]) for k in ("training", "encoding"))
         unit = "GPU" if calibration["device"] == "cuda" else "CPU"
         single = calibration.get("single_precision_flops_per_second")
@@ -160,22 +156,22 @@ def _read_calibration(path: Path) -> Throughput:
     basis = f"{device}, calibrated {day}: {rates}"
     layer = calibration.get("seconds_per_layer", gpus()["greatest"]["layer"]) if unit == "GPU" else 0.0
     packs = (calibration.get("capability") or [8]) >= [8]
-    return Throughput(unit, training, inference, basis, search, gpu_memory(), layer, packs=packs)
+    return Throughput(unit, training, inference, basis, search, system.gpu_memory(), layer, packs=packs)
 
 
-def calibrate(seconds: float = SECONDS) -> dict:
+def calibrate() -> dict:
     """Measure this machine for calibration.json."""
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     precision = torch.bfloat16 if device == "cuda" else torch.float32
     sizes = BASE if device == "cuda" else SMALL
-    machine = hardware()
+    machine = system.hardware()
     name = torch.cuda.get_device_name() if device == "cuda" else f"{machine['cpu']}, {machine['cores']} cores"
     tokens, operations = BATCH[device] * LENGTH[device], forward(sizes, LENGTH[device])
 
     def rates(step: Callable[[], object], passes: int) -> dict[str, float]:
-        rate = tokens / _time_step(step, seconds)
+        rate = tokens / _time_step(step)
         return {"tokens_per_second": rate, "flops_per_second": rate * passes * operations}
 
     train, encode, train_token = _steps(device, precision, sizes)
@@ -186,22 +182,22 @@ def calibrate(seconds: float = SECONDS) -> dict:
         "model": {"layers": sizes.layers, "hidden_size": sizes.hidden, "length": LENGTH[device]},
         "training": rates(train, 3),
         "encoding": rates(encode, 1),
-        "seconds_per_layer": _time_step(train_token, seconds) / sizes.layers,
+        "seconds_per_layer": _time_step(train_token) / sizes.layers,
         "capability": torch.cuda.get_device_capability() if device == "cuda" else None,
-        "matrix_product_flops_per_second": _matrix_product(device, precision, seconds),
-        "single_precision_flops_per_second": _matrix_product(device, torch.float32, seconds),
+        "matrix_product_flops_per_second": _matrix_product(device, precision),
+        "single_precision_flops_per_second": _matrix_product(device, torch.float32),
         "hardware": machine,
-        "software": software(),
+        "software": versions.software(),
         "recorded": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
 
-def _matrix_product(device: str, precision, seconds: float) -> float:
+def _matrix_product(device: str, precision) -> float:
     import torch
 
     side = MATRIX[device]
     left, right = (torch.randn(side, side, device=device, dtype=precision) for _ in range(2))
-    return 2 * side**3 / _time_step(lambda: left @ right, seconds)
+    return 2 * side**3 / _time_step(lambda: left @ right)
 
 
 def _steps(device: str, precision, sizes: Shape) -> list[Callable[[], object]]:
@@ -235,12 +231,12 @@ def _steps(device: str, precision, sizes: Shape) -> list[Callable[[], object]]:
     return [train, encode, partial(train, tokens[:1, :1])]
 
 
-def _time_step(step: Callable[[], object], seconds: float) -> float:
+def _time_step(step: Callable[[], object]) -> float:
     import torch
     from torch.utils.benchmark import Timer
 
     timer = Timer("step()", globals={"step": step}, num_threads=torch.get_num_threads())
-    return timer.blocked_autorange(min_run_time=seconds).median
+    return timer.blocked_autorange(min_run_time=SECONDS).median
 
 
 @dataclass(frozen=True)

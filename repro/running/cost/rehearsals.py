@@ -1,6 +1,5 @@
 """Measured costs of rehearsals, extrapolated by ``stages.yaml``."""
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from repro.errors import UsageError
-from repro.graph import Node, canonical, each_node
+from repro.graph import Node, digest_of, each_node, grouped
 from repro.machine.bounded_reading import read_json_file
 from repro.machine.system import hardware
 from repro.running.cost.amounts import StageCost, StoredCounts, amount, cost_of, size_of
@@ -167,11 +166,7 @@ def kind_of(node: Node) -> str:
     params = {name: value for name, value in node.params.items() if name not in ALIKE}
     model = node.inputs.get("model")
     model_facts = [model.params.get("name", ""), *astuple(shape(model))] if isinstance(model, Node) else []
-    return _digest([node.stage, params, _data(node), model_facts])
-
-
-def _digest(value: object) -> str:
-    return hashlib.sha256(canonical(value).encode()).hexdigest()[:16]
+    return digest_of([node.stage, params, _data(node), model_facts])[:16]
 
 
 def _data(node: Node) -> list[str]:
@@ -191,10 +186,7 @@ def keep_times(nodes: Iterable[RehearsedNode], store: Store) -> Path:
     make_writable(store.root)
     path, content = store.root / FILE, _read(store)
     machine_times = content.setdefault(_machine(), {})
-    by_kind: dict[str, list[RehearsedNode]] = {}
-    for each in nodes:
-        by_kind.setdefault(kind_of(each.node), []).append(each)
-    for kind, group in by_kind.items():
+    for kind, group in grouped((kind_of(each.node), each) for each in nodes).items():
         machine_times.pop(kind, None)
         if times := [each.time for each in group if each.time]:
             machine_times[kind] = max(times, key=lambda one: one.hours(group[0].node) or 0.0)
@@ -209,7 +201,8 @@ def rehearsals(store: Store) -> dict[str, MeasuredTime]:
 
 
 def _machine() -> str:
-    return _digest({name: value for name, value in hardware().items() if name in ("cpu", "cores", "gpu")})
+    facts = hardware()
+    return digest_of({name: facts[name] for name in ("cpu", "cores", "gpu")})[:16]
 
 
 def _read(store: Store) -> dict[str, dict[str, MeasuredTime]]:

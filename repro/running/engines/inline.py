@@ -14,11 +14,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from repro.errors import BlockedError, ReproError, StageError
+from repro import errors, version
 from repro.graph import Node, walk
 from repro.machine import kernels, system
 from repro.machine.shard import WHOLE, Shard, shard
-from repro.machine.system import launched_rank
 from repro.manifest.papers import bind_papers_package
 from repro.progress import Progress
 from repro.running.engines.shared_work import build, build_shard
@@ -28,7 +27,6 @@ from repro.running.requirements import Machine, Obstacle
 from repro.running.run_progress import Place, RunProgress, places
 from repro.running.runner import Options, Outcome, held_back, prepared_nodes
 from repro.store import Store, disk, translated_errors, underway
-from repro.version import __version__
 
 _QUIET = {
     "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
@@ -56,18 +54,20 @@ def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) 
         if not part.whole:
             return build_shard(node, store, work, part)
         return build(node, store, work)
-    except ReproError:
+    except errors.ReproError:
         raise
     except Exception as error:
         log = store.log(node)
-        if process := launched_rank():
+        if process := system.launched_rank():
             log = log.with_suffix(f".{process}.log")
         with translated_errors(store.root):
             log.parent.mkdir(exist_ok=True)
             with disk.create_file(log) as file:
                 file.write(traceback.format_exc())
         reason = str(error).strip().splitlines() or [""]
-        raise StageError(f"stage {node} failed: {type(error).__name__}: {reason[0]} (log: {log})") from error
+        raise errors.StageError(
+            f"stage {node} failed: {type(error).__name__}: {reason[0]} (log: {log})"
+        ) from error
 
 
 def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> dict:
@@ -127,10 +127,10 @@ def _carry_out(node: Node, course: RunProgress, outcome: Outcome, run: Callable[
     course.begins(node)
     try:
         run(node)
-    except BlockedError as error:
+    except errors.BlockedError as error:
         outcome.add(node, Obstacle(error.cause, error.remedy))
         course.fails(node, error, "blocked")
-    except ReproError as error:
+    except errors.ReproError as error:
         outcome.failed[node.fingerprint] = error
         course.fails(node, error)
     else:
@@ -156,7 +156,7 @@ def _paths(value: Node | tuple[Node, ...], store: Store) -> Path | list[Path]:
 def _circumstances(peak_kib: int) -> dict:
     gpu = system.peak_gpu_bytes()
     return {
-        "repro": __version__,
+        "repro": version.__version__,
         "peak_memory_kib": peak_kib,
         "kernels": kernels.facts(),
         **({} if gpu is None else {"peak_gpu_bytes": gpu}),

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from repro import errors, stage_table
 from repro.graph import Node
-from repro.machine.shard import Shard, only_shard
-from repro.machine.system import launched_processes
+from repro.machine import shard, system
 from repro.running.cost.shapes import Number, queries, texts
 from repro.store import Store, disk, translated_errors
 
@@ -40,7 +39,7 @@ def takes_gpu(stage: str) -> bool:
 def build(node: Node, store: Store, work: Work, way: Callable[[Node, Work], Built] | None = None) -> Built:
     """Build an artefact with all processes of torchrun. ``way`` replaces ``store.build``."""
     way = way or store.build
-    if launched_processes() == 1:
+    if system.launched_processes() == 1:
         return way(node, work)
     with connected_processes() as rank:
         if rank:
@@ -61,7 +60,7 @@ def build(node: Node, store: Store, work: Work, way: Callable[[Node, Work], Buil
 @contextlib.contextmanager
 def connected_processes() -> Iterator[int]:
     """Connect torchrun's processes. Yields the rank of this one."""
-    if launched_processes() == 1:
+    if system.launched_processes() == 1:
         yield 0
         return
     from repro.retrieval.training.process_group import launched_together
@@ -104,7 +103,7 @@ def _size(node: Node) -> Number:
     return None if count is None else count * per_node
 
 
-def build_shard(node: Node, store: Store, work: Work, part: Shard) -> Built:
+def build_shard(node: Node, store: Store, work: Work, part: shard.Shard) -> Built:
     """Fill one shard of the artefact. The last process combines the shards, the others return None.
 
     The facts contain the host and seconds of each shard. Raises UsageError for an indivisible stage.
@@ -129,7 +128,7 @@ def build_shard(node: Node, store: Store, work: Work, part: Shard) -> Built:
         return {**facts, "seconds": round(seconds, 3), "shards": parts}
 
     with connected_processes():
-        with only_shard(part):
+        with shard.only_shard(part):
             build(node, store, work, fill_beside)
         return build(node, store, combine, build_whole)
 
@@ -138,7 +137,7 @@ def finished_shards(store: Store, node: Node, count: int) -> set[int]:
     return set(map(_number, _folder(store.partial(node)).glob(f"*-of-{count}.json")))
 
 
-def _fill_blocks(directory: Path, work: Work, part: Shard) -> None:
+def _fill_blocks(directory: Path, work: Work, part: shard.Shard) -> None:
     start = time.monotonic()
     facts = work(directory) or {}
     copied_facts = {name: facts[name] for name in ("peak_memory_kib", "finished") if name in facts}

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro.errors import BlockedError, UsageError
-from repro.graph import Node, readers
+from repro.graph import Node, grouped, readers
 from repro.machine.shard import Shard
 from repro.machine.system import cores, stated_threads
 from repro.progress import Progress
@@ -26,8 +26,7 @@ from repro.running import discarding, requirements
 from repro.running.cost import amounts, shapes
 from repro.running.cost.estimate import Estimate, assumed_throughput, estimate, throughput
 from repro.running.cost.rehearsals import rehearsals
-from repro.running.engines.child import import_path, interruptions, result_of, stage_command
-from repro.running.engines.shared_work import ON_ALL_GPUS, SEARCHES, SHARED, count_of, takes_gpu
+from repro.running.engines import child, shared_work
 from repro.running.plan import Plan
 from repro.running.runner import Options, Outcome, held_back, prepared_nodes
 from repro.stage_table import ENCODINGS, STAGES
@@ -68,7 +67,9 @@ def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> O
 
 def write(nodes: Sequence[Node], plan: Plan, store: Store, folder: Path, options: Options) -> list[Job]:
     """Write plan.json and the Snakefile. Return the jobs."""
-    jobs = arrange(nodes, _cost(plan, store, options), shards=options.shards)
+    rates = throughput(store, options.gpu) or assumed_throughput(USUAL_GPU)
+    cost = estimate(plan, rates, None if options.gpu else rehearsals(store))
+    jobs = arrange(nodes, cost, shards=options.shards)
     waits = inputs(jobs)
     content = {
         "rules": {kind: _rule(kind, plan, store, options) for kind in dict.fromkeys(j.kind for j in jobs)},
@@ -90,20 +91,15 @@ def write(nodes: Sequence[Node], plan: Plan, store: Store, folder: Path, options
     return jobs
 
 
-def _cost(plan: Plan, store: Store, options: Options) -> Estimate:
-    rates = throughput(store, options.gpu) or assumed_throughput(USUAL_GPU)
-    return estimate(plan, rates, None if options.gpu else rehearsals(store))
-
-
 def _rule(kind: str, plan: Plan, store: Store, options: Options) -> dict[str, object]:
     is_small = not plan.scale.has_originals
-    most = options.gpus_per_stage if kind in (*ON_ALL_GPUS, GROUP) else 1
-    gpus = 0 if is_small or not (kind == GROUP or takes_gpu(kind)) else most
-    processes = max(1, gpus) if kind in SHARED else 1
-    variables = {"PYTHONSAFEPATH": "1", "PYTHONPATH": import_path()}
+    most = options.gpus_per_stage if kind in (*shared_work.ON_ALL_GPUS, GROUP) else 1
+    gpus = 0 if is_small or not (kind == GROUP or shared_work.takes_gpu(kind)) else most
+    processes = max(1, gpus) if kind in shared_work.SHARED else 1
+    variables = {"PYTHONSAFEPATH": "1", "PYTHONPATH": child.import_path()}
     words = ["env", *(f"{name}={value}" for name, value in variables.items() if value)]
     return {
-        "program": shlex.join([*words, *stage_command(store, processes=processes)]),
+        "program": shlex.join([*words, *child.stage_command(store, processes=processes)]),
         "priority": [*STAGES, GROUP].index(kind),
         "threads": stated_threads() or (1 if is_small else THREADS),
         "gpu": gpus,
@@ -151,7 +147,7 @@ class _Course:
             start_new_session=True,  # Ctrl-C interrupts it once
         )
         waiting = {job.name: job for job in jobs}
-        with interruptions() as signals:
+        with child.interruptions() as signals:
             while process.poll() is None:
                 time.sleep(LOOK)
                 self._look(waiting)
@@ -212,7 +208,7 @@ def _result(node: Node, log: Path) -> str | requirements.Obstacle | None:
         return f"stage {node} did not begin or was killed (see the output of Snakemake above)"
     word, _, status = lines[-1].partition(" ")
     killed = -signal.SIGKILL
-    return result_of(node, int(status) if word == "status" and status.isdigit() else killed, log)
+    return child.result_of(node, int(status) if word == "status" and status.isdigit() else killed, log)
 
 
 GROUP = "score"
@@ -249,7 +245,7 @@ def arrange(nodes: Sequence[Node], cost: Estimate, *, shards: int = 1) -> list[J
     Encodings of queries, searches and evaluations of the same vectors share a job unless other stages read
     their output.
     """
-    counts = {node.fingerprint: count_of(node, shards) for node in nodes}
+    counts = {node.fingerprint: shared_work.count_of(node, shards) for node in nodes}
     minutes = {node.fingerprint: _minutes(node, cost) for node in nodes}
     keys = _keys(nodes, counts)
     groups: dict[str, list[Node]] = {}
@@ -276,10 +272,7 @@ def _parts(group: Sequence[Node], count: int, minutes: Mapping[str, shapes.Numbe
 
 def inputs(jobs: Sequence[Job]) -> dict[str, list[Job]]:
     """Return the jobs that each job waits for, by name."""
-    makers: dict[str, list[Job]] = {}
-    for job in jobs:
-        for node in job.nodes:
-            makers.setdefault(node.fingerprint, []).append(job)
+    makers = grouped((node.fingerprint, job) for job in jobs for node in job.nodes)
     waits: dict[str, list[Job]] = {}
     for job in jobs:
         parents = dict.fromkeys(parent.fingerprint for node in job.nodes for parent in node.parents())
@@ -299,11 +292,11 @@ def _keys(nodes: Sequence[Node], counts: Mapping[str, int]) -> dict[str, str]:
 
 
 def _key(node: Node, reading: set[str | None]) -> str | None:
-    if node.stage in (*SEARCHES, "index_size"):
+    if node.stage in (*shared_work.SEARCHES, "index_size"):
         return node.input("passages").fingerprint
     if node.stage == "evaluate":
         run = node.input("run")
-        return (run.input("passages") if run.stage in SEARCHES else run).fingerprint
+        return (run.input("passages") if run.stage in shared_work.SEARCHES else run).fingerprint
     if node.stage in ENCODINGS and node.params.get("kind") == "queries" and len(reading) == 1:
         return reading.pop()
     return None

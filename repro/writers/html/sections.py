@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
+from repro.errors import first_of
 from repro.hooks import Answers, PaperPart, Section, ask, call
 from repro.manifest.cells import Cell, count_in_words
 from repro.manifest.papers import Paper
@@ -19,7 +20,6 @@ from repro.store.results import Results
 from repro.verdicts.compared import ComparedCell, Comparison
 from repro.verdicts.comparison import judged_cells
 from repro.verdicts.coverage import CoverageItem, coverage
-from repro.verdicts.summary import first_of
 from repro.writers.html.elements import Markup
 from repro.writers.table_files import table_texts, writer_of
 

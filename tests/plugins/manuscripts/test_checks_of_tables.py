@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from repro.plugins.manuscripts.auditing import audited
-from repro.plugins.manuscripts.draft_coverage import command as coverage
+from repro.plugins.manuscripts.draft_commands import coverage
 from tests.cli.conftest import folders as folders
 from tests.cli.conftest import repro as repro
 from tests.plugins.manuscripts.sources import written

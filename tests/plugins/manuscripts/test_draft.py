@@ -4,7 +4,7 @@ import pytest
 
 from repro.manifest.papers import Paper, paper
 from repro.plugins.manuscripts.draft import draft
-from repro.plugins.manuscripts.new_paper import cells_text, questions, readings_text, readme_text
+from repro.plugins.manuscripts.draft_commands import cells_text, questions, readings_text, readme_text
 from repro.plugins.manuscripts.reading import read
 from tests.plugins.manuscripts import written_tables
 from tests.plugins.manuscripts.source_tables import source, table

@@ -116,12 +116,12 @@ def test_contents_are_compared_to_the_last_bit_however_rows_are_split(tmp_path):
 def test_every_stage_and_objective_behind_a_record_has_a_line_for_the_code_here():
     lines = provenance.equal_code()
     command = SameCode(Store(committed_results() / "no-store"), Progress())
-    planned = {" ".join([n.stage, *same_code.entries(n)[1:]]) for n in same_code._plan("tiny").nodes}
+    planned = {" ".join([n.stage, *provenance.entries(n)[1:]]) for n in same_code._plan("tiny").nodes}
     assert planned <= lines.keys()
     assert {output.stage for output in command.recorded.values()} == lines.keys()
     assert any(stage.startswith(TRAININGS) for stage in lines)
     for name, node in command.nodes.items():
-        here = same_code.code(*same_code.entries(node)).digest
+        here = same_code.code(*provenance.entries(node)).digest
         line = lines[command.recorded[name].stage]
         assert here in line["same"], f"{name}: run `repro doctor same-code`"
         assert node.fingerprint == command.recorded[name].planned

@@ -50,7 +50,7 @@ def test_means_are_those_of_the_planned_seeds_and_what_is_missing_of_them_is_sai
     one, two, other = [0.1, 0.2, 0.3], [0.2, 0.2, 0.4], [0.9, 0.9, 0.9]
     rows = {"base": _row(one, two, other), "x": _row(one), "y": {None: _row(one)[1]}}
     study = judged(TABLE, plan, {"c": rows})
-    assert set(study.entries["base", "c"].seeds) == {1, 2} and study.level == 0.1
+    assert set(study.entries["base", "c"].seeds) == {1, 2} and study.plan.level == 0.1
     assert study.seeds_of_rows == {"base": 2, "x": 1}
     assert study.preliminary == "preliminary: 1 of 3 planned seeds"
     alike = judged(TABLE, plan, {"c": {"base": _row(one), "x": _row(one)}})

@@ -74,7 +74,7 @@ def test_the_shares_are_those_of_the_records():
 
 def test_a_malformed_file_of_shares_is_refused(tmp_path, monkeypatch):
     (tmp_path / "shares.yaml").write_text("h100: {search: {}}\n")
-    monkeypatch.setattr("repro.running.cost.estimate.folders_with", lambda file: [tmp_path])
+    monkeypatch.setattr("repro.manifest.papers.folders_with", lambda file: [tmp_path])
     with pytest.raises(ManifestError, match=r"shares\.yaml:1"):
         assumed_throughput("h100")
 

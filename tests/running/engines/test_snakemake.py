@@ -117,7 +117,7 @@ def given(make, store, tmp_path, monkeypatch):
     for name in ("once", "never"):
         (spare.root / name).mkdir()
     program = ["sh", "-c", STAGE, "stage", str(store.root), str(spare.root)]
-    monkeypatch.setattr(snakemake, "stage_command", lambda store, processes: program)
+    monkeypatch.setattr(snakemake.child, "stage_command", lambda store, processes: program)
     monkeypatch.setattr(snakemake, "LOOK", 0.1)
     return plan, spare
 

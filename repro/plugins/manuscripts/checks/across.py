@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import chain, combinations, filterfalse, product
 from operator import attrgetter
 
-from repro.hooks import notes
+from repro import errors, graph, hooks
 from repro.manifest import papers as at_hand
 from repro.manifest.cells import Cell, numeric_cells
 from repro.manifest.printed import are_apart, decimals_of, half_unit, percent
@@ -41,8 +41,8 @@ class Stated:
     def differs_from(self, other: Stated) -> bool:
         return are_apart(self.number, self.half, other.number, other.half)
 
-    def is_near(self, other: Stated, part: int = 50) -> bool:
-        return part * abs(self.number - other.number) < max(self.number, other.number)
+    def is_near(self, other: Stated) -> bool:
+        return 10 * abs(self.number - other.number) < max(self.number, other.number)
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _of_lines(one: Grid, line: int, other: Grid, other_line: int) -> Findings:
     same = len(pairs) - len(unequal)
     is_doubt = same >= max(2, 2 * len(unequal))
     label, severity = other.lines[other_line].label, "doubt" if is_doubt else "note"
-    is_reported = is_doubt or (same and all(a.stated.is_near(b.stated, 10) for a, b in unequal))
+    is_reported = is_doubt or (same and all(a.stated.is_near(b.stated) for a, b in unequal))
     for mine, theirs in unequal if is_reported else ():
         values = f"{theirs.value.text} here and {mine.value.text} at {mine.value.place}"
         says = f"{label}, {mine.series.name}: {values}"
@@ -137,11 +137,8 @@ def _swapped(unequal: Sequence[tuple[Printed, Printed]]) -> Findings:
 
 
 def _swapped_systems(one: Grid, other: Grid) -> Findings:
-    columns: dict[Key, list[tuple[Printed, Printed]]] = {}
-    for line, other_line in _shared_lines(one, other):
-        for key, pair in _shared_values(one, line, other, other_line).items():
-            columns.setdefault(key, []).append(pair)
-    for pairs in columns.values():
+    shared = (_shared_values(one, line, other, their).items() for line, their in _shared_lines(one, other))
+    for pairs in graph.grouped(chain.from_iterable(shared)).values():
         yield from _swapped(_unequal(pairs))
 
 
@@ -221,15 +218,14 @@ def _of_other_run(
     for printed in wrong:
         cells, stated = known_values[printed], printed.stated
         is_cited = any(cell.row.role == "cited" for cell in cells)
-        if is_cited and any(stated.is_near(known, 10) for known in _known(cells)):
+        if is_cited and any(stated.is_near(known) for known in _known(cells)):
             known = _nearest(stated, map(_own, cells))
             text = f"{printed.series.name} {printed.value.text}"
             parts.append(f"{text} (known: {known.number:f} %, {known.where})")
             near.append(printed)
     if near:
         says = f"{grid.lines[line].label}: {len(near)} of {len(known_values)} values are no known ones"
-        more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""
-        why = f"Another index, checkpoint or cutoff? {', '.join(parts[:3])}{more}"
+        why = f"Another index, checkpoint or cutoff? {errors.first_of(parts, 3)}"
         yield Finding("note", "published", near[0].value.place, says, why)
 
 
@@ -269,5 +265,5 @@ def _own(cell: Cell) -> Stated:
 def _known(cells: Sequence[Cell]) -> Iterator[Stated]:
     for cell in cells:
         yield _own(cell)
-        for note in notes(cell):
+        for note in hooks.notes(cell):
             yield Stated.of(note.value, decimals_of(note.value), cell.unit, f"{note.label} on {cell.id}")

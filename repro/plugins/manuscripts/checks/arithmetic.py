@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -11,7 +11,7 @@ from operator import attrgetter, itemgetter
 
 from repro.manifest.printed import half_unit
 from repro.plugins.manuscripts.checks import NUMERALS, Finding, Findings, numeral
-from repro.plugins.manuscripts.series import Grid, Line, Series, Value
+from repro.plugins.manuscripts.series import Grid, Series, Value
 
 SIZE = re.compile(r"\((?P<n>\d+)\)\s*$")  # of how many collections a number is the mean
 OVER = re.compile(
@@ -37,9 +37,6 @@ class Parts:
     @property
     def right(self) -> int:
         return sum(self.lines.values())
-
-    def explains(self, least: int, times: int) -> bool:
-        return self.right >= max(least, times * (len(self.lines) - self.right))
 
     @cached_property
     def weights(self) -> list[int]:
@@ -132,7 +129,7 @@ def _wrong_lines(parts: Parts, plausible: Sequence[Parts]) -> list[int]:
 def _explanation(plausible: Sequence[Parts], times: int = 2) -> Parts | None:
     for candidates, least in ((plausible, 2), ([p for parts in plausible for p in parts.without_one()], 3)):
         best = max(candidates, key=lambda p: (2 * p.right - len(p.lines), p.right), default=None)
-        if best and best.explains(least, times):
+        if best and best.right >= max(least, times * (len(best.lines) - best.right)):
             return best
     return None
 
@@ -167,10 +164,7 @@ THIN = 3  # differences, one wrong
 MOST_IN_GROUP = 30  # series per group
 MOST_SERIES = 50
 Bases = dict[tuple[Series, int], Value]  # (series, line) -> the base of a difference
-FIRST_OF: tuple[tuple[str, Callable[[Line], Hashable]], ...] = (
-    ("its group", lambda line: line.group),
-    ("its block between rules", lambda line: line.block),
-)
+FIRST_OF = {"group": "its group", "block": "its block between rules"}  # attribute of a line -> words
 
 
 def behind_values(grid: Grid, seen: Seen) -> Findings:
@@ -213,9 +207,9 @@ def _bases(grid: Grid) -> Iterator[tuple[str, Bases]]:
     lines = list(grid.lines)
     for number, line in grid.lines.items():
         yield line.label, _from_lines(grid, dict.fromkeys(lines, number))
-    for words, key in FIRST_OF:
+    for attribute, words in FIRST_OF.items():
         first: dict[Hashable, int] = {}
-        bases = {n: first.setdefault(key(line), n) for n, line in grid.lines.items()}
+        bases = {n: first.setdefault(getattr(line, attribute), n) for n, line in grid.lines.items()}
         yield f"the first of {words}", _from_lines(grid, bases)
     yield "the line above", _from_lines(grid, dict(zip(lines[1:], lines, strict=False)))
     for other in grid.series:

@@ -1,12 +1,13 @@
 """Checks bold, underlined and marked numbers, e.g. a bold number that is not the best."""
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
 
+from repro.graph import grouped
 from repro.plugins.manuscripts.checks import Finding, Findings
 from repro.plugins.manuscripts.notation import MARKS
 from repro.plugins.manuscripts.series import Grid, Line, Series, Value
@@ -199,9 +200,7 @@ def _habit(grid: Grid, style: Style) -> Habit:
 def _scopes(grid: Grid, key: Callable[[Line], Hashable], style: Style) -> Iterator[Scope]:
     least = 2 if len(grid.lines) == 2 else 3
     for series in (each for each in grid.series if each.sign):
-        groups = defaultdict[Hashable, list[Value]](list)
-        for value in series:
-            groups[key(grid.lines[value.line])].append(value)
+        groups = grouped((key(grid.lines[value.line]), value) for value in series)
         scopes = (Scope(series, tuple(members), style) for members in groups.values())
         yield from (s for s in scopes if 0 < len(s.styled) < len(s.members) >= least)
 

@@ -1,7 +1,5 @@
 """Checks numbers that a sentence quotes from a table, e.g. "0.366 in Table 2"."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,8 +9,7 @@ from itertools import chain, combinations_with_replacement
 from operator import attrgetter
 
 from repro.manifest.printed import decimals_of, half_unit, shift_point
-from repro.plugins.manuscripts.checks import Finding, Findings
-from repro.plugins.manuscripts.checks.across import family, without_remarks
+from repro.plugins.manuscripts.checks import Finding, Findings, across
 from repro.plugins.manuscripts.series import SPREADS, Grid, Series, Value
 from repro.plugins.manuscripts.source_tables import Manuscript, Place
 from repro.plugins.manuscripts.vocabulary import measures, named_collections, without_measures, words
@@ -102,7 +99,7 @@ def find(name: str, sentence: str) -> re.Match[str] | None:
 def labels_in(sentence: str, table: Numbered) -> list[tuple[int, int]]:
     lines, found = dict[str, list[int]](), list[tuple[int, int]]()
     for number, line in table.grid.lines.items():
-        lines.setdefault(name := without_remarks(line.label), []).append(number)
+        lines.setdefault(name := across.without_remarks(line.label), []).append(number)
         size = name.rpartition("-")[2]  # e.g. "the large model" for Otter-large
         if re.search(rf"\bthe {re.escape(size)} (?:model|checkpoint|variant|version)\b", sentence):
             lines.setdefault(size, []).append(number)
@@ -125,7 +122,7 @@ def _is_name(text: str, context: str, sentence: str) -> bool:
 
 
 def _is_of(series: Series, named: set[str]) -> bool:
-    own = {family(series.measure)} if series.measure else _measures(series.name)
+    own = {across.family(series.measure)} if series.measure else _measures(series.name)
     return not (named and own) or bool(named & (own | {name.partition("@")[0] for name in own}))
 
 
@@ -210,7 +207,7 @@ class Systems:
     text: str = ""
 
     @classmethod
-    def of(cls, manuscript: Manuscript, tables: Sequence[Numbered]) -> Systems:
+    def of(cls, manuscript: Manuscript, tables: Sequence[Numbered]) -> "Systems":
         """Find the own names in a title "Otter: …" and in "we propose Otter"."""
         title = manuscript.title.partition(":")[0].strip()
         texts = [text for _, text in manuscript.prose]
@@ -311,7 +308,7 @@ def _collections(sentence: str) -> set[str]:
 
 @lru_cache(10_000)
 def _measures(sentence: str) -> set[str]:
-    return {family(str(measure)) for measure in measures(plain(sentence))}
+    return {across.family(str(measure)) for measure in measures(plain(sentence))}
 
 
 def _subjects(named: Sequence[tuple[int, int]], text: str) -> list[tuple[int, int]]:
@@ -321,7 +318,7 @@ def _subjects(named: Sequence[tuple[int, int]], text: str) -> list[tuple[int, in
 def _ours(table: Numbered, names: frozenset[str]) -> list[int]:
     lines = {n: line.label for n, line in table.grid.lines.items()}
     marked = [n for n, label in lines.items() if _OURS.search(label)]
-    named = [n for n, label in lines.items() if without_remarks(label).lower() in names]
+    named = [n for n, label in lines.items() if across.without_remarks(label).lower() in names]
     return named or marked
 
 

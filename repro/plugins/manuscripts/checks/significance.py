@@ -7,9 +7,8 @@ from decimal import Decimal
 from itertools import pairwise, product
 from operator import attrgetter, itemgetter
 
-from repro.plugins.manuscripts.checks import NUMERALS, Finding, Findings, numeral
+from repro.plugins.manuscripts.checks import NUMERALS, Finding, Findings, numeral, quotes
 from repro.plugins.manuscripts.checks.arithmetic import OVER, explanation, stated
-from repro.plugins.manuscripts.checks.quotes import END, Numbered, Systems, labels_in, sentences
 from repro.plugins.manuscripts.notation import SPREAD
 from repro.plugins.manuscripts.series import SPREADS, Grid, Series, Value
 from repro.plugins.manuscripts.source_tables import Manuscript, Place
@@ -46,7 +45,7 @@ def of_texts(manuscript: Manuscript) -> Findings:
         why = "The source names no test and no p-value"
         yield Finding("note", "significance", place, f"{match[0]!r} claims significance", why)
     for place, text in texts:
-        for sentence in END.split(text):
+        for sentence in quotes.END.split(text):
             yield from _refuted(place, sentence)
 
 
@@ -81,7 +80,7 @@ def against_printed(grids: Sequence[Grid], manuscript: Manuscript) -> Findings:
         (grid, series) for grid in grids for series in grid.series if series.is_of_p_values and series.values
     ]
     printed = [list(series) for _, series in found]
-    for place, sentence in sentences(manuscript) if len(printed) == 1 else ():
+    for place, sentence in quotes.sentences(manuscript) if len(printed) == 1 else ():
         yield from _against_line(place, sentence, *found[0])
         match = _ALL.search(sentence) if re.search("(?i)signific", sentence) else None
         if match and not _NEGATED.search(sentence) and numeral(match["n"]) in (None, len(printed[0])):
@@ -94,7 +93,7 @@ def against_printed(grids: Sequence[Grid], manuscript: Manuscript) -> Findings:
 
 
 def _against_line(place: Place, sentence: str, grid: Grid, p_values: Series) -> Findings:
-    named, start = labels_in(sentence, Numbered("", grid)), 0
+    named, start = quotes.labels_in(sentence, quotes.Numbered("", grid)), 0
     for level in _LEVEL.finditer(sentence) if not _NEGATED.search(sentence) else ():
         lines = [line for at, line in named if start <= at < level.start()]
         start = level.end()
@@ -149,7 +148,7 @@ def fewer_datasets(grid: Grid) -> Findings:
             yield from _of_coverage(grid, series, number)
 
 
-def wrong_coverage(said: Systems) -> Findings:
+def wrong_coverage(said: quotes.Systems) -> Findings:
     for match, table in product(OVER.finditer(said.text), said.meant()):
         grid = said.tables[table].grid
         for series in (each for each in grid.series if each.total == "average"):

@@ -9,12 +9,10 @@ from math import ceil, floor, lcm
 from operator import itemgetter
 
 from repro.manifest.printed import DASHES
+from repro.plugins.manuscripts import headings, notation, vocabulary
 from repro.plugins.manuscripts.checks import Finding, Findings, numeral
-from repro.plugins.manuscripts.headings import meaning
-from repro.plugins.manuscripts.notation import KNOWN
 from repro.plugins.manuscripts.series import Grid, Series, Value, parts, value_of
 from repro.plugins.manuscripts.source_tables import Manuscript, SourceCell, SourceTable
-from repro.plugins.manuscripts.vocabulary import without_measures
 from repro.retrieval.datasets.catalog import catalog
 from repro.retrieval.evaluation.measures import Measure, families, parse_measure
 from repro.running.measurement import listed_measures
@@ -123,7 +121,7 @@ def falling(grid: Grid) -> Findings:
     alike: dict[tuple, list[tuple[int, Series]]] = {}
     for measure, series in _measured(grid) if not DOWNSTREAM.search(grid.remarks) else ():
         if families()[measure.name].monotone and not CAPPED.search(series.name):
-            words = frozenset(word for head in series.heads for word in without_measures(head))
+            words = frozenset(word for head in series.heads for word in vocabulary.without_measures(head))
             key = (series.dataset, words, measure.name, measure.rel)
             alike.setdefault(key, []).append((measure.cutoff, series))
     for (_, _, name, _), group in alike.items():
@@ -136,7 +134,7 @@ def falling(grid: Grid) -> Findings:
 def below_first(grid: Grid) -> Findings:
     for (first, one), (ranks, other) in product(_measured(grid), repeat=2):
         if first.name in ("P", "Success") and first.cutoff == 1 and ranks.name == "RR":
-            is_alike = without_measures(one.name) == without_measures(other.name)
+            is_alike = vocabulary.without_measures(one.name) == vocabulary.without_measures(other.name)
             if one.dataset == other.dataset and (is_alike or one.heads[:-1] == other.heads[:-1]):
                 yield from _of_cuts(grid, one, other, f"{ranks} counts 1 for each query of {first}, or more")
 
@@ -229,7 +227,7 @@ _OPEN = re.compile(r"(?i)\?+|to-?do|tbd|x+\.?x+")
 
 def columns_of(table: SourceTable) -> Iterator[tuple[list[SourceCell], list[SourceCell]]]:
     """Yield the read cells of each column, and the unread ones of a column of numbers."""
-    plan = meaning(table).layout
+    plan = headings.meaning(table).layout
     for place in sorted({*range(plan.table.width)} - {*plan.labels}):
         cells = {row: plan.table.body[row][place] for row in plan.rows if place < len(plan.table.body[row])}
         is_split = len(parts(cells, plan.head(place))) > 1
@@ -241,7 +239,7 @@ def columns_of(table: SourceTable) -> Iterator[tuple[list[SourceCell], list[Sour
 
 
 def _is_read(cell: SourceCell, is_split: bool) -> bool:
-    is_known = value_of(cell, 0) is not None or KNOWN.fullmatch(cell.text.strip()) is not None
+    is_known = value_of(cell, 0) is not None or notation.KNOWN.fullmatch(cell.text.strip()) is not None
     return is_known or (is_split and "/" in cell.text)
 
 

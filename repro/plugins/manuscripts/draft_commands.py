@@ -1,23 +1,26 @@
-"""The command ``repro new paper NAME --from SOURCE``, which writes the files of a draft."""
+"""The commands on drafts: ``repro new paper NAME --from SOURCE`` and ``repro show coverage FILE``."""
 
-from __future__ import annotations
-
+import copy
 import textwrap
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from inspect import cleandoc
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import yaml
 
+from repro.cli.printing import emit_json, put, say, table
 from repro.cli.verbs import new as plain_paper
+from repro.cli.verbs import show
 from repro.errors import UsageError
-
-if TYPE_CHECKING:
-    from repro.plugins.manuscripts.draft import Draft, Entry, TableDraft
+from repro.graph import grouped
+from repro.manifest.papers import papers
+from repro.plugins.manuscripts import auditing, source_tables
+from repro.plugins.manuscripts.checks.values import columns_of
+from repro.plugins.manuscripts.draft import Draft, Entry, TableDraft, draft
+from repro.plugins.manuscripts.reading import read
 
 WIDTH = 110
 TABLE_KEYS = ("kind", "about", "unit", "bold", "transposed")
@@ -51,11 +54,9 @@ def readme_text(name: str, source: str, draft: Draft) -> str:
 
 def questions(draft: Draft, kind: str) -> dict[str, list[tuple[str, str]]]:
     """Map the text of each remark of this kind to its entries, as (name, place)."""
-    by_text = defaultdict[str, list[tuple[str, str]]](list)
-    for what, entry in chain.from_iterable(table.entries() for table in draft.tables):
-        for remark in (each for each in entry.remarks if each.kind == kind):
-            by_text[remark.text].append((what, str(entry.place)))
-    return by_text
+    entries = chain.from_iterable(each.entries() for each in draft.tables)
+    remarks = ((remark, name, entry) for name, entry in entries for remark in entry.remarks)
+    return grouped((r.text, (name, str(entry.place))) for r, name, entry in remarks if r.kind == kind)
 
 
 def _listed(draft: Draft, kind: str) -> str:
@@ -134,13 +135,10 @@ Examples:
     metavar="SOURCE",
     help="Draft cells from LaTeX (file, folder or archive), Markdown, CSV or HTML, e.g. paper.tex.",
 )
-def command(name, source, directory):
+def new_paper(name, source, directory):
     """Create another paper with placeholders, or with a draft of the tables of a source."""
     if source is None:
         return click.get_current_context().invoke(plain_paper.paper, name=name, directory=directory)
-    from repro.plugins.manuscripts.draft import draft
-    from repro.plugins.manuscripts.reading import read
-
     plain_paper.check_name(name)
     manuscript = read(Path(source))
     made = draft(name, manuscript)
@@ -166,8 +164,6 @@ def _contents(name: str, source: str, made) -> dict[str, str | None]:
 
 
 def _show(name: str, folder: Path, made, notes) -> None:
-    from repro.cli.printing import say, table
-
     head = ("table", "columns", "known", "likely", "todo", "rows", "measurable", "in the source")
     lines = [(t.id, *map(str, _counts(t)), str(t.head.place)) for t in made.tables]
     table(f"{name}: {sum(len(t.rows) for t in made.tables)} rows", head, lines, right=range(1, 7))
@@ -188,3 +184,60 @@ def _counts(table) -> tuple[int, int, int, int, int, int]:
     likely = sum(any(r.kind == "likely" for r in entry.remarks) for entry in table.columns)
     columns, recipes = len(table.columns), sum("recipe" in entry.facts for entry in table.rows)
     return columns, columns - asked - likely, likely, asked, len(table.rows), recipes
+
+
+HEAD = ("table", "place", "rows", "numbers", "not read", "open")
+OF_DRAFTS = """
+
+A FILE is the source of a paper, e.g. paper.tex: its tables with the numbers that `repro audit` reads and does
+not read, and the columns and rows that a manifest leaves open."""
+
+PARTS = copy.copy(show.coverage.params[0])
+PARTS.metavar = "[PAPER|FILE]..."
+
+
+@click.command(
+    "coverage",
+    help=cleandoc(show.coverage.help or "") + OF_DRAFTS,
+    params=[PARTS, *show.coverage.params[1:]],
+    epilog=f"{show.coverage.epilog}\n  repro show coverage paper.tex  the tables of a draft",
+)
+def coverage(names, form):
+    """Count the measured and measurable cells of papers, or the cells of drafts."""
+    files = [name for name in names if name not in papers() and Path(name).exists()]
+    if files and len(files) < len(names):
+        raise UsageError(f"{files[0]} is a draft. Name papers or drafts in one command, not both.")
+    if not files:
+        return click.get_current_context().invoke(show.coverage, names=names, form=form)
+    made = [of_draft(auditing.audited(Path(file))) for file in files]
+    if form == "json":
+        return emit_json(made)
+    for each in made:
+        title = f"{each['source']}: {each['cells']:,} numbers are read, {each['unread']:,} cells are not"
+        counts = [[len(v) if isinstance(v, list) else v for v in one.values()] for one in each["tables"]]
+        table(title, HEAD, [list(map(str, row)) for row in counts], right=range(2, 6))
+        parts = [part for one in each["tables"] for part in (*one["unread"], *one["open"])]
+        for part in (*parts, *each["lost"]):
+            put(f"{part['place']}: {part['text']}")
+    return say("`repro new paper NAME --from FILE` drafts these tables, with a question per open part.")
+
+
+def of_draft(made: auditing.Audited) -> dict:
+    """Return the counts of a draft, e.g. ``{"tables": [{"read": 40, "unread": [], …}], "cells": 40, …}``."""
+    drafted = {each.head.place: each for each in draft("draft", made.manuscript).tables}
+    tables = []
+    for number, source in enumerate(made.manuscript.tables, start=1):
+        columns = list(columns_of(source))
+        entries = drafted[source.place].entries() if source.place in drafted else ()
+        unread = [(f"{cell.text!r} is not read", cell.place) for _, cells in columns for cell in cells]
+        asked = [(f"{name} is open", each.place) for name, each in entries if each.is_asked and "," in name]
+        counts = {"rows": len(source.body), "read": sum(len(read) for read, _ in columns)}
+        place = {"table": source.number or str(number), "place": str(source.place)}
+        tables.append({**place, **counts, "unread": _with_places(unread), "open": _with_places(asked)})
+    totals = {"cells": made.cells, "unread": made.unread, "checked": made.looked_at}
+    lost = _with_places((text, place) for place, text in made.manuscript.lost)
+    return {"source": str(made.manuscript.path), **totals, "tables": tables, "lost": lost}
+
+
+def _with_places(parts: Iterable[tuple[str, source_tables.Place]]) -> list[dict[str, str]]:
+    return [{"text": text, "place": str(place)} for text, place in parts]
