@@ -9,7 +9,7 @@ from statistics import fmean
 
 from repro import errors, hooks
 from repro.manifest import yaml_file
-from repro.manifest.cells import cell, cells_of, table_of
+from repro.manifest.cells import Cell, cell, cells_of, table_of
 from repro.manifest.papers import Paper, once_per_paper, paper
 from repro.manifest.reading_schema import StudyPointer, study_pointer
 from repro.manifest.schema import Column, Table
@@ -179,38 +179,38 @@ def _table_answers(
         recorded = {r.cell for r in records}
         measured = {text: p for text, p in pointers.items() if f"{prefix}{p.row}/{column.id}" in recorded}
         if measured:
-            make = partial(_judged, scale, records, column, evidence, table=(source, table))
-            _, study, by_row = evidence.machine.once(("study", *map(id, records)), make)
-            yield from _of_pairs(measured, study, by_row, column, name)
+            yield from _scale_answers(scale, records, cells_of(source, (table,)), measured, evidence)
 
 
-def _of_pairs(
+def _scale_answers(
+    scale: Scale,
+    records: list[Record],
+    cells: list[Cell],
     pointers: Mapping[str, StudyPointer],
-    study: studies.Study,
-    by_row: Mapping[str, compared.ComparedCell],
-    column: Column,
-    scale: str,
+    evidence: StudyRecords,
 ) -> Iterator[tuple[str, Answer]]:
+    column = primary_column(cells[0].paper, cells[0].table)
+    cells = [cell for cell in cells if cell.column.id == column.id]  # columns are tested separately
+    make = partial(_judged, scale, records, cells, evidence)
+    _, study, by_row = evidence.machine.once(("study", *map(id, records)), make)  # with the kept records
     for text, pointer in pointers.items():
         if pointer.row in by_row and pointer.other in by_row:
             pair = by_row[pointer.row], by_row[pointer.other]
-            if answer := _of_pair(pair, study, pointer, column, scale):
+            if answer := _of_pair(pair, study, pointer, column, scale.name):
                 yield text, answer
 
 
 def _judged(
-    scale: Scale, records: list[Record], column: Column, evidence: StudyRecords, *, table: tuple[Paper, Table]
+    scale: Scale, records: list[Record], cells: list[Cell], evidence: StudyRecords
 ) -> tuple[list[Record], studies.Study, dict[str, compared.ComparedCell]]:
-    """Return the study of one column, and its cells by row. The records are kept, so that their ids are."""
-    source, printed = table
-    cells = [c for c in cells_of(source, (printed,)) if c.column.id == column.id]  # tested separately
+    source, table = cells[0].paper, cells[0].table
     seeds = tuple(sorted({r.seed for r in records if r.seed is not None}))
     study_plan = plan(cells, scale=scale, machine=evidence.machine, seeds=seeds)
     study_plan.look(evidence.store)
     compared_cells = comparison.compare(study_plan, evidence.results, store=evidence.store).cells
-    files = studies.scores_paths(evidence.results, scale.name, source.name, printed.id)
+    files = studies.scores_paths(evidence.results, scale.name, source.name, table.id)
     scores = studies.known_scores(study_plan, studies.StudyEvidence(evidence.store, files))
-    study = studies.judged(printed, contrasts.analysis_of(source), scores)
+    study = studies.judged(table, contrasts.analysis_of(source), scores)
     return records, study, {c.cell.row.id: c for c in compared_cells if not c.outdated}
 
 
