@@ -31,7 +31,7 @@ class _SafeLoader(Composer, yaml.CSafeLoader):
     def compose_node(self, parent, index):
         event = self.peek_event()
         if isinstance(event, yaml.ScalarEvent) and event.anchor is None:
-            return self.compose_scalar_node(None)  # the most frequent case
+            return self.compose_scalar_node(None)
         self.aliases += isinstance(event, yaml.AliasEvent)
         if self.aliases > MOST_ALIASES:
             raise yaml.YAMLError(f"it has more than {MOST_ALIASES:,} aliases")

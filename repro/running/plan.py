@@ -120,7 +120,13 @@ def plan(
     overrides = overrides or {}
     _check_overrides(overrides, [*cells, *exhibits])
     builder = measurement.MeasurementBuilder(scale, machine, overrides)
-    result = Plan(scale, cells, measured(cells, builder, seeds), machine)
+    measurements = [
+        builder.measure(cell, seed)
+        for cell in evaluated_cells(cells)
+        if recipe_calls.is_made_at(cell, scale)
+        for seed in seeds or (None,)
+    ]
+    result = Plan(scale, cells, measurements, machine)
     for item in (shown for shown in exhibits if recipe_calls.is_made_at(shown, scale)):
         node, departures = builder.exhibit(item, seeds[0] if seeds else None)
         result.exhibits[item], result.departures[item] = node, departures
@@ -129,19 +135,7 @@ def plan(
     return result
 
 
-def measured(
-    cells: list[Cell], builder: measurement.MeasurementBuilder, seeds: tuple[int, ...] = ()
-) -> list[measurement.Measurement]:
-    """Return the measurements of cells and of the cells that they average."""
-    return [
-        builder.measure(cell, seed)
-        for cell in _evaluated_cells(cells)
-        if recipe_calls.is_made_at(cell, builder.scale)
-        for seed in seeds or (None,)
-    ]
-
-
-def _evaluated_cells(cells: list[Cell]) -> list[Cell]:
+def evaluated_cells(cells: list[Cell]) -> list[Cell]:
     by_id = {c.id: c for c in cells}
     for cell in cells:
         members = {f"{cell.row_path}/{column}" for column in cell.column.mean_of}

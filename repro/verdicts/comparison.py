@@ -79,13 +79,8 @@ def compare(
         )
     cells = [judge(each) for each in evidence]
     if stated:
-        cells = list(map(_with_notes, cells))
+        cells = [replace(c, notes=notes(c.cell)) for c in cells]
     return Comparison(cells, origins=origin, faults=tuple(faults))
-
-
-def _with_notes(c: ComparedCell) -> ComparedCell:
-    found = notes(c.cell)
-    return replace(c, notes=found) if found else c
 
 
 def _origins(plan: Plan, store: Store) -> Origins | None:

@@ -78,16 +78,12 @@ def described(record: Record) -> str:
 
 
 def records_of(of_cell: Cell) -> Sequence[Record]:
-    return _by_cell().get(of_cell.id, ())
-
-
-def _by_cell() -> dict[str, list[Record]]:
     settings = map(os.environ.get, ("REPRO_RESULTS", "XDG_DATA_HOME", "HOME"))
-    return _read_all(os.getcwd(), *settings)
+    return _by_cell(os.getcwd(), *settings).get(of_cell.id, ())
 
 
 @lru_cache(maxsize=2)
-def _read_all(*settings: str | None) -> dict[str, list[Record]]:
+def _by_cell(*settings: str | None) -> dict[str, list[Record]]:
     folders = [folder / FOLDER for folder in Workspace.open().results.folders]
     paths = [path for folder in folders for path in sorted(folder.glob("*.jsonl"))]
     return grouped((record.cell, record) for path in paths for record in read(path))
@@ -115,10 +111,10 @@ class ContributedCards(hooks.PaperPart):
     """Adds contributed records, at scales other than full, to the cards of cells in the report."""
 
     def __init__(self, sources: object):
-        self._by_cell = _by_cell()
+        pass
 
     def card(self, c, part):
-        shown = [r for r in self._by_cell.get(c.cell.id, ()) if r.scale == c.scale != "full"]
+        shown = [r for r in records_of(c.cell) if r.scale == c.scale != "full"]
         return [("run by others", _line(r)) for r in shown]
 
 
@@ -175,7 +171,7 @@ def import_(source):
                 raise UsageError(f"{target} has other content. Rename {path.name}.")
             folder.mkdir(parents=True, exist_ok=True)
             disk.write_whole(target, path.read_bytes())
-    _read_all.cache_clear()
+    _by_cell.cache_clear()
     rows = [
         [r.cell, r.scale, f"{r.measured:.6g}", r.origin["by"], r.recorded[:10], ", ".join(kinds) or "none"]
         for r in chain.from_iterable(contents.values())

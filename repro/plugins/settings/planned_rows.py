@@ -14,7 +14,7 @@ from repro.manifest.reading_schema import Reading
 from repro.plugins.settings.schema import Nodes, Setting, SourcedValue, Step
 from repro.running.cell_readings import CellReadings
 from repro.running.measurement import MeasurementBuilder
-from repro.running.plan import measured
+from repro.running.plan import evaluated_cells
 from repro.running.recipe_calls import is_made_at
 from repro.running.requirements import Machine
 from repro.running.scale import scale
@@ -68,14 +68,19 @@ def planned_rows(source: Paper, place: str = "", machine: Machine | None = None)
 def _items(
     source: Paper, places: tuple[str, ...], machine: Machine
 ) -> Iterator[tuple[str, Cell | ShownExhibit, list[Node]]]:
-    builder = MeasurementBuilder(scale("full"), machine)  # plan() would change remedies of the machine
-    tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
-    cells = [c for c in cells_of(source, tables) if is_measured(c) and c.row.role != "reference"]
-    for m in measured([c for c in cells if lies_within(c.id, places)], builder):
-        yield m.cell.row_path, m.cell, walk(m.parts)
+    full = scale("full")
+    builder = MeasurementBuilder(full, machine)  # plan() would change remedies of the machine
+    for cell in evaluated_cells([c for c in _cells(source) if lies_within(c.id, places)]):
+        if is_made_at(cell, full):
+            yield cell.row_path, cell, walk(builder.measure(cell, None).parts)
     for item in exhibits((source.name,)):
-        if lies_within(item.id, places) and is_made_at(item, builder.scale):
+        if lies_within(item.id, places) and is_made_at(item, full):
             yield item.id, item, walk(builder.exhibit(item, None)[:1])
+
+
+def _cells(source: Paper) -> list[Cell]:
+    tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
+    return [c for c in cells_of(source, tables) if is_measured(c) and c.row.role != "reference"]
 
 
 def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[str, str]]:
