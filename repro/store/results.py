@@ -126,12 +126,12 @@ class Record:
         """Return whether this record is better documented."""
         description = {key: self.origin[key] for key in DESCRIPTION if self.origin.get(key)}
         known, known_of_other = (sum(map(bool, record.rows.values())) for record in (self, other))
-        is_of_other_machine = self.environment not in ({}, other.environment)
         return any(
             (
                 self.collections and not other.collections,
                 self.code and self.code != other.code,
-                is_of_other_machine and unlike_here(self.environment) < unlike_here(other.environment),
+                self.environment not in ({}, other.environment)
+                and unlike_here(self.environment) < unlike_here(other.environment),
                 self.deviation is not None and other.deviation is None,
                 known > known_of_other,
                 other.has_dirty_commit and not self.has_dirty_commit,

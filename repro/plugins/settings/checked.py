@@ -199,7 +199,7 @@ def _step_parameters(
     for path, setting in step.stated.items() if nodes else ():
         expected = expected_values.of(setting, row.id, row.readings)
         planned = [at_path(node, path) for node in nodes]
-        values = _distinct(planned)
+        values = list({graph.canonical(v): v for v in planned}.values()) if planned[1:] else planned
         says = expected.fault
         if not says and not expected.is_met_by(planned):
             found = " and ".join(map(graph.canonical, values))
@@ -220,10 +220,6 @@ def _step_parameters(
             state=_state(setting, says),
             says=says,
         )
-
-
-def _distinct(values: list[Any]) -> list[Any]:
-    return values if len(values) == 1 else list({graph.canonical(value): value for value in values}.values())
 
 
 def _places_in_code(value: SourcedValue) -> str:

@@ -70,9 +70,9 @@ def _items(
 ) -> Iterator[tuple[str, Cell | ShownExhibit, list[Node]]]:
     full = scale("full")
     builder = MeasurementBuilder(full, machine)  # plan() would change remedies of the machine
-    for cell in evaluated_cells([c for c in _cells(source) if lies_within(c.id, places)]):
-        if is_made_at(cell, full):
-            yield cell.row_path, cell, walk(builder.measure(cell, None).parts)
+    for c in evaluated_cells([c for c in _cells(source) if lies_within(c.id, places)]):
+        if is_made_at(c, full):
+            yield c.row_path, c, walk(builder.measure(c, None).parts)
     for item in exhibits((source.name,)):
         if lies_within(item.id, places) and is_made_at(item, full):
             yield item.id, item, walk(builder.exhibit(item, None)[:1])
