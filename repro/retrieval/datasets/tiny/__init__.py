@@ -17,7 +17,6 @@ from repro.retrieval.datasets.tiny.world import (
     Concept,
     Deed,
     Draw,
-    agreement,
     ask,
     ask_for,
     deeds,
@@ -72,8 +71,9 @@ def graded_judgements(
     concept are left out. At most ``others`` random documents get grade 1, and as many grade 0.
     """
     grades: dict[int, list[str]] = {}
+    keys = {concept.key for concept in concepts.values()}
     for document, life in world.items():
-        best = max(agreement(concepts, deed) for deed in life)
+        best = max([len(keys & deed.keys) for deed in life])
         if best:
             grades.setdefault(max(0, top - (len(concepts) - best)), []).append(document)
     rows = []

@@ -132,10 +132,6 @@ def _deed(draw: Draw, person: Person, slot_names: Sequence[str]) -> Deed:
     return Deed(person, 1100 + draw.below(700), concepts, frozenset(c.key for c in concepts.values()))
 
 
-def agreement(concepts: Mapping[str, Concept], deed: Deed) -> int:
-    return sum(concept.key in deed.keys for concept in concepts.values())
-
-
 def deeds_by_key(world: Sequence[Deed]) -> dict[str, set[int]]:
     """Return, for each concept's key, the ``id`` of every deed that has it."""
     identities: dict[str, set[int]] = {}
