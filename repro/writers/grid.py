@@ -6,6 +6,7 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Generic, Self, TypeVar
 
+from repro.graph import grouped
 from repro.hooks import CellNote
 from repro.manifest.cells import Cell
 from repro.manifest.printed import decimals_of, half_up
@@ -39,6 +40,10 @@ class Head:
     last: str
     heading: str = ""
     row: Row | None = None
+
+    @property
+    def marks(self) -> str:
+        return self.row.marks if self.row else ""
 
 
 @dataclass(frozen=True)
@@ -150,11 +155,9 @@ def span(notes: Sequence[CellNote], cell: Cell) -> str:
 
 def best_measured(grid: Grid[ComparedCell]) -> frozenset[tuple[str, str]]:
     """Return (row, column) of the best number per column, or per column and group if the paper does so."""
-    blocks: dict[tuple[str, str | None], list[ComparedCell]] = {}
-    for c in grid.cells.values():
-        group = c.cell.row.group if grid.table.bold == "group" else None
-        if c.records and not c.outdated:
-            blocks.setdefault((c.cell.column.id, group), []).append(c)
+    cells = [c for c in grid.cells.values() if c.records and not c.outdated]
+    by_group = grid.table.bold == "group"
+    blocks = grouped(((c.cell.column.id, by_group and c.cell.row.group), c) for c in cells)
     return frozenset(place for cells in blocks.values() if len(cells) > 1 for place in _best_places(cells))
 
 

@@ -7,6 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 from repro.errors import first_of
+from repro.graph import grouped
 from repro.hooks import Answers, PaperPart, Section, ask, call
 from repro.manifest.cells import Cell, count_in_words
 from repro.manifest.papers import Paper
@@ -52,10 +53,6 @@ class View:
     own_tables: Mapping[str, Markup] = field(default_factory=dict)
     latex: Mapping[str, str] = field(default_factory=dict)
 
-    def of(self, owner: str) -> list[ComparedCell]:
-        """Return the cells of a table or figure, e.g. ``figure-2``."""
-        return [c for c in self.compared if c.cell.table.id == owner]
-
 
 @dataclass(frozen=True)
 class Part:
@@ -81,7 +78,7 @@ class Part:
 
     def cells(self, owner: str | None = None) -> Sequence[ComparedCell]:
         """Return the cells, optionally of a table or figure, e.g. ``figure-2``."""
-        return self.view.of(owner) if owner else self.view.compared
+        return [c for c in self.view.compared if owner in (None, c.cell.table.id)]
 
 
 @dataclass(frozen=True)
@@ -185,26 +182,20 @@ def _views(plan: Plan, results: Results, store: Store) -> Iterator[tuple[str, Vi
 
 def drawings(files: Iterable[Path], source: Paper) -> dict[str, list[Path]]:
     """Return a paper's drawings by table or figure, e.g. ``figure-2``."""
-    owners = {f"table{t.id}": t.id for t in source.manifest.tables}
-    owners |= {f"figure{f.id}": f"figure-{f.id}" for f in source.manifest.figures}
-    by_owner: dict[str, list[Path]] = {}
-    for path in files:
-        paper, _, place = path.stem.partition("-")
-        owner = owners.get(place.partition("-")[0])
-        if paper == source.name and owner and path.suffix in DRAWN:
-            by_owner.setdefault(owner, []).append(path)
-    return by_owner
+    owners = {f"{source.name}-table{t.id}": t.id for t in source.manifest.tables}
+    owners |= {f"{source.name}-figure{f.id}": f"figure-{f.id}" for f in source.manifest.figures}
+    named = [(owners.get("-".join(path.stem.split("-")[:2])), path) for path in files]
+    return grouped((owner, path) for owner, path in named if owner and path.suffix in DRAWN)
 
 
 def own_tables(
     cells: Sequence[ComparedCell], plan: Plan, store: Store, results: Results
 ) -> dict[str, Markup]:
     """Return table id -> HTML for the tables that a plugin writes."""
-    source = cells[0].cell.paper
-    tables: dict[str, Markup] = {}
-    for table in source.manifest.tables:
-        if writer := writer_of(table):
-            own = [c for c in cells if c.cell.table.id == table.id]
-            shown = writer.html(source, table, own, plan, store, results)
-            tables |= {table.id: shown} if shown else {}
-    return tables
+    source, own = cells[0].cell.paper, grouped((c.cell.table.id, c) for c in cells)
+    shown = {
+        table.id: writer.html(source, table, own[table.id], plan, store, results)
+        for table in source.manifest.tables
+        if (writer := writer_of(table))
+    }
+    return {table: html for table, html in shown.items() if html}
