@@ -9,7 +9,7 @@ import click
 from repro.api import papers as published
 from repro.cli import completion
 from repro.cli.groups import views
-from repro.cli.options import PAPERS, TABLE, format_option, json_option, split_figures, tables_option
+from repro.cli.options import PAPERS, TABLE, format_option, json_option, repeatable_option, split_figures
 from repro.cli.printing import emit_csv, emit_json, put, say, show, table
 from repro.errors import UsageError
 from repro.manifest.cells import cell, cells_of, count_in_words, every_cell, figure_of, table_of
@@ -36,7 +36,7 @@ Examples:
 
 @command.command("page")
 @click.argument("what", metavar="[PAPER|CELL]", required=False, shell_complete=completion.names)
-@tables_option("Table or figure as published, e.g. 1 or figure-4 (repeatable).")
+@repeatable_option("table", "N", "Table or figure as published, e.g. 1 or figure-4 (repeatable).")
 @click.option("-v", "--verbose", is_flag=True, help="List all readings of a cell.")
 @json_option
 def page(what, tables, verbose, as_json):
@@ -143,13 +143,9 @@ def cells(names, form):
     rows = [cell.as_json() for cell in cells]
     if form != "terminal":
         return (emit_json if form == "json" else emit_csv)(rows)
-    head = ["cell", "published", "dataset", "measure", "role", "recipe"]
-    table(count_in_words(cells), head, [_cell_line(row) for row in rows], right=(1,))
-
-
-def _cell_line(row: dict) -> list[str]:
     keys = ("id", "printed", "dataset", "measure", "role")
-    return [*(row[key] or "" for key in keys), row["recipe"] or "–"]
+    lines = [[*(row[key] or "" for key in keys), row["recipe"] or "–"] for row in rows]
+    table(count_in_words(cells), ["cell", "published", *keys[2:], "recipe"], lines, right=(1,))
 
 
 @command.command(
@@ -179,13 +175,9 @@ def coverage(names, as_json):
     _print_tables(by_paper, grand_total, with_reasons=bool(names))
     for name, rows in by_paper.items():
         _warn_of_open_cells(name, total(rows, what=name).ways["open"])
-    say(f"{_count_in_words(by_paper, grand_total)}.")
-
-
-def _count_in_words(names, grand_total) -> str:
     measured = {c.id for c in grand_total.cells if "full" in c.measured}
-    cells = chain.from_iterable(every_cell(paper(name)) for name in names)
-    return count_in_words(cells, measured=measured, scale="full")
+    cells = chain.from_iterable(every_cell(paper(name)) for name in by_paper)
+    say(f"{count_in_words(cells, measured=measured, scale='full')}.")
 
 
 def _warn_of_open_cells(name: str, count: int) -> None:

@@ -48,10 +48,10 @@ class View:
     """The comparison of all papers at one scale, and one paper's cells and drawings."""
 
     comparison: Comparison
-    compared: Sequence[ComparedCell] = ()
-    drawings: Mapping[str, Sequence[Path]] = field(default_factory=dict)
-    own_tables: Mapping[str, Markup] = field(default_factory=dict)
-    latex: Mapping[str, str] = field(default_factory=dict)
+    compared: Sequence[ComparedCell]
+    drawings: Mapping[str, Sequence[Path]]
+    own_tables: Mapping[str, Markup]
+    latex: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,10 @@ class Report:
 
     scale: str
     parts: Sequence[Part]
-    selected: Sequence[Cell] = ()
-    known: Mapping[str, Sequence[CoverageItem]] = field(default_factory=dict)
-    remaining_cost: str = ""
-    made: tuple[str, ...] = ()
+    selected: Sequence[Cell]
+    known: Mapping[str, Sequence[CoverageItem]]
+    remaining_cost: str
+    made: tuple[str, ...]
 
     @property
     def compared(self) -> list[ComparedCell]:
@@ -117,20 +117,19 @@ def gather(
     results: Results,
     store: Store,
     *,
-    selected: Sequence[Cell] = (),
-    home: str = "",
-    made: tuple[str, ...] = (),
+    selected: Sequence[Cell],
+    home: str,
+    made: tuple[str, ...],
 ) -> list[Report]:
     """Return one report per plan, without running a stage.
 
-    ``selected`` are all cells to count, by default the plans'. ``home`` is the address of the first plan's
+    ``selected`` are all cells to count. ``home`` is the address of the first plan's
     page, which has the sections that are equal at all scales.
     """
-    cells = selected or list({cell.id: cell for plan in plans for cell in plan.cells}.values())
-    sources = {cell.paper.name: cell.paper for cell in cells}
+    sources = {cell.paper.name: cell.paper for cell in selected}
     known = {name: coverage(source, results) for name, source in sources.items()}
     machine = plans[0].machine
-    facts = _facts(Sources(sources, cells, CellReadings(machine), results, store, machine))
+    facts = _facts(Sources(sources, selected, CellReadings(machine), results, store, machine))
     pages = [dict(_views(plan, results, store)) for plan in plans]
     remaining_cost, reports = _remaining_cost(plans), []
     earlier: set[str] = set()
@@ -140,7 +139,7 @@ def gather(
             for n, view in views.items()
         ]
         earlier |= views.keys()
-        reports.append(Report(plan.scale.name, parts, cells, known, remaining_cost, made))
+        reports.append(Report(plan.scale.name, parts, selected, known, remaining_cost, made))
     return reports
 
 
