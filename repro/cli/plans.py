@@ -107,7 +107,7 @@ def _show_stages(cost: Estimate, rows: list[dict]) -> None:
     nodes = grouped((node.stage, node) for node in cost.nodes)
     lines = [
         [stage, *(str(counts[stage, state] or "") for state in states), *_cost_cells(cost, nodes[stage])]
-        for stage in dict(counts)
+        for stage in dict(counts.keys())
     ]
     head = ["stage", *states, *_units(cost)]
     table("by stage, with the cost of stages to run", head, lines, right=range(1, len(head)))

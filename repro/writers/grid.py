@@ -122,14 +122,12 @@ def rounded(value: float, cell: Cell) -> str:
     return str(half_up(Decimal(repr(value)), decimals or 0))
 
 
-def rounded_measurement(c: ComparedCell) -> str | None:
-    return None if c.measured is None else rounded(c.measured, c.cell)
-
-
 def shown_measurement(c: ComparedCell) -> str | None:
     """Return the measured value, in brackets if in doubt, e.g. "(33.1)"."""
-    value = rounded_measurement(c)
-    return f"({value})" if value and c.doubts else value
+    if c.measured is None:
+        return None
+    value = rounded(c.measured, c.cell)
+    return f"({value})" if c.doubts else value
 
 
 def shown_run(run: ImportedRun, cell: Cell) -> str:
@@ -162,7 +160,7 @@ def best_measured(grid: Grid[ComparedCell]) -> frozenset[tuple[str, str]]:
 
 
 def _best_places(cells: Sequence[ComparedCell]) -> set[tuple[str, str]]:
-    values = {(c.cell.row.id, c.cell.column.id): Decimal(rounded_measurement(c) or 0) for c in cells}
+    values = {(c.cell.row.id, c.cell.column.id): Decimal(rounded(c.measured or 0.0, c.cell)) for c in cells}
     best = (min if cells[0].cell.smaller_is_better else max)(values.values())
     return {place for place, value in values.items() if value == best}
 

@@ -47,8 +47,8 @@ def _scales(shown: str, files: Mapping[str, str]) -> Markup | None:
 
 def overview(report: Report) -> Markup:
     """Return the first part: evidence by paper, counts at this scale, links to tables, and a legend."""
-    tallies = {name: Tally(name, name, items).published for name, items in report.known.items()}
-    tallies = {name: tally for name, tally in tallies.items() if tally.cells}
+    of_papers = (Tally(name, name, items).published for name, items in report.known.items())
+    tallies = {tally.what: tally for tally in of_papers if tally.cells}
     everything = total(tallies.values(), what="all")
     number = len(everything.cells)
     recorded = [f"recorded {' to '.join(dict.fromkeys(report.dates))}"] if report.dates else []

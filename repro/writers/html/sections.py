@@ -94,7 +94,7 @@ class Report:
     selected: Sequence[Cell]
     known: Mapping[str, Sequence[CoverageItem]]
     remaining_cost: str
-    made: tuple[str, ...]
+    made: Sequence[str]
 
     @property
     def compared(self) -> list[ComparedCell]:
@@ -119,7 +119,7 @@ def gather(
     *,
     selected: Sequence[Cell],
     home: str,
-    made: tuple[str, ...],
+    made: Sequence[str],
 ) -> list[Report]:
     """Return one report per plan, without running a stage.
 
