@@ -6,10 +6,11 @@ import os
 import re
 import time
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 
 from repro.errors import StoreError, UsageError
-from repro.graph import Node
+from repro.graph import Node, grouped
 from repro.machine.bounded_reading import parsed_json
 from repro.stage_table import STAGES
 from repro.store import disk
@@ -121,7 +122,6 @@ class Lineage:
     def __init__(self, root: Path):
         self.root = root
         self._described: dict[str, dict] = {}
-        self._folders: dict[str, list[Path]] | None = None
 
     def stored(self) -> set[str]:
         return {path.name for stage in STAGES for path in self.root.glob(f"{stage}/*")}
@@ -129,18 +129,15 @@ class Lineage:
     def describe(self, fingerprint: str) -> dict:
         """Return ``stage``, ``params`` and ``inputs``, or {} if unknown."""
         if fingerprint not in self._described:
-            records = (folder / disk.RECORD for folder in self._artefacts().get(fingerprint, ()))
+            records = (folder / disk.RECORD for folder in self._artefacts.get(fingerprint, ()))
             descriptions = map(_read_description, (_note_path(self.root, fingerprint), *records))
             self._described[fingerprint] = next(filter(None, descriptions), {})
         return self._described[fingerprint]
 
+    @cached_property
     def _artefacts(self) -> dict[str, list[Path]]:
-        if self._folders is None:
-            self._folders = {}
-            for path in self.root.glob("*/*"):
-                if FINGERPRINT.fullmatch(path.name):
-                    self._folders.setdefault(path.name, []).append(path)
-        return self._folders
+        folders = self.root.glob("*/*")
+        return grouped((path.name, path) for path in folders if FINGERPRINT.fullmatch(path.name))
 
     def inputs(self, fingerprint: str) -> list[str]:
         return _flatten(self.describe(fingerprint).get("inputs", {}))
