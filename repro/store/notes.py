@@ -11,7 +11,7 @@ from pathlib import Path
 
 from repro.errors import StoreError, UsageError
 from repro.graph import Node, grouped
-from repro.machine.bounded_reading import parsed_json
+from repro.machine.bounded_reading import parsed_json, read_json_file
 from repro.stage_table import STAGES
 from repro.store import disk
 
@@ -161,7 +161,7 @@ class Lineage:
 
 def _read_description(path: Path) -> dict | None:
     try:
-        description = parsed_json(path.read_bytes())
+        description = read_json_file(path)
         description = description["identity"] if path.name == disk.RECORD else description
         is_valid = description["stage"] in STAGES and isinstance(description["params"], dict)
         are_texts = all(isinstance(fingerprint, str) for fingerprint in _flatten(description["inputs"]))

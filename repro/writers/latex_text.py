@@ -6,7 +6,7 @@ the number of any other, e.g. "U+4E2D".
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -131,6 +131,18 @@ def table_row(*entries: str) -> str:
     r"""Return a line of a ``tabular``. A leading "[1]" does not become an argument of the ``\\`` above."""
     guard = "{}" if entries[0].lstrip().startswith(("[", "*")) else ""
     return guard + " & ".join(entries) + r" \\"
+
+
+def tabular(types: str, head: Iterable[str], body: Iterable[str]) -> list[str]:
+    return [
+        rf"\begin{{tabular}}{{{types}}}",
+        r"\toprule",
+        *head,
+        r"\midrule",
+        *body,
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,8 @@ from repro.manifest.schema import Column, Table
 from repro.plugins.studies import contrasts, studies
 from repro.retrieval.datasets.catalog import dataset
 from repro.running.plan import plan
-from repro.running.requirements import Machine
 from repro.running.scale import Scale, known_scales
-from repro.store import Store
-from repro.store.results import Results
+from repro.running.workspace import Workspace
 from repro.verdicts import compared, comparison
 
 UNMEASURED = "no current measurement"
@@ -79,16 +77,7 @@ class Answer:
         return "not tested" if self.seeds == 1 else "not tested without the scores of queries"
 
 
-@dataclass(frozen=True)
-class StudyRecords:
-    """The sources of answers, e.g. a ``Workspace``."""
-
-    results: Results
-    store: Store
-    machine: Machine
-
-
-def answers(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, list[Answer]]:
+def answers(pointers: Iterable[str], evidence: Workspace) -> dict[str, list[Answer]]:
     """Return pointer -> an answer for every scale with both rows. Raises UsageError for an unknown row."""
     by_pointer: dict[str, list[Answer]] = {text: [] for text in pointers}
     by_table = defaultdict[tuple[str, str], dict[str, StudyPointer]](dict)
@@ -159,7 +148,7 @@ def primary_column(source: Paper, table: Table) -> Column:
     return next((c for c in table.columns if c.id == primary), table.columns[0])
 
 
-def answers_by_pointer(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, hooks.StudyAnswer]:
+def answers_by_pointer(pointers: Iterable[str], evidence: Workspace) -> dict[str, hooks.StudyAnswer]:
     return {
         text: hooks.StudyAnswer("\n".join(map(str, made)) or UNMEASURED, list(map(asdict, made)))
         for text, made in answers(pointers, evidence).items()
@@ -167,7 +156,7 @@ def answers_by_pointer(pointers: Iterable[str], evidence: StudyRecords) -> dict[
 
 
 def _table_answers(
-    source: Paper, table: Table, pointers: Mapping[str, StudyPointer], evidence: StudyRecords
+    source: Paper, table: Table, pointers: Mapping[str, StudyPointer], evidence: Workspace
 ) -> Iterator[tuple[str, Answer]]:
     column = primary_column(source, table)
     for name in sorted(evidence.results.scales("records") & known_scales().keys()):
@@ -187,7 +176,7 @@ def _scale_answers(
     seeds: tuple[int, ...],
     cells: list[Cell],
     pointers: Mapping[str, StudyPointer],
-    evidence: StudyRecords,
+    evidence: Workspace,
 ) -> Iterator[tuple[str, Answer]]:
     source, table = cells[0].paper, cells[0].table
     column = primary_column(source, table)

@@ -23,7 +23,7 @@ from repro.plugins.yours.places import (
     scorable_places,
     scores_of_source,
 )
-from repro.progress import SILENT, Progress
+from repro.progress import Progress
 from repro.retrieval.evaluation.significance import TOO_FEW_QUERIES, compare_scores, smallest_p
 from repro.retrieval.stages.compare import MAX_P, joint_queries, weighted_scores
 from repro.running.cell_readings import CellReadings
@@ -110,8 +110,8 @@ def own_table(
     plan: Plan,
     workspace: Workspace,
     *,
-    dataset: str | None = None,
-    progress: Progress = SILENT,
+    dataset: str | None,
+    progress: Progress,
 ) -> OwnTable:
     """Return the table of the ``compared`` cells with the user's rows and their tests.
 

@@ -13,7 +13,7 @@ SHADES = ("#ffffff", "#e6eef7", "#c3d7ec", "#92b9dd", "#5b93c7", "#24619e")
 
 def shade(value: float) -> str:
     """Return a value's colour, e.g. "#ffffff" for 0."""
-    return SHADES[sum(value >= step for step in STEPS) - 1 if value >= 0 else 0]
+    return SHADES[max(0, sum(value >= step for step in STEPS) - 1)]
 
 
 def shaded_text(words: Iterable[tuple[str, float]]):
