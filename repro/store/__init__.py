@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from repro.errors import StoreError
 from repro.graph import Node
-from repro.store import notes, seal, underway
 from repro.store.disk import RECORD, make_writable, remove, sync, translated_errors
 
 if TYPE_CHECKING:
@@ -36,6 +35,8 @@ class Store:
 
     def checked(self, node: Node) -> Path:
         """Verify an artefact, again only after a change, and return its folder. Raises StoreError."""
+        from repro.store import seal
+
         path = self.path(node)
         stats = [(p, p.lstat()) for p in sorted(path.rglob("*"))]
         snapshot = (path, *((str(p), s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for p, s in stats))
@@ -56,15 +57,21 @@ class Store:
         """Return ``stored``, ``damaged`` (by record, names and sizes), ``partial`` or ``missing``."""
         path = f"{self.root}/{node.stage}/{node.fingerprint}"  # text is faster than Path
         if os.path.lexists(path):
+            from repro.store import seal
+
             return "damaged" if seal.wrong_sizes(Path(path)) else "stored"
         return "partial" if os.path.exists(f"{path}.partial") else "missing"
 
     def record(self, node: Node) -> dict:
         """Read artefact.json. Raises StoreError for damage."""
+        from repro.store import seal
+
         return seal.read_json(self.path(node) / RECORD)
 
     def contents(self, nodes: Iterable[Node]) -> dict[str, str]:
         """Return the content digests of stored nodes by fingerprint. Raises StoreError."""
+        from repro.store import seal
+
         return {node.fingerprint: seal.content(path) for node in nodes if (path := self.path(node)).is_dir()}
 
     def discard(self, node: Node) -> None:
@@ -73,10 +80,14 @@ class Store:
 
     def remember(self, nodes: Iterable[Node]) -> None:
         """Write notes of planned nodes, which ``remembered`` reads."""
+        from repro.store import notes
+
         notes.write_notes(self.root, nodes)
 
     def remembered(self, fingerprint: str) -> Node:
         """Return the planned node with these first digits of its fingerprint. Raises UsageError."""
+        from repro.store import notes
+
         return notes.noted_node(self.root, fingerprint)
 
     def build(self, node: Node, work: Callable[[Path], dict | None]) -> Path:
@@ -84,6 +95,8 @@ class Store:
 
         ``work`` writes into a folder, perhaps one with files of an interrupted attempt, and returns facts.
         """
+        from repro.store import seal, underway
+
         path = self.path(node)
         with underway.exclusive_lock(self.root, node, self.progress):
             if self._is_stored(node):
@@ -100,6 +113,8 @@ class Store:
 
         Does nothing if the artefact is stored. Such processes and ``build`` wait for each other.
         """
+        from repro.store import underway
+
         if not underway.has_unchanged_inputs(self.partial(node), self.contents(node.parents())):
             with underway.exclusive_lock(self.root, node, self.progress), translated_errors(self.root):
                 self._begin(node)  # may remove files
@@ -109,12 +124,16 @@ class Store:
                     work(self._begin(node))
 
     def _is_stored(self, node: Node) -> bool:
+        from repro.store import seal
+
         path = self.path(node)
         if os.path.lexists(path) and (faults := seal.wrong_sizes(path)):
             raise refusal(node, faults)
         return os.path.lexists(path)
 
     def _begin(self, node: Node) -> Path:
+        from repro.store import underway
+
         partial = self.partial(node)
         partial.mkdir(parents=True, exist_ok=True)
         for parent in node.parents():
@@ -126,6 +145,8 @@ class Store:
 
 def check_where_stored(path: Path) -> None:
     """Check the artefact that contains a user's path. Raises StoreError for damage."""
+    from repro.store import notes, seal
+
     for folder in (path.resolve(), *path.resolve().parents):
         is_artefact = notes.FINGERPRINT.fullmatch(folder.name) and os.path.lexists(folder / RECORD)
         if is_artefact and (faults := seal.damage(folder)):
