@@ -7,7 +7,6 @@ from repro.hooks import MAKINGS
 from repro.manifest.papers import Paper
 from repro.manifest.schema import Manifest, Mark, Table
 from repro.verdicts.compared import ComparedCell, Comparison
-from repro.verdicts.summary import cut_measures, doubts_in_brief
 from repro.writers import latex_text
 from repro.writers.grid import (
     Grid,
@@ -63,7 +62,7 @@ def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: S
     ]
     if lettered:
         parts.append(LETTERED.replace(*OWN_LETTERED) if own else LETTERED)
-    return " ".join([*parts, *_doubts(measured_cells), *_marks(first.table)])
+    return " ".join([*parts, *(_doubts(measured_cells) if measured_cells else ()), *_marks(first.table)])
 
 
 def unit_in_words(table: Table) -> str:
@@ -98,6 +97,8 @@ def _legend_of_notes(cells: Sequence[ComparedCell]) -> Iterator[str]:
 
 
 def _scale(cells: Sequence[ComparedCell]) -> Iterator[str]:
+    from repro.verdicts.summary import cut_measures
+
     if cells[0].scale != "full":
         data = ", ".join(sorted({name for c in cells for name in c.stand_ins})) or "other data"
         scale = f"Ours are measured at scale {cells[0].scale} on {data}"
@@ -107,6 +108,8 @@ def _scale(cells: Sequence[ComparedCell]) -> Iterator[str]:
 
 
 def _doubts(cells: Sequence[ComparedCell]) -> Iterator[str]:
+    from repro.verdicts.summary import doubts_in_brief
+
     if doubts := doubts_in_brief(cells):
         yield escape(f"{capitalised(doubts)}.")
 
