@@ -124,15 +124,10 @@ def _judged_queries(folder: Path, stamp: tuple[int, ...]) -> tuple[str, frozense
         return "", None
 
 
-def recorded_files(path: Path) -> Files:
-    """Return name -> (size, sha256) from the record. Raises StoreError."""
-    return _files(read_json(path / RECORD))
-
-
 def content(path: Path) -> str:
     """Return a digest of the recorded sha256 of an artefact's files. Raises StoreError."""
-    files = [[name, digest] for name, (_, digest) in sorted(recorded_files(path).items())]
-    return digest_of(files)
+    files = _files(read_json(path / RECORD))
+    return digest_of([[name, digest] for name, (_, digest) in sorted(files.items())])
 
 
 def damage(path: Path, progress: Progress | None = None) -> list[str]:

@@ -272,9 +272,18 @@ class Comparison:
 
     def betters(self, compared: ComparedCell) -> list[str]:
         """Return the rows that this row significantly outperforms."""
-        _, max_p = self._test(compared)
-        tests = ((pair["over"], pair["holm_student_p"], pair["difference"]) for pair in self.pairs(compared))
-        return [over for over, p, difference in tests if p is not None and p <= max_p and difference > 0]
+        test, max_p = self._test(compared)
+        if not test:
+            return []
+        index = test["names"].index(compared.cell.row.id)
+        return [
+            name
+            for other, name in enumerate(test["names"])
+            if other != index
+            and (p := _value(test, "holm_student_p", index, other)) is not None
+            and p <= max_p
+            and test["means"][index] > test["means"][other]
+        ]
 
     def pairs(self, compared: ComparedCell) -> list[dict]:
         """Return tests of this row against every other row with scores."""
