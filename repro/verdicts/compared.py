@@ -263,6 +263,10 @@ class Comparison:
     own_rows: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
 
+    @property
+    def of_papers(self) -> list[ComparedCell]:
+        return [c for c in self.cells if c.cell.row.id not in self.own_rows]
+
     def counts(self) -> Counter:
         return Counter(c.verdict.name for c in self.cells)
 

@@ -157,7 +157,10 @@ def tallies(source: Paper, results: Results) -> list[Tally]:
             source.name,
             place,
             [c for c in cells if c.place == place],
-            sum(_is_idle(c) for c in cells_of(source, tables.get(place, ()))),
+            sum(
+                not (is_measured(c) or c.is_setting or c.printed.is_dash)
+                for c in cells_of(source, tables.get(place, ()))
+            ),
             settings.get(place, Counter()),
         )
         for place in places
@@ -203,10 +206,6 @@ def usual_first(scales: Iterable[str]) -> list[str]:
     """Sort scales, with full, small and tiny first."""
     usual_names = ("full", "small", "tiny")
     return [name for name in usual_names if name in scales] + sorted(set(scales) - set(usual_names))
-
-
-def _is_idle(c: Cell) -> bool:
-    return not (is_measured(c) or c.is_setting or c.printed.is_dash)
 
 
 def place_of(owner: str) -> str:

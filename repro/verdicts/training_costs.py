@@ -40,7 +40,15 @@ def costs(plan: Plan, store: TrainingStore) -> dict[str, Cost]:
         for row, node in _own_pretrainings(plan.measurements)
         if store.state(node) == "stored"
     )
-    return {row: _cost(row_facts) for row, row_facts in facts.items()}
+    return {
+        row: Cost(_mean([f.get("flops") for f in known]), _mean(list(map(_seconds, known))))
+        for row, known in facts.items()
+    }
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if len(known) == len(values) else None
 
 
 def _own_pretrainings(measurements: Iterable[Measurement]) -> Iterator[tuple[str, Node]]:
@@ -51,15 +59,6 @@ def _own_pretrainings(measurements: Iterable[Measurement]) -> Iterator[tuple[str
     counts = Counter(fingerprint for nodes in rows.values() for fingerprint in nodes)
     for row, nodes in rows.items():
         yield from ((row, node) for fingerprint, node in nodes.items() if counts[fingerprint] == 1)
-
-
-def _cost(facts: Sequence[Mapping]) -> Cost:
-    operations = [f["flops"] for f in facts if "flops" in f]
-    seconds = [s for s in map(_seconds, facts) if s is not None]
-    return Cost(
-        statistics.fmean(operations) if len(operations) == len(facts) else None,
-        statistics.fmean(seconds) if len(seconds) == len(facts) else None,
-    )
 
 
 def training_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:

@@ -78,7 +78,10 @@ class Answer:
 
 
 def answers(pointers: Iterable[str], evidence: Workspace) -> dict[str, list[Answer]]:
-    """Return pointer -> an answer for every scale with both rows. Raises UsageError for an unknown row."""
+    """Return pointer -> an answer for every scale with both rows. Raises UsageError for an unknown row.
+
+    ``evidence`` may also be the sources of a report.
+    """
     by_pointer: dict[str, list[Answer]] = {text: [] for text in pointers}
     by_table = defaultdict[tuple[str, str], dict[str, StudyPointer]](dict)
     for text in by_pointer:

@@ -24,11 +24,11 @@ from repro.running.plan import Plan
 from repro.running.records import scores_of
 from repro.running.requirements import Machine
 from repro.running.workspace import Workspace
+from repro.stage_table import SEARCHES
 from repro.store import Store, check_where_stored, disk, make_writable
 from repro.verdicts import row_tests, verdict
 from repro.verdicts.compared import ComparedCell, test_key
 
-SEARCHES = ("search", "search_views")
 PRIORITY = ("ours", "rerun", "cited", "reference")
 MEASURED = "measured"
 LIKENESS = ("rmse", "kendall_union", "rank_biased_overlap")
