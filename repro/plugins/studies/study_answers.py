@@ -130,22 +130,6 @@ def tested_answer(
     )
 
 
-def of_means(
-    ours: Mapping[int | None, float],
-    theirs: Mapping[int | None, float],
-    column: Column,
-    *,
-    unit: str,
-    scale: str,
-) -> Answer | None:
-    """Return the answer without an interval from the means of common seeds, or None without such seeds."""
-    if not (common_seeds := ours.keys() & theirs.keys()):
-        return None
-    points = 1 if unit == "percent" else 100
-    difference = points * fmean(ours[seed] - theirs[seed] for seed in common_seeds)
-    return Answer(scale, column.label, len(common_seeds), difference)
-
-
 def primary_column(source: Paper, table: Table) -> Column:
     primary = contrasts.analysis_of(source).of(table).primary
     return next((c for c in table.columns if c.id == primary), table.columns[0])
@@ -209,10 +193,15 @@ def _of_pair(
     scale: str,
 ) -> Answer | None:
     ours, theirs = ({record.seed: record.measured for record in c.records} for c in pair)
-    means = of_means(ours, theirs, column, unit=study.table.unit, scale=scale)
-    answer = means and (tested_answer(study, pointer, column, scale=scale) or means)
+    if not (common_seeds := ours.keys() & theirs.keys()):
+        return None
+    answer = tested_answer(study, pointer, column, scale=scale)
+    if answer is None:
+        points = 1 if study.table.unit == "percent" else 100
+        difference = points * fmean(ours[seed] - theirs[seed] for seed in common_seeds)
+        answer = Answer(scale, column.label, len(common_seeds), difference)
     doubts = dict.fromkeys(doubt.kind for c in pair for doubt in c.doubts)
-    return answer and replace(answer, doubts=tuple(doubts))
+    return replace(answer, doubts=tuple(doubts))
 
 
 FILE = "published.yaml"
