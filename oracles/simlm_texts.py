@@ -15,7 +15,7 @@ from oracles.shims import of_transformers_4
 from oracles.written import ReleasedCode
 from papers.baselines.whole_words import WholeWords
 from papers.simlm.masks import Masks, twice_masked
-from repro.retrieval.nn.text import pair_rows
+from repro.retrieval.nn.tokens import paired_rows
 
 COMMIT = "768a3c873f598bb9b4d4dfb9267b099e35f8fe56"
 FOLDER = "simlm/src"
@@ -66,7 +66,8 @@ def ours(inputs: Mapping[str, Any]) -> dict[str, torch.Tensor]:
     tokenizer = made_up.tokenizer()
     rates = {"encoder_rate": inputs["encoder_rate"], "decoder_rate": inputs["decoder_rate"]}
     pairs = zip(*((text["title"], text["contents"]) for text in titled(inputs)), strict=True)
-    rows = [row["input_ids"][1:-1] for row in pair_rows(tokenizer, *pairs, length=inputs["length"])]
+    texts = paired_rows(tokenizer, *pairs, length=inputs["length"])
+    rows = [ids[1:-1].astype(np.int64) for ids in texts.each()]
     return twice_masked(
         rows,
         tokenizer=tokenizer,

@@ -146,18 +146,15 @@ def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) 
     order: list[Node] = []
     seen: set[str] = set()
 
-    def visit(node: Node) -> None:
-        if node.fingerprint in seen:
-            return
-        seen.add(node.fingerprint)
-        if until and until(node):
-            return
-        for parent in node.parents():
-            visit(parent)
-        order.append(node)
+    def visit(nodes: Iterable[Node]) -> None:
+        for node in nodes:
+            if node.fingerprint not in seen:
+                seen.add(node.fingerprint)
+                if not (until and until(node)):
+                    visit(node.parents())
+                    order.append(node)
 
-    for node in nodes:
-        visit(node)
+    visit(nodes)
     return order
 
 

@@ -102,7 +102,7 @@ class TwoStage:
         return replace(self, texts=replace(self.texts, passage_length=length))
 
     def reranking(
-        self, *, length: int, separator: str, passages: int, trained: int, regulariser: str
+        self, *, length: int, separator: str | None, passages: int, trained: int, regulariser: str
     ) -> TwoStage:
         """Return the same stages for a cross-encoder, which reads query and passage together in ``length``
         tokens. It is trained on the best ``trained`` of ``passages`` per query."""

@@ -11,6 +11,7 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, AnyStr
@@ -62,6 +63,15 @@ def parsed_json(text: str | bytes) -> Any:
         return json.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object. Raises ValueError for a repeated key."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"the key {key!r} occurs twice")
+    return content
 
 
 def read_json_file(path: Path) -> Any:

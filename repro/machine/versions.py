@@ -200,7 +200,8 @@ def differing(recorded: Mapping[str, str]) -> dict[str, str]:
     return {
         name: f"{name} {recorded[name]} (here {version})"
         for name, version in by_name.items()
-        if {_compared(name, one) for one in str(recorded[name]).split(" and ")} != {_compared(name, version)}
+        if version != recorded[name]
+        and {_compared(name, one) for one in str(recorded[name]).split(" and ")} != {_compared(name, version)}
     }
 
 

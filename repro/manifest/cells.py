@@ -192,8 +192,10 @@ def numeric_cells(source: Paper) -> list[Cell]:
 
 def by_count(cells: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
     """Group measurable cells: key of ``COUNTED`` -> id -> cell."""
-    measurable = [c for c in cells if c.counted_as]
-    kinds = {kind: {c.id: c for c in measurable if c.counted_as == kind} for kind in COUNTED}
+    kinds: dict[str, dict[str, Cell]] = {kind: {} for kind in COUNTED}
+    for c in cells:
+        if kind := c.counted_as:
+            kinds[kind][c.id] = c
     return {kind: chosen for kind, chosen in kinds.items() if chosen}
 
 

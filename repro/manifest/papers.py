@@ -67,6 +67,11 @@ class Paper:
         return by_id
 
 
+def once_per_paper(make: Callable[[Paper], Made]) -> Callable[[Paper], Made]:
+    """Cache the result of ``make`` in the paper."""
+    return functools.wraps(make)(lambda source: source.once(make, lambda: make(source)))
+
+
 def readings(path: Path) -> dict[str, Reading]:
     """Return a file's readings by id. Raises ManifestError."""
     if not path.exists():

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from functools import cache
 
 _NUMBER = re.compile(
     r"""\s*(?P<bound>[<>≤≥~])?
@@ -56,6 +57,7 @@ class PublishedCell:
         return re.sub(r"[\s*†‡]+|\(.*", "", self.text)
 
 
+@cache
 def parse(text: str) -> PublishedCell:
     """Read a printed cell, e.g. ``"**0.342*†‡**"`` as 0.342, three decimals, bold, marks ``*†‡``."""
     bare_text = text.strip()

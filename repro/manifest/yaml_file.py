@@ -29,7 +29,10 @@ class _SafeLoader(Composer, yaml.CSafeLoader):
         self.aliases = 0
 
     def compose_node(self, parent, index):
-        self.aliases += self.check_event(yaml.AliasEvent)
+        event = self.peek_event()
+        if isinstance(event, yaml.ScalarEvent) and event.anchor is None:
+            return self.compose_scalar_node(None)
+        self.aliases += isinstance(event, yaml.AliasEvent)
         if self.aliases > MOST_ALIASES:
             raise yaml.YAMLError(f"it has more than {MOST_ALIASES:,} aliases")
         return super().compose_node(parent, index)
@@ -38,6 +41,8 @@ class _SafeLoader(Composer, yaml.CSafeLoader):
         return self.construct_object(node, deep=True)  # in order: << adds keys
 
     def construct_object(self, node, deep=False):
+        if isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:str":
+            return node.value
         try:
             return super().construct_object(node, deep)
         except (ValueError, LookupError, AttributeError):  # of 2020-13-45, !!bool maybe
@@ -65,7 +70,7 @@ Fault = tuple[tuple, str]
 class StrictMapping(BaseModel):
     """An immutable mapping. Unknown keys are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Identified(StrictMapping):

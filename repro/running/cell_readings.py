@@ -28,7 +28,7 @@ class RecipeGraphs:
     choices: Choices
     rewritten: Callable[[Node], Node]
 
-    @property
+    @cached_property
     def readings(self) -> dict[str, Reading]:
         return {k: self.choices.readings[k] for k in self.choices.used}
 
@@ -51,7 +51,7 @@ class CellReadings:
     """The readings of cells. Each recipe is called once with original data."""
 
     machine: requirements.Machine = field(default_factory=requirements.Machine)
-    _calls: dict[str, RecipeGraphs] = field(default_factory=dict)
+    _calls: dict[tuple, RecipeGraphs] = field(default_factory=dict)
 
     def __post_init__(self):
         self._full = scale("full").rewriter()
@@ -140,7 +140,7 @@ class CellReadings:
 
     def _call(self, cell: Cell | ShownExhibit, identifier: str, overrides: Mapping[str, str]) -> RecipeGraphs:
         path = recipe_calls.recipe_path(cell)
-        key = canonical([path, cell.paper.name, identifier, cell.options, overrides])
+        key = path, cell.paper.name, identifier, repr(cell.options), *sorted(overrides.items())
         if key not in self._calls:
             machine = self.machine
             result, choices = recipe_calls.call_recipe(

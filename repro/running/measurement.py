@@ -82,13 +82,13 @@ class MeasurementBuilder:
     scale: Scale
     machine: Machine
     overrides: Mapping[str, str] = field(default_factory=dict)
-    _calls: dict[str, tuple[Node | Runs, Choices]] = field(default_factory=dict)
-    _finished: dict[Node, Node] = field(default_factory=dict)
-    _checked: set[str] = field(default_factory=set)
+    _calls: dict[tuple, tuple[Node | Runs, Choices]] = field(default_factory=dict)
     _with_fewer: dict[str, "MeasurementBuilder"] = field(default_factory=dict)
 
     def __post_init__(self):
-        self._rewrite = self.scale.rewriter()
+        # plans of one scale share their nodes
+        made = self.scale, self.scale.rewriter(), dict[Node, Node](), set[str]()
+        _, self._rewrite, self._finished, self._checked = self.machine.once(id(self.scale), lambda: made)
 
     def measure(self, cell: Cell, seed: int | None) -> Measurement:
         """Return a cell's measurement. Raises ManifestError."""
@@ -96,7 +96,7 @@ class MeasurementBuilder:
             made = self._measure(cell, seed)
         choices = made.departures, made.substitutes
         departures = self._effective(*choices, lambda builder: builder._measure(cell, seed).identity)
-        return replace(made, departures=departures)
+        return made if departures == made.departures else replace(made, departures=departures)
 
     def _measure(self, cell: Cell, seed: int | None) -> Measurement:
         entry, measure = _catalogued(cell)
@@ -181,7 +181,7 @@ class MeasurementBuilder:
 
     def in_full_precision(self) -> dict[str, str]:
         """Return reading -> the choice that avoids half precision."""
-        return {k: v for _, choices in self._calls.values() for k, v in choices.in_full_precision().items()}
+        return {k: v for _, choices in self._calls.values() for k, v in choices.in_full_precision.items()}
 
     def _readings(self, choices: Choices) -> tuple[dict[str, str], dict[str, str]]:
         if self.scale.has_originals:
@@ -203,7 +203,7 @@ class MeasurementBuilder:
     def _call(
         self, cell: Cell | ShownExhibit, identifier: str, seed: int | None
     ) -> tuple[Node | Runs, Choices]:
-        key = canonical([recipe_path(cell), cell.paper.name, identifier, seed, cell.options])
+        key = recipe_path(cell), cell.paper.name, identifier, seed, repr(cell.options)
         if key not in self._calls:
             has_originals, request = self.scale.has_originals, (identifier, self.overrides, seed)
             call = call_recipe(cell, *request, machine=self.machine, originals_only=has_originals)

@@ -122,7 +122,7 @@ def plan(
     builder = measurement.MeasurementBuilder(scale, machine, overrides)
     measurements = [
         builder.measure(cell, seed)
-        for cell in _evaluated_cells(cells)
+        for cell in evaluated_cells(cells)
         if recipe_calls.is_made_at(cell, scale)
         for seed in seeds or (None,)
     ]
@@ -135,7 +135,7 @@ def plan(
     return result
 
 
-def _evaluated_cells(cells: list[Cell]) -> list[Cell]:
+def evaluated_cells(cells: list[Cell]) -> list[Cell]:
     by_id = {c.id: c for c in cells}
     for cell in cells:
         members = {f"{cell.row_path}/{column}" for column in cell.column.mean_of}

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from repro import errors, locations
-from repro.graph import Node, canonical
+from repro.graph import Node
 from repro.manifest import papers, reading_schema, yaml_file
 from repro.manifest.cells import Cell, ShownExhibit, missing_setting
 from repro.retrieval.recipe.request import Choices, Request, Runs
@@ -27,8 +27,7 @@ def call_recipe(
 ) -> tuple[Node | Runs, Choices]:
     """Return a recipe's graph or runs for one dataset, and its choices. Raises ManifestError."""
     path = recipe_path(cell)
-    key = canonical([path, cell.paper.name, identifier, seed, cell.options, overrides])
-
+    key = path, cell.paper.name, identifier, seed, repr(cell.options), *sorted(overrides.items())
     if (key, originals_only) not in machine.calls:
         function = recipe_function(cell)
         valid_readings = machine.once(

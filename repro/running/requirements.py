@@ -83,8 +83,8 @@ class Machine:
     _met: dict[int, tuple[Node, Node]] = field(default_factory=dict)
 
     def without_data(self) -> "Machine":
-        """Return a machine without REPRO_DATA. It keeps recipe calls made without data."""
-        return Machine() if self.data else Machine(calls=self.calls, _known=self._known, _met=self._met)
+        """Return this machine, or one without its REPRO_DATA."""
+        return self.once("without data", Machine) if self.data else self
 
     def resolve(self, node: Node) -> Node:
         """Return the graph with the identities of its sources, and note the obstacles of its nodes."""

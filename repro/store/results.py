@@ -130,7 +130,8 @@ class Record:
             (
                 self.collections and not other.collections,
                 self.code and self.code != other.code,
-                self.environment and unlike_here(self.environment) < unlike_here(other.environment),
+                self.environment not in ({}, other.environment)
+                and unlike_here(self.environment) < unlike_here(other.environment),
                 self.deviation is not None and other.deviation is None,
                 known > known_of_other,
                 other.has_dirty_commit and not self.has_dirty_commit,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from itertools import chain
 from math import sqrt
 from statistics import fmean
@@ -189,7 +190,7 @@ class ComparedCell:
         collections = tuple(self.records[0].collections) if self.records else ()
         return collections or self.collections
 
-    @property
+    @cached_property
     def stand_ins(self) -> tuple[str, ...]:
         """Ids of the data that replace the paper's."""
         if self.scale == "full":
@@ -205,7 +206,7 @@ class ComparedCell:
         """The data without a known published digest."""
         return list(dict.fromkeys(name for r in self.records for name in unpublished(r.rows)))
 
-    @property
+    @cached_property
     def interval(self) -> QueryInterval | None:
         return query_interval(self.records)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from repro.graph import Node, grouped
 from repro.hooks import notes
-from repro.manifest.cells import Cell, cell, cell_of
+from repro.manifest.cells import Cell, cell, cells_of
 from repro.manifest.printed import PublishedCell
 from repro.running.plan import Plan
 from repro.running.plan import plan as planned
@@ -143,7 +143,7 @@ def _measured(evidence: Evidence, records: Sequence[Record]) -> ComparedCell:
         records=tuple(records),
         doubts=reasons,
         code=basis.counts,
-        libraries_not_compared=libraries_not_compared(evidence, records),
+        libraries_not_compared=libraries_not_compared(evidence, basis.circumstances),
     )
 
 
@@ -162,13 +162,15 @@ def _compared(evidence: Evidence, verdict: Verdict, **facts: Any) -> ComparedCel
 
 def _case(cell: Cell, basis: Basis, scale: str, width: Tolerance | None) -> Case:
     values = [exact_decimal(r.measured) for r in basis.records]
-    return Case(cell.printed, values, scale, is_changed(basis), width, rivals=_rivals(cell))
+    rivals = _rivals(cell) if scale == "full" else ()
+    return Case(cell.printed, values, scale, is_changed(basis), width, rivals=rivals)
 
 
 def _rivals(cell: Cell) -> list[PublishedCell]:
-    rows = (row.id for row in cell.table.rows if row.id != cell.row.id)
-    cells = (cell_of(cell.paper, cell.table, row, cell.column.id) for row in rows)
-    return [c.printed for c in cells if c.is_numeric and not c.printed.bound and c.unit == cell.unit]
+    columns = [column.id for column in cell.table.columns]
+    others = cells_of(cell.paper, (cell.table,))[columns.index(cell.column.id) :: len(columns)]
+    others = [c for c in others if c.is_numeric and c.row.id != cell.row.id]
+    return [c.printed for c in others if not c.printed.bound and c.unit == cell.unit]
 
 
 def _failure(evidence: Evidence) -> str:

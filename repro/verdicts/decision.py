@@ -7,6 +7,7 @@ another experiment if one of ``CHANGES`` holds. ``docs/explained/verdicts.md`` s
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import cached_property
 from typing import NamedTuple
 
 from repro.errors import shortened
@@ -15,7 +16,7 @@ from repro.machine import versions
 from repro.manifest.printed import PublishedCell
 from repro.retrieval.datasets.catalog import differing
 from repro.store.results import Record, is_future
-from repro.verdicts.evidence import Evidence, other_kernels, other_libraries
+from repro.verdicts.evidence import Circumstances, Evidence, circumstances, other_kernels, other_libraries
 from repro.verdicts.verdict import PASSES, Case, CodeCounts, Doubt, Verdict, equal_after_rounding
 from repro.version import DIRTY
 
@@ -156,6 +157,10 @@ class Basis:
     counts: CodeCounts = field(default_factory=CodeCounts)
     evidence: Evidence | None = None
 
+    @cached_property
+    def circumstances(self) -> list[Circumstances]:
+        return list(circumstances(self.evidence, self.records))
+
 
 def _contradicted(b: Basis) -> str:
     pairs = [
@@ -280,13 +285,13 @@ DOUBTS = (
         "other libraries",
         "artefacts behind it, or its record, name versions of libraries that change numbers "
         "(`repro/machine/versions.py`) other than those here. Absent libraries are not compared",
-        lambda b: _fill_in("made with {}", other_libraries(b.evidence, b.records)),
+        lambda b: _fill_in("made with {}", other_libraries(b.circumstances)),
         "made with other versions of libraries",
     ),
     DoubtRule(
         "other kernels",
         "artefacts behind it, or its record, name other kernels than those that its scale pins",
-        lambda b: _fill_in("made with {}", other_kernels(b.evidence, b.records)),
+        lambda b: _fill_in("made with {}", other_kernels(b.evidence, b.circumstances)),
         "made with other kernels than the pinned ones",
     ),
     DoubtRule(

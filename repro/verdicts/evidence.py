@@ -197,15 +197,15 @@ def circumstances(evidence: Evidence | None, records: Sequence[Record]) -> Itera
             yield _circumstances_of(record.environment, versions.used_by(stages), stages)
 
 
-def other_libraries(evidence: Evidence | None, records: Sequence[Record]) -> list[str]:
+def other_libraries(made: Iterable[Circumstances]) -> list[str]:
     """Return the libraries that differ here, e.g. ["torch 1.0.0 (here 2.13.0)"]."""
-    named = (versions.differing(one.software).values() for one in circumstances(evidence, records))
+    named = (versions.differing(one.software).values() for one in made)
     return sorted({sentence for sentences in named for sentence in sentences})
 
 
-def libraries_not_compared(evidence: Evidence, records: Sequence[Record]) -> tuple[str, ...]:
+def libraries_not_compared(evidence: Evidence, made: Iterable[Circumstances]) -> tuple[str, ...]:
     """Return a number's libraries that are absent here or not recorded."""
-    software = [one.software for one in circumstances(evidence, records)]
+    software = [one.software for one in made]
     compared = {name for one in software for name in versions.comparable(one)}
     return tuple(
         name
@@ -214,11 +214,10 @@ def libraries_not_compared(evidence: Evidence, records: Sequence[Record]) -> tup
     )
 
 
-def other_kernels(evidence: Evidence | None, records: Sequence[Record]) -> list[str]:
+def other_kernels(evidence: Evidence | None, made: Iterable[Circumstances]) -> list[str]:
     """Return the kernels that are not the pinned ones, e.g. ["MKL_CBWR AVX2 (pinned: COMPATIBLE)"]."""
     if evidence is None or not evidence.plan.scale.pins_kernels:
         return []
-    made = circumstances(evidence, records)
     from repro.machine import kernels
 
     return sorted({s for one in made for s in kernels.unlike_pinned(one.kernels, needed=one.sums)})

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cache
 
 from repro.verdicts.compared import ComparedCell
 from repro.verdicts.verdict import Verdict, prediction_half_width
@@ -64,6 +65,7 @@ SYMBOLS = {
 }
 
 
+@cache
 def escape(text: str) -> str:
     """Return text as one line of LaTeX for every engine."""
     pieces = [""]

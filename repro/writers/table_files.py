@@ -64,7 +64,7 @@ def table_texts(
 
             yield TableFile(f"{name}.md", title, standalone_table(comparison, cells))
         else:
-            table_cells = cells if others else [replace(c, notes=()) for c in cells]
+            table_cells = cells if others else [replace(c, notes=()) if c.notes else c for c in cells]
             text = latex(comparison, table_cells, command=command, two_column=two_column)
             yield TableFile(f"{name}.tex", title, text)
 

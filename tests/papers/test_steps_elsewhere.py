@@ -65,7 +65,7 @@ def test_a_step_leaves_nothing_on_the_host_and_waits_as_seldom_as_is_written(nam
         assert waits.total() == most, f"{way}: {dict(waits)}; a number in waits.json may fall, not rise"
 
 
-@pytest.mark.parametrize("pooling", ["cls", "mean", "pooler"])
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
 def test_texts_are_encoded_end_to_end_without_a_wait_and_with_one_for_the_mask_where_padded(pooling):
     model = moved(tiny_masked_lm(layers=2).bert.eval())
     mask = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])
@@ -75,9 +75,8 @@ def test_texts_are_encoded_end_to_end_without_a_wait_and_with_one_for_the_mask_w
     with Device() as device, torch.no_grad():
         assert isinstance(PackedTexts.forward.__wrapped__(packed, inputs), Elsewhere)
         assert not device.waits
-        if pooling != "pooler":
-            assert isinstance(Encoder(model, pooling=pooling, projector=None)(there), Elsewhere)
-            assert device.waits.total() == 1
+        assert isinstance(Encoder(model, pooling=pooling, projector=None)(there), Elsewhere)
+        assert device.waits.total() == 1
 
 
 def test_a_tensor_of_the_host_is_refused_and_what_waits_is_counted():

@@ -53,7 +53,7 @@ def test_in_brief_a_row_has_one_line(tmp_path, capsys):
 def test_a_training_tells_its_steps_as_they_are_known(tmp_path):
     nodes = _planned(("hardneg.costa",), columns=1).nodes
     told = [describe(node) for node in nodes if "max_steps" in node.params]
-    assert any("pretrain neighbours on tiny/text, 300 steps (" in line for line in told)
+    assert any("pretrain neighbours on tiny/text, 150 steps (" in line for line in told)
     assert any(
         re.search(r"finetune contrastive on tiny/passage/train, at most \d+ steps \(", t) for t in told
     )

@@ -47,7 +47,7 @@ def show_verdicts(selection, form: str, *, strict: bool, failing: bool, measured
         comparison, plan, workspace.store, form, chosen=matches, brief=True, results=workspace.results
     )
     if form == "terminal":
-        for sentence in hooks.call("settings of papers", selection.cells) or ():
+        for sentence in hooks.call("settings of papers", selection.cells, plan.machine) or ():
             printing.say(sentence)
     return verdicts.status(comparison, strict=strict, outcome=None)
 

@@ -79,18 +79,14 @@ def described(record: Record) -> str:
 
 def records_of(of_cell: Cell) -> Sequence[Record]:
     settings = map(os.environ.get, ("REPRO_RESULTS", "XDG_DATA_HOME", "HOME"))
-    paths = [p for f in _folders(os.getcwd(), *settings) for p in sorted((f / FOLDER).glob("*.jsonl"))]
-    return _by_cell(tuple((path, path.stat().st_mtime_ns) for path in paths)).get(of_cell.id, ())
-
-
-@lru_cache(maxsize=1)
-def _folders(*settings: str | None) -> list[Path]:
-    return Workspace.open().results.folders
+    return _by_cell(os.getcwd(), *settings).get(of_cell.id, ())
 
 
 @lru_cache(maxsize=2)
-def _by_cell(files: tuple[tuple[Path, int], ...]) -> dict[str, list[Record]]:
-    return grouped((record.cell, record) for path, _ in files for record in read(path))
+def _by_cell(*settings: str | None) -> dict[str, list[Record]]:
+    folders = [folder / FOLDER for folder in Workspace.open().results.folders]
+    paths = [path for folder in folders for path in sorted(folder.glob("*.jsonl"))]
+    return grouped((record.cell, record) for path in paths for record in read(path))
 
 
 def notes_on(of_cell: Cell) -> list[hooks.CellNote]:
@@ -175,6 +171,7 @@ def import_(source):
                 raise UsageError(f"{target} has other content. Rename {path.name}.")
             folder.mkdir(parents=True, exist_ok=True)
             disk.write_whole(target, path.read_bytes())
+    _by_cell.cache_clear()
     rows = [
         [r.cell, r.scale, f"{r.measured:.6g}", r.origin["by"], r.recorded[:10], ", ".join(kinds) or "none"]
         for r in chain.from_iterable(contents.values())

@@ -106,13 +106,13 @@ class CellReport:
     report: Report
     source: Source
 
-    @property
+    @functools.cached_property
     def value(self) -> Decimal:
         """The reported value in the unit of the published one."""
         digits = {("percent", "fraction"): -2, ("fraction", "percent"): 2}
         return printed.shift_point(self.report.value, digits.get((self.report.unit, self.cell.unit), 0))
 
-    @property
+    @functools.cached_property
     def note(self) -> CellNote:
         report, source = self.report, self.source
         differs = f"differs: {', '.join(report.how.differs)}" if report.how.differs else ""
@@ -273,6 +273,6 @@ def _source_faults(content: Reports) -> Iterator[Fault]:
 def _run_faults(content: Reports, cells_by_id: dict[str, Cell]) -> Iterator[Fault]:
     for number, search in enumerate(content.searches):
         for beginning in search.runs:
-            rows = (c for c in cells_by_id.values() if search.id in (c.row.system, c.row.group))
-            if not any((cell.column.dataset or "").startswith(beginning) for cell in rows):
+            cells = (c for c in cells_by_id.values() if (c.column.dataset or "").startswith(beginning))
+            if not any(search.id in (cell.row.system, cell.row.group) for cell in cells):
                 yield ("searches", number, "runs"), f"no cell of {search.id} is on {beginning!r}"

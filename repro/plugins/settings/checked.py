@@ -187,7 +187,7 @@ def _row_parameters(
     paths_by_node: dict[str, set[str]] = {}
     for step in steps:
         nodes = row.of_step(step)
-        yield from _step_parameters(row, step, nodes, expected)
+        yield from _step_parameters(row, step, nodes, expected) if nodes else ()
         for node in nodes:
             paths = paths_by_node.setdefault(node.fingerprint, set())
             paths |= {*step.settings, *(step.nodes.with_ if step.nodes else ())}
@@ -198,10 +198,10 @@ def _row_parameters(
 def _step_parameters(
     row: PlannedRow, step: Step, nodes: list[graph.Node], expected_values: ExpectedValues
 ) -> Iterator[CheckedParameter]:
-    for path, setting in step.stated.items() if nodes else ():
+    for path, setting in step.stated.items():
         expected = expected_values.of(setting, row.id, row.readings)
         planned = [at_path(node, path) for node in nodes]
-        values = list({graph.canonical(value): value for value in planned}.values())
+        values = list({graph.canonical(v): v for v in planned}.values()) if planned[1:] else planned
         says = expected.fault
         if not says and not expected.is_met_by(planned):
             found = " and ".join(map(graph.canonical, values))

@@ -13,7 +13,9 @@ from repro.manifest.papers import Paper
 from repro.manifest.reading_schema import Reading
 from repro.plugins.settings.schema import Nodes, Setting, SourcedValue, Step
 from repro.running.cell_readings import CellReadings
-from repro.running.plan import Plan, plan
+from repro.running.measurement import MeasurementBuilder
+from repro.running.plan import evaluated_cells
+from repro.running.recipe_calls import is_made_at
 from repro.running.requirements import Machine
 from repro.running.scale import scale
 
@@ -55,24 +57,30 @@ class PlannedRow:
 def planned_rows(source: Paper, place: str = "", machine: Machine | None = None) -> list[PlannedRow]:
     """Return a paper's rows as planned at full scale, if their ids begin with ``place``."""
     machine = (machine or Machine()).without_data()
-    paper_plan, readings = _plan(source, (place or source.name,), machine), CellReadings(machine)
-    items: list[tuple[str, Cell | ShownExhibit, list[Node]]] = [
-        *((m.cell.row_path, m.cell, walk(m.parts)) for m in paper_plan.measurements),
-        *((exhibit.id, exhibit, walk([node])) for exhibit, node in paper_plan.exhibits.items()),
-    ]
+    readings = machine.once(CellReadings, lambda: CellReadings(machine))
     rows: dict[str, PlannedRow] = {}
-    for row, item, nodes in items:
+    for row, item, nodes in _items(source, (place or source.name,), machine):
         earlier = rows.get(row, PlannedRow(row, {}, {}))
         rows[row] = PlannedRow(row, {**earlier.nodes, item.id: nodes}, earlier.readings | readings.of(item))
     return list(rows.values())
 
 
-def _plan(source: Paper, places: tuple[str, ...], machine: Machine) -> Plan:
+def _items(
+    source: Paper, places: tuple[str, ...], machine: Machine
+) -> Iterator[tuple[str, Cell | ShownExhibit, list[Node]]]:
+    full = scale("full")
+    builder = MeasurementBuilder(full, machine)  # plan() would change remedies of the machine
+    for c in evaluated_cells([c for c in _cells(source) if lies_within(c.id, places)]):
+        if is_made_at(c, full):
+            yield c.row_path, c, walk(builder.measure(c, None).parts)
+    for item in exhibits((source.name,)):
+        if lies_within(item.id, places) and is_made_at(item, full):
+            yield item.id, item, walk(builder.exhibit(item, None)[:1])
+
+
+def _cells(source: Paper) -> list[Cell]:
     tables = tuple(t for t in (*source.manifest.tables, *figure_tables(source)) if t.kind != "study")
-    measured = [c for c in cells_of(source, tables) if is_measured(c) and c.row.role != "reference"]
-    cells = [cell for cell in measured if lies_within(cell.id, places)]
-    drawn = [item for item in exhibits((source.name,)) if lies_within(item.id, places)]
-    return plan(cells, scale=scale("full"), machine=machine, exhibits=drawn)
+    return [c for c in cells_of(source, tables) if is_measured(c) and c.row.role != "reference"]
 
 
 def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[str, str]]:

@@ -125,23 +125,22 @@ def read_settings(folder: Path) -> Settings:
 
 
 def settings_of(source: Paper) -> Settings:
-    return source.once(read_settings, lambda: read_settings(source.folder))
+    return read_settings(source.folder)
 
 
-def steps_of(source: Paper) -> tuple[Step, ...]:
+@at_hand.once_per_paper
+def steps_of(source: Paper) -> list[Step]:
     """Return the steps that have rows, with inherited settings. Raises ManifestError."""
-    return source.once(completed_step, lambda: tuple(_completed_steps(source)))
-
-
-def _completed_steps(source: Paper) -> Iterator[Step]:
+    made: list[Step] = []
     folders = {path.parent.name: path.parent for path in at_hand.ROOT.glob(f"*/{FILE}")}
     folders |= {each.name: each.folder for each in (*at_hand.papers().values(), source)}
     for number, step in enumerate(settings_of(source).steps):
         try:
-            yield from [completed_step(folders, source.name, step)] if step.rows else []
+            made += [completed_step(folders, source.name, step)] if step.rows else []
         except errors.UsageError as error:
             place = ("steps", number, "like")
             raise yaml_file.fault_at(source.folder / FILE, place, str(error)) from None
+    return made
 
 
 def completed_step(folders: Mapping[str, Path], home: str, step: Step) -> Step:

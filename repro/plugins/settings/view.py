@@ -19,6 +19,7 @@ from repro.plugins.settings import checked, schema
 from repro.plugins.settings.checked import CELL_HEAD, HEAD, CheckedParameter, counts, in_words
 
 if TYPE_CHECKING:
+    from repro.running.requirements import Machine
     from repro.verdicts.compared import ComparedCell
     from repro.writers.html.elements import Content, Markup
     from repro.writers.html.sections import Part, Sources
@@ -45,12 +46,12 @@ def _short_line(item: CheckedParameter) -> str:
     return f"{item.parameter} {' → '.join([*dict.fromkeys(stated_values), *planned_values])} ({item.verdict})"
 
 
-def of_whole_papers(cells: Sequence[Cell]) -> Iterator[str]:
+def of_whole_papers(cells: Sequence[Cell], machine: Machine) -> Iterator[str]:
     numbers = Counter(cell.paper.name for cell in cells)
     for name, number in numbers.items():
         source = paper(name)
         if any(c.is_setting for c in cells_of(source)) and number == len(select((name,))):
-            of_paper = checked.of_cells(checked.checked_parameters(source)).values()
+            of_paper = checked.of_cells(checked.checked_parameters(source, machine)).values()
             total = f"{len(of_paper)} settings in tables: {counts(of_paper)}"
             yield f"{name} publishes {total} (`repro show settings {name}`)"
 

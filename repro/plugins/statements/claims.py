@@ -231,8 +231,9 @@ class _Claims(yaml_file.StrictMapping):
     claims: tuple[Claim, ...]
 
 
+@papers.once_per_paper
 def claims_of(source: papers.Paper) -> dict[str, Claim]:
-    return source.once(claims, lambda: claims(source.folder / "claims.yaml"))
+    return claims(source.folder / "claims.yaml")
 
 
 def claims(path: Path) -> dict[str, Claim]:

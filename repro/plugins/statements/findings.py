@@ -11,7 +11,7 @@ from pydantic import Field
 from repro.errors import unknown
 from repro.manifest import reading_schema, yaml_file
 from repro.manifest.cells import Cell, cells_of
-from repro.manifest.papers import Paper, papers
+from repro.manifest.papers import Paper, once_per_paper, papers
 from repro.manifest.yaml_file import Identified, StrictMapping
 
 SEVERITIES = ("error", "doubt", "note")
@@ -206,6 +206,7 @@ def _idle_entries(
             yield ("explanations", number), reason
 
 
+@once_per_paper
 def notes_of(source: Paper) -> Notes:
     path = source.folder / FILE
     if not path.exists():
@@ -228,7 +229,7 @@ def notes_of(source: Paper) -> Notes:
 
 
 def _untrained_systems(content: Notes, source: Paper) -> Iterator[yaml_file.Fault]:
-    systems = {c.table.id: {row.system for row in c.table.rows} for c in cells_of(source)}
+    systems = {t.id: {row.system for row in t.rows} for t in source.manifest.tables if t.rows}
     for number, table in enumerate(content.out_of_domain):
         if table not in systems:
             yield ("out_of_domain", number), str(unknown(f"table of {source.name}", table, systems))

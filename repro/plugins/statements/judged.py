@@ -202,7 +202,7 @@ def published_judgements(source: Paper) -> list[PublishedJudgement]:
     """Judge every statement of a paper by its own and reported numbers, without ours."""
     places, values, judgements = Places(source), ClosestReports(), []
     for statement in statements(source):
-        published = statement.judge(PublishedValues(), places)
+        published = statement.as_published
         others = by_others(statement, places, published=published, values=values)
         judgements.append(PublishedJudgement(statement, places, published, others))
     return judgements

@@ -8,7 +8,7 @@ from itertools import chain, combinations
 
 from repro.errors import UsageError, check_known
 from repro.manifest import papers, printed, schema
-from repro.manifest.cells import Cell, cell_of, cells_of, table_of
+from repro.manifest.cells import Cell, cell_of, table_of
 from repro.plugins.statements.claim_values import Values
 from repro.plugins.statements.claims import FAILS, FUNCTIONS, HOLDS, MissingNumber, Outcomes, format_value
 from repro.retrieval.evaluation.p_values import unpaired_t_test
@@ -19,17 +19,15 @@ class Places:
 
     def __init__(self, source: papers.Paper):
         self.paper = source
-        self._cells: dict[tuple[str, str], dict[tuple[str, str], Cell]] = {}
+        self._cells: dict[str, Cell] = {}
 
     def cell(self, path: str) -> Cell:
         """Return the cell of a path. Raises UsageError."""
-        source, table, cell_path = self._table(path)
-        row, _, column = cell_path.partition("/")
-        key = source.name, table.id
-        if key not in self._cells:
-            self._cells[key] = {(c.row.id, c.column.id): c for c in cells_of(source, (table,))}
-        cells = self._cells[key]
-        return cells[row, column] if (row, column) in cells else cell_of(source, table, row, column)
+        if str(path) not in self._cells:
+            source, table, cell_path = self._table(path)
+            row, _, column = cell_path.partition("/")
+            self._cells[path] = cell_of(source, table, row, column)
+        return self._cells[path]
 
     def rows(
         self, path: str, role: str | None = None, group: str | None = None, except_: Collection[str] = ()

@@ -7,7 +7,7 @@ from repro.graph import grouped
 from repro.hooks import CellPart
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper
-from repro.plugins.statements import claim_values, claims, language
+from repro.plugins.statements import claims
 from repro.plugins.statements.deviations import need
 from repro.plugins.statements.findings import Finding, Findings
 from repro.plugins.statements.statements import bolds, marks, rows_over, significance, statements
@@ -40,7 +40,7 @@ class MarksOfCell(CellPart):
 
 def of_words(source: Paper) -> Findings:
     """Yield findings on claims of significance without a test: doubts if a table has one, otherwise notes."""
-    tested, finder = {table.id for table in source.manifest.tables if table.test}, language.Places(source)
+    tested = {table.id for table in source.manifest.tables if table.test}
     severity = "doubt" if tested else "note"
     by_id = {statement.id: statement for statement in statements(source) if statement.kind == "claim"}
     for claim in claims.claims_of(source).values():
@@ -49,7 +49,7 @@ def of_words(source: Paper) -> Findings:
             untested = [_table_name(table) for table in claim.about if table not in tested]
             reason = ", ".join(f"{table} names no test" for table in untested) or "no mark confirms it"
         elif "significantly_above(" in claim.expect:
-            judgement = by_id[place].judge(claim_values.PublishedValues(), finder)
+            judgement = by_id[place].as_published
             reason = judgement.why if judgement.state == claims.UNTESTED else ""
         if reason:
             says = f"{claim.where}: the text calls a difference significant, or not, but {reason}"

@@ -14,7 +14,7 @@ from repro.manifest.papers import Paper, papers
 from repro.manifest.papers import sources as sources_named
 from repro.manifest.reading_schema import Reading
 from repro.manifest.schema import Table
-from repro.plugins.statements import across_papers, claim_values, judged, language, marks
+from repro.plugins.statements import across_papers, judged, language, marks
 from repro.plugins.statements import findings as audit_file
 from repro.plugins.statements.claims import FAILS, Claim, claims_of, parts_of
 from repro.plugins.statements.findings import Finding, Findings, Notes, notes_of, printed
@@ -44,9 +44,8 @@ def _sum_findings(source: Paper) -> Findings:
 
 
 def _statement_findings(source: Paper) -> Findings:
-    finder = language.Places(source)
     for statement in statements(source):
-        judgement = statement.judge(claim_values.PublishedValues(), finder)
+        judgement = statement.as_published
         if judgement.state == FAILS:
             tables = [(f"{source.name}/{table}", "") for table in statement.tables]
             placed = printed(statement.cells) or tables

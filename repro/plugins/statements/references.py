@@ -8,7 +8,7 @@ from pydantic import Field
 
 from repro.graph import grouped
 from repro.manifest import reading_schema, yaml_file
-from repro.manifest.papers import Paper
+from repro.manifest.papers import Paper, once_per_paper
 from repro.plugins.statements.findings import Finding, Findings
 
 Outcome = Literal["right", "absent", "wrong", "partly"]
@@ -53,6 +53,7 @@ class References(yaml_file.StrictMapping):
     pointers: tuple[Pointer, ...] = ()
 
 
+@once_per_paper
 def references_of(source: Paper) -> References:
     """Return the references of a paper, if any. Raises ManifestError."""
     path = source.folder / "references.yaml"

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 
 from repro.errors import UsageError
 from repro.graph import grouped
 from repro.manifest import printed, schema, yaml_file
 from repro.manifest.cells import Cell, cells_of
-from repro.manifest.papers import Paper
+from repro.manifest.papers import Paper, once_per_paper
 from repro.plugins.statements import claim_values, claims
 from repro.plugins.statements.deviations import Need, need
 from repro.plugins.statements.language import Language, Places, level_of
@@ -68,9 +68,13 @@ class Statement:
     study: tuple[str, ...] = ()
     need: Need | None = None
 
+    @cached_property
+    def as_published(self) -> Judgement:
+        return self.judge(claim_values.PublishedValues())
+
     def judge(self, values: claim_values.Values, places: Places | None = None) -> Judgement:
         """Judge the statement on these values. Raises ManifestError for an invalid expression."""
-        places = places or Places(self.paper)
+        places = places or self.paper.once(Places, lambda: Places(self.paper))
         found = self._judged(values, places)
         if not values.is_published or found.state != claims.HOLDS:
             return found
@@ -97,6 +101,7 @@ def _why(language: Language, state: str) -> str:
     return "; ".join(dict.fromkeys(filter(None, [against, *(s for s in language.seen if s not in against)])))
 
 
+@once_per_paper
 def statements(source: Paper) -> list[Statement]:
     """Return the sentences of claims.yaml, the marks of significance and the bold numbers of a paper."""
     found = list(_sentences(source))

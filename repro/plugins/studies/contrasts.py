@@ -80,15 +80,15 @@ def contrasts(
 ) -> Iterator[Contrast]:
     """Yield the measured comparisons of each family with their verdicts. ``columns`` maps column -> row ->
     scores."""
+    of_columns = {name: floor_standings(analysis, rows, level=level) for name, rows in columns.items()}
     for family in analysis.families:
         for column, rows in columns.items():
             pairs = list(_pairs(family, column, rows, analysis.matters.get(column), level))
-            standings = floor_standings(analysis, rows, level=level)
             differs = _corrected([c.difference.p if c.difference else None for c in pairs], len(family.pairs))
             within = _corrected([_p_of_no_less(c) for c in pairs], len(family.pairs))
             for c, p, q in zip(pairs, differs, within, strict=True):
                 tested = replace(c, holm=p, within=q)
-                standing = _standing_of_better(tested, standings, analysis.floor)
+                standing = _standing_of_better(tested, of_columns[column], analysis.floor)
                 verdict = "not tested" if standing == "not tested" else _verdict(tested, level)
                 yield replace(tested, verdict=verdict, at_floor=standing in ("not above", "below"))
 
@@ -236,8 +236,9 @@ class Analysis(StrictMapping):
         return match if match.families else match.model_copy(update={"families": tuple(_families(table))})
 
 
+@papers.once_per_paper
 def analysis_of(source: papers.Paper) -> Analysis:
-    return source.once(read_analysis, lambda: read_analysis(source.folder, source.manifest))
+    return read_analysis(source.folder, source.manifest)
 
 
 def read_analysis(folder: Path, manifest: Manifest) -> Analysis:

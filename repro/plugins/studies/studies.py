@@ -11,7 +11,7 @@ import statistics
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ class StudyEvidence:
         contents: dict[str, dict[str, Any]] = {"evaluations": {}, "trainings": {}}
         for path in self._files:
             if path.exists():
-                for kind, content in _read(path).items():
+                for kind, content in _read(path, path.stat().st_mtime_ns).items():
                     contents[kind] |= content
         return contents
 
@@ -128,7 +128,8 @@ def _trainings(plan: Plan, evidence: StudyEvidence) -> dict[str, dict[str, Any]]
     return {name: {key: known[key] for key in FACTS if key in known} for name, known in facts.items()}
 
 
-def _read(path: Path) -> dict[str, dict[str, Any]]:
+@lru_cache(maxsize=32)
+def _read(path: Path, changed: int) -> dict[str, dict[str, Any]]:
     try:
         content = json.loads(gzip.decompress(path.read_bytes()))
         return {kind: dict(content[kind]) for kind in ("evaluations", "trainings")}

@@ -4,12 +4,13 @@ Published differences are in published.yaml, e.g. ``cells: [PAPER/1/ROW/COLUMN, 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from statistics import fmean
 
 from repro import errors, hooks
 from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cell, cells_of, table_of
-from repro.manifest.papers import Paper, paper
+from repro.manifest.papers import Paper, once_per_paper, paper
 from repro.manifest.reading_schema import StudyPointer, study_pointer
 from repro.manifest.schema import Column, Table
 from repro.plugins.studies import contrasts, studies
@@ -17,6 +18,7 @@ from repro.retrieval.datasets.catalog import dataset
 from repro.running.plan import plan
 from repro.running.scale import Scale, known_scales
 from repro.running.workspace import Workspace
+from repro.store.results import Record
 from repro.verdicts import compared, comparison
 
 UNMEASURED = "no current measurement"
@@ -151,38 +153,42 @@ def _table_answers(
         if dataset(scale.dataset(column.dataset or "")).source == "embedded":
             continue
         records = [r for r in evidence.results.read(name, source.name) if r.cell.startswith(prefix)]
-        cells = {r.cell for r in records}
-        measured = {text: p for text, p in pointers.items() if f"{prefix}{p.row}/{column.id}" in cells}
+        recorded = {r.cell for r in records}
+        measured = {text: p for text, p in pointers.items() if f"{prefix}{p.row}/{column.id}" in recorded}
         if measured:
-            seeds = tuple(sorted({r.seed for r in records if r.seed is not None}))
-            yield from _scale_answers(scale, seeds, cells_of(source, (table,)), measured, evidence)
+            yield from _scale_answers(scale, records, cells_of(source, (table,)), measured, evidence)
 
 
 def _scale_answers(
     scale: Scale,
-    seeds: tuple[int, ...],
+    records: list[Record],
     cells: list[Cell],
     pointers: Mapping[str, StudyPointer],
     evidence: Workspace,
 ) -> Iterator[tuple[str, Answer]]:
-    source, table = cells[0].paper, cells[0].table
-    column = primary_column(source, table)
+    column = primary_column(cells[0].paper, cells[0].table)
     cells = [cell for cell in cells if cell.column.id == column.id]  # columns are tested separately
-    study_plan = plan(cells, scale=scale, machine=evidence.machine, seeds=seeds)
-    study_plan.look(evidence.store)
-    compared_cells = comparison.compare(study_plan, evidence.results, store=evidence.store).cells
-    files = studies.scores_paths(evidence.results, scale.name, source.name, table.id)
-    study = studies.judged(
-        table,
-        contrasts.analysis_of(source),
-        studies.known_scores(study_plan, studies.StudyEvidence(evidence.store, files)),
-    )
-    by_row = {c.cell.row.id: c for c in compared_cells if not c.outdated}
+    make = partial(_judged, scale, records, cells, evidence)
+    _, study, by_row = evidence.machine.once(("study", *map(id, records)), make)  # with the kept records
     for text, pointer in pointers.items():
         if pointer.row in by_row and pointer.other in by_row:
             pair = by_row[pointer.row], by_row[pointer.other]
             if answer := _of_pair(pair, study, pointer, column, scale.name):
                 yield text, answer
+
+
+def _judged(
+    scale: Scale, records: list[Record], cells: list[Cell], evidence: Workspace
+) -> tuple[list[Record], studies.Study, dict[str, compared.ComparedCell]]:
+    source, table = cells[0].paper, cells[0].table
+    seeds = tuple(sorted({r.seed for r in records if r.seed is not None}))
+    study_plan = plan(cells, scale=scale, machine=evidence.machine, seeds=seeds)
+    study_plan.look(evidence.store)
+    compared_cells = comparison.compare(study_plan, evidence.results, store=evidence.store).cells
+    files = studies.scores_paths(evidence.results, scale.name, source.name, table.id)
+    scores = studies.known_scores(study_plan, studies.StudyEvidence(evidence.store, files))
+    study = studies.judged(table, contrasts.analysis_of(source), scores)
+    return records, study, {c.cell.row.id: c for c in compared_cells if not c.outdated}
 
 
 def _of_pair(
@@ -219,12 +225,9 @@ class PublishedPair(yaml_file.StrictMapping):
         return float(ours - theirs)
 
 
+@once_per_paper
 def published_effects(source: Paper) -> dict[tuple[str, str, str], float]:
     """Return (table, row, other row) -> the published difference, for both orders of the rows."""
-    return source.once(published_effects, lambda: _read(source))
-
-
-def _read(source: Paper) -> dict[tuple[str, str, str], float]:
     path = source.folder / FILE
 
     def faults(pairs: tuple[PublishedPair, ...]) -> Iterator[yaml_file.Fault]:

@@ -67,14 +67,11 @@ class Lists:
     def __init__(self, values: np.ndarray, offsets: np.ndarray):
         self.values, self.offsets = values, offsets
 
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
     def __getitem__(self, index: int) -> np.ndarray:
         return self.values[self.offsets[index] : self.offsets[index + 1]]
 
     def lengths(self) -> np.ndarray:
-        return self.offsets[1:] - self.offsets[:-1]
+        return np.diff(self.offsets)
 
 
 class ColumnTexts:
@@ -120,6 +117,13 @@ def rows_of_few(documents: Sequence[str], corpus: Path, *, source: Path) -> np.n
     if len(missing):
         raise _absent(documents[missing[0]], len(missing), source)
     return rows
+
+
+def passages(documents: Sequence[str], corpus: Path, *, source: Path) -> dict[str, dict[str, str]]:
+    """Return title and text of different documents by id. Raises DataError for an unknown id."""
+    rows = rows_of_few(documents, corpus, source=source)
+    texts = read_rows(corpus).select_columns(["title", "text"]).with_format("arrow")
+    return dict(zip(documents, texts[rows].to_pylist(), strict=True))
 
 
 def _absent(document: str, count: int, source: Path) -> DataError:

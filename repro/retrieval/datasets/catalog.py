@@ -220,11 +220,9 @@ def differing(rows: Mapping[str, str]) -> list[str]:
 
 def unpublished(rows: Mapping[str, str]) -> list[str]:
     """Return the pieces that are not embedded and have no published digest, e.g. "documents of X"."""
-    return [
-        in_words(name)
-        for name, digest in rows.items()
-        if not (digest and name in published()) and not _is_embedded(name)
-    ]
+    unknown_names = [name for name, digest in rows.items() if not (digest and name in published())]
+    entries = {name: catalog().get(name.split()[0]) for name in unknown_names}
+    return [in_words(name) for name, entry in entries.items() if not entry or entry.source != "embedded"]
 
 
 def highest_grade(dataset: str) -> int | None:
@@ -236,8 +234,3 @@ def in_words(name: str) -> str:
     """Return a key in words, e.g. "judgements of beir/scifact/test"."""
     dataset, _, piece = name.partition(" ")  # records may have other names
     return f"{WORDS.get(piece, piece)} of {dataset}"
-
-
-def _is_embedded(name: str) -> bool:
-    entry = catalog().get(name.split()[0])
-    return entry is not None and entry.source == "embedded"

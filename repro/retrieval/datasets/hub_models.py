@@ -16,6 +16,7 @@ from typing import Any
 from repro.errors import BlockedError, DataError
 from repro.locations import cache_folder
 from repro.machine.bounded_reading import read_json_file
+from repro.retrieval.datasets.sources import file_digest
 
 PICKLE = "pytorch_model.bin"  # read as tensors only
 SETTINGS = ("config.json", "modules.json", "adapter_config.json")  # a model's folder has one
@@ -97,8 +98,6 @@ def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def _is_edited(file: Path) -> bool:
-    from repro.retrieval.datasets.sources import file_digest
-
     blob = file.resolve()
     if len(blob.name) == len(sha256().hexdigest()):
         return file_digest(blob) != blob.name
@@ -133,8 +132,6 @@ def unpacked_folder(package: str, archive: str, weights: str, sha256: str) -> Pa
     ``archive`` is a path in the package, ``sha256`` the digest of ``weights``. Returns None without the
     package. Raises DataError for other weights or a damaged archive.
     """
-    from repro.retrieval.datasets.sources import file_digest
-
     try:
         file = Path(str(distribution(package).locate_file(archive)))
     except PackageNotFoundError:

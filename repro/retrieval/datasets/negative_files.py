@@ -3,7 +3,7 @@
 import io
 import itertools
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +31,7 @@ class ListedQuery(NamedTuple):
     systems: dict[str, list[Item]]
 
     def negatives(
-        self, *, margin: float | None, per_system: int | None, systems: set[str] | None
+        self, *, margin: float | None, per_system: int | None, systems: Collection[str] | None
     ) -> list[str]:
         """Return found passages that are not positives, in file order (BEIR's train_msmarco_v3.py).
 

@@ -6,13 +6,12 @@ import itertools
 import json
 import re
 import tempfile
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 from repro.errors import DataError
-from repro.machine.bounded_reading import checked_id, lines, malformed, open_unpacked
+from repro.machine.bounded_reading import checked_id, lines, malformed, open_unpacked, unrepeated
 from repro.retrieval.datasets.catalog import Document, Judgement, Query
 from repro.retrieval.datasets.libraries import quiet_ir_datasets
 
@@ -96,15 +95,7 @@ def json_rows(path: Path, *, after: int = 0) -> Iterator[tuple[int, dict[str, An
         yield number, row
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    row = dict(pairs)
-    if len(row) != len(pairs):
-        [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"the key {key!r} occurs twice")
-    return row
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+_DECODER = json.JSONDecoder(object_pairs_hook=unrepeated)
 
 
 def _checked_text(row: Mapping[str, Any], name: str, path: Path, number: int, *, needed: bool) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from repro.errors import BlockedError, DataError, check_known
 from repro.locations import data_folder
+from repro.machine.bounded_reading import read_facts
 from repro.retrieval.datasets.digests import digest
 
 SPLITTERS = ("nltk", "rules")
@@ -17,15 +18,8 @@ PUNKT = Path("nltk_data", "tokenizers", "punkt_tab", "english")  # below REPRO_D
 # end marks, closing quotes and brackets, a blank, the start of a sentence
 _END = r"""(?<![.!?])([.!?]++)["'”’)\]]*+(\s++)(?=[\p{Lu}\p{Nd}"'“‘])"""
 _OPENING = "\"'“‘(["
-# words whose full stop ends no sentence, in lower case without it
-ABBREVIATIONS = frozenset(
-    """
-    mr mrs ms dr prof rev hon st sr jr gen col lt sgt capt gov sen rep pres
-    inc ltd co corp dept univ assn bros ave blvd mt ft
-    jan feb mar apr jun jul aug sep sept oct nov dec
-    nos vol pp fig figs eq sec cf vs al approx est e.g i.e a.m p.m u.s u.k d.c ph.d
-    """.split()  # noqa: SIM905 (a list of quoted words reads worse)
-)
+FILE = Path(__file__).with_name("abbreviations.yaml")
+ABBREVIATIONS = frozenset(word for line in read_facts(FILE) for word in line.split())
 _LONGEST = max(map(len, ABBREVIATIONS)) + len(_OPENING)
 
 

@@ -196,16 +196,19 @@ FILE = Path(__file__).with_name("homes.yaml")
 
 @functools.cache
 def home_layout() -> Mapping[str, Any]:
-    """Return homes.yaml: ``pieces`` by id, and the ``md5`` of downloads by path."""
+    """Return homes.yaml: ``pieces`` by id, ``patterns`` by its beginning, ``md5`` of downloads by path."""
     return read_facts(FILE)
 
 
 def in_home(entry: Dataset, piece: str, home: Path | None) -> Source | None:
     """Return the piece in ir_datasets' home, or None if it is not there."""
-    places = home_layout()["pieces"].get(entry.id, _beir_places(entry))
+    layout, name = home_layout(), entry.corpus_id.removeprefix("beir/")
+    patterns = (places for start, places in layout["patterns"].items() if entry.id.startswith(start))
+    places: Mapping[str, Any] = layout["pieces"].get(entry.id) or next(patterns, {})
     if home is None or piece not in places:
         return None
-    files = tuple(home / file for file in places[piece]["files"])
+    parts = {"id": entry.id, "name": name, "top": name.partition("/")[0], "split": entry.split}
+    files = tuple(home / file.format(**parts) for file in places[piece]["files"])
     if not all(container(file).is_file() for file in files):
         return None
     return Source(entry.id, piece, "home", places[piece]["form"], files, version=entry.version)
@@ -219,25 +222,6 @@ def check_home(source: Source) -> None:
         if expected_md5 is not None and file_digest(file, "md5") != expected_md5:
             problem = f"{file}: is not the file that ir_datasets downloads (its md5 is not {expected_md5})"
             raise DataError(f"{problem}. Remove it and run `repro data fetch {source.dataset}`.")
-
-
-def _beir_places(entry: Dataset) -> dict[str, dict[str, Any]]:
-    if entry.id.startswith("nano-beir/"):
-        stems = {"documents": "corpus", "queries": "queries", "qrels": "qrels"}.items()
-        return {piece: {"form": "parquet", "files": [f"{entry.id}/{stem}.parquet"]} for piece, stem in stems}
-    if not entry.id.startswith("beir/"):
-        return {}
-    name = entry.corpus_id.removeprefix("beir/")
-    top, _, forum = name.partition("/")
-    is_forum = top == "cqadupstack"
-    prefix = f"beir/cqadupstack/source.zip/{top}/{forum}" if is_forum else f"beir/{name}/source.zip/{top}"
-    documents, queries, qrels = (f"{prefix}/{file}" for file in ("corpus.jsonl", "queries.jsonl", "qrels"))
-    split_qrels = f"{qrels}/{entry.split}.tsv"
-    return {
-        "documents": {"form": "jsonl", "files": [documents]},
-        "queries": {"form": "beir", "files": [queries, split_qrels]},
-        "qrels": {"form": "beir", "files": [split_qrels]},
-    }
 
 
 def file_digest(file: Path, algorithm: str = "sha256") -> str:

@@ -215,6 +215,7 @@ def canonical(name: str) -> str:
     return str(parse_measure(text)) if _is_suites(text) else str(_parsed(text, name))
 
 
+@cache
 def cutoff(name: str) -> int | None:
     match = re.search(r"@([1-9][0-9]*)$", canonical(name))
     return int(match[1]) if match else None

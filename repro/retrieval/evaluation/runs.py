@@ -3,6 +3,7 @@
 A TREC run is ranked by its scores, an MS MARCO run (``qid TAB pid TAB rank``) by its ranks.
 """
 
+import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,15 +38,18 @@ class RunFile:
 
     Attributes:
         rankings: query -> (document, score), best document first. An MS MARCO rank becomes a negative score.
-        tag, tags: the first line's tag, and all distinct tags.
+        tags: all distinct tags, in the order of lines.
         contradicted: queries with a higher score at a worse rank -> whether the order is fully reversed.
     """
 
     rankings: Run
     form: str
-    tag: str | None = None
     contradicted: dict[str, bool] = field(default_factory=dict)
     tags: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def tag(self) -> str | None:
+        return next(iter(self.tags), None)
 
     def note_ranks(
         self, query: str, ranks: np.ndarray | list[float], scores: np.ndarray | list[float]
@@ -122,7 +126,7 @@ def read_fast(path: Path) -> RunFile | None:
         with text_lines.open_text(path) as file:
             first_line = file.readline(LONGEST_LINE)
         form = MS_MARCO if "\t" in first_line else TREC
-        run = RunFile({}, form, first_line.split(" ")[-1].strip() if form == TREC else None)
+        run = RunFile({}, form)
         with text_lines.open_bytes(path) as packed:
             for query, parts in groupby(_stretches(packed, form, run.tags), key=itemgetter(0)):
                 if query in run.rankings:
@@ -248,7 +252,6 @@ class _Lines:
         self.scores: dict[str, dict[str, float]] = {}
         self.ranks: dict[str, list[float]] = {}  # of TREC's form
         self.places: dict[str, dict[int, None]] = {}  # the ranks of MS MARCO's
-        self.documents: dict[str, str] = {}  # one string per document
 
     def add(self, line: str, place: str) -> None:
         fields, is_last = text_lines.columns(line, place), not line.endswith("\n")
@@ -263,10 +266,10 @@ class _Lines:
         ranking = self.scores.setdefault(query, {})
         if document in ranking:
             raise DataError(f"{place}: document {document!r} is listed twice for query {query!r}")
-        ranking[self.documents.setdefault(document, document)] = score
+        ranking[sys.intern(document)] = score
 
     def run(self) -> RunFile:
-        run = RunFile({}, self.form, next(iter(self.tags), None), tags=self.tags)
+        run = RunFile({}, self.form, tags=self.tags)
         for query, ranking in self.scores.items():
             if self.form == TREC:
                 run.note_ranks(query, self.ranks[query], list(ranking.values()))

@@ -4,7 +4,7 @@ import functools
 import hashlib
 import math
 import runpy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import distribution
 
 import numpy as np
@@ -142,7 +142,7 @@ Ranking = Sequence[tuple[str, float]]
 
 
 def compare(
-    runs: Sequence[Mapping[str, Ranking] | Callable[[], Mapping[str, Ranking]]],
+    runs: Iterable[Mapping[str, Ranking]],
     names: Sequence[str],
     qrels: Judged,
     measures: Sequence[str],
@@ -152,7 +152,7 @@ def compare(
 ) -> dict:
     """Compare every pair of runs on every measure by a two-sided paired t-test over the judged queries.
 
-    ``runs`` are rankings, or functions that read one, so that only one is in memory.
+    ``runs`` may be an iterator that reads one run after another.
     Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", …}}}``, with the
     values of ``pairwise_tests``. ``holm_student_p`` is corrected among all systems compared with i. ``wins``,
     ``ties`` and ``losses`` count the queries of i. Runs with equal scores have p 1.0 and are listed under
@@ -160,9 +160,8 @@ def compare(
     """
     for text in measures:
         parse_measure(text)
-    rankings = (run() if callable(run) else run for run in runs)
     options = {"ignore_identical_ids": ignore_identical_ids}
-    scores = [score(run, qrels, list(measures), **options).measures for run in rankings]
+    scores = [score(run, qrels, list(measures), **options).measures for run in runs]
     return compare_scores(scores, names, sorted(qrels), measures, max_p=max_p)
 
 

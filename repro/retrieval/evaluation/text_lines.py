@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.errors import DataError
-from repro.machine.bounded_reading import whole_lines
+from repro.machine.bounded_reading import unrepeated, whole_lines
 
 SCORE_BOUND = (2 - 2**-24) * 2.0**127  # rounds to no finite float32
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")
@@ -66,7 +66,7 @@ def read_json(path: Path, what: str, read_value: Callable[[Any, str], Any]) -> d
     """Read ``{qid: {docid: value}}``. Raises DataError for other content or a repeated id."""
     try:
         with open_text(path) as file:
-            content = json.loads(file.read(_LARGEST), object_pairs_hook=_unrepeated)
+            content = json.loads(file.read(_LARGEST), object_pairs_hook=unrepeated)
     except (ValueError, OSError, EOFError, RecursionError, zlib.error) as error:
         raise DataError(f"{path}: it is not a valid JSON file ({error})") from None
     if not isinstance(content, dict) or not all(isinstance(values, dict) for values in content.values()):
@@ -75,13 +75,6 @@ def read_json(path: Path, what: str, read_value: Callable[[Any, str], Any]) -> d
         query: {document: read_value(value, f"{path}: query {query!r}") for document, value in values.items()}
         for query, values in content.items()
     }
-
-
-def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        raise ValueError("an id is given twice")
-    return content
 
 
 def columns(line: str, where: str) -> list[str]:

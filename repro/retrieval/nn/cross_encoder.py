@@ -1,12 +1,12 @@
 """A cross-encoder, which scores a query and a passage read together."""
 
 import contextlib
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import torch
+from datasets import load_from_disk
 from torch import Tensor, nn
 
 from repro.errors import StageError, UsageError
@@ -25,6 +25,7 @@ from repro.retrieval.nn.precision import (
     ready_for_device,
     threads_for,
 )
+from repro.store.disk import intact, write_note
 
 BLOCK = 20_000  # pairs sorted by length together
 BATCH = {"cpu": 32, "cuda": 256}
@@ -195,8 +196,6 @@ class PairTexts:
     """Texts of N pairs: indices ``query`` into ``queries`` and ``row`` into a corpus, (N,) each."""
 
     def __init__(self, queries: list[str], corpus: Path, *, query: np.ndarray, row: np.ndarray):
-        from datasets import load_from_disk
-
         self.corpus = load_from_disk(str(corpus / "arrow")).select_columns(["title", "text"])
         self.queries, self.query, self.row = queries, query, row
 
@@ -226,19 +225,18 @@ def score_pairs(
     scores, unread = np.zeros(len(pairs), np.float32), []
     for first in blocks(len(pairs), BLOCK):
         block = scores[first : first + BLOCK]
-        if (earlier := _read_block(scratch, first, len(block))) is None:
+        if intact(scratch / f"{first}.json") is None:
             unread.append(first)
         else:
-            block[:] = earlier
+            block[:] = np.load(scratch / f"{first}.npy")
             advance(len(block))
     with in_background(_pieces(pairs, scorer, unread), ahead=AHEAD) as pieces:
         for first, places, batches, is_last in pieces:
             block = scores[first : first + BLOCK]
             block[places] = scorer.score(batches)
             if is_last:
-                partial = scratch / f"{first}.partial.npy"  # another shard may have one
-                np.save(partial, block)
-                partial.rename(scratch / f"{first}-{zlib.crc32(block.tobytes())}.npy")
+                np.save(scratch / f"{first}.npy", block)
+                write_note(scratch / f"{first}.json", [scratch / f"{first}.npy"])
             advance(len(places))
     return scores if decimals is None else np.round(scores.astype(np.float64), decimals)
 
@@ -252,14 +250,3 @@ def _pieces(
         for places, batches in scorer.prepared(queries, passages):
             count += len(places)
             yield first, places, batches, count == len(queries)
-
-
-def _read_block(scratch: Path, first: int, size: int) -> np.ndarray | None:
-    for path in scratch.glob(f"{first}-*.npy"):
-        try:
-            part = np.load(path)
-        except (OSError, ValueError, EOFError):
-            continue
-        if part.shape == (size,) and path.stem == f"{first}-{zlib.crc32(part.tobytes())}":
-            return part
-    return None

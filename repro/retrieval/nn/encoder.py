@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors.torch import safe_open, save_file
@@ -89,11 +89,12 @@ def _linear(size: int, initializer_range: float) -> nn.Linear:
     return layer
 
 
-class PooledEncoder(nn.Module):
-    """Maps token ids to one vector per text, by ``cls`` or ``mean`` ``pooling``."""
+class Encoder(nn.Module):
+    """Maps token ids to one vector per text, by ``cls`` or ``mean`` ``pooling`` and an optional projector."""
 
-    model: nn.Module
-    pooling: str
+    def __init__(self, model: nn.Module, *, pooling: str, projector: Any):
+        super().__init__()
+        self.model, self.pooling, self.projector = model, check_pooling(pooling), projector
 
     def forward(self, inputs: dict[str, Tensor]) -> Tensor:
         hidden = self.model(**inputs).last_hidden_state  # (N, L, H)
@@ -101,17 +102,6 @@ class PooledEncoder(nn.Module):
 
     def finished(self, vectors: Tensor) -> Tensor:
         """Map pooled vectors, (N, H), to the output."""
-        return vectors
-
-
-class Encoder(PooledEncoder):
-    def __init__(self, model: nn.Module, *, pooling: str, projector: Projector | None):
-        super().__init__()
-        self.model = model
-        self.pooling = check_pooling(pooling)
-        self.projector = projector
-
-    def finished(self, vectors: Tensor) -> Tensor:
         return vectors if self.projector is None else self.projector(vectors)
 
 

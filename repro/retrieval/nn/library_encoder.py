@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from repro.errors import BlockedError, DataError, check_known
 from repro.machine.bounded_reading import check_pulled
 from repro.retrieval.nn import batches, checkpoint
-from repro.retrieval.nn.encoder import PooledEncoder
+from repro.retrieval.nn.encoder import Encoder
 from repro.retrieval.nn.precision import Tensors, autocast, device
 from repro.retrieval.nn.view_encoder import POSITIONS, max_log_saturated, sum_log_saturated
 from repro.stage_table import POOLINGS
@@ -274,28 +274,27 @@ def named(module: torch.nn.Module) -> str:
     return name
 
 
-class ReleasedEncoder(PooledEncoder):
-    """Maps token ids to one vector per text with sentence-transformers' modules.
+class Heads(nn.ModuleList):
+    """The modules of sentence-transformers after the pooling, which map vectors, (N, H)."""
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        features = {"sentence_embedding": vectors}
+        for head in self:
+            features = head(features)
+        return features["sentence_embedding"]
+
+
+def released_encoder(folder: Path) -> Encoder:
+    """Return an encoder made of sentence-transformers' modules.
 
     Raises DataError unless they are a transformer, one known pooling and heads.
     """
-
-    def __init__(self, folder: Path):
-        super().__init__()
-        encoder = load(folder, {"kind": "dense", "precision": "fp32"})
-        children: list[Any] = list(encoder.children())
-        transformer, pooling, *heads = children
-        mode = getattr(pooling, "pooling_mode", None)
-        if mode not in POOLINGS:
-            raise DataError(f"{folder}: its pooling {mode} is unknown. Known: {', '.join(POOLINGS)}")
-        self.model, self.pooling, self.heads = transformer.auto_model, mode, nn.ModuleList(heads)
-        self.size = encoder.get_embedding_dimension()
-
-    def finished(self, vectors: Tensor) -> Tensor:
-        features = {"sentence_embedding": vectors}
-        for head in self.heads:
-            features = head(features)
-        return features["sentence_embedding"]
+    children: list[Any] = list(load(folder, {"kind": "dense", "precision": "fp32"}).children())
+    transformer, pooling, *heads = children
+    mode = getattr(pooling, "pooling_mode", None)
+    if mode not in POOLINGS:
+        raise DataError(f"{folder}: its pooling {mode} is unknown. Known: {', '.join(POOLINGS)}")
+    return Encoder(transformer.auto_model, pooling=mode, projector=Heads(heads))
 
 
 class SpladeEncoder(nn.Module):

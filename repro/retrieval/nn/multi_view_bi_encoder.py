@@ -12,10 +12,10 @@ from torch.nn import functional
 
 from repro.errors import check_known
 from repro.retrieval.nn import batches, checkpoint, contrastive, objectives
+from repro.retrieval.nn.objectives import SIDES
 from repro.retrieval.nn.precision import Tensors
 from repro.retrieval.nn.view_encoder import ViewEncoder, flops, top_k
 
-SIDES = {"queries": "query_", "passages": "passage_"}
 DIRECTIONS = ("teacher-student", "student-teacher")
 
 
@@ -98,9 +98,9 @@ class MultiViewBiEncoder(objectives.RankedTextsLoss):
 
     def collate(self, examples: list[dict]) -> Tensors:
         batch = super().collate(examples)
-        return (
-            batch if self.distillation is None else batch | {"teacher": objectives.teacher_scores(examples)}
-        )
+        if self.distillation is not None:
+            batch["teacher"] = objectives.teacher_scores(examples)
+        return batch
 
     def losses(self, represented: Tensors) -> Tensors:
         if self.training:
@@ -155,11 +155,10 @@ class MultiViewBiEncoder(objectives.RankedTextsLoss):
             return {}
         ramp_steps = self.flops_weight["ramp_steps"]
         ramp = (self.steps / ramp_steps).clamp(max=1.0).square() if ramp_steps else 1.0
-        weights = {side: self.flops_weight[side] for side in SIDES}
         return {
             f"flops.{side}": weight * ramp * self._penalty(vectors[side]["sparse"])
-            for side, weight in weights.items()
-            if weight
+            for side in SIDES
+            if (weight := self.flops_weight[side])
         }
 
     def _penalty(self, sparse: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from repro.retrieval.nn.precision import Tensors
 from repro.retrieval.nn.text import passage_rows, tokenised
 
 SENTENCES, MASKS = 0, 1  # random streams
+SIDES = {"queries": "query_", "passages": "passage_"}
 
 
 class BatchLoss(nn.Module):
@@ -42,15 +43,13 @@ class RankedTextsLoss(BatchLoss):
             self.tokenizer, [example["query"] for example in examples], length=self.query_length
         )
         titles, texts = ([passage[name] for passage in passages] for name in ("title", "text"))
-        rows = passage_rows(
+        inputs = passage_rows(
             self.tokenizer, titles, texts, length=self.passage_length, separator=self.separator
-        )
-        inputs = rows.inputs()
+        ).inputs()
         return {f"query_{k}": v for k, v in queries.items()} | {f"passage_{k}": v for k, v in inputs.items()}
 
     def represent(self, batch: Tensors) -> Tensors:
-        sides = {"queries": "query_", "passages": "passage_"}
-        return {name: self.encoder(batches.side_inputs(batch, side)) for name, side in sides.items()}
+        return {name: self.encoder(batches.side_inputs(batch, side)) for name, side in SIDES.items()}
 
 
 def teacher_scores(examples: list[dict]) -> Tensor:

@@ -6,14 +6,14 @@ import torch
 from torch import Tensor, nn
 
 from repro.retrieval.nn import checkpoint, padding_free
-from repro.retrieval.nn.encoder import PooledEncoder
+from repro.retrieval.nn.encoder import Encoder
 from repro.retrieval.nn.precision import Tensors, device, is_small, on_device
 
 TOKENS = {"cpu": 2048, "cuda": 1 << 20}  # encoded at a time
 ROWS = {"cpu": 512, "cuda": None}  # in the feed-forward part
 
 
-def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[Tensors], Tensor]:
+def without_padding(encoder: Encoder, *, gpu: bool = False) -> Callable[[Tensors], Tensor]:
     """Return a function that encodes inputs on the CPU, without padding where this is faster.
 
     Small models on a CPU keep padding, so that their vectors have the same bits on any number of cores.
@@ -26,17 +26,14 @@ def without_padding(encoder: PooledEncoder, *, gpu: bool = False) -> Callable[[T
 
 
 class PackedTexts(nn.Module):
-    """Maps token ids to a pooled vector per text, equal to the padded model's except for rounding.
+    """Maps token ids to a vector per text by ``pooling``, equal to the padded model's except for rounding."""
 
-    ``pooling`` is ``cls``, ``mean``, or ``pooler`` for the model's own.
-    """
-
-    def __init__(self, model: checkpoint.TextModel, *, pooling: str, tokens: int | None = None):
+    def __init__(self, model: checkpoint.TextModel, *, pooling: str):
         super().__init__()
         kind = device().type
         model.eval()
         self.model, self.pooling = model, pooling
-        self.tokens, self.rows = tokens or TOKENS[kind], ROWS[kind]
+        self.tokens, self.rows = TOKENS[kind], ROWS[kind]
 
     @torch.inference_mode()
     def forward(self, inputs: Tensors) -> Tensor:
@@ -54,15 +51,13 @@ class PackedTexts(nn.Module):
         hidden = padding_free.embed(self.model, on_device(rows), places)  # (T, H)
         layout, takes_means = padding_free.Layout(lengths, processor), self.pooling == "mean"
         hidden = padding_free.all_layers(self.model, hidden, layout, firsts=not takes_means, rows=self.rows)
-        if takes_means:
-            padded = hidden.new_zeros(rows["attention_mask"].numel(), hidden.shape[1])
-            texts = padded.index_copy_(0, places, hidden).view(*rows["attention_mask"].shape, -1)
-            counts = torch.tensor(lengths).to(processor, non_blocking=True)
-            precise = torch.promote_types(hidden.dtype, torch.float32)
-            return texts.sum(dim=1, dtype=precise).div_(counts[:, None]).to(hidden.dtype)  # (n, H)
-        if self.pooling == "cls" or self.model.pooler is None:
+        if not takes_means:
             return hidden  # (n, H)
-        return self.model.pooler(hidden.unsqueeze(1))
+        padded = hidden.new_zeros(rows["attention_mask"].numel(), hidden.shape[1])
+        texts = padded.index_copy_(0, places, hidden).view(*rows["attention_mask"].shape, -1)
+        counts = torch.tensor(lengths).to(processor, non_blocking=True)
+        precise = torch.promote_types(hidden.dtype, torch.float32)
+        return texts.sum(dim=1, dtype=precise).div_(counts[:, None]).to(hidden.dtype)  # (n, H)
 
 
 def _token_ranges(lengths: Sequence[int], tokens: int) -> Iterator[tuple[int, int]]:

@@ -59,9 +59,6 @@ class Layout:
         """The bounds of queries if only each text's first token is one, (n + 1,) int32."""
         return torch.arange(len(self.lengths) + 1, dtype=torch.int32, device=self.device)
 
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, dropout: float) -> Tensor:
-        return (by_kernel if has_kernel(query) else text_by_text)(query, key, value, self, dropout)
-
 
 def embed(model: TextModel, inputs: Tensors, places: Tensor) -> Tensor:
     """Return the input of the first layer, (T, H), for the T ``places`` of tokens among N x L."""
@@ -89,7 +86,8 @@ def layer_output(
     heads = attention.num_attention_heads
     q, k, v = (values.view(len(values), heads, -1) for values in (query, key, value))  # (T, heads, H / heads)
     dropout = attention.dropout.p if attention.training else 0.0
-    context = layout.attend(q, k, v, dropout).reshape(query.shape)
+    attend = by_kernel if has_kernel(q) else text_by_text
+    context = attend(q, k, v, layout, dropout).reshape(query.shape)
     states = layer.attention.output(context, queries)
     if rows is None or len(states) <= rows:
         return layer.feed_forward_chunk(states)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from repro.machine.bounded_reading import read_json_file
+from repro.machine.bounded_reading import read_facts, read_json_file
 from repro.retrieval.nn.precision import Tensors
 
 if TYPE_CHECKING:
@@ -22,21 +22,7 @@ BODY = "sentence_encoder."  # behind various prefixes
 MASK = "<mask>"
 SPECIAL = {"cls_token": "[CLS]", "pad_token": "[PAD]", "sep_token": "[SEP]", "unk_token": "[UNK]"}
 EPSILON = 1e-5  # of fairseq's LayerNorm
-EMBEDDINGS = {
-    "embed_tokens": "embeddings.word_embeddings",
-    "embed_positions": "embeddings.position_embeddings",
-    "emb_layer_norm": "embeddings.LayerNorm",
-}
-LAYER = {
-    "self_attn.q_proj": "attention.self.query",
-    "self_attn.k_proj": "attention.self.key",
-    "self_attn.v_proj": "attention.self.value",
-    "self_attn.out_proj": "attention.output.dense",
-    "self_attn_layer_norm": "attention.output.LayerNorm",
-    "fc1": "intermediate.dense",
-    "fc2": "output.dense",
-    "final_layer_norm": "output.LayerNorm",
-}
+NAMES = read_facts(Path(__file__).with_name("seed_encoder.yaml"))  # of settings and weights
 
 
 def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
@@ -96,18 +82,10 @@ def _config(settings: Mapping):
     from transformers import RobertaConfig
 
     return RobertaConfig(
-        vocab_size=settings["vocab_size"],
-        hidden_size=settings["encoder_embed_dim"],
-        num_hidden_layers=settings["encoder_layers"],
-        num_attention_heads=settings["encoder_attention_heads"],
-        intermediate_size=settings["encoder_ffn_embed_dim"],
-        hidden_act=settings["activation_fn"],
-        hidden_dropout_prob=settings["dropout"],
-        attention_probs_dropout_prob=settings["attention_dropout"],
+        **{name: settings[key] for name, key in NAMES["config"].items()},
         max_position_embeddings=settings["max_positions"] + settings["pad_token_id"] + 1,
         type_vocab_size=1,
         layer_norm_eps=EPSILON,
-        pad_token_id=settings["pad_token_id"],
         bos_token_id=0,
         eos_token_id=2,
     )
@@ -121,10 +99,10 @@ def _body(weights: Mapping[str, Tensor]) -> Tensors:
 def _roberta_name(name: str) -> str:
     stem, _, kind = name.rpartition(".")
     layer = re.fullmatch(r"layers\.(\d+)\.(.+)", stem)
-    if stem in EMBEDDINGS:
-        return f"{EMBEDDINGS[stem]}.{kind}"
-    if layer and layer[2] in LAYER:
-        return f"encoder.layer.{layer[1]}.{LAYER[layer[2]]}.{kind}"
+    if stem in NAMES["embeddings"]:
+        return f"{NAMES['embeddings'][stem]}.{kind}"
+    if layer and layer[2] in NAMES["layer"]:
+        return f"encoder.layer.{layer[1]}.{NAMES['layer'][layer[2]]}.{kind}"
     raise ValueError(f"its weight {name} has no place in the architecture")
 
 

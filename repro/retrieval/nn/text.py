@@ -43,18 +43,6 @@ def passage_rows(
     return text_rows(tokenizer, strings, length=length)
 
 
-def pair_rows(
-    tokenizer, firsts: Sequence[str], seconds: Sequence[str], *, length: int
-) -> list[dict[str, np.ndarray]]:
-    """Return ``input_ids`` and ``token_type_ids`` of each pair, (l,)."""
-    rows = paired_rows(tokenizer, firsts, seconds, length=length)
-    ends = np.cumsum(rows.lengths)[:-1]
-    kinds = np.zeros_like(rows.ids) if rows.kinds is None else rows.kinds
-    columns = (np.split(values.astype(np.int64), ends) for values in (rows.ids, kinds))
-    pairs = list(zip(*columns, strict=True))[: len(rows)]
-    return [{"input_ids": ids, "token_type_ids": kinds} for ids, kinds in pairs]
-
-
 def padded(rows: Sequence[np.ndarray], *, value: int) -> Tensor:
     """Right-pad rows of unequal length: N of (l,) to (N, max l), int64."""
     tensors = [torch.as_tensor(row, dtype=torch.int64) for row in rows]

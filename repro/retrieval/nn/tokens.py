@@ -54,6 +54,10 @@ class TokenRows:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    def each(self) -> list[np.ndarray]:
+        """Return the ids of each text, (l,)."""
+        return np.split(self.ids, np.cumsum(self.lengths))[:-1]
+
     def inputs(self, rows: np.ndarray | slice = slice(None)) -> dict[str, Tensor]:
         """Return model inputs of some texts, right-padded, (n, L) int64 each."""
         lengths, starts = self.lengths[rows], (np.cumsum(self.lengths) - self.lengths)[rows]
@@ -96,11 +100,11 @@ def _read(tokenizer, length: int, texts: Sequence[str]) -> list[list[int]]:
     rows: list[list[int]] = [[]] * len(texts)
     unread = list(range(len(texts)))
     while unread:
-        beginnings = [_beginning(texts[place], limit) for place in unread]
+        beginnings = [texts[n][:limit] + texts[n][limit:].partition(" ")[0] for n in unread]
         for place, row in zip(unread, _ids(backend, beginnings), strict=True):
             rows[place] = row
-        sizes = dict(zip(unread, map(len, beginnings), strict=True))
-        unread = [place for place in unread if len(rows[place]) < length and sizes[place] < len(texts[place])]
+        pairs = zip(unread, beginnings, strict=True)
+        unread = [n for n, text in pairs if len(rows[n]) < length and len(text) < len(texts[n])]
         limit *= 2
     return rows
 
@@ -109,11 +113,6 @@ def _ids(backend, texts: Sequence[str]) -> Iterator[list[int]]:
     for first in range(0, len(texts), TOGETHER):
         for row in backend.encode_batch_fast(list(texts[first : first + TOGETHER])):
             yield row.ids
-
-
-def _beginning(text: str, limit: int) -> str:
-    end = text.find(" ", limit)
-    return text if end < 0 else text[:end]
 
 
 def truncating_tokenizer(tokenizer, length: int):

@@ -119,7 +119,9 @@ class ViewEncoder(nn.Module):
         dense_reduction: Mapping[str, Any] | None,
     ):
         super().__init__()
-        check_names("view", views, valid=VIEWS)
+        if not views:
+            raise UsageError(f"no view is given. Known: {', '.join(VIEWS)}")
+        check_known("view", *views, valid=VIEWS)
         check_known("vocabulary head", vocabulary_head, valid=HEADS)
         if len(set(views)) < len(views):
             raise UsageError(f"a view is listed twice: {list(views)!r}")
@@ -207,10 +209,3 @@ def load_view_encoder(
         raise DataError(f"{folder}: {PROJECTION} is missing, and its dense vectors need it")
     encoder.start_from(folder)
     return encoder
-
-
-def check_names(kind: str, names: Sequence[str], *, valid) -> None:
-    """Raise UsageError for no name, or an invalid one."""
-    if not names:
-        raise UsageError(f"no {kind} is given. Known: {', '.join(valid)}")
-    check_known(kind, *names, valid=valid)

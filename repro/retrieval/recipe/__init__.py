@@ -52,7 +52,7 @@ def encode(
     params = {kind: {**pooling, "precision": precisions[kind]} for kind in KINDS_OF_TEXTS}
     if numbers != "float32":
         params["passages"]["numbers"] = numbers
-    return _encode_sides("encode", model, texts, params)
+    return _encode_sides("encode", (model, model), texts, params)
 
 
 def search(passages: Node, topics: Node, *, depth: int) -> Node:
@@ -74,11 +74,11 @@ def encode_views(
     """Encode passages and queries by ``views``, and return both nodes. ``top_k`` limits sparse values."""
     options = {"positions": dict(positions), "head": head, "precision": precision}
     params = {kind: {"normalize": normalize, "top_k": top_k[kind], **options} for kind in KINDS_OF_TEXTS}
-    return _encode_sides("encode_views", model, texts, params, views=list(views))
+    return _encode_sides("encode_views", (model, model), texts, params, views=list(views))
 
 
 def _encode_sides(
-    stage: str, model: Node, texts: Texts, params: Mapping[str, Mapping[str, Any]], **first: Any
+    stage: str, models: tuple[Node, Node], texts: Texts, params: Mapping[str, Mapping[str, Any]], **first: Any
 ) -> tuple[Node, Node]:
     sides = (
         ("passages", texts.documents, texts.passage_length, texts.separator),
@@ -90,7 +90,7 @@ def _encode_sides(
             {"kind": kind, **first, "length": length, "separator": separator, **params[kind]},
             {"model": model, "texts": source},
         )
-        for kind, source, length, separator in sides
+        for model, (kind, source, length, separator) in zip(models, sides, strict=True)
     )
     return passages, topics
 
@@ -295,15 +295,18 @@ def released_ranking(
     stage = "encode_views" if is_splade else "encode"
     vectors = SPLADE_VIEW | {"head": conventions.kind} if is_splade else {"pooling": conventions.pooling}
     options = {"normalize": conventions.similarity == "cosine", "precision": conventions.precision}
-    sides = (
-        ("passages", passages, conventions.passage_length, conventions.separator, conventions.passage_prefix),
-        ("queries", topics, conventions.query_length, "", conventions.query_prefix),
+    prefixes = {"passages": conventions.passage_prefix, "queries": conventions.query_prefix}
+    params = {
+        kind: options | ({"prefix": prefix} if prefix else {}) | vectors for kind, prefix in prefixes.items()
+    }
+    texts = Texts(
+        documents=passages,
+        topics=topics,
+        query_length=conventions.query_length,
+        passage_length=conventions.passage_length,
+        separator=conventions.separator,
     )
-    nodes = []
-    for model, (kind, texts, length, separator, prefix) in zip(models, sides, strict=True):
-        params = {"kind": kind, "length": length, "separator": separator, **options}
-        prefixes = {"prefix": prefix} if prefix else {}
-        nodes.append(Node(stage, params | prefixes | vectors, {"model": model, "texts": texts}))
+    nodes = _encode_sides(stage, models, texts, params)
     if is_splade:
         return search_views(*nodes, depth=depth, terms=["sparse"], mode="exact", list_depth=None)
     return search(*nodes, depth=depth)

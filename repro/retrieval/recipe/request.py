@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -85,6 +86,7 @@ class Choices:
         """Return the used choices other than the default. They prevent a comparison with the paper."""
         return {i: c for i, c in self.used.items() if c != self._reading(i).default}
 
+    @cached_property
     def in_full_precision(self) -> dict[str, str]:
         """Return reading id -> the choice with fp32 instead of the used fp16 or bf16."""
         replacements = {}

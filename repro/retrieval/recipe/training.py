@@ -26,7 +26,7 @@ class Texts:
     documents: Node
     topics: Node
     passage_length: int
-    separator: str
+    separator: str | None
     query_length: int | None = None
     pooling: str | None = None
 

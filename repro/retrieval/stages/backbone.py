@@ -3,9 +3,12 @@
 import shutil
 from pathlib import Path
 
+from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoTokenizer, set_seed
+
 from repro.errors import BlockedError
 from repro.progress import Progress
 from repro.retrieval.datasets.hub_models import model_type, planned_checkpoint
+from repro.retrieval.nn import checkpoint, seed_encoder
 
 
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
@@ -15,8 +18,6 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     ``"random"`` are drawn with ``seed``, for ``layers`` layers if given. SEED's weights are converted. A
     checkpoint's code is never run.
     """
-    from repro.retrieval.nn.checkpoint import reason, save_model
-
     shutil.rmtree(out / "model", ignore_errors=True)
     with planned_checkpoint(params) as folder:
         try:
@@ -24,8 +25,8 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
         except (OSError, ValueError, KeyError) as error:
             problem = f"{folder} is not a checkpoint of {params['name']} that transformers can read"
             remedy = f"put it (converted) into $REPRO_DATA/models/{params['name']}, or choose another reading"
-            raise BlockedError(f"{problem} ({reason(error)})", remedy) from error
-        save_model(model, tokenizer, out / "model")  # may still read the file
+            raise BlockedError(f"{problem} ({checkpoint.reason(error)})", remedy) from error
+        checkpoint.save_model(model, tokenizer, out / "model")  # may still read the file
     return {
         "parameters": model.num_parameters(),
         "vocabulary": len(tokenizer),
@@ -35,10 +36,6 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
 
 
 def _read(params: dict, folder: Path) -> tuple:
-    from transformers import AutoTokenizer
-
-    from repro.retrieval.nn import checkpoint, seed_encoder
-
     if model_type(folder) == seed_encoder.MODEL_TYPE:
         model, tokenizer, facts = seed_encoder.load(folder)
         return model, tokenizer, {"masked_language_head": hasattr(model, "lm_head"), **facts}
@@ -50,25 +47,17 @@ def _read(params: dict, folder: Path) -> tuple:
 
 
 def _load_weights(folder: Path) -> tuple:
-    from transformers import AutoModel, AutoModelForMaskedLM
-
-    from repro.retrieval.nn.checkpoint import check_missing, pretrained
-
     options = {"dtype": "float32", "output_loading_info": True}
-    model, report = pretrained(AutoModelForMaskedLM, folder, **options)
+    model, report = checkpoint.pretrained(AutoModelForMaskedLM, folder, **options)
     if not report["missing_keys"]:
         return model, True
-    model, report = pretrained(AutoModel, folder, **options)
-    check_missing(model, report)
+    model, report = checkpoint.pretrained(AutoModel, folder, **options)
+    checkpoint.check_missing(model, report)
     return model, False
 
 
 def _random_model(params: dict, folder: Path) -> tuple:
-    from transformers import AutoConfig, AutoModelForMaskedLM, set_seed
-
-    from repro.retrieval.nn.checkpoint import pretrained
-
-    config = pretrained(AutoConfig, folder)
+    config = checkpoint.pretrained(AutoConfig, folder)
     config.num_hidden_layers = params.get("layers", config.num_hidden_layers)
     set_seed(params["seed"])
     return AutoModelForMaskedLM.from_config(config), True

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from repro.machine import system
 from repro.progress import Progress
+from repro.retrieval.datasets.arrow import read_queries
 from repro.retrieval.evaluation.run_writer import write_run
 from repro.retrieval.stages import lucene
 
@@ -16,17 +17,14 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     - df + 0.5) / (df + 0.5)), with |d| in one byte (exact up to 40 terms). With ``multifield`` this is summed
     over title and contents. Anserini rounds to four decimals and spreads ties by 1e-6 in the order of ids.
     """
-    index, queries = inputs["index"], inputs["queries"] / "queries.jsonl"
-    hits = out / "hits.jsonl"
+    hits, total = out / "hits.jsonl", len(read_queries(inputs["queries"]))
     arguments = {
         **{name: params[name] for name in ("k1", "b", "depth", "multifield")},
-        "index": str(index / "lucene"),
-        "queries": str(queries),
+        "index": str(inputs["index"] / "lucene"),
+        "queries": str(inputs["queries"] / "queries.jsonl"),
         "output": str(hits),
         "threads": system.cores(),
     }
-    with open(queries, encoding="utf-8") as lines:
-        total = sum(1 for _ in lines)
     facts = lucene.call("search", arguments, folder=out, task="bm25", total=total, progress=progress)
     with open(hits) as lines:
         write_run(out, (tuple(json.loads(line)) for line in lines), "bm25", method=_method(params, facts))

@@ -1,7 +1,6 @@
 """Stage ``compare``: pairwise significance tests of runs or of scores."""
 
 import json
-from functools import partial
 from pathlib import Path
 
 from repro.errors import DataError
@@ -24,7 +23,7 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     missing: list[int] = []
     with progress.task("runs read", total=len(inputs["runs"])) as advance:
         result = significance.compare(
-            [partial(_read, directory, qrels, missing, advance) for directory in inputs["runs"]],
+            (_read(directory, qrels, missing, advance) for directory in inputs["runs"]),
             params["names"],
             qrels,
             params["measures"],

@@ -50,7 +50,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """
     texts = Texts.read(inputs["texts"], params)
     folder = inputs["model"] / "model"
-    encoder = _encoder(folder, params["pooling"]).eval().to(precision.device())
+    if params["pooling"] == MODULES:
+        encoder = library_encoder.released_encoder(folder)
+    else:
+        encoder = load_text_encoder(folder, pooling=params["pooling"])
+    encoder.eval().to(precision.device())
     tokenizer = checkpoint.load_tokenizer(folder)
     checkpoint.check_fits(encoder.model, tokenizer, params["length"])
     packed = padding_free.packs(encoder, precision=params["precision"], say=progress.note)
@@ -95,12 +99,6 @@ def _passages(folder: Path, params: dict) -> tuple[ColumnTexts, TitledRows]:
         return [(prefix + title, text) if title else ("", prefix + text) for title, text in pairs]
 
     return ColumnTexts(corpus, "id"), texts
-
-
-def _encoder(folder: Path, pooling: str):
-    if pooling == MODULES:
-        return library_encoder.ReleasedEncoder(folder)
-    return load_text_encoder(folder, pooling=pooling)
 
 
 def outputs(encoder: Callable, group: Batches, params: dict) -> Iterator[tuple[list[int], Any]]:

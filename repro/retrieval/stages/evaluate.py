@@ -4,9 +4,8 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from repro.errors import DataError
 from repro.progress import Progress
-from repro.retrieval.datasets.arrow import read_rows
+from repro.retrieval.datasets.arrow import passages
 from repro.retrieval.evaluation import runs, text_lines
 from repro.retrieval.evaluation.answers import answer_measures, read_answers, score_by_answers
 from repro.retrieval.evaluation.measures import check_grades, score
@@ -26,29 +25,13 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     else:
         answers, measures = read_answers(inputs["queries"] / "queries.jsonl"), params["measures"]
         depth = max((measure.cutoff for measure in answer_measures(measures).values()), default=0)
-        documents = {document for qid in answers for document, _ in ranking.get(qid, ())[:depth]}
-        texts = _texts(inputs["corpus"], documents, progress)
+        documents = sorted({document for qid in answers for document, _ in ranking.get(qid, ())[:depth]})
+        with progress.task("passages with answers"):
+            found = passages(documents, inputs["corpus"], source=inputs["run"])
+        texts = {document: passage["text"] for document, passage in found.items()}
         tokenless = params.get("tokenless_answers", False)
         scores = score_by_answers(ranking, answers, texts, measures, tokenless=tokenless)
     text = json.dumps(asdict(scores), ensure_ascii=False, allow_nan=False)
     (out / "scores.json").write_text(text, encoding="utf-8")
     counts = {"queries": len(scores.queries), "missing": len(scores.missing), "ignored": scores.ignored}
     return counts | {"means": scores.means}
-
-
-def _texts(corpus: Path, documents: set[str], progress: Progress) -> dict[str, str]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    rows = read_rows(corpus).select_columns(["id", "text"]).with_format("arrow")
-    texts: dict[str, str] = {}
-    with progress.task("passages with answers", total=len(rows)) as advance:
-        for batch in rows.iter(batch_size=100_000):
-            ids = batch["id"]
-            selection = batch.filter(pc.is_in(ids, value_set=pa.array(sorted(documents), type=ids.type)))
-            texts.update(zip(selection["id"].to_pylist(), selection["text"].to_pylist(), strict=True))
-            advance(len(batch))
-    if missing := documents - texts.keys():
-        first = f"the first is {min(missing)!r}"
-        raise DataError(f"{len(missing)} documents of the run are not in the corpus, {first}")
-    return texts

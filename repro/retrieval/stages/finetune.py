@@ -10,6 +10,7 @@ from repro.errors import DataError, UsageError
 from repro.progress import Progress
 from repro.retrieval.datasets import arrow
 from repro.retrieval.stages.pretrain import trained
+from repro.retrieval.training.declaration import Optimisation
 
 SCORES = ("positive_scores", "negative_scores")
 
@@ -105,12 +106,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     A batch is ``queries_per_batch`` queries with ``passages_per_query`` passages each, over all devices. The
     objective may take any of ``params``, ``start`` (the starting model's folder) and ``warmup_steps``.
     """
-    from transformers import set_seed
-
-    from repro.retrieval.nn.checkpoint import check_fits, load_tokenizer
-    from repro.retrieval.training.declaration import Optimisation
-    from repro.retrieval.training.objective import build, import_declared
-
     optimisation = Optimisation.of(params, batch_size=params["queries_per_batch"])
     choices = {name: params[name] for name in ("negative_choice", "positive_choice") if name in params}
     groups = Groups(
@@ -121,14 +116,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     )
     if len(groups) == 0:
         raise DataError(f"{inputs['training_set']}: no query has both a positive and a negative")
-    set_seed(params["seed"])
-    start, kind = inputs["model"] / "model", import_declared("objective", params["objective"])
-    model = kind.load(start)
-    tokenizer = load_tokenizer(start)
-    check_fits(model, tokenizer, max(params.get("query_length", 0), params["passage_length"]))
-    settings = params | {"start": start, "warmup_steps": optimisation.warmup(optimisation.steps(len(groups)))}
-    objective = build(kind, model, tokenizer, params["options"], settings=settings)
-    facts = trained(objective, groups, optimisation, params, out, progress)
+    facts = trained(groups, optimisation, params, inputs["model"] / "model", out, progress)
     return facts | {"queries_left_out": groups.left_out}
 
 

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+from transformers import BertConfig, BertForMaskedLM, set_seed
+
 from repro.progress import Progress
+from repro.retrieval.nn.checkpoint import load_tokenizer, save_model
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -10,10 +13,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     Weights are drawn from N(0, ``deviation``), by default 0.02 as in BERT.
     """
-    from transformers import BertConfig, BertForMaskedLM, set_seed
-
-    from repro.retrieval.nn.checkpoint import load_tokenizer, save_model
-
     tokenizer = load_tokenizer(inputs["tokenizer"] / "model")
     config = BertConfig(
         vocab_size=len(tokenizer),

@@ -5,6 +5,8 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.compute as pc
+
 from repro.errors import StageError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
@@ -19,8 +21,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     The text is the first ``words`` words of the document ``title``, or of the first document. ``view`` is a
     function of the model's folder and the text, with ``length`` and ``options``.
     """
-    import pyarrow.compute as pc
-
     view: View = import_declared("view", params["view"])
     corpus = read_rows(inputs["corpus"])
     place = pc.index(corpus.data.column("title"), params["title"]).as_py()  # -1 if there is none

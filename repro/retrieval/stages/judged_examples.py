@@ -17,16 +17,13 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     DPR's questions have grade 2 for the annotated passage, 1 for BM25's passages with the answer, 0 for hard
     negatives and -1 for others. The first positive scores 1,000, others 0, so that only it is ``confident``.
     """
-    omitted_queries = 0
 
     def examples() -> Iterator[dict]:
-        nonlocal omitted_queries
         for query, grades in judgements.items():
             advance()
             positives = sorted((d for d, grade in grades.items() if grade >= 1), key=lambda d: -grades[d])
             negatives = [d for d, grade in grades.items() if grade == params["negative_grade"]]
             if not positives or not negatives:
-                omitted_queries += 1
                 continue
             yield {
                 "query": query,
@@ -43,4 +40,4 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     if not count:
         grade = params["negative_grade"]
         raise DataError(f"{inputs['qrels']}: no query has both a positive and a negative of grade {grade}")
-    return {"queries": count, "queries_left_out": omitted_queries}
+    return {"queries": count, "queries_left_out": len(judgements) - count}

@@ -18,9 +18,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     positive or a negative is left out.
     """
     entry, first_rows = catalog.dataset(params["dataset"]), FirstRows.of(inputs)
-    margin, systems = params["margin"], params["systems"]
-    selection = None if systems is None else {*systems}
-    limits = {"margin": margin, "per_system": params["per_system"], "systems": selection}
+    limits = {name: params[name] for name in ("margin", "per_system", "systems")}
     digest = digests.RowDigest()
     omissions = {"queries_without_positive": 0, "queries_without_negative": 0}
     names: dict[str, None] = {}
@@ -28,7 +26,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     def examples() -> Iterator[dict]:
         nonlocal negatives
-        rows = reading.negatives(source, scored=margin is not None, first=params.get("first"))
+        rows = reading.negatives(source, scored=params["margin"] is not None, first=params.get("first"))
         for number, record in enumerate(first_rows.listed(rows) if first_rows else rows, 1):
             if number % STEP == 0:
                 advance(STEP)
@@ -46,7 +44,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     task = progress.task(f"reading {entry.id}", params.get("first") or entry.counts.get("negatives"))
     with digests.planned_source(params) as source, task as advance:
         count = arrow.write_rows(examples(), arrow.EXAMPLES, out / "arrow")
-    check_known("system", *(systems or ()), valid=names)
+    check_known("system", *(params["systems"] or ()), valid=names)
     if not count:
         raise DataError(f"{entry.id}: the file leaves no query with a negative")
     return {"queries": digest.count, "negatives": negatives, **omissions, "digest": digest.hexdigest()}

@@ -49,14 +49,15 @@ def _examples(
 ) -> Iterator[dict]:
     source, top = inputs["run"] / "run.trec", slice(params["depth"])
     results = [(query, documents[top], scores[top]) for query, documents, scores in results]
-    texts = _texts(results, inputs["corpus"], source)
+    ids = sorted({document for _, documents, _ in results for document in documents})
+    texts = arrow.passages(ids, inputs["corpus"], source=source)
     has_answer = partial(contains_answer, tokenless=params.get("tokenless_answers", False))
     options = {name: params[name] for name in ("extra_positives", "per_query", "seed")}
     for query, documents, scores in results:
         best = annotated(judgements.get(query, {}))
         scores = rounded(scores, decimals=params.get("score_decimals", ()))
         facts["queries_not_judged"] += best is None
-        hits = [has_answer(text, answers[query]) for text in texts(documents)]
+        hits = [has_answer(texts[document]["text"], answers[query]) for document in documents]
         row = example(query, documents, scores, hits, best=best, **options)
         facts["queries"] += row is not None
         facts["queries_left_out"] += row is None
@@ -110,10 +111,3 @@ def example(
         "positive_scores": list(map(score.get, positives)),
         "negative_scores": list(map(score.get, negatives)),
     }
-
-
-def _texts(results: list[tuple[str, list[str], list[float]]], corpus: Path, source: Path):
-    ids = sorted({document for _, documents, _ in results for document in documents})
-    rows = dict(zip(ids, arrow.rows_of_few(ids, corpus, source=source).tolist(), strict=True))
-    column = arrow.read_rows(corpus).select_columns("text")
-    return lambda documents: column[[rows[document] for document in documents]]["text"]

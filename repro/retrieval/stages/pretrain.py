@@ -4,10 +4,13 @@ import os
 from pathlib import Path
 
 import numpy as np
+from transformers import set_seed
 
 from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import list_offsets, read_rows
+from repro.retrieval.nn.checkpoint import check_fits, load_masked_lm, load_tokenizer
+from repro.retrieval.training import declaration, loop, objective
 
 TOKEN_COLUMNS = ("input_ids", "sentences", "spans")
 
@@ -68,38 +71,34 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     An example is a row or, if ``examples`` is ``spans``, each span of a row. The objective may take any
     parameter, e.g. ``length``, and takes the inputs ``statistics`` and ``generator``, if given.
     """
-    from transformers import set_seed
-
-    from repro.retrieval.nn.checkpoint import check_fits, load_masked_lm, load_tokenizer
-    from repro.retrieval.training.declaration import Optimisation
-    from repro.retrieval.training.objective import build, import_declared
-
-    optimisation = Optimisation.of(params, batch_size=params["texts_per_batch"])
+    optimisation = declaration.Optimisation.of(params, batch_size=params["texts_per_batch"])
     rows = EXAMPLES[params.get("examples", "rows")](inputs["tokens"])
     if len(rows) == 0:
         raise DataError(f"{inputs['tokens']}: no texts to train on")
-    set_seed(params["seed"])
-    start = inputs["model"] / "model"
-    model = load_masked_lm(start)
-    tokenizer = load_tokenizer(start)
-    check_fits(model, tokenizer, params["length"])
     options = dict(params["options"])
     if "statistics" in inputs:
         options["statistics"] = inputs["statistics"]
     if "generator" in inputs:
         options["generator"] = inputs["generator"] / "model"
-    kind = import_declared("objective", params["objective"])
-    objective = build(kind, model, tokenizer, options, settings=params)
-    return trained(objective, rows, optimisation, params, out, progress)
+    start = inputs["model"] / "model"
+    return trained(rows, optimisation, params | {"options": options}, start, out, progress)
 
 
-def trained(objective, examples, optimisation, params: dict, out: Path, progress: Progress) -> dict:
-    """Train an objective with options of the environment, and save its model."""
-    from repro.retrieval.training import declaration, loop
-
-    execution, memory = declaration.Execution.of(os.environ), declaration.step_memory(objective, params)
+def trained(examples, optimisation, params: dict, start: Path, out: Path, progress: Progress) -> dict:
+    """Train the objective of a stage, with settings of the environment, and save its model."""
+    set_seed(params["seed"])
+    kind = objective.import_declared("objective", params["objective"])
+    if "texts_per_batch" in params:
+        model, length = load_masked_lm(start), params["length"]
+    else:
+        model, length = kind.load(start), max(params.get("query_length", 0), params["passage_length"])
+    tokenizer, warmup = load_tokenizer(start), optimisation.warmup(optimisation.steps(len(examples)))
+    check_fits(model, tokenizer, length)
+    settings = params | {"start": start, "warmup_steps": warmup}
+    module = objective.build(kind, model, tokenizer, params["options"], settings=settings)
+    execution, memory = declaration.Execution.of(os.environ), declaration.step_memory(module, params)
     facts = loop.train(
-        objective, examples, optimisation, out=out, progress=progress, execution=execution, memory=memory
+        module, examples, optimisation, out=out, progress=progress, execution=execution, memory=memory
     )
-    loop.save_model(objective, out)
+    loop.save_model(module, out)
     return facts

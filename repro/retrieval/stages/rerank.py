@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from repro.machine.shard import shard
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import document_rows, query_texts
 from repro.retrieval.evaluation.run_writer import rankings, write_run
+from repro.retrieval.nn.cross_encoder import PairScorer, PairTexts, score_pairs
 from repro.store.disk import BLOCKS
 
 Ranking = tuple[str, list[str], list[float]]
@@ -20,10 +22,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     Passages from ``depth`` + 1 to ``keep`` follow in their order, each one point below the one before. Pairs
     are read and scores rounded as in ``score_pairs``.
     """
-    import pyarrow as pa
-
-    from repro.retrieval.nn.cross_encoder import PairScorer, PairTexts, score_pairs
-
     source, depth = inputs["run"] / "run.trec", params["depth"]
     results = list(rankings(source))
     options = {name: params[name] for name in ("length", "separator", "precision")}

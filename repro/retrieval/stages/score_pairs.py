@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 
 from repro.machine.shard import shard
 from repro.progress import Progress
 from repro.retrieval.datasets import arrow
+from repro.retrieval.nn.cross_encoder import PairScorer, PairTexts, score_pairs
 from repro.store.disk import BLOCKS
 
 
@@ -16,10 +18,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     All positives of a query and its first ``per_query`` negatives are kept. Query and passage are read
     together, cut to ``length`` tokens. Scores are rounded to ``decimals``, e.g. 4, unless None.
     """
-    import pyarrow.compute as pc
-
-    from repro.retrieval.nn.cross_encoder import PairScorer, PairTexts, score_pairs
-
     rows = arrow.read_rows(inputs["training_set"])
     options = {name: params[name] for name in ("length", "separator", "precision")}
     scorer = PairScorer(inputs["model"] / "model", say=progress.note, **options)
@@ -27,17 +25,15 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     queries = arrow.query_texts(inputs["queries"], names, source=inputs["training_set"])
     scores = {}
     for side, depth in (("positives", None), ("negatives", params["per_query"])):
-        lists = rows.data.column(side)
-        lists = lists if depth is None else pc.list_slice(lists, 0, depth)
-        passages = arrow.document_rows(
-            pc.list_flatten(lists), inputs["corpus"], source=inputs["training_set"]
-        )
-        places = np.repeat(np.arange(len(queries)), np.diff(arrow.list_offsets(lists)))
+        lists = pc.list_slice(rows.data.column(side), 0, depth)
+        documents, offsets = pc.list_flatten(lists), arrow.list_offsets(lists)
+        passages = arrow.document_rows(documents, inputs["corpus"], source=inputs["training_set"])
+        places = np.repeat(np.arange(len(queries)), np.diff(offsets))
         pairs = PairTexts(queries, inputs["corpus"], query=places, row=passages)
         with progress.task(f"scoring {side}", total=len(pairs)) as advance:
             settings = {"decimals": params["decimals"], "scratch": out / BLOCKS / side}
             logits = score_pairs(pairs, scorer, advance=advance, **settings)
-        scores[side] = arrow.Lists(logits, arrow.list_offsets(lists))
+        scores[side] = arrow.Lists(logits, offsets)
     if not shard().whole:
         return {}
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from repro.errors import UsageError
 from repro.progress import Progress
+from repro.retrieval.stages.vectors.exact_search import search
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
@@ -14,8 +15,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     same bytes on any machine. Ties go to the greater id. ``mode`` ``exact`` ranks all passages, ``union``
     only the ``list_depth`` best of each view.
     """
-    from repro.retrieval.stages.vectors.exact_search import search
-
     is_union = params["mode"] == "union"
     if is_union and not params.get("list_depth"):
         raise UsageError("a union of lists needs their list_depth")

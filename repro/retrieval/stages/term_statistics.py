@@ -5,10 +5,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 
 from repro.errors import DataError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
+from repro.retrieval.nn.checkpoint import load_tokenizer
 
 BATCH = 1000
 
@@ -18,15 +20,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     ``counts.json`` contains the totals, e.g. ``{"texts": 10, "tokens": 640}``. A text is a row of the tokens.
     """
-    from repro.retrieval.nn.checkpoint import load_tokenizer
-
     size = len(load_tokenizer(inputs["model"] / "model"))
     tokens = read_rows(inputs["tokens"]).select_columns("input_ids")
     if len(tokens) == 0:
         raise DataError(f"{inputs['tokens']}: no texts to count")
     with progress.task("counting tokens", total=len(tokens)) as advance:
-        batches = _batches(tokens, advance)
-        collection, documents = frequencies(batches, vocabulary_size=size)
+        collection, documents = frequencies(_batches(tokens, advance), vocabulary_size=size)
     np.save(out / "collection_frequency.npy", collection)
     np.save(out / "document_frequency.npy", documents)
     counts = {"texts": len(tokens), "tokens": int(collection.sum())}
@@ -53,8 +52,6 @@ def frequencies(
 
 
 def _batches(tokens, advance) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    import pyarrow.compute as pc
-
     for table in tokens.with_format("arrow").iter(batch_size=BATCH):
         column = table["input_ids"].combine_chunks()
         lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)

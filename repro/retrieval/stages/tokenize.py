@@ -11,6 +11,9 @@ from repro.locations import data_folder
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import BATCH, BLOCK, RowBlocks, read_rows
 from repro.retrieval.datasets.sentence_splitting import SentenceSplitter, packed, sentence_splitter
+from repro.retrieval.nn import checkpoint
+from repro.retrieval.nn.text import passage_text
+from repro.retrieval.nn.tokens import paired_rows
 from repro.store.disk import BLOCKS
 
 FIELDS = {"url": "url", "title": "title", "body": "text"}  # to columns of a corpus
@@ -29,13 +32,11 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     ``span_packing``, towards ``length`` tokens if a span may overshoot and otherwise ``length`` - 2. A
     document with fewer than ``minimum_spans`` gives no row.
     """
-    from repro.retrieval.nn.checkpoint import load_tokenizer
-
     if params["length"] < 3:
         raise UsageError(f"a length of {params['length']} tokens has no room between [CLS] and [SEP]")
     splitter = _splitter(params) if params["policy"] == "spans" else None
     corpus = read_rows(inputs["corpus"])
-    tokenizer = load_tokenizer(inputs["model"] / "model")
+    tokenizer = checkpoint.load_tokenizer(inputs["model"] / "model")
     id_type = "uint16" if len(tokenizer) <= 2**16 else "int32"
     lists = {name: ["int32"] for name in SPAN_LISTS[1:]} if splitter else {}
     columns = {"document": "string", "chunk": "int32", "input_ids": [id_type], **lists}
@@ -82,8 +83,6 @@ def _batches(corpus, rows: Callable[..., dict], first: int, facts: dict) -> Iter
 
 
 def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callable[..., dict]:
-    from repro.retrieval.nn.text import pair_rows, passage_text
-
     room, pairs = params["length"] - 2, params["policy"] == "truncate-pair"
 
     def count(tokens: int) -> int:
@@ -97,8 +96,8 @@ def _chunker(tokenizer, params: dict, advance: Callable[[int], None]) -> Callabl
     def chunk_batch(batch: dict, _: list[int]) -> dict:
         titles = batch["title"] if params["titles"] else [""] * len(batch["text"])
         if pairs:
-            inputs = pair_rows(tokenizer, titles, batch["text"], length=params["length"])
-            token_lists = [row["input_ids"][1:-1].tolist() for row in inputs]
+            inputs = paired_rows(tokenizer, titles, batch["text"], length=params["length"])
+            token_lists = [ids[1:-1].tolist() for ids in inputs.each()]
         else:
             passages = zip(titles, batch["text"], strict=True)
             texts = [passage_text(title, text, separator=params["separator"]) for title, text in passages]

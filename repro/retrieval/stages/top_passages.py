@@ -25,7 +25,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     ranking = runs.read_run(source)
     judgements = text_lines.read_qrels(inputs["qrels"] / "qrels.trec") if "qrels" in inputs else {}
     hits = {query["id"]: ranking.get(query["id"], [])[: params["depth"]] for query, _ in selection}
-    passages = _passages(sorted({d for pairs in hits.values() for d, _ in pairs}), inputs["corpus"], source)
+    documents = sorted({document for pairs in hits.values() for document, _ in pairs})
+    passages = arrow.passages(documents, inputs["corpus"], source=source)
     entries = []
     for request, (query, is_wanted) in zip(params["queries"], selection, strict=True):
         grades = judgements.get(query["id"], {})
@@ -63,13 +64,3 @@ def chosen_queries(wanted: Sequence[str], queries: Sequence[Query]) -> list[tupl
 
 def _words(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-def _passages(ids: list[str], corpus: Path, source: Path) -> dict[str, dict[str, str]]:
-    import pyarrow as pa
-
-    rows = arrow.document_rows(pa.array(ids, pa.string()), corpus, source=source)
-    texts = arrow.read_rows(corpus).select_columns(["title", "text"])
-    documents = texts[rows.tolist()]
-    columns = zip(ids, documents["title"], documents["text"], strict=True)
-    return {document: {"title": title, "text": text} for document, title, text in columns}

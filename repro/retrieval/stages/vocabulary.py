@@ -4,6 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from tokenizers import Tokenizer
+from tokenizers.models import BPE
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer, WhitespaceSplit
+from tokenizers.trainers import BpeTrainer
+from transformers import BertTokenizer
+
 from repro.errors import UsageError
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows
@@ -16,8 +23,6 @@ _INSIDE = 0xF0000  # offset inside a word: Unicode's private planes
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``model/``: an uncased BERT tokenizer of at most ``size`` entries, e.g. 8,000."""
-    from transformers import BertTokenizer
-
     if params["size"] < 2 * len(SPECIAL):
         raise UsageError(f"a vocabulary of {params['size']} entries has no room for an alphabet")
     corpus = read_rows(inputs["corpus"])
@@ -31,9 +36,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 def counted_words(texts: Iterable[str]) -> Counter[str]:
     """Count the words into which BERT's tokeniser splits texts."""
-    from tokenizers.normalizers import BertNormalizer
-    from tokenizers.pre_tokenizers import BertPreTokenizer
-
     normalizer, splitter = BertNormalizer(lowercase=True), BertPreTokenizer()
     words: Counter[str] = Counter()
     for text in texts:
@@ -47,11 +49,6 @@ def word_pieces(words: Counter[str], *, size: int) -> list[str]:
     Hugging Face's WordPiece trainer depends on the order of a hash map (tokenizers issue 1794). Plain BPE,
     for which characters inside a word are moved to a private plane, always gives the same merges.
     """
-    from tokenizers import Tokenizer
-    from tokenizers.models import BPE
-    from tokenizers.pre_tokenizers import WhitespaceSplit
-    from tokenizers.trainers import BpeTrainer
-
     moved_words = Counter({word[0] + _move_inside(word[1:]): count for word, count in words.items()})
     alphabet = _alphabet(moved_words, size=min(ALPHABET, size // 2))
     rare_characters = dict.fromkeys(map(ord, set("".join(moved_words)) - alphabet))

@@ -3,8 +3,13 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import torch
+from transformers import AutoModelForTokenClassification
+
 from repro.progress import Progress
 from repro.retrieval.datasets.arrow import read_rows, write_rows
+from repro.retrieval.nn import batches, checkpoint, precision
+from repro.retrieval.nn.text import text_rows
 
 BATCH = 512
 AHEAD = 2  # parts tokenised in advance
@@ -16,19 +21,14 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     A word's frequency is its first piece's weight times ``scale``, rounded, e.g. 0.27 x 10 gives 3. The
     highest in ``length`` tokens counts, words below 1 are left out (Dai and Callan 2019).
     """
-    from transformers import AutoModelForTokenClassification
-
-    from repro.retrieval.nn.batches import HalvingEncoder, in_background
-    from repro.retrieval.nn.checkpoint import check_fits, load, load_tokenizer
-    from repro.retrieval.nn.precision import device, on_device, threads_for
-    from repro.retrieval.nn.text import text_rows
-
-    folder = inputs["model"] / "model"
-    model = load(AutoModelForTokenClassification, folder, num_labels=1, dtype="float32").eval().to(device())
-    tokenizer, corpus = load_tokenizer(folder), read_rows(inputs["corpus"])
-    check_fits(model, tokenizer, params["length"])
+    folder, options = inputs["model"] / "model", {"num_labels": 1, "dtype": "float32"}
+    model = checkpoint.load(AutoModelForTokenClassification, folder, **options).eval().to(precision.device())
+    tokenizer, corpus = checkpoint.load_tokenizer(folder), read_rows(inputs["corpus"])
+    checkpoint.check_fits(model, tokenizer, params["length"])
     special = tokenizer.all_special_tokens
-    halving_encoder = HalvingEncoder(lambda inputs: model(**on_device(inputs)).logits.squeeze(-1))
+    halving_encoder = batches.HalvingEncoder(
+        lambda inputs: model(**precision.on_device(inputs)).logits.squeeze(-1)
+    )
 
     def read() -> Iterator[tuple]:
         for first in range(0, len(corpus), BATCH):
@@ -36,7 +36,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
             yield part["id"], text_rows(tokenizer, part["text"], length=params["length"])
 
     def rows() -> Iterator[dict[str, str]]:
-        with in_background(read(), ahead=AHEAD) as parts:
+        with batches.in_background(read(), ahead=AHEAD) as parts:
             for identifiers, tokens in parts:
                 weighted_texts = weights(halving_encoder, tokenizer, tokens, params)
                 for identifier, pairs in zip(identifiers, weighted_texts, strict=True):
@@ -45,16 +45,12 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
                 advance(len(identifiers))
 
     columns = dict.fromkeys(("id", "title", "text"), "string")
-    with threads_for(model), progress.task("weighing terms", total=len(corpus)) as advance:
+    with precision.threads_for(model), progress.task("weighing terms", total=len(corpus)) as advance:
         count = write_rows(rows(), columns, out / "arrow")
     return {"documents": count, **halving_encoder.facts()}
 
 
 def weights(encoder, tokenizer, texts, params: dict) -> list[list[tuple[str, float]]]:
-    import torch
-
-    from repro.retrieval.nn import batches, precision
-
     weighted_texts: list[list[tuple[str, float]]] = [[] for _ in range(len(texts))]
     for places, batch in batches.token_batches(texts):
         with torch.inference_mode(), precision.autocast(params["precision"]):

@@ -4,6 +4,7 @@ import contextlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,11 @@ from repro.retrieval.nn.padding_free import VARIABLE, padding_free
 from repro.retrieval.training.declaration import Execution
 
 Place = tuple[int, int]  # epoch, index
+
+
+@lru_cache(maxsize=2)
+def _permutation(examples: int, seed: int, epoch: int) -> np.ndarray:
+    return np.random.default_rng((seed, epoch)).permutation(examples)
 
 
 class BatchOrder:
@@ -39,38 +45,26 @@ class BatchOrder:
         return self.steps
 
     def __iter__(self) -> Iterator[list[Place]]:
-        remaining, epoch = self.steps, 0
-        while remaining > 0:
-            order = self._permutation(epoch)
-            for first in range(0, self.examples, self.batch_size)[:remaining]:
-                yield self._share(order, first, epoch)
-                remaining -= 1
-            epoch += 1
+        return map(self.at, range(self.steps))
 
     def at(self, step: int) -> list[Place]:
         """Return this process's share of the batch of a step, counted from 0."""
-        epoch, batch = divmod(step, self._batches)
-        return self._share(self._permutation(epoch), batch * self.batch_size, epoch)
+        epoch, first = self._position(step)
+        shares = self.shares(step)
+        begin = first + sum(shares[: self.rank])
+        order = _permutation(self.examples, self.seed, epoch)
+        return [(epoch, index) for index in order[begin : begin + shares[self.rank]].tolist()]
 
     def shares(self, step: int) -> list[int]:
         """Return each process's number of examples in the batch of a step."""
-        return self._sizes(step % self._batches * self.batch_size)
-
-    @property
-    def _batches(self) -> int:
-        return -(-self.examples // self.batch_size)
-
-    def _permutation(self, epoch: int) -> np.ndarray:
-        return np.random.default_rng((self.seed, epoch)).permutation(self.examples)
-
-    def _share(self, order: np.ndarray, first: int, epoch: int) -> list[Place]:
-        shares = self._sizes(first)
-        begin = first + sum(shares[: self.rank])
-        return [(epoch, index) for index in order[begin : begin + shares[self.rank]].tolist()]
-
-    def _sizes(self, first: int) -> list[int]:
+        _, first = self._position(step)
         size, more = divmod(min(self.batch_size, self.examples - first), self.processes)
         return [size + (rank < more) for rank in range(self.processes)]
+
+    def _position(self, step: int) -> tuple[int, int]:
+        """Return a step's epoch, and the place of its batch in the epoch."""
+        epoch, batch = divmod(step, -(-self.examples // self.batch_size))
+        return epoch, batch * self.batch_size
 
 
 FILE = "batch_reading.json"

@@ -158,14 +158,16 @@ class Optimisation:
         """
         from repro.retrieval.nn.precision import check_precision
 
-        names = (field.name for field in fields(cls) if field.name != "batch_size")
-        optimisation = cls(batch_size=batch_size, **{name: params[name] for name in names})
+        optimisation = cls(batch_size=batch_size, **{name: params[name] for name in cls._names()})
         check_precision(optimisation.precision)
         return optimisation
 
     def as_params(self) -> dict[str, Any]:
-        names = (field.name for field in fields(self) if field.name != "batch_size")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in self._names()}
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        return [field.name for field in fields(cls) if field.name != "batch_size"]
 
     def steps(self, examples: int) -> int:
         """Return the number of optimiser steps for a training set of this size."""

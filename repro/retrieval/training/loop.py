@@ -7,7 +7,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from functools import reduce
 from itertools import islice
 from operator import add
@@ -113,10 +112,12 @@ class ObjectiveTrainer:
         """
         state = parts.random_state(self.device)
         while True:
-            pieces = self._cut(pieces)
+            if len(pieces) < self.parts.count(self.order.shares(self.step)[group.rank()]):
+                pieces = self.parts(self.examples.__getitems__(self.order.at(self.step)))
+            in_parts = len(pieces) > 1 or group.processes() > 1
             try:
                 with self.flops.step():
-                    return self._step(pieces)
+                    return self.step_in_parts(pieces) if in_parts else self.whole_step(pieces[0])
             except group.OutOfMemory as error:
                 reason = str(error)
             self.optimizer.forget()
@@ -124,15 +125,8 @@ class ObjectiveTrainer:
             parts.restore_random_state(state, self.device)
             self.parts.reduce(max(self.order.shares(self.step)), step=self.step + 1, why=reason)
 
-    def _cut(self, pieces: list[Batch]) -> list[Batch]:
-        if len(pieces) < self.parts.count(self.order.shares(self.step)[group.rank()]):
-            pieces = self.parts(self.examples.__getitems__(self.order.at(self.step)))
-        return pieces
-
-    def _step(self, pieces: list[Batch]) -> torch.Tensor:
-        if len(pieces) > 1 or group.processes() > 1:
-            return self.step_in_parts(pieces)
-        return group.in_memory(lambda: self.compute_loss(*map(precision.on_device, pieces)), self.device)
+    def whole_step(self, batch: Batch) -> torch.Tensor:
+        return group.in_memory(lambda: self.compute_loss(precision.on_device(batch)), self.device)
 
     def step_in_parts(self, pieces: list[Batch]) -> torch.Tensor:
         pieces = group.in_memory(lambda: list(map(precision.on_device, pieces)), self.device)
@@ -209,7 +203,15 @@ def train(
     trainer = ObjectiveTrainer(
         objective, examples, optimisation, order, out=out, resumed=checkpoint, reading=reading
     )
-    _run(trainer, bar.task("training", total=steps, log=log))
+    with (
+        bar.task("training", total=steps, log=log) as advance,
+        precision.threads_for(objective),
+        precision.true_float32(),
+        tokens.tokens_remembered(),
+        freed_memory_kept(),
+        reading.applied_to(objective),
+    ):
+        trainer.run(advance)
     group.everybody_waits()
     seconds = round(time.monotonic() - start, 1)
     epochs = steps * optimisation.batch_size / len(examples)
@@ -219,19 +221,6 @@ def train(
     group.everybody_waits()
     facts |= {"seconds": seconds} | trainer.flops.facts(steps * group.processes())
     return facts | options_in_effect(trainer)
-
-
-def _run(trainer: ObjectiveTrainer, task: AbstractContextManager[Callable[[int], None]]) -> None:
-    objective = trainer.model
-    with (
-        task as advance,
-        precision.threads_for(objective),
-        precision.true_float32(),
-        tokens.tokens_remembered(),
-        freed_memory_kept(),
-        trainer.reading.applied_to(objective),
-    ):
-        trainer.run(advance)
 
 
 def save_model(objective: nn.Module, out: Path) -> None:

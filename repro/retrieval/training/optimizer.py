@@ -94,8 +94,7 @@ class Optimizer:
         return steps - self.schedule.last_epoch if self.scaler else 0
 
     def forget(self) -> None:
-        for parameter in self.parameters:
-            parameter.grad = None
+        self.adamw.zero_grad()
 
 
 def rate_schedule(adamw: torch.optim.Optimizer, optimisation: Optimisation, *, steps: int) -> LRScheduler:

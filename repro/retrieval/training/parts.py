@@ -142,13 +142,7 @@ def _of_whole(objective: BatchObjective, piece: Batch, backward: Backward, autoc
     device = next(objective.parameters()).device
     rows = in_memory(lambda: _represent(objective, piece, autocast), device)
     all_rows = {name: gather_rows(values) for name, values in rows.items()}
-
-    def minimise() -> Batch:
-        losses = objective.losses(all_rows)
-        _minimise(losses, backward)
-        return {name: loss.detach() for name, loss in losses.items()}
-
-    return in_memory(minimise, device)
+    return in_memory(lambda: _minimise(objective.losses(all_rows), backward), device)
 
 
 def _sum_of_parts(
@@ -173,9 +167,8 @@ def _sum_of_parts(
                 losses = in_single_precision(objective(piece))
             for name in losses.keys() & totals.keys():
                 losses[name] = losses[name] * ((count[name] or 0) / totals[name])
-            _minimise(losses, backward)
-            for name, loss in losses.items():
-                totalled[name] += loss.detach()
+            for name, loss in _minimise(losses, backward).items():
+                totalled[name] += loss
         return totalled
 
     totalled = in_memory(add_parts, device)
@@ -198,8 +191,7 @@ def _with_cached_gradient(
     all_rows = {name: gather_rows(values) for name, values in rows.items()}
 
     def minimise() -> Batch:
-        losses = objective.losses(all_rows)
-        _minimise(losses, backward)
+        losses = _minimise(objective.losses(all_rows), backward)
         final_state = random_state(device)
         for piece, state, gradients in zip(pieces, states, _gradients_by_part(rows, outputs), strict=True):
             restore_random_state(state, device)  # the dropout of the first pass
@@ -208,7 +200,7 @@ def _with_cached_gradient(
             if pairs := [pair for pair in pairs if pair[0].requires_grad]:
                 torch.autograd.backward([rows for rows, _ in pairs], [gradient for _, gradient in pairs])
         restore_random_state(final_state, device)
-        return {name: loss.detach() for name, loss in losses.items()}
+        return losses
 
     return in_memory(minimise, device)
 
@@ -225,9 +217,10 @@ def _represent(objective: BatchObjective, piece: Batch, autocast: Precision) -> 
     return in_single_precision(rows)
 
 
-def _minimise(losses: Batch, backward: Backward) -> None:
+def _minimise(losses: Batch, backward: Backward) -> Batch:
     if losses and (total := reduce(add, losses.values())).requires_grad:
         backward(total)
+    return {name: loss.detach() for name, loss in losses.items()}
 
 
 def random_state(device: torch.device) -> RandomState:

@@ -31,13 +31,12 @@ def el(name: str, /, *content: Content, **attributes: str | float | bool | None)
 
     ``class_`` becomes class, ``aria_label`` aria-label. None and False omit an attribute.
     """
-    words = [name]
+    opening = f"<{name}"
     for key, value in attributes.items():
         if value is not None and value is not False:
-            attribute = key.rstrip("_").replace("_", "-")
-            words.append(attribute if value is True else f'{attribute}="{_cached_escape(str(value))}"')
-    opening = f"<{' '.join(words)}>"
-    return Markup(opening if name in VOID else f"{opening}{''.join(map(_html, content))}</{name}>")
+            opening += " " + key.rstrip("_").replace("_", "-")
+            opening += "" if value is True else f'="{_cached_escape(str(value))}"'
+    return Markup(f"{opening}>" if name in VOID else f"{opening}>{''.join(map(_html, content))}</{name}>")
 
 
 def section(title: str, *content: Content, place: str) -> Markup:
@@ -83,11 +82,9 @@ def rendered(markdown: str, *, tags: bool = False) -> Markup:
 
 
 def _html(content: Content) -> str:
-    if isinstance(content, Markup):
-        return content
-    if isinstance(content, str):
-        return _cached_escape(content)
-    return "" if content is None else "".join(map(_html, content))
+    if content is None or type(content) is Markup:
+        return content or ""
+    return _cached_escape(content) if isinstance(content, str) else "".join(map(_html, content))
 
 
 # name -> class of colours, sign, meaning

@@ -131,7 +131,8 @@ def _card(part: Part) -> Markup:
     for owner in dict.fromkeys(c.cell.table.id for c in part.cells()):
         word = f"Figure {owner.removeprefix('figure-')}" if owner.startswith("figure-") else f"Table {owner}"
         link = el("a", word, href=f"#{identifier(name, owner)}")
-        cells = [c for c in part.covered if c.place == place_of(owner)]
+        place = place_of(owner)
+        cells = [c for c in part.covered if c.place == place]
         known, label = Tally(name, owner, cells).published, f"{name}, {word}"
         strip = (
             bar(known.known, label=label) if known.cells else elements.bars(part.cells(owner), label=label)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -109,8 +110,9 @@ def datasets(source: Paper, scale: str) -> Markup:
     return section("Data and licences", body, place=identifier(source.name, "data"))
 
 
-SAFE = " /:;,=()@!*'$+?-._~|[]{}^`<>"  # in an attribute and an address
+UNSAFE = re.compile(r"[^\w /:;,=()@!*'$+?.~|[\]{}^`<>-]+", re.ASCII)  # in an attribute and an address
 LARGEST = 1_000_000
+_quoted = cache(quote)
 
 
 def drawing_view(path: Path, about: str) -> Markup:
@@ -118,7 +120,7 @@ def drawing_view(path: Path, about: str) -> Markup:
     if path.stat().st_size > LARGEST:
         return el("p", f"{path.name} is too large to be shown here.")
     if path.suffix == ".svg":
-        data = quote(" ".join(path.read_text(encoding="utf-8").split()), safe=SAFE)
+        data = UNSAFE.sub(lambda match: _quoted(match[0]), " ".join(path.read_text(encoding="utf-8").split()))
         box = re.search(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"', path.read_bytes())
         size = {"width": round(float(box[1])), "height": round(float(box[2]))} if box else {}
         image = el("img", src=f"data:image/svg+xml,{data}", alt=f"ours: {about}", **size)

@@ -173,7 +173,8 @@ def _remaining_cost(plans: Sequence[Plan]) -> str:
 
 def _views(plan: Plan, results: Results, store: Store) -> Iterator[tuple[str, View]]:
     comparison = judged_cells(plan, results, store)
-    texts = {file.name: file.text for file in table_texts(comparison, plan, store, seeds=(), results=results)}
+    files = table_texts(comparison, plan, store, results=results, form="latex")
+    texts = {file.name: file.text for file in files}
     for name, group in groupby(comparison.cells, key=lambda c: c.cell.paper.name):
         cells = list(group)
         source = cells[0].cell.paper

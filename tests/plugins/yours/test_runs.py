@@ -187,7 +187,7 @@ def test_columns_of_trec_and_of_beir_are_read_plain_and_gzipped(tmp_path, conten
         ("1 Q0 a 1 0.5 t\n", ":1: 6 columns like a run. Judgements have TREC's form"),
         ("1 0 a 0\n1 0 b -1\n", ": none of the 2 judgements has a grade above 0: nothing is relevant"),
         ('{"1": {"a": 1.5}}', ": query '1': the grade 1.5 is not a whole number"),
-        ('{"1": {"a": 1, "a": 2}}', ": it is not a valid JSON file (an id is given twice)"),
+        ('{"1": {"a": 1, "a": 2}}', ": it is not a valid JSON file (the key 'a' occurs twice)"),
         ("1 0 a 1\n".encode("utf-16"), ":1: byte 1 of the line (0xff) is not UTF-8"),
     ],
 )

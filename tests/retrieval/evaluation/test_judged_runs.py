@@ -160,7 +160,7 @@ TWICE = "document '7' is listed twice for query 'q1'"
         ("q1 0 7 1\nq1 0 8 0\n", "1: 4 columns: a TREC run has 6"),
         ("query-id\tcorpus-id\tscore\nq1\t7\t1\n", "1: the rank 'score' is not a whole number"),
         ("q1,7,1,2.5\n", "1: 1 columns: a TREC run has 6"),
-        ('{"q1": {"7": 1, "7": 2}}', " it is not a valid JSON file (an id is given twice)"),
+        ('{"q1": {"7": 1, "7": 2}}', " it is not a valid JSON file (the key '7' occurs twice)"),
         ('{"q1": {"7": 1}', " it is not a valid JSON file"),
         ('{"q1": ["7"]}', " its JSON is not {qid: {docid: score}}"),
         ('{"q1": {"7": "high"}}', " query 'q1': the score 'high' is not a finite float32 number"),

@@ -235,7 +235,7 @@ def test_finished_blocks_are_not_scored_again_and_damaged_ones_are(tmp_path, mon
     how = {"decimals": None, "scratch": tmp_path / "scratch", "advance": advanced.append}
     with pytest.raises(KeyboardInterrupt):
         score_pairs(texts, Scoring(score), **how)
-    damaged = next((tmp_path / "scratch").glob("20-*.npy"))
+    damaged = tmp_path / "scratch/20.npy"
     damaged.write_bytes(damaged.read_bytes()[:-4] + b"xxxx")
     found = score_pairs(texts, Scoring(score), **how)
     assert calls == [20, 20, 10, 20, 10] and sum(advanced) == 40 + 50

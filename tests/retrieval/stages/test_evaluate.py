@@ -70,7 +70,7 @@ def test_answers_are_looked_for_in_texts_without_titles(inputs):
 
 def test_a_passage_that_is_not_in_the_corpus_is_named(inputs):
     write_run(inputs["run"], {"q1": [("gone", 1.0)]}, "tag")
-    with pytest.raises(DataError, match="1 documents of the run are not in the corpus, the first is 'gone'"):
+    with pytest.raises(DataError, match="document 'gone' is not in the corpus"):
         evaluated(inputs, judgements="answers", measures=["Success@1"])
 
 

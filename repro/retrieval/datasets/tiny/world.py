@@ -38,14 +38,6 @@ class Draw:
         return pool[:k]
 
 
-ONSETS = ("b", "br", "d", "dr", "f", "gr", *"hjklmnprs", "sk", "t", "th", "v", "z")
-VOWELS = ("a", "e", "i", "o", "u", "ae", "oa")
-CODAS = ("l", "n", "r", "th", "nd", "rk", "lm", "st", "v", "ld")
-GIVEN_ENDINGS = ("a", "en", "is", "o", "un", "ya")
-FAMILY_ENDINGS = ("ovar", "esh", "imel", "undo", "arrik", "ithe", "ogan", "ulla")
-TOWN_ENDINGS = ("avon", "esk", "umbra", "oril", "atha", "ynde", "orno", "eshi")
-
-
 @dataclass(frozen=True)
 class Concept:
     """A property of a deed, with synonymous ``forms``."""
@@ -72,22 +64,23 @@ def with_article(noun: str) -> str:
 def names() -> tuple[tuple[str, str], ...]:
     """Return all pairs of 50 given and 50 family names, shuffled."""
     draw = Draw("tiny/names")
-    given_names = _invent_names(draw, GIVEN_ENDINGS, 50)
-    family_names = _invent_names(draw, FAMILY_ENDINGS, 50)
+    given_names = _invent_names(draw, "given", 50)
+    family_names = _invent_names(draw, "family", 50)
     pairs = [(first, last) for first in given_names for last in family_names]
     return tuple(draw.sample(pairs, len(pairs)))
 
 
 @functools.cache
 def towns() -> tuple[str, ...]:
-    return tuple(_invent_names(Draw("tiny/towns"), TOWN_ENDINGS, 24))
+    return tuple(_invent_names(Draw("tiny/towns"), "town", 24))
 
 
-def _invent_names(draw: Draw, endings: tuple[str, ...], n: int) -> list[str]:
+def _invent_names(draw: Draw, kind: str, n: int) -> list[str]:
+    parts = read_facts(Path(__file__).with_name("names.yaml"))
+    choices = [parts[name].split() for name in ("onsets", "vowels", "codas", kind)]
     unique_names: dict[str, None] = {}
     while len(unique_names) < n:
-        syllable = draw.pick(ONSETS) + draw.pick(VOWELS) + draw.pick(CODAS)
-        unique_names[syllable.capitalize() + draw.pick(endings)] = None
+        unique_names["".join(map(draw.pick, choices)).capitalize()] = None
     return list(unique_names)
 
 
@@ -139,10 +132,6 @@ def _deed(draw: Draw, person: Person, slot_names: Sequence[str]) -> Deed:
     return Deed(person, 1100 + draw.below(700), concepts, frozenset(c.key for c in concepts.values()))
 
 
-def agreement(concepts: Mapping[str, Concept], deed: Deed) -> int:
-    return sum(concept.key in deed.keys for concept in concepts.values())
-
-
 def deeds_by_key(world: Sequence[Deed]) -> dict[str, set[int]]:
     """Return, for each concept's key, the ``id`` of every deed that has it."""
     identities: dict[str, set[int]] = {}
@@ -183,20 +172,16 @@ def fill(template: str, deed: Deed, draw: Draw, *, concepts: Mapping[str, Concep
     base, past = forms["act"].split()
     thing = f"{forms['quality']} {forms['object']}"
     text = template.format(
+        **{"occasion": "", "helper": "", **forms},
         name=deed.person.name,
         town=deed.person.town,
         year=deed.year,
         a_trait=with_article(forms["trait"]),
-        trade=forms["trade"],
         base=base,
         past=past,
         participle=PARTICIPLES.get(past, past),
         thing=thing,
         a_thing=with_article(thing),
-        place=forms["place"],
-        time=forms["time"],
-        occasion=forms.get("occasion", ""),
-        helper=forms.get("helper", ""),
         a_helper=with_article(forms["helper"]) if "helper" in forms else "",
     )
     return ". ".join(sentence[:1].upper() + sentence[1:] for sentence in text.split(". "))

@@ -85,8 +85,8 @@ def _add(corpus, counts: dict[str, int], arguments: dict, report: Report) -> Non
     if arguments["multifield"]:
         options += ["-fields", "title"]
     indexer = LuceneIndexer(args=options, append=counts["documents"] > 0, threads=arguments["threads"])
-    for batch in corpus.iter(batch_size=DOCUMENTS_PER_BATCH):
-        rows = [json_document(row, multifield=arguments["multifield"]) for row in _rows(batch)]
+    for batch in corpus.with_format("arrow").iter(batch_size=DOCUMENTS_PER_BATCH):
+        rows = [json_document(row, multifield=arguments["multifield"]) for row in batch.to_pylist()]
         counts["without_contents"] += sum(not row["contents"].strip(TRIMMED) for row in rows)
         counts["documents"] += len(rows)
         indexer.add_batch_raw([json.dumps(row) for row in rows])
@@ -124,7 +124,7 @@ def search(arguments: dict, report: Report) -> dict:
     searcher.set_bm25(arguments["k1"], arguments["b"])
     rank, hits = _ranker(searcher.object, arguments), []
     with open(arguments["queries"], encoding="utf-8") as lines, open(arguments["output"], "w") as output:
-        for queries in _batches(map(json.loads, lines), QUERIES_PER_BATCH):
+        while queries := list(map(json.loads, itertools.islice(lines, QUERIES_PER_BATCH))):
             rankings = rank([query["text"] for query in queries])
             if len(rankings) != len(queries):  # failed threads only log
                 raise RuntimeError(f"Lucene answered {len(rankings)} of {len(queries)} queries")
@@ -159,16 +159,6 @@ def _ranker(searcher, arguments: dict) -> Callable[[list[str]], dict[str, list[d
         return json.loads(mapper.writeValueAsString(hits))
 
     return rank
-
-
-def _rows(batch: dict[str, list]) -> Iterator[dict]:
-    names = list(batch)
-    return (dict(zip(names, values, strict=True)) for values in zip(*batch.values(), strict=True))
-
-
-def _batches(items: Iterator, size: int) -> Iterator[list]:
-    while batch := list(itertools.islice(items, size)):
-        yield batch
 
 
 def _start_java() -> dict[str, str]:

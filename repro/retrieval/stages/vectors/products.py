@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from repro.errors import StageError
+from repro.retrieval.nn.batches import in_background
 from repro.retrieval.nn.precision import devices
 from repro.retrieval.stages.vectors import VectorFile, Views
 
@@ -177,17 +178,13 @@ class Passages:
         cls, views: Views, names: Sequence[str], ranges: Sequence[tuple[int, int]]
     ) -> Iterator[Passages]:
         """Yield each range, while the next one is being read."""
-
-        def read(first: int, end: int) -> Passages:
-            vectors = {name: views.files[name].read(first, end) for name in dict.fromkeys(names)}
-            return cls(first, end, vectors)
-
-        with ThreadPoolExecutor(1) as thread:
-            futures = [thread.submit(read, *bounds) for bounds in ranges[:1]]
-            for number in range(len(ranges)):
-                block = futures.pop().result()
-                futures += [thread.submit(read, *bounds) for bounds in ranges[number + 1 : number + 2]]
-                yield block
+        files = {name: views.files[name] for name in names}
+        blocks = (
+            cls(first, end, {name: file.read(first, end) for name, file in files.items()})
+            for first, end in ranges
+        )
+        with in_background(blocks, ahead=1) as read_blocks:
+            yield from read_blocks
 
     def longest(self, least: Mapping[str, float]) -> dict[str, float]:
         return {name: float(lengths(rows).max(initial=least[name])) for name, rows in self.vectors.items()}

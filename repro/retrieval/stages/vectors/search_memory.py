@@ -116,7 +116,9 @@ class MemoryNeeds:
 
     def sizes(self, memory: int) -> Sizes:
         """Divide the search to fit into ``memory`` bytes. Raises UsageError if impossible."""
-        rankings, query = RANK * self.ranked, self._query()
+        columns = 0 if self.inverted else 5 * self.sparse
+        query = CANDIDATE * self.candidates + 20 * self.dense + 24 * self.values + columns
+        rankings = RANK * self.ranked
         heaviest = self._dense() + VALUE * int(np.diff(self.bounds).max(initial=0)) + PAIR
         least = rankings + 2 * max(query, heaviest)
         if memory < least:
@@ -127,10 +129,6 @@ class MemoryNeeds:
         group = max(1, min(self.queries, half // query))
         tile = max(1, min(TILE, group, (block - heaviest) // PAIR))
         return Sizes(group, tile, tuple(self._ranges(tile, block)))
-
-    def _query(self) -> int:
-        columns = 0 if self.inverted else 5 * self.sparse
-        return CANDIDATE * self.candidates + 20 * self.dense + 24 * self.values + columns
 
     def _dense(self) -> int:
         return NUMBER * self.dense + (12 * min(products.FREQUENT, self.sparse) if self.inverted else 0)

@@ -1,6 +1,6 @@
 import pytest
 
-from repro.retrieval.datasets.tiny.passages import graded_judgements
+from repro.retrieval.datasets.tiny import graded_judgements
 from repro.retrieval.datasets.tiny.world import (
     Draw,
     agreement,
