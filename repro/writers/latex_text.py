@@ -18,27 +18,21 @@ from repro.writers.grid import rounded, shown_note, shown_run
 
 _GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho varsigma sigma tau"
 _GREEK += " upsilon varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"
-_MATHS = {
-    "αβγδεζηθικλμνξπρςστυφχψωΓΔΘΛΞΠΣΦΨΩ": _GREEK,
-    "†‡×≤≥±≈→←": "dagger ddagger times le ge pm approx rightarrow leftarrow",
-    "▲▼△▽": "blacktriangle blacktriangledown vartriangle triangledown",
-}
-_WORDS = {
-    "\\~^": "textbackslash textasciitilde textasciicircum",
-    "ßæÆœŒøØłŁıȷ§": "ss ae AE oe OE o O l L i j S",
-}
+_WORD, _MATHS = r"\%s{}", r"$\%s$"
+_NAMED = (
+    (_MATHS, "αβγδεζηθικλμνξπρςστυφχψωΓΔΘΛΞΠΣΦΨΩ", _GREEK),
+    (_MATHS, "†‡×≤≥±≈→←", "dagger ddagger times le ge pm approx rightarrow leftarrow"),
+    (_MATHS, "▲▼△▽", "blacktriangle blacktriangledown vartriangle triangledown"),
+    (_WORD, "\\~^", "textbackslash textasciitilde textasciicircum"),
+    (_WORD, "ßæÆœŒøØłŁıȷ§", "ss ae AE oe OE o O l L i j S"),
+)
 _CODES = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
     **{character: f"${character}$" for character in "<>|"},
     **{'"': "''", "–": "--", "—": "---", "−": "$-$", "‘": "`", "’": "'", "“": "``", "”": "''", "\xa0": "~"},
     **{
-        sign: rf"\{name}{{}}"
-        for signs, names in _WORDS.items()
-        for sign, name in zip(signs, names.split(), strict=True)
-    },
-    **{
-        sign: rf"$\{name}$"
-        for signs, names in _MATHS.items()
+        sign: form % name
+        for form, signs, names in _NAMED
         for sign, name in zip(signs, names.split(), strict=True)
     },
 }

@@ -52,10 +52,11 @@ class Answer:
 
     def __str__(self) -> str:
         interval = "" if self.low is None else f" ({self.low:+.2f} to {self.high:+.2f})"
+        seeds = f"{self.seeds} seed{'s' * (self.seeds != 1)}"
         verdict = self.verdict or self.untested
         verdict = f"{self.preliminary}: {verdict}" if self.preliminary else verdict
         order = {True: ", as in the text", False: ", contrary to the text", None: ""}
-        words = f"{self.difference:+.2f}{interval} points of {self.column}, {self.counted}: {verdict}"
+        words = f"{self.difference:+.2f}{interval} points of {self.column}, {seeds}: {verdict}"
         doubts = f". In doubt: {', '.join(self.doubts)}" if self.doubts else ""
         return f"{self.scale}: {words}{order[self.as_stated]}{self.beside_published}{doubts}"
 
@@ -69,10 +70,6 @@ class Answer:
         unseen = f" (this study detects {seen:.1f} points with a power of 80 %)" * (abs(x) < seen)
         place = ", inside the interval with 0" * holds_zero if holds else ", outside the interval"
         return f". The paper's difference: {x:+.1f}{unseen * (side not in _ORDERS)}{place}"
-
-    @property
-    def counted(self) -> str:
-        return f"{self.seeds} seed{'' if self.seeds == 1 else 's'}"
 
     @property
     def untested(self) -> str:

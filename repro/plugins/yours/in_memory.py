@@ -32,7 +32,7 @@ def is_encoder_object(given: object) -> bool:
 
 def is_run(given: object) -> bool:
     """Return whether this is a run in memory, e.g. ``{"q1": {"d7": 2.5}}``."""
-    return is_frame(given) or (bool(given) and _is_nested(given))
+    return is_frame(given) or (_is_nested(given) and bool(given))
 
 
 def _is_nested(given: object) -> bool:
