@@ -9,11 +9,14 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from repro.errors import StoreError
 from repro.graph import Node
-from repro.progress import Progress
 from repro.store.disk import RECORD, make_writable, remove, sync, translated_errors
+
+if TYPE_CHECKING:
+    from repro.progress import Progress
 
 __all__ = ["RECORD", "Store", "check_where_stored", "make_writable", "refusal", "remove", "translated_errors"]
 
