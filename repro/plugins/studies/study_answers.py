@@ -52,11 +52,10 @@ class Answer:
 
     def __str__(self) -> str:
         interval = "" if self.low is None else f" ({self.low:+.2f} to {self.high:+.2f})"
-        seeds = f"{self.seeds} seed{'s' * (self.seeds != 1)}"
         verdict = self.verdict or self.untested
         verdict = f"{self.preliminary}: {verdict}" if self.preliminary else verdict
         order = {True: ", as in the text", False: ", contrary to the text", None: ""}
-        words = f"{self.difference:+.2f}{interval} points of {self.column}, {seeds}: {verdict}"
+        words = f"{self.difference:+.2f}{interval} points of {self.column}, {self.counted}: {verdict}"
         doubts = f". In doubt: {', '.join(self.doubts)}" if self.doubts else ""
         return f"{self.scale}: {words}{order[self.as_stated]}{self.beside_published}{doubts}"
 
@@ -70,6 +69,10 @@ class Answer:
         unseen = f" (this study detects {seen:.1f} points with a power of 80 %)" * (abs(x) < seen)
         place = ", inside the interval with 0" * holds_zero if holds else ", outside the interval"
         return f". The paper's difference: {x:+.1f}{unseen * (side not in _ORDERS)}{place}"
+
+    @property
+    def counted(self) -> str:
+        return f"{self.seeds} seed{'' if self.seeds == 1 else 's'}"
 
     @property
     def untested(self) -> str:
@@ -127,6 +130,22 @@ def tested_answer(
         as_stated=side == pointer.stated if is_ordered else None,
         preliminary=study.preliminary,
     )
+
+
+def of_means(
+    ours: Mapping[int | None, float],
+    theirs: Mapping[int | None, float],
+    column: Column,
+    *,
+    unit: str,
+    scale: str,
+) -> Answer | None:
+    """Return the answer without an interval from the means of common seeds, or None without such seeds."""
+    if not (common_seeds := ours.keys() & theirs.keys()):
+        return None
+    points = 1 if unit == "percent" else 100
+    difference = points * fmean(ours[seed] - theirs[seed] for seed in common_seeds)
+    return Answer(scale, column.label, len(common_seeds), difference)
 
 
 def primary_column(source: Paper, table: Table) -> Column:
@@ -196,15 +215,10 @@ def _of_pair(
     scale: str,
 ) -> Answer | None:
     ours, theirs = ({record.seed: record.measured for record in c.records} for c in pair)
-    if not (common_seeds := ours.keys() & theirs.keys()):
-        return None
-    answer = tested_answer(study, pointer, column, scale=scale)
-    if answer is None:
-        points = 1 if study.table.unit == "percent" else 100
-        difference = points * fmean(ours[seed] - theirs[seed] for seed in common_seeds)
-        answer = Answer(scale, column.label, len(common_seeds), difference)
+    means = of_means(ours, theirs, column, unit=study.table.unit, scale=scale)
+    answer = means and (tested_answer(study, pointer, column, scale=scale) or means)
     doubts = dict.fromkeys(doubt.kind for c in pair for doubt in c.doubts)
-    return replace(answer, doubts=tuple(doubts))
+    return answer and replace(answer, doubts=tuple(doubts))
 
 
 FILE = "published.yaml"
