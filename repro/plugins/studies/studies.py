@@ -270,7 +270,10 @@ def judged(table: Table, analysis: Analysis, scores: Scores, **facts) -> Study:
     standings = {
         name: comparisons.floor_standings(table_analysis, rows, level=level) for name, rows in columns.items()
     }
-    return Study(table, table_analysis, entries(columns), contrasts, standings, plan=analysis, **facts)
+    entries = {
+        (row, column): _entry(seeds) for column, rows in columns.items() for row, seeds in rows.items()
+    }
+    return Study(table, table_analysis, entries, contrasts, standings, plan=analysis, **facts)
 
 
 def known_scores(plan: Plan, evidence: StudyEvidence) -> Scores:
@@ -281,10 +284,6 @@ def known_scores(plan: Plan, evidence: StudyEvidence) -> Scores:
             by_query = dict(zip(content["queries"], content["measures"][m.measure], strict=True))
             scores.setdefault(m.cell.column.id, {}).setdefault(m.cell.row.id, {})[m.seed] = by_query
     return scores
-
-
-def entries(scores: Scores) -> dict[tuple[str, str], Entry]:
-    return {(row, column): _entry(seeds) for column, rows in scores.items() for row, seeds in rows.items()}
 
 
 def _entry(seeds: OfSeeds) -> Entry:
