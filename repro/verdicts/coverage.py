@@ -157,14 +157,15 @@ def tallies(source: Paper, results: Results) -> list[Tally]:
             source.name,
             place,
             [c for c in cells if c.place == place],
-            sum(
-                not (is_measured(c) or c.is_setting or c.printed.is_dash)
-                for c in cells_of(source, tables.get(place, ()))
-            ),
+            _unmeasured(cells_of(source, tables.get(place, ()))),
             settings.get(place, Counter()),
         )
         for place in places
     ]
+
+
+def _unmeasured(cells: Iterable[Cell]) -> int:
+    return sum(not (is_measured(c) or c.is_setting or c.printed.is_dash) for c in cells)
 
 
 def still_asked(source: Paper) -> list[str]:

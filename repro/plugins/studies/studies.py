@@ -262,10 +262,11 @@ def study_of(
 def judged(table: Table, analysis: Analysis, scores: Scores, **facts) -> Study:
     """Return the study of these scores. A row with planned seeds has no other ones."""
     table_analysis, level = analysis.of(table), analysis.level
-    columns = {c.id: dict(scores[c.id]) for c in table.columns if c.id in scores}
-    for rows in columns.values():
-        for row, seeds in rows.items():
-            rows[row] = {seed: of for seed, of in seeds.items() if seed in analysis.seeds} or seeds
+    columns = {
+        c.id: {row: _planned(seeds, analysis) for row, seeds in scores[c.id].items()}
+        for c in table.columns
+        if c.id in scores
+    }
     contrasts = tuple(comparisons.contrasts(table_analysis, columns, level=level))
     standings = {
         name: comparisons.floor_standings(table_analysis, rows, level=level) for name, rows in columns.items()
@@ -274,6 +275,10 @@ def judged(table: Table, analysis: Analysis, scores: Scores, **facts) -> Study:
         (row, column): _entry(seeds) for column, rows in columns.items() for row, seeds in rows.items()
     }
     return Study(table, table_analysis, entries, contrasts, standings, plan=analysis, **facts)
+
+
+def _planned(seeds: OfSeeds, analysis: Analysis) -> OfSeeds:
+    return {seed: of for seed, of in seeds.items() if seed in analysis.seeds} or seeds
 
 
 def known_scores(plan: Plan, evidence: StudyEvidence) -> Scores:

@@ -39,7 +39,8 @@ LOOKS = {
 def scatter(panels: Sequence[tuple[str, dict]], path: Path, *, note: str) -> None:
     """Draw points of a query and its candidates, a panel per (label, exhibit), and write a .csv."""
     rows, exhibits = [], [exhibit for _, exhibit in panels]
-    with canvas(path, panels=len(panels), panel_height=2.6 if len(panels) == 1 else 1.75) as (figure, grid):
+    panel_height = {1: 2.6}.get(len(panels), 1.75)
+    with canvas(path, panels=len(panels), panel_height=panel_height) as (figure, grid):
         for axes, (label, exhibit) in zip(grid, panels, strict=True):
             for role, look in LOOKS.items():
                 points = [point for point in exhibit["points"] if point["role"] == role]
