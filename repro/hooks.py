@@ -16,8 +16,8 @@ another package. For example, this one adds a value to the tables, cards and CSV
 from __future__ import annotations
 
 import functools
-import importlib
 import os
+import pkgutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -241,10 +241,7 @@ class OwnPlugin:
         return f"repro.plugins.{self.folder}{dot}{place}"
 
 
-@functools.cache
-def _imported(target: str) -> Any:
-    module, _, name = target.partition(":")
-    return getattr(importlib.import_module(module), name)
+_imported = functools.cache(pkgutil.resolve_name)
 
 
 _OWN = (  # in the order of their parts

@@ -45,6 +45,7 @@ class Locations:
         data, is_there = os.environ.get("REPRO_DATA"), data_folder().is_dir()
         if data and not (is_there or fetching):
             raise UsageError(f"--data or REPRO_DATA is {data!r}, which is not a folder")
+        home = resolved(os.environ.get("IR_DATASETS_HOME") or "~/.ir_datasets", "IR_DATASETS_HOME")
         results_folder, committed = _folder(results, "REPRO_RESULTS"), committed_results()
         return cls(
             store=_folder(store, "REPRO_STORE") or cache_folder() / "store",
@@ -52,7 +53,7 @@ class Locations:
             data=data_folder() if is_there else None,
             committed=committed,
             release=None if results_folder else committed,
-            home=_ir_datasets_home(),
+            home=home if home.is_dir() else None,
         )
 
 
@@ -65,11 +66,6 @@ def data_folder() -> Path:
 def cache_folder() -> Path:
     """Return the suite's folder in the user's cache, e.g. ~/.cache/repro-bench."""
     return _user_folder("cache")
-
-
-def _ir_datasets_home() -> Path | None:
-    home = resolved(os.environ.get("IR_DATASETS_HOME") or "~/.ir_datasets", "IR_DATASETS_HOME")
-    return home if home.is_dir() else None
 
 
 def _folder(option: str | None, variable: str) -> Path | None:

@@ -156,6 +156,7 @@ STAGES: dict[str, StageSpec] = {
 
 TRAININGS = ("pretrain", "finetune")
 ENCODINGS = ("encode", "encode_views")
+SEARCHES = ("search", "search_views")
 
 
 @dataclass(frozen=True)

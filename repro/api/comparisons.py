@@ -49,7 +49,7 @@ class ComparedCells(Listing[ComparedCell]):
     @property
     def summary(self) -> Summary:
         """Counts of the papers' cells and verdicts, without the user's rows."""
-        return summarise([c for c in self.comparison.cells if c.cell.row.id not in self.comparison.own_rows])
+        return summarise(self.comparison.of_papers)
 
     def to_latex(self, *, two_column: bool = False) -> str:
         """Return the cells as LaTeX tables, which need booktabs."""

@@ -9,13 +9,12 @@ from repro.manifest.papers import sources
 from repro.progress import Progress
 from repro.retrieval.training.declaration import VARIABLES, Execution
 from repro.running.engines import ENGINES
-from repro.running.engines.shared_work import SEARCHES
 from repro.running.plan import Plan
 from repro.running.records import record
 from repro.running.runner import Options
 from repro.running.scale import scale as scale_of
 from repro.running.workspace import Workspace
-from repro.stage_table import TRAININGS
+from repro.stage_table import SEARCHES, TRAININGS
 from repro.store import Store, make_writable
 from repro.store.results import Record
 

@@ -24,7 +24,7 @@ from repro.running.recipe_calls import recipe_path
 from repro.running.records import member_cells
 from repro.running.scale import Scale
 from repro.running.workspace import Workspace
-from repro.stage_table import MODULES
+from repro.stage_table import MODULES, SEARCHES
 from repro.store import Store, disk
 from repro.verdicts import compared, comparison, summary
 from repro.version import __version__
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 FILE = "repro.json"
 TYPE = "sentence_transformers.models.{}"  # for every version of the library
 ACTIVATION = "torch.nn.modules.{}"
-SEARCHES = ("search", "search_views")
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,12 @@ def _named_node(name: str, store: Store, results: Results, scale: str) -> tuple[
     if "/" not in name:
         return None, store.remembered(name)
     record = _preferred_record(name, store, results, scale)
-    return record, _recorded_node(record, store)
+    try:
+        return record, store.remembered(record.fingerprint)
+    except UsageError:
+        reason = f"measured by several runs, or with another store than {store.root}"
+        remedy = f"`repro plan {record.cell} --format json` lists fingerprints to name instead"
+        raise UsageError(f"{record.cell} was {reason}; {remedy}") from None
 
 
 def _is_scored(run: Node, evaluation: Node, store: Store) -> bool:
@@ -88,15 +93,6 @@ def _is_scored(run: Node, evaluation: Node, store: Store) -> bool:
         return True
     contents = store.contents([run])
     return contents.items() <= store.record(evaluation)["facts"].get("inputs", contents).items()
-
-
-def _recorded_node(record: Record, store: Store) -> Node:
-    try:
-        return store.remembered(record.fingerprint)
-    except UsageError:
-        reason = f"measured by several runs, or with another store than {store.root}"
-        remedy = f"`repro plan {record.cell} --format json` lists fingerprints to name instead"
-        raise UsageError(f"{record.cell} was {reason}; {remedy}") from None
 
 
 def _preferred_record(identifier: str, store: Store, results: Results, scale: str) -> Record:

@@ -124,10 +124,9 @@ class Importer:
         digest = sha256(path)
         file = {"sha256": digest, "name": path.name, "source": str(path.resolve())}
         measurements = [measurement.import_of(cell, made[cell.id], self.machine, file) for cell in cells]
-        runs_by_dataset: dict[str | None, judged_runs.GivenRun] = {}
+        evaluations = {m.cell.column.dataset: m.parts[0] for m in measurements}
+        runs_by_dataset = {name: self._read_run(path, part) for name, part in evaluations.items()}
         for m in measurements:
-            if m.cell.column.dataset not in runs_by_dataset:
-                runs_by_dataset[m.cell.column.dataset] = self._read_run(path, m.parts[0])
             depth = runs_by_dataset[m.cell.column.dataset].depth
             if measures.looks_deeper(m.measure, depth):
                 reason = (

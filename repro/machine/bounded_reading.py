@@ -101,8 +101,8 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
     """Open a file or member, e.g. ``x.zip/corpus.jsonl``, unpacked. Raises DataError."""
     try:
-        with _content(path) as file:
-            yield file
+        with contextlib.ExitStack() as stack:
+            yield _content(path, stack)
     except DAMAGE as error:
         raise DataError(f"{path}: the packed file is damaged or cut off: {error}") from error
     except OSError as error:
@@ -114,7 +114,12 @@ def texts(raw: IO[bytes], path: Path, *, first: int = 1) -> Iterator[tuple[int, 
     for number, line in enumerate(whole_lines(raw, path, first=first), first):
         if number == 1:
             line = line.removeprefix(BOM)
-        text = _decode(line.removesuffix(b"\n").removesuffix(b"\r"), path, number)
+        line = line.removesuffix(b"\n").removesuffix(b"\r")
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            reason = f"byte {error.start + 1} of the line (0x{line[error.start]:02x}) is not UTF-8"
+            raise malformed(path, number, reason) from error
         if text.strip():
             yield number, text
 
@@ -141,35 +146,20 @@ def checked_id(value: object, what: str, path: Path, number: int) -> str:
     return value
 
 
-def _decode(line: bytes, path: Path, number: int) -> str:
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        reason = f"byte {error.start + 1} of the line (0x{line[error.start]:02x}) is not UTF-8"
-        raise malformed(path, number, reason) from error
-
-
-@contextlib.contextmanager
-def _content(path: Path) -> Iterator[IO[bytes]]:
+def _content(path: Path, stack: contextlib.ExitStack) -> IO[bytes]:
     archive = container(path)
     if archive == path:
-        with OPENERS.get(path.suffix, open)(path, "rb") as file:
-            yield file
-        return
-    name = path.relative_to(archive).as_posix()
-    with contextlib.ExitStack() as stack:
-        file = _member(archive, name, stack)
-        if file is None:
-            raise DataError(f"{archive}: has no file {name}")
-        yield file
-
-
-def _member(archive: Path, name: str, stack: contextlib.ExitStack) -> IO[bytes] | None:
+        return stack.enter_context(OPENERS.get(path.suffix, open)(path, "rb"))
+    name, file = path.relative_to(archive).as_posix(), None
     if archive.suffix == ".zip":
         files = stack.enter_context(zipfile.ZipFile(archive))
-        return stack.enter_context(files.open(name)) if name in files.namelist() else None
-    tar = stack.enter_context(tarfile.open(archive, "r|gz"))  # noqa: SIM115 (the stack closes it)
-    return next((tar.extractfile(entry) for entry in tar if entry.name == name), None)
+        file = stack.enter_context(files.open(name)) if name in files.namelist() else None
+    else:
+        tar = stack.enter_context(tarfile.open(archive, "r|gz"))  # noqa: SIM115 (the stack closes it)
+        file = next((tar.extractfile(entry) for entry in tar if entry.name == name), None)
+    if file is None:
+        raise DataError(f"{archive}: has no file {name}")
+    return file
 
 
 def csv_table(data: bytes, types: Mapping[str, Any], separator: str, **reading: Any) -> Any:

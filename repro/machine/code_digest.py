@@ -65,8 +65,9 @@ def _module(name: str, packages: frozenset[str]) -> _Module | None:
     statements = list(_statements(tree))
     names = {package, *(n for s in statements for n in _imported(s, package))}
     imports = sorted(n for n in names if _path(n, packages) and n != name)
-    files = (file for file in path.parent.iterdir() if file.suffix not in (".py", ".pyc"))
-    data = {file.name: _sha256(file.read_bytes()) for file in files if _is_read(file, text)}
+    others = (p for p in path.parent.iterdir() if p.suffix not in (".py", ".pyc") and p.is_file())
+    files = (p for p in others if f'"{p.name}"' in text and p.name not in OF_COLLECTIONS)
+    data = {file.name: _sha256(file.read_bytes()) for file in files}
     return _Module(_sha256(_code_lines(text, statements).encode()), tuple(imports), data)
 
 
@@ -91,10 +92,6 @@ def _folder(package: str) -> Path | None:
         return None
     origin = Path(spec.origin)
     return origin.parent.parent if spec.submodule_search_locations else origin.parent
-
-
-def _is_read(file: Path, text: str) -> bool:
-    return file.is_file() and f'"{file.name}"' in text and file.name not in OF_COLLECTIONS
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:

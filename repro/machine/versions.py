@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ValidationError
 
 from repro.errors import DataError, shortened
+from repro.graph import grouped
 from repro.machine import system
 from repro.version import DIRTY
 
@@ -184,12 +185,8 @@ def here(stage: str) -> dict[str, str]:
 
 def joined(several: Iterable[Mapping[str, str]]) -> dict[str, str]:
     """Merge the library versions of several artefacts, e.g. to "1.0.0 and 2.13.0"."""
-    by_name: dict[str, dict[str, None]] = {}
-    for each in several:
-        for name, version in each.items():
-            if name in LIBRARIES:
-                by_name.setdefault(name, {})[version] = None
-    return {name: " and ".join(sorted(every)) for name, every in by_name.items()}
+    by_name = grouped(pair for each in several for pair in each.items() if pair[0] in LIBRARIES)
+    return {name: " and ".join(sorted({*every})) for name, every in by_name.items()}
 
 
 def comparable(recorded: Mapping[str, str]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from repro.errors import UsageError, unknown
 from repro.manifest import printed
-from repro.manifest.papers import Paper, paper, papers
+from repro.manifest.papers import Paper, paper, sources
 from repro.manifest.schema import Column, Exhibit, Figure, Row, Table
 
 Part = TypeVar("Part", Table, Figure)
@@ -283,7 +283,7 @@ class ShownExhibit:
 def exhibits(names: tuple[str, ...], owners: tuple[str, ...] = ()) -> list[ShownExhibit]:
     """Return the exhibits of papers (default: all), optionally only of ``owners``, e.g. ("1", "figure-3")."""
     result = []
-    for source in map(paper, names or papers()):
+    for source in sources(names):
         places = [(t.id, t.exhibits) for t in source.manifest.tables]
         places += [(f"figure-{f.id}", f.exhibits) for f in source.manifest.figures]
         for owner, group in places:
@@ -315,7 +315,7 @@ def select(
     if chosen := next(filterfalse(is_measured, result), None):
         raise UsageError(f"{chosen.id} is published as {chosen.text!r}, which is not a measured number")
     if tables or rows or not cells:
-        candidates = [c for source in map(paper, names or papers()) for c in every_cell(source, tables)]
+        candidates = [c for source in sources(names) for c in every_cell(source, tables)]
         result += _cells_in_rows(candidates, rows, result)
     measured_cells = {c.id: c for c in filter(is_measured, result)}
     if not measured_cells:

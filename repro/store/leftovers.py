@@ -111,10 +111,8 @@ def _locks(store: Store, removed_paths: set[Path], builds: set[str]) -> Iterator
 
 
 def _notes(store: Store, reachable: set[str], removed_paths: set[Path]) -> Iterator[Leftover]:
-    stored_names = {
-        p.name for stage in STAGES for p in store.root.glob(f"{stage}/*") if p not in removed_paths
-    }
-    needed = reachable | Lineage(store.root).below({name.partition(".")[0] for name in stored_names})
+    stored = (path for stage in STAGES for path in store.root.glob(f"{stage}/*") if path not in removed_paths)
+    needed = reachable | Lineage(store.root).below(path.name.partition(".")[0] for path in stored)
     for path in notes.files(store.root):
         match = _NOTE.fullmatch(path.name)
         if match and (match[1] not in needed or match[2] != "json"):

@@ -6,11 +6,12 @@ import os
 import re
 import time
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 
 from repro.errors import StoreError, UsageError
-from repro.graph import Node
-from repro.machine.bounded_reading import parsed_json
+from repro.graph import Node, grouped
+from repro.machine.bounded_reading import parsed_json, read_json_file
 from repro.stage_table import STAGES
 from repro.store import disk
 
@@ -121,7 +122,6 @@ class Lineage:
     def __init__(self, root: Path):
         self.root = root
         self._described: dict[str, dict] = {}
-        self._folders: dict[str, list[Path]] | None = None
 
     def stored(self) -> set[str]:
         return {path.name for stage in STAGES for path in self.root.glob(f"{stage}/*")}
@@ -129,18 +129,15 @@ class Lineage:
     def describe(self, fingerprint: str) -> dict:
         """Return ``stage``, ``params`` and ``inputs``, or {} if unknown."""
         if fingerprint not in self._described:
-            records = (folder / disk.RECORD for folder in self._artefacts().get(fingerprint, ()))
+            records = (folder / disk.RECORD for folder in self._artefacts.get(fingerprint, ()))
             descriptions = map(_read_description, (_note_path(self.root, fingerprint), *records))
             self._described[fingerprint] = next(filter(None, descriptions), {})
         return self._described[fingerprint]
 
+    @cached_property
     def _artefacts(self) -> dict[str, list[Path]]:
-        if self._folders is None:
-            self._folders = {}
-            for path in self.root.glob("*/*"):
-                if FINGERPRINT.fullmatch(path.name):
-                    self._folders.setdefault(path.name, []).append(path)
-        return self._folders
+        folders = self.root.glob("*/*")
+        return grouped((path.name, path) for path in folders if FINGERPRINT.fullmatch(path.name))
 
     def inputs(self, fingerprint: str) -> list[str]:
         return _flatten(self.describe(fingerprint).get("inputs", {}))
@@ -164,7 +161,7 @@ class Lineage:
 
 def _read_description(path: Path) -> dict | None:
     try:
-        description = parsed_json(path.read_bytes())
+        description = read_json_file(path)
         description = description["identity"] if path.name == disk.RECORD else description
         is_valid = description["stage"] in STAGES and isinstance(description["params"], dict)
         are_texts = all(isinstance(fingerprint, str) for fingerprint in _flatten(description["inputs"]))

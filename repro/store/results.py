@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 import os
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ from pathlib import Path
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from repro.errors import DataError
-from repro.graph import digest_of
+from repro.graph import digest_of, grouped
 from repro.machine.versions import check_commits, check_environment, unlike_here
 from repro.store import disk, make_writable, translated_errors
 from repro.version import DIRTY
@@ -304,9 +304,7 @@ class Results:
 
     def append(self, records: Iterable[Record]) -> list[AppendedRecord]:
         """Add records that are new or better documented. Safe between processes."""
-        by_file = defaultdict[tuple[str, str], list[Record]](list)
-        for record in records:
-            by_file[record.scale, record.cell.split("/")[0]].append(record)
+        by_file = grouped(((record.scale, record.cell.split("/")[0]), record) for record in records)
         return [addition for key, group in by_file.items() for addition in self._append(*key, group)]
 
     def _append(self, scale: str, paper: str, group: list[Record]) -> list[AppendedRecord]:

@@ -16,8 +16,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from repro.errors import StoreError
-from repro.graph import Node, canonical
-from repro.machine.bounded_reading import parsed_json
+from repro.graph import Node, digest_of
+from repro.machine.bounded_reading import parsed_json, read_json_file
 from repro.progress import SILENT, Progress
 from repro.store import disk
 from repro.store.disk import BLOCKS, CHECKPOINTS, RECORD, SCORES, check_regular, megabytes, sha256
@@ -124,15 +124,10 @@ def _judged_queries(folder: Path, stamp: tuple[int, ...]) -> tuple[str, frozense
         return "", None
 
 
-def recorded_files(path: Path) -> Files:
-    """Return name -> (size, sha256) from the record. Raises StoreError."""
-    return _files(read_json(path / RECORD))
-
-
 def content(path: Path) -> str:
     """Return a digest of the recorded sha256 of an artefact's files. Raises StoreError."""
-    files = [[name, digest] for name, (_, digest) in sorted(recorded_files(path).items())]
-    return _sha256(canonical(files))
+    files = _files(read_json(path / RECORD))
+    return digest_of([[name, digest] for name, (_, digest) in sorted(files.items())])
 
 
 def damage(path: Path, progress: Progress | None = None) -> list[str]:
@@ -150,7 +145,7 @@ def damage(path: Path, progress: Progress | None = None) -> list[str]:
     faults = [*filter(None, faults), *(f"{name} was added" for name in sorted(found - {*files, RECORD}))]
     if not faults and SCORES in files:
         try:
-            scores = parsed_json((path / SCORES).read_bytes())
+            scores = read_json_file(path / SCORES)
         except (OSError, ValueError) as error:
             return [f"{SCORES}: {error}"]
         fault = _scores_fault(scores, path.parent.parent, record)
@@ -169,9 +164,9 @@ def wrong_sizes(path: Path) -> list[str]:
     """Return faults of an artefact's record, file names and file sizes."""
     try:
         check_regular(path / RECORD)
-        record = parsed_json((path / RECORD).read_bytes())
+        record = read_json_file(path / RECORD)
         files, identity = _files(record), record["identity"]
-        identifiers = identity["stage"], record["fingerprint"], _sha256(canonical(identity))
+        identifiers = identity["stage"], record["fingerprint"], digest_of(identity)
     except (OSError, LookupError, TypeError, ValueError):
         return [f"{RECORD} cannot be read"]
     fingerprint = path.name.partition(".")[0]
@@ -226,10 +221,7 @@ def _is_whole(record: Any) -> bool:
 
 
 def _checksum(record: dict) -> str:
-    return _sha256(json.dumps({k: v for k, v in record.items() if k != "sha256"}, sort_keys=True))
-
-
-def _sha256(text: str) -> str:
+    text = json.dumps({k: v for k, v in record.items() if k != "sha256"}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

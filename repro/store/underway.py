@@ -114,8 +114,6 @@ def being_built(root: Path) -> set[str]:
 def _open_lock(path: Path) -> IO[bytes]:
     try:
         return path.open("r+b")
-    except FileNotFoundError:
-        raise
     except OSError:  # another user's or read-only
         return path.open("rb")
 

@@ -11,6 +11,7 @@ from math import sqrt
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from repro.graph import grouped
 from repro.hooks import CellNote
 from repro.manifest.cells import Cell, fields_as_html
 from repro.manifest.printed import PublishedCell
@@ -263,15 +264,16 @@ class Comparison:
     own_rows: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
 
+    @property
+    def of_papers(self) -> list[ComparedCell]:
+        return [c for c in self.cells if c.cell.row.id not in self.own_rows]
+
     def counts(self) -> Counter:
         return Counter(c.verdict.name for c in self.cells)
 
     def by_table(self) -> dict[tuple[str, str], list[ComparedCell]]:
         """Return the cells by paper and table, e.g. `("PAPER", "1")`."""
-        tables: dict[tuple[str, str], list[ComparedCell]] = {}
-        for c in self.cells:
-            tables.setdefault((c.cell.paper.name, c.cell.table.id), []).append(c)
-        return tables
+        return grouped(((c.cell.paper.name, c.cell.table.id), c) for c in self.cells)
 
     def betters(self, compared: ComparedCell) -> list[str]:
         """Return the rows that this row significantly outperforms."""
@@ -294,18 +296,25 @@ class Comparison:
         if not test:
             return []
         index = test["names"].index(compared.cell.row.id)
-        others = [other for other in range(len(test["names"])) if other != index]
-        pairs = [{key: _value(test, key, index, other) for key in PAIRS} for other in others]
-        return [{"over": test["names"][o]} | pair for o, pair in zip(others, pairs, strict=True)]
+        return [
+            {"over": name} | {key: _value(test, key, index, other) for key in PAIRS}
+            for other, name in enumerate(test["names"])
+            if other != index
+        ]
 
     def _test(self, compared: ComparedCell) -> tuple[dict, float]:
         """Return the test that includes a cell's number, and its significance level."""
         cell = compared.cell
-        tests = self.tests.get((cell.paper.name, cell.table.id, cell.column.dataset or ""), {})
+        tests = self.tests.get(test_key(cell), {})
         measure = compared.records[0].measure if compared.records else cell.column.measure
         test = tests.get("measures", {}).get(measure, {})
         has_part = cell.row.id in test.get("names", ()) and not compared.outdated
         return (test, tests["max_p"]) if has_part else ({}, 0.0)
+
+
+def test_key(cell: Cell) -> tuple[str, str, str]:
+    """Return the paper, table and dataset of a cell, whose rows are tested together."""
+    return cell.paper.name, cell.table.id, cell.column.dataset or ""
 
 
 UNDEFINED = {"p", "holm_student_p", "interval"}  # without variance over queries

@@ -73,10 +73,8 @@ def compare(
         for c in plan.cells
     )
     faults = [*(_damages(plan, store) if store else ())]
-    for path in results.unfinished(name):
-        faults.append(
-            f"unfinished: {path}: its last line is cut off and ignored. Restore it or measure it again"
-        )
+    problem = "its last line is cut off and ignored. Restore it or measure it again"
+    faults += [f"unfinished: {path}: {problem}" for path in results.unfinished(name)]
     cells = [judge(each) for each in evidence]
     if stated:
         cells = [replace(c, notes=notes(c.cell)) for c in cells]
@@ -150,11 +148,12 @@ def _measured(evidence: Evidence, records: Sequence[Record]) -> ComparedCell:
 
 
 def _compared(evidence: Evidence, verdict: Verdict, **facts: Any) -> ComparedCell:
+    parts = [node for m in evidence.measurements for node in m.parts]
     return ComparedCell(
         cell=evidence.cell,
         scale=evidence.plan.scale.name,
         verdict=verdict,
-        imported=_imported_runs(evidence),
+        imported=tuple(imported_run(evidence.cell, r, parts) for r in evidence.imported),
         collections=evidence.collections,
         cut_at=evidence.cut_at,
         **facts,
@@ -205,16 +204,12 @@ def _scoring_differences(evidence: Evidence) -> list[str]:
         (r.measure or "an unknown measure", r.unit or "an unknown unit") for r in evidence.of_readings
     )
     measures = {" in ".join(names) for names in recorded}
-    files = [] if evidence.departures else _unscored_files(evidence)
+    digests = {r.origin.get("sha256") for r in evidence.imported}
+    unscored = [r.origin for r in evidence.records if r.origin and r.origin.get("sha256") not in digests]
+    files = [] if evidence.departures else dict.fromkeys(str(origin.get("file")) for origin in unscored)
     listing = " and ".join(sorted(measures))
     sentences = [f"recorded as {listing}, but the cell is {measure} in {unit}"] if measures else []
     return sentences + [f"{file} was scored in another way than the cell: import it again" for file in files]
-
-
-def _unscored_files(evidence: Evidence) -> list[str]:
-    digests = {r.origin.get("sha256") for r in evidence.imported}
-    unscored_records = [r for r in evidence.records if r.origin and r.origin.get("sha256") not in digests]
-    return list(dict.fromkeys(str(r.origin.get("file")) for r in unscored_records))
 
 
 def _tolerance(evidence: Evidence) -> Tolerance | None:
@@ -222,11 +217,6 @@ def _tolerance(evidence: Evidence) -> Tolerance | None:
     measure = cell.column.measure or next((m.cell.column.measure for m in evidence.measured_by), None)
     name = cell.row.tolerance or implied_class(node for m in evidence.measured_by for node in m.parts)
     return tolerance(name, measure, unit=cell.unit, published=cell.printed.value)
-
-
-def _imported_runs(evidence: Evidence) -> tuple[ImportedRun, ...]:
-    parts = [node for m in evidence.measurements for node in m.parts]
-    return tuple(imported_run(evidence.cell, r, parts) for r in evidence.imported)
 
 
 def imported_run(cell: Cell, record: Record, nodes: Iterable[Node]) -> ImportedRun:

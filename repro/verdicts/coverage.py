@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from repro.graph import grouped
 from repro.hooks import CellNote, call, notes
-from repro.manifest import schema, yaml_file
+from repro.manifest import yaml_file
 from repro.manifest.cells import Cell, cells_of, every_cell, exhibits, is_measured, missing_setting
 from repro.manifest.papers import Paper
 from repro.running.measurement import COMPUTED
@@ -74,12 +75,12 @@ class CoverageItem:
 
 def coverage(source: Paper, results: Results) -> list[CoverageItem]:
     """Return all cells, points and exhibits of a paper in printed order."""
-    records: dict[str, list[Record]] = {}
-    for scale in usual_first(results.scales("records")):
-        for record in results.read(scale, source.name):
-            records.setdefault(record.cell, []).append(record)
-    cells = filter(is_measured, every_cell(source))
-    items = [_coverage_item(cell, records.get(cell.id, [])) for cell in cells]
+    records = grouped(
+        (record.cell, record)
+        for scale in usual_first(results.scales("records"))
+        for record in results.read(scale, source.name)
+    )
+    items = [_coverage_item(cell, records[cell.id]) for cell in every_cell(source) if is_measured(cell)]
     for exhibit in exhibits((source.name,)):
         place = place_of(exhibit.owner)
         scales = _drawing_scales(results, source.name, place)
@@ -147,7 +148,7 @@ class Tally:
 
 def tallies(source: Paper, results: Results) -> list[Tally]:
     cells = coverage(source, results)
-    tables = {place_of(table.id): table for table in source.manifest.tables}
+    tables = {place_of(table.id): (table,) for table in source.manifest.tables}
     places = (*tables, *(place_of(f"figure-{figure.id}") for figure in source.manifest.figures))
     states = call("settings by table", source) or {}
     settings = {place_of(table): Counter(counts) for table, counts in states.items()}
@@ -156,11 +157,15 @@ def tallies(source: Paper, results: Results) -> list[Tally]:
             source.name,
             place,
             [c for c in cells if c.place == place],
-            _idle_cells(tables.get(place), source),
+            _unmeasured(cells_of(source, tables.get(place, ()))),
             settings.get(place, Counter()),
         )
         for place in places
     ]
+
+
+def _unmeasured(cells: Iterable[Cell]) -> int:
+    return sum(not (is_measured(c) or c.is_setting or c.printed.is_dash) for c in cells)
 
 
 def still_asked(source: Paper) -> list[str]:
@@ -204,11 +209,6 @@ def usual_first(scales: Iterable[str]) -> list[str]:
     return [name for name in usual_names if name in scales] + sorted(set(scales) - set(usual_names))
 
 
-def _idle_cells(table: schema.Table | None, source: Paper) -> int:
-    cells = cells_of(source, (table,)) if table else ()
-    return sum(not (is_measured(c) or c.is_setting or c.printed.is_dash) for c in cells)
-
-
 def place_of(owner: str) -> str:
     """Return ``table 1`` for ``1``, ``figure 3`` for ``figure-3``."""
     return owner.replace("figure-", "figure ") if owner.startswith("figure-") else f"table {owner}"
@@ -249,8 +249,8 @@ def _way(cell: Cell, records: Sequence[Record]) -> str:
 
 def _drawing_scales(results: Results, paper: str, place: str) -> tuple[str, ...]:
     stem = f"{paper}-{place.replace(' ', '')}"
-    scales = []
-    for scale in usual_first(results.scales("figures")):
-        names = {path.stem for path in results.figures(scale)}
-        scales += [scale] if any(f"{name}-".startswith(f"{stem}-") for name in names) else []
-    return tuple(scales)
+    return tuple(
+        scale
+        for scale in usual_first(results.scales("figures"))
+        if any(f"{path.stem}-".startswith(f"{stem}-") for path in results.figures(scale))
+    )

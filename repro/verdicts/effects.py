@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations, product
 from typing import NamedTuple
 
+from repro.graph import grouped
 from repro.manifest.cells import Cell
 from repro.verdicts.compared import ComparedCell
 
@@ -79,9 +80,7 @@ def effects(cells: Sequence[ComparedCell]) -> list[Effect]:
 
 def orders(cells: Sequence[ComparedCell]) -> dict[str, tuple[float, int]]:
     """Return column -> Kendall's tau-b with the published order, and number of rows."""
-    columns: dict[str, list[_Pair]] = {}
-    for pair in _comparable_pairs(cells):
-        columns.setdefault(pair.cell.column.id, []).append(pair)
+    columns = grouped((pair.cell.column.id, pair) for pair in _comparable_pairs(cells))
     agreements = {
         column: (order_agreement([p.published for p in rows], [p.measured for p in rows]), len(rows))
         for column, rows in columns.items()

@@ -6,13 +6,13 @@ from dataclasses import replace
 from functools import partial
 
 from repro.errors import ReproError
-from repro.graph import Node
+from repro.graph import Node, grouped
 from repro.progress import Progress, span
 from repro.retrieval.datasets.catalog import dataset
 from repro.running.measurement import Measurement, import_of
 from repro.running.plan import Plan
 from repro.store import Store, seal
-from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun, PairedTest
+from repro.verdicts.compared import ComparedCell, Comparison, ImportedRun, PairedTest, test_key
 
 _BySeed = dict[int | None, tuple[Node, ...]]  # seed -> evaluations
 _Key = tuple[str, str, str]  # paper, table, dataset
@@ -26,11 +26,9 @@ def tests(plan: Plan, store: Store) -> dict[_Key, Node]:
     """
     scored = filter(partial(_is_scored, plan), plan.measurements)
     testable = [m for m in scored if _is_by_scores(m.groups[0]) or store.state(m.runs[0]) == "stored"]
-    measures: dict[_Key, set[str]] = {}
-    for m in testable:
-        measures.setdefault(_key(m), set()).add(m.measure)
+    measures = grouped((test_key(m.cell), m.measure) for m in testable)
     comparable = {key: rows for key, rows in _rows(testable).items() if len(rows) > 1}
-    nodes = {key: _test_node(rows, sorted(measures[key])) for key, rows in comparable.items()}
+    nodes = {key: _test_node(rows, sorted({*measures[key]})) for key, rows in comparable.items()}
     return {key: node for key, node in nodes.items() if node.params["measures"]}
 
 
@@ -39,14 +37,10 @@ def rows_with_scores(plan: Plan) -> dict[_Key, dict[str, tuple[Node, ...]]]:
     return _rows(filter(partial(_is_scored, plan), plan.measurements))
 
 
-def _key(m: Measurement) -> _Key:
-    return m.cell.paper.name, m.cell.table.id, m.cell.column.dataset or ""
-
-
 def _rows(measurements: Iterable[Measurement]) -> dict[_Key, dict[str, tuple[Node, ...]]]:
     rows: dict[_Key, dict[str, _BySeed]] = {}
     for m in measurements:
-        rows.setdefault(_key(m), {}).setdefault(m.cell.row.id, {}).setdefault(m.seed, m.groups[0])
+        rows.setdefault(test_key(m.cell), {}).setdefault(m.cell.row.id, {}).setdefault(m.seed, m.groups[0])
     return {key: _evaluations_at_shared_seed(by_row) for key, by_row in rows.items()}
 
 
@@ -140,16 +134,17 @@ def corrected_tests(
         return {}
     from repro.retrieval.evaluation.p_values import holm
 
-    families: dict[tuple[str, ...], list[tuple[str, PairedTest]]] = {}
-    for c, run, content in contents:
-        [(measure, table)] = content["measures"].items()
-        key = (c.cell.paper.name, c.cell.table.id, c.cell.column.dataset or "", measure)
-        families.setdefault(key, []).append((c.cell.id, _paired_test(run, table)))
-    tests: dict[str, tuple[PairedTest, ...]] = {}
-    for family in families.values():
-        for (cell, test), p in zip(family, holm([test.p for _, test in family]), strict=True):
-            tests[cell] = (*tests.get(cell, ()), replace(test, holm_p=p))
-    return tests
+    families = grouped(
+        ((*test_key(c.cell), measure), (c.cell.id, _paired_test(run, table)))
+        for c, run, content in contents
+        for measure, table in content["measures"].items()
+    )
+    tests = grouped(
+        (cell, replace(test, holm_p=p))
+        for family in families.values()
+        for (cell, test), p in zip(family, holm([test.p for _, test in family]), strict=True)
+    )
+    return {cell: tuple(of_cell) for cell, of_cell in tests.items()}
 
 
 def _paired_test(run: ImportedRun, table: Mapping) -> PairedTest:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
+from repro.graph import grouped
 from repro.manifest.cells import count_in_words
 from repro.running.recipe_calls import NOT_MEASURABLE
 from repro.running.records import member_cells
@@ -109,15 +110,18 @@ def scale_notes(cells: Iterable[ComparedCell]) -> str:
 
 def cut_measures(cells: Sequence[ComparedCell]) -> str:
     """Describe the measures that look deeper than their runs."""
-    depths: dict[tuple[int, str], dict[str, None]] = {}
     is_one = len({c.cell.row.id for c in cells if c.records}) == 1
-    for c in cells:
-        if c.cut_at and c.records:
-            why = why_cut(c, run="the run" if is_one else f"the run of {c.cell.row.label}")
-            depths.setdefault((c.cut_at, why), {})[c.records[0].measure] = None
+    measures = grouped(
+        (
+            (c.cut_at, why_cut(c, run="the run" if is_one else f"the run of {c.cell.row.label}")),
+            c.records[0].measure,
+        )
+        for c in cells
+        if c.cut_at and c.records
+    )
     return "; ".join(
-        f"{' and '.join(names)}: computed on the top {depth} ({why})"
-        for (depth, why), names in depths.items()
+        f"{' and '.join(dict.fromkeys(names))}: computed on the top {depth} ({why})"
+        for (depth, why), names in measures.items()
     )
 
 
@@ -131,13 +135,10 @@ def why_cut(c: ComparedCell, *, run: str = "the run") -> str:
 
 def stand_ins(cells: Sequence[ComparedCell]) -> str:
     """Describe substitute data, e.g. "tiny/wiki/test replaces 2 collections"."""
-    originals: dict[str, dict[str, None]] = {}
-    for c in cells:
-        for identifier in c.stand_ins:
-            originals.setdefault(identifier, {})[c.cell.column.dataset or "several"] = None
+    pairs = ((identifier, c.cell.column.dataset or "several") for c in cells for identifier in c.stand_ins)
     return "; ".join(
-        f"{identifier} replaces {next(iter(names)) if len(names) == 1 else f'{len(names)} collections'}"
-        for identifier, names in originals.items()
+        f"{identifier} replaces {names[0] if len(names) == 1 else f'{len(names)} collections'}"
+        for identifier, names in grouped(dict.fromkeys(pairs)).items()
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from repro.graph import Node, walk
+from repro.graph import Node, grouped, walk
 from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 from repro.stage_table import TRAININGS
@@ -35,11 +35,21 @@ class Cost:
 
 def costs(plan: Plan, store: TrainingStore) -> dict[str, Cost]:
     """Return row, e.g. "bert", -> the cost of its own pre-trainings."""
-    facts: dict[str, dict[str, dict]] = {}
-    for row, node in _own_pretrainings(plan.measurements):
-        if store.state(node) == "stored":
-            facts.setdefault(row, {})[node.fingerprint] = store.record(node)["facts"]
-    return {row: _cost(list(row_facts.values())) for row, row_facts in facts.items()}
+    facts = grouped(
+        (row, store.record(node)["facts"])
+        for row, node in _own_pretrainings(plan.measurements)
+        if store.state(node) == "stored"
+    )
+    return {row: _cost(known) for row, known in facts.items()}
+
+
+def _cost(facts: Sequence[Mapping]) -> Cost:
+    return Cost(_mean([f.get("flops") for f in facts]), _mean([_seconds(f) for f in facts]))
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if len(known) == len(values) else None
 
 
 def _own_pretrainings(measurements: Iterable[Measurement]) -> Iterator[tuple[str, Node]]:
@@ -52,30 +62,20 @@ def _own_pretrainings(measurements: Iterable[Measurement]) -> Iterator[tuple[str
         yield from ((row, node) for fingerprint, node in nodes.items() if counts[fingerprint] == 1)
 
 
-def _cost(facts: Sequence[Mapping]) -> Cost:
-    operations = [f["flops"] for f in facts if "flops" in f]
-    seconds = [s for s in map(_seconds, facts) if s is not None]
-    return Cost(
-        statistics.fmean(operations) if len(operations) == len(facts) else None,
-        statistics.fmean(seconds) if len(seconds) == len(facts) else None,
-    )
-
-
 def training_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
     """Map each cell to the known hours of its trainings, the mean over seeds."""
-    hours: dict[str, list[float]] = {}
-    for m in plan.measurements:
-        trainings = [node for node in walk(m.parts) if node.stage in TRAININGS]
-        facts = [store.record(node)["facts"] for node in trainings if store.state(node) == "stored"]
-        known = [s for s in map(_seconds, facts) if s is not None]
-        if known and len(known) == len(trainings):
-            hours.setdefault(m.cell.id, []).append(sum(known) / 3600)
+    trainings = ((m.cell.id, _trainings(m.parts)) for m in plan.measurements)
+    hours = grouped(
+        (cell, sum_of_hours)
+        for cell, nodes in trainings
+        if nodes and (sum_of_hours := _hours(nodes, store)) is not None
+    )
     return {cell: statistics.fmean(seed_hours) for cell, seed_hours in hours.items()}
 
 
 def row_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
     """Map each row to the training hours of its most expensive column."""
-    by_cell: dict[str, float] = training_hours(plan, store)
+    by_cell = training_hours(plan, store)
     hours: dict[str, float] = {}
     for m in plan.measurements:
         if m.cell.id in by_cell:
@@ -85,18 +85,23 @@ def row_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
 
 def total_hours(plan: Plan, store: TrainingStore) -> float | None:
     """Return the hours of all stored trainings, or None if one is unknown."""
-    nodes = walk(part for m in plan.measurements for part in m.parts)
-    trainings = [node for node in nodes if node.stage in TRAININGS and store.state(node) == "stored"]
-    seconds = [_seconds(store.record(node)["facts"]) for node in trainings]
-    known = [s for s in seconds if s is not None]
-    return sum(known) / 3600 if len(known) == len(seconds) else None
+    trainings = _trainings(part for m in plan.measurements for part in m.parts)
+    return _hours([node for node in trainings if store.state(node) == "stored"], store)
 
 
 def untrained_rows(plan: Plan) -> list[str]:
-    trained_by_row = {m.cell.row.id: False for m in plan.measurements}
-    for m in plan.measurements:
-        trained_by_row[m.cell.row.id] |= any(node.stage in TRAININGS for node in walk(m.parts))
-    return [row for row, is_trained in trained_by_row.items() if not is_trained]
+    trained = {m.cell.row.id for m in plan.measurements if _trainings(m.parts)}
+    return [row for row in dict.fromkeys(m.cell.row.id for m in plan.measurements) if row not in trained]
+
+
+def _trainings(parts: Iterable[Node]) -> list[Node]:
+    return [node for node in walk(parts) if node.stage in TRAININGS]
+
+
+def _hours(trainings: Sequence[Node], store: TrainingStore) -> float | None:
+    facts = [store.record(node)["facts"] for node in trainings if store.state(node) == "stored"]
+    known = [s for s in map(_seconds, facts) if s is not None]
+    return sum(known) / 3600 if len(known) == len(trainings) else None
 
 
 def _seconds(facts: Mapping) -> float | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from repro.hooks import MAKINGS
 from repro.manifest.papers import Paper
@@ -205,20 +206,13 @@ class _Writer:
 
     def tabular(self) -> list[str]:
         types = "".join(column.type for _, columns in self.heads for column in columns)
-        return [
-            rf"\begin{{tabular}}{{l{types}}}",
-            r"\toprule",
-            *self._head(),
-            r"\midrule",
-            *self._body(),
-            r"\bottomrule",
-            r"\end{tabular}",
-        ]
+        return latex_text.tabular(f"l{types}", self._head(), self._body())
 
     def _head(self) -> Iterator[str]:
         widths = [sum(column.places for column in columns) for _, columns in self.heads]
-        if headings := self._headings(widths):
-            yield from _head_lines([(label(heading), width) for heading, width in headings])
+        if headings := spans(self.grid.across):
+            remaining = iter(widths)
+            yield from _head_lines([(label(text), sum(islice(remaining, count))) for text, count in headings])
         texts = [self._label(head, head.last) for head, _ in self.heads]
         names = list(zip(texts, widths, strict=True))
         if all(len(columns) == 1 for _, columns in self.heads):
@@ -227,13 +221,6 @@ class _Writer:
             yield from _head_lines(names)
             kinds = [(column.kind, column.places) for _, columns in self.heads for column in columns]
             yield next(_head_lines(kinds))
-
-    def _headings(self, widths: Sequence[int]) -> list[tuple[str, int]]:
-        headings, first = [], 0
-        for heading, count in spans(self.grid.across):
-            headings.append((heading, sum(widths[first : first + count])))
-            first += count
-        return headings
 
     def _body(self) -> Iterator[str]:
         columns = [column for _, group in self.heads for column in group]

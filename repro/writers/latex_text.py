@@ -6,7 +6,7 @@ the number of any other, e.g. "U+4E2D".
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
@@ -18,27 +18,21 @@ from repro.writers.grid import rounded, shown_note, shown_run
 
 _GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho varsigma sigma tau"
 _GREEK += " upsilon varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega"
-_MATHS = {
-    "αβγδεζηθικλμνξπρςστυφχψωΓΔΘΛΞΠΣΦΨΩ": _GREEK,
-    "†‡×≤≥±≈→←": "dagger ddagger times le ge pm approx rightarrow leftarrow",
-    "▲▼△▽": "blacktriangle blacktriangledown vartriangle triangledown",
-}
-_WORDS = {
-    "\\~^": "textbackslash textasciitilde textasciicircum",
-    "ßæÆœŒøØłŁıȷ§": "ss ae AE oe OE o O l L i j S",
-}
+_WORD, _MATHS = r"\%s{}", r"$\%s$"
+_NAMED = (
+    (_MATHS, "αβγδεζηθικλμνξπρςστυφχψωΓΔΘΛΞΠΣΦΨΩ", _GREEK),
+    (_MATHS, "†‡×≤≥±≈→←", "dagger ddagger times le ge pm approx rightarrow leftarrow"),
+    (_MATHS, "▲▼△▽", "blacktriangle blacktriangledown vartriangle triangledown"),
+    (_WORD, "\\~^", "textbackslash textasciitilde textasciicircum"),
+    (_WORD, "ßæÆœŒøØłŁıȷ§", "ss ae AE oe OE o O l L i j S"),
+)
 _CODES = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
     **{character: f"${character}$" for character in "<>|"},
     **{'"': "''", "–": "--", "—": "---", "−": "$-$", "‘": "`", "’": "'", "“": "``", "”": "''", "\xa0": "~"},
     **{
-        sign: rf"\{name}{{}}"
-        for signs, names in _WORDS.items()
-        for sign, name in zip(signs, names.split(), strict=True)
-    },
-    **{
-        sign: rf"$\{name}$"
-        for signs, names in _MATHS.items()
+        sign: form % name
+        for form, signs, names in _NAMED
         for sign, name in zip(signs, names.split(), strict=True)
     },
 }
@@ -133,6 +127,18 @@ def table_row(*entries: str) -> str:
     r"""Return a line of a ``tabular``. A leading "[1]" does not become an argument of the ``\\`` above."""
     guard = "{}" if entries[0].lstrip().startswith(("[", "*")) else ""
     return guard + " & ".join(entries) + r" \\"
+
+
+def tabular(types: str, head: Iterable[str], body: Iterable[str]) -> list[str]:
+    return [
+        rf"\begin{{tabular}}{{{types}}}",
+        r"\toprule",
+        *head,
+        r"\midrule",
+        *body,
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
 
 
 @dataclass(frozen=True)

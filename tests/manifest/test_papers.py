@@ -8,7 +8,7 @@ from repro.errors import ManifestError, UsageError
 from repro.manifest import papers as at_hand
 from repro.manifest.papers import Paper, known_checkpoints, paper, papers, stated_costs
 from repro.plugins.reports.reports import reports
-from repro.plugins.settings.schema import FolderSteps
+from repro.plugins.settings.schema import completed_step, read_settings
 
 
 def test_every_paper_has_a_manifest_of_its_own_name():
@@ -48,10 +48,11 @@ def test_settings_of_other_folders_are_read_only_where_a_step_is_like_one_of_the
     for name, content in {"a": "steps: [{id: x, about: one}]\n", "b": "nonsense"}.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "settings.yaml").write_text(content)
-    steps = FolderSteps({name: tmp_path / name for name in ("a", "b")})
-    assert list(steps) == ["a", "b"] and list(steps["a"]) == ["x"]
+    folders = {name: tmp_path / name for name in ("a", "b")}
+    [step] = read_settings(folders["a"]).steps
+    assert completed_step(folders, "a", step).about == "one"
     with pytest.raises(ManifestError):
-        steps["b"]
+        completed_step(folders, "a", step.model_copy(update={"like": "b/x"}))
 
 
 def test_what_papers_say_is_read_and_its_shape_checked(tmp_path):

@@ -17,9 +17,8 @@ NO_VALUE = (None, "2-3")
 
 @pytest.mark.parametrize("name", sorted(FOLDERS))
 def test_what_is_published_and_planned_otherwise_is_no_silence(name):
-    known = {n: {step.id: step for step in read_settings(folder).steps} for n, folder in FOLDERS.items()}
-    for step in known[name].values():
-        whole = completed_step(known, name, step)
+    for step in read_settings(FOLDERS[name]).steps:
+        whole = completed_step(FOLDERS, name, step)
         departing = [one for one in whole.settings.values() if one.is_published and one.departs]
         silent = {
             one.reading for one in departing if not CONTRADICTIONS & kinds(one.reading, of=step, at=name)
@@ -29,9 +28,8 @@ def test_what_is_published_and_planned_otherwise_is_no_silence(name):
 
 @pytest.mark.parametrize("name", sorted(FOLDERS))
 def test_what_is_published_and_planned_otherwise_is_a_choice(name):
-    known = {n: {step.id: step for step in read_settings(folder).steps} for n, folder in FOLDERS.items()}
-    for step in known[name].values():
-        for path, one in completed_step(known, name, step).settings.items():
+    for step in read_settings(FOLDERS[name]).steps:
+        for path, one in completed_step(FOLDERS, name, step).settings.items():
             if one and one.departs and (value := published_value(one, "")) not in NO_VALUE:
                 offered = [
                     part

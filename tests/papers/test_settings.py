@@ -37,10 +37,12 @@ def test_the_plan_follows_what_is_stated(name):
 
 def test_no_template_states_what_every_step_replaces():
     folders = {path.parent.name: path.parent for path in ROOT.glob(f"*/{FILE}")}
-    steps = {name: {step.id: step for step in read_settings(f).steps} for name, f in folders.items()}
-    own = [(name, step) for name, of_folder in steps.items() for step in of_folder.values()]
+    own = [(name, step) for name, folder in folders.items() for step in read_settings(folder).steps]
     taken = {
-        id(s) for name, step in own if step.rows for s in completed_step(steps, name, step).settings.values()
+        id(s)
+        for name, step in own
+        if step.rows
+        for s in completed_step(folders, name, step).settings.values()
     }
     stated = [(name, step.id, path, s) for name, step in own for path, s in step.settings.items() if s]
     live = {(name, path, repr(s)) for name, _, path, s in stated if id(s) in taken}

@@ -13,7 +13,6 @@ from repro.errors import StoreError, UsageError
 from repro.graph import Node
 from repro.store import RECORD, Store, notes
 from repro.store.disk import MEGABYTE
-from repro.store.seal import recorded_files
 from tests.noted import Noted
 
 NODE = Node("corpus", {"dataset": "x"})
@@ -204,7 +203,7 @@ def test_what_an_interrupted_stage_goes_on_by_outlives_a_kill_while_it_is_sealed
         _build(store, work)
     made = _build(store, work)
     assert found == [False, True]
-    assert not (made / folder).exists() and recorded_files(made).keys() == {"whole"}
+    assert not (made / folder).exists() and store.record(NODE)["files"].keys() == {"whole"}
 
 
 def test_a_note_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):

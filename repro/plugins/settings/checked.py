@@ -83,20 +83,22 @@ def in_words(value: Any) -> str:
 
 def by_step(items: Iterable[CheckedParameter]) -> dict[str, list[CheckedParameter]]:
     """Group parameters by the name of their step. Parameters without one get a heading."""
-    steps: dict[str, list[CheckedParameter]] = {}
-    for item in items:
-        default = f"{item.stage}, not in settings.yaml" if item.stage else "statements without a parameter"
-        steps.setdefault(item.step or default, []).append(item)
-    return steps
+    return graph.grouped((item.step or _heading(item.stage), item) for item in items)
+
+
+def _heading(stage: str) -> str:
+    return f"{stage}, not in settings.yaml" if stage else "statements without a parameter"
 
 
 def merged_lines(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:
     """Return the fields of ``HEAD`` for each parameter. Rows with equal values share a line."""
-    lines: dict[tuple[str, ...], list[str]] = {}
-    for item in items:
-        values = map(in_words, (item.published, item.released, item.planned))
-        lines.setdefault((item.parameter, *values, item.verdict), []).append(item.row.partition("/")[2])
+    lines = graph.grouped((_fields(item), item.row.partition("/")[2]) for item in items)
     return [(*line, errors.first_of(list(dict.fromkeys(rows)), MOST_ROWS)) for line, rows in lines.items()]
+
+
+def _fields(item: CheckedParameter) -> tuple[str, ...]:
+    values = map(in_words, (item.published, item.released, item.planned))
+    return item.parameter, *values, item.verdict
 
 
 def of_cells_of_settings(items: Iterable[CheckedParameter]) -> list[tuple[str, ...]]:

@@ -134,44 +134,27 @@ def steps_of(source: Paper) -> list[Step]:
     made: list[Step] = []
     folders = {path.parent.name: path.parent for path in at_hand.ROOT.glob(f"*/{FILE}")}
     folders |= {each.name: each.folder for each in (*at_hand.papers().values(), source)}
-    steps = FolderSteps(folders)
     for number, step in enumerate(settings_of(source).steps):
         try:
-            made += [completed_step(steps, source.name, step)] if step.rows else []
+            made += [completed_step(folders, source.name, step)] if step.rows else []
         except errors.UsageError as error:
             place = ("steps", number, "like")
             raise yaml_file.fault_at(source.folder / FILE, place, str(error)) from None
     return made
 
 
-class FolderSteps(Mapping[str, dict[str, Step]]):
-    def __init__(self, folders: Mapping[str, Path]):
-        self._folders = folders
-        self._steps: dict[str, dict[str, Step]] = {}
-
-    def __getitem__(self, name: str) -> dict[str, Step]:
-        if name not in self._steps:
-            self._steps[name] = {step.id: step for step in read_settings(self._folders[name]).steps}
-        return self._steps[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._folders)
-
-    def __len__(self) -> int:
-        return len(self._folders)
-
-
-def completed_step(steps: Mapping[str, Mapping[str, Step]], home: str, step: Step) -> Step:
+def completed_step(folders: Mapping[str, Path], home: str, step: Step) -> Step:
     """Return the step with inherited settings. Raises UsageError for an unknown step or a cycle."""
     trail, chain = [f"{home}/{step.id}"], [step]
     while chain[-1].like:
         like = chain[-1].like
         folder_name, _, name = like.rpartition("/")
         home = folder_name or home
-        errors.check_known("folder of papers with settings", home, valid=steps)
-        valid = [step_id for step_id in steps[home] if f"{home}/{step_id}" not in trail]
+        errors.check_known("folder of papers with settings", home, valid=folders)
+        steps = {step.id: step for step in read_settings(folders[home]).steps}
+        valid = [step_id for step_id in steps if f"{home}/{step_id}" not in trail]
         errors.check_known(f"step of {home} for {trail[0]!r} to be like", name, valid=valid)
-        chain.append(steps[home][name])
+        chain.append(steps[name])
         trail.append(f"{home}/{name}")
     settings: dict[str, Setting | None] = {}
     for item in reversed(chain):

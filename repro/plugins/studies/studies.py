@@ -262,15 +262,23 @@ def study_of(
 def judged(table: Table, analysis: Analysis, scores: Scores, **facts) -> Study:
     """Return the study of these scores. A row with planned seeds has no other ones."""
     table_analysis, level = analysis.of(table), analysis.level
-    columns = {c.id: dict(scores[c.id]) for c in table.columns if c.id in scores}
-    for rows in columns.values():
-        for row, seeds in rows.items():
-            rows[row] = {seed: of for seed, of in seeds.items() if seed in analysis.seeds} or seeds
+    columns = {
+        c.id: {row: _planned(seeds, analysis) for row, seeds in scores[c.id].items()}
+        for c in table.columns
+        if c.id in scores
+    }
     contrasts = tuple(comparisons.contrasts(table_analysis, columns, level=level))
     standings = {
         name: comparisons.floor_standings(table_analysis, rows, level=level) for name, rows in columns.items()
     }
-    return Study(table, table_analysis, entries(columns), contrasts, standings, plan=analysis, **facts)
+    entries = {
+        (row, column): _entry(seeds) for column, rows in columns.items() for row, seeds in rows.items()
+    }
+    return Study(table, table_analysis, entries, contrasts, standings, plan=analysis, **facts)
+
+
+def _planned(seeds: OfSeeds, analysis: Analysis) -> OfSeeds:
+    return {seed: of for seed, of in seeds.items() if seed in analysis.seeds} or seeds
 
 
 def known_scores(plan: Plan, evidence: StudyEvidence) -> Scores:
@@ -281,10 +289,6 @@ def known_scores(plan: Plan, evidence: StudyEvidence) -> Scores:
             by_query = dict(zip(content["queries"], content["measures"][m.measure], strict=True))
             scores.setdefault(m.cell.column.id, {}).setdefault(m.cell.row.id, {})[m.seed] = by_query
     return scores
-
-
-def entries(scores: Scores) -> dict[tuple[str, str], Entry]:
-    return {(row, column): _entry(seeds) for column, rows in scores.items() for row, seeds in rows.items()}
 
 
 def _entry(seeds: OfSeeds) -> Entry:

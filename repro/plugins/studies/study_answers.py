@@ -16,10 +16,9 @@ from repro.manifest.schema import Column, Table
 from repro.plugins.studies import contrasts, studies
 from repro.retrieval.datasets.catalog import dataset
 from repro.running.plan import plan
-from repro.running.requirements import Machine
 from repro.running.scale import Scale, known_scales
-from repro.store import Store
-from repro.store.results import Record, Results
+from repro.running.workspace import Workspace
+from repro.store.results import Record
 from repro.verdicts import compared, comparison
 
 UNMEASURED = "no current measurement"
@@ -80,17 +79,11 @@ class Answer:
         return "not tested" if self.seeds == 1 else "not tested without the scores of queries"
 
 
-@dataclass(frozen=True)
-class StudyRecords:
-    """The sources of answers, e.g. a ``Workspace``."""
+def answers(pointers: Iterable[str], evidence: Workspace) -> dict[str, list[Answer]]:
+    """Return pointer -> an answer for every scale with both rows. Raises UsageError for an unknown row.
 
-    results: Results
-    store: Store
-    machine: Machine
-
-
-def answers(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, list[Answer]]:
-    """Return pointer -> an answer for every scale with both rows. Raises UsageError for an unknown row."""
+    ``evidence`` may also be the sources of a report.
+    """
     by_pointer: dict[str, list[Answer]] = {text: [] for text in pointers}
     by_table = defaultdict[tuple[str, str], dict[str, StudyPointer]](dict)
     for text in by_pointer:
@@ -160,7 +153,7 @@ def primary_column(source: Paper, table: Table) -> Column:
     return next((c for c in table.columns if c.id == primary), table.columns[0])
 
 
-def answers_by_pointer(pointers: Iterable[str], evidence: StudyRecords) -> dict[str, hooks.StudyAnswer]:
+def answers_by_pointer(pointers: Iterable[str], evidence: Workspace) -> dict[str, hooks.StudyAnswer]:
     return {
         text: hooks.StudyAnswer("\n".join(map(str, made)) or UNMEASURED, list(map(asdict, made)))
         for text, made in answers(pointers, evidence).items()
@@ -168,7 +161,7 @@ def answers_by_pointer(pointers: Iterable[str], evidence: StudyRecords) -> dict[
 
 
 def _table_answers(
-    source: Paper, table: Table, pointers: Mapping[str, StudyPointer], evidence: StudyRecords
+    source: Paper, table: Table, pointers: Mapping[str, StudyPointer], evidence: Workspace
 ) -> Iterator[tuple[str, Answer]]:
     column = primary_column(source, table)
     for name in sorted(evidence.results.scales("records") & known_scales().keys()):
@@ -187,7 +180,7 @@ def _scale_answers(
     records: list[Record],
     cells: list[Cell],
     pointers: Mapping[str, StudyPointer],
-    evidence: StudyRecords,
+    evidence: Workspace,
 ) -> Iterator[tuple[str, Answer]]:
     column = primary_column(cells[0].paper, cells[0].table)
     cells = [cell for cell in cells if cell.column.id == column.id]  # columns are tested separately
@@ -201,7 +194,7 @@ def _scale_answers(
 
 
 def _judged(
-    scale: Scale, records: list[Record], cells: list[Cell], evidence: StudyRecords
+    scale: Scale, records: list[Record], cells: list[Cell], evidence: Workspace
 ) -> tuple[list[Record], studies.Study, dict[str, compared.ComparedCell]]:
     source, table = cells[0].paper, cells[0].table
     seeds = tuple(sorted({r.seed for r in records if r.seed is not None}))

@@ -1,6 +1,6 @@
 """A study's table as Markdown, LaTeX and HTML, e.g. by ``repro tables STUDY --table 1``."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from math import sqrt
 
@@ -20,7 +20,7 @@ from repro.verdicts.training_costs import Cost
 from repro.writers import grid
 from repro.writers.html.elements import Content, Markup, el
 from repro.writers.html.tables import head, scrolling
-from repro.writers.latex_text import environment, escape, table_row
+from repro.writers.latex_text import environment, escape, table_row, tabular
 from repro.writers.latex_text import label as cell_text
 from repro.writers.markdown import escaped, sentence
 
@@ -159,16 +159,8 @@ def latex(study: Study, *, title: str, command: str, label: str, wide: bool = Fa
     return text + page(comparisons, caption=escape(description), label=f"{label}-comparisons")
 
 
-def _tabular(heads: list[str], lines) -> list[str]:
-    return [
-        rf"\begin{{tabular}}{{l{'r' * len(heads)}}}",
-        r"\toprule",
-        table_row("", *map(cell_text, heads)),
-        r"\midrule",
-        *lines,
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
+def _tabular(heads: list[str], lines: Iterable[str]) -> list[str]:
+    return tabular(f"l{'r' * len(heads)}", [table_row("", *map(cell_text, heads))], lines)
 
 
 def _comparisons(study: Study) -> Iterator[str]:

@@ -252,7 +252,7 @@ def record_runs(tables: Sequence[OwnTable], importer: Importer) -> Iterator[tupl
     """
     from repro.exchange.run_import import Origin
 
-    cells = [c for own in tables for c in own.of_paper]
+    cells = [c for own in tables for c in own.comparison.of_papers]
     if len({(c.cell.paper.name, c.cell.row.id) for c in cells}) != 1 or cells[0].scale != "full":
         raise UsageError("--record needs one row at full scale. Name it, e.g. --row ROW.")
     for row in chain.from_iterable(own.rows for own in tables):

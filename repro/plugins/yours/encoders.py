@@ -13,7 +13,7 @@ from repro.errors import BlockedError, DataError, UsageError, check_known
 from repro.exchange.encoder_export import FILE as EXPORTED
 from repro.graph import Node
 from repro.machine.bounded_reading import check_pulled, read_json_file
-from repro.progress import Progress
+from repro.progress import Progress, span
 from repro.retrieval.datasets.hub_models import SETTINGS, base_identity, cached_folder, planned_checkpoint
 from repro.retrieval.recipe import search, search_views
 from repro.running.engines.inline import ensure
@@ -46,7 +46,6 @@ TRIAL = "The river below the stone bridge rises after every storm. "
 LEAST_COSINE = 0.999  # between the vectors of a text alone and in a batch
 FEW = 500  # texts to encode without notice
 SAMPLE = 64  # timed texts
-UNITS = (("hour", 3600), ("minute", 60), ("second", 1))
 
 
 @dataclass(frozen=True)
@@ -358,7 +357,7 @@ def announce_duration(
         return
     sample = SAMPLE // len(lacking) or 1
     seconds = sum(_seconds(node, n, sample, store) for node, n in zip(lacking, counts, strict=True))
-    progress.note(f"{label}: encoding {sum(counts):,} passages takes {about(seconds)}")
+    progress.note(f"{label}: encoding {sum(counts):,} passages takes about {span(seconds)}")
 
 
 def _seconds(node: Node, count: int, sample: int, store: Store) -> float:
@@ -379,11 +378,3 @@ def _seconds(node: Node, count: int, sample: int, store: Store) -> float:
         start = time.monotonic()
         library_encoder.encode(model, strings, **options)
     return (time.monotonic() - start) / len(strings) * count
-
-
-def about(seconds: float) -> str:
-    """Return a rounded duration, e.g. "about 6 minutes"."""
-    unit, length = next((u for u in UNITS if seconds >= 1.5 * u[1]), UNITS[-1])
-    number = max(1, round(seconds / length))
-    number = round(number, -1) if unit == "second" and number > 10 else number
-    return f"about {number} {unit}{'s' * (number != 1)}"

@@ -32,9 +32,11 @@ def is_encoder_object(given: object) -> bool:
 
 def is_run(given: object) -> bool:
     """Return whether this is a run in memory, e.g. ``{"q1": {"d7": 2.5}}``."""
-    if isinstance(given, Mapping):
-        return bool(given) and all(isinstance(value, Mapping) for value in given.values())
-    return is_frame(given)
+    return is_frame(given) or (_is_nested(given) and bool(given))
+
+
+def _is_nested(given: object) -> bool:
+    return isinstance(given, Mapping) and all(isinstance(value, Mapping) for value in given.values())
 
 
 def run_in_memory(given: Any) -> runs.RunFile:
@@ -48,8 +50,7 @@ def run_in_memory(given: Any) -> runs.RunFile:
 
 def judgements_in_memory(given: Any) -> text_lines.Qrels:
     """Return the judgements in a dict or a DataFrame. Raises UsageError, DataError."""
-    is_given = isinstance(given, Mapping) and all(isinstance(value, Mapping) for value in given.values())
-    if not (is_given or is_frame(given)):
+    if not (_is_nested(given) or is_frame(given)):
         taken = (
             "Judgements are a file, a dict {query: {document: grade}} or a DataFrame with qid, docno, label."
         )

@@ -24,11 +24,11 @@ from repro.running.plan import Plan
 from repro.running.records import scores_of
 from repro.running.requirements import Machine
 from repro.running.workspace import Workspace
+from repro.stage_table import SEARCHES
 from repro.store import Store, check_where_stored, disk, make_writable
 from repro.verdicts import row_tests, verdict
-from repro.verdicts.compared import ComparedCell
+from repro.verdicts.compared import ComparedCell, test_key
 
-SEARCHES = ("search", "search_views")
 PRIORITY = ("ours", "rerun", "cited", "reference")
 MEASURED = "measured"
 LIKENESS = ("rmse", "kendall_union", "rank_biased_overlap")
@@ -96,10 +96,7 @@ def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str
 
     Raises UsageError if there is none.
     """
-    by_column: dict[str, dict[str, Cell]] = {}
-    for c in cells:
-        if not c.cell.column.mean_of:
-            by_column.setdefault(c.cell.column.id, {})[c.cell.id] = c.cell
+    by_column = grouped((c.cell.column.id, c.cell) for c in cells if not c.cell.column.mean_of)
     found = {name: _place(group, plan) for name, group in by_column.items()}
     places = {name: place for name, place in found.items() if isinstance(place, Place)}
     notices = [_left_out([name], reason) for name, reason in found.items() if isinstance(reason, str)]
@@ -109,9 +106,8 @@ def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str
     return places, notices
 
 
-def _place(cells: Mapping[str, Cell], plan: Plan) -> Place | str:
-    first = next(iter(cells.values()))
-    column, unit = first.column, first.unit
+def _place(cells: Sequence[Cell], plan: Plan) -> Place | str:
+    column, unit, ids = cells[0].column, cells[0].unit, {cell.id for cell in cells}
     if (
         column.kind in COMPUTED
         or unit not in verdict.UNITS
@@ -119,8 +115,8 @@ def _place(cells: Mapping[str, Cell], plan: Plan) -> Place | str:
         or column.measure is None
     ):
         return "its values cannot be computed from a run"
-    in_column = [m for m in plan.measurements if m.cell.id in cells and "judgements" in m.parts[0].params]
-    if measured := sorted(in_column, key=lambda m: PRIORITY.index(cells[m.cell.id].role)):
+    in_column = [m for m in plan.measurements if m.cell.id in ids and "judgements" in m.parts[0].params]
+    if measured := sorted(in_column, key=lambda m: PRIORITY.index(m.cell.role)):
         return Place(column, unit, measured[0].measure, column.dataset, tuple(measured))
     if not plan.scale.has_originals:
         return f"no row is measured at scale {plan.scale.name}"
@@ -309,9 +305,8 @@ def _rivals(
 ) -> dict[str, Rival]:
     if not cells:
         return {}
-    store, first = workspace.store, cells[0].cell
-    key = (first.paper.name, first.table.id, first.column.dataset or "")
-    stored = row_tests.rows_with_scores(plan).get(key, {})
+    store = workspace.store
+    stored = row_tests.rows_with_scores(plan).get(test_key(cells[0].cell), {})
     by_row: dict[str, Rival] = {}
     for c in cells:
         rival = _measured(c, stored.get(c.cell.row.id, ()), measure, store)

@@ -296,14 +296,14 @@ def is_encoder(source: Yours) -> bool:
 
 def sources(given: Sequence[Yours], data: Path | None) -> list[OwnRun | UserEncoder]:
     """Return the runs and encoders. Raises UsageError, BlockedError for a missing encoder."""
-    return [_encoder(source, data) if is_encoder(source) else _run(source) for source in given]
+    return [_source(each, data) for each in given]
 
 
-def _run(source: Yours) -> OwnRun:
-    return OwnRun.in_memory(in_memory.run_in_memory(source)) if in_memory.is_run(source) else OwnRun(source)
-
-
-def _encoder(source: Yours, data: Path | None) -> UserEncoder:
+def _source(source: Yours, data: Path | None) -> OwnRun | UserEncoder:
+    if in_memory.is_run(source):
+        return OwnRun.in_memory(in_memory.run_in_memory(source))
+    if not is_encoder(source):
+        return OwnRun(source)
     from repro.plugins.yours.encoders import UserEncoder
 
     if in_memory.is_encoder_object(source):

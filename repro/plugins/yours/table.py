@@ -23,7 +23,7 @@ from repro.plugins.yours.places import (
     scorable_places,
     scores_of_source,
 )
-from repro.progress import SILENT, Progress
+from repro.progress import Progress
 from repro.retrieval.evaluation.significance import TOO_FEW_QUERIES, compare_scores, smallest_p
 from repro.retrieval.stages.compare import MAX_P, joint_queries, weighted_scores
 from repro.running.cell_readings import CellReadings
@@ -82,10 +82,6 @@ class OwnTable:
     notes: tuple[str, ...] = ()
     statuses: Mapping[str, int] = field(default_factory=dict)
 
-    @property
-    def of_paper(self) -> list[ComparedCell]:
-        return [c for c in self.comparison.cells if c.cell.row.id not in self.comparison.own_rows]
-
     def scores_by_query(self) -> Iterator[dict]:
         """Yield an object for each column, row with a run, and query."""
         measures: dict[str, str] = {}
@@ -110,8 +106,8 @@ def own_table(
     plan: Plan,
     workspace: Workspace,
     *,
-    dataset: str | None = None,
-    progress: Progress = SILENT,
+    dataset: str | None,
+    progress: Progress,
 ) -> OwnTable:
     """Return the table of the ``compared`` cells with the user's rows and their tests.
 
@@ -336,7 +332,7 @@ def _own_test(pair: Mapping[str, Any], row: OwnRow, c: ComparedCell, table: OwnT
     test = {"over": name, "by": rival.by, "value": value, "doubts": doubts}
     test |= {key: pair[key] for key in PAIRS} | {"difference": pair["difference"] * unit}
     test["interval"] = pair["interval"] and [end * unit for end in pair["interval"]]
-    if len({other.cell.row.id for other in table.of_paper}) == 1 and rival.by != NAME:
+    if len({other.cell.row.id for other in table.comparison.of_papers}) == 1 and rival.by != NAME:
         test |= likeness(scored.run, scored.values, rival, scored.measure)
         test["rmse"] *= unit
     return test

@@ -37,7 +37,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     splitter = _splitter(params) if params["policy"] == "spans" else None
     corpus = read_rows(inputs["corpus"])
     tokenizer = checkpoint.load_tokenizer(inputs["model"] / "model")
-    id_type = "uint16" if len(tokenizer) <= 2**16 else "int32"
+    id_type = str(np.promote_types(np.uint16, np.min_scalar_type(len(tokenizer) - 1)))
     lists = {name: ["int32"] for name in SPAN_LISTS[1:]} if splitter else {}
     columns = {"document": "string", "chunk": "int32", "input_ids": [id_type], **lists}
     blocks = RowBlocks(out / BLOCKS, columns, origin=id_type)

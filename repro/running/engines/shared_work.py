@@ -15,8 +15,7 @@ from repro.running.cost.shapes import Number, queries, texts
 from repro.store import Store, disk, translated_errors
 
 SHARED = (*stage_table.TRAININGS, *stage_table.ENCODINGS)
-SEARCHES = ("search", "search_views")
-ON_ALL_GPUS = (*SHARED, *SEARCHES)  # a search in one process
+ON_ALL_GPUS = (*SHARED, *stage_table.SEARCHES)  # a search in one process
 Work = Callable[[Path], dict | None]
 Built = Path | None
 RUN_LINES = (1 << 26) // 43  # 64 MiB
@@ -33,7 +32,7 @@ DIVISIBLE = {
 
 
 def takes_gpu(stage: str) -> bool:
-    return stage in SEARCHES or stage_table.STAGES[stage].heavy
+    return stage in stage_table.SEARCHES or stage_table.STAGES[stage].heavy
 
 
 def build(node: Node, store: Store, work: Work, way: Callable[[Node, Work], Built] | None = None) -> Built:

@@ -29,7 +29,7 @@ from repro.running.cost.rehearsals import rehearsals
 from repro.running.engines import child, shared_work
 from repro.running.plan import Plan
 from repro.running.runner import Options, Outcome, held_back, prepared_nodes
-from repro.stage_table import ENCODINGS, STAGES
+from repro.stage_table import ENCODINGS, SEARCHES, STAGES
 from repro.store import Store, disk, translated_errors
 
 FOLDER = "snakemake"
@@ -292,11 +292,11 @@ def _keys(nodes: Sequence[Node], counts: Mapping[str, int]) -> dict[str, str]:
 
 
 def _key(node: Node, reading: set[str | None]) -> str | None:
-    if node.stage in (*shared_work.SEARCHES, "index_size"):
+    if node.stage in (*SEARCHES, "index_size"):
         return node.input("passages").fingerprint
     if node.stage == "evaluate":
         run = node.input("run")
-        return (run.input("passages") if run.stage in shared_work.SEARCHES else run).fingerprint
+        return (run.input("passages") if run.stage in SEARCHES else run).fingerprint
     if node.stage in ENCODINGS and node.params.get("kind") == "queries" and len(reading) == 1:
         return reading.pop()
     return None

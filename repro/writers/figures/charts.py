@@ -39,7 +39,8 @@ LOOKS = {
 def scatter(panels: Sequence[tuple[str, dict]], path: Path, *, note: str) -> None:
     """Draw points of a query and its candidates, a panel per (label, exhibit), and write a .csv."""
     rows, exhibits = [], [exhibit for _, exhibit in panels]
-    with canvas(path, panels=len(panels), panel_height=2.6 if len(panels) == 1 else 1.75) as (figure, grid):
+    panel_height = {1: 2.6}.get(len(panels), 1.75)
+    with canvas(path, panels=len(panels), panel_height=panel_height) as (figure, grid):
         for axes, (label, exhibit) in zip(grid, panels, strict=True):
             for role, look in LOOKS.items():
                 points = [point for point in exhibit["points"] if point["role"] == role]
@@ -143,10 +144,10 @@ def _set_scales(axes, lines: Sequence[dict]) -> None:
 
 
 @contextmanager
-def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH) -> Iterator[tuple]:
+def canvas(path: Path, *, panels: int, panel_height: float) -> Iterator[tuple]:
     """Yield a figure and its axes, two panels per row, and then save it to ``path``.
 
-    The user's matplotlib settings are ignored. ``panel_height`` and ``width`` are in inches.
+    The user's matplotlib settings are ignored. ``panel_height`` is in inches.
     """
     import matplotlib
     from matplotlib.figure import Figure
@@ -155,7 +156,7 @@ def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
-        figure = Figure(figsize=(width, panel_height * rows + 0.55), layout="constrained")
+        figure = Figure(figsize=(WIDTH, panel_height * rows + 0.55), layout="constrained")
         grid = list(figure.subplots(rows, columns, squeeze=False).flat)
         for unused in grid[panels:]:
             unused.remove()

@@ -13,7 +13,7 @@ SHADES = ("#ffffff", "#e6eef7", "#c3d7ec", "#92b9dd", "#5b93c7", "#24619e")
 
 def shade(value: float) -> str:
     """Return a value's colour, e.g. "#ffffff" for 0."""
-    return SHADES[sum(value >= step for step in STEPS) - 1 if value >= 0 else 0]
+    return SHADES[max(0, sum(value >= step for step in STEPS) - 1)]
 
 
 def shaded_text(words: Iterable[tuple[str, float]]):
@@ -117,14 +117,10 @@ def _cell(passage: dict | None = None) -> str:
     if passage is None:
         return "–"
     title = f"**{escaped(passage['title'])}** " if passage["title"] else ""
-    facts = f"{_judgement(passage['grade'])}, score {passage['score']:.4g}, id {escaped(passage['id'])}"
+    grade = passage["grade"]
+    judgement = "not judged" if grade is None else f"{'not ' * (grade < 1)}relevant (grade {grade})"
+    facts = f"{judgement}, score {passage['score']:.4g}, id {escaped(passage['id'])}"
     return f"{title}{escaped(passage['text'])}<br>*{facts}*"
-
-
-def _judgement(grade: int | None) -> str:
-    if grade is None:
-        return "not judged"
-    return f"relevant (grade {grade})" if grade >= 1 else f"not relevant (grade {grade})"
 
 
 def _line(*entries: str) -> str:

@@ -1,5 +1,6 @@
 import shutil
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -14,7 +15,6 @@ from repro.plugins.studies.study_answers import (
     FILE,
     Answer,
     PublishedPair,
-    StudyRecords,
     answers,
     answers_by_pointer,
     check_pointer,
@@ -39,10 +39,12 @@ def pointers(source):
 
 @pytest.fixture
 def measured(tmp_path):
-    found = StudyRecords(Results(tmp_path / "results"), Store(tmp_path / "store"), Machine())
+    found = SimpleNamespace(
+        results=Results(tmp_path / "results"), store=Store(tmp_path / "store"), machine=Machine()
+    )
     make_writable(found.store.root)
 
-    def at(name: str) -> StudyRecords:
+    def at(name: str) -> SimpleNamespace:
         cells = select(("head_to_head",), tables=("6",), rows=("costa.paper", "costa.sums"), cells=())
         planned = plan(cells, scale=scale(name), machine=found.machine, seeds=tuple(SEEDS))
         for m in planned.measurements:
@@ -175,4 +177,4 @@ def test_readings_state_no_order_and_claims_do():
 )
 def test_a_pointer_at_what_there_is_not_is_refused_by_name(text, reason, tmp_path):
     with pytest.raises(UsageError, match=reason):
-        answers([text], StudyRecords(Results(tmp_path), Store(tmp_path), Machine()))
+        answers([text], SimpleNamespace(results=Results(tmp_path)))

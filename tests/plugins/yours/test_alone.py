@@ -10,7 +10,6 @@ from ir_measures import RR, nDCG
 import repro
 from repro.errors import DataError, UsageError
 from repro.locations import Locations
-from repro.plugins.yours.encoders import about
 from repro.plugins.yours.runs import OwnRun, judgements
 from repro.progress import Progress
 from repro.running.workspace import Workspace
@@ -125,11 +124,3 @@ def test_an_encoder_is_scored_on_a_dataset_and_tested_against_a_run(tmp_path):
     assert (cell.cell.row.label, cell.measured) == ("encoder", values["model"])
     with pytest.raises(UsageError, match=r"model is an encoder and needs texts\. Name their --dataset"):
         repro.compare(yours=tmp_path / "model", qrels=QRELS, measures=["RR@10"], workspace=workspace)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(0.2, "about 1 second"), (47, "about 50 seconds"), (355, "about 6 minutes"), (7300, "about 2 hours")],
-)
-def test_durations_are_rounded(seconds, words):
-    assert about(seconds) == words

@@ -134,7 +134,7 @@ def test_ids_of_a_large_vocabulary_have_four_bytes(corpus, model, tmp_path, prog
     tokenizer.add_tokens([f"<{n}>" for n in range(2**16)])
     monkeypatch.setattr(checkpoint, "load_tokenizer", lambda folder: tokenizer)
     tokens, _ = tokenised(corpus, model, tmp_path, progress)
-    assert tokens.features["input_ids"].feature.dtype == "int32"
+    assert tokens.features["input_ids"].feature.dtype == "uint32"
     assert tokens[0]["input_ids"] == whole(next(iter(load_from_disk(str(corpus / "arrow")))))[:22]
 
 

@@ -228,7 +228,7 @@ def test_shards_that_end_together_seal_the_artefact_once(new, monkeypatch):
 
     monkeypatch.setattr(Store, "build", counted)
     monkeypatch.setattr(
-        shared_work, "only_shard", lambda part: contextlib.nullcontext()
+        shared_work.shard, "only_shard", lambda part: contextlib.nullcontext()
     )  # two threads are one process
     results: dict[int, object] = {}
 
