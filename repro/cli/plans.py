@@ -129,12 +129,14 @@ def _show_places(cost: Estimate, by: str, discard: Sequence[str], price: float |
 
 def _show_cheapest(cost: Estimate, price: float) -> None:
     """Print the cheapest cell that needs a GPU in each of the cheapest rows."""
+    by_row: dict[str, tuple[float, str, str]] = {}
     parts = grouped((m.cell.id, part) for m in cost.plan.measurements for part in m.parts)
-    nodes = {cell: [n for n in walk(ends) if n.fingerprint in cost.works] for cell, ends in parts.items()}
-    hours = ((cost.hours(nodes[cell]), cell) for cell in nodes)
-    by_row = grouped((cell.rpartition("/")[0], (time, cell)) for time, cell in hours if time)
-    cells = [cell for _, cell in sorted(map(min, by_row.values()))[:CHEAPEST]]
-    cheapest = ", ".join(f"{cell} ${cost.hours_in_words(nodes[cell], price=price)}" for cell in cells)
+    for cell, ends in parts.items():
+        nodes, row = [n for n in walk(ends) if n.fingerprint in cost.works], cell.rpartition("/")[0]
+        if hours := cost.hours(nodes):
+            found = hours, cell, cost.hours_in_words(nodes, price=price)
+            by_row[row] = min(found, by_row.get(row, found))
+    cheapest = ", ".join(f"{cell} ${dollars}" for _, cell, dollars in sorted(by_row.values())[:CHEAPEST])
     say(f"all: ${cost.hours_in_words(cost.nodes, price=price)} at ${price:,.2f} per GPU hour")
     say(f"cheapest cells that need a GPU: {cheapest or 'none'}")
 
