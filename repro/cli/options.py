@@ -74,12 +74,8 @@ def repeatable_option(name: str, metavar: str, description: str) -> Callable:
     return click.option(*names, multiple=True, metavar=metavar, shell_complete=complete, help=description)
 
 
-def tables_option(description: str) -> Callable:
-    return repeatable_option("table", "N", description)
-
-
 PAPERS = click.argument("names", metavar="[PAPER]...", nargs=-1, shell_complete=_completer("names"))
-TABLE = tables_option("Only this table, e.g. 1 or figure-4 (repeatable).")
+TABLE = repeatable_option("table", "N", "Only this table, e.g. 1 or figure-4 (repeatable).")
 ROW = repeatable_option("row", "ROW", "Only this row or system, e.g. bm25neg.bert or bert (repeatable).")
 
 
@@ -118,9 +114,8 @@ def selection_options(function: Callable) -> Callable:
 def _with_selection(function: Callable, *, by_default_all: bool) -> Callable:
     @functools.wraps(function)
     def wrapped(names, tables, rows, scale_name, seeds, readings, everything=False, **kwargs):
-        typed = {"tables": tables, "rows": rows, "everything": everything, "scale_name": scale_name}
-        typed |= {"seeds": seeds, "readings": readings}
-        return function(selection_of_options(names, by_default_all=by_default_all, **typed), **kwargs)
+        values = names, tables, rows, everything, scale_name, seeds, readings
+        return function(selection_of_options(*values, by_default_all=by_default_all), **kwargs)
 
     return wrapped
 

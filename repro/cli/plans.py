@@ -104,10 +104,11 @@ def _stage_as_json(plan, cost: Estimate, node: Node, *, needed: bool) -> dict:
 def _show_stages(cost: Estimate, rows: list[dict]) -> None:
     counts = Counter((r["stage"], r["state"]) for r in rows)
     states = [state for state in STATES if state in {state for _, state in counts}]
-    lines = []
-    for stage in dict(counts.keys()):
-        nodes = [node for node in cost.nodes if node.stage == stage]
-        lines.append([stage, *(str(counts[stage, s] or "") for s in states), *_cost_cells(cost, nodes)])
+    nodes = grouped((node.stage, node) for node in cost.nodes)
+    lines = [
+        [stage, *(str(counts[stage, state] or "") for state in states), *_cost_cells(cost, nodes[stage])]
+        for stage in dict(counts.keys())
+    ]
     head = ["stage", *states, *_units(cost)]
     table("by stage, with the cost of stages to run", head, lines, right=range(1, len(head)))
 
@@ -191,13 +192,12 @@ def rehearse_selection(selection, *, as_json: bool) -> int:
 
 def show_rehearsal(rehearsal: Rehearsal) -> None:
     """Print a line per stage and the total. Stages that need no GPU share a line by kind."""
-    title = "Rehearsed and extrapolated to the whole"
-    table(
-        title,
-        HEAD,
-        [_rehearsal_row(group) for group in _group_light_stages(rehearsal.nodes)],
-        right=range(2, len(HEAD)),
+    groups = grouped(
+        (item.node.fingerprint if STAGES[item.node.stage].heavy else item.node.stage, item)
+        for item in rehearsal.nodes
     )
+    rows = [_rehearsal_row(group) for group in groups.values()]
+    table("Rehearsed and extrapolated to the whole", HEAD, rows, right=range(2, len(HEAD)))
     say(_rehearsal_in_words(rehearsal))
     for item in rehearsal.nodes:
         if None in (item.whole_seconds, item.whole_peak_bytes, item.whole_disk_bytes):
@@ -237,12 +237,6 @@ def _node_as_plain(item: RehearsedNode) -> dict:
         "whole_hours": None if item.whole_seconds is None else item.whole_seconds / 3600,
         **{name: getattr(item, name) for name in ("whole_peak_bytes", "whole_disk_bytes", "at_most")},
     }
-
-
-def _group_light_stages(nodes: list[RehearsedNode]) -> list[list[RehearsedNode]]:
-    of_all = [(each.node, each) for each in nodes]
-    groups = grouped((n.fingerprint if STAGES[n.stage].heavy else n.stage, each) for n, each in of_all)
-    return list(groups.values())
 
 
 def _rehearsal_row(group: list[RehearsedNode]) -> list[str]:

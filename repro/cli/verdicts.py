@@ -3,12 +3,14 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from repro.cli.plan_summary import blocked_cell_lines
 from repro.cli.printing import emit_csv, emit_json, in_words, say, say_each, table
 from repro.cli.printing import show as print_laid_out
 from repro.errors import first_of
+from repro.graph import grouped
 from repro.manifest.cells import by_count, count_in_words
 from repro.running.plan import Plan
 from repro.running.records import Recurrence, distances, equal_in_words
@@ -218,14 +220,7 @@ def _count(number: int, noun: str) -> str:
 
 def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: bool = False) -> list[str]:
     """Return sentences on obstacles, failures, doubts, imported runs and substitute data."""
-    lines = _doubts(cells)
-    for c in cells:
-        if c.verdict.name == "failed":
-            lines.setdefault(f"failed: {c.verdict.why}", []).append(c.cell.id)
-        for run in c.imported:
-            lines.setdefault(run.verdict.why, []).append(c.cell.id)
-        for reading, reason in (c.records[0].substitutes if c.records else {}).items():
-            lines.setdefault(f"substitute: {reading}: {reason}", []).append(c.cell.id)
+    lines = grouped(chain(_doubts(cells), _remarks(cells)))
     untested_reasons = list(dict.fromkeys(comparison.untested)) or _missing_run_lines(comparison)
     return [
         *_obstacle_lines(cells, brief),
@@ -241,15 +236,22 @@ def problems(cells: "ComparedCells") -> tuple[list[str], int]:
     return found, status(cells.comparison, strict=False, outcome=cells.outcome)
 
 
-def _doubts(cells: Sequence[ComparedCell]) -> dict[str, list[str]]:
+def _doubts(cells: Sequence[ComparedCell]) -> Iterator[tuple[str, str]]:
     kinds = {str(doubt): doubt.kind for c in cells for doubt in c.doubts}
     many = {kind for kind, number in Counter(kinds.values()).items() if number > FEW_SENTENCES}
-    lines: dict[str, list[str]] = {}
     for c in cells:
         for doubt in c.doubts:
             merged = f"{doubt.kind}: several reasons, `repro show CELL` has them"
-            lines.setdefault(merged if doubt.kind in many else str(doubt), []).append(c.cell.id)
-    return lines
+            yield merged if doubt.kind in many else str(doubt), c.cell.id
+
+
+def _remarks(cells: Sequence[ComparedCell]) -> Iterator[tuple[str, str]]:
+    for c in cells:
+        if c.verdict.name == "failed":
+            yield f"failed: {c.verdict.why}", c.cell.id
+        yield from ((run.verdict.why, c.cell.id) for run in c.imported)
+        for reading, reason in (c.records[0].substitutes if c.records else {}).items():
+            yield f"substitute: {reading}: {reason}", c.cell.id
 
 
 def _obstacle_lines(cells: Sequence[ComparedCell], brief: bool) -> list[str]:

@@ -6,6 +6,7 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Generic, Self, TypeVar
 
+from repro.graph import grouped
 from repro.hooks import CellNote
 from repro.manifest.cells import Cell
 from repro.manifest.printed import decimals_of, half_up
@@ -39,6 +40,10 @@ class Head:
     last: str
     heading: str = ""
     row: Row | None = None
+
+    @property
+    def marks(self) -> str:
+        return self.row.marks if self.row else ""
 
 
 @dataclass(frozen=True)
@@ -117,14 +122,12 @@ def rounded(value: float, cell: Cell) -> str:
     return str(half_up(Decimal(repr(value)), decimals or 0))
 
 
-def rounded_measurement(c: ComparedCell) -> str | None:
-    return None if c.measured is None else rounded(c.measured, c.cell)
-
-
 def shown_measurement(c: ComparedCell) -> str | None:
     """Return the measured value, in brackets if in doubt, e.g. "(33.1)"."""
-    value = rounded_measurement(c)
-    return f"({value})" if value and c.doubts else value
+    if c.measured is None:
+        return None
+    value = rounded(c.measured, c.cell)
+    return f"({value})" if c.doubts else value
 
 
 def shown_run(run: ImportedRun, cell: Cell) -> str:
@@ -150,16 +153,14 @@ def span(notes: Sequence[CellNote], cell: Cell) -> str:
 
 def best_measured(grid: Grid[ComparedCell]) -> frozenset[tuple[str, str]]:
     """Return (row, column) of the best number per column, or per column and group if the paper does so."""
-    blocks: dict[tuple[str, str | None], list[ComparedCell]] = {}
-    for c in grid.cells.values():
-        group = c.cell.row.group if grid.table.bold == "group" else None
-        if c.records and not c.outdated:
-            blocks.setdefault((c.cell.column.id, group), []).append(c)
+    cells = [c for c in grid.cells.values() if c.records and not c.outdated]
+    by_group = grid.table.bold == "group"
+    blocks = grouped(((c.cell.column.id, by_group and c.cell.row.group), c) for c in cells)
     return frozenset(place for cells in blocks.values() if len(cells) > 1 for place in _best_places(cells))
 
 
 def _best_places(cells: Sequence[ComparedCell]) -> set[tuple[str, str]]:
-    values = {(c.cell.row.id, c.cell.column.id): Decimal(rounded_measurement(c) or 0) for c in cells}
+    values = {(c.cell.row.id, c.cell.column.id): Decimal(rounded(c.measured or 0.0, c.cell)) for c in cells}
     best = (min if cells[0].cell.smaller_is_better else max)(values.values())
     return {place for place, value in values.items() if value == best}
 

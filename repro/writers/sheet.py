@@ -152,10 +152,6 @@ class _MeasuredColumn:
     def side(self) -> Literal["left", "right"]:
         return "right" if self.column.right else "left"
 
-    @property
-    def wished(self) -> int:
-        return max(self.content, cell_len(self.column.name))
-
     def name(self, width: int) -> Text:
         name = Text(self.column.name, style="bold")
         name.pad_right(max(0, min(self.behind, width - name.cell_len)))
@@ -171,7 +167,10 @@ class _MeasuredColumn:
 
 def _widths(columns: _Columns, width: int) -> list[int]:
     least_widths = _least_widths(columns)
-    widths = [max(column.wished, minimum) for column, minimum in zip(columns, least_widths, strict=True)]
+    names = (cell_len(column.column.name) for column in columns)
+    widths = [
+        max(c.content, name, least) for c, name, least in zip(columns, names, least_widths, strict=True)
+    ]
     for right in (True, False):
         while _total_width(widths) > width:
             excess = [

@@ -7,6 +7,7 @@ from rich.console import Group
 from rich.text import Text
 
 from repro.errors import visible
+from repro.graph import grouped
 from repro.hooks import MATCHES
 from repro.manifest.cells import Cell
 from repro.manifest.schema import Table
@@ -47,8 +48,8 @@ def printed_table(name: str, table: Table, cells: Sequence[Cell]) -> Group:
         if heading:
             sheet.rows.append(Text(heading, style="italic"))
         for head in heads:
-            marks = f" {head.row.marks}" if head.row and head.row.marks else ""
-            sheet.rows.append([Text(head.label + marks), *(cell or Text() for cell in grid.line(head))])
+            label = f"{head.label} {head.marks}".rstrip()
+            sheet.rows.append([Text(label), *(cell or Text() for cell in grid.line(head))])
     return _add_title(f"{name} table {table.id}: {table.about} ({table.unit}; published)", sheet)
 
 
@@ -211,10 +212,8 @@ def against_paper(cells: Sequence[ComparedCell], grid: Grid) -> Group | None:
     if not (taus or gains):
         return None
     labels = {row.id: row.label for row in grid.rows}
-    by_pair: dict[tuple[str, str], dict[str, str]] = {}
-    for effect in gains:
-        by_pair.setdefault((effect.row, effect.over), {})[effect.column] = _gain(effect)
-    lines = [(f"{labels[row]} over {labels[over]}", values) for (row, over), values in by_pair.items()]
+    pairs = grouped(((effect.row, effect.over), (effect.column, _gain(effect))) for effect in gains)
+    lines = [(f"{labels[row]} over {labels[over]}", dict(gain)) for (row, over), gain in pairs.items()]
     if taus:
         agreement = {column: f"{tau:.2f} ({rows} rows)" for column, (tau, rows) in taus.items()}
         lines.insert(0, ("order of rows, tau", agreement))

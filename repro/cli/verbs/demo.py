@@ -68,7 +68,7 @@ def _cells():
 
 def _measure_tiny(cell, workspace) -> int:
     name = f"{cell.paper.name}/{cell.table.id}"
-    bm25 = _measure(select(cell.id, scale="tiny", workspace=workspace))
+    bm25 = measure(select(cell.id, scale="tiny", workspace=workspace), progress=TerminalProgress())
     plan = select(name, scale="tiny", workspace=workspace).plan()
     table_cells = comparison.judged_cells(plan, workspace.results, workspace.store).cells
     rows = [c for c in table_cells if c.cell.column.id == cell.column.id and c.measured is not None]
@@ -98,15 +98,11 @@ def _fetch_scifact(yes: bool) -> bool:
 
 
 def _measure_scifact(cell, workspace) -> int:
-    [c] = cells = _measure(select(cell.id, workspace=workspace))
+    [c] = cells = measure(select(cell.id, workspace=workspace), progress=TerminalProgress())
     row = [cell.id, cell.column.measure, cell.printed.plain, shown_measurement(c) or "–", c.verdict.name]
     table("published and measured", ["cell", "measure", "published", "measured", "verdict"], [row])
     put(c.verdict.why)
     return _status(cells)
-
-
-def _measure(selection):
-    return measure(selection, progress=TerminalProgress())
 
 
 def _status(cells) -> int:

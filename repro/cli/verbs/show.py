@@ -9,7 +9,7 @@ import click
 from repro.api import papers as published
 from repro.cli import completion
 from repro.cli.groups import views
-from repro.cli.options import PAPERS, TABLE, format_option, json_option, split_figures, tables_option
+from repro.cli.options import PAPERS, TABLE, format_option, json_option, repeatable_option, split_figures
 from repro.cli.printing import emit_csv, emit_json, put, say, show, table
 from repro.errors import UsageError
 from repro.manifest.cells import cell, cells_of, count_in_words, every_cell, figure_of, table_of
@@ -36,7 +36,7 @@ Examples:
 
 @command.command("page")
 @click.argument("what", metavar="[PAPER|CELL]", required=False, shell_complete=completion.names)
-@tables_option("Table or figure as published, e.g. 1 or figure-4 (repeatable).")
+@repeatable_option("table", "N", "Table or figure as published, e.g. 1 or figure-4 (repeatable).")
 @click.option("-v", "--verbose", is_flag=True, help="List all readings of a cell.")
 @json_option
 def page(what, tables, verbose, as_json):

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from repro.cli.options import selecting_everything, stated_options
+from repro.cli.printing import say, say_each
 from repro.errors import UsageError
 from repro.store import translated_errors
 from repro.store.results import FOLDER
@@ -46,7 +47,7 @@ def command(selection, out, document, two_column, others, form):
         from repro.cli.verdicts import show
 
         return show(comparison, plan, store, form, **options)
-    _say(*comparison.faults)
+    say_each(comparison.faults)
     folder = results.root / "tables" / selection.scale
     place = (results.root, *FOLDER)
     if out:
@@ -57,19 +58,12 @@ def command(selection, out, document, two_column, others, form):
     if not out:
         _write_scores(comparison, plan, store, results)
     if not files:
-        _say("nothing to write: the selection has no table. `repro report figures` draws figures.")
+        say("nothing to write: the selection has no table. `repro report figures` draws figures.")
     if document:
         text = tables_document(files, scale=selection.scale, two_column=two_column)
         Path(document).write_text(text, encoding="utf-8")
         print(document)
-        _say(f"`pdflatex {document}`, run three times, makes a PDF")
-
-
-def _say(*sentences: str) -> None:
-    if sentences:
-        from repro.cli.printing import say_each
-
-        say_each(sentences)
+        say(f"`pdflatex {document}`, run three times, makes a PDF")
 
 
 def _write_scores(comparison, plan, store, results) -> None:

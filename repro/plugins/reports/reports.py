@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from repro.graph import grouped
 from repro.hooks import MAKINGS, MATCHES, CellNote
 from repro.manifest import papers, printed, schema, yaml_file
-from repro.manifest import papers as at_hand
 from repro.manifest.cells import Cell, cells_of
 from repro.manifest.reading_schema import DAY, Place, Who
 from repro.manifest.yaml_file import Fault, Identified, StrictMapping
@@ -157,9 +157,16 @@ class CellReport:
         return self.cell.equals(self.value)
 
 
-def reports() -> dict[str, tuple[CellReport, ...]]:
+@papers.kept_with_papers
+def reports() -> dict[str, list[CellReport]]:
     """Return cell id -> its reports. Raises ManifestError."""
-    return reports_of(tuple(at_hand.papers().values()))
+    known = known_cells()
+    return grouped(
+        (cell, CellReport(known[cell], report, content.sources[report.source]))
+        for content in (read_reports(folder, known) for folder in folders())
+        for report in content.values
+        for cell in report.cells
+    )
 
 
 def others_values(cell: Cell) -> tuple[CellReport, ...]:
@@ -185,28 +192,12 @@ def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
     return [median, *(report for report in ordered if report is not median)]
 
 
-@functools.cache
-def reports_of(sources: tuple[papers.Paper, ...]) -> dict[str, tuple[CellReport, ...]]:
-    known, by_cell = _cells_by_id(sources), dict[str, tuple[CellReport, ...]]()
-    for folder in folders():
-        content = read_reports(folder, known)
-        for report in content.values:
-            for cell in report.cells:
-                entry = CellReport(known[cell], report, content.sources[report.source])
-                by_cell[cell] = (*by_cell.get(cell, ()), entry)
-    return by_cell
-
-
 def known_cells() -> dict[str, Cell]:
-    return _cells_by_id(at_hand.papers().values())
-
-
-def _cells_by_id(sources: Iterable[papers.Paper]) -> dict[str, Cell]:
-    return {cell.id: cell for source in sources for cell in cells_of(source)}
+    return {cell.id: cell for source in papers.papers().values() for cell in cells_of(source)}
 
 
 def folders() -> list[Path]:
-    return at_hand.folders_with(FILE)
+    return papers.folders_with(FILE)
 
 
 def searches() -> dict[str, tuple[Search, ...]]:

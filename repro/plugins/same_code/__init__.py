@@ -6,11 +6,11 @@ steps. No import here loads numpy.
 
 import json
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +19,13 @@ import yaml
 
 from repro import api, errors, stage_table
 from repro.cli.printing import say
-from repro.graph import Node, canonical, walk
+from repro.graph import Node, canonical, grouped, walk
 from repro.locations import BUNDLED, PAPERS, committed_results
 from repro.machine import kernels
 from repro.machine.code_digest import code
 from repro.manifest.papers import papers
 from repro.progress import Progress, TerminalProgress
 from repro.running import engines, provenance, records, runner
-from repro.running.measurement import Measurement
 from repro.running.plan import Plan
 from repro.store import Store, disk, results
 
@@ -88,7 +87,7 @@ class SameCode:
     @cached_property
     def nodes(self) -> dict[str, Node]:
         """One node for each distinct pair of code and parameters, by name."""
-        plan, seen, named = _plan("smoke"), set(), dict[str, Node]()
+        plan, seen, named, uses = _plan("smoke"), set(), dict[str, Node](), Counter[str]()
         ends = [(m.cell.row_path, m.parts) for m in plan.measurements]
         ends += [(item.id, (node,)) for item, node in plan.exhibits.items()]
         for place, parts in ends:
@@ -96,7 +95,9 @@ class SameCode:
                 params = {name: value for name, value in node.params.items() if name not in LEFT_OUT}
                 if (key := (provenance.entries(node), canonical(params))) not in seen:
                     seen.add(key)
-                    named[_free_name(f"{place} {node.stage}", named)] = node
+                    name = f"{place} {node.stage}"
+                    uses[name] += 1
+                    named[name if uses[name] == 1 else f"{name} {uses[name]}"] = node
         return named
 
     def newest(self) -> list[str]:
@@ -182,28 +183,22 @@ def _plan(scale: str) -> Plan:
     return api.select(*names, scale=scale).plan()
 
 
-def _free_name(name: str, taken: Iterable[str]) -> str:
-    names = chain([name], (f"{name} {number}" for number in count(2)))
-    return next(each for each in names if each not in taken)
-
-
 def _cheap_cells() -> Plan:
     plan = _plan("tiny")
-    by_stages: dict[frozenset[str], Measurement] = {}
-    for m in plan.measurements:
-        stages = frozenset(node.stage for node in walk(m.parts))
-        if stages.isdisjoint(stage_table.TRAININGS) and "corpus" in stages:
-            by_stages.setdefault(stages, m)
-    chosen = list(by_stages.values())
+    by_stages = grouped((frozenset(node.stage for node in walk(m.parts)), m) for m in plan.measurements)
+    cheap = (
+        stages for stages in by_stages if stages.isdisjoint(stage_table.TRAININGS) and "corpus" in stages
+    )
+    chosen = [by_stages[stages][0] for stages in cheap]
     return replace(plan, cells=[m.cell for m in chosen], measurements=chosen, exhibits={})
 
 
 def _by_stage(comparison: Comparison) -> dict[str, list[tuple[Output | None, Output]]]:
-    stages: dict[str, list[tuple[Output | None, Output]]] = {}
-    for name, output in comparison.now.items():
-        before = comparison.recorded.get(name)
-        is_comparable = before is not None and before.planned == output.planned
-        stages.setdefault(output.stage, []).append((before if is_comparable else None, output))
+    pairs = ((comparison.recorded.get(name), output) for name, output in comparison.now.items())
+    stages = grouped(
+        (now.stage, (before if before and before.planned == now.planned else None, now))
+        for before, now in pairs
+    )
     return {stage: sorted(pairs, key=lambda pair: pair[0] is None) for stage, pairs in stages.items()}
 
 

@@ -26,7 +26,7 @@ GRADES = {
 
 def card(c: ComparedCell, part: Part) -> list[Markup]:
     facts = [*_publication(c), *_measurement(c), *_imported_runs(c), *_stated_values(c)]
-    facts += [*_tests(c, part.view.comparison), *_paired_tests(c, part.view.comparison)]
+    facts += _tests(c, part.view.comparison)
     facts += [_fact("reproduce", elements.copyable(_command(c))), *_obstacles(c), *_choices(c)]
     facts += [*_definition(c), *_readings(c.cell, part)]
     facts += [_fact(name, content) for more in part.of_plugins for name, content in more.card(c, part)]
@@ -136,29 +136,21 @@ def _choices(c: ComparedCell) -> Iterator[Markup]:
 
 
 def _tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
-    pairs = comparison.pairs(c)
-    if not pairs:
-        return
-    labels = {row.id: grid.label_in_full(c.cell.table, row) for row in c.cell.table.rows}
-    rows = []
-    for p in pairs:
-        values = map(grid.probability, (p["p"], p["holm_student_p"]))
-        rows.append((labels[p["over"]], _points(c, p["difference"]), *values))
-    yield _fact("tests", elements.plain_table(("against", "difference", "p", "p (Holm)"), rows, class_=None))
+    by_id = {row.id: row for row in c.cell.table.rows}
+    between_rows = [
+        (grid.label_in_full(c.cell.table, by_id[p["over"]]), p["difference"], p["p"], p["holm_student_p"])
+        for p in comparison.pairs(c)
+    ]
+    paired = [(t.maker, t.difference, t.p, t.holm_p) for t in comparison.paired.get(c.cell.id, ())]
+    for name, head, tests in (("tests", "against", between_rows), ("same system", "run by", paired)):
+        rows = [(label, _points(c, gain), *map(grid.probability, ps)) for label, gain, *ps in tests]
+        if rows:
+            heads = head, "difference", "p", "p (Holm)"
+            yield _fact(name, elements.plain_table(heads, rows, class_=None))
 
 
 def _points(c: ComparedCell, difference: float) -> str:
     return f"{difference * 100:+.2f}" if c.cell.unit == "percent" else f"{difference:+.4f}"
-
-
-def _paired_tests(c: ComparedCell, comparison: Comparison) -> Iterator[Markup]:
-    rows = [
-        (test.maker, _points(c, test.difference), grid.probability(test.p), grid.probability(test.holm_p))
-        for test in comparison.paired.get(c.cell.id, ())
-    ]
-    if rows:
-        table = elements.plain_table(("run by", "difference", "p", "p (Holm)"), rows, class_=None)
-        yield _fact("same system", table)
 
 
 def _origins(c: ComparedCell) -> Iterator[Markup]:

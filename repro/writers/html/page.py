@@ -47,8 +47,8 @@ def _scales(shown: str, files: Mapping[str, str]) -> Markup | None:
 
 def overview(report: Report) -> Markup:
     """Return the first part: evidence by paper, counts at this scale, links to tables, and a legend."""
-    tallies = {name: Tally(name, name, items).published for name, items in report.known.items()}
-    tallies = {name: tally for name, tally in tallies.items() if tally.cells}
+    of_papers = (Tally(name, name, items).published for name, items in report.known.items())
+    tallies = {tally.what: tally for tally in of_papers if tally.cells}
     everything = total(tallies.values(), what="all")
     number = len(everything.cells)
     recorded = [f"recorded {' to '.join(dict.fromkeys(report.dates))}"] if report.dates else []
@@ -85,26 +85,23 @@ def _known(report: Report, tallies: Mapping[str, Tally], everything: Tally) -> C
     )
 
 
-def _meaning(scale: str) -> Markup:
-    text = (
-        f"Measured at scale {scale}: every recipe ran from end to end, at a fraction of its cost. "
-        "These numbers neither confirm nor refute the published ones."
-    )
-    if scale == "full":
-        text = "Measured at the papers' own scale, and judged against their numbers."
-    return el("p", text, class_="lead")
+AT_FULL = "Measured at the papers' own scale, and judged against their numbers."
+BELOW_FULL = (
+    "Measured at scale {}: every recipe ran from end to end, at a fraction of its cost. "
+    "These numbers neither confirm nor refute the published ones."
+)
 
 
 def _numbers(report: Report) -> Iterator[Content]:
-    cells = report.compared
+    cells, is_full = report.compared, report.scale == "full"
     totals = summary.summarise(cells)
-    yield _meaning(report.scale)
+    yield el("p", AT_FULL if is_full else BELOW_FULL.format(report.scale), class_="lead")
     yield el("p", f"{report.words}.")
     tiles = [
         (totals.measured, "measured", {"only": "measured"}),
         (totals.measurements, "distinct measurements", None),
     ]
-    if report.scale == "full":
+    if is_full:
         tiles += [(totals.passing, "pass", None), (totals.failing, "fail", {"only": "fails"})]
     if totals.imported:
         tiles += [(totals.imported, "run by others", {"only": "run"})]

@@ -7,6 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 from repro.errors import first_of
+from repro.graph import grouped
 from repro.hooks import Answers, PaperPart, Section, ask, call
 from repro.manifest.cells import Cell, count_in_words
 from repro.manifest.papers import Paper
@@ -47,14 +48,10 @@ class View:
     """The comparison of all papers at one scale, and one paper's cells and drawings."""
 
     comparison: Comparison
-    compared: Sequence[ComparedCell] = ()
-    drawings: Mapping[str, Sequence[Path]] = field(default_factory=dict)
-    own_tables: Mapping[str, Markup] = field(default_factory=dict)
-    latex: Mapping[str, str] = field(default_factory=dict)
-
-    def of(self, owner: str) -> list[ComparedCell]:
-        """Return the cells of a table or figure, e.g. ``figure-2``."""
-        return [c for c in self.compared if c.cell.table.id == owner]
+    compared: Sequence[ComparedCell]
+    drawings: Mapping[str, Sequence[Path]]
+    own_tables: Mapping[str, Markup]
+    latex: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,7 @@ class Part:
 
     def cells(self, owner: str | None = None) -> Sequence[ComparedCell]:
         """Return the cells, optionally of a table or figure, e.g. ``figure-2``."""
-        return self.view.of(owner) if owner else self.view.compared
+        return [c for c in self.view.compared if owner in (None, c.cell.table.id)]
 
 
 @dataclass(frozen=True)
@@ -94,10 +91,10 @@ class Report:
 
     scale: str
     parts: Sequence[Part]
-    selected: Sequence[Cell] = ()
-    known: Mapping[str, Sequence[CoverageItem]] = field(default_factory=dict)
-    remaining_cost: str = ""
-    made: tuple[str, ...] = ()
+    selected: Sequence[Cell]
+    known: Mapping[str, Sequence[CoverageItem]]
+    remaining_cost: str
+    made: Sequence[str]
 
     @property
     def compared(self) -> list[ComparedCell]:
@@ -120,20 +117,19 @@ def gather(
     results: Results,
     store: Store,
     *,
-    selected: Sequence[Cell] = (),
-    home: str = "",
-    made: tuple[str, ...] = (),
+    selected: Sequence[Cell],
+    home: str,
+    made: Sequence[str],
 ) -> list[Report]:
     """Return one report per plan, without running a stage.
 
-    ``selected`` are all cells to count, by default the plans'. ``home`` is the address of the first plan's
+    ``selected`` are all cells to count. ``home`` is the address of the first plan's
     page, which has the sections that are equal at all scales.
     """
-    cells = selected or list({cell.id: cell for plan in plans for cell in plan.cells}.values())
-    sources = {cell.paper.name: cell.paper for cell in cells}
+    sources = {cell.paper.name: cell.paper for cell in selected}
     known = {name: coverage(source, results) for name, source in sources.items()}
     machine = plans[0].machine
-    facts = _facts(Sources(sources, cells, CellReadings(machine), results, store, machine))
+    facts = _facts(Sources(sources, selected, CellReadings(machine), results, store, machine))
     pages = [dict(_views(plan, results, store)) for plan in plans]
     remaining_cost, reports = _remaining_cost(plans), []
     earlier: set[str] = set()
@@ -143,7 +139,7 @@ def gather(
             for n, view in views.items()
         ]
         earlier |= views.keys()
-        reports.append(Report(plan.scale.name, parts, cells, known, remaining_cost, made))
+        reports.append(Report(plan.scale.name, parts, selected, known, remaining_cost, made))
     return reports
 
 
@@ -185,26 +181,20 @@ def _views(plan: Plan, results: Results, store: Store) -> Iterator[tuple[str, Vi
 
 def drawings(files: Iterable[Path], source: Paper) -> dict[str, list[Path]]:
     """Return a paper's drawings by table or figure, e.g. ``figure-2``."""
-    owners = {f"table{t.id}": t.id for t in source.manifest.tables}
-    owners |= {f"figure{f.id}": f"figure-{f.id}" for f in source.manifest.figures}
-    by_owner: dict[str, list[Path]] = {}
-    for path in files:
-        paper, _, place = path.stem.partition("-")
-        owner = owners.get(place.partition("-")[0])
-        if paper == source.name and owner and path.suffix in DRAWN:
-            by_owner.setdefault(owner, []).append(path)
-    return by_owner
+    owners = {f"{source.name}-table{t.id}": t.id for t in source.manifest.tables}
+    owners |= {f"{source.name}-figure{f.id}": f"figure-{f.id}" for f in source.manifest.figures}
+    named = [(owners.get("-".join(path.stem.split("-")[:2])), path) for path in files]
+    return grouped((owner, path) for owner, path in named if owner and path.suffix in DRAWN)
 
 
 def own_tables(
     cells: Sequence[ComparedCell], plan: Plan, store: Store, results: Results
 ) -> dict[str, Markup]:
     """Return table id -> HTML for the tables that a plugin writes."""
-    source = cells[0].cell.paper
-    tables: dict[str, Markup] = {}
-    for table in source.manifest.tables:
-        if writer := writer_of(table):
-            own = [c for c in cells if c.cell.table.id == table.id]
-            shown = writer.html(source, table, own, plan, store, results)
-            tables |= {table.id: shown} if shown else {}
-    return tables
+    source, own = cells[0].cell.paper, grouped((c.cell.table.id, c) for c in cells)
+    shown = {
+        table.id: writer.html(source, table, own[table.id], plan, store, results)
+        for table in source.manifest.tables
+        if (writer := writer_of(table))
+    }
+    return {table: html for table, html in shown.items() if html}

@@ -40,7 +40,7 @@ def head(heads: Sequence[Head], more: Sequence[str] = ()) -> list[Markup]:
             for name, n in headings
         ]
         lines.append(el("tr", el("td"), cells, el("td", colspan=len(more)) if more else None))
-    columns = [el("th", h.last, _marks(h.row.marks) if h.row else None, scope="col") for h in heads]
+    columns = [el("th", h.last, _marks(h.marks), scope="col") for h in heads]
     lines.append(el("tr", el("td"), columns, [el("th", name, scope="col") for name in more]))
     return lines
 
@@ -53,10 +53,8 @@ def _body(grid: Grid[Markup]) -> Iterator[Markup]:
 
 
 def _name(line_head: Head) -> Markup:
-    if line_head.row is None:
-        return el("th", line_head.label, scope="row")
-    look = "own" if line_head.row.role == "ours" else None
-    return el("th", line_head.label, _marks(line_head.row.marks), scope="row", class_=look)
+    look = "own" if line_head.row and line_head.row.role == "ours" else None
+    return el("th", line_head.label, _marks(line_head.marks), scope="row", class_=look)
 
 
 def _marks(marks: str) -> Content:
