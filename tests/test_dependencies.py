@@ -18,7 +18,7 @@ OF_USERS = (*PARTS, "gpu", "adapters", "sentences", "article", "snakemake")
 # extras that the program itself uses
 packages_distributions = cache(metadata.packages_distributions)
 READ_BY = {"ijson": "ir_datasets", "pytrec-eval-terrier": "ir_measures"}  # which another package imports
-NEVER_IMPORTED = {"faiss-gpu", "snakemake-executor-plugin-slurm"}  # `import faiss` finds the first
+NEVER_IMPORTED = {"faiss-gpu", "snakemake-executor-plugin-slurm", "ranx"}  # one of ranx's files is run
 NAMES = {"pypandoc": ["pypandoc_binary"]}  # of distributions that need not be installed
 
 

@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-from sklearn.manifold import TSNE
-from threadpoolctl import threadpool_limits
 
 from repro.errors import DataError
 from repro.progress import Progress
@@ -86,6 +84,9 @@ def _vectors(folder: Path, ids: list[str]) -> np.ndarray:
 
 def _t_sne(vectors: np.ndarray, *, perplexity: float, seed: int) -> np.ndarray:
     """Return points (N, 2), by one thread, as sums over several differ between machines."""
+    from sklearn.manifold import TSNE
+    from threadpoolctl import threadpool_limits
+
     varies = vectors.shape[1] > 1 and (vectors != vectors[0]).any()  # otherwise no principal components
     start = "pca" if varies else "random"
     projection = TSNE(perplexity=perplexity, random_state=seed, init=start, method="exact", n_jobs=1)

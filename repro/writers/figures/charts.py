@@ -144,10 +144,10 @@ def _set_scales(axes, lines: Sequence[dict]) -> None:
 
 
 @contextmanager
-def canvas(path: Path, *, panels: int, panel_height: float) -> Iterator[tuple]:
+def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH) -> Iterator[tuple]:
     """Yield a figure and its axes, two panels per row, and then save it to ``path``.
 
-    The user's matplotlib settings are ignored. ``panel_height`` is in inches.
+    The user's matplotlib settings are ignored. ``panel_height`` and ``width`` are in inches.
     """
     import matplotlib
     from matplotlib.figure import Figure
@@ -156,7 +156,7 @@ def canvas(path: Path, *, panels: int, panel_height: float) -> Iterator[tuple]:
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
-        figure = Figure(figsize=(WIDTH, panel_height * rows + 0.55), layout="constrained")
+        figure = Figure(figsize=(width, panel_height * rows + 0.55), layout="constrained")
         grid = list(figure.subplots(rows, columns, squeeze=False).flat)
         for unused in grid[panels:]:
             unused.remove()

@@ -16,9 +16,9 @@ from repro.progress import Progress, TerminalProgress
 from repro.running.engines import child, local
 from repro.running.engines.child import command
 from repro.running.engines.inline import ensure
-from repro.running.engines.shared_work import SEARCHES, SHARED
+from repro.running.engines.shared_work import SHARED
 from repro.running.runner import Options
-from repro.stage_table import STAGES
+from repro.stage_table import SEARCHES, STAGES
 from repro.store import Store
 from tests.running.engines.conftest import told
 

@@ -3,7 +3,6 @@ import pytest
 from repro.retrieval.datasets.tiny import graded_judgements
 from repro.retrieval.datasets.tiny.world import (
     Draw,
-    agreement,
     deeds,
     deeds_by_key,
     names,
@@ -12,6 +11,11 @@ from repro.retrieval.datasets.tiny.world import (
     slots,
     towns,
 )
+
+
+def agreement(concepts, deed) -> int:
+    return sum(concept.key in deed.keys for concept in concepts.values())
+
 
 EXPECTED = [13, 23, 86, 28, 4]
 OTHER = 75
