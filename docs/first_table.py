@@ -20,7 +20,7 @@ from repro.api import select  # noqa: E402
 from repro.running.workspace import Workspace  # noqa: E402
 from repro.verdicts.compared import ComparedCell  # noqa: E402
 from repro.verdicts.comparison import judged_cells  # noqa: E402
-from repro.writers.grid import Grid, compared_grid, rounded, rounded_measurement  # noqa: E402
+from repro.writers.grid import Grid, compared_grid, rounded  # noqa: E402
 from repro.writers.markdown import table  # noqa: E402
 
 PAGE = ROOT / "docs/tutorial.md"
@@ -71,7 +71,7 @@ def _entry(c: ComparedCell | None, spans: Spans) -> str:
         return "–"
     span = spans.get(c.cell.id)
     ends = f", {'–'.join(rounded(end, c.cell) for end in span)}" if span else ""
-    return f"{rounded_measurement(c)}{ends}"
+    return f"{rounded(c.measured, c.cell)}{ends}"
 
 
 def _noise(grid: Grid[ComparedCell], spans: Spans) -> Iterator[str]:

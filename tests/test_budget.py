@@ -13,10 +13,10 @@ from repro.cli.groups import LazyGroup
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMITS = {
-    "lines of repro": 53_463,
-    "characters of repro": 2_284_999,
-    "modules of repro": 300,
-    "lines of repro without plugins": 38_077,
+    "lines of repro": 52_900,
+    "characters of repro": 2_250_000,
+    "modules of repro": 299,
+    "lines of repro without plugins": 37_600,
     "lines of the longest file of repro": 400,
     "functions of repro with more than 60 lines": 0,
     "verbs": 14,

@@ -2,34 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
+from repro.machine.bounded_reading import read_facts
 from repro.plugins.manuscripts.source_tables import Place
 
 SEVERITIES = ("error", "doubt", "note")
-# check -> its description
-CHECKS = {
-    "average": "an average that its cells cannot give under any rounding",
-    "sum": "a sum that its cells cannot give under any rounding",
-    "delta": "a difference that does not fit its two numbers",
-    "bold": "a bold number that is not the best",
-    "underline": "an underlined number that is not the second best",
-    "mark": "a mark of significance on a number that is not better",
-    "decimals": "a number with an unusual number of decimals for its column",
-    "unit": "a percentage among fractions, or a fraction among percentages",
-    "range": "a value that its measure cannot have",
-    "cut-off": "a larger value at a smaller cutoff, e.g. R@100 above R@1000",
-    "queries": "a mean that is impossible with this number of queries",
-    "depth": "a measure at another cutoff than the collection's own",
-    "two-values": "one system with two values of one measure on one collection",
-    "published": "a value of a known system that nobody published",
-    "prose": "a sentence that misquotes a table",
-    "shade": "a shaded number that is not the best",
-    "significance": "a claim of significance without a test, against its p-value or on few queries",
-    "spread": "a standard deviation above its mean",
-    "claim": "a claim to be better or best that the tables refute",
-    "unread": "a cell, row or table that was not read",
-    "ignore": "a comment that suppresses nothing or names no check",
-}
+CHECKS: dict[str, str] = read_facts(Path(__file__).with_name("checks.yaml"))  # descriptions
 
 
 @dataclass(frozen=True)
