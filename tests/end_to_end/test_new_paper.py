@@ -123,7 +123,7 @@ def test_its_own_cost_stands_beside_the_estimate_and_its_scale_is_kept(measured)
     steps = {
         n["params"]["objective"]["name"]: n["params"]["max_steps"] for n in nodes if n["stage"] == "pretrain"
     }
-    assert steps["fifth-halves"] == {"tiny": 50, "smoke": 2}[SCALE]
+    assert steps["fifth-halves"] == {"tiny": 40, "smoke": 2}[SCALE]
 
 
 def test_the_audit_knows_its_configurations_and_what_explains_a_difference(scaffolded, measured):
