@@ -159,7 +159,7 @@ def _with_definitions(table: SourceTable, manuscript: Manuscript) -> SourceTable
 
 
 def of_sentences(manuscript: Manuscript, by_systems: Sequence[Grid]) -> Findings:
-    """Yield findings on sentences, compared with the tables. A wrong quotation is the only finding on one."""
+    """Yield findings on sentences about tables. One with a wrong quotation is checked for nothing else."""
     tables = quotes.numbered(manuscript, by_systems)
     systems = quotes.Systems.of(manuscript, tables)
     for place, paragraph in manuscript.prose:

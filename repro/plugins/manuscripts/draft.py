@@ -80,7 +80,7 @@ class TableDraft:
         return {**self.head.facts, "marks": marks, "groups": self.groups, "columns": columns, "rows": rows}
 
     def entries(self) -> Iterator[tuple[str, Entry]]:
-        """Yield (name, entry), e.g. with name "table 1, column dev.rr10"."""
+        """Yield (name, entry), e.g. named "table 1, column dev.rr10"."""
         name = f"table {self.id}"
         yield name, self.head
         yield from ((f"{name}, mark {mark}", entry) for mark, entry in self.marks.items())

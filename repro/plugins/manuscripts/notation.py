@@ -72,7 +72,7 @@ def leading_number(text: str) -> float | None:
 
 
 def count_commas(texts: Iterable[str]) -> tuple[int, int]:
-    """Return the number of decimal commas, not of those between thousands, and of decimal points."""
+    """Return the numbers of decimal commas, not between thousands, and of decimal points."""
     text = "\n".join(texts)
     commas = sum(_is_decimal(*match.groups()) for match in _COMMA.finditer(text))
     return commas, len(_POINT.findall(_COMMA.sub("", text)))
