@@ -109,7 +109,7 @@ def scale_notes(cells: Iterable[ComparedCell]) -> str:
 
 
 def cut_measures(cells: Sequence[ComparedCell]) -> str:
-    """Describe the measures that look deeper than their runs, e.g. "R@1000: computed on the top 100 (…)"."""
+    """Describe the measures that look deeper than their runs."""
     is_one = len({c.cell.row.id for c in cells if c.records}) == 1
     measures = grouped(
         (
@@ -151,7 +151,7 @@ IN_BRACKETS = "numbers in brackets are in doubt"
 
 
 def doubts_in_brief(cells: Iterable[ComparedCell], *, lead: str = IN_BRACKETS) -> str:
-    """Return a clause on the number of doubtful numbers of each kind, or ""."""
+    """Return a clause that counts the doubtful numbers by kind, or ""."""
     kinds = Counter(kind for c in cells for kind in {doubt.kind for doubt in c.doubts_shown})
     if not kinds:
         return ""

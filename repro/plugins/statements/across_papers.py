@@ -166,7 +166,7 @@ def _quotation_finding(paper: str, system: str, how: str, pairs: list[Quotation]
 
 
 def conventions(sources: list[Paper], notes: Notes) -> Findings:
-    """Yield findings on equal numbers that two papers with mostly the same authors mark differently."""
+    """Yield findings on equal numbers with unequal bold or marks in papers by mostly the same authors."""
     for one, other in combinations(sources, 2):
         authors = set(one.manifest.authors), set(other.manifest.authors)
         if 2 * len(set.intersection(*authors)) > max(map(len, authors)):

@@ -137,7 +137,7 @@ Bound = Annotated[str, Field(pattern=r"^([A-Z]?[+-]\d+|[A-Z]|\d+)$", coerce_numb
 
 class Index(Identified):
     """A ``sequence`` in an equation with its first and last index, e.g. ``[0, N+1]``. The index i ``runs``
-    e.g. from and to ``[1, N]``, and a term ``uses`` an entry, e.g. ``i+1``.
+    e.g. over ``[1, N]``, and a term ``uses`` an entry, e.g. ``i+1``.
     """
 
     where: str

@@ -139,7 +139,7 @@ class Language:
         return FAILS not in states
 
     def order(self, mine: Cell, theirs: Cell) -> int:
-        """Return 1 if cell ``mine`` is better (a size if it is smaller), 0 if equal and -1 if worse."""
+        """Return 1 if cell ``mine`` is better (for sizes: smaller), 0 if equal and -1 if worse."""
         one, other = (self._value(c) * (100 if c.unit == "fraction" else 1) for c in (mine, theirs))
         self.values.check_order(mine, theirs)
         self.tests.append(self.values.p(mine, theirs))
@@ -163,7 +163,7 @@ class Language:
         return self.holds(pairs, relation)
 
     def same_order(self, rows: list[str], others: list[str], columns: Listed) -> bool:
-        """Return whether no two rows are in the opposite order to the ``others`` at their positions."""
+        """Return whether no two rows are in the opposite order to the ``others`` at the same positions."""
         fours = [(a, b, c, d) for (a, c), (b, d) in combinations(zip(rows, others, strict=True), 2)]
         reversals = [self._is_turned(*four, c) for c in as_columns(columns) for four in fours]
         return not any(reversals)

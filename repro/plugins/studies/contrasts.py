@@ -106,7 +106,7 @@ def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
 
 
 def floor_standings(analysis: TableAnalysis, rows: Mapping[str, OfSeeds], *, level: float) -> dict[str, str]:
-    """Return row -> its relation to the row ``floor``, e.g. ``not above``. It is {} without a floor."""
+    """Return row -> its relation to the row ``floor``, e.g. ``not above``, or {} without a floor."""
     if analysis.floor is None:
         return {}
     floor, compared = rows.get(analysis.floor, {}), analysis.rows - {analysis.floor}

@@ -44,7 +44,7 @@ KINDS = {"SentenceTransformer": "dense", "SparseEncoder": "sparse"}
 UNLIMITED = 1_000_000  # tokens. Larger limits are placeholders of tokenizers without a limit
 TRIAL = "The river below the stone bridge rises after every storm. "
 LEAST_COSINE = 0.999  # between the vectors of a text alone and in a batch
-FEW = 500  # texts
+FEW = 500
 SAMPLE = 64
 
 

@@ -97,7 +97,7 @@ def _column(frame: Any, names: tuple[str, ...]) -> str:
 
 
 def saved_encoder(model: Any) -> tuple[Path, dict[str, Any]]:
-    """Save an encoder in a temporary folder. Return it and the settings that it lacks. Raises UsageError."""
+    """Save an encoder in a temporary folder. Return the folder and settings it lacks. Raises UsageError."""
     from repro.retrieval.nn.checkpoint import quiet
 
     folder = temporary_folder() / "encoder"

@@ -92,7 +92,7 @@ def name_of(cell: Cell) -> str:
 
 
 def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str, Place], list[str]]:
-    """Return the columns in which a run can be scored, and a sentence on each other one except averages.
+    """Return the columns in which a run can be scored, and sentences on the others except averages.
 
     Raises UsageError if there is none.
     """
@@ -324,8 +324,8 @@ def _rivals(
 def likeness(
     run: Path | None, values: Sequence[float], rival: Rival, measure: str
 ) -> dict[str, float | None]:
-    """Return the ``rmse`` of ``values`` and a rival's scores. Compare both runs by ``kendall_union`` (on the
-    union of documents) and ``rank_biased_overlap`` as in repro_eval, or None without both.
+    """Return ``rmse`` between ``values`` and a rival's scores, and ``kendall_union`` (tau on the union of
+    documents) and ``rank_biased_overlap`` of both runs, as in repro_eval. They are None if a run is absent.
     """
     error = agreement.root_mean_square_error(values, all_scores(rival.parts, measure))
     alike = dict.fromkeys(LIKENESS) | {"rmse": error}

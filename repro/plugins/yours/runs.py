@@ -58,7 +58,7 @@ class Judged:
 
 
 def judged_by(dataset: str | None, qrels: Any, data: Path | None, home: Path | None = None) -> list[Judged]:
-    """Return a list of the judgements ``qrels``, or else of those of each collection of a dataset.
+    """Return a list of judgements: ``qrels``, or without it those of each collection of a dataset.
 
     With both, the dataset only decides on documents named like their query. Raises UsageError for an unknown
     or unjudged dataset, DataError for malformed ``qrels``, BlockedError for absent data.
