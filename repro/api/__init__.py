@@ -32,9 +32,6 @@ class Listing(Sequence[T], Generic[T]):
     Args:
         line: a function that returns an object's values by column name.
         index: the column that becomes the index, e.g. "cell".
-
-    Example:
-        >>> repro.records("PAPER", scale="tiny").to_frame()
     """
 
     def __init__(self, items: Iterable[T], *, line: Callable[[T], Mapping[str, Any]], index: str):
@@ -94,7 +91,6 @@ class Selection:
 
     @property
     def scale_itself(self) -> Scale:
-        """The scale named by ``scale``."""
         return self.of_user or scale_of(self.scale)
 
     def plan(self) -> Plan:
@@ -181,7 +177,7 @@ def _names_with_slashes(slashes: int, names: Names) -> Names:
 def _place_cells(names: Names, owners: Names, rows: Names, shown_exhibits: list[ShownExhibit]) -> list[Cell]:
     exhibit_owners = {item.owner for item in shown_exhibits}
     cell_owners = tuple(owner for owner in owners if owner not in exhibit_owners)
-    has_cells = cell_owners or not owners  # exhibits have none
+    has_cells = cell_owners or not owners
     return cells_named(names, tables=cell_owners, rows=rows) if has_cells else []
 
 

@@ -30,7 +30,7 @@ class ComparedCells(Listing[ComparedCell]):
         comparison: cells and tests, e.g. ``comparison.betters(cell)``: ids of rows that the cell's row beats.
         plan: None if runs were scored without a paper.
         outcome: the stages that a run made, failed or blocked, or None without a run.
-        recurrences: pairs of a new record and the earlier record of the same measurement.
+        recurrences: new records with the earlier ones of the same measurements.
 
     Example:
         >>> repro.compare("PAPER/1").summary.passing

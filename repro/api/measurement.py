@@ -37,7 +37,7 @@ def measure(
 
     Args:
         engine: ``inline`` (one stage at a time), ``local`` (parallel processes), ``snakemake`` (cluster jobs)
-            or ``auto`` (``local`` for several small trainings, otherwise ``inline``).
+            or ``auto`` (``local`` for several small trainings on a CPU, otherwise ``inline``).
 
     Raises:
         StoreError: the store or the records are not writable, or an artefact is damaged.
@@ -50,7 +50,7 @@ def measure(
     workspace, progress = selection.workspace, progress or Progress()
     plan = plan or selection.plan()
     plan.scale.pin_kernels(progress)
-    _check_settings(plan, workspace.store)  # may load torch
+    _check_settings(plan, workspace.store)
     make_writable(workspace.store.root)
     workspace.results.make_writable()
     outcome = ENGINES[engine](plan, workspace.store, progress, options)

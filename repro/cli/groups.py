@@ -17,7 +17,7 @@ class LazyGroup(click.Group):
         package: package of modules with a ``command``.
         sections: title -> command -> its line of help.
         kind: a command's name in errors, e.g. "view".
-        default: the command to run if the first argument names none of them.
+        default: the command to run if the first argument names none.
     """
 
     def __init__(

@@ -19,7 +19,7 @@ from repro.running.workspace import Workspace
 
 FIGURE = "figure-"
 NOTHING_NAMED = "name a paper ({}), a table, a cell, or --all"
-OF_FILE = "repro.scale_of_file"  # key in a command's context
+OF_FILE = "repro.scale_of_file"
 
 
 def _completer(name: str) -> Callable:
@@ -27,7 +27,7 @@ def _completer(name: str) -> Callable:
 
 
 def scale_option(name: str = "scale_name", **how) -> Callable:
-    """Return a decorator that adds ``--scale``. The command receives the name, also of ``mine.yaml``."""
+    """Return a decorator that adds ``--scale``. For a file, e.g. mine.yaml, the command receives its name."""
     defaults: dict[str, Any] = {
         "shell_complete": _completer("scale_names"),
         "callback": _register_scale,
@@ -39,7 +39,6 @@ def scale_option(name: str = "scale_name", **how) -> Callable:
 
 
 def _register_scale(ctx: click.Context, param: click.Parameter, value):
-    """Return a scale's name, and register that of a file, e.g. mine.yaml."""
     if isinstance(value, tuple):
         return tuple(_register_scale(ctx, param, each) for each in value)
     if value is None or not (value.endswith((".yaml", ".yml")) or "/" in value):
@@ -57,7 +56,7 @@ def format_option(*others: str) -> Callable:
 
 
 def json_option(function: Callable) -> Callable:
-    """Add ``--format terminal|json`` to a command, which receives the boolean ``as_json``."""
+    """Add ``--format terminal|json`` to a command, as the boolean ``as_json``."""
 
     @functools.wraps(function)
     def wrapped(*args, form, **kwargs):
@@ -67,7 +66,7 @@ def json_option(function: Callable) -> Callable:
 
 
 def repeatable_option(name: str, metavar: str, description: str) -> Callable:
-    """Return a decorator that adds a repeatable option. The command receives e.g. ``--row`` as a tuple ``rows``."""
+    """Return a decorator that adds a repeatable option, e.g. ``--row``, which becomes the tuple ``rows``."""
     complete = _completer(f"{name}s")
     names = (f"--{name}", f"{name}s")
     return click.option(*names, multiple=True, metavar=metavar, shell_complete=complete, help=description)
@@ -78,7 +77,7 @@ TABLE = repeatable_option("table", "N", "Only this table, e.g. 1 or figure-4 (re
 ROW = repeatable_option("row", "ROW", "Only this row or system, e.g. bm25neg.bert or bert (repeatable).")
 
 
-ALL = click.option("--all", "everything", is_flag=True, help="All tables of the named papers, by default of all papers.")
+ALL = click.option("--all", "everything", is_flag=True, help="All tables of the named (or all) papers.")
 OPTIONS = [
     click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=_completer("names")),
     TABLE,
@@ -133,10 +132,7 @@ def split_figures(tables: tuple[str, ...]) -> tuple[list[str], list[str]]:
 def selection_of_options(
     names, tables, rows, everything, scale_name, seeds, readings, *, by_default_all: bool
 ) -> Selection:
-    """Return the selection that the options name.
-
-    Raises UsageError for an unknown name, or if nothing is named and not ``by_default_all``.
-    """
+    """Return the named cells, or all if ``by_default_all``. Raises UsageError for no or an unknown name."""
     if not (names or everything or by_default_all):
         lacking = "--table and --row need a paper ({}), or --all" if tables or rows else NOTHING_NAMED
         raise UsageError(lacking.format(", ".join(papers())))
@@ -181,7 +177,7 @@ def _parse_kinds(ctx: click.Context, option: click.Option, texts: tuple[str, ...
     from repro.running.discarding import discarded_stages
 
     kinds = tuple(dict.fromkeys(part.strip() for text in texts for part in text.split(",")))
-    discarded_stages(kinds)  # which checks them
+    discarded_stages(kinds)
     return kinds
 
 

@@ -30,7 +30,7 @@ KINDS = 4
 def show_summary(
     cost: Estimate, rows: Sequence[dict], root: Path, *, discard: Sequence[str], max_disk: int | None
 ) -> None:
-    """Print a plan's summary on standard error. ``rows`` are its stages as JSON, ``root`` is the store."""
+    """Print a plan's summary on standard error. ``rows`` are its stages as JSON."""
     plan = cost.plan
     lines = [
         f"{count_in_words(plan.cells)}: {len(plan.measurements)} measurements at scale {plan.scale.name}",
@@ -45,7 +45,7 @@ def show_summary(
             lines.append(f"shares of the peak: {cost.throughput.shares}")
     if cost.uncounted:
         stages = ", ".join(dict.fromkeys(node.stage for node in cost.uncounted))
-        lines.append(f"not estimated, as their number of texts is unknown: {len(cost.uncounted)} stages ({stages})")
+        lines.append(f"not estimated (unknown number of texts): {len(cost.uncounted)} stages ({stages})")
     lines += [_obstacle_line(plan, rows), *_incomparable_lines(plan)]
     for line in lines:
         say(line)
@@ -128,7 +128,7 @@ def _is_authors_model(m: measurement.Measurement) -> bool:
 
 
 def micro_batch_notes(cost: Estimate) -> list[str]:
-    """Return one note or none: which trainings need micro-batches on the estimate's or this GPU."""
+    """Return at most one note, on trainings that need micro-batches on the estimate's GPU or this one."""
     memory = cost.throughput.memory if cost.throughput else system.gpu_memory()
     if not memory or not (counts := _trainings_in_parts(cost.nodes, memory)):
         return []

@@ -44,12 +44,10 @@ def show_plan(
 
     Args:
         rates: the Throughput for hours, or None.
-        root: the folder of the store.
-        by: one line per kind of ``stage``, ``table``, ``row`` or ``node`` (a single stage). With a price, ""
+        by: one line per kind of ``stage``, ``table``, ``row`` or ``node`` (single stage). With a price, ""
             gives tables and rows.
-        rehearsals: measured times, used before ``rates``.
         price: dollars per GPU hour.
-        progress: sentences on the cells and stages finished so far, printed below the summary.
+        progress: sentences on finished work to print.
     """
     cost = estimate(plan, rates, rehearsals)
     to_run = {node.fingerprint for node in cost.nodes}
@@ -131,7 +129,6 @@ def _show_places(cost: Estimate, by: str, discard: Sequence[str], price: float |
 
 
 def _show_cheapest(cost: Estimate, price: float) -> None:
-    """Print the cheapest cell that needs a GPU in each of the cheapest rows."""
     by_row: dict[str, tuple[float, str, str]] = {}
     parts = grouped((m.cell.id, part) for m in cost.plan.measurements for part in m.parts)
     for cell, ends in parts.items():
@@ -176,7 +173,7 @@ def _hours_or_operations(cost: Estimate, nodes: list[Node]) -> str:
 
 
 def rehearse_selection(selection, *, as_json: bool) -> int:
-    """Rehearse, print and keep the times. Returns 3 if a stage failed, 4 if one was left out, or 0."""
+    """Rehearse, and return the exit status: 3 if a stage failed, 4 if one was left out, or 0."""
     progress, store = TerminalProgress(), selection.workspace.store
     with progress.task("planning"):
         plan = selection.plan()

@@ -55,7 +55,7 @@ def put(line: object) -> None:
 
 
 def say(sentence: object) -> None:
-    """Print a sentence on standard error, after the pager if there is one, wrapped for a terminal."""
+    """Print a sentence on standard error, wrapped for a terminal. A pager delays it."""
     sentence = one_line(sentence)
     if _is_for_eyes(sys.stderr):
         columns = shutil.get_terminal_size().columns

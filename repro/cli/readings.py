@@ -14,10 +14,7 @@ from repro.running import cell_readings, requirements, workspace
 
 
 def selected(names, cells, tables, kind) -> "Iterator[ShownReadings]":
-    """Yield ``ShownReadings`` for each named paper (default: all), or for each paper of ``cells``.
-
-    ``tables`` and ``kind`` restrict the readings.
-    """
+    """Yield the readings of each named paper (default: all) or paper of ``cells``, of a ``kind`` or all."""
     known = cell_readings.CellReadings(requirements.Machine(locations.Locations.resolve().data))
     for source, members in groupby(map(cell, cells), key=attrgetter("paper")):
         rests: dict[str, list[str]] = graph.grouped((id, c.id) for c in members for id in known.of(c))
@@ -43,7 +40,7 @@ class ShownReadings:
 
     @classmethod
     def of(cls, source: Paper, places: dict[str, list[str]], kind: str | None) -> "ShownReadings":
-        """Sort the readings of ``places`` (of a ``kind``): most used first, those without a choice last."""
+        """Return the readings of a ``kind`` (or all), the most used first, those without a choice last."""
         known = {id: reading for other in papers().values() for id, reading in other.readings.items()}
         readings = [(known | dict(source.readings))[id] for id in places]
         readings = [reading for reading in readings if kind in (None, reading.kind)]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
-    """Print the state of each exhibit on standard error. If ``quiet``, only of failed and blocked ones."""
+    """Print the state of each exhibit on standard error. If ``quiet``, only failed and blocked ones."""
     for exhibit, node in plan.exhibits.items():
         if node.fingerprint in outcome.failed:
             state = f"failed: {outcome.failed[node.fingerprint]}"
@@ -65,16 +65,14 @@ def show(
     quiet: bool = False,
     **options,
 ) -> None:
-    """Print a comparison, in ``form`` terminal as tables with a summary and notes.
+    """Print a comparison as tables with a summary and notes, or in another form, e.g. ``csv``.
 
     Args:
         chosen: the cells to show, by default all. The summary covers all.
-        form: ``terminal``, ``csv``, ``json``, ``latex`` or ``markdown``.
-        recurrences: pairs of a new record of the run and the earlier record of the same measurement.
+        recurrences: the run's new records with the earlier ones of the same measurements.
         results: source of a study's scores that the store lacks.
         brief: merge more than ``FEW_SENTENCES`` obstacles into one sentence.
         quiet: omit the summary and legends.
-        options: for ``table_texts``.
     """
     from repro.verdicts.plain_values import cell_as_row
 
@@ -274,9 +272,9 @@ def _missing_run_lines(comparison: Comparison) -> list[str]:
 def status(
     comparison: Comparison, *, strict: bool, outcome: Outcome | None, recurrences: Sequence[Recurrence] = ()
 ) -> int:
-    """Return the exit status: after a run 3 if a stage or test failed, or 4 if anything is blocked.
+    """Return the exit status. After a run: 3 if a stage or test failed, 4 if anything is blocked.
 
-    Otherwise 1 if ``strict`` and a verdict fails or a recorded number was not reproduced, or 0.
+    Otherwise 1 if ``strict`` and a verdict fails or a recorded number is not reproduced, else 0.
     """
     if outcome and (outcome.failed or comparison.untested):
         return 3

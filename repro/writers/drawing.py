@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 def draw_curves(
     compared: Sequence[ComparedCell], folder: Path, *, hours: Mapping[str, float]
 ) -> Iterator[Path]:
-    """Draw figures with a measured point as SVG and CSV, and yield the paths of the SVG files.
-
-    ``hours`` maps ids of cells to training hours.
-    """
+    """Draw measured figures as SVG and CSV. Yields SVG paths. ``hours`` maps cell ids to training hours."""
     cells = [c for c in compared if c.cell.table.kind == "figure"]
     for (name, identifier), group in groupby(cells, key=lambda c: (c.cell.paper.name, c.cell.table.id)):
         points = list(group)
@@ -94,7 +91,6 @@ def _lines_by_panel(figure: Figure) -> Iterator[tuple[Column, str, list[Line]]]:
 
 
 def _point(c: ComparedCell, option: str | None) -> tuple[float | None, float, float | None, float | None]:
-    """Return x, value, and the lowest and highest value over several seeds."""
     x = None if option is None else float(c.cell.row.with_[option])
     values = [record.measured for record in c.records]
     spread = (min(values), max(values)) if len(values) > 1 else (None, None)
@@ -144,7 +140,7 @@ MOST_ACROSS = 5
 
 
 def panels(cells: Sequence[ComparedCell]) -> list[Axes]:
-    """Plot one table's cells, and return a panel per column. Raises UsageError for several tables."""
+    """Plot a table's cells, a panel per column. Raises UsageError unless there is one table."""
     tables = list(dict.fromkeys(f"{c.cell.paper.name}/{c.cell.table.id}" for c in cells))
     if len(tables) != 1:
         names = f", not of {', '.join(tables)}" if tables else ""

@@ -48,7 +48,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Grid(Generic[T]):
-    """The rows and columns of a table that have a cell. ``cells`` are by row and column id."""
+    """The rows and columns of a table that have a cell. ``cells`` has keys (row id, column id)."""
 
     table: Table
     rows: Sequence[Row]
@@ -93,9 +93,9 @@ class Grid(Generic[T]):
 
 
 def superscript(c: ComparedCell, comparison: Comparison, grid: Grid[ComparedCell], *, between: str) -> str:
-    """Return the superscript that names the rows that a cell's row significantly outperforms, or "".
+    """Return the superscript that names the rows that a cell's row significantly outperforms.
 
-    ``between`` separates its parts if one is a range or a number.
+    ``between`` separates its parts unless all are letters.
     """
     shown_rows = {row.id for row in grid.rows}
     rows = [] if c.outdated else [row for row in comparison.betters(c) if row in shown_rows]
@@ -179,7 +179,7 @@ def letter_ranges(chosen: Sequence[str], order: Sequence[str]) -> list[str]:
 
 
 def label_in_full(table: Table, row: Row) -> str:
-    """Return the row's label. If rows share it, add the group's label, or return the row's id."""
+    """Return a row's label. If rows share it, add its group's, or return its id."""
     if sum(other.label == row.label for other in table.rows) == 1:
         return row.label
     group = next((g.label for g in table.groups if g.id == row.group), row.group)

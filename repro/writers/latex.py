@@ -35,7 +35,7 @@ def short_caption(paper: Paper, table: Table) -> str:
 
 
 def cited_paper(manifest: Manifest) -> str:
-    """Cite a paper by authors and venue, or by its title if no authors are known."""
+    """Cite a paper by authors and venue, or by its title without authors."""
     if not manifest.authors:
         return manifest.title
     first, *coauthors = manifest.authors
@@ -173,10 +173,7 @@ class _Column:
 def latex(
     comparison: Comparison, cells: Sequence[ComparedCell], *, command: str, two_column: bool = False
 ) -> str:
-    """Return a LaTeX ``table``, or if ``two_column`` a ``table*`` for a table of many columns.
-
-    A comment names the ``command`` that makes it.
-    """
+    """Return a LaTeX ``table``, or a ``table*`` if ``two_column`` and wide. A comment names ``command``."""
     grid = compared_grid(cells)
     writer = _Writer(grid, comparison)
     table, paper = grid.table, cells[0].cell.paper

@@ -163,7 +163,7 @@ def published_entry(c: ComparedCell | None) -> Entry:
 
 
 def difference(c: ComparedCell | None) -> Entry:
-    """Return ours minus the published number with the verdict's symbol, or nothing without both."""
+    """Return ours minus the published number with the verdict's symbol, or an empty entry."""
     if c is None or not c.records or c.verdict.difference is None:
         return Entry()
     number = rounded(c.verdict.difference, c.cell)

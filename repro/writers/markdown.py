@@ -28,7 +28,7 @@ def summary(comparison: Comparison, covered: Iterable[CoverageItem], *, scale: s
     """Return coverage, failing cells, and counts of verdicts by table as Markdown."""
     failures, totals = [c for c in comparison.cells if c.verdict.name in FAILS], summarise(comparison.cells)
     note = "" if scale == "full" else " Scores at smaller scales are not compared with the paper's."
-    runs_note = f" Runs by others exist for {totals.imported} cells and are not counted." if totals.imported else ""
+    runs_note = f" Cells with a run by others (not counted): {totals.imported}." if totals.imported else ""
     count = f"{totals.words}: {totals.failing} failing.{runs_note}{note}"
     doubts = grid.capitalised(doubts_in_brief(comparison.cells))
     lines = [*_evidence_counts(covered), f"## Verdicts at scale {scale}", "", count, ""]

@@ -88,7 +88,7 @@ def check_(ids, as_json):
     epilog="""\b
 Examples:
   repro data fetch beir/scifact
-  repro data fetch --for PAPER/1             everything that table 1 lacks, with one question
+  repro data fetch --for PAPER/1  everything that table 1 lacks, with one question
   repro data fetch model:bert-base-uncased --yes""",
 )
 @click.argument("identifiers", metavar="[ID]...", nargs=-1, shell_complete=completion.datasets)

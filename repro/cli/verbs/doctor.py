@@ -82,8 +82,8 @@ SCALE = "smoke"
     "smoke",
     epilog="""\b
 Examples:
-  repro doctor smoke                       one trained row and BM25
-  repro doctor smoke PAPER --table 1       every row of a table""",
+  repro doctor smoke                  one trained row and BM25
+  repro doctor smoke PAPER --table 1  every row of a table""",
 )
 @options.PAPERS
 @options.TABLE
@@ -161,7 +161,7 @@ def calibrate():
 
 @dataclass(frozen=True)
 class Component:
-    """A part of the machine. Its state is ``ok``, ``missing`` or ``note`` (a remark)."""
+    """A part of the machine. Its state is ``ok``, ``missing`` or ``note``."""
 
     name: str
     state: str

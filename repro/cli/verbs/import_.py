@@ -26,7 +26,7 @@ Examples:
     epilog="""\b
 Examples:
   repro import run run.trec.gz PAPER/1/ROW/dl19.ndcg10 --source "the authors' page"
-  repro import run --public DIR           every known public run in DIR""",
+  repro import run --public DIR  every known public run in DIR""",
 )
 @click.argument("file", required=False)
 @click.argument("cells", metavar="[CELL]...", nargs=-1, shell_complete=completion.names)

@@ -19,8 +19,8 @@ from repro.store import Store, make_writable
     "plan",
     epilog="""\b
 Examples:
-  repro plan PAPER --table 1              stages, cost and progress of a run
-  repro plan PAPER --table 1 --nodes      every stage with its obstacles
+  repro plan PAPER --table 1          stages, cost and progress of a run
+  repro plan PAPER --table 1 --nodes  every stage with its obstacles
   repro plan --all --gpu h100 --by table
   repro plan PAPER --gpu h100 --price 2.50
   repro plan --all --gpu h100 --to snakemake -o DIR

@@ -26,11 +26,11 @@ command = groups.views(
     default="page",
     epilog="""\b
 Examples:
-  repro report --open                          report.html in the browser
-  repro report PAPER --scale tiny -o FILE      one paper, one scale
-  repro report --format markdown               a summary, failures first
-  repro report figures PAPER --scale tiny      its figures
-  repro report site -o docs/tables             a page for every table""",
+  repro report --open                      report.html in the browser
+  repro report PAPER --scale tiny -o FILE  one paper, one scale
+  repro report --format markdown           a summary, failures first
+  repro report figures PAPER --scale tiny  its figures
+  repro report site -o docs/tables         a page for every table""",
 )
 
 
@@ -76,9 +76,9 @@ def page(names, scale_names, output, opened, form, readme):
 
 
 def target(file: str, *, is_there: bool = False) -> Path:
-    """Return the path of a file to write, which exists if ``is_there``.
+    """Return the path of a file to write.
 
-    Raises UsageError for a folder, or if the file (``is_there``) or its folder is missing.
+    Raises UsageError for a folder, for a missing parent or, if ``is_there``, for a missing file.
     """
     path = Path(file)
     if path.is_dir():

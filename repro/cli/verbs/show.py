@@ -26,11 +26,11 @@ command = views(
     default="page",
     epilog="""\b
 Examples:
-  repro show                          papers, tables, figures
-  repro show PAPER --table 1          a table as published
-  repro show PAPER/1/bm25/dev.rr10    everything about a cell
-  repro show readings PAPER           the unspecified choices
-  repro show PAPER --table figure-4   the series of a figure""",
+  repro show                         papers, tables, figures
+  repro show PAPER --table 1         a table as published
+  repro show PAPER/1/bm25/dev.rr10   everything about a cell
+  repro show readings PAPER          the unspecified choices
+  repro show PAPER --table figure-4  the series of a figure""",
 )
 
 
@@ -162,7 +162,7 @@ def _cell_line(row: dict) -> list[str]:
 def coverage(names, as_json):
     """Count measured and measurable cells by paper and table.
 
-    Each published number counts once, under the best way to it: training recipe, released checkpoint, imported
+    Each published number counts once, as the first of: training recipe, released checkpoint, imported
     run, computed, not measurable. Numbers after a plus have no published value, e.g. points of figures. The
     column settings counts the settings that are planned as published.
     """

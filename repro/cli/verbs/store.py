@@ -221,7 +221,7 @@ def _shorten_name(name: str) -> str:
     show_default=True,
     help="Keep artefacts younger than this.",
 )
-@click.option("--finished", is_flag=True, help="Also remove vectors that no unmeasured cell needs, of any age.")
+@click.option("--finished", is_flag=True, help="Also remove vectors of measured cells, of any age.")
 @click.option("--yes", is_flag=True, help="Remove the listed artefacts.")
 def gc(names, scales_, keep_days, finished, yes):
     """List unused artefacts, and remove them with --yes.
@@ -270,7 +270,7 @@ def _remove(store, items) -> set:
 def _warn_of_trainings(items) -> None:
     if number := sum(item.kind == "artefact" and item.stage in stage_table.TRAININGS for item in items):
         words = f"{number} training{'s' * (number != 1)} that no selected scale needs"
-        print(f"{words}. To keep those of your own scale, name all scales, e.g. --scale FILE --scale full.", file=sys.stderr)
+        print(f"{words}. --scale keeps only named scales: name your FILE and all others.", file=sys.stderr)
 
 
 def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:

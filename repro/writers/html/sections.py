@@ -121,11 +121,7 @@ def gather(
     home: str,
     made: Sequence[str],
 ) -> list[Report]:
-    """Return one report per plan, without running a stage.
-
-    ``selected`` are all cells to count. ``home`` is the address of the first plan's
-    page, which has the sections that are equal at all scales.
-    """
+    """Return a report per plan. ``selected`` are the cells to count. ``home`` is the first page's file."""
     sources = {cell.paper.name: cell.paper for cell in selected}
     known = {name: coverage(source, results) for name, source in sources.items()}
     machine = plans[0].machine
