@@ -30,11 +30,8 @@ class Listing(Sequence[T], Generic[T]):
     """A sequence of objects that converts to a pandas DataFrame.
 
     Args:
-        line: returns an object's plain values by column name.
+        line: a function that returns an object's values by column name.
         index: the column that becomes the index, e.g. "cell".
-
-    Example:
-        >>> repro.records("PAPER", scale="tiny").to_frame()
     """
 
     def __init__(self, items: Iterable[T], *, line: Callable[[T], Mapping[str, Any]], index: str):
@@ -60,7 +57,7 @@ class Listing(Sequence[T], Generic[T]):
         return self.to_frame().to_html(max_rows=60)
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return a frame with one row per object. Missing values are NaN."""
+        """Return a frame with one row per object, empty without objects. Missing values are NaN."""
         import pandas
 
         if not self._items:
@@ -75,7 +72,7 @@ class Selection:
     """Cells and exhibits, with the settings for measuring or judging them.
 
     Attributes:
-        scale: only ``full`` is compared with the published numbers.
+        scale: a name. Only scale ``full`` is compared with the published numbers.
         seeds: fine-tuning seeds, by default each paper's own.
         readings: reading -> choice that replaces its default.
         of_user: the scale of a user's file, if any.
@@ -94,7 +91,6 @@ class Selection:
 
     @property
     def scale_itself(self) -> Scale:
-        """The scale named by ``scale``."""
         return self.of_user or scale_of(self.scale)
 
     def plan(self) -> Plan:
@@ -125,12 +121,12 @@ def select(
     """Select papers (``"PAPER"``), tables (``"PAPER/1"``) or single cells, by default all.
 
     Args:
-        tables: numbers, looked up in every named paper. ``figures`` likewise.
-        rows: ids, or systems (``"bert"`` selects every row of that system).
+        tables, figures: numbers, looked up in every named paper.
+        rows: ids, or systems (``"bert"`` selects every row of that system). Exhibits are then left out.
         scale: a name, or the result of ``repro.user_scale``. Other arguments are those of ``Selection``.
 
     Raises:
-        UsageError: an unknown name, nothing to measure, a text instead of several names, or an invalid seed.
+        UsageError: an unknown name, nothing to measure, a text instead of several names, or invalid seeds.
 
     Example:
         >>> repro.select("PAPER/1", rows=["bert"], scale="tiny", seeds=[1, 2])
@@ -181,7 +177,7 @@ def _names_with_slashes(slashes: int, names: Names) -> Names:
 def _place_cells(names: Names, owners: Names, rows: Names, shown_exhibits: list[ShownExhibit]) -> list[Cell]:
     exhibit_owners = {item.owner for item in shown_exhibits}
     cell_owners = tuple(owner for owner in owners if owner not in exhibit_owners)
-    has_cells = cell_owners or not owners  # exhibits have none
+    has_cells = cell_owners or not owners
     return cells_named(names, tables=cell_owners, rows=rows) if has_cells else []
 
 

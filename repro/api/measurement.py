@@ -33,11 +33,11 @@ def measure(
     """Run the missing stages of a selection, record its numbers, and compare them.
 
     The same call continues after an interruption. A failed or blocked stage stops only the stages that
-    depend on it. The returned ``outcome`` lists them.
+    depend on it. ``outcome`` of the returned cells lists them.
 
     Args:
         engine: ``inline`` (one stage at a time), ``local`` (parallel processes), ``snakemake`` (cluster jobs)
-            or ``auto`` (``local`` for several small trainings, otherwise ``inline``).
+            or ``auto`` (``local`` for several small trainings on a CPU, otherwise ``inline``).
 
     Raises:
         StoreError: the store or the records are not writable, or an artefact is damaged.
@@ -50,7 +50,7 @@ def measure(
     workspace, progress = selection.workspace, progress or Progress()
     plan = plan or selection.plan()
     plan.scale.pin_kernels(progress)
-    _check_settings(plan, workspace.store)  # may load torch
+    _check_settings(plan, workspace.store)
     make_writable(workspace.store.root)
     workspace.results.make_writable()
     outcome = ENGINES[engine](plan, workspace.store, progress, options)

@@ -63,7 +63,7 @@ class PublishedTable:
         return cell_of(self.source, self.content, row, column)
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return the published numbers, one row per system. Dashes and words are NaN."""
+        """Return the published numbers by row and column label. Dashes and words are NaN."""
         import pandas
 
         from repro.writers.grid import label_in_full
@@ -89,12 +89,10 @@ class PublishedPaper:
 
     @property
     def name(self) -> str:
-        """The name, e.g. for ``repro.paper``."""
         return self.source.name
 
     @property
     def title(self) -> str:
-        """The title."""
         return self.source.manifest.title
 
     @property
@@ -122,20 +120,12 @@ class PublishedPaper:
 
 
 def papers() -> dict[str, PublishedPaper]:
-    """Return all papers by name, also those of entry points.
-
-    Example:
-        >>> list(repro.papers())
-    """
+    """Return all papers by name, also those of installed packages."""
     return {name: PublishedPaper(source) for name, source in papers_at_hand().items()}
 
 
 def paper(name: str) -> PublishedPaper:
-    """Return a paper. Raises UsageError for an unknown one.
-
-    Example:
-        >>> repro.paper("PAPER").title
-    """
+    """Return a paper. Raises UsageError for an unknown one."""
     return PublishedPaper(paper_at_hand(name))
 
 

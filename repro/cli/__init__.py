@@ -77,11 +77,11 @@ class _CommandLine(LazyGroup):
 --store, --results and --data can be anywhere on the line.
 \b
 Examples:
-  repro show                               papers, tables, figures
-  repro run PAPER --table 1 --scale tiny   the whole pipeline in minutes on a CPU
-  repro show PAPER --table 1               the table as published
-  repro plan PAPER --table 1               the cost of the full reproduction
-  repro compare --all                      verdicts on all stored results
+  repro show                              papers, tables, figures
+  repro run PAPER --table 1 --scale tiny  the whole pipeline in minutes on a CPU
+  repro show PAPER --table 1              the table as published
+  repro plan PAPER --table 1              the cost of the full reproduction
+  repro compare --all                     verdicts on all stored results
 \b
 Shell completion: eval "$(_REPRO_COMPLETE=bash_source repro)"   (or zsh_source, fish_source)
 Exit status: 0 done, 1 a verdict did not pass (--strict), 2 bad input, 3 a stage failed, 4 something missing.
@@ -115,7 +115,7 @@ def _set_variable(variable: str, value: str) -> Iterator[None]:
 
 
 def main() -> None:
-    """Run the command line. An error becomes one sentence on standard error."""
+    """Run the command line and exit with its status. An error is one sentence on standard error."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
@@ -125,7 +125,7 @@ def main() -> None:
     gc.disable()
     if _verb() not in BRIEF | _plugin_verbs():
         gc.enable()
-    atexit.register(gc.freeze)  # which saves a last collection
+    atexit.register(gc.freeze)  # avoids a last collection
     with _interruptible():
         status = _run()
     try:
@@ -145,7 +145,7 @@ def _verb() -> str:
 def _plugin_verbs() -> set[str]:
     try:
         return {name for name in plugin_commands() if " " not in name} - CORE
-    except errors.ReproError:  # which the command line reports later
+    except errors.ReproError:  # reported later
         return set()
 
 
@@ -233,5 +233,5 @@ def _print_usage_error(error: click.ClickException) -> None:
 
 
 def _say(text: str) -> None:
-    with contextlib.suppress(OSError):  # changes no exit status
+    with contextlib.suppress(OSError):
         print(f"repro: {errors.one_line(text)}", file=sys.stderr)

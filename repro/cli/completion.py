@@ -43,7 +43,6 @@ def rows(ctx, word: str) -> Iterator[str]:
 
 @_completer
 def names(ctx, word: str) -> Iterable[str]:
-    """Complete ``PAPER``, ``PAPER/TABLE`` or a cell."""
     sources = papers().values()
     if word.count("/") == 1:
         return (f"{source.name}/{table.id}" for source in sources for table in source.manifest.tables)
@@ -53,7 +52,6 @@ def names(ctx, word: str) -> Iterable[str]:
 
 @_completer
 def readings(ctx, word: str) -> Iterator[str]:
-    """Complete ``ID=CHOICE`` for choices other than the default."""
     for reading in {r.id: r for source in _named_papers(ctx) for r in source.readings.values()}.values():
         yield from (f"{reading.id}={choice}" for choice in reading.choices if choice != reading.default)
 

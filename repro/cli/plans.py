@@ -44,9 +44,10 @@ def show_plan(
 
     Args:
         rates: the Throughput for hours, or None.
-        by: one line per ``stage``, ``table``, ``row`` or ``node``. With a price, "" gives tables and rows.
+        by: one line per kind of ``stage``, ``table``, ``row`` or ``node`` (single stage). With a price, ""
+            gives tables and rows.
         price: dollars per GPU hour.
-        progress: lines on finished work.
+        progress: sentences on finished work to print.
     """
     cost = estimate(plan, rates, rehearsals)
     to_run = {node.fingerprint for node in cost.nodes}
@@ -128,7 +129,6 @@ def _show_places(cost: Estimate, by: str, discard: Sequence[str], price: float |
 
 
 def _show_cheapest(cost: Estimate, price: float) -> None:
-    """Print the cheapest cell that needs a GPU in each of the cheapest rows."""
     by_row: dict[str, tuple[float, str, str]] = {}
     parts = grouped((m.cell.id, part) for m in cost.plan.measurements for part in m.parts)
     for cell, ends in parts.items():
@@ -162,7 +162,7 @@ def _show_papers(cost: Estimate) -> None:
         amounts = [_hours_or_operations(cost, group) for group in (pretrainings, longest, finetunings, nodes)]
         rows.append([name, *amounts, "\n".join(map(str, stated_costs(paper(name))))])
     head = ["paper", "pre-training", "longest pre-training", "fine-tuning", "all", "cost stated in the paper"]
-    title = f"Estimated {_units(cost)[0]} of the stages to run (shared stages in each paper)"
+    title = f"Estimated {_units(cost)[0]} of the stages to run (shared stages count in each paper)"
     table(title, head, rows, right=(1, 2, 3, 4), multiline=True)
 
 
@@ -173,6 +173,7 @@ def _hours_or_operations(cost: Estimate, nodes: list[Node]) -> str:
 
 
 def rehearse_selection(selection, *, as_json: bool) -> int:
+    """Rehearse, and return the exit status: 3 if a stage failed, 4 if one was left out, or 0."""
     progress, store = TerminalProgress(), selection.workspace.store
     with progress.task("planning"):
         plan = selection.plan()

@@ -35,7 +35,7 @@ def short_caption(paper: Paper, table: Table) -> str:
 
 
 def cited_paper(manifest: Manifest) -> str:
-    """Cite a paper by authors and venue, or by its title if no authors are known."""
+    """Cite a paper by authors and venue, or by its title without authors."""
     if not manifest.authors:
         return manifest.title
     first, *coauthors = manifest.authors
@@ -45,7 +45,7 @@ def cited_paper(manifest: Manifest) -> str:
 def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: Sequence[str] = ()) -> str:
     """Return the full caption of one table as LaTeX.
 
-    ``lettered`` explains superscripts, ``bold`` bold numbers. ``own`` are rows added by the user.
+    ``lettered`` explains superscripts, ``bold`` bold numbers. ``own`` are ids of rows added by the user.
     """
     first = cells[0].cell
     measured_cells = [c for c in cells if c.records]
@@ -173,7 +173,7 @@ class _Column:
 def latex(
     comparison: Comparison, cells: Sequence[ComparedCell], *, command: str, two_column: bool = False
 ) -> str:
-    """Return a ``table``, or a ``table*`` if it is too wide for one of two columns."""
+    """Return a LaTeX ``table``, or a ``table*`` if ``two_column`` and wide. A comment names ``command``."""
     grid = compared_grid(cells)
     writer = _Writer(grid, comparison)
     table, paper = grid.table, cells[0].cell.paper

@@ -66,7 +66,7 @@ def _format_printed(cell: Cell) -> Shown:
 
 
 def compared_table(comparison: Comparison, cells: Sequence[ComparedCell]) -> Group:
-    """Return a table with numbers, verdicts and superscripts."""
+    """Return numbers with verdicts and superscripts, above the table of ``against_paper``."""
     grid, first = compared_grid(cells), cells[0].cell
     writer = _Writer(grid, comparison)
     sheet = writer.across() if grid.table.transposed else writer.down()
@@ -109,7 +109,6 @@ class _Writer:
         return any(c and c.cell.row.id in self.comparison.own_rows for c in cells)
 
     def _measured_line(self, fields: Sequence[Shown]) -> list[Shown]:
-        """Return the measured numbers, or one verdict if all cells lack a number and share it."""
         words = {str(field) for field in fields if field != Text()}
         if len(words) == 1 and words <= STYLES.keys():
             [word] = words
@@ -207,7 +206,7 @@ def _range_of_notes(c: ComparedCell) -> Text:
 
 
 def against_paper(cells: Sequence[ComparedCell], grid: Grid) -> Group | None:
-    """Return the agreement with the paper on the order of rows and on gains."""
+    """Return the agreement with the paper on the order of rows and on gains, or None without any."""
     taus, gains = orders(cells), effects(cells)
     if not (taus or gains):
         return None

@@ -27,7 +27,7 @@ def test_what_fails_comes_first_with_its_reason():
         "",
         "## Verdicts at scale full",
         "",
-        "4 of 6 published cells measured at full: 1 failing. Runs by others exist for 1 and are not counted.",
+        "4 of 6 published cells measured at full: 1 failing. Cells with a run by others (not counted): 1.",
         "",
         f"{capitalised(IN_BRACKETS)}: 1 {KINDS['outdated']}.",
         "",

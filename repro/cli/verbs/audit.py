@@ -11,7 +11,7 @@ from repro.manifest.papers import papers
 
 
 class _Audit(groups.LazyGroup):
-    """The audit views, which plugins add. Names of papers select view ``papers``, and paths view ``file``."""
+    """Views by plugins. Names of papers select view ``papers``, and paths view ``file``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing and not {*args[:1]} & {*self.names, *ctx.help_option_names}:
@@ -58,7 +58,6 @@ Examples:
   repro audit PAPER
   repro audit paper.tex
   repro audit paper.tex --strict --format github
-  repro audit --strict --format json
   repro audit papers PAPER --references
   repro audit claims PAPER --failing""",
 )

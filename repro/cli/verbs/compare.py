@@ -20,9 +20,9 @@ def verdict_options(function: Callable) -> Callable:
     "compare",
     epilog="""\b
 Examples:
-  repro compare --all                                everything, counts first
-  repro compare PAPER --failing                      failing cells
-  repro compare --measured --format csv              numbers, differences and intervals""",
+  repro compare --all                    everything, counts first
+  repro compare PAPER --failing          failing cells
+  repro compare --measured --format csv  numbers, differences and intervals""",
 )
 @options.selecting_names
 @verdict_options

@@ -24,7 +24,7 @@ REAL, COLLECTION = "beir/scifact/test", "beir/scifact"  # BM25 over it is publis
     epilog="""\b
 Examples:
   repro demo
-  repro demo --yes --open     fetch SciFact without a question and show the report""",
+  repro demo --yes --open  fetch SciFact without a question and show the report""",
 )
 @click.option("--yes", is_flag=True, help="Fetch SciFact (2.8 MB) without a question.")
 @click.option("-o", "--output", metavar="FILE", default="report.html", show_default=True, help="Report file.")
@@ -45,7 +45,7 @@ def command(ctx, yes, output, opened):
         if _fetch_scifact(yes):
             status = max(status, _measure_scifact(scifact_cell, Workspace.open()))
             names.append(scifact_cell.paper.name)
-    except errors.BlockedError as error:  # the report needs no network
+    except errors.BlockedError as error:
         print(f"left out: {error}", file=sys.stderr)
         status = max(status, error.exit_status)
     print("\n3. The tables of the paper on one page\n")

@@ -82,8 +82,8 @@ SCALE = "smoke"
     "smoke",
     epilog="""\b
 Examples:
-  repro doctor smoke                       one trained row and BM25
-  repro doctor smoke PAPER --table 1       every row of a table""",
+  repro doctor smoke                  one trained row and BM25
+  repro doctor smoke PAPER --table 1  every row of a table""",
 )
 @options.PAPERS
 @options.TABLE
@@ -98,7 +98,7 @@ def smoke(names, tables, rows):
 
 
 def in_empty_workspace(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
-    """Run a function in an empty workspace, print its lines and return its exit status."""
+    """Call ``run`` with an empty workspace, print the lines it returns, and return its exit status."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="repro-smoke-") as folder:
         lines, status = run(Workspace.open(f"{folder}/store", f"{folder}/results"))

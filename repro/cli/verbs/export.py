@@ -85,7 +85,7 @@ def _write(header: str, run, output) -> None:
 Examples:
   repro export encoder PAPER/1/ROW/COLUMN -o DIR
   repro export encoder PAPER/1/ROW/COLUMN --scale tiny -o DIR
-  repro export encoder 3f2a… -o DIR                     the encoder of a run or score""",
+  repro export encoder 3f2a… -o DIR  the encoder of a run or score""",
 )
 @WHAT
 @click.option("-o", "--output", required=True, metavar="DIR", help="New or empty folder.")
@@ -94,7 +94,7 @@ Examples:
 def encoder(what, output, scale_name, seed):
     """Write the encoder of a measured cell for transformers, sentence-transformers and `repro compare`.
 
-    README.md names its training and scores.
+    README.md in the folder describes its training and scores.
     """
     from repro.exchange.encoder_export import card_of, encoder_of, export
 

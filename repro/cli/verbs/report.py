@@ -26,11 +26,11 @@ command = groups.views(
     default="page",
     epilog="""\b
 Examples:
-  repro report --open                          report.html in the browser
-  repro report PAPER --scale tiny -o FILE      one paper, one scale
-  repro report --format markdown               a summary, failures first
-  repro report figures PAPER --scale tiny      its figures
-  repro report site -o docs/tables             a page for every table""",
+  repro report --open                      report.html in the browser
+  repro report PAPER --scale tiny -o FILE  one paper, one scale
+  repro report --format markdown           a summary, failures first
+  repro report figures PAPER --scale tiny  its figures
+  repro report site -o docs/tables         a page for every table""",
 )
 
 
@@ -76,7 +76,10 @@ def page(names, scale_names, output, opened, form, readme):
 
 
 def target(file: str, *, is_there: bool = False) -> Path:
-    """Return a path to write. Raises UsageError for a folder or a missing path."""
+    """Return the path of a file to write.
+
+    Raises UsageError for a folder, for a missing parent or, if ``is_there``, for a missing file.
+    """
     path = Path(file)
     if path.is_dir():
         raise UsageError(f"{path} is a folder. Name a file for the report.")

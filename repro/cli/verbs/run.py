@@ -35,10 +35,10 @@ OWNERS = {
     "run",
     epilog="""\b
 Examples:
-  repro run PAPER --table 1 --scale tiny       the whole pipeline in minutes
-  repro run PAPER --table 3 --row bm25         one row
-  repro run PAPER --table 1 --rehearse         the first rows and the estimated cost of all
-  repro run PAPER --table 1 --seeds 1,2,3      three seeds, for a narrower interval
+  repro run PAPER --table 1 --scale tiny   the whole pipeline in minutes
+  repro run PAPER --table 3 --row bm25     one row
+  repro run PAPER --table 1 --rehearse     the first rows and the estimated cost of all
+  repro run PAPER --table 1 --seeds 1,2,3  three seeds, for a narrower interval
   repro run PAPER --table 5 --reading ID=CHOICE
   repro run PAPER --table 1 --engine local --jobs 4 --gpus-per-stage 2
   repro run PAPER --table 1 --engine snakemake --profile DIR --gpu h100 --shards 8
@@ -51,7 +51,7 @@ Examples:
     default="auto",
     show_default=True,
     help="Engine: inline (one stage at a time), local (parallel processes), snakemake (cluster jobs) or auto"
-    " (local for several small trainings, otherwise inline).",
+    " (local for several small trainings on a CPU, otherwise inline).",
 )
 @click.option("--jobs", type=int, metavar="N", help="Parallel stages of the engines local and snakemake.")
 @click.option(

@@ -26,11 +26,11 @@ command = views(
     default="page",
     epilog="""\b
 Examples:
-  repro show                          papers, tables, figures
-  repro show PAPER --table 1          a table as published
-  repro show PAPER/1/bm25/dev.rr10    everything about a cell
-  repro show readings PAPER           the unspecified choices
-  repro show PAPER --table figure-4   the series of a figure""",
+  repro show                         papers, tables, figures
+  repro show PAPER --table 1         a table as published
+  repro show PAPER/1/bm25/dev.rr10   everything about a cell
+  repro show readings PAPER          the unspecified choices
+  repro show PAPER --table figure-4  the series of a figure""",
 )
 
 
@@ -162,7 +162,7 @@ def _cell_line(row: dict) -> list[str]:
 def coverage(names, as_json):
     """Count measured and measurable cells by paper and table.
 
-    Each published number counts once, by its strongest way: training recipe, released checkpoint, imported
+    Each published number counts once, as the first of: training recipe, released checkpoint, imported
     run, computed, not measurable. Numbers after a plus have no published value, e.g. points of figures. The
     column settings counts the settings that are planned as published.
     """
@@ -248,7 +248,7 @@ def _print_reasons(rows) -> None:
 @click.option(
     "--kind", type=click.Choice(["silence", "conflict", "misprint", "data", "stated"]), help="Only this kind."
 )
-@click.option("--citations", is_flag=True, help="Show statements from outside the paper.")
+@click.option("--citations", is_flag=True, help="Show citations from outside the paper, e.g. of its code.")
 @json_option
 def readings(names, tables, kind, citations, as_json):
     """List the readings (unspecified choices) of papers with their choices and defaults, most used first.

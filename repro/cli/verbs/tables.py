@@ -17,7 +17,7 @@ from repro.store.results import FOLDER
 Examples:
   repro tables PAPER --table 1 --scale tiny
   repro tables PAPER --table 2 --others
-  repro tables PAPER --table 2 --format latex    print one table
+  repro tables PAPER --table 2 --format latex  print one table
   repro tables --out DIR --document report.tex""",
 )
 @selecting_everything

@@ -14,7 +14,7 @@ LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 WIDTH = 3.4  # inches, one column of a page
 GREY = "#555555"
 STYLE: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib
+    "font.family": "DejaVu Sans",
     "font.size": 8,
     **dict.fromkeys(("axes.titlesize", "axes.labelsize", "legend.fontsize"), 9),
     **dict.fromkeys(("axes.spines.top", "axes.spines.right"), False),
@@ -33,7 +33,7 @@ LOOKS = {
     "other": {"marker": "o", "s": 11, "facecolors": "none", "edgecolors": "#8a8a8a", "linewidths": 0.7},
     "relevant": {"marker": "s", "s": 15, "facecolors": COLOURS[1], "edgecolors": "white", "linewidths": 0.3},
     "query": {"marker": "*", "s": 95, "facecolors": COLOURS[0], "edgecolors": "white", "linewidths": 0.5},
-}  # drawn in this order
+}
 
 
 def scatter(panels: Sequence[tuple[str, dict]], path: Path, *, note: str) -> None:
@@ -166,7 +166,7 @@ def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH
 
 
 def legend(figure, *, handle_length: float) -> None:
-    """Draw one entry per name above all panels."""
+    """Draw a legend above all panels, with one entry per label."""
     handles = legend_handles(figure)
     look = {"handlelength": handle_length, "handletextpad": 0.5, "columnspacing": 1.2, "borderpad": 0.1}
     place = {"loc": "outside upper center", "ncols": min(len(handles), 3), "frameon": False}
