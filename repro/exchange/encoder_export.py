@@ -91,7 +91,7 @@ class Export:
 
 
 def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | None) -> Export:
-    """Return the encoder of a cell, or of the fingerprint of a run or evaluation. Raises UsageError."""
+    """Return the encoder of a cell, or of a run or evaluation named by its fingerprint. Raises UsageError."""
     if "/" not in name:
         node = workspace.store.remembered(name)
         run = node.input("run") if node.stage == "evaluate" and "run" in node.inputs else node
@@ -107,7 +107,7 @@ def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | Non
 
 
 def only_source(cell_id: str, sources: list[MeasuredEncoder]) -> MeasuredEncoder:
-    """Return a cell's encoder. Raises UsageError unless there is exactly one."""
+    """Return a cell's encoder. Raises UsageError if ``sources`` are of no or of several models."""
     models = {source.model.fingerprint for source in sources}
     if not models:
         raise UsageError(f"{cell_id} has no encoder")

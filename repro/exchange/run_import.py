@@ -179,7 +179,10 @@ class Importer:
 def departures(
     cells: Sequence[Cell], choices: Mapping[str, str | None], readings: CellReadings
 ) -> dict[str, dict[str, str]]:
-    """Return cell -> reading -> choice, for a run's choices other than the default. Raises UsageError."""
+    """Return cell -> reading -> the run's choice, if other than the default.
+
+    Raises UsageError for an unknown reading or choice.
+    """
     readings_by_id = {name: reading for cell in cells for name, reading in readings.of(cell).items()}
     for identifier, choice in choices.items():
         check_known("reading of these cells", identifier, valid=readings_by_id)
@@ -204,7 +207,7 @@ def _cell_departures(
 
 
 def import_public(importer: Importer, folder: Path) -> tuple[list[ImportedCell], list[str]]:
-    """Import the public runs of a folder. Returns cells, and sentences on skipped ones."""
+    """Import the public runs of a folder. Returns the cells, and sentences on runs and cells left out."""
     runs, absent_runs = split_by_presence(folder)
     imported_cells, notices = [], [f"not in {folder}: {run.file}" for run in absent_runs]
     all_cells = scorable_cells()

@@ -39,7 +39,10 @@ def pins() -> dict[str, str]:
 
 
 def pin(progress: Progress = SILENT) -> None:
-    """Pin the kernels of libraries not yet loaded, here and in children. The user's own variables stay."""
+    """Set variables that pin the kernels of libraries not yet loaded, here and in children.
+
+    The user's own variables stay. Warns of loaded libraries. ``progress`` notes other reservations.
+    """
     global _in_force
     if is_pinned():
         return

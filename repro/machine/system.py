@@ -268,7 +268,6 @@ def _cuda():
 
 
 def _resident_peak() -> int:
-    """Return the peak in KiB. ``ru_maxrss`` may include the parent."""
     with contextlib.suppress(OSError, StopIteration):
         lines = STATUS.read_text(encoding="ascii").splitlines()
         return int(next(line for line in lines if line.startswith("VmHWM")).split()[1])

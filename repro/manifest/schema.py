@@ -88,7 +88,7 @@ class Row(Identified):
     scale_notes: dict[str, str] = Field(default_factory=dict)  # scale -> a note
 
     def printed(self, table: Table) -> tuple[str, ...]:
-        """Return one string per column, a dash in unpublished rows."""
+        """Return one string per column. Rows without published cells have dashes."""
         unpublished = table.kind == "study" or self.role == "reference"
         return self.cells or ("-",) * (len(table.columns) if unpublished else 0)
 
@@ -155,7 +155,7 @@ class Table(Identified):
     note: str = ""
 
     def base_of(self, row: Row) -> str | None:
-        """Return the row that ``row`` is compared with, if any."""
+        """Return the id of the row that ``row`` is compared with, or None."""
         base = row.delta_from or self.delta_from
         return None if base == row.id else base
 
@@ -257,7 +257,7 @@ class Manifest(StrictMapping):
 
 
 def faults(manifest: Manifest) -> Iterator[Fault]:
-    """Yield a manifest's faults with their locations."""
+    """Yield a manifest's faults, each as its location and a reason."""
     yield from repetitions("table", manifest.tables, ("tables",))
     yield from repetitions("figure", manifest.figures, ("figures",))
     within = [

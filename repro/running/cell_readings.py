@@ -93,7 +93,10 @@ class CellReadings:
         return graphs.work(cell.column.measure) if graphs else set()
 
     def made(self, cell: Cell | ShownExhibit, overrides: Mapping[str, str]) -> RecipeGraphs | None:
-        """Return the recipe's graphs for the cell's first dataset, or None without a recipe."""
+        """Return the recipe's graphs for the cell's first dataset, or None without a recipe.
+
+        Ignores ``overrides`` that the recipe refuses.
+        """
         measured_cell, identifier = next(_datasets(cell), (None, ""))
         if measured_cell is None:
             return None

@@ -85,7 +85,7 @@ def recipe_path(cell: Cell | ShownExhibit) -> str:
 
 
 def readings_for(source: papers.Paper, path: str) -> dict[str, reading_schema.Reading]:
-    """Return the readings of the row's paper and of the folder of the recipe."""
+    """Return id -> reading, of the row's paper and of the folder of the recipe."""
     home_paper = papers.home(path)
     if home_paper is not None:
         return {**source.readings, **home_paper.readings}

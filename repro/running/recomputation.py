@@ -210,7 +210,7 @@ def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: 
 
 
 def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Recomputation]:
-    """Run each node's stage in a scratch folder and yield comparisons."""
+    """Run each node's stage in a scratch folder and yield comparisons. May pin kernels of this process."""
     if any(store.record(node).get("facts", {}).get("kernels", {}).get("pins") for node in sample.nodes):
         kernels.pin()
     with progress.task("computing again", total=len(sample.nodes)) as advance:
@@ -222,7 +222,6 @@ def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Reco
 def _can_be_made_again(
     node: Node, store: Store, sources: dict[str, Source], data: Path | None, home: Path | None
 ) -> bool:
-    """Return whether a node can be computed. Adds any source of its rows to ``sources``."""
     if node.stage not in READ:
         return _can_be_computed(node, store)
     if not is_whole(node):

@@ -75,7 +75,7 @@ Engine = Callable[[Plan, Store, Progress, Options], Outcome]
 def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
     """Write notes of all nodes. Return those to run for ``ends``, inputs first.
 
-    Raises StoreError for a damaged artefact, unless its stage is in ``MADE_AGAIN``.
+    Raises StoreError for a damaged artefact, but discards one of a stage in ``MADE_AGAIN``.
     """
     ends = list(ends)
     nodes = walk(ends)
@@ -88,7 +88,7 @@ def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
 def prepared_nodes(
     ends: Iterable[Node], store: Store, progress: Progress, options: Options
 ) -> Iterator[tuple[list[Node], DiskRoom]]:
-    """Announce and yield the nodes to run, with the disk space of the run. Raises StoreError."""
+    """Announce the nodes to run. Yields them in order, and the disk space of the run. Raises StoreError."""
     ends = list(ends)
     stages, nodes = discarded_stages(options.discard), walk(ends)
     with contextlib.ExitStack() as stack:
@@ -118,7 +118,7 @@ def _awaited_fingerprints(store: Store, *, since: int) -> set[str]:
 
 
 def held_back(node: Node, machine: Machine, outcome: Outcome, obstacle: Obstacle | None = None) -> bool:
-    """Return whether a node cannot run, and note the reason in ``outcome``."""
+    """Return whether a node cannot run, and note the reason in ``outcome``, e.g. ``obstacle``."""
     if obstacle:
         machine.obstacles[node.fingerprint] = obstacle
     errors = [outcome.failed[p.fingerprint] for p in node.parents() if p.fingerprint in outcome.failed]

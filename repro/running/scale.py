@@ -61,7 +61,7 @@ class Scale:
 
     @property
     def whole(self) -> str:
-        """The nearest built-in scale in ``lineage`` that reads all rows."""
+        """The name of the nearest built-in scale in ``lineage`` that reads all rows."""
         own, whole = scales(), scale_facts.RowCounts()
         return next((name for name in self.lineage if name in own and own[name].facts.first == whole), "full")
 

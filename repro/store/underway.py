@@ -80,7 +80,7 @@ def _lock_shared(file: Path, waiting: Callable[[], None]) -> int:
 
 @contextlib.contextmanager
 def hold(root: Path, stage: str, fingerprint: str) -> Iterator[bool]:
-    """Hold an artefact's lock, then remove its file. Yields False if another process holds it."""
+    """Hold an artefact's lock, then remove the lock's file. Yields False if another process holds it."""
     from filelock import FileLock, Timeout
 
     file = _made_lock_file(root, stage, fingerprint)
@@ -119,7 +119,7 @@ def _open_lock(path: Path) -> IO[bytes]:
 
 
 def has_unchanged_inputs(partial: Path, inputs: Mapping[str, str]) -> bool:
-    """Return whether no input of a partial artefact has changed since it was begun."""
+    """Return whether ``inputs``, fingerprint -> digest, are those that a partial artefact was begun with."""
     noted_inputs = _read_inputs(partial)
     return all(noted_inputs.get(fingerprint, content) == content for fingerprint, content in inputs.items())
 
@@ -154,7 +154,7 @@ def one_at_a_time(root: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def announce(root: Path, nodes: Iterable[Node]) -> Iterator[Path]:
-    """Announce that this process will build ``nodes``. Yields the file."""
+    """Announce, until the block ends, that this process will build ``nodes``. Yields the file."""
     inputs = {f"{node.stage}/{node.fingerprint}": [p.fingerprint for p in node.parents()] for node in nodes}
     path = root / "plans" / f"{socket.gethostname()}-{os.getpid()}-{next(_numbers)}.json"
     with disk.translated_errors(root):

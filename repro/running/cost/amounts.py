@@ -100,7 +100,7 @@ def trained_steps(node: Node) -> Number:
 
 
 def amount(name: str, node: Node, counts: PlannedCounts = PLANNED) -> Number:
-    """Return an amount of ``stages.yaml``, e.g. "documents"."""
+    """Return a node's amount of this name in ``stages.yaml``, e.g. "documents", or None if unknown."""
     return AMOUNTS[name](node, counts)
 
 
@@ -192,6 +192,6 @@ def cost_of(node: Node) -> StageCost:
 
 
 def total(factors: Mapping[str, float], node: Node) -> Number:
-    """Return the sum of amounts by factors, or None if one is unknown."""
+    """Return the sum of amounts times their factors, or None if one is unknown. 0.0 for no amount."""
     parts = [product(amount(name, node), factor) for name, factor in factors.items()]
     return shapes.added(parts) if parts else 0.0

@@ -67,7 +67,10 @@ class Throughput:
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
-    """Return the throughput of a GPU, e.g. "h100", or of this machine. Raises UsageError."""
+    """Return the throughput of a GPU, e.g. "h100", or this machine's calibrated one, or None without it.
+
+    Raises UsageError for an unknown GPU or an unreadable calibration.
+    """
     if gpu is not None:
         return assumed_throughput(gpu)
     path = calibration_file(store)
@@ -93,7 +96,7 @@ Shares = dict[Literal["training", "encoding"], dict[str, Share]]
 
 
 def recorded_shares(gpu: str) -> Shares:
-    """Return kinds of work with their shares of a GPU. Raises ManifestError for a malformed file."""
+    """Return "training" and "encoding" -> kind of work -> share of a GPU's peak. Raises ManifestError."""
     shares: Shares = {"training": {}, "encoding": {}}
     for folder in (Path(__file__).parent, *papers.folders_with("shares.yaml")):
         for sort, kinds in yaml_file.read(folder / "shares.yaml", dict[str, Shares]).get(gpu, {}).items():
@@ -160,7 +163,7 @@ def _read_calibration(path: Path) -> Throughput:
 
 
 def calibrate() -> dict:
-    """Measure this machine for calibration.json."""
+    """Measure this machine and return the content of calibration.json."""
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -241,7 +244,7 @@ def _time_step(step: Callable[[], object]) -> float:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The cost of the nodes to run. Hours known from a rehearsal need no throughput."""
+    """The cost of the nodes to run, ``works`` by fingerprint. Rehearsed hours need no throughput."""
 
     plan: Plan
     nodes: list[Node]
@@ -291,7 +294,7 @@ class Estimate:
         return sum(self.works[n.fingerprint].core_seconds or 0 for n in unrehearsed) / 3600
 
     def disk(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> list[MemoryLevel]:
-        """Return the store's bytes at each node, starting from ``before``.
+        """Return the store's bytes at each node in the order of running, starting from ``before``.
 
         Artefacts of ``stages`` are removed after their last use.
         """

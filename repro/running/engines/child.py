@@ -78,7 +78,10 @@ def new_log(node: Node, store: Store) -> Path:
 
 
 def result_of(node: Node, status: int, log: Path, *, processes: int = 1) -> str | Obstacle | None:
-    """Return None if a stage succeeded, otherwise its error or obstacle."""
+    """Return None for exit status 0. Otherwise return the error or obstacle that the log ends with.
+
+    Removes a log without further messages.
+    """
     if status == 0:
         log.unlink(missing_ok=True)
         return None
@@ -206,7 +209,7 @@ class Workers:
 
 
 def serve(build: Callable[[str], int]) -> None:
-    """Run as a worker: call ``build`` for each fingerprint on standard input."""
+    """Run as a worker: read lines of a fingerprint and a log, call ``build``, and write its status."""
     orders: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     source, answers, null_device = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDWR)
     os.dup2(null_device, 0)

@@ -271,7 +271,7 @@ def _parts(group: Sequence[Node], count: int, minutes: Mapping[str, shapes.Numbe
 
 
 def inputs(jobs: Sequence[Job]) -> dict[str, list[Job]]:
-    """Return the jobs that each job waits for, by name."""
+    """Return name of a job -> the jobs that it waits for."""
     makers = grouped((node.fingerprint, job) for job in jobs for node in job.nodes)
     waits: dict[str, list[Job]] = {}
     for job in jobs:
