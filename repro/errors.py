@@ -1,7 +1,7 @@
 """The errors that a user can act on, each with its exit status.
 
 ReproError
-├── UsageError      2   the command line names something that does not exist
+├── UsageError      2   a name, option or value is invalid
 ├── ManifestError   2   a cells.yaml or readings.yaml is broken, with file and line
 ├── DataError       2   a collection, run or qrels file is malformed, with file and line
 ├── StoreError      2   the store cannot be opened or written, or an artefact is damaged or in use

@@ -157,10 +157,7 @@ def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) 
 
 
 def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[Node, Node]]) -> Node:
-    """Return a graph with ``change`` applied to each node, inputs first.
-
-    ``done`` caches results by ``id`` of a node, so that shared nodes stay shared.
-    """
+    """Return a graph with ``change`` applied to each node, inputs first. ``done`` caches nodes by ``id``."""
     if (pair := done.get(id(node))) is None:
         inputs = {
             name: tuple([rewrite(n, change, done) for n in value])

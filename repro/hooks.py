@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 CHOICE = "REPRO_PLUGINS"
 _asked, answer = pluggy.HookspecMarker("repro"), pluggy.HookimplMarker("repro")
-# Functions of plugins that the core calls by ``call``.
 CALLED = {
     "study tables": "repro.plugins.studies.writing:StudyTables",
     "study answers": "repro.plugins.studies.study_answers:answers_by_pointer",
@@ -244,7 +243,7 @@ class OwnPlugin:
 _imported = functools.cache(pkgutil.resolve_name)
 
 
-_OWN = (  # in the order of their parts
+_OWN = (
     OwnPlugin(
         "statements",
         verbs={
@@ -347,7 +346,7 @@ def ask() -> Any:
                 raise ValueError("another plugin has the same name")
             manager.register(entry.load(), entry.name)
             manager.check_pending()
-        except Exception as error:  # the module may raise any
+        except Exception as error:
             why = f"({type(error).__name__}: {' '.join(str(error).split())}); update or remove its package"
             raise UsageError(f"the installed plugin {entry.name!r} cannot be used {why}") from None
     return manager.hook

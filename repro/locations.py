@@ -10,7 +10,6 @@ from pathlib import Path
 from repro.errors import UsageError
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-# of a wheel
 BUNDLED = Path(__file__).resolve().parent / "bundled"
 PAPERS = (BUNDLED if BUNDLED.is_dir() else CHECKOUT) / "papers"
 

@@ -25,6 +25,7 @@ class StageSpec:
         needs: ``java``, ``source`` (data), ``checkpoint``, ``splitter`` or ``precision`` (a GPU).
         heavy: whether it uses a GPU, and estimates list its hours.
         widths: parameters that a scale shrinks.
+        choices: parameter -> its valid values.
     """
 
     inputs: dict[str, str]

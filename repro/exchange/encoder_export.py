@@ -1,5 +1,4 @@
-"""Export the encoder of a cell, e.g. ``PAPER/1/ROW/COLUMN``, for sentence-transformers and `repro
-compare`."""
+"""Export the encoder of a cell, e.g. ``PAPER/1/ROW/COLUMN``, for sentence-transformers."""
 
 from __future__ import annotations
 

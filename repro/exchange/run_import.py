@@ -165,9 +165,7 @@ class Importer:
         if "queries" in evaluation.inputs:
             topics = self.store.checked(evaluation.input("queries")) / "queries.jsonl"
             with open(topics, encoding="utf-8") as file:
-                judged: text_lines.Qrels = {
-                    json.loads(line)["id"]: {} for line in file
-                }  # by answers, no document is
+                judged: text_lines.Qrels = {json.loads(line)["id"]: {} for line in file}
         else:
             judged = text_lines.read_qrels(self.store.checked(evaluation.input("qrels")) / "qrels.trec")
         return judged_runs.read_given(path, judged, ignore_identical_ids=rule)
@@ -179,10 +177,7 @@ class Importer:
 def departures(
     cells: Sequence[Cell], choices: Mapping[str, str | None], readings: CellReadings
 ) -> dict[str, dict[str, str]]:
-    """Return cell -> reading -> the run's choice, if other than the default.
-
-    Raises UsageError for an unknown reading or choice.
-    """
+    """Return cell -> reading -> the run's choice, if other than the default. Raises UsageError."""
     readings_by_id = {name: reading for cell in cells for name, reading in readings.of(cell).items()}
     for identifier, choice in choices.items():
         check_known("reading of these cells", identifier, valid=readings_by_id)

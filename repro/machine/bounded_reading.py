@@ -46,10 +46,7 @@ def check_pulled(folder: Path) -> None:
 
 
 def whole_lines(file: IO[AnyStr], path: Path, *, first: int = 1) -> Iterator[AnyStr]:
-    """Yield lines with their endings. ``first`` is the number of the first line.
-
-    Raises DataError for a line of LONGEST_LINE or more characters, and for a pointer of Git LFS.
-    """
+    """Yield lines with their endings. Raises DataError for LONGEST_LINE characters or a Git LFS pointer."""
     number, read_line = first, file.readline
     while line := read_line(LONGEST_LINE):
         if len(line) == LONGEST_LINE:
@@ -137,10 +134,7 @@ def malformed(path: Path, number: int, reason: str) -> DataError:
 
 
 def checked_id(value: object, what: str, path: Path, number: int) -> str:
-    """Return an id that is a text without white space or control characters.
-
-    Otherwise raises DataError, which names the id as ``what``.
-    """
+    """Return an id that is a text without white space or control characters. Otherwise raises DataError."""
     if not isinstance(value, str) or not value:
         raise malformed(path, number, f"the {what} is {value!r}, not a non-empty string")
     if value.isalnum():  # fast path
@@ -169,10 +163,7 @@ def _content(path: Path, stack: contextlib.ExitStack) -> IO[bytes]:
 
 
 def csv_table(data: bytes, types: Mapping[str, Any], separator: str, **reading: Any) -> Any:
-    """Return a pyarrow table of unquoted lines. Raises ArrowInvalid.
-
-    ``types`` maps columns to types. ``reading`` are further ReadOptions.
-    """
+    """Return a pyarrow table of unquoted lines. ``types`` are by column. Raises ArrowInvalid."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -191,10 +182,7 @@ def temporary_folder() -> Path:
 
 
 def as_file(name: str | Path) -> Path:
-    """Return a path. A pipe, e.g. ``-`` or ``<(zcat my.run.gz)``, is first copied to a file.
-
-    Raises DataError for an empty pipe.
-    """
+    """Return a path. A pipe, e.g. ``-``, is first copied to a file. Raises DataError for an empty pipe."""
     path, is_stdin = Path(name).expanduser(), str(name) in STDIN
     if not (str(name) == "-" or path.is_fifo() or path.is_socket()):
         return path

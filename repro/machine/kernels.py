@@ -1,7 +1,4 @@
-"""Pin kernels that libraries choose by processor, so that every x86-64 CPU with AVX2 gives equal bits.
-
-Otherwise sums differ in their last bits, mining finds other negatives, and a row can move by 0.05.
-"""
+"""Pin kernels that libraries choose by processor, so that every x86-64 CPU with AVX2 gives equal bits."""
 
 import os
 import platform
@@ -39,9 +36,9 @@ def pins() -> dict[str, str]:
 
 
 def pin(progress: Progress = SILENT) -> None:
-    """Set variables that pin the kernels of libraries not yet loaded, here and in children.
+    """Set variables that pin kernels of libraries not yet loaded, also in children. The user's own stay.
 
-    The user's own variables stay. Warns of loaded libraries. ``progress`` notes other reservations.
+    Warns of libraries already loaded. ``progress`` notes other reasons for different results.
     """
     global _in_force
     if is_pinned():

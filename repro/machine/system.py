@@ -179,17 +179,14 @@ def launched_processes() -> int:
 
 
 def launched_rank() -> int:
-    """Return the rank among torchrun's processes, from 0."""
     return int(os.environ.get("RANK", 0)) if launched_processes() > 1 else 0
 
 
 def local_rank() -> int:
-    """Return the rank on this machine, from 0."""
     return int(os.environ.get("LOCAL_RANK", 0))
 
 
 def local_processes() -> int:
-    """Return the number of torchrun's processes on this machine, or 1."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", 1))
 
 

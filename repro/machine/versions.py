@@ -36,7 +36,6 @@ def software() -> dict[str, str]:
 
 @functools.cache
 def version(distribution: str) -> str | None:
-    """Return a distribution's version, or None."""
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:

@@ -15,7 +15,6 @@ from repro.manifest.papers import Paper, paper, sources
 from repro.manifest.schema import Column, Exhibit, Figure, Row, Table
 
 Part = TypeVar("Part", Table, Figure)
-# how cells are counted
 COUNTED = {
     "published": "published cell{s}",
     "point": "point{s} of figures",
@@ -207,10 +206,7 @@ def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = N
 
 
 def cell(identifier: str) -> Cell:
-    """Return the cell named ``paper/table/row/column``, e.g. ``repro.cell("PAPER/1/ROW/COLUMN").number``.
-
-    Raises UsageError.
-    """
+    """Return the cell named ``paper/table/row/column``. Raises UsageError."""
     parts = identifier.split("/")
     if len(parts) != 4:
         raise UsageError(f"{identifier!r} is not the name of a cell. A cell is named PAPER/TABLE/ROW/COLUMN.")

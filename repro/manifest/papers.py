@@ -30,7 +30,7 @@ class Paper:
     package: str
 
     def __hash__(self) -> int:
-        return hash(self.name)  # faster than the dataclass's
+        return hash(self.name)
 
     @functools.cached_property
     def manifest(self) -> schema.Manifest:
@@ -172,7 +172,7 @@ def load(dotted: str):
     module_name, _, name = dotted.partition(":")
     if module_name.split(".")[0] == "papers":
         bind_papers_package()
-    module = sys.modules.get(module_name)  # faster than import_module
+    module = sys.modules.get(module_name)
     return getattr(module or importlib.import_module(module_name), name)
 
 

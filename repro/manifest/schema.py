@@ -29,8 +29,6 @@ class Significance(StrictMapping):
 
 
 class Mark(StrictMapping):
-    """The meaning of a footnote mark."""
-
     means: Literal["significant", "source", "property"]
     over: tuple[str, ...] = ()
     source: str = ""
@@ -61,8 +59,6 @@ class Column(Identified):
 
 
 class Group(Identified):
-    """A block of rows under a heading."""
-
     label: str = ""
 
 
@@ -105,8 +101,6 @@ class Row(Identified):
 
 
 class ExampleRank(StrictMapping):
-    """One system in a printed example."""
-
     system: str
     rank: int | None = None
     relevant: bool | None = None

@@ -243,7 +243,7 @@ def kept_artefacts(
                     plans.append(
                         plan(cells, seeds=seeds, overrides=dict(readings), scale=scale, machine=machine)
                     )
-                except errors.UsageError as error:  # of a changed manifest
+                except errors.UsageError as error:
                     notices.append(f"records of {paper.name} at {scale.name} are not counted: {error}")
             advance()
     lineage = Lineage(workspace.store.root)

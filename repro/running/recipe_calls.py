@@ -123,7 +123,7 @@ def _refusal(function: Callable, options: tuple[str, ...]) -> str:
 def _call(cell: Cell | ShownExhibit, function: Callable[..., Node | Runs], request: Request) -> Node | Runs:
     try:
         result = function(request, **cell.options)
-    except (errors.ReproError, OSError):  # these name the file
+    except (errors.ReproError, OSError):
         raise
     except Exception as error:
         place = _place(error, cell) or recipe_path(cell)

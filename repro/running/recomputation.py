@@ -103,7 +103,7 @@ def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
         count += int(mask.sum())
         farthest = np.maximum(farthest, np.abs(one - other)[mask].max(initial=0.0))  # NaN stays
         magnitude = np.maximum(magnitude, np.abs(one).max(initial=0.0))
-    sentence = f"{count} of {numbers.size} numbers differ, the most by {farthest:.3g}"
+    sentence = f"{count} of {numbers.size} numbers differ, by at most {farthest:.3g}"
     if not np.isfinite([farthest, magnitude]).all():
         return None, sentence
     return float(farthest / magnitude if magnitude else farthest), sentence
@@ -235,7 +235,7 @@ def _can_be_computed(node: Node, store: Store) -> bool:
     spec = STAGES[node.stage]
     if node.stage in TOO_MUCH or not spec.inputs or spec.needs & OUTSIDE:
         return False
-    is_described = spec.ignored <= node.params.keys()  # records lack these
+    is_described = spec.ignored <= node.params.keys()
     return is_described and all(store.state(parent) == "stored" for parent in node.parents())
 
 

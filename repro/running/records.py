@@ -81,7 +81,7 @@ def _causes(now: Record, before: Record) -> Iterator[str]:
     pins = [r.environment.get("kernels", {}).get("pins", {}) for r in (now, before)]
     yield from (other_pins := list(_other_pins(*pins)))
     hardware = [r.environment.get("hardware", {}) for r in (now, before)]
-    of_processor = ("cpu", "instructions") if other_pins or not all(pins) else ()  # otherwise pinned alike
+    of_processor = ("cpu", "instructions") if other_pins or not all(pins) else ()
     yield from _differences(*hardware, only=(*of_processor, "gpu"))
 
 

@@ -97,10 +97,7 @@ def extrapolated(whole: Plan, plan: Plan, store: Store, outcome: runner.Outcome)
 
 
 def run_apart(node: Node, store: Store, progress: Progress) -> Path:
-    """Build the node from scratch in its own process, and return its folder.
-
-    Raises StageError or BlockedError.
-    """
+    """Build the node from scratch in its own process. Raises StageError or BlockedError."""
     if (partial_folder := store.partial(node)).exists():
         leftovers.remove_leftover(
             store, leftovers.Leftover("partial", partial_folder, node.stage, node.fingerprint, 0)

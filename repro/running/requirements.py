@@ -67,7 +67,6 @@ class Machine:
         digests: file that caches digests of data.
         recorded: name of an absent file, e.g. "model:bert@main" -> its recorded identity.
         stand_ins: absent item -> the ``reading=choice`` that avoids it.
-        calls: graphs made by recipes.
     """
 
     data: Path | None = None

@@ -25,6 +25,7 @@ class Options:
         profile: Snakemake's profile. None for this machine.
         gpu: the GPU to estimate Snakemake's hours for, e.g. "h100".
         discard: artefacts to remove after use, e.g. `("vectors",)`.
+        may_discard: whether messages may suggest to discard artefacts.
         max_disk: maximum bytes of the store.
         shards: jobs of Snakemake that share a stage.
     """
@@ -80,7 +81,7 @@ def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
     ends = list(ends)
     nodes = walk(ends)
     states = {node.fingerprint: _state(node, store) for node in nodes}
-    store.remember(nodes)  # a child reads these notes
+    store.remember(nodes)
     return walk(ends, until=lambda node: states[node.fingerprint] == "stored")
 
 

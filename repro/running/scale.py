@@ -143,7 +143,7 @@ class Scale:
         params = dict(node.params)
         for name in params.keys() & self._parameter_names:
             params[name] = self._value(name, params[name])
-        if "length" in params and params.get("kind") == "passages":  # as in fine-tuning
+        if "length" in params and params.get("kind") == "passages":
             params["length"] = self._value("passage_length", node.params["length"])
         if "dataset" in params and not self.has_originals:
             stand_in = self.dataset(params["dataset"])

@@ -85,10 +85,7 @@ class Store:
         notes.write_notes(self.root, nodes)
 
     def remembered(self, fingerprint: str) -> Node:
-        """Return the planned node with these first digits of its fingerprint.
-
-        Raises UsageError unless exactly one has them, and StoreError for a damaged note.
-        """
+        """Return the planned node with these first digits of its fingerprint. Raises like ``noted_node``."""
         from repro.store import notes
 
         return notes.noted_node(self.root, fingerprint)
@@ -120,7 +117,7 @@ class Store:
 
         if not underway.has_unchanged_inputs(self.partial(node), self.contents(node.parents())):
             with underway.exclusive_lock(self.root, node, self.progress), translated_errors(self.root):
-                self._begin(node)  # may remove files
+                self._begin(node)
         with underway.shared_lock(self.root, node, self.progress):
             if not self._is_stored(node):
                 with translated_errors(self.root):

@@ -26,7 +26,6 @@ def files(root: Path) -> list[Path]:
 
 
 def planned_since(root: Path, *, days: float) -> set[str]:
-    """Return the fingerprints planned within the last ``days``."""
     return planned_after(root, int((time.time() - days * DAY) * 10**9))
 
 
@@ -66,7 +65,7 @@ def write_notes(root: Path, nodes: Iterable[Node]) -> None:
 def noted_node(root: Path, fingerprint: str) -> Node:
     """Return the node with these first digits of its fingerprint, e.g. "0a1b2c".
 
-    Raises UsageError unless exactly one has them, and StoreError for a damaged note.
+    Raises UsageError unless one node has them, StoreError for a damaged note.
     """
     pattern = f"nodes/{fingerprint}*.json" if fingerprint.isalnum() else ""
     matches = {note.stem for note in root.glob(pattern)} if pattern else set()
@@ -78,7 +77,6 @@ def noted_node(root: Path, fingerprint: str) -> Node:
 
 
 def is_planned_with_pins(root: Path, fingerprint: str) -> bool:
-    """Return whether the node was planned with pinned kernels."""
     text = _read_text(_note_path(root, fingerprint)) or ""
     return json.loads(text).get("kernels") == PINNED if text else False
 

@@ -155,7 +155,7 @@ def time_of(record: Record) -> datetime:
 
 
 def is_future(record: Record) -> bool:
-    """Return whether a record's time is more than a day in the future, as from a wrong clock."""
+    """Return whether a record's time is more than a day in the future."""
     return bool(record.recorded) and _recorded_time(record) > datetime.now(UTC) + CLOCKS_DIFFER
 
 

@@ -25,7 +25,7 @@ from repro.store import disk, notes
 if TYPE_CHECKING:
     from repro.store import Store
 
-INPUTS = "inputs.json"  # in ``blocks``
+INPUTS = "inputs.json"
 LOCK = re.compile(r"([a-z_0-9]+)-([0-9a-f]{64})\.lock")
 _numbers = count()
 
@@ -201,6 +201,6 @@ def _announcement(path: Path) -> dict[str, list[str]]:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return json.load(file)
-        with contextlib.suppress(OSError):  # another user's or read-only
+        with contextlib.suppress(OSError):
             path.unlink()
     return {}

@@ -87,7 +87,6 @@ def size_of(node: Node, store: Store) -> int:
 
 
 def trained_steps(node: Node) -> Number:
-    """Return a training's number of steps, or None if unknown."""
     params = node.params
     if node.stage == "pretrain":
         examples = shapes.rows(node.input("tokens"))

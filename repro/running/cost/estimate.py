@@ -41,7 +41,6 @@ class Throughput:
         fastest: the optimistic estimate of a GPU.
         packs: whether it reads texts without padding.
         recorded: operations per second by kind of work, from records.
-        shares: describes the shares of its peak.
     """
 
     unit: str
@@ -67,10 +66,7 @@ class Throughput:
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
-    """Return the throughput of a GPU, e.g. "h100", or this machine's calibrated one, or None without it.
-
-    Raises UsageError for an unknown GPU or an unreadable calibration.
-    """
+    """Return a GPU's throughput, e.g. "h100", or this machine's if it is calibrated. Raises UsageError."""
     if gpu is not None:
         return assumed_throughput(gpu)
     path = calibration_file(store)
@@ -294,7 +290,7 @@ class Estimate:
         return sum(self.works[n.fingerprint].core_seconds or 0 for n in unrehearsed) / 3600
 
     def disk(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> list[MemoryLevel]:
-        """Return the store's bytes at each node in the order of running, starting from ``before``.
+        """Return the store's bytes at each node, starting from ``before``.
 
         Artefacts of ``stages`` are removed after their last use.
         """
@@ -316,7 +312,6 @@ class Estimate:
         return float(sum(size_on_disk(root / node.stage / node.fingerprint) for node in stored_nodes))
 
     def work_of(self, node: Node) -> Work:
-        """Return the work of a node, even if it is stored."""
         return self.works.get(node.fingerprint) or work(node)
 
     @cached_property

@@ -2,7 +2,7 @@
 
 A token costs 2 operations per weight forward and twice that backward (Kaplan et al. 2020, section 2.1).
 Attention adds 4 x layers x hidden x length forward. A masked-language head reads 15 % of the tokens. An
-objective may declare further ``passes``. stages.yaml has the costs outside models.
+objective may declare further ``passes``.
 """
 
 from collections.abc import Callable, Mapping

@@ -78,10 +78,7 @@ def new_log(node: Node, store: Store) -> Path:
 
 
 def result_of(node: Node, status: int, log: Path, *, processes: int = 1) -> str | Obstacle | None:
-    """Return None for exit status 0. Otherwise return the error or obstacle that the log ends with.
-
-    Removes a log without further messages.
-    """
+    """Return None for status 0, otherwise the error or obstacle in ``log``. May remove the log."""
     if status == 0:
         log.unlink(missing_ok=True)
         return None
@@ -143,7 +140,7 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C stops at the engine
+            start_new_session=True,
         )
         assert self.process.stdin and self.process.stdout
         self._orders, self.answers = self.process.stdin, self.process.stdout

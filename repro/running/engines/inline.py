@@ -90,7 +90,7 @@ def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> 
         "tasks": tasks.facts,
         **code_facts,
         "inputs": input_contents,
-        **_circumstances(max(peak.kib(), facts.get("peak_memory_kib", 0))),  # of a child process
+        **_circumstances(max(peak.kib(), facts.get("peak_memory_kib", 0))),
     }
 
 
@@ -164,7 +164,7 @@ def _circumstances(peak_kib: int) -> dict:
     }
 
 
-NOTE = "made_by"  # files in ``blocks``
+NOTE = "made_by"
 
 
 def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, Any]]:

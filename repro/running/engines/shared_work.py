@@ -15,7 +15,7 @@ from repro.running.cost.shapes import Number, queries, texts
 from repro.store import Store, disk, translated_errors
 
 SHARED = (*stage_table.TRAININGS, *stage_table.ENCODINGS)
-ON_ALL_GPUS = (*SHARED, *stage_table.SEARCHES)  # a search in one process
+ON_ALL_GPUS = (*SHARED, *stage_table.SEARCHES)
 Work = Callable[[Path], dict | None]
 Built = Path | None
 RUN_LINES = (1 << 26) // 43  # 64 MiB

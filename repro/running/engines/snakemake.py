@@ -125,7 +125,7 @@ class _Course:
         self.folder = self.store.root / FOLDER / f"{socket.gethostname()}-{os.getpid()}"
 
     def carry_out(self, nodes: list[Node]) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)  # of an earlier process
+        shutil.rmtree(self.folder, ignore_errors=True)
         while nodes:
             jobs = write(nodes, self.plan, self.store, self.folder, self.options)
             words = f"{len(jobs)} jobs of {len(nodes)} stages for Snakemake"
@@ -152,7 +152,7 @@ class _Course:
                 time.sleep(LOOK)
                 self._look(waiting)
                 if signals:
-                    os.killpg(process.pid, signal.SIGINT)  # it cancels its jobs
+                    os.killpg(process.pid, signal.SIGINT)
                     process.wait()
                     raise KeyboardInterrupt
         self._look(waiting)
