@@ -248,7 +248,7 @@ _OWN = (
         "statements",
         verbs={
             "audit papers": (
-                "the suite's papers: numbers, sentences, references, altered records",
+                "the suite's papers: numbers, sentences, references, altered results",
                 "audit_verbs:papers_command",
             ),
             "audit claims": (

@@ -49,7 +49,7 @@ class MeasuredEncoder:
 
     @classmethod
     def of(cls, run: Node) -> MeasuredEncoder:
-        """Return a run's encoder. Raises UsageError unless a single dense encoder made it."""
+        """Return a run's encoder. Raises UsageError unless it is a single dense one that was not released."""
         if run.stage not in SEARCHES:
             raise UsageError(f"{run} was made by {run.stage}, not by an encoder")
         passages, queries = run.input("passages"), run.input("queries")
@@ -112,7 +112,7 @@ def only_source(cell_id: str, sources: list[MeasuredEncoder]) -> MeasuredEncoder
         raise UsageError(f"{cell_id} has no encoder")
     if len(models) > 1:
         names = ", ".join(sorted(fingerprint[:12] for fingerprint in models))
-        remedy = "Name a run of one by its fingerprint."
+        remedy = "Name a run of one model by its fingerprint."
         raise UsageError(f"{cell_id} is a mean over {len(models)} models ({names}). {remedy}")
     return sources[0]
 

@@ -163,7 +163,7 @@ def _content(path: Path, stack: contextlib.ExitStack) -> IO[bytes]:
 
 
 def csv_table(data: bytes, types: Mapping[str, Any], separator: str, **reading: Any) -> Any:
-    """Return a pyarrow table of unquoted lines. ``types`` are by column. Raises ArrowInvalid."""
+    """Return a pyarrow table of unquoted lines. ``types``: column -> type. Raises ArrowInvalid."""
     import pyarrow as pa
     from pyarrow import csv
 

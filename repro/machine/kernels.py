@@ -50,7 +50,7 @@ def pin(progress: Progress = SILENT) -> None:
     _in_force = {name: os.environ[name] for name in wanted if name not in late}
     if late:
         message = f"{' and '.join(dict.fromkeys(late.values()))} had been loaded before kernels were pinned"
-        remedy = f"so that results {DIFFER} from those of other processors; run before you import it"
+        remedy = f"so that results {DIFFER} from those of other processors; import it after the first run"
         warnings.warn(f"{message}, {remedy}", stacklevel=2)
     for sentence in _reservations(wanted):
         progress.note(sentence)

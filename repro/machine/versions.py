@@ -183,7 +183,7 @@ def here(stage: str) -> dict[str, str]:
 
 
 def joined(several: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Merge the library versions of several artefacts, e.g. to "1.0.0 and 2.13.0"."""
+    """Merge library versions of several artefacts, e.g. to {"torch": "1.0.0 and 2.13.0"}."""
     by_name = grouped(pair for each in several for pair in each.items() if pair[0] in LIBRARIES)
     return {name: " and ".join(sorted({*every})) for name, every in by_name.items()}
 

@@ -194,7 +194,7 @@ def by_count(cells: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
 
 
 def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = None, scale: str = "") -> str:
-    """Count cells in words, e.g. "52 of 58 published cells measured at tiny", if ``measured`` has 52 ids."""
+    """Count cells in words, e.g. "52 of 58 published cells measured at tiny". ``measured`` are ids."""
     phrases: list[str] = []
     for kind, chosen in by_count(cells).items():
         phrase = f"{len(chosen)} {COUNTED[kind].format(s='s' * (len(chosen) != 1))}"

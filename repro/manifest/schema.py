@@ -295,7 +295,7 @@ def _figure_faults(figure: Figure) -> Iterator[Fault]:
     texts = [f"{point:g}" for point in figure.points]
     for place, text in enumerate(texts):
         if text in texts[:place]:
-            yield ("points", place), f"point {text} occurs twice with six digits, which name its cells"
+            yield ("points", place), f"point {text} occurs twice when rounded to six digits"
     for place, line in enumerate(figure.lines):
         if line.over and not figure.points:
             yield ("lines", place), f"line {line.id!r} varies {line.over!r}, and the figure has no `points`"
@@ -324,7 +324,7 @@ def _unit_faults(table: Table, place: int) -> Iterator[str]:
     magnitudes = [abs(value) for value in values if value is not None]
     largest = max(magnitudes, default=0)
     if largest > SHARES[unit]:
-        yield f"has the number {largest}, and its unit is {unit}, which ends at {SHARES[unit]}"
+        yield f"has the number {largest}, but its unit {unit} allows at most {SHARES[unit]}"
     if len(magnitudes) > 1 and unit == "percent" and 0 < largest <= 1:
         yield "has no number above 1, but the unit percent. Set `unit: fraction`."
 

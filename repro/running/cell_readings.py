@@ -93,7 +93,7 @@ class CellReadings:
         return graphs.work(cell.column.measure) if graphs else set()
 
     def made(self, cell: Cell | ShownExhibit, overrides: Mapping[str, str]) -> RecipeGraphs | None:
-        """Return the graphs for a cell's first dataset, if any. Ignores ``overrides`` if refused."""
+        """Return a recipe's graphs for the first dataset, or None. Ignores ``overrides`` that it refuses."""
         measured_cell, identifier = next(_datasets(cell), (None, ""))
         if measured_cell is None:
             return None

@@ -290,13 +290,13 @@ def import_of(cell: Cell, made: Measurement | None, machine: Machine, file: Mapp
 
 
 def scoring_settings(measurement: Measurement) -> dict[str, Any]:
-    """Return how an imported run is scored, as in its record."""
+    """Return an imported run's dataset and scoring rules for its record."""
     params = measurement.parts[0].params
     return {"dataset": measurement.cell.column.dataset} | {name: params[name] for name in RULES}
 
 
 def measures(dataset: str, wanted: str) -> list[str]:
-    """Return the measures that score a run over ``dataset``, sorted."""
+    """Return the names of ``wanted`` and of the dataset's listed measures, sorted."""
     return sorted({*listed_measures(dataset), wanted})
 
 

@@ -69,7 +69,7 @@ NOT_MEASURABLE = "not measurable by the suite, see `repro show coverage`"
 
 
 def refusals(cells: Iterable[Cell], scale: Scale) -> Counter[str]:
-    """Count the cells that are not measured, by reason."""
+    """Return reason -> number of cells that it prevents from being measured."""
     reasons: list[str] = []
     for cell in cells:
         is_stated = cell.column.not_measurable or cell.row.not_measurable

@@ -31,7 +31,7 @@ from repro.store.disk import BLOCKS, RECORD, sha256
 
 OF_THE_WORK = ("lucene.log", "state.json", "dataset_info.json")  # differ between equal runs
 ROWS = 1 << 16  # at a time
-OF_MORE = "more than its numbers differs"
+OF_MORE = "not only its numbers differ"
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def agreement(stored: Path, again: Path, *, tolerance: float) -> Agreement:
     names = _names(stored)
     if names != _names(again):
         missing = ", ".join(sorted(names ^ _names(again)))
-        return Agreement("none", None, f"only one of them has {missing}")
+        return Agreement("none", None, f"only one of the two has {missing}")
     farthest, differing_names = 0.0, [n for n in sorted(names) if sha256(stored / n) != sha256(again / n)]
     for name in differing_names:
         difference, why = _difference(stored / name, again / name)

@@ -51,7 +51,7 @@ class Obstacle:
 
 
 NO_GPU = Obstacle(
-    "half precision, as the paper trained, needs a GPU",
+    "half precision, which the paper used, needs a GPU",
     "run it on a machine with one, or at --scale small or tiny",
     of_machine=True,
     lacks="a GPU",

@@ -228,8 +228,7 @@ def _checksum(record: dict) -> str:
 def scores_fault(scores: Any, params: Mapping[str, Any], judged: Collection[str] | None) -> str:
     """Return a fault of the content of scores.json, e.g. "a score by RR@10 is 500.0", or "".
 
-    ``params`` are the stage's. Without ``measures`` in them, scores may exceed 1. ``judged`` queries may be
-    None.
+    ``params`` are the stage's. Without ``measures``, scores may exceed 1. ``judged`` may be unknown (None).
     """
     try:
         queries, missing, measures = scores["queries"], scores["missing"], scores["measures"]

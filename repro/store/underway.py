@@ -171,7 +171,7 @@ def announce(root: Path, nodes: Iterable[Node]) -> Iterator[Path]:
 
 
 def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
-    """Return the fingerprints that running processes will read. ``but`` is a plan to ignore."""
+    """Return the fingerprints that running processes will read. ``but`` is an announcement to ignore."""
     plans = (_announcement(path).items() for path in root.glob("plans/*.json") if path != but)
     missing = (inputs for plan in plans for node, inputs in plan if not os.path.lexists(root / node))
     return set().union(*missing, *map(notes.Lineage(root).inputs, being_built(root)))

@@ -162,10 +162,10 @@ def test_numbers_agree_within_a_tolerance_of_the_greatest_magnitude(folders, wri
             "run.trec",
             "1 Q0 a 1 2.5 x\n1 Q0 b 2 1.5 x\n",
             "1 Q0 b 1 2.5 x\n1 Q0 a 2 1.5 x\n",
-            "more than its numbers differs",
+            "not only its numbers differ",
         ),
         ("scores.json", "[1.0]", "[NaN]", "1 of 1 numbers"),
-        ("scores.json", "[1.0]", "[1.0", "more than its numbers differs"),
+        ("scores.json", "[1.0]", "[1.0", "not only its numbers differ"),
     ],
 )
 def test_what_differs_in_more_than_numbers_never_agrees(folders, name, one, other, why):
@@ -192,4 +192,4 @@ def test_a_file_that_only_one_has_is_a_difference_and_a_log_of_the_work_is_none(
     stored, again = folders(write)
     assert agreement(stored, again, tolerance=0.0) == Agreement("bits")
     (again / "more.txt").touch()
-    assert agreement(stored, again, tolerance=0.0).why == "only one of them has more.txt"
+    assert agreement(stored, again, tolerance=0.0).why == "only one of the two has more.txt"

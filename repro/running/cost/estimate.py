@@ -66,7 +66,7 @@ class Throughput:
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
-    """Return a GPU's throughput, e.g. "h100", or this machine's if it is calibrated. Raises UsageError."""
+    """Return the throughput of ``gpu``, e.g. "h100", or calibrated here, or None. Raises UsageError."""
     if gpu is not None:
         return assumed_throughput(gpu)
     path = calibration_file(store)

@@ -69,7 +69,7 @@ def environment(threads: int, more: Mapping[str, str]) -> dict[str, str]:
 
 
 def new_log(node: Node, store: Store) -> Path:
-    """Create the file for a stage's messages, e.g. `<log>.4711.err`."""
+    """Create the file for a stage's messages, e.g. `<log>.4711.err`, and return it."""
     log = store.log(node).with_suffix(f".{os.getpid()}.err")
     with translated_errors(store.root):
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -206,7 +206,7 @@ class Workers:
 
 
 def serve(build: Callable[[str], int]) -> None:
-    """Run as a worker: read lines of a fingerprint and a log, call ``build``, and write its status."""
+    """Run as a worker: call ``build`` for each line "FINGERPRINT LOG" of input, and write its status."""
     orders: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     source, answers, null_device = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDWR)
     os.dup2(null_device, 0)
