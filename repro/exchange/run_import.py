@@ -108,7 +108,7 @@ class Importer:
         self.readings = CellReadings(self.machine)
 
     def add(self, path: Path, cells: Sequence[Cell], *, origin: Origin) -> list[ImportedCell]:
-        """Record the score of the run in ``path`` for each cell. Records nothing if one cell fails.
+        """Record and return the score of the run in ``path`` for each cell. Records nothing if one fails.
 
         Raises:
             UsageError: the run cannot measure a cell, or a reading or choice is unknown.

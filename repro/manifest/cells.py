@@ -34,7 +34,11 @@ def fields_as_html(fields: Mapping[str, object]) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """One printed cell, e.g. ``repro.cell("PAPER/1/ROW/COLUMN")``."""
+    """One printed cell, named by its path ``paper/table/row/column``.
+
+    Example:
+        >>> repro.cell("PAPER/1/ROW/COLUMN").printed.bold
+    """
 
     paper: Paper
     table: Table
@@ -206,7 +210,11 @@ def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = N
 
 
 def cell(identifier: str) -> Cell:
-    """Return the cell named ``paper/table/row/column``. Raises UsageError."""
+    """Return the cell named ``paper/table/row/column``. Raises UsageError.
+
+    Example:
+        >>> repro.cell("PAPER/1/ROW/COLUMN").number
+    """
     parts = identifier.split("/")
     if len(parts) != 4:
         raise UsageError(f"{identifier!r} is not the name of a cell. A cell is named PAPER/TABLE/ROW/COLUMN.")
@@ -283,7 +291,6 @@ def exhibits(names: tuple[str, ...], owners: tuple[str, ...] = ()) -> list[Shown
 
 
 def figure_of(source: Paper, identifier: str) -> Figure:
-    """Return a paper's figure. Raises UsageError."""
     return _part_of(source, "figure", source.manifest.figures, identifier)
 
 

@@ -155,7 +155,6 @@ class StatedCost(StrictMapping):
 
 
 def stated_costs(source: Paper) -> tuple[StatedCost, ...]:
-    """Return a paper's stated costs. Raises ManifestError."""
     path = source.folder / "costs.yaml"
     return yaml_file.read(path, tuple[StatedCost, ...]) if path.exists() else ()
 

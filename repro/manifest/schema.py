@@ -245,7 +245,6 @@ class Manifest(StrictMapping):
 
     @property
     def is_study(self) -> bool:
-        """Whether it describes the suite's own study."""
         kinds = {table.kind for table in self.tables}
         return "study" in kinds and "results" not in kinds
 

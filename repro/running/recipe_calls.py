@@ -25,7 +25,10 @@ def call_recipe(
     machine: Machine,
     originals_only: bool = False,
 ) -> tuple[Node | Runs, Choices]:
-    """Return a recipe's graph or runs for one dataset, and its choices. Raises ManifestError."""
+    """Return a recipe's graph or runs for one dataset, and its choices. Raises ManifestError.
+
+    ``originals_only`` requires the papers' own data.
+    """
     path = recipe_path(cell)
     key = path, cell.paper.name, identifier, seed, repr(cell.options), *sorted(overrides.items())
     if (key, originals_only) not in machine.calls:

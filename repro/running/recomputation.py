@@ -298,7 +298,7 @@ def rows_fault(node: Node, folder: Path, facts: Mapping[str, Any], source: Sourc
     """Return how rows differ from their source or digests, or "". Raises DataError."""
     try:
         stored, content = _digests(_stored_rows(node, folder))
-    except Exception as error:  # of any library
+    except Exception as error:
         return f"its rows cannot be read ({type(error).__name__})"
     if stored != facts.get("digest"):
         return "its rows do not match the digest in its record"

@@ -119,7 +119,7 @@ def _awaited_fingerprints(store: Store, *, since: int) -> set[str]:
 
 
 def held_back(node: Node, machine: Machine, outcome: Outcome, obstacle: Obstacle | None = None) -> bool:
-    """Return whether a node cannot run, and note the reason in ``outcome``, e.g. ``obstacle``."""
+    """Return whether a node cannot run, e.g. for ``obstacle``, and note the reason in ``outcome``."""
     if obstacle:
         machine.obstacles[node.fingerprint] = obstacle
     errors = [outcome.failed[p.fingerprint] for p in node.parents() if p.fingerprint in outcome.failed]

@@ -137,7 +137,7 @@ class Store:
         partial = self.partial(node)
         partial.mkdir(parents=True, exist_ok=True)
         for parent in node.parents():
-            if os.path.lexists(self.path(parent)):  # otherwise the stage raises
+            if os.path.lexists(self.path(parent)):
                 self.checked(parent)
         underway.begin(partial, self.contents(node.parents()))
         return partial

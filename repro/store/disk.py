@@ -36,7 +36,7 @@ REASONS = FULL | {
 
 @contextlib.contextmanager
 def translated_errors(root: Path, what: str = "store", option: str = STORE) -> Iterator[None]:
-    """Turn errors about a user's folder into a StoreError.
+    """Turn errors that a user's folder causes, e.g. a full disk, into a StoreError.
 
     ``what`` names the folder, e.g. "results folder". ``option`` is the option that changes it.
     """

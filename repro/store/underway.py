@@ -119,7 +119,7 @@ def _open_lock(path: Path) -> IO[bytes]:
 
 
 def has_unchanged_inputs(partial: Path, inputs: Mapping[str, str]) -> bool:
-    """Return whether ``inputs``, fingerprint -> digest, are those that a partial artefact was begun with."""
+    """Return whether a partial artefact's noted digests are those in ``inputs``, fingerprint -> digest."""
     noted_inputs = _read_inputs(partial)
     return all(noted_inputs.get(fingerprint, content) == content for fingerprint, content in inputs.items())
 

@@ -322,7 +322,6 @@ class Estimate:
 
     @cached_property
     def checkpoints(self) -> list[str]:
-        """Names of checkpoints to download."""
         return sorted({n.params["name"] for n in self._missing() if n.stage in ("backbone", "released")})
 
     def _missing(self) -> list[Node]:
