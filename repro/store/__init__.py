@@ -34,7 +34,7 @@ class Store:
         return self.root / node.stage / node.fingerprint
 
     def checked(self, node: Node) -> Path:
-        """Return an artefact's folder. Checks its files after each change. Raises StoreError for damage."""
+        """Check an artefact's files, again only after a change, and return its folder. Raises StoreError."""
         from repro.store import seal
 
         path = self.path(node)
