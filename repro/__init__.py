@@ -46,7 +46,6 @@ _MODULES = {  # module -> its public names
 
 
 def _public_names() -> dict[str, str]:
-    """Return name -> ``module:name``. Plugins may replace the core's names."""
     from repro.hooks import ask, merged
 
     own = {name: f"repro.{module}:{name}" for module, names in _MODULES.items() for name in names}

@@ -1,7 +1,7 @@
 """The errors that a user can act on, each with its exit status.
 
 ReproError
-├── UsageError      2   the command line names something that does not exist
+├── UsageError      2   a name, option or value is invalid
 ├── ManifestError   2   a cells.yaml or readings.yaml is broken, with file and line
 ├── DataError       2   a collection, run or qrels file is malformed, with file and line
 ├── StoreError      2   the store cannot be opened or written, or an artefact is damaged or in use
@@ -26,7 +26,7 @@ _LONG = re.compile(r"(?<!\w)(['\"])(?:(?!\1).){200,}\1|\S{200,}")
 
 
 def visible(text: object) -> str:
-    r"""Return text on one line without control characters, e.g. ``a\nb``."""
+    r"""Return text on one line with control and invisible characters escaped, e.g. ``a\nb``."""
     return _UNSAFE.sub(_escape, str(text))
 
 
@@ -36,18 +36,18 @@ def _escape(sign: re.Match) -> str:
 
 
 def shortened(text: object) -> str:
-    """Return text on one line, cut after ``LONGEST`` characters."""
+    """Return visible text. Text of more than ``LONGEST`` characters is cut and ends with "…"."""
     shown = visible(text)
     return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}…"
 
 
 def one_line(text: object) -> str:
-    """Return a message on one line with very long words shortened."""
+    """Return visible text with words and quotations of 200 or more characters shortened."""
     return _LONG.sub(lambda long: f"{long[0][:LONGEST]}…{long[0][-LONGEST:]}", visible(text))
 
 
 def first_of(names: Sequence[object], most: int) -> str:
-    """Join the first names, e.g. "a, b and 3 more"."""
+    """Join the first ``most`` names, e.g. "a, b and 3 more"."""
     rest = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(map(str, names[:most])) + rest
 
@@ -59,7 +59,7 @@ class ReproError(Exception):
 
 
 class UsageError(ReproError):
-    """A name or option is unknown."""
+    """A name, option or value of the user is invalid."""
 
 
 class ManifestError(ReproError):
@@ -71,7 +71,7 @@ class DataError(ReproError):
 
 
 class StoreError(ReproError):
-    """The store is unusable or damaged."""
+    """The store or results folder is unusable, or an artefact is damaged or in use."""
 
 
 class StageError(ReproError):

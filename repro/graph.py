@@ -60,20 +60,19 @@ class Node:
         }
 
     def input_fingerprints(self) -> dict[str, str | list[str]]:
-        """Return input name -> fingerprint, or a list of them."""
+        """Return input name -> fingerprint, or a list of fingerprints for several nodes."""
         return {
             name: [n.fingerprint for n in value] if isinstance(value, tuple) else value.fingerprint
             for name, value in self.inputs.items()
         }
 
     def input(self, name: str) -> Node:
-        """Return a single input node. Raises KeyError without it."""
+        """Return the node of an input. Raises KeyError without it, and AssertionError for several nodes."""
         value = self.inputs[name]
         assert isinstance(value, Node), f"{self.stage} takes several nodes as {name}"
         return value
 
     def parents(self) -> tuple[Node, ...]:
-        """Return all input nodes."""
         return self._parents
 
     @cached_property
@@ -85,12 +84,11 @@ class Node:
 
 
 def each_node(value: Node | tuple[Node, ...]) -> tuple[Node, ...]:
-    """Return the nodes of one input as a tuple."""
     return value if isinstance(value, tuple) else (value,)
 
 
 def readers(nodes: Iterable[Node]) -> dict[str, list[Node]]:
-    """Return fingerprint -> those of ``nodes`` that read it."""
+    """Return fingerprint of an input -> those of ``nodes`` that read it."""
     return grouped((parent.fingerprint, node) for node in nodes for parent in node.parents())
 
 
@@ -103,7 +101,7 @@ def grouped(pairs: Iterable[tuple[Key, Value]]) -> defaultdict[Key, list[Value]]
 
 
 def cached_per_node(function: Callable[[Node], Value]) -> Callable[[Node], Value]:
-    """Return a function that caches its result while the node exists."""
+    """Return ``function`` with a cache. A node's result is kept while the node exists."""
     values: WeakKeyDictionary[Node, Value] = WeakKeyDictionary()
 
     @wraps(function)
@@ -119,12 +117,12 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 
 
 def canonical(value: Any) -> str:
-    """Return JSON with sorted keys and no spaces. Raises ValueError for NaN."""
+    """Return JSON with sorted keys and no spaces. Raises ValueError for NaN, TypeError for other objects."""
     return _CANONICAL.encode(value)
 
 
 def digest_of(value: Any) -> str:
-    """Return the SHA-256 of the canonical JSON."""
+    """Return the hexadecimal SHA-256 of the canonical JSON."""
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
@@ -134,7 +132,7 @@ def missing_file(file: str) -> dict[str, str]:
 
 
 def missing_files(value: Any) -> list[str]:
-    """Return the absent files of a parameter."""
+    """Return the names of absent files in parameters, also in nested ones."""
     if isinstance(value, dict):
         files = [file for inner in value.values() for file in missing_files(inner)]
         return [value[MISSING_FILE]] if MISSING_FILE in value else files
@@ -142,7 +140,7 @@ def missing_files(value: Any) -> list[str]:
 
 
 def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) -> list[Node]:
-    """Return nodes and ancestors, inputs first. Stops at nodes that fulfil ``until`` and omits them."""
+    """Return distinct nodes and their ancestors, inputs first. Does not visit nodes that fulfil ``until``."""
     order: list[Node] = []
     seen: set[str] = set()
 
@@ -159,7 +157,7 @@ def walk(nodes: Iterable[Node], *, until: Callable[[Node], bool] | None = None) 
 
 
 def rewrite(node: Node, change: Callable[[Node], Node], done: dict[int, tuple[Node, Node]]) -> Node:
-    """Apply ``change`` to every node of a graph, inputs first. ``done`` keeps shared nodes shared."""
+    """Return a graph with ``change`` applied to each node, inputs first. ``done`` caches nodes by ``id``."""
     if (pair := done.get(id(node))) is None:
         inputs = {
             name: tuple([rewrite(n, change, done) for n in value])
@@ -179,7 +177,7 @@ def distinct(node: Node, known: dict[tuple, Node]) -> Node:
 
 
 def check_types(node: Node) -> None:
-    """Raise UsageError unless a node has the inputs of its stage."""
+    """Raise UsageError unless a node's inputs have the names and artefact types that its stage takes."""
     spec = STAGES[node.stage]
     missing, extra = spec.required - node.inputs.keys(), node.inputs.keys() - spec.kinds.keys()
     if missing or extra:

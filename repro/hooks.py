@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 CHOICE = "REPRO_PLUGINS"
 _asked, answer = pluggy.HookspecMarker("repro"), pluggy.HookimplMarker("repro")
-# Functions of plugins that the core calls by ``call``.
 CALLED = {
     "study tables": "repro.plugins.studies.writing:StudyTables",
     "study answers": "repro.plugins.studies.study_answers:answers_by_pointer",
@@ -173,7 +172,7 @@ class PaperPart:
         return ()
 
     def card(self, c: ComparedCell, part: Part) -> Iterable[tuple[str, Content]]:
-        """Return names and facts for the card of a cell."""
+        """Return pairs of a name and its content for the card of a cell."""
         return ()
 
 
@@ -182,7 +181,7 @@ class Hooks(Protocol):
 
     @_asked
     def commands(self) -> Mapping[str, Command]:
-        """Return ``verb`` or ``verb view`` -> the command. It replaces the core's of that name."""
+        """Return ``verb`` or ``verb view`` -> the command. It replaces the core's command of that name."""
 
     @_asked
     def public_names(self) -> Mapping[str, str]:
@@ -190,11 +189,11 @@ class Hooks(Protocol):
 
     @_asked
     def part_of_cell(self, cell: Cell, page: CellPage | None) -> CellPart | None:
-        """Return the plugin's part of a cell. ``page`` is None if a table needs the notes alone."""
+        """Return the plugin's part of a cell, or None. ``page`` is None if a table needs the notes alone."""
 
     @_asked
     def part_of_paper(self, sources: Sources) -> PaperPart | None:
-        """Return the plugin's part of the papers in a report."""
+        """Return the plugin's part of the papers in a report, or None."""
 
 
 @dataclass(frozen=True)
@@ -244,7 +243,7 @@ class OwnPlugin:
 _imported = functools.cache(pkgutil.resolve_name)
 
 
-_OWN = (  # in the order of their parts
+_OWN = (
     OwnPlugin(
         "statements",
         verbs={
@@ -347,14 +346,14 @@ def ask() -> Any:
                 raise ValueError("another plugin has the same name")
             manager.register(entry.load(), entry.name)
             manager.check_pending()
-        except Exception as error:  # the module may raise any
+        except Exception as error:
             why = f"({type(error).__name__}: {' '.join(str(error).split())}); update or remove its package"
             raise UsageError(f"the installed plugin {entry.name!r} cannot be used {why}") from None
     return manager.hook
 
 
 def chosen() -> tuple[str, ...]:
-    """Return the suite's own plugins in use. Raises UsageError for an unknown one."""
+    """Return the names of the suite's own plugins in use. Raises UsageError for an unknown one."""
     words = os.environ.get(CHOICE)
     if words is None:
         return tuple(PLUGINS)
@@ -364,17 +363,17 @@ def chosen() -> tuple[str, ...]:
 
 
 def merged(answers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Join mappings. Of equal names, the first mapping's value counts."""
+    """Merge mappings. If several have a key, the value of the first one counts."""
     return {key: value for each in reversed(list(answers)) for key, value in each.items()}
 
 
 def notes(cell: Cell) -> tuple[CellNote, ...]:
-    """Return the notes of all plugins on a cell, the closest first."""
+    """Return the notes of all plugins on a cell, plugin by plugin."""
     return tuple(note for part in ask().part_of_cell(cell=cell, page=None) for note in part.notes)
 
 
 def call(name: str, *args: Any, **options: Any) -> Any:
-    """Call a function of ``CALLED``. Returns None without its plugin or packages."""
+    """Return the result of the function ``name`` of ``CALLED``, or None without its plugin or packages."""
     if CALLED[name].split(".")[2] not in chosen():
         return None
     if name in OF_SCORES and absent("score"):

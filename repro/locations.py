@@ -10,7 +10,6 @@ from pathlib import Path
 from repro.errors import UsageError
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-# of a wheel
 BUNDLED = Path(__file__).resolve().parent / "bundled"
 PAPERS = (BUNDLED if BUNDLED.is_dir() else CHECKOUT) / "papers"
 
@@ -38,9 +37,9 @@ class Locations:
     def resolve(
         cls, store: str | None = None, results: str | None = None, *, fetching: bool = False
     ) -> Locations:
-        """Return the folders by options, environment and checkout, in this order.
+        """Return the folders of options, otherwise of environment variables, otherwise the user's own.
 
-        ``fetching`` accepts a missing REPRO_DATA. Raises UsageError.
+        Raises UsageError for an invalid path, and for a missing REPRO_DATA unless ``fetching``.
         """
         data, is_there = os.environ.get("REPRO_DATA"), data_folder().is_dir()
         if data and not (is_there or fetching):
@@ -58,7 +57,7 @@ class Locations:
 
 
 def data_folder() -> Path:
-    """Return REPRO_DATA, or the user's folder of fetched collections."""
+    """Return REPRO_DATA, or the user's folder of fetched collections. It may not exist."""
     data = os.environ.get("REPRO_DATA")
     return resolved(data, "REPRO_DATA") if data else _user_folder("data") / "collections"
 
@@ -84,7 +83,7 @@ def resolved(value: str, variable: str) -> Path:
 
 
 def committed_results() -> Path | None:
-    """Return the suite's results, if any."""
+    """Return the folder of the suite's own results, or None."""
     folder = (BUNDLED if BUNDLED.is_dir() else CHECKOUT) / "results"
     return folder if folder.is_dir() else None
 

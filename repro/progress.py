@@ -33,7 +33,7 @@ class Progress:
 
     @contextlib.contextmanager
     def task(self, name: str, total: int | None = None, *, log: Path | None = None):
-        """Open a task of ``total`` units. Yields ``advance(n=1)``."""
+        """Show a task of ``total`` units, or of unknown size. Yields ``advance(n=1)``, which counts units."""
         yield lambda n=1: None
 
     @contextlib.contextmanager
@@ -180,7 +180,7 @@ def _rate_in_words(per_second: float) -> str:
 
 
 def last_line(log: Path) -> str:
-    """Return the last complete line of a log, or ""."""
+    """Return the last complete line of a log that is not blank, or ""."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - TAIL))

@@ -25,6 +25,7 @@ class StageSpec:
         needs: ``java``, ``source`` (data), ``checkpoint``, ``splitter`` or ``precision`` (a GPU).
         heavy: whether it uses a GPU, and estimates list its hours.
         widths: parameters that a scale shrinks.
+        choices: parameter -> its valid values.
     """
 
     inputs: dict[str, str]
@@ -161,7 +162,7 @@ SEARCHES = ("search", "search_views")
 
 @dataclass(frozen=True)
 class Range:
-    """The valid numbers of a parameter, from or above ``least`` to ``most``."""
+    """The valid numbers of a parameter, ``least`` to ``most``. ``is_above`` excludes ``least``."""
 
     least: float
     most: float = math.inf
@@ -191,14 +192,14 @@ NUMBERS: dict[str, Range] = {  # null is valid too
 
 
 def check_numbers(params: Mapping[str, Any], ranges: Mapping[str, Range] = NUMBERS) -> None:
-    """Raise UsageError for a number out of range."""
+    """Raise UsageError for a parameter that is neither None nor in its range."""
     for name, value in params.items():
         if name in ranges and value is not None and value not in ranges[name]:
             raise UsageError(f"{name} is {value!r}, but must be {ranges[name]}")
 
 
 def check_choices(stage: str, params: Mapping[str, Any]) -> None:
-    """Raise UsageError for an invalid choice."""
+    """Raise UsageError for a parameter with a value that is not among the stage's choices."""
     for name, valid in STAGES[stage].choices.items():
         if name in params:
             values = params[name] if isinstance(params[name], list | tuple) else [params[name]]

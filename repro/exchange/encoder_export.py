@@ -1,5 +1,4 @@
-"""Export the encoder of a cell, e.g. ``PAPER/1/ROW/COLUMN``, for sentence-transformers and `repro
-compare`."""
+"""Export the encoder of a cell, e.g. ``PAPER/1/ROW/COLUMN``, for sentence-transformers."""
 
 from __future__ import annotations
 
@@ -50,7 +49,7 @@ class MeasuredEncoder:
 
     @classmethod
     def of(cls, run: Node) -> MeasuredEncoder:
-        """Return a run's encoder. Raises UsageError unless a single dense encoder made it."""
+        """Return a run's encoder. Raises UsageError unless it is a single dense one that was not released."""
         if run.stage not in SEARCHES:
             raise UsageError(f"{run} was made by {run.stage}, not by an encoder")
         passages, queries = run.input("passages"), run.input("queries")
@@ -91,7 +90,7 @@ class Export:
 
 
 def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | None) -> Export:
-    """Return the encoder of a cell, or of the fingerprint of a run or evaluation. Raises UsageError."""
+    """Return the encoder of a cell, or of a run or evaluation named by its fingerprint. Raises UsageError."""
     if "/" not in name:
         node = workspace.store.remembered(name)
         run = node.input("run") if node.stage == "evaluate" and "run" in node.inputs else node
@@ -107,13 +106,13 @@ def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | Non
 
 
 def only_source(cell_id: str, sources: list[MeasuredEncoder]) -> MeasuredEncoder:
-    """Return a cell's encoder. Raises UsageError unless there is exactly one."""
+    """Return a cell's encoder. Raises UsageError if ``sources`` are of no or of several models."""
     models = {source.model.fingerprint for source in sources}
     if not models:
         raise UsageError(f"{cell_id} has no encoder")
     if len(models) > 1:
         names = ", ".join(sorted(fingerprint[:12] for fingerprint in models))
-        remedy = "Name a run of one by its fingerprint."
+        remedy = "Name a run of one model by its fingerprint."
         raise UsageError(f"{cell_id} is a mean over {len(models)} models ({names}). {remedy}")
     return sources[0]
 

@@ -108,7 +108,7 @@ class Importer:
         self.readings = CellReadings(self.machine)
 
     def add(self, path: Path, cells: Sequence[Cell], *, origin: Origin) -> list[ImportedCell]:
-        """Record the score of the run in ``path`` for each cell. Records nothing if one cell fails.
+        """Record and return the score of the run in ``path`` for each cell. Records nothing if one fails.
 
         Raises:
             UsageError: the run cannot measure a cell, or a reading or choice is unknown.
@@ -165,9 +165,7 @@ class Importer:
         if "queries" in evaluation.inputs:
             topics = self.store.checked(evaluation.input("queries")) / "queries.jsonl"
             with open(topics, encoding="utf-8") as file:
-                judged: text_lines.Qrels = {
-                    json.loads(line)["id"]: {} for line in file
-                }  # by answers, no document is
+                judged: text_lines.Qrels = {json.loads(line)["id"]: {} for line in file}
         else:
             judged = text_lines.read_qrels(self.store.checked(evaluation.input("qrels")) / "qrels.trec")
         return judged_runs.read_given(path, judged, ignore_identical_ids=rule)
@@ -179,7 +177,7 @@ class Importer:
 def departures(
     cells: Sequence[Cell], choices: Mapping[str, str | None], readings: CellReadings
 ) -> dict[str, dict[str, str]]:
-    """Return cell -> reading -> choice, for a run's choices other than the default. Raises UsageError."""
+    """Return cell -> reading -> the run's choice, if other than the default. Raises UsageError."""
     readings_by_id = {name: reading for cell in cells for name, reading in readings.of(cell).items()}
     for identifier, choice in choices.items():
         check_known("reading of these cells", identifier, valid=readings_by_id)
@@ -204,7 +202,7 @@ def _cell_departures(
 
 
 def import_public(importer: Importer, folder: Path) -> tuple[list[ImportedCell], list[str]]:
-    """Import the public runs of a folder. Returns cells, and sentences on skipped ones."""
+    """Import the public runs of a folder. Returns the cells, and sentences on runs and cells left out."""
     runs, absent_runs = split_by_presence(folder)
     imported_cells, notices = [], [f"not in {folder}: {run.file}" for run in absent_runs]
     all_cells = scorable_cells()

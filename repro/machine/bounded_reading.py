@@ -46,7 +46,7 @@ def check_pulled(folder: Path) -> None:
 
 
 def whole_lines(file: IO[AnyStr], path: Path, *, first: int = 1) -> Iterator[AnyStr]:
-    """Yield lines with their endings. Raises DataError for a line of LONGEST_LINE or more characters."""
+    """Yield lines with their endings. Raises DataError for LONGEST_LINE characters or a Git LFS pointer."""
     number, read_line = first, file.readline
     while line := read_line(LONGEST_LINE):
         if len(line) == LONGEST_LINE:
@@ -66,7 +66,7 @@ def parsed_json(text: str | bytes) -> Any:
 
 
 def unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object. Raises ValueError for a repeated key."""
+    """Return the pairs of a JSON object as a dictionary. Raises ValueError for a repeated key."""
     content = dict(pairs)
     if len(content) < len(pairs):
         [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
@@ -99,7 +99,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 @contextlib.contextmanager
 def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file or member, e.g. ``x.zip/corpus.jsonl``, unpacked. Raises DataError."""
+    """Open a file, or a member of an archive, e.g. ``x.zip/corpus.jsonl``, unpacked. Raises DataError."""
     try:
         with contextlib.ExitStack() as stack:
             yield _content(path, stack)
@@ -125,7 +125,7 @@ def texts(raw: IO[bytes], path: Path, *, first: int = 1) -> Iterator[tuple[int, 
 
 
 def container(path: Path) -> Path:
-    """Return the archive that contains a path, or the path."""
+    """Return the archive that contains a path, or the path itself."""
     return next((p for p in path.parents if p.suffix in ARCHIVES and p.is_file()), path)
 
 
@@ -163,7 +163,7 @@ def _content(path: Path, stack: contextlib.ExitStack) -> IO[bytes]:
 
 
 def csv_table(data: bytes, types: Mapping[str, Any], separator: str, **reading: Any) -> Any:
-    """Return a pyarrow table of unquoted lines. Raises ArrowInvalid."""
+    """Return a pyarrow table of unquoted lines. ``types``: column -> type. Raises ArrowInvalid."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -182,7 +182,7 @@ def temporary_folder() -> Path:
 
 
 def as_file(name: str | Path) -> Path:
-    """Return a path. A pipe, e.g. ``-`` or ``<(zcat my.run.gz)``, is first copied to a file."""
+    """Return a path. A pipe, e.g. ``-``, is first copied to a file. Raises DataError for an empty pipe."""
     path, is_stdin = Path(name).expanduser(), str(name) in STDIN
     if not (str(name) == "-" or path.is_fifo() or path.is_socket()):
         return path

@@ -95,7 +95,6 @@ def _folder(package: str) -> Path | None:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield all statements except those inside ``if TYPE_CHECKING`` and inside functions of ``LAZY``."""
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):
         for child in getattr(node, name, ()):
             yield child
@@ -123,7 +122,6 @@ def _imported(statement: ast.AST, package: str) -> Iterator[str]:
 
 
 def _code_lines(text: str, statements: Iterable[ast.AST]) -> str:
-    """Return the lines that count. A triple-quoted string keeps comments and blank lines."""
     docstrings = set[int]()
     for statement in statements:
         match statement:

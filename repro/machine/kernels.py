@@ -1,7 +1,4 @@
-"""Pin kernels that libraries choose by processor, so that every x86-64 CPU with AVX2 gives equal bits.
-
-Otherwise sums differ in their last bits, mining finds other negatives, and a row can move by 0.05.
-"""
+"""Pin kernels that libraries choose by processor, so that every x86-64 CPU with AVX2 gives equal bits."""
 
 import os
 import platform
@@ -39,7 +36,10 @@ def pins() -> dict[str, str]:
 
 
 def pin(progress: Progress = SILENT) -> None:
-    """Pin the kernels of libraries not yet loaded, here and in children. The user's own variables stay."""
+    """Set variables that pin kernels of libraries not yet loaded, also in children. The user's own stay.
+
+    Warns of libraries already loaded. ``progress`` notes other reasons for different results.
+    """
     global _in_force
     if is_pinned():
         return
@@ -50,7 +50,7 @@ def pin(progress: Progress = SILENT) -> None:
     _in_force = {name: os.environ[name] for name in wanted if name not in late}
     if late:
         message = f"{' and '.join(dict.fromkeys(late.values()))} had been loaded before kernels were pinned"
-        remedy = f"so that results {DIFFER} from those of other processors; run before you import it"
+        remedy = f"so that results {DIFFER} from those of other processors; import it after the first run"
         warnings.warn(f"{message}, {remedy}", stacklevel=2)
     for sentence in _reservations(wanted):
         progress.note(sentence)

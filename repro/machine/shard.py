@@ -46,7 +46,7 @@ def shard() -> Shard:
 
 @contextlib.contextmanager
 def only_shard(part: Shard) -> Iterator[None]:
-    """Let stages fill the blocks of one shard."""
+    """Restrict stages to the blocks of one shard until the block of code ends."""
     global _current
     previous, _current = _current, part
     try:
@@ -56,7 +56,10 @@ def only_shard(part: Shard) -> Iterator[None]:
 
 
 def blocks(count: int, block: int, *, rank: int = 0, ranks: int = 1) -> range:
-    """Return the first row of each of this process' blocks. ``ranks`` processes share the shard."""
+    """Return the first row of each of this process' blocks of ``block`` rows, among ``count`` rows.
+
+    ``ranks`` processes share the shard.
+    """
     first = (_current.number - 1) * ranks + rank
     return range(0, count, block)[first :: _current.count * ranks]
 

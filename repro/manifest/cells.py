@@ -15,7 +15,6 @@ from repro.manifest.papers import Paper, paper, sources
 from repro.manifest.schema import Column, Exhibit, Figure, Row, Table
 
 Part = TypeVar("Part", Table, Figure)
-# how cells are counted
 COUNTED = {
     "published": "published cell{s}",
     "point": "point{s} of figures",
@@ -49,7 +48,6 @@ class Cell:
 
     @cached_property
     def id(self) -> str:
-        """The path, e.g. ``paper/1/group.system/dev.rr10``."""
         return f"{self.paper.name}/{self.table.id}/{self.row.id}/{self.column.id}"
 
     @property
@@ -171,7 +169,7 @@ class Cell:
 
 
 def cells_of(source: Paper, tables: tuple[Table, ...] | None = None) -> list[Cell]:
-    """Return all cells of a paper's tables in printed order."""
+    """Return the cells of a paper's ``tables``, by default of all, in printed order."""
     selected_tables = source.manifest.tables if tables is None else tables
     return [cell for table in selected_tables for cell in _table_cells(source, table)]
 
@@ -191,7 +189,7 @@ def numeric_cells(source: Paper) -> list[Cell]:
 
 
 def by_count(cells: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
-    """Group measurable cells: key of ``COUNTED`` -> id -> cell."""
+    """Group measurable cells: key of ``COUNTED`` -> id -> cell. Omits empty groups."""
     kinds: dict[str, dict[str, Cell]] = {kind: {} for kind in COUNTED}
     for c in cells:
         if kind := c.counted_as:
@@ -200,7 +198,7 @@ def by_count(cells: Iterable[Cell]) -> dict[str, dict[str, Cell]]:
 
 
 def count_in_words(cells: Iterable[Cell], *, measured: Container[str] | None = None, scale: str = "") -> str:
-    """Count cells in words, e.g. "52 of 58 published cells measured at tiny"."""
+    """Count cells in words, e.g. "52 of 58 published cells measured at tiny". ``measured`` are ids."""
     phrases: list[str] = []
     for kind, chosen in by_count(cells).items():
         phrase = f"{len(chosen)} {COUNTED[kind].format(s='s' * (len(chosen) != 1))}"
@@ -225,7 +223,7 @@ def cell(identifier: str) -> Cell:
 
 
 def cell_of(source: Paper, table: Table, row: str, column: str) -> Cell:
-    """Return the cell of a table. Raises UsageError."""
+    """Return the cell of a table by the ids of its row and column. Raises UsageError."""
     rows, columns = ([part.id for part in parts] for parts in (table.rows, table.columns))
     for kind, name, known in (("row", row, rows), ("column", column, columns)):
         if name not in known:
@@ -251,7 +249,7 @@ def _part_of(source: Paper, kind: str, parts: Sequence[Part], identifier: str) -
 
 
 def figure_tables(source: Paper) -> tuple[Table, ...]:
-    """Return the measured figures as tables, e.g. ``figure-3``."""
+    """Return the measured figures as tables with ids such as ``figure-3``."""
     return tuple(figure.as_table for figure in source.manifest.figures if figure.lines)
 
 
@@ -293,7 +291,6 @@ def exhibits(names: tuple[str, ...], owners: tuple[str, ...] = ()) -> list[Shown
 
 
 def figure_of(source: Paper, identifier: str) -> Figure:
-    """Return a paper's figure. Raises UsageError."""
     return _part_of(source, "figure", source.manifest.figures, identifier)
 
 
@@ -325,7 +322,6 @@ def select(
 
 
 def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: list[Cell]) -> list[Cell]:
-    """Return the candidates in the named rows. Raises UsageError for an unknown row."""
     matches = [c for c in candidates if not rows or {c.row.id, c.row.system} & set(rows)]
     for row in rows:
         if not any(row in (c.row.id, c.row.system) for c in (*selection, *matches)):
@@ -336,7 +332,7 @@ def _cells_in_rows(candidates: list[Cell], rows: tuple[str, ...], selection: lis
 
 
 def missing_setting(chosen: Cell) -> str:
-    """Return the entry that the manifest lacks to measure a cell, e.g. "no recipe (…)", or ""."""
+    """Return the setting that the manifest lacks to measure a cell, e.g. "no recipe (…)", or ""."""
     if chosen.column.not_measurable or chosen.row.not_measurable:
         return ""
     if not (chosen.column.dataset or chosen.column.mean_of):

@@ -30,7 +30,7 @@ class Paper:
     package: str
 
     def __hash__(self) -> int:
-        return hash(self.name)  # faster than the dataclass's
+        return hash(self.name)
 
     @functools.cached_property
     def manifest(self) -> schema.Manifest:
@@ -68,7 +68,7 @@ class Paper:
 
 
 def once_per_paper(make: Callable[[Paper], Made]) -> Callable[[Paper], Made]:
-    """Cache the result of ``make`` in the paper."""
+    """Return ``make`` with a cache, which keeps each result in the paper."""
     return functools.wraps(make)(lambda source: source.once(make, lambda: make(source)))
 
 
@@ -95,7 +95,7 @@ def papers() -> dict[str, Paper]:
 
 
 def kept_with_papers(make: Callable[[], Made]) -> Callable[[], Made]:
-    """Cache the result of ``make`` until the papers change."""
+    """Return ``make`` with a cache, which keeps its result until the papers change."""
     cached = functools.cache(lambda sources: make())
 
     @functools.wraps(make)
@@ -131,7 +131,7 @@ def paper(name: str) -> Paper:
 
 
 def sources(names: Iterable[str]) -> list[Paper]:
-    """Return the named papers, or all without a name. Raises UsageError."""
+    """Return the named papers, or all if none is named. Raises UsageError."""
     return [paper(name) for name in dict.fromkeys(names or papers())]
 
 
@@ -155,7 +155,6 @@ class StatedCost(StrictMapping):
 
 
 def stated_costs(source: Paper) -> tuple[StatedCost, ...]:
-    """Return a paper's stated costs. Raises ManifestError."""
     path = source.folder / "costs.yaml"
     return yaml_file.read(path, tuple[StatedCost, ...]) if path.exists() else ()
 
@@ -168,11 +167,11 @@ def home(dotted: str) -> Paper | None:
 
 
 def load(dotted: str):
-    """Return the object at ``module:name``, e.g. of the suite's ``papers``."""
+    """Import and return the object at ``module:name``, e.g. a recipe."""
     module_name, _, name = dotted.partition(":")
     if module_name.split(".")[0] == "papers":
         bind_papers_package()
-    module = sys.modules.get(module_name)  # faster than import_module
+    module = sys.modules.get(module_name)
     return getattr(module or importlib.import_module(module_name), name)
 
 
@@ -225,7 +224,7 @@ def known_checkpoints() -> dict[str, Checkpoint]:
 
 
 def by_hand(name: str) -> str:
-    """Return how to get a checkpoint that is not on the hub, otherwise ""."""
+    """Return the instruction to get a checkpoint that is not on the hub, or ""."""
     entry = known_checkpoints().get(name)
     return f"{entry.how} into models/{name} of the data folder" if entry and entry.how else ""
 

@@ -87,7 +87,7 @@ def half_up(value: Decimal, decimals: int) -> Decimal:
 
 
 def shift_point(value: Decimal | str, digits: int) -> Decimal:
-    """Move the decimal point to the right. The result has no exponent."""
+    """Move the decimal point to the right by ``digits``. The result has no exponent."""
     number = Decimal(value).scaleb(digits)
     return number.quantize(Decimal(1)) if int(number.as_tuple().exponent) > 0 else number
 

@@ -29,8 +29,6 @@ class Significance(StrictMapping):
 
 
 class Mark(StrictMapping):
-    """The meaning of a footnote mark."""
-
     means: Literal["significant", "source", "property"]
     over: tuple[str, ...] = ()
     source: str = ""
@@ -61,8 +59,6 @@ class Column(Identified):
 
 
 class Group(Identified):
-    """A block of rows under a heading."""
-
     label: str = ""
 
 
@@ -88,7 +84,7 @@ class Row(Identified):
     scale_notes: dict[str, str] = Field(default_factory=dict)  # scale -> a note
 
     def printed(self, table: Table) -> tuple[str, ...]:
-        """Return one string per column, a dash in unpublished rows."""
+        """Return one string per column. Rows without published cells have dashes."""
         unpublished = table.kind == "study" or self.role == "reference"
         return self.cells or ("-",) * (len(table.columns) if unpublished else 0)
 
@@ -105,8 +101,6 @@ class Row(Identified):
 
 
 class ExampleRank(StrictMapping):
-    """One system in a printed example."""
-
     system: str
     rank: int | None = None
     relevant: bool | None = None
@@ -155,7 +149,7 @@ class Table(Identified):
     note: str = ""
 
     def base_of(self, row: Row) -> str | None:
-        """Return the row that ``row`` is compared with, if any."""
+        """Return the id of the row that ``row`` is compared with, or None."""
         base = row.delta_from or self.delta_from
         return None if base == row.id else base
 
@@ -251,13 +245,12 @@ class Manifest(StrictMapping):
 
     @property
     def is_study(self) -> bool:
-        """Whether it describes the suite's own study."""
         kinds = {table.kind for table in self.tables}
         return "study" in kinds and "results" not in kinds
 
 
 def faults(manifest: Manifest) -> Iterator[Fault]:
-    """Yield a manifest's faults with their locations."""
+    """Yield a manifest's faults, each as its location and a reason."""
     yield from repetitions("table", manifest.tables, ("tables",))
     yield from repetitions("figure", manifest.figures, ("figures",))
     within = [
@@ -301,7 +294,7 @@ def _figure_faults(figure: Figure) -> Iterator[Fault]:
     texts = [f"{point:g}" for point in figure.points]
     for place, text in enumerate(texts):
         if text in texts[:place]:
-            yield ("points", place), f"point {text} occurs twice with six digits, which name its cells"
+            yield ("points", place), f"point {text} occurs twice when rounded to six digits"
     for place, line in enumerate(figure.lines):
         if line.over and not figure.points:
             yield ("lines", place), f"line {line.id!r} varies {line.over!r}, and the figure has no `points`"
@@ -330,7 +323,7 @@ def _unit_faults(table: Table, place: int) -> Iterator[str]:
     magnitudes = [abs(value) for value in values if value is not None]
     largest = max(magnitudes, default=0)
     if largest > SHARES[unit]:
-        yield f"has the number {largest}, and its unit is {unit}, which ends at {SHARES[unit]}"
+        yield f"has the number {largest}, but its unit {unit} allows at most {SHARES[unit]}"
     if len(magnitudes) > 1 and unit == "percent" and 0 < largest <= 1:
         yield "has no number above 1, but the unit percent. Set `unit: fraction`."
 

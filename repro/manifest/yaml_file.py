@@ -18,10 +18,7 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 class _SafeLoader(Composer, yaml.CSafeLoader):
-    """A loader that refuses repeated keys and too many aliases.
-
-    It composes nodes in Python, as libyaml overflows the stack for deep nesting.
-    """
+    """Compose nodes in Python, as libyaml overflows the stack for deep nesting."""
 
     def __init__(self, stream: str):
         yaml.CSafeLoader.__init__(self, stream)

@@ -93,13 +93,13 @@ class CellReadings:
         return graphs.work(cell.column.measure) if graphs else set()
 
     def made(self, cell: Cell | ShownExhibit, overrides: Mapping[str, str]) -> RecipeGraphs | None:
-        """Return the recipe's graphs for the cell's first dataset, or None without a recipe."""
+        """Return a recipe's graphs for the first dataset, or None. Ignores ``overrides`` that it refuses."""
         measured_cell, identifier = next(_datasets(cell), (None, ""))
         if measured_cell is None:
             return None
         try:
             return self._call(measured_cell, identifier, overrides)
-        except ReproError:  # the recipe needs the default
+        except ReproError:
             return self.made(cell, {}) if overrides else None
 
     def nodes(self, cell: Cell) -> list[Node]:

@@ -32,7 +32,7 @@ SCORING = "evaluate"
 
 
 def discarded_stages(kinds: Iterable[str]) -> frozenset[str]:
-    """Return the stages that make a kind of artefact, e.g. "runs". Raises UsageError."""
+    """Return the stages that make these kinds of artefact, e.g. "runs". Raises UsageError."""
     kinds = list(kinds)
     errors.check_known("kind of artefact to discard", *kinds, valid=DISCARDABLE)
     return frozenset(stage for kind in kinds for stage in DISCARDABLE[kind])
@@ -80,7 +80,7 @@ class Consumers:
 
 
 def readers_first(needed: Sequence[Node], stages: frozenset[str]) -> list[Node]:
-    """Order nodes with inputs first. Nodes that read a large artefact follow it directly."""
+    """Order nodes with inputs first. Readers of a large artefact of ``stages`` follow it directly."""
     by_input, fingerprints = readers(needed), {node.fingerprint for node in needed}
     order: dict[str, Node] = {}
     queue: list[Node] = []
@@ -226,7 +226,7 @@ def kept_artefacts(
 ) -> KeptArtefacts:
     """Return the artefacts that cells, exhibits, records and their tests need, and those of absent sources.
 
-    For scales in ``undescribed`` only records count.
+    Scales in ``undescribed`` are known by their records only.
     """
     plans: list[Plan] = []
     recorded_ids, notices = _recorded_fingerprints(papers, undescribed, workspace)
@@ -243,7 +243,7 @@ def kept_artefacts(
                     plans.append(
                         plan(cells, seeds=seeds, overrides=dict(readings), scale=scale, machine=machine)
                     )
-                except errors.UsageError as error:  # of a changed manifest
+                except errors.UsageError as error:
                     notices.append(f"records of {paper.name} at {scale.name} are not counted: {error}")
             advance()
     lineage = Lineage(workspace.store.root)

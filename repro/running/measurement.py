@@ -53,7 +53,7 @@ class Measurement:
 
     @property
     def cut_at(self) -> int | None:
-        """The depth of the runs if the measure looks deeper, e.g. 100 for "R@1000"."""
+        """The depth of the runs if the measure looks deeper, e.g. 100 for "R@1000", otherwise None."""
         return None if self.cell.column.kind in COMPUTED else cut_at(self.runs, self.measure)
 
     @cached_property
@@ -159,7 +159,6 @@ class MeasurementBuilder:
         substitutes: Mapping[str, str],
         identity: Callable[["MeasurementBuilder"], Any],
     ) -> dict[str, str]:
-        """Return the departures without the user's choices that do not change ``identity``."""
         target, overrides = identity(self) if departures else None, dict(self.overrides)
         for reading in sorted(departures.keys() & self.overrides.keys() - substitutes.keys()):
             candidate = {key: choice for key, choice in overrides.items() if key != reading}
@@ -176,7 +175,7 @@ class MeasurementBuilder:
         return self._with_fewer.setdefault(canonical(overrides), builder)
 
     def asked_for(self) -> set[str]:
-        """Return every reading that a recipe used."""
+        """Return the ids of readings that a recipe used."""
         return {identifier for _, choices in self._calls.values() for identifier in choices.used}
 
     def in_full_precision(self) -> dict[str, str]:
@@ -223,7 +222,7 @@ def shared_evaluation(
 
 
 def evaluation(run: Node, entry: Dataset, measure: str, scoring: Mapping[str, bool]) -> Node:
-    """Return the stage that scores a run per query."""
+    """Return the stage that scores a run for each query."""
     params: dict[str, Any] = {
         "measures": measures(entry.id, measure),
         "ignore_identical_ids": entry.ignore_identical_ids,
@@ -260,7 +259,7 @@ def depth_of(run: Node) -> float:
 
 
 def cut_at(runs: Iterable[Node], measure: str) -> int | None:
-    """Return the depth of the shortest run if the measure looks deeper."""
+    """Return the depth of the shortest run if the measure looks deeper, otherwise None."""
     depth = min(map(depth_of, runs), default=math.inf)
     return int(depth) if looks_deeper(measure, depth) else None
 
@@ -291,13 +290,13 @@ def import_of(cell: Cell, made: Measurement | None, machine: Machine, file: Mapp
 
 
 def scoring_settings(measurement: Measurement) -> dict[str, Any]:
-    """Return how an imported run is scored, as in its record."""
+    """Return an imported run's dataset and scoring rules for its record."""
     params = measurement.parts[0].params
     return {"dataset": measurement.cell.column.dataset} | {name: params[name] for name in RULES}
 
 
 def measures(dataset: str, wanted: str) -> list[str]:
-    """Return the measures that score a run over ``dataset``, sorted."""
+    """Return the names of ``wanted`` and of the dataset's listed measures, sorted."""
     return sorted({*listed_measures(dataset), wanted})
 
 

@@ -74,7 +74,6 @@ class Plan:
         return sum(len(walk(parts)) for parts in (*rows.values(), *exhibits))
 
     def look(self, store: Store) -> None:
-        """Fill ``states`` from the store."""
         self.states = {node.fingerprint: store.state(node) for node in self.nodes}
 
     def needed(self) -> list[Node]:

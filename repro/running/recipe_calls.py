@@ -25,7 +25,10 @@ def call_recipe(
     machine: Machine,
     originals_only: bool = False,
 ) -> tuple[Node | Runs, Choices]:
-    """Return a recipe's graph or runs for one dataset, and its choices. Raises ManifestError."""
+    """Return a recipe's graph or runs for one dataset, and its choices. Raises ManifestError.
+
+    ``originals_only`` requires the papers' own data.
+    """
     path = recipe_path(cell)
     key = path, cell.paper.name, identifier, seed, repr(cell.options), *sorted(overrides.items())
     if (key, originals_only) not in machine.calls:
@@ -69,7 +72,7 @@ NOT_MEASURABLE = "not measurable by the suite, see `repro show coverage`"
 
 
 def refusals(cells: Iterable[Cell], scale: Scale) -> Counter[str]:
-    """Count the cells that are not measured, by reason."""
+    """Return reason -> number of cells that it prevents from being measured."""
     reasons: list[str] = []
     for cell in cells:
         is_stated = cell.column.not_measurable or cell.row.not_measurable
@@ -85,7 +88,7 @@ def recipe_path(cell: Cell | ShownExhibit) -> str:
 
 
 def readings_for(source: papers.Paper, path: str) -> dict[str, reading_schema.Reading]:
-    """Return the readings of the row's paper and of the folder of the recipe."""
+    """Return id -> reading, of the row's paper and of the folder of the recipe."""
     home_paper = papers.home(path)
     if home_paper is not None:
         return {**source.readings, **home_paper.readings}
@@ -123,7 +126,7 @@ def _refusal(function: Callable, options: tuple[str, ...]) -> str:
 def _call(cell: Cell | ShownExhibit, function: Callable[..., Node | Runs], request: Request) -> Node | Runs:
     try:
         result = function(request, **cell.options)
-    except (errors.ReproError, OSError):  # these name the file
+    except (errors.ReproError, OSError):
         raise
     except Exception as error:
         place = _place(error, cell) or recipe_path(cell)

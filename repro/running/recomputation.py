@@ -31,7 +31,7 @@ from repro.store.disk import BLOCKS, RECORD, sha256
 
 OF_THE_WORK = ("lucene.log", "state.json", "dataset_info.json")  # differ between equal runs
 ROWS = 1 << 16  # at a time
-OF_MORE = "more than its numbers differs"
+OF_MORE = "not only its numbers differ"
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def agreement(stored: Path, again: Path, *, tolerance: float) -> Agreement:
     names = _names(stored)
     if names != _names(again):
         missing = ", ".join(sorted(names ^ _names(again)))
-        return Agreement("none", None, f"only one of them has {missing}")
+        return Agreement("none", None, f"only one of the two has {missing}")
     farthest, differing_names = 0.0, [n for n in sorted(names) if sha256(stored / n) != sha256(again / n)]
     for name in differing_names:
         difference, why = _difference(stored / name, again / name)
@@ -103,7 +103,7 @@ def _difference(stored_file: Path, new_file: Path) -> tuple[float | None, str]:
         count += int(mask.sum())
         farthest = np.maximum(farthest, np.abs(one - other)[mask].max(initial=0.0))  # NaN stays
         magnitude = np.maximum(magnitude, np.abs(one).max(initial=0.0))
-    sentence = f"{count} of {numbers.size} numbers differ, the most by {farthest:.3g}"
+    sentence = f"{count} of {numbers.size} numbers differ, by at most {farthest:.3g}"
     if not np.isfinite([farthest, magnitude]).all():
         return None, sentence
     return float(farthest / magnitude if magnitude else farthest), sentence
@@ -210,7 +210,7 @@ def draw(store: Store, *, size: int, seed: int, data: Path | None = None, home: 
 
 
 def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Recomputation]:
-    """Run each node's stage in a scratch folder and yield comparisons."""
+    """Run each node's stage in a scratch folder and yield comparisons. May pin kernels of this process."""
     if any(store.record(node).get("facts", {}).get("kernels", {}).get("pins") for node in sample.nodes):
         kernels.pin()
     with progress.task("computing again", total=len(sample.nodes)) as advance:
@@ -222,7 +222,6 @@ def recompute(sample: Sample, store: Store, progress: Progress) -> Iterator[Reco
 def _can_be_made_again(
     node: Node, store: Store, sources: dict[str, Source], data: Path | None, home: Path | None
 ) -> bool:
-    """Return whether a node can be computed. Adds any source of its rows to ``sources``."""
     if node.stage not in READ:
         return _can_be_computed(node, store)
     if not is_whole(node):
@@ -236,7 +235,7 @@ def _can_be_computed(node: Node, store: Store) -> bool:
     spec = STAGES[node.stage]
     if node.stage in TOO_MUCH or not spec.inputs or spec.needs & OUTSIDE:
         return False
-    is_described = spec.ignored <= node.params.keys()  # records lack these
+    is_described = spec.ignored <= node.params.keys()
     return is_described and all(store.state(parent) == "stored" for parent in node.parents())
 
 
@@ -299,7 +298,7 @@ def rows_fault(node: Node, folder: Path, facts: Mapping[str, Any], source: Sourc
     """Return how rows differ from their source or digests, or "". Raises DataError."""
     try:
         stored, content = _digests(_stored_rows(node, folder))
-    except Exception as error:  # of any library
+    except Exception as error:
         return f"its rows cannot be read ({type(error).__name__})"
     if stored != facts.get("digest"):
         return "its rows do not match the digest in its record"

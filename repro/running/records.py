@@ -57,7 +57,7 @@ def recorded_before(records: Iterable[Record], results: Results | None) -> dict[
 
 
 def equal_in_words(recurrences: Sequence[Recurrence]) -> Iterator[str]:
-    """Yield e.g. "60 of 60 equal the record.", or nothing without earlier records."""
+    """Yield e.g. "60 of 60 equal the record.". Yields nothing without earlier records."""
     if recurrences:
         yield f"{sum(r.came_back for r in recurrences)} of {len(recurrences)} equal the record."
 
@@ -81,7 +81,7 @@ def _causes(now: Record, before: Record) -> Iterator[str]:
     pins = [r.environment.get("kernels", {}).get("pins", {}) for r in (now, before)]
     yield from (other_pins := list(_other_pins(*pins)))
     hardware = [r.environment.get("hardware", {}) for r in (now, before)]
-    of_processor = ("cpu", "instructions") if other_pins or not all(pins) else ()  # otherwise pinned alike
+    of_processor = ("cpu", "instructions") if other_pins or not all(pins) else ()
     yield from _differences(*hardware, only=(*of_processor, "gpu"))
 
 
@@ -123,7 +123,7 @@ def record(
 ) -> list[Recurrence]:
     """Append new records of cells with stored evaluations. Skips damaged ones unless all are.
 
-    Returns the records that have an earlier one, in ``on_record`` or contradicted by them. Raises StoreError.
+    Returns pairs of a record and an earlier one, from ``on_record`` or ``results``. Raises StoreError.
     """
     plan.look(store)
     nodes = _evaluations(plan)
@@ -154,7 +154,7 @@ def _name_of(node: Node) -> str:
 
 
 def stored_records(plan: Plan, store: Store) -> list[Record]:
-    """Return records without time and machine. Marks damaged evaluations."""
+    """Return records without time and machine. Marks damaged evaluations in ``plan.states``."""
     stored = [m for m in plan.measurements if all(plan.states[p.fingerprint] == "stored" for p in m.parts)]
     if not stored:
         return []
@@ -247,7 +247,7 @@ def _deviation(measurement: Measurement, scores: Sequence[dict]) -> float | None
 
 
 def scores_of(part: Node, store: Store) -> dict:
-    """Read a stored evaluation. Raises StoreError if it is damaged."""
+    """Return the content of a stored evaluation's scores.json. Raises StoreError if it is damaged."""
     path = store.path(part) / disk.SCORES
     status = path.stat()
     return _content(path, (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
@@ -261,7 +261,7 @@ def _content(path: Path, stamp: tuple[int, ...]) -> dict:
 
 
 def averages(plan: Plan, records: Iterable[Record]) -> list[Record]:
-    """Return the records of averaging columns, where all members are measured."""
+    """Return records of columns that average other columns, if all of these are in ``records``."""
     by_cell = {(r.cell, r.seed): r for r in records}
     new_records = []
     for cell in plan.cells:

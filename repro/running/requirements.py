@@ -51,7 +51,7 @@ class Obstacle:
 
 
 NO_GPU = Obstacle(
-    "half precision, as the paper trained, needs a GPU",
+    "half precision, which the paper used, needs a GPU",
     "run it on a machine with one, or at --scale small or tiny",
     of_machine=True,
     lacks="a GPU",
@@ -67,7 +67,6 @@ class Machine:
         digests: file that caches digests of data.
         recorded: name of an absent file, e.g. "model:bert@main" -> its recorded identity.
         stand_ins: absent item -> the ``reading=choice`` that avoids it.
-        calls: graphs made by recipes.
     """
 
     data: Path | None = None
@@ -83,7 +82,7 @@ class Machine:
     _met: dict[int, tuple[Node, Node]] = field(default_factory=dict)
 
     def without_data(self) -> "Machine":
-        """Return this machine, or one without its REPRO_DATA."""
+        """Return a machine without REPRO_DATA, this one if it has none."""
         return self.once("without data", Machine) if self.data else self
 
     def resolve(self, node: Node) -> Node:
@@ -95,7 +94,7 @@ class Machine:
         self.obstacles = {f: obstacle for f, obstacle in self.obstacles.items() if not obstacle.of_machine}
 
     def offer_full_precision(self, choices: Mapping[str, str]) -> None:
-        """Name choices in full precision in the remedy for a missing GPU."""
+        """Name ``choices``, reading -> choice, in the remedy for a missing GPU."""
         if not choices:
             return
         options = " ".join(f"--reading {reading}={choice}" for reading, choice in sorted(choices.items()))
@@ -218,7 +217,10 @@ def checkpoint_key(params: Mapping[str, Any]) -> str:
 
 
 def checkpoint(name: str, revision: str, data: Path | None) -> dict | None:
-    """Find a released model in REPRO_DATA/models, the hub's cache or a package."""
+    """Find a model in REPRO_DATA/models, the hub's cache or a package.
+
+    Returns e.g. ``{"kind": "folder", "path": …}`` or ``{"kind": "hub", "commit": …}``, or None.
+    """
     folder = (data or Path()) / "models" / name
     is_model = data and any((folder / file).exists() for file in hub_models.SETTINGS)
     if is_model and hub_models.has_weights(folder):
@@ -263,7 +265,6 @@ def _java_obstacle() -> Obstacle | None:
 
 
 def _find_splitter(name: str, data: Path | None) -> Path | Obstacle | None:
-    """Return the folder of the splitter's model, None if it has none, or the obstacle."""
     from repro.retrieval.datasets.sentence_splitting import check_splitter  # loads numpy
 
     try:

@@ -25,6 +25,7 @@ class Options:
         profile: Snakemake's profile. None for this machine.
         gpu: the GPU to estimate Snakemake's hours for, e.g. "h100".
         discard: artefacts to remove after use, e.g. `("vectors",)`.
+        may_discard: whether messages may suggest to discard artefacts.
         max_disk: maximum bytes of the store.
         shards: jobs of Snakemake that share a stage.
     """
@@ -75,12 +76,12 @@ Engine = Callable[[Plan, Store, Progress, Options], Outcome]
 def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
     """Write notes of all nodes. Return those to run for ``ends``, inputs first.
 
-    Raises StoreError for a damaged artefact, unless its stage is in ``MADE_AGAIN``.
+    Raises StoreError for a damaged artefact, but discards one of a stage in ``MADE_AGAIN``.
     """
     ends = list(ends)
     nodes = walk(ends)
     states = {node.fingerprint: _state(node, store) for node in nodes}
-    store.remember(nodes)  # a child reads these notes
+    store.remember(nodes)
     return walk(ends, until=lambda node: states[node.fingerprint] == "stored")
 
 
@@ -88,7 +89,7 @@ def prepare(ends: Iterable[Node], store: Store) -> list[Node]:
 def prepared_nodes(
     ends: Iterable[Node], store: Store, progress: Progress, options: Options
 ) -> Iterator[tuple[list[Node], DiskRoom]]:
-    """Announce and yield the nodes to run, with the disk space of the run. Raises StoreError."""
+    """Announce the nodes to run. Yields them in order, and the disk space of the run. Raises StoreError."""
     ends = list(ends)
     stages, nodes = discarded_stages(options.discard), walk(ends)
     with contextlib.ExitStack() as stack:
@@ -118,7 +119,7 @@ def _awaited_fingerprints(store: Store, *, since: int) -> set[str]:
 
 
 def held_back(node: Node, machine: Machine, outcome: Outcome, obstacle: Obstacle | None = None) -> bool:
-    """Return whether a node cannot run, and note the reason in ``outcome``."""
+    """Return whether a node cannot run, e.g. for ``obstacle``, and note the reason in ``outcome``."""
     if obstacle:
         machine.obstacles[node.fingerprint] = obstacle
     errors = [outcome.failed[p.fingerprint] for p in node.parents() if p.fingerprint in outcome.failed]

@@ -49,7 +49,7 @@ class Scale:
 
     @property
     def pins_kernels(self) -> bool:
-        """Whether kernels are pinned: not at full or a scale of its first rows."""
+        """Whether kernels are pinned: not at full, and not if it reads only first rows."""
         return self.name != "full" and self.facts.first == scale_facts.RowCounts()
 
     def pin_kernels(self, progress: "Progress") -> None:
@@ -61,7 +61,7 @@ class Scale:
 
     @property
     def whole(self) -> str:
-        """The nearest built-in scale in ``lineage`` that reads all rows."""
+        """The name of the nearest built-in scale in ``lineage`` that reads all rows."""
         own, whole = scales(), scale_facts.RowCounts()
         return next((name for name in self.lineage if name in own and own[name].facts.first == whole), "full")
 
@@ -96,7 +96,7 @@ class Scale:
         return rewrite_node
 
     def dataset(self, identifier: str) -> str:
-        """Return the replacement of a dataset, e.g. "tiny/passage/dev"."""
+        """Return the dataset that replaces another, e.g. "tiny/passage/dev", or that one if none does."""
         if self.has_originals:
             return identifier
         stand_ins, lineage = catalogued(identifier).at, self.lineage or (self.name,)
@@ -143,7 +143,7 @@ class Scale:
         params = dict(node.params)
         for name in params.keys() & self._parameter_names:
             params[name] = self._value(name, params[name])
-        if "length" in params and params.get("kind") == "passages":  # as in fine-tuning
+        if "length" in params and params.get("kind") == "passages":
             params["length"] = self._value("passage_length", node.params["length"])
         if "dataset" in params and not self.has_originals:
             stand_in = self.dataset(params["dataset"])
@@ -295,9 +295,9 @@ def _mixture_faults(facts: ScaleFacts, built_in: Mapping[str, ScaleFacts]) -> It
     like = facts.like or "full"
     has_stand_ins = like in built_in and scale_facts.inherit_facts(like, built_in).backbone is not None
     if facts.backbone and not has_stand_ins:
-        yield ("backbone",), "the papers' data need the papers' checkpoints, remove it or use like: tiny"
+        yield ("backbone",), "the papers' data need their checkpoints. Remove this key or use like: tiny."
     if has_stand_ins and facts.first != scale_facts.RowCounts():
-        yield ("first",), f"{like} does not use the papers' data, remove it or use like: full"
+        yield ("first",), f"{like} does not use the papers' data. Remove this key or use like: full."
 
 
 def _name_faults(facts: ScaleFacts, built_in: Mapping[str, ScaleFacts]) -> Iterator[Fault]:
@@ -340,7 +340,7 @@ _user_scales: list[Scale] = []
 
 @contextlib.contextmanager
 def with_scale_of(file: Path) -> Iterator[Scale]:
-    """Register the scale of a user's file until the block ends."""
+    """Register the scale of a user's file until the block ends. Yields it."""
     _user_scales.append(new_scale := user_scale(file))
     try:
         yield new_scale

@@ -46,7 +46,7 @@ class BackboneTraining(StrictMapping):
 
 
 class Backbone(StrictMapping):
-    """A backbone that replaces the papers' checkpoints."""
+    """The settings of a backbone that is trained from scratch and replaces the papers' checkpoints."""
 
     objective: Literal["mlm", "neighbours"] = "mlm"
     corpus: str
@@ -215,7 +215,7 @@ class RowLimits:
         return cls(first, tuple(node for node in walk([graph]) if node.stage == "corpus"))
 
     def taken(self, node: Node) -> Node:
-        """Return the node, which reads only first rows if it reads a source."""
+        """Return the node, limited to its first rows if it reads a source."""
         if node.stage in ("corpus", "queries"):
             is_corpus = node.stage == "corpus"
             return _limit_rows(node, self.first.documents if is_corpus else self.first.queries)

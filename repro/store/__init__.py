@@ -22,7 +22,7 @@ __all__ = ["RECORD", "Store", "check_where_stored", "make_writable", "refusal", 
 
 
 class Store:
-    """A folder of artefacts, empty if missing. Raises StoreError if it cannot be one."""
+    """A folder of artefacts. A missing folder is an empty store. Raises StoreError for an unusable folder."""
 
     def __init__(self, root: Path, progress: Progress | None = None):
         self.root, self.progress = root, progress
@@ -34,7 +34,7 @@ class Store:
         return self.root / node.stage / node.fingerprint
 
     def checked(self, node: Node) -> Path:
-        """Verify an artefact, again only after a change, and return its folder. Raises StoreError."""
+        """Check an artefact's files, again only after a change, and return its folder. Raises StoreError."""
         from repro.store import seal
 
         path = self.path(node)
@@ -63,13 +63,13 @@ class Store:
         return "partial" if os.path.exists(f"{path}.partial") else "missing"
 
     def record(self, node: Node) -> dict:
-        """Read artefact.json. Raises StoreError for damage."""
+        """Return the content of artefact.json. Raises StoreError if it is missing or damaged."""
         from repro.store import seal
 
         return seal.read_json(self.path(node) / RECORD)
 
     def contents(self, nodes: Iterable[Node]) -> dict[str, str]:
-        """Return the content digests of stored nodes by fingerprint. Raises StoreError."""
+        """Return fingerprint -> content digest of those ``nodes`` that are stored. Raises StoreError."""
         from repro.store import seal
 
         return {node.fingerprint: seal.content(path) for node in nodes if (path := self.path(node)).is_dir()}
@@ -85,7 +85,7 @@ class Store:
         notes.write_notes(self.root, nodes)
 
     def remembered(self, fingerprint: str) -> Node:
-        """Return the planned node with these first digits of its fingerprint. Raises UsageError."""
+        """Return the planned node with these first digits of its fingerprint. Raises like ``noted_node``."""
         from repro.store import notes
 
         return notes.noted_node(self.root, fingerprint)
@@ -117,7 +117,7 @@ class Store:
 
         if not underway.has_unchanged_inputs(self.partial(node), self.contents(node.parents())):
             with underway.exclusive_lock(self.root, node, self.progress), translated_errors(self.root):
-                self._begin(node)  # may remove files
+                self._begin(node)
         with underway.shared_lock(self.root, node, self.progress):
             if not self._is_stored(node):
                 with translated_errors(self.root):
@@ -137,14 +137,14 @@ class Store:
         partial = self.partial(node)
         partial.mkdir(parents=True, exist_ok=True)
         for parent in node.parents():
-            if os.path.lexists(self.path(parent)):  # otherwise the stage raises
+            if os.path.lexists(self.path(parent)):
                 self.checked(parent)
         underway.begin(partial, self.contents(node.parents()))
         return partial
 
 
 def check_where_stored(path: Path) -> None:
-    """Check the artefact that contains a user's path. Raises StoreError for damage."""
+    """Raise StoreError if a user's path is in a damaged artefact."""
     from repro.store import notes, seal
 
     for folder in (path.resolve(), *path.resolve().parents):

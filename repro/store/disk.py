@@ -36,7 +36,7 @@ REASONS = FULL | {
 
 @contextlib.contextmanager
 def translated_errors(root: Path, what: str = "store", option: str = STORE) -> Iterator[None]:
-    """Turn errors about a user's folder into a StoreError.
+    """Turn errors that a user's folder causes, e.g. a full disk, into a StoreError.
 
     ``what`` names the folder, e.g. "results folder". ``option`` is the option that changes it.
     """
@@ -70,7 +70,7 @@ def file_lock(file: Path, waiting: Callable[[], object] = lambda: None) -> Itera
 
 
 def make_writable(root: Path, what: str = "store", option: str = STORE) -> None:
-    """Create a folder, and test that it is writable. Raises StoreError."""
+    """Create a folder if it is missing, and test that it is writable. Raises StoreError."""
     with translated_errors(root, what, option):
         root.mkdir(parents=True, exist_ok=True)
         probe = root / f".probe-{os.getpid()}"
@@ -91,7 +91,7 @@ def remove(path: Path) -> None:
 
 
 def size_on_disk(path: Path) -> int:
-    """Return the bytes of a file or folder, without following links."""
+    """Return the bytes of a file or folder without following links, 0 if it is missing."""
     is_folder = path.is_dir() and not path.is_symlink()
     files = [Path(top, name) for top, _, names in os.walk(path) for name in names] if is_folder else [path]
     total = 0
@@ -121,7 +121,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 @contextlib.contextmanager
 def whole_folder(to: Path) -> Iterator[Path]:
-    """Yield a folder that becomes ``to`` on success. Raises UsageError if ``to`` has files."""
+    """Yield an empty folder that becomes ``to`` on success. Raises UsageError if ``to`` is not empty."""
     to = to.absolute()
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise UsageError(f"{to} exists and is not empty. Name another directory with -o.")
@@ -150,7 +150,7 @@ def append_lines(path: Path, text: bytes) -> None:
 
 
 def check_regular(path: Path) -> os.stat_result:
-    """Return a file's status. Raises OSError for a pipe or a link."""
+    """Return a file's status. Raises OSError for a link, folder or pipe."""
     status = path.lstat()
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
@@ -158,7 +158,7 @@ def check_regular(path: Path) -> os.stat_result:
 
 
 def sha256(file: Path, advance: Callable[[int], object] = lambda megabytes: None) -> str:
-    """Return a file's sha256. ``advance(1)`` is called for each megabyte."""
+    """Return a file's hexadecimal SHA-256. ``advance(1)`` is called for each megabyte."""
     digest, buffer = hashlib.sha256(), memoryview(bytearray(MEGABYTE))
     with file.open("rb") as stream:
         while size := stream.readinto(buffer):
@@ -173,7 +173,7 @@ def megabytes(size: int) -> int:
 
 
 def share(file: Path) -> None:
-    """Make a file readable for all who may read its folder."""
+    """Add the read and write permissions of a file's folder to those of the file."""
     mode = file.stat().st_mode
     if (wanted := mode | file.parent.stat().st_mode & 0o666) != mode:
         file.chmod(wanted)
@@ -190,13 +190,13 @@ def sync(path: Path) -> None:
 def write_note(
     note: Path, files: Iterable[Path], *, known: Mapping[str, str] | None = None, **content: Any
 ) -> None:
-    """Write a JSON note of ``content`` and each file's sha256. Those ``known`` are not computed again."""
+    """Write a JSON note of ``content`` and each file's sha256. ``known`` has computed digests by name."""
     digests = {path.name: (known or {}).get(path.name) or sha256(path) for path in files}
     write_whole(note, json.dumps({**content, "sha256": digests}))
 
 
 def read_note(note: Path, **expected: Any) -> dict[str, Any] | None:
-    """Return a note, or None if it is unreadable or differs from an ``expected`` value, e.g. steps=20."""
+    """Return a note's content, or None if it is unreadable or differs from ``expected``, e.g. steps=20."""
     try:
         content = json.loads(note.read_text(encoding="utf-8"))
         return content if all(content[name] == value for name, value in expected.items()) else None
@@ -205,7 +205,10 @@ def read_note(note: Path, **expected: Any) -> dict[str, Any] | None:
 
 
 def intact(note: Path, folder: Path | None = None, **expected: Any) -> dict[str, Any] | None:
-    """Return a note like ``read_note``, or None if a file that it lists has changed."""
+    """Return a note like ``read_note``, or None if a file that it lists has changed.
+
+    ``folder`` has these files, by default the note's.
+    """
     with contextlib.suppress(OSError, LookupError, TypeError, AttributeError):
         content = read_note(note, **expected) or {}
         if all(sha256((folder or note.parent) / name) == d for name, d in content["sha256"].items()):

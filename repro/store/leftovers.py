@@ -21,7 +21,7 @@ _NOTE = re.compile(r"([0-9a-f]{64})\.(json|\d+)")  # digits: left by a killed wr
 
 @dataclass(frozen=True)
 class Leftover:
-    """An unused file or folder of a store. Notes have no ``stage``."""
+    """An unused item. Its ``kind`` is "artefact", "partial", "lock" or "note". Notes have no ``stage``."""
 
     kind: str
     path: Path
@@ -69,7 +69,7 @@ def remove_leftover(store: Store, item: Leftover) -> bool:
 
 
 def remove_leftovers(store: Store, items: Iterable[Leftover]) -> set[Leftover]:
-    """Remove items, locks first, as each removal inspects locks. Returns those removed."""
+    """Remove the items that are not in use, locks first. Returns the removed ones."""
     ordered = sorted(items, key=lambda item: item.kind != "lock")
     return {item for item in ordered if remove_leftover(store, item)}
 
@@ -80,7 +80,7 @@ def _is_read(root: Path, fingerprint: str) -> bool:
 
 
 def remove_damaged(store: Store, path: Path) -> bool:
-    """Remove a damaged artefact. Returns False if a process holds its lock."""
+    """Remove the artefact at ``path`` if it is still damaged. Returns False if a process holds its lock."""
     item = Leftover("artefact", path, path.parent.name, path.name, 0)
     with translated_errors(store.root), hold(store.root, item.stage, item.fingerprint) as is_held:
         if is_held and os.path.lexists(path) and seal.damage(path):  # perhaps rebuilt meanwhile

@@ -26,7 +26,6 @@ def files(root: Path) -> list[Path]:
 
 
 def planned_since(root: Path, *, days: float) -> set[str]:
-    """Return the fingerprints planned within the last ``days``."""
     return planned_after(root, int((time.time() - days * DAY) * 10**9))
 
 
@@ -64,7 +63,10 @@ def write_notes(root: Path, nodes: Iterable[Node]) -> None:
 
 
 def noted_node(root: Path, fingerprint: str) -> Node:
-    """Return the node with these first digits of its fingerprint, e.g. "0a1b2c". Raises UsageError."""
+    """Return the node with these first digits of its fingerprint, e.g. "0a1b2c".
+
+    Raises UsageError unless one node has them, StoreError for a damaged note.
+    """
     pattern = f"nodes/{fingerprint}*.json" if fingerprint.isalnum() else ""
     matches = {note.stem for note in root.glob(pattern)} if pattern else set()
     if len(matches) != 1:
@@ -75,7 +77,6 @@ def noted_node(root: Path, fingerprint: str) -> Node:
 
 
 def is_planned_with_pins(root: Path, fingerprint: str) -> bool:
-    """Return whether the node was planned with pinned kernels."""
     text = _read_text(_note_path(root, fingerprint)) or ""
     return json.loads(text).get("kernels") == PINNED if text else False
 
@@ -127,7 +128,7 @@ class Lineage:
         return {path.name for stage in STAGES for path in self.root.glob(f"{stage}/*")}
 
     def describe(self, fingerprint: str) -> dict:
-        """Return ``stage``, ``params`` and ``inputs``, or {} if unknown."""
+        """Return a node's ``stage``, ``params`` and ``inputs``, or {} if it is unknown."""
         if fingerprint not in self._described:
             records = (folder / disk.RECORD for folder in self._artefacts.get(fingerprint, ()))
             descriptions = map(_read_description, (_note_path(self.root, fingerprint), *records))
@@ -154,7 +155,7 @@ class Lineage:
         return reachable
 
     def tests_between(self, fingerprints: set[str]) -> set[str]:
-        """Return stored significance tests with all inputs in ``fingerprints``."""
+        """Return the fingerprints of stored significance tests with all inputs in ``fingerprints``."""
         tests = {path.name for path in self.root.glob("compare/*")}
         return {test for test in tests if self.inputs(test) and fingerprints.issuperset(self.inputs(test))}
 

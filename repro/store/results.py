@@ -97,7 +97,7 @@ class Record:
 
     @property
     def key(self) -> tuple:
-        """The key. A newer record replaces an older one with this key."""
+        """Cell, scale, seed, identity and readings. A newer record replaces an older one with equal key."""
         return self.cell, self.scale, self.seed, *self.identity, tuple(sorted(self.readings.items()))
 
     @property
@@ -123,7 +123,7 @@ class Record:
         return [*self.commits, *filter(None, [self.environment.get("commit")])]
 
     def is_better_documented_than(self, other: "Record") -> bool:
-        """Return whether this record is better documented."""
+        """Return whether this record has documentation that ``other`` lacks, e.g. its deviation."""
         description = {key: self.origin[key] for key in DESCRIPTION if self.origin.get(key)}
         known, known_of_other = (sum(map(bool, record.rows.values())) for record in (self, other))
         return any(
@@ -141,7 +141,7 @@ class Record:
 
 
 def join_codes(codes: Iterable[str]) -> str:
-    """Combine digests of code. Returns "" if one is unknown."""
+    """Combine digests of code into one of 16 digits. Returns "" if one is unknown ("")."""
     distinct = sorted(set(codes))
     return hashlib.sha256(" ".join(distinct).encode()).hexdigest()[:16] if all(distinct) else ""
 
@@ -155,7 +155,7 @@ def time_of(record: Record) -> datetime:
 
 
 def is_future(record: Record) -> bool:
-    """Return whether a record's time is more than a day in the future, as from a wrong clock."""
+    """Return whether a record's time is more than a day in the future."""
     return bool(record.recorded) and _recorded_time(record) > datetime.now(UTC) + CLOCKS_DIFFER
 
 
@@ -174,7 +174,7 @@ def line_of(record: Record) -> bytes:
 
 
 def record_of(line: bytes) -> Record:
-    """Read a record from a line. Raises DataError."""
+    """Return the record of a line. Raises DataError for an invalid or altered one."""
     try:
         content = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -219,7 +219,7 @@ class AppendedRecord:
 
 @dataclass(frozen=True)
 class FaultyLine:
-    """An invalid line of a records file, e.g. "PAPER.jsonl:3: altered: …"."""
+    """An invalid or doubtful line of a records file, e.g. "PAPER.jsonl:3: altered: …"."""
 
     path: Path
     line: int
@@ -256,7 +256,7 @@ class Results:
         return sorted({path.stem for f in self.folders for path in (f / "records" / scale).glob("*.jsonl")})
 
     def figures(self, scale: str) -> list[Path]:
-        """Return the drawings' files by name. A file in ``root`` replaces the release's."""
+        """Return the drawings' files, sorted by name. A file in ``root`` replaces the release's."""
         places = [folder / "figures" / scale for folder in self.folders]
         by_name = {path.name: path for place in places if place.is_dir() for path in place.iterdir()}
         return [path for _, path in sorted(by_name.items())]
@@ -265,7 +265,7 @@ class Results:
         make_writable(self.root, *FOLDER)
 
     def read(self, scale: str, paper: str) -> list[Record]:
-        """Return records sorted by time, without an unfinished last line. Raises DataError."""
+        """Return records sorted by time, without an unfinished last line. Raises DataError for a bad line."""
         name, records = self.path(scale, paper).relative_to(self.root), []
         for folder in self.folders:
             for line in self._lines(folder / name):
@@ -303,7 +303,7 @@ class Results:
             ]
 
     def append(self, records: Iterable[Record]) -> list[AppendedRecord]:
-        """Add records that are new or better documented. Safe between processes."""
+        """Add and return records that are new, differ or are better documented. Safe between processes."""
         by_file = grouped(((record.scale, record.cell.split("/")[0]), record) for record in records)
         return [addition for key, group in by_file.items() for addition in self._append(*key, group)]
 

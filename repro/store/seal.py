@@ -70,7 +70,7 @@ def _files_and_folders(directory: Path) -> tuple[list[Path], list[Path]]:
 
 
 def read_json(path: Path) -> Any:
-    """Read an artefact's JSON file. Raises StoreError for damage."""
+    """Return the content of an artefact's JSON file. Raises StoreError if it is missing or damaged."""
     try:
         check_regular(path)
         data = path.read_bytes()
@@ -131,7 +131,7 @@ def content(path: Path) -> str:
 
 
 def damage(path: Path, progress: Progress | None = None) -> list[str]:
-    """Read an artefact and return its faults, e.g. "run.trec is altered"."""
+    """Read an artefact and return its faults, e.g. ["run.trec is altered"]."""
     if faults := wrong_sizes(path):
         return faults
     record = read_json(path / RECORD)
@@ -161,7 +161,7 @@ def _fault(path: Path, name: str, digest: str, advance: Callable[[int], None]) -
 
 
 def wrong_sizes(path: Path) -> list[str]:
-    """Return faults of an artefact's record, file names and file sizes."""
+    """Return an artefact's faults by its record, file names and file sizes. Reads no other content."""
     try:
         check_regular(path / RECORD)
         record = read_json_file(path / RECORD)
@@ -226,9 +226,9 @@ def _checksum(record: dict) -> str:
 
 
 def scores_fault(scores: Any, params: Mapping[str, Any], judged: Collection[str] | None) -> str:
-    """Return a fault of scores, e.g. "a score by RR@10 is 500.0", or "".
+    """Return a fault of the content of scores.json, e.g. "a score by RR@10 is 500.0", or "".
 
-    Scores may exceed 1 if ``params`` has no ``measures``.
+    ``params`` are the stage's. Without ``measures``, scores may exceed 1. ``judged`` may be unknown (None).
     """
     try:
         queries, missing, measures = scores["queries"], scores["missing"], scores["measures"]

@@ -25,7 +25,7 @@ from repro.store import disk, notes
 if TYPE_CHECKING:
     from repro.store import Store
 
-INPUTS = "inputs.json"  # in ``blocks``
+INPUTS = "inputs.json"
 LOCK = re.compile(r"([a-z_0-9]+)-([0-9a-f]{64})\.lock")
 _numbers = count()
 
@@ -80,7 +80,7 @@ def _lock_shared(file: Path, waiting: Callable[[], None]) -> int:
 
 @contextlib.contextmanager
 def hold(root: Path, stage: str, fingerprint: str) -> Iterator[bool]:
-    """Hold an artefact's lock, then remove its file. Yields False if another process holds it."""
+    """Hold an artefact's lock, then remove the lock's file. Yields False if another process holds it."""
     from filelock import FileLock, Timeout
 
     file = _made_lock_file(root, stage, fingerprint)
@@ -119,7 +119,7 @@ def _open_lock(path: Path) -> IO[bytes]:
 
 
 def has_unchanged_inputs(partial: Path, inputs: Mapping[str, str]) -> bool:
-    """Return whether no input of a partial artefact has changed since it was begun."""
+    """Return whether a partial artefact's noted digests are those in ``inputs``, fingerprint -> digest."""
     noted_inputs = _read_inputs(partial)
     return all(noted_inputs.get(fingerprint, content) == content for fingerprint, content in inputs.items())
 
@@ -154,7 +154,7 @@ def one_at_a_time(root: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def announce(root: Path, nodes: Iterable[Node]) -> Iterator[Path]:
-    """Announce that this process will build ``nodes``. Yields the file."""
+    """Announce, until the block ends, that this process will build ``nodes``. Yields the file."""
     inputs = {f"{node.stage}/{node.fingerprint}": [p.fingerprint for p in node.parents()] for node in nodes}
     path = root / "plans" / f"{socket.gethostname()}-{os.getpid()}-{next(_numbers)}.json"
     with disk.translated_errors(root):
@@ -171,7 +171,7 @@ def announce(root: Path, nodes: Iterable[Node]) -> Iterator[Path]:
 
 
 def awaited_inputs(root: Path, *, but: Path | None = None) -> set[str]:
-    """Return the fingerprints that running processes will read. ``but`` is a plan to ignore."""
+    """Return the fingerprints that running processes will read. ``but`` is an announcement to ignore."""
     plans = (_announcement(path).items() for path in root.glob("plans/*.json") if path != but)
     missing = (inputs for plan in plans for node, inputs in plan if not os.path.lexists(root / node))
     return set().union(*missing, *map(notes.Lineage(root).inputs, being_built(root)))
@@ -201,6 +201,6 @@ def _announcement(path: Path) -> dict[str, list[str]]:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return json.load(file)
-        with contextlib.suppress(OSError):  # another user's or read-only
+        with contextlib.suppress(OSError):
             path.unlink()
     return {}

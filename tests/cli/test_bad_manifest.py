@@ -22,7 +22,7 @@ BROKEN = {
         '"0.1", "-"',
         '"33.1", "-"',
         8,
-        "column 'dev' has the number 33.1, and its unit is fraction, which ends at 1",
+        "column 'dev' has the number 33.1, but its unit fraction allows at most 1",
     ),
     "a mark over no row": (
         "over: [other]",
@@ -34,7 +34,7 @@ BROKEN = {
         "tables:",
         "figures:\n" + FIGURE % ("points: [1000001, 1000002]", LINE) + "tables:",
         4,
-        "point 1e+06 occurs twice with six digits",
+        "point 1e+06 occurs twice when rounded to six digits",
     ),
     "readings of no package": (
         "title: A toy",

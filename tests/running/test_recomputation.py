@@ -47,7 +47,7 @@ def test_a_score_that_was_changed_together_with_its_checksums_is_found(made):
     again = _again(store)
     assert {one.agreement for stage, one in again.items() if stage != "evaluate"} == {"bits"}
     assert again["evaluate"].agreement == "none"
-    assert again["evaluate"].why == "scores.json: 1 of 12 numbers differ, the most by 1e-09"
+    assert again["evaluate"].why == "scores.json: 1 of 12 numbers differ, by at most 1e-09"
 
 
 def test_last_bits_of_a_logarithm_agree_to_the_tolerance_and_those_of_a_search_do_not(made):
@@ -151,7 +151,7 @@ def test_numbers_agree_within_a_tolerance_of_the_greatest_magnitude(folders, wri
     assert close.name == "tolerance" and 0 < close.difference < 2e-6 and close.why == ""
     strict = agreement(stored, again, tolerance=0.0)
     assert (strict.name, strict.difference) == ("none", close.difference)
-    assert "numbers differ, the most by" in strict.why
+    assert "numbers differ, by at most" in strict.why
     assert agreement(stored, stored, tolerance=0.0) == Agreement("bits")
 
 
@@ -162,10 +162,10 @@ def test_numbers_agree_within_a_tolerance_of_the_greatest_magnitude(folders, wri
             "run.trec",
             "1 Q0 a 1 2.5 x\n1 Q0 b 2 1.5 x\n",
             "1 Q0 b 1 2.5 x\n1 Q0 a 2 1.5 x\n",
-            "more than its numbers differs",
+            "not only its numbers differ",
         ),
         ("scores.json", "[1.0]", "[NaN]", "1 of 1 numbers"),
-        ("scores.json", "[1.0]", "[1.0", "more than its numbers differs"),
+        ("scores.json", "[1.0]", "[1.0", "not only its numbers differ"),
     ],
 )
 def test_what_differs_in_more_than_numbers_never_agrees(folders, name, one, other, why):
@@ -192,4 +192,4 @@ def test_a_file_that_only_one_has_is_a_difference_and_a_log_of_the_work_is_none(
     stored, again = folders(write)
     assert agreement(stored, again, tolerance=0.0) == Agreement("bits")
     (again / "more.txt").touch()
-    assert agreement(stored, again, tolerance=0.0).why == "only one of them has more.txt"
+    assert agreement(stored, again, tolerance=0.0).why == "only one of the two has more.txt"

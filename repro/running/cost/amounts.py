@@ -87,7 +87,6 @@ def size_of(node: Node, store: Store) -> int:
 
 
 def trained_steps(node: Node) -> Number:
-    """Return a training's number of steps, or None if unknown."""
     params = node.params
     if node.stage == "pretrain":
         examples = shapes.rows(node.input("tokens"))
@@ -100,7 +99,7 @@ def trained_steps(node: Node) -> Number:
 
 
 def amount(name: str, node: Node, counts: PlannedCounts = PLANNED) -> Number:
-    """Return an amount of ``stages.yaml``, e.g. "documents"."""
+    """Return a node's amount of this name in ``stages.yaml``, e.g. "documents", or None if unknown."""
     return AMOUNTS[name](node, counts)
 
 
@@ -192,6 +191,6 @@ def cost_of(node: Node) -> StageCost:
 
 
 def total(factors: Mapping[str, float], node: Node) -> Number:
-    """Return the sum of amounts by factors, or None if one is unknown."""
+    """Return the sum of amounts times their factors, or None if one is unknown. 0.0 for no amount."""
     parts = [product(amount(name, node), factor) for name, factor in factors.items()]
     return shapes.added(parts) if parts else 0.0

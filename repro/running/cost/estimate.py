@@ -41,7 +41,6 @@ class Throughput:
         fastest: the optimistic estimate of a GPU.
         packs: whether it reads texts without padding.
         recorded: operations per second by kind of work, from records.
-        shares: describes the shares of its peak.
     """
 
     unit: str
@@ -67,7 +66,7 @@ class Throughput:
 
 
 def throughput(store: Store, gpu: str | None = None) -> Throughput | None:
-    """Return the throughput of a GPU, e.g. "h100", or of this machine. Raises UsageError."""
+    """Return the throughput of ``gpu``, e.g. "h100", or calibrated here, or None. Raises UsageError."""
     if gpu is not None:
         return assumed_throughput(gpu)
     path = calibration_file(store)
@@ -93,7 +92,7 @@ Shares = dict[Literal["training", "encoding"], dict[str, Share]]
 
 
 def recorded_shares(gpu: str) -> Shares:
-    """Return kinds of work with their shares of a GPU. Raises ManifestError for a malformed file."""
+    """Return "training" and "encoding" -> kind of work -> share of a GPU's peak. Raises ManifestError."""
     shares: Shares = {"training": {}, "encoding": {}}
     for folder in (Path(__file__).parent, *papers.folders_with("shares.yaml")):
         for sort, kinds in yaml_file.read(folder / "shares.yaml", dict[str, Shares]).get(gpu, {}).items():
@@ -160,7 +159,7 @@ def _read_calibration(path: Path) -> Throughput:
 
 
 def calibrate() -> dict:
-    """Measure this machine for calibration.json."""
+    """Measure this machine and return the content of calibration.json."""
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -241,7 +240,7 @@ def _time_step(step: Callable[[], object]) -> float:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The cost of the nodes to run. Hours known from a rehearsal need no throughput."""
+    """The cost of the nodes to run, ``works`` by fingerprint. Rehearsed hours need no throughput."""
 
     plan: Plan
     nodes: list[Node]
@@ -313,7 +312,6 @@ class Estimate:
         return float(sum(size_on_disk(root / node.stage / node.fingerprint) for node in stored_nodes))
 
     def work_of(self, node: Node) -> Work:
-        """Return the work of a node, even if it is stored."""
         return self.works.get(node.fingerprint) or work(node)
 
     @cached_property
@@ -324,7 +322,6 @@ class Estimate:
 
     @cached_property
     def checkpoints(self) -> list[str]:
-        """Names of checkpoints to download."""
         return sorted({n.params["name"] for n in self._missing() if n.stage in ("backbone", "released")})
 
     def _missing(self) -> list[Node]:

@@ -144,7 +144,6 @@ def _share(name: str | None, node: Node, rehearsal: Node, store: Store) -> Share
 
 
 def _repeated_seconds(facts: Mapping[str, Any]) -> tuple[float, bool]:
-    """Return the seconds of repeated work, and whether they may include work done once."""
     tasks = [task for task in facts.get("tasks", {}).values() if task["done"]]
     if not tasks:
         return float(facts["seconds"]), True
@@ -182,7 +181,7 @@ def _data(node: Node) -> list[str]:
 
 
 def keep_times(nodes: Iterable[RehearsedNode], store: Store) -> Path:
-    """Store the slowest time of each kind. Returns the file. Raises StoreError."""
+    """Store the slowest time of each kind of node, and return the file. Raises StoreError."""
     make_writable(store.root)
     path, content = store.root / FILE, _read(store)
     machine_times = content.setdefault(_machine(), {})
@@ -196,7 +195,7 @@ def keep_times(nodes: Iterable[RehearsedNode], store: Store) -> Path:
 
 
 def rehearsals(store: Store) -> dict[str, MeasuredTime]:
-    """Read the times of machines like this one. Raises UsageError."""
+    """Return kind -> time measured on machines like this one. Raises UsageError for an unreadable file."""
     return _read(store).get(_machine(), {})
 
 

@@ -151,7 +151,7 @@ class TextLength:
 
 
 def texts_read(node: Node) -> list[TextLength]:
-    """Return the texts of a unit of work, e.g. query and passages."""
+    """Return the lengths of the texts in a unit of work, e.g. of a query and its passages."""
     p, source = node.params, next(node.input(n) for n in ("tokens", "texts", "corpus") if n in node.inputs)
     name, is_full = collection(source), source.params.get("policy") in FULL
     query = _text_sizes()["queries"] * TOKENS_PER_WORD + SPECIAL
@@ -172,12 +172,12 @@ def collection(node: Node) -> str | None:
 
 
 def source(stage: str, node: Node) -> Node | None:
-    """Return the first node of this stage below a node, or None."""
+    """Return the first node of this stage among a node and its ancestors, or None."""
     return next((n for n in walk([node]) if n.stage == stage), None)
 
 
 def texts(node: Node) -> Number:
-    """Return the number of documents of a node's texts."""
+    """Return the number of documents of the corpus that a node reads, or None."""
     corpus = source("corpus", node)
     if corpus is None:
         return None
@@ -206,7 +206,7 @@ def rows(node: Node) -> Number:
 
 
 def queries(node: Node) -> Number:
-    """Return the number of queries of an artefact or its sample."""
+    """Return the number of queries of an artefact or its sample, or None."""
     nodes = walk([node])
     samples = [n.params for n in nodes if n.stage == "sample"]
     sample_sizes = list(filter(None, (params.get("queries") for params in samples)))

@@ -2,7 +2,7 @@
 
 A token costs 2 operations per weight forward and twice that backward (Kaplan et al. 2020, section 2.1).
 Attention adds 4 x layers x hidden x length forward. A masked-language head reads 15 % of the tokens. An
-objective may declare further ``passes``. stages.yaml has the costs outside models.
+objective may declare further ``passes``.
 """
 
 from collections.abc import Callable, Mapping
@@ -147,7 +147,6 @@ def _pretrain(node: Node, batching: Batching) -> Work:
 def _forward_operations(
     model: Shape, sizes: tuple[float, float, float], passes: Mapping[str, float], *, prefix: str = ""
 ) -> float:
-    """Return a text's operations. ``sizes`` are its tokens, those read, and those padded."""
     real, read, padded = sizes
     encoders, layers, heads = (passes.get(prefix + name, 0) for name in ("encoders", "layers", "heads"))
     operations = encoders * read * forward(model, read) + heads * real * 2 * model.hidden * model.vocabulary
@@ -155,7 +154,6 @@ def _forward_operations(
 
 
 def _finetune(node: Node, batching: Batching) -> Work:
-    """Return the work. Micro-batches add a forward pass if the loss combines texts."""
     model, steps, examples = shapes.shape(node), trained_steps(node), node.params["queries_per_batch"]
     stored = model.all_weights * NUMBER
     if steps is None:

@@ -69,7 +69,7 @@ def environment(threads: int, more: Mapping[str, str]) -> dict[str, str]:
 
 
 def new_log(node: Node, store: Store) -> Path:
-    """Create the file for a stage's messages, e.g. `<log>.4711.err`."""
+    """Create the file for a stage's messages, e.g. `<log>.4711.err`, and return it."""
     log = store.log(node).with_suffix(f".{os.getpid()}.err")
     with translated_errors(store.root):
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -78,7 +78,7 @@ def new_log(node: Node, store: Store) -> Path:
 
 
 def result_of(node: Node, status: int, log: Path, *, processes: int = 1) -> str | Obstacle | None:
-    """Return None if a stage succeeded, otherwise its error or obstacle."""
+    """Return None for status 0, otherwise the error or obstacle in ``log``. May remove the log."""
     if status == 0:
         log.unlink(missing_ok=True)
         return None
@@ -140,7 +140,7 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C stops at the engine
+            start_new_session=True,
         )
         assert self.process.stdin and self.process.stdout
         self._orders, self.answers = self.process.stdin, self.process.stdout
@@ -206,7 +206,7 @@ class Workers:
 
 
 def serve(build: Callable[[str], int]) -> None:
-    """Run as a worker: call ``build`` for each fingerprint on standard input."""
+    """Run as a worker: call ``build`` for each line "FINGERPRINT LOG" of input, and write its status."""
     orders: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     source, answers, null_device = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDWR)
     os.dup2(null_device, 0)

@@ -71,7 +71,7 @@ def run_node(node: Node, store: Store, progress: Progress, part: Shard = WHOLE) 
 
 
 def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> dict:
-    """Run a stage into a directory. Return the facts of its artefact."""
+    """Run a stage into a directory, and return the facts of its artefact."""
     _quieten_libraries()
     bind_papers_package()
     code_facts = made_by(node)
@@ -90,7 +90,7 @@ def run_stage(node: Node, store: Store, directory: Path, progress: Progress) -> 
         "tasks": tasks.facts,
         **code_facts,
         "inputs": input_contents,
-        **_circumstances(max(peak.kib(), facts.get("peak_memory_kib", 0))),  # of a child process
+        **_circumstances(max(peak.kib(), facts.get("peak_memory_kib", 0))),
     }
 
 
@@ -141,7 +141,7 @@ def _carry_out(node: Node, course: RunProgress, outcome: Outcome, run: Callable[
 
 
 def execute(plan: Plan, store: Store, progress: Progress, options: Options) -> Outcome:
-    """Run the plan's nodes one after another. Raises StoreError."""
+    """Run the plan's nodes one after another, and return the outcome. Raises StoreError."""
     return ensure(plan.ends, store, progress, machine=plan.machine, options=options, places=places(plan))
 
 
@@ -164,7 +164,7 @@ def _circumstances(peak_kib: int) -> dict:
     }
 
 
-NOTE = "made_by"  # files in ``blocks``
+NOTE = "made_by"
 
 
 def beginnings(directory: Path, made: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -204,7 +204,7 @@ def _has_begun(directory: Path) -> bool:
 
 
 class TimedTasks(Progress):
-    """Forwards tasks. ``facts`` keeps the longest task of each name.
+    """Forwards tasks. ``facts`` has ``done``, ``seconds`` and ``pace`` of the longest task of each name.
 
     ``pace`` is seconds per unit from the first to the last advance.
     """

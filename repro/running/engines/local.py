@@ -12,7 +12,7 @@ from repro.running.engines.shared_work import ON_ALL_GPUS, SHARED, takes_gpu
 from repro.running.plan import Plan
 from repro.store import Store
 
-STAY = True  # reuse processes
+STAY = True
 LOOK = 0.05  # seconds
 
 

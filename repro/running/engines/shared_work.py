@@ -15,7 +15,7 @@ from repro.running.cost.shapes import Number, queries, texts
 from repro.store import Store, disk, translated_errors
 
 SHARED = (*stage_table.TRAININGS, *stage_table.ENCODINGS)
-ON_ALL_GPUS = (*SHARED, *stage_table.SEARCHES)  # a search in one process
+ON_ALL_GPUS = (*SHARED, *stage_table.SEARCHES)
 Work = Callable[[Path], dict | None]
 Built = Path | None
 RUN_LINES = (1 << 26) // 43  # 64 MiB
@@ -36,7 +36,7 @@ def takes_gpu(stage: str) -> bool:
 
 
 def build(node: Node, store: Store, work: Work, way: Callable[[Node, Work], Built] | None = None) -> Built:
-    """Build an artefact with all processes of torchrun. ``way`` replaces ``store.build``."""
+    """Build an artefact with all processes of torchrun, and return it. ``way`` replaces ``store.build``."""
     way = way or store.build
     if system.launched_processes() == 1:
         return way(node, work)
@@ -77,7 +77,7 @@ def _broadcast_word(word: str = "") -> str:
 
 
 def count_of(node: Node, wanted: int) -> int:
-    """Return the number of a node's shards, at most the number of its blocks."""
+    """Return the number of a node's shards: ``wanted``, or its number of blocks if that is smaller."""
     if node.stage not in DIVISIBLE:
         return 1
     size = _size(node)

@@ -125,7 +125,7 @@ class _Course:
         self.folder = self.store.root / FOLDER / f"{socket.gethostname()}-{os.getpid()}"
 
     def carry_out(self, nodes: list[Node]) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)  # of an earlier process
+        shutil.rmtree(self.folder, ignore_errors=True)
         while nodes:
             jobs = write(nodes, self.plan, self.store, self.folder, self.options)
             words = f"{len(jobs)} jobs of {len(nodes)} stages for Snakemake"
@@ -152,7 +152,7 @@ class _Course:
                 time.sleep(LOOK)
                 self._look(waiting)
                 if signals:
-                    os.killpg(process.pid, signal.SIGINT)  # it cancels its jobs
+                    os.killpg(process.pid, signal.SIGINT)
                     process.wait()
                     raise KeyboardInterrupt
         self._look(waiting)
@@ -271,7 +271,7 @@ def _parts(group: Sequence[Node], count: int, minutes: Mapping[str, shapes.Numbe
 
 
 def inputs(jobs: Sequence[Job]) -> dict[str, list[Job]]:
-    """Return the jobs that each job waits for, by name."""
+    """Return name of a job -> the jobs that it waits for."""
     makers = grouped((node.fingerprint, job) for job in jobs for node in job.nodes)
     waits: dict[str, list[Job]] = {}
     for job in jobs:
