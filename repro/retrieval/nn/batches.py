@@ -19,7 +19,6 @@ from repro.retrieval.nn.tokens import TokenRows
 
 T = TypeVar("T")
 Output = TypeVar("Output", Tensor, Tensors)
-# in RuntimeErrors of torch and CUDA
 WORDS = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED")
 
 

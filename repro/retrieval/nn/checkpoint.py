@@ -84,7 +84,7 @@ def _position_table(model):
 
 
 def check_missing(model, report: dict, *, has_pooler: bool = False) -> None:
-    """Raise ValueError if transformers' loading report lacks a weight, except an unused pooler's."""
+    """Raise ValueError if ``report`` lists a missing weight, except an unused pooler's."""
     lost = sorted(key for key in report["missing_keys"] if has_pooler or not key.startswith("pooler"))
     if lost:
         name = type(model).__name__
@@ -133,7 +133,7 @@ def save_model(model, tokenizer, folder: Path) -> None:
 
 
 def load(kind: Any, folder: Path, **options) -> Any:
-    """Return a directory's model, by a class of transformers, e.g. AutoModel. Raises DataError."""
+    """Return a directory's model or tokenizer, by transformers' class ``kind``. Raises DataError."""
     try:
         return pretrained(kind, folder, **options)
     except (OSError, ValueError, KeyError) as error:
@@ -142,7 +142,7 @@ def load(kind: Any, folder: Path, **options) -> Any:
 
 
 def pretrained(kind: Any, folder: Path, **options) -> Any:
-    """Do as ``load()``, but raise the library's errors, or ValueError for an adapter or code of the hub."""
+    """Return the same as ``load()``. Raises the library's errors, or ValueError for adapters or hub code."""
     if (folder / "adapter_config.json").exists():
         raise ValueError("it has an adapter, adapter_config.json, which is not known here")
     check_self_contained(folder)

@@ -21,7 +21,7 @@ def check_similarity(similarity: str) -> str:
 def similarities(left: Tensor, right: Tensor, *, similarity: str) -> Tensor:
     """Return the ``dot`` product or ``cosine`` of every pair of rows: (N, H), (M, H) to (N, M).
 
-    They are computed in float32 or above.
+    The result is in float32 or above.
     """
     dtype = torch.promote_types(left.dtype, torch.float32)
     with torch.autocast(left.device.type, enabled=False):
@@ -124,7 +124,7 @@ def four_block_contrastive(queries: Tensor, passages: Tensor, *, temperature: fl
 
     diagonal = torch.eye(count, dtype=torch.bool, device=queries.device)
     pairs = ((positives, queries), (queries, queries), (positives, positives))
-    blocks = [block(*pair).masked_fill(diagonal, -torch.inf) for pair in pairs]  # 3 of (Q, Q)
+    blocks = [block(*pair).masked_fill(diagonal, -torch.inf) for pair in pairs]
     return functional.cross_entropy(torch.cat([block(queries, passages), *blocks], dim=1), targets)
 
 

@@ -30,7 +30,7 @@ from repro.store.disk import intact, write_note
 BLOCK = 20_000  # pairs sorted by length together
 BATCH = {"cpu": 32, "cuda": 256}
 TOGETHER = 8  # batches tokenised in one call
-AHEAD = 2  # pieces tokenised in advance
+AHEAD = 2  # tokenised in advance
 Batches = list[Tensors]
 
 
@@ -131,7 +131,7 @@ class CrossEncoder(nn.Module):
 
 
 def hardest(scores: Tensor, *, count: int) -> Tensor:
-    """Return indices into (Q, P), (Q, ``count``): 0, the positive, and the highest-scoring negatives."""
+    """Return (Q, ``count``) indices into rows of (Q, P): 0 (the positive) and the top-scoring negatives."""
     negatives = scores[:, 1:].topk(count - 1, dim=1).indices + 1
     return torch.cat((torch.zeros_like(negatives[:, :1]), negatives), dim=1)
 
@@ -223,7 +223,7 @@ def score_pairs(
 ) -> np.ndarray:
     """Return the score of every pair, (N,): float32, or float64 rounded to ``decimals``.
 
-    Finished blocks are kept in ``scratch``. A shard scores only its own blocks, others are 0.
+    Finished blocks are kept in ``scratch``. A shard scores only its own blocks and leaves 0 elsewhere.
     """
     scratch.mkdir(parents=True, exist_ok=True)
     scores, unread = np.zeros(len(pairs), np.float32), []

@@ -58,7 +58,7 @@ class Projector(nn.Module):
         return torch.tanh(output) if self.architecture == "nonlinear" else output
 
     def save(self, folder: Path, *, encodes: bool) -> None:
-        """Write ``projector.safetensors``, noting whether texts are encoded with it, unless ``none``."""
+        """Write ``projector.safetensors``, with whether it ``encodes`` texts. ``none`` writes no file."""
         if self.architecture != "none":
             # one key: safetensors orders several keys at random
             description = json.dumps({"architecture": self.architecture, "encodes": encodes}, sort_keys=True)

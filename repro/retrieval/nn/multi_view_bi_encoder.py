@@ -137,7 +137,7 @@ class MultiViewBiEncoder(objectives.RankedTextsLoss):
     def ranking_losses(self, suffix: str, scores: Tensor, represented: Tensors) -> Tensors:
         """Return losses, named with ``suffix``, of similarities divided by tau, (Q, Q*P)."""
         losses: Tensors = {}
-        rows, weight = contrastive.own_columns(scores), 1.0  # rows: (Q, P)
+        rows, weight = contrastive.own_columns(scores), 1.0
         if self.distillation is not None:
             teacher = represented["teacher"] / self.distillation["teacher_temperature"]
             pair = (teacher, rows) if self.distillation["direction"] == "teacher-student" else (rows, teacher)

@@ -14,7 +14,7 @@ from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, save_model
 from repro.retrieval.nn.precision import Tensors
 from repro.retrieval.nn.text import passage_rows, tokenised
 
-SENTENCES, MASKS = 0, 1  # random streams
+SENTENCES, MASKS = 0, 1
 SIDES = {"queries": "query_", "passages": "passage_"}
 
 

@@ -16,8 +16,8 @@ ROWS = {"cpu": 512, "cuda": None}  # in the feed-forward part
 def without_padding(encoder: Encoder, *, gpu: bool = False) -> Callable[[Tensors], Tensor]:
     """Return a function from model inputs on the CPU to vectors, (N, H), on the device.
 
-    It drops padding if ``gpu``, or on a CPU unless the model is small: with padding, vectors of small models
-    have the same bits on any number of cores.
+    It drops padding of BERT-like models if ``gpu``, or on a CPU if they are large. With padding, vectors of
+    small models have the same bits on any number of cores.
     """
     on_cpu = device().type == "cpu" and not is_small(encoder)
     if not ((gpu or on_cpu) and padding_free.can_be_packed(encoder.model)):

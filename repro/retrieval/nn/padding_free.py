@@ -148,7 +148,7 @@ class PaddingFree:
 
 @contextlib.contextmanager
 def padding_free(objective: nn.Module, wanted: bool) -> Iterator[PaddingFree]:
-    """In this context, models read texts end to end if ``wanted``. Yields a record of whether any did."""
+    """In this context, an objective's models read texts end to end if ``wanted``. Yields whether any did."""
     packing, modules = PaddingFree(), list(objective.modules()) if wanted else []
     cls_models = {part.model for part in modules if isinstance(part, Encoder) and part.pooling == "cls"}
     with contextlib.ExitStack() as stack:
@@ -184,7 +184,7 @@ def _states(
     lengths = mask.sum(dim=1)
     order = lengths.argsort(stable=True)
     numbers = torch.arange(mask.numel()).view(mask.shape)
-    places = numbers[order][mask[order].bool()].to(ids.device, non_blocking=True)  # (T,)
+    places = numbers[order][mask[order].bool()].to(ids.device, non_blocking=True)
     inputs = {"input_ids": ids}
     if kinds is not None:
         inputs["token_type_ids"] = kinds.expand_as(ids)
@@ -216,7 +216,10 @@ def trains_faster(objective: nn.Module, precision: str) -> bool:
 
 
 def packs(model: nn.Module, *, precision: str, say: Callable[[str], None]) -> bool:
-    """Return whether a GPU should encode without padding. ``say`` gets the reason if it cannot as set."""
+    """Return whether a GPU should encode without padding.
+
+    ``say`` gets the reason if REPRO_PADDING_FREE is 1 but it cannot.
+    """
     processor, wanted = device(), is_asked_for(os.environ)
     if wanted is False or processor.type == "cpu":
         return False
@@ -238,7 +241,7 @@ def _obstacle(model: nn.Module, precision: str, processor: torch.device) -> str:
     heads = config.num_attention_heads
     size = config.hidden_size // heads
     if not _has_size(size):
-        return f"the kernel needs a head size that is a multiple of 8 up to 256. The model's is {size}"
+        return f"the kernel needs head sizes that are multiples of 8 up to 256, and the model's is {size}"
     return _fault(processor, HALVES[precision], (heads, size))
 
 

@@ -52,7 +52,7 @@ def true_float32() -> Iterator[None]:
     settings = [place.fp32_precision for place in places]
     try:
         old = torch.get_float32_matmul_precision()
-    except RuntimeError:  # only the new settings were used
+    except RuntimeError:
         old = "highest"
     cuda, reduced = places[0], places[0].allow_bf16_reduced_precision_reduction
     torch.set_float32_matmul_precision("highest")
@@ -114,7 +114,7 @@ def on_host(values: Tensor) -> Tensor:
 
 
 def mapped(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
-    """Return ``function(values)``, and apply it to the CPU's original of a copy too."""
+    """Return ``function(values)``. If ``copied()`` made ``values``, apply it to the original too."""
     result, original = function(values), getattr(values, "original", None)
     if original is not None:
         result.original = function(original)  # type: ignore[attr-defined]

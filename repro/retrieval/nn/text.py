@@ -70,7 +70,7 @@ def inner_tokens(lengths: np.ndarray) -> np.ndarray:
 def side_by_side(columns: Mapping[str, tuple[np.ndarray, int | bool]], lengths: np.ndarray) -> Tensors:
     """Return each column as right-padded rows, (N, L), and ``attention_mask``.
 
-    ``columns`` map a name to a value for each of the T tokens of N texts end to end, and the padding value.
+    ``columns`` map a name to (values of all tokens of N texts end to end, (T,), value for padding).
     """
     mask = np.arange(lengths.max()) < lengths[:, None]
     arrays = {"attention_mask": mask.astype(np.int64)}
@@ -104,7 +104,7 @@ class Words:
 
     @classmethod
     def of(cls, tokenizer, stop_words: Collection[str], *, kind: str = "words") -> Words:
-        """Return the words of a tokenizer's vocabulary of a ``kind``, without stop words.
+        """Return the words of one ``kind`` in a tokenizer's vocabulary, without stop words.
 
         ``words`` begin with an entry that has a letter or digit. ``letters`` are words of letters only. With
         ``marks``, punctuation marks are words too.

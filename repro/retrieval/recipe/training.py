@@ -86,7 +86,10 @@ def sample(
     queries: int | None = None,
     share: float | None = None,
 ) -> Node:
-    """Return the ``sample``-th draw of ``queries`` rows or a ``share`` of them, "random" or one "block"."""
+    """Return ``queries`` rows of a training set, or a ``share``, drawn by ``seed`` and ``sample``.
+
+    ``method`` is "random", or "block" for consecutive rows.
+    """
     params: dict[str, Any] = {"queries": queries} if share is None else {"share": share}
     params |= {"sample": sample, "method": method, "seed": seed}
     return Node("sample", params, {"training_set": training_set})
@@ -102,7 +105,7 @@ def tokenize(
     separator: str,
     fewest_tokens: int = 0,
 ) -> Node:
-    """Return documents as token ids, cut by ``policy``, e.g. "chunk", if they have ``fewest_tokens``."""
+    """Return documents of ``fewest_tokens`` or more as token ids, cut by ``policy``, e.g. "chunk"."""
     params = {"length": length, "policy": policy, "titles": titles, "separator": separator}
     params["fewest_tokens"] = fewest_tokens
     return Node("tokenize", params, {"corpus": documents, "model": model})
@@ -187,7 +190,7 @@ def pretrain(
 
 
 def pretrained_like(made: Node, *, tokens: Node, optimisation: Optimisation) -> Node:
-    """Return a pre-training like ``made`` of other tokens, by another optimisation."""
+    """Return a pre-training like ``made``, with other tokens and optimisation."""
     params = {"texts_per_batch": optimisation.batch_size, "length": tokens.params["length"]}
     inputs = {"model": tokens.inputs["model"], "tokens": tokens}
     return Node("pretrain", {**made.params, **_of(optimisation), **params}, {**made.inputs, **inputs})

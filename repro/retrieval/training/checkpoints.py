@@ -53,7 +53,7 @@ class TrainingLog:
         rate: float,
         norm: torch.Tensor,
     ) -> None:
-        """Record a step, and write a due line. Raises StageError if its loss is not finite."""
+        """Record a step, and write a line if due. Raises StageError if a loss in it is not finite."""
         self._total = whole = loss if self._total is None else self._total + loss
         self._steps += 1
         for name, value in losses.items():
@@ -159,7 +159,7 @@ WEIGHTS, OPTIMIZER, SCHEDULE, SCALER = "model.safetensors", "optimizer.pt", "sch
 
 
 def write_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> None:
-    """Write weights and optimizer (rank 0 only), and each process's random states."""
+    """Write weights and optimizer states (rank 0 only), and each process's random states."""
     folder.mkdir(parents=True, exist_ok=True)
     if rank() == 0:
         save_model(objective, str(folder / WEIGHTS))  # supports weights that share memory
@@ -171,7 +171,7 @@ def write_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> Non
 
 
 def read_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> None:
-    """Restore weights and optimizer. Raises pickle.UnpicklingError for a file that would run code."""
+    """Restore weights and optimizer states. Raises pickle.UnpicklingError for a file that would run code."""
     device = next(objective.parameters()).device
     load_model(objective, str(folder / WEIGHTS), device="cpu" if device.type == "cpu" else str(device))
     for name, part in _parts(optimizer).items():

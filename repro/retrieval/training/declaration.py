@@ -70,7 +70,7 @@ _declared: dict[str, Objective] = {}
 
 
 def declared(identity: Mapping[str, Any]) -> Objective:
-    """Return the objective declared at a path. Raises UsageError if no imported recipe declares it."""
+    """Return the objective declared at this path. Raises UsageError if no imported recipe declares it."""
     try:
         return _declared[identity["path"]]
     except KeyError:
@@ -208,7 +208,7 @@ class Execution:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Execution:
-        """Read the REPRO_ variables, e.g. ``REPRO_MICRO_BATCH=8``. Raises UsageError for others."""
+        """Read the REPRO_ variables, e.g. ``REPRO_MICRO_BATCH=8``. Raises UsageError for wrong values."""
         from repro.retrieval.nn.padding_free import is_asked_for
 
         is_packed = is_asked_for(environment)

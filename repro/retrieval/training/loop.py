@@ -182,7 +182,7 @@ def train(
 
     ``out/checkpoints`` keeps checkpoints to resume from. ``out/train_log.jsonl`` gets about 200 lines with
     step, learning rate, gradient norm and mean losses. Under torchrun every process takes its share of each
-    batch. If memory runs out, steps are made in smaller parts. On a GPU ``memory`` gives the size.
+    batch. If memory runs out, steps are made in smaller parts. On a GPU ``memory`` gives the first size.
 
     Returns facts, e.g. steps, last losses, seconds, operations and ``options_in_effect``. Raises StageError
     if a loss is not finite or one example does not fit, and UsageError for more processes than examples.

@@ -81,7 +81,7 @@ def import_declared(kind: str, declared: Mapping[str, Any]):
         value = getattr(importlib.import_module(module), attribute)
     except (ModuleNotFoundError, AttributeError, ValueError) as error:
         if isinstance(error, ModuleNotFoundError) and extra_of(error.name):
-            raise  # not installed
+            raise
         raise UsageError(f"there is no {kind} at {path!r} ({error})") from error
     for key in ("name", "version"):
         actual = getattr(value, key, declared[key])
