@@ -20,7 +20,7 @@ def logarithmic_warmup_share(step: int, *, warmup: int, total: int) -> float:
         log(step + 1) / log(warmup)           before ``warmup`` (at least 2, as log 1 is 0)
         (total - step) / (total - warmup)     afterwards
 
-    It is 0 at ``total``.
+    E.g. step 3 of a warm-up of 16 has 0.5.
     """
     warmup = max(2, warmup)
     if step < warmup:
