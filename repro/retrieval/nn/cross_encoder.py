@@ -30,7 +30,7 @@ from repro.store.disk import intact, write_note
 BLOCK = 20_000  # pairs sorted by length together
 BATCH = {"cpu": 32, "cuda": 256}
 TOGETHER = 8  # batches tokenised in one call
-AHEAD = 2  # tokenised in advance
+AHEAD = 2
 Batches = list[Tensors]
 
 
