@@ -1,4 +1,4 @@
-"""Batches of texts for an encoder, sorted by length, e.g. at most 4,096 tokens on a CPU."""
+"""Batches of texts for an encoder, sorted by length."""
 
 import contextlib
 import gc
@@ -19,7 +19,6 @@ from repro.retrieval.nn.tokens import TokenRows
 
 T = TypeVar("T")
 Output = TypeVar("Output", Tensor, Tensors)
-# in RuntimeErrors of torch and CUDA
 WORDS = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED")
 
 
@@ -28,7 +27,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def attempted(work: Callable[[], T]) -> tuple[T | None, str]:
-    """Return ``work()`` and "", or None and the first sentence of an out-of-memory error."""
+    """Return (``work()``, ""), or (None, reason) if memory ran out. Other errors are raised."""
     try:
         return work(), ""
     except RuntimeError as error:
@@ -44,7 +43,7 @@ def release_memory() -> None:
 
 
 class HalvingEncoder(Generic[Output]):
-    """Encodes batches in ever smaller pieces if memory runs out.
+    """Encodes batches, in pieces of half the size each time that memory runs out.
 
     ``encode`` maps model inputs, (n, l) each, to (n, …), or to several such arrays by name.
     """
@@ -84,22 +83,22 @@ class HalvingEncoder(Generic[Output]):
 
 
 def side_inputs(batch: Tensors, prefix: str) -> Tensors:
-    """Return the model inputs with a prefix, e.g. ``query_``, which is removed from their names."""
+    """Return the arrays named with ``prefix``, e.g. ``query_``, under their names without it."""
     return {name.removeprefix(prefix): rows for name, rows in batch.items() if name.startswith(prefix)}
 
 
-TOGETHER = 2_000  # texts tokenised in one call
+TOGETHER = 2_000
 TOKENS = {"cpu": 32 * 128, "cuda": 512 * 128}
 
 
 def tokenised_together(texts: Sequence[Sequence[str]]) -> Iterator[list[int]]:
-    """Return groups of indices of (title, text) pairs, the longest pairs first."""
+    """Yield groups of up to 2,000 indices of (title, text) pairs, the longest pairs first."""
     by_length = sorted(range(len(texts)), key=lambda row: sum(map(len, texts[row])), reverse=True)
     return (by_length[start : start + TOGETHER] for start in range(0, len(by_length), TOGETHER))
 
 
 def token_batches(rows: TokenRows) -> Iterator[tuple[list[int], Tensors]]:
-    """Yield indices and model inputs, (n, l), of each batch, the longest texts first."""
+    """Yield (indices of texts, model inputs, (n, l) each) per batch, the longest texts first."""
     order, start = np.argsort(-rows.lengths, kind="stable"), 0
     while start < len(order):
         longest = max(1, int(rows.lengths[order[start]]))

@@ -1,4 +1,4 @@
-"""Fine-tuning of one encoder for queries and passages, e.g. with a contrastive loss."""
+"""Fine-tuning of one encoder for queries and passages."""
 
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
@@ -21,9 +21,8 @@ PROJECTOR_STARTS = ("pre-trained", "new")
 class BiEncoderContrastive(objectives.RankedTextsLoss):
     """Contrastive loss with one encoder for queries and passages.
 
-    ``projector`` is ``none``, ``linear`` or ``nonlinear``. ``projector_start`` is ``new`` or ``pre-trained``,
-    with weights from ``start``, the starting model's directory. A saved projector of this architecture that
-    encodes texts is trained further in either case.
+    ``projector_start`` is ``new``, or ``pre-trained`` with weights from ``start``, the starting model's
+    directory. A saved projector of this architecture that encodes texts is trained further in either case.
     """
 
     encoder: Encoder
@@ -79,13 +78,13 @@ class BiEncoderContrastive(objectives.RankedTextsLoss):
 
 
 class CosineBiEncoder(objectives.RankedTextsLoss):
-    """Contrastive loss over the batch of all processes, by cosine over a temperature.
+    """Contrastive loss of cosines divided by a temperature, over the batch of all processes.
 
     Args:
         temperature_warmup: whether 1/tau grows from 1 over ``warmup_steps`` (reading
             ``nq-temperature-warmup``).
         terms: a key of ``contrasts``, the similarities in the denominator (reading ``contrastive-terms``).
-        shares: parts of a batch without common negatives (reading ``cross-device-negatives``).
+        shares: number of parts with separate negatives (reading ``cross-device-negatives``).
         weight: the factor of the loss, e.g. 1/R for R processes (reading ``nq-loss-scale``).
     """
 
@@ -145,7 +144,7 @@ class CosineBiEncoder(objectives.RankedTextsLoss):
         return self.weight * reduce(add, losses)
 
     def warmed(self, temperature: float) -> float | Tensor:
-        """Return 1 / max(1, min(1, steps / warmup_steps) / temperature)."""
+        """Return ``temperature``, or in a warm-up 1 / max(1, min(1, steps / warmup_steps) / temperature)."""
         if not self.temperature_warmup:
             return temperature
         share = (self.steps / max(1, self.warmup_steps)).clamp(max=1.0)
@@ -156,7 +155,7 @@ class CosineBiEncoder(objectives.RankedTextsLoss):
             self.steps += 1
 
     def encoder(self, inputs: Tensors) -> Tensor:
-        hidden = self.model(**inputs).last_hidden_state  # (N, L, H)
+        hidden = self.model(**inputs).last_hidden_state
         return pooled(hidden, inputs["attention_mask"], pooling=self.pooling)
 
     def save(self, folder: Path) -> None:
@@ -169,8 +168,9 @@ class DistilledBiEncoder(CosineBiEncoder):
         L_kl = 1/Q sum_i KL( softmax(theta_i / T) || softmax(cos_i / tau_s) )
 
     theta_i are the re-ranker's logits, cos_i the cosines of a query's passages and T is
-    ``teacher_temperature`` (reading ``teacher-scores``). tau_s is warmed up if tau is. L_cont is the loss of
-    ``CosineBiEncoder`` (readings ``distillation-weight``, ``nq-distillation``, ``nq-loss-scale``).
+    ``teacher_temperature`` (reading ``teacher-scores``). tau_s, ``student_temperature``, is warmed up if tau
+    is. L_cont is the loss of ``CosineBiEncoder`` (readings ``distillation-weight``, ``nq-distillation``,
+    ``nq-loss-scale``).
     """
 
     name = "distillation"
@@ -218,7 +218,7 @@ class DistilledBiEncoder(CosineBiEncoder):
 
     def losses(self, represented: Tensors) -> Tensors:
         queries, passages, teacher = (represented[name] for name in ("queries", "passages", "teacher"))
-        cosines = contrastive.own_scores(queries, passages, similarity="cosine")  # (Q, P)
+        cosines = contrastive.own_scores(queries, passages, similarity="cosine")
         losses = {
             "divergence": contrastive.divergence(
                 teacher / self.teacher_temperature, cosines / self.warmed(self.student_temperature)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from transformers.models.bert.modeling_bert import BertLayer, BertOnlyMLMHead
     from transformers.models.roberta.modeling_roberta import RobertaEmbeddings
 
-# parts that retrieval does not use
 HEADS = re.compile(
     r"(^|\.)(cls|lm_head|pooler|decoder|vocab_\w+|(generator|discriminator)_\w+|position_ids)(\.|$)"
 )
@@ -31,7 +30,7 @@ Tokenizer: TypeAlias = "PreTrainedTokenizerFast"
 
 
 def load_tokenizer(folder: Path):
-    """Return a directory's fast tokenizer, padding at the right. Raises DataError."""
+    """Return a directory's fast tokenizer, set to pad on the right. Raises DataError."""
     from transformers import AutoTokenizer
 
     tokenizer = load(AutoTokenizer, folder)
@@ -60,7 +59,7 @@ def load_encoder(folder: Path):
 
 
 def check_fits(model, tokenizer, length: int) -> None:
-    """Raise UsageError if ``length`` exceeds the positions, DataError if the tokenizer does not match."""
+    """Raise UsageError if ``length`` exceeds the positions, DataError if model and tokenizer differ."""
     count = positions(model)
     if count is not None and length > count:
         raise UsageError(f"a length of {length} tokens is more than the model's {count} positions")
@@ -85,7 +84,7 @@ def _position_table(model):
 
 
 def check_missing(model, report: dict, *, has_pooler: bool = False) -> None:
-    """Raise ValueError for a missing weight, except one of an unused pooler."""
+    """Raise ValueError if ``report`` lists a missing weight, except an unused pooler's."""
     lost = sorted(key for key in report["missing_keys"] if has_pooler or not key.startswith("pooler"))
     if lost:
         name = type(model).__name__
@@ -93,7 +92,7 @@ def check_missing(model, report: dict, *, has_pooler: bool = False) -> None:
 
 
 def check_heads(report: dict) -> None:
-    """Raise ValueError for a dropped weight that retrieval may need."""
+    """Raise ValueError if ``report`` lists an unused weight that retrieval may need."""
     if others := sorted(filterfalse(HEADS.search, report["unexpected_keys"])):
         raise ValueError(f"its weight {others[0]} belongs to a head that is not known here")
 
@@ -134,7 +133,7 @@ def save_model(model, tokenizer, folder: Path) -> None:
 
 
 def load(kind: Any, folder: Path, **options) -> Any:
-    """Read a directory as transformers' ``kind``. Raises DataError."""
+    """Return a directory's model or tokenizer, by transformers' class ``kind``. Raises DataError."""
     try:
         return pretrained(kind, folder, **options)
     except (OSError, ValueError, KeyError) as error:
@@ -143,7 +142,7 @@ def load(kind: Any, folder: Path, **options) -> Any:
 
 
 def pretrained(kind: Any, folder: Path, **options) -> Any:
-    """Read a directory as transformers' ``kind``. Raises the library's errors."""
+    """Return the same as ``load()``. Raises the library's errors, or ValueError for adapters or hub code."""
     if (folder / "adapter_config.json").exists():
         raise ValueError("it has an adapter, adapter_config.json, which is not known here")
     check_self_contained(folder)
@@ -152,7 +151,7 @@ def pretrained(kind: Any, folder: Path, **options) -> Any:
 
 
 def check_self_contained(folder: Path) -> None:
-    """Raise ValueError if a config refers to code of the hub."""
+    """Raise ValueError if config.json refers to code of the hub."""
     if not (folder / "config.json").exists():
         return
     config = read_json_file(folder / "config.json")
@@ -165,7 +164,7 @@ def reason(error: Exception) -> str:
     if "trust_remote_code" in str(error):
         return "it needs code that comes with it, which is never run here"
     if "ignore_mismatched_sizes" in str(error):
-        return "its weights have other shapes than its config.json says"
+        return "the shapes of its weights do not match its config.json"
     if "Weights only load failed" in str(error):
         return "its weights are a pickle that holds more than tensors, which is never read here"
     first, *others = str(error).strip().split("\n")

@@ -19,16 +19,16 @@ def check_similarity(similarity: str) -> str:
 
 
 def similarities(left: Tensor, right: Tensor, *, similarity: str) -> Tensor:
-    """Return all similarities, ``dot`` or ``cosine``: (N, H), (M, H) to (N, M).
+    """Return the ``dot`` product or ``cosine`` of every pair of rows: (N, H), (M, H) to (N, M).
 
-    They are computed in float32 or above, as half precision is too coarse.
+    The result is in float32 or above.
     """
     dtype = torch.promote_types(left.dtype, torch.float32)
     with torch.autocast(left.device.type, enabled=False):
         left, right = left.to(dtype), right.to(dtype)
         if check_similarity(similarity) == "cosine":
             left, right = functional.normalize(left, dim=-1), functional.normalize(right, dim=-1)
-        return left @ right.T  # (N, M)
+        return left @ right.T
 
 
 OBJECTIVES = ("sum", "separate", "both")
@@ -38,13 +38,13 @@ Views = Mapping[str, Tensor]
 def view_similarities(
     queries: Views, passages: Views, *, terms: Sequence[str], objective: str, similarity: str
 ) -> dict[str, Tensor]:
-    """Return the similarities to train, (Q, M) each, by the suffix of their losses' names.
+    """Return the similarities to train, (Q, M) each, by a suffix for the names of their losses.
 
         d(q, p) = sum over the terms v of s(q_v, p_v)
 
     ``queries`` and ``passages`` are (Q, H_v) and (M, H_v) by view. A repeated term counts twice (reading
-    ``hybrid-similarity``). The ``objective`` ``sum`` returns d under "", ``separate`` s of every view under
-    ".<view>", and ``both`` returns both (reading ``view-objective``).
+    ``hybrid-similarity``). With the ``objective`` ``sum`` the key "" has d, with ``separate`` each key
+    ".<view>" has its view's s, and ``both`` gives all of these (reading ``view-objective``).
     """
     check_known("objective of the views", objective, valid=OBJECTIVES)
     by_view = {
@@ -67,18 +67,18 @@ def contrastive(
     """Return the loss of each query's positive against ``negatives``, averaged over queries.
 
     ``in-batch`` is the cross-entropy among all passages, ``own`` among the query's own. ``pairwise`` is the
-    mean -log sigmoid of the positive's lead over each own negative.
+    mean -log sigmoid of the positive's lead over each own negative. Shapes are those of ``own_scores()``.
     """
     if negatives == "in-batch":
         return in_batch_contrastive(queries, passages, temperature=temperature, similarity=similarity)
-    scores = own_scores(queries, passages, similarity=similarity) / temperature  # (Q, P)
+    scores = own_scores(queries, passages, similarity=similarity) / temperature
     if negatives == "own":
         return listwise(scores)
     return functional.softplus(scores[:, 1:] - scores[:, :1]).mean()
 
 
 def listwise(scores: Tensor) -> Tensor:
-    """Return the mean cross-entropy of the first of each row's K scores, (N, K)."""
+    """Return the cross-entropy of each row's first score, averaged over the rows of (N, K)."""
     return functional.cross_entropy(scores, torch.zeros(len(scores), dtype=torch.long, device=scores.device))
 
 
@@ -102,7 +102,7 @@ def in_batch_contrastive(queries: Tensor, passages: Tensor, *, temperature: floa
     """
     count, total = len(queries), len(passages)
     assert total % count == 0, f"{total} passages are not P for each of {count} queries"
-    scores = similarities(queries, passages, similarity=similarity) / temperature  # (Q, Q*P)
+    scores = similarities(queries, passages, similarity=similarity) / temperature
     targets = torch.arange(count, device=scores.device) * (total // count)
     return functional.cross_entropy(scores, targets)
 
@@ -114,7 +114,7 @@ def four_block_contrastive(queries: Tensor, passages: Tensor, *, temperature: fl
         Z_i = sum over all passages d of phi(q_i, d)
             + sum_{j != i} phi(d_i+, q_j) + sum_{j != i} phi(q_i, q_j) + sum_{j != i} phi(d_i+, d_j+)
 
-    This is the code released with Wang et al. 2023. Arguments are those of ``in_batch_contrastive``.
+    This is the code released with Wang et al. 2023. Arguments are those of ``in_batch_contrastive()``.
     """
     count, per_query = len(queries), len(passages) // len(queries)
     positives, targets = passages[::per_query], torch.arange(count, device=queries.device) * per_query
@@ -124,14 +124,14 @@ def four_block_contrastive(queries: Tensor, passages: Tensor, *, temperature: fl
 
     diagonal = torch.eye(count, dtype=torch.bool, device=queries.device)
     pairs = ((positives, queries), (queries, queries), (positives, positives))
-    blocks = [block(*pair).masked_fill(diagonal, -torch.inf) for pair in pairs]  # 3 of (Q, Q)
+    blocks = [block(*pair).masked_fill(diagonal, -torch.inf) for pair in pairs]
     return functional.cross_entropy(torch.cat([block(queries, passages), *blocks], dim=1), targets)
 
 
 def divergence(target: Tensor, scores: Tensor) -> Tensor:
     """Return KL(softmax(target) || softmax(scores)) of (N, K) each, averaged over the rows.
 
-    It is computed in float32 or above. The caller has to detach a target that is not trained.
+    The caller has to detach a target that is not trained.
     """
     log_p, log_q = (
         functional.log_softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)), dim=-1)

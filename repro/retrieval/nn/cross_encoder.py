@@ -30,7 +30,7 @@ from repro.store.disk import intact, write_note
 BLOCK = 20_000  # pairs sorted by length together
 BATCH = {"cpu": 32, "cuda": 256}
 TOGETHER = 8  # batches tokenised in one call
-AHEAD = 2  # pieces tokenised in advance
+AHEAD = 2
 Batches = list[Tensors]
 
 
@@ -100,8 +100,8 @@ class CrossEncoder(nn.Module):
     def forward(self, batch: Tensors) -> Tensors:
         if self.trained_passages < batch["input_ids"].shape[1]:
             with torch.no_grad(), _evaluation_mode(self.model):
-                places = hardest(self._scores(batch), count=self.trained_passages)  # (Q, K)
-            rows = torch.arange(len(places), device=places.device).unsqueeze(1)  # (Q, 1)
+                places = hardest(self._scores(batch), count=self.trained_passages)
+            rows = torch.arange(len(places), device=places.device).unsqueeze(1)
             batch = {name: value[rows, places] for name, value in batch.items()}  # (Q, K, L)
         if not self._reads_twice():
             return {"listwise": contrastive.listwise(self._scores(batch))}
@@ -126,13 +126,13 @@ class CrossEncoder(nn.Module):
     def _scores(self, batch: Tensors) -> Tensor:
         shape = batch["input_ids"].shape[:2]
         flat = {name: mapped(lambda rows: rows.flatten(0, 1), value) for name, value in batch.items()}
-        scores = self.model(**flat).logits.view(shape)  # (Q, P)
+        scores = self.model(**flat).logits.view(shape)
         return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
 
 def hardest(scores: Tensor, *, count: int) -> Tensor:
-    """Return the indices, (Q, K), of the positive and the highest-scoring negatives in (Q, P)."""
-    negatives = scores[:, 1:].topk(count - 1, dim=1).indices + 1  # (Q, K - 1)
+    """Return (Q, ``count``) indices into rows of (Q, P): 0 (the positive) and the top-scoring negatives."""
+    negatives = scores[:, 1:].topk(count - 1, dim=1).indices + 1
     return torch.cat((torch.zeros_like(negatives[:, :1]), negatives), dim=1)
 
 
@@ -147,9 +147,10 @@ def _evaluation_mode(model: nn.Module) -> Iterator[None]:
 
 
 class PairScorer:
-    """A cross-encoder for re-ranking. Raises BlockedError, UsageError or DataError.
+    """A cross-encoder for re-ranking, read from ``folder``.
 
-    ``say`` is called with the reason if pairs must be read with padding.
+    Raises DataError, UsageError for a wrong length, or BlockedError for half precision without a GPU. ``say``
+    gets the reason if REPRO_PADDING_FREE is 1 but pairs need padding.
     """
 
     def __init__(
@@ -166,7 +167,7 @@ class PairScorer:
         return ({"padding_free": 1} if self.packed else {}) | self.halved.facts()
 
     def prepared(self, queries: list[str], passages: list[dict]) -> Iterator[tuple[list[int], Batches]]:
-        """Yield the N pairs in groups, the longest first: indices of pairs, and their batches."""
+        """Yield (indices of pairs, their batches) for groups of the pairs, the longest passages first."""
         order = sorted(range(len(queries)), key=lambda n: len(passages[n]["text"]), reverse=True)
         batch = BATCH[device().type]
         for start in range(0, len(order), TOGETHER * batch):
@@ -182,18 +183,21 @@ class PairScorer:
             yield places, [ready_for_device(rows.inputs(slice(n, n + batch))) for n in firsts]
 
     def score(self, batches: Batches) -> np.ndarray:
-        """Return scores, (n,) float32. Raises StageError if one is not finite."""
+        """Return the scores of n pairs, (n,) float32. Raises StageError if one is not finite."""
         context = padding_free(self.model, self.packed)
         with threads_for(self.model), torch.inference_mode(), autocast(self.precision), context:
             logits = [self.halved(batch) for batch in batches]
-        scores = torch.cat(logits).cpu().numpy()  # (n,)
+        scores = torch.cat(logits).cpu().numpy()
         if not np.isfinite(scores).all():
             raise StageError("the re-ranker's score of a pair is not finite")
         return scores
 
 
 class PairTexts:
-    """Texts of N pairs: indices ``query`` into ``queries`` and ``row`` into a corpus, (N,) each."""
+    """Texts of N pairs, by indices ``query`` into ``queries`` and ``row`` into a corpus, (N,) each.
+
+    A slice gives queries and passages ``{"title", "text"}``.
+    """
 
     def __init__(self, queries: list[str], corpus: Path, *, query: np.ndarray, row: np.ndarray):
         self.corpus = load_from_disk(str(corpus / "arrow")).select_columns(["title", "text"])
@@ -219,7 +223,7 @@ def score_pairs(
 ) -> np.ndarray:
     """Return the score of every pair, (N,): float32, or float64 rounded to ``decimals``.
 
-    Finished blocks are kept in ``scratch``. A shard scores only its own blocks.
+    Finished blocks are kept in ``scratch``. A shard scores only its own blocks and leaves 0 elsewhere.
     """
     scratch.mkdir(parents=True, exist_ok=True)
     scores, unread = np.zeros(len(pairs), np.float32), []

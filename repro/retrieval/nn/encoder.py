@@ -25,7 +25,7 @@ FILE = "projector.safetensors"
 class Projector(nn.Module):
     """z = tanh(W h + b) (``nonlinear``, BERT's pooler), z = W h + b (``linear``) or z = h (``none``).
 
-    With two ``layers``, h = gelu(W' x + b') comes first.
+    With two ``layers``, ``nonlinear`` computes h = gelu(W' x + b') first.
     """
 
     def __init__(self, hidden_size: int, *, architecture: str, layers: int, initializer_range: float):
@@ -58,7 +58,7 @@ class Projector(nn.Module):
         return torch.tanh(output) if self.architecture == "nonlinear" else output
 
     def save(self, folder: Path, *, encodes: bool) -> None:
-        """Write ``projector.safetensors``, which also notes whether it ``encodes`` texts, unless ``none``."""
+        """Write ``projector.safetensors``, with whether it ``encodes`` texts. ``none`` writes no file."""
         if self.architecture != "none":
             # one key: safetensors orders several keys at random
             description = json.dumps({"architecture": self.architecture, "encodes": encodes}, sort_keys=True)
@@ -66,7 +66,7 @@ class Projector(nn.Module):
 
 
 def saved_projector(folder: Path) -> tuple[Projector, bool] | None:
-    """Return a directory's projector and whether it encodes texts, or None."""
+    """Return (a directory's projector, whether it encodes texts), or None without one."""
     if not (folder / FILE).exists():
         return None
     with safe_open(folder / FILE, framework="pt") as file:
@@ -97,11 +97,11 @@ class Encoder(nn.Module):
         self.model, self.pooling, self.projector = model, check_pooling(pooling), projector
 
     def forward(self, inputs: dict[str, Tensor]) -> Tensor:
-        hidden = self.model(**inputs).last_hidden_state  # (N, L, H)
+        hidden = self.model(**inputs).last_hidden_state
         return self.finished(pooled(hidden, inputs["attention_mask"], pooling=self.pooling))
 
     def finished(self, vectors: Tensor) -> Tensor:
-        """Map pooled vectors, (N, H), to the output."""
+        """Apply the projector, if any, to pooled vectors, (N, H)."""
         return vectors if self.projector is None else self.projector(vectors)
 
 
@@ -123,9 +123,9 @@ def pooled(hidden: Tensor, attention_mask: Tensor, *, pooling: str) -> Tensor:
     ``attention_mask`` (N, L).
     """
     if check_pooling(pooling) == "cls":
-        return hidden[:, 0]  # (N, H)
-    weights = attention_mask.to(hidden.dtype).unsqueeze(-1)  # (N, L, 1)
-    return (hidden * weights).sum(dim=1) / weights.sum(dim=1)  # (N, H)
+        return hidden[:, 0]
+    weights = attention_mask.to(hidden.dtype).unsqueeze(-1)
+    return (hidden * weights).sum(dim=1) / weights.sum(dim=1)
 
 
 def span_means(hidden: Tensor, spans: Tensor) -> Tensor:
@@ -135,7 +135,7 @@ def span_means(hidden: Tensor, spans: Tensor) -> Tensor:
     """
     dtype = torch.promote_types(hidden.dtype, torch.float32)
     positions = torch.arange(hidden.shape[1], device=hidden.device)
-    first, end = spans[..., :1], spans[..., 1:]  # (N, S, 1)
+    first, end = spans[..., :1], spans[..., 1:]
     inside = ((positions >= first) & (positions < end)).to(dtype)  # (N, S, L)
     with torch.autocast(hidden.device.type, enabled=False):
         sums = inside @ hidden.to(dtype)  # (N, S, H)

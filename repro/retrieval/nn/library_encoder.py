@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 SPARSE: dict[str, Literal["max", "sum"]] = {"splade": "max", "splade-sum": "sum"}
-TASKS = {"queries": "query", "passages": "document"}  # the library's names
+TASKS = {"queries": "query", "passages": "document"}
 
 
 def load(folder: Path, settings: Mapping[str, Any]) -> AnyEncoder:
@@ -202,7 +202,7 @@ def encode(
     precision: str | None = None,
     batch_size: int = 32,
 ) -> Tensor:
-    """Encode texts, or pairs of segments, to (N, H) float32 or sparse (N, V).
+    """Return vectors of texts, or of pairs of segments: (N, H) float32 or sparse (N, V), on the CPU.
 
     ``kind`` is ``queries`` or ``passages``. ``prompt`` replaces the encoder's own unless None.
     """
@@ -224,7 +224,8 @@ def batch_difference(
 ) -> tuple[float, float] | None:
     """Compare a text's vectors, encoded alone and in a batch with a longer text.
 
-    ``texts`` are these two. Returns cosine and relative difference, or None if only rounding differs.
+    ``texts`` are the text and the longer one. Returns (cosine, relative difference), or None
+    if only rounding differs.
     """
     alone, together = (
         encode(model, batch, kind=kind, prompt=prompt).to_dense()[0].double() for batch in (texts[:1], texts)
@@ -236,7 +237,7 @@ def batch_difference(
 
 
 def reading(model: AnyEncoder, kind: str) -> tuple[str, int | None]:
-    """Return the encoder's own prompt for ``kind``, and its maximum number of tokens."""
+    """Return the encoder's prompt for ``kind``, or "", and its maximum number of tokens, or None."""
     parts = [part for child in model.children() for part in _on_route(child, TASKS[kind])]
     limits = [limit for part in parts if (limit := _length(part, kind)) is not None]
     name = _prompt_name(model, kind)

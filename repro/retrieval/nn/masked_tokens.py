@@ -24,8 +24,8 @@ Head = Callable[[Tensor], Tensor]
 def token_cross_entropy(logits: Tensor, labels: Tensor, *, reduction: str) -> Tensor:
     """Return the negative log-likelihood of the labels, in float32 or above.
 
-    ``mean`` divides by the number of labels. ``logits`` are (..., V), ``labels`` (...). For the backward
-    pass, logits in half precision are kept as they are.
+    ``reduction`` is ``sum``, or ``mean`` over the labels other than IGNORED. ``logits`` are (..., V),
+    ``labels`` (...).
     """
     arguments = logits.flatten(0, -2), labels.flatten(), reduction
     return recomputed(_in_float32, *arguments) if logits.dtype in HALVES.values() else _in_float32(*arguments)
@@ -47,7 +47,7 @@ def places_of(mask: Tensor) -> Tensor:
 
 
 def values_at(values: Tensor, places: Tensor) -> Tensor:
-    """Return values of (N, L, ...) at flattened indices: (M, ...)."""
+    """Return the rows, (M, ...), of (N, L, ...) at flattened indices ``places``."""
     return values.flatten(0, 1)[places]
 
 
@@ -57,7 +57,7 @@ def divisor(labels: Tensor, *, reduction: str) -> int | None:
 
 
 def mlm_loss(rows: Tensors, *, reduction: str) -> Tensors:
-    """Return ``{"mlm": loss}`` from the ``mlm_rows`` of all parts, or {} without labels."""
+    """Return ``{"mlm": loss}`` from the joined results of ``mlm_rows()``, or {} without labels."""
     count = on_host(rows["masked"]).sum() if "masked" in rows else 0
     if not count:
         return {}
@@ -68,8 +68,7 @@ def mlm_loss(rows: Tensors, *, reduction: str) -> Tensors:
 def vocabulary_loss(hidden: Tensor, head: Head, labels: Tensor, *, reduction: str) -> Tensor:
     """Return ``token_cross_entropy(head(hidden), labels)`` with little memory.
 
-    ``head`` maps (m, H) to (m, V) without dropout, ``CHUNK`` positions at a time. If memory is scarce, it
-    runs again for the gradient.
+    ``head`` maps (m, H) to (m, V) without dropout, ``CHUNK`` positions at a time.
     """
     if (fused := fused_loss(hidden)) and (predictions := getattr(head, "predictions", None)):
         last, states = predictions.decoder, predictions.transform(hidden)
@@ -86,7 +85,7 @@ def vocabulary_loss(hidden: Tensor, head: Head, labels: Tensor, *, reduction: st
 
 
 def fused_loss(hidden: Tensor) -> Callable[..., Callable[..., Tensor]] | None:
-    """Return Liger-Kernel's class for a last layer with its loss, if installed, in bf16 on a GPU."""
+    """Return Liger-Kernel's class for last layer and loss, or None if absent or not in bf16 on a GPU."""
     kind = hidden.device.type
     in_bf16 = torch.is_autocast_enabled(kind) and torch.get_autocast_dtype(kind) == torch.bfloat16
     if device().type == "cpu" or not in_bf16:  # in fp16 its gradients, which are not scaled, become 0
@@ -98,7 +97,7 @@ def fused_loss(hidden: Tensor) -> Callable[..., Callable[..., Tensor]] | None:
 
 
 def mlm_rows(hidden: Tensor, head: Head, labels: Tensor) -> Tensors:
-    """Return the summed loss ``mlm`` of (N, L, H) and its number of labels ``masked``, (1,) each."""
+    """Return ``mlm``, the loss summed over labels of (N, L, H), and ``masked``, their number, (1,) each."""
     places = labelled(labels)
     total = vocabulary_loss(values_at(hidden, places), head, values_at(labels, places), reduction="sum")
     return {"mlm": total.view(1), "masked": copied(torch.tensor([len(places)]), labels.device)}
@@ -166,7 +165,7 @@ def _smallest_chances(
 def masked_texts(
     texts: Sequence[np.ndarray], *, tokenizer, generators: Sequence[np.random.Generator], **shares: Any
 ) -> Tensors:
-    """Return N texts framed by [CLS] and [SEP], original and masked by ``masked_tokens``.
+    """Return N texts framed by [CLS] and [SEP], original and masked by ``masked_tokens()``.
 
     Keys are ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask``, (N, L) int64.
     """

@@ -29,11 +29,11 @@ class MultiViewBiEncoder(objectives.RankedTextsLoss):
 
     Args:
         top_k: the number of values kept of a sparse vector, or None for all.
-        sparse_truncation: {after: ``saturation``, queries, passages}, the truncated sides.
-        hybrid_similarity, similarity, view_objective: arguments of ``view_similarities``.
-        in_batch_negatives: all passages of the ``batch`` or the query's ``own``.
-        flops_weight: {queries, passages, ramp_steps}, growing with the square of the step. With
-            ``shares``, the penalty is the mean over equal shares of the batch.
+        sparse_truncation: {after: ``saturation``, queries, passages}: whether a side is truncated.
+        hybrid_similarity, similarity, view_objective: arguments of ``view_similarities()``.
+        in_batch_negatives: ``batch`` for passages of all queries, ``own`` for the query's.
+        flops_weight: {queries, passages, ramp_steps}: each side's weight, growing with the square of the
+            step. With ``shares``, the penalty is the mean over equal shares of the batch.
         flops_vectors: vectors are regularised ``before`` or ``after`` truncation.
         distillation: None, or {direction, contrastive_weight, teacher_temperature}: the order of the
             KL's arguments, the weight of L_ft, and T.
@@ -41,7 +41,7 @@ class MultiViewBiEncoder(objectives.RankedTextsLoss):
     """
 
     encoder: ViewEncoder
-    steps: Tensor  # saved with a checkpoint
+    steps: Tensor
     name = "multi-view-contrastive"
     version = 1
     load = staticmethod(checkpoint.load_masked_lm)
@@ -135,9 +135,9 @@ class MultiViewBiEncoder(objectives.RankedTextsLoss):
         return vectors | {"sparse": top_k(vectors["sparse"], self.top_k)}
 
     def ranking_losses(self, suffix: str, scores: Tensor, represented: Tensors) -> Tensors:
-        """Return the losses of similarities over tau, (Q, Q*P), named with ``suffix``."""
+        """Return losses, named with ``suffix``, of similarities divided by tau, (Q, Q*P)."""
         losses: Tensors = {}
-        rows, weight = contrastive.own_columns(scores), 1.0  # rows: (Q, P)
+        rows, weight = contrastive.own_columns(scores), 1.0
         if self.distillation is not None:
             teacher = represented["teacher"] / self.distillation["teacher_temperature"]
             pair = (teacher, rows) if self.distillation["direction"] == "teacher-student" else (rows, teacher)
@@ -150,7 +150,7 @@ class MultiViewBiEncoder(objectives.RankedTextsLoss):
         return losses
 
     def flops_losses(self, vectors: dict[str, Tensors]) -> Tensors:
-        """Return each side's regulariser, times weight and min(1, step / ramp_steps)^2."""
+        """Return ``flops.SIDE``: each side's regulariser, times weight and min(1, step / ramp_steps)^2."""
         if "sparse" not in self.encoder.views:
             return {}
         ramp_steps = self.flops_weight["ramp_steps"]

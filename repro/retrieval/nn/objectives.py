@@ -1,4 +1,4 @@
-"""Components shared by objectives, and BERT's own objectives, e.g. ``MaskedLanguageModel``."""
+"""Components shared by objectives, and BERT's own objectives."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,7 @@ from repro.retrieval.nn.checkpoint import MaskedModel, Tokenizer, save_model
 from repro.retrieval.nn.precision import Tensors
 from repro.retrieval.nn.text import passage_rows, tokenised
 
-SENTENCES, MASKS = 0, 1  # random streams
+SENTENCES, MASKS = 0, 1
 SIDES = {"queries": "query_", "passages": "passage_"}
 
 
@@ -53,7 +53,7 @@ class RankedTextsLoss(BatchLoss):
 
 
 def teacher_scores(examples: list[dict]) -> Tensor:
-    """Return a re-ranker's scores, (Q, P) float32. Raises DataError if there are none."""
+    """Return a re-ranker's scores, (Q, P) float32. Raises DataError if an example has none."""
     if any("scores" not in example for example in examples):
         raise DataError("the training set has no scores to distil. Score it with a re-ranker first")
     return torch.tensor([example["scores"] for example in examples], dtype=torch.float32)
@@ -63,7 +63,7 @@ HEADS = ("checkpoint", "new")
 
 
 def with_head(model: MaskedModel, head: str) -> MaskedModel:
-    """Return the model with its own masked-language head (``checkpoint``) or a ``new`` one."""
+    """Return ``model``, with its masked-language head from the ``checkpoint`` or drawn anew (``new``)."""
     check_known("start of the masked-language head", head, valid=HEADS)
     if head == "new":
         shared_ids = {id(parameter) for parameter in model.base_model.parameters()}
@@ -105,7 +105,7 @@ class MaskedPretraining(nn.Module):
     def generators(
         self, examples: list[dict], *stream: int, each_epoch: bool = True
     ) -> list[np.random.Generator]:
-        """Return a generator per example, by (seed, stream, epoch, index)."""
+        """Return a generator per example, seeded by (seed, stream, epoch or 0, index)."""
         places = [(example["epoch"] if each_epoch else 0, example["index"]) for example in examples]
         return [np.random.default_rng((self.seed, *stream, *place)) for place in places]
 
@@ -114,7 +114,7 @@ class MaskedPretraining(nn.Module):
         return masked_tokens.masked_texts(texts, tokenizer=self.tokenizer, generators=generators, **shares)
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Return ``masked_texts``. A mask depends only on (seed, epoch, index)."""
+        """Return the arrays of ``masked_texts()``. A mask depends only on (seed, epoch, index)."""
         return self.masked(self.texts(examples), self.generators(examples))
 
     def hidden(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
@@ -154,7 +154,7 @@ class MaskedLanguageModel(MaskedPretraining):
         output = self.encoder.base_model(
             batch["masked_ids"], attention_mask=batch["attention_mask"], token_type_ids=batch.get("segments")
         )
-        hidden = masked_tokens.values_at(output.last_hidden_state, places)  # (M, H)
+        hidden = masked_tokens.values_at(output.last_hidden_state, places)
         labels = masked_tokens.values_at(batch["labels"], places)
         loss = masked_tokens.vocabulary_loss(hidden, self.encoder.cls, labels, reduction=self.reduction)
         return {"mlm": loss}
@@ -192,16 +192,19 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         self.masking, self.length, self.seed = masking, length, seed
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Return ``masked_texts`` of N sentences and N successors, and ``paired``, (N,) bool."""
+        """Return the arrays of ``masked_texts()`` for N sentences and then their N successors.
+
+        ``paired``, (N,) bool, is False for an empty successor.
+        """
         streams = self.generators(examples, SENTENCES)
         pairs = [self.pair(text, random) for text, random in zip(self.texts(examples), streams, strict=True)]
         first, second = zip(*pairs, strict=True)
-        masks = self.generators(examples, MASKS)  # used for first, then second sentences
+        masks = self.generators(examples, MASKS)
         batch = self.masked([*first, *second], masks + masks)
         return batch | {"paired": torch.tensor([len(sentence) > 0 for sentence in second])}
 
     def pair(self, text: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Return a random sentence of a text (n,) and its successor, which may be (0,)."""
+        """Return a random sentence of a text, (n,), and its successor, which may be empty."""
         ends = np.flatnonzero(text == self.end) + 1
         bounds = np.unique(np.array([0, *ends.tolist(), len(text)]))
         place = int(random.integers(max(1, len(bounds) - 2)))
@@ -209,7 +212,7 @@ class NeighbouringSentences(MaskedPretraining, BatchLoss):
         return text[first:middle], text[middle:last]
 
     def represent(self, batch: Tensors) -> Tensors:
-        """Return the result of ``mlm_rows()``, and ``first`` and ``second``, (P, H), of the P pairs."""
+        """Return the result of ``mlm_rows()``, and ``first`` and ``second``, [CLS] of the P pairs, (P, H)."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (2N, L, H)
         first, second = hidden[:, 0].chunk(2)
         paired = masked_tokens.places_of(batch["paired"])

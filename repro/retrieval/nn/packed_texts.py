@@ -14,9 +14,10 @@ ROWS = {"cpu": 512, "cuda": None}  # in the feed-forward part
 
 
 def without_padding(encoder: Encoder, *, gpu: bool = False) -> Callable[[Tensors], Tensor]:
-    """Return a function that encodes inputs on the CPU, without padding where this is faster.
+    """Return a function from model inputs on the CPU to vectors, (N, H), on the device.
 
-    Small models on a CPU keep padding, so that their vectors have the same bits on any number of cores.
+    It drops padding of BERT-like models if ``gpu``, or on a CPU if they are large. With padding, vectors of
+    small models have the same bits on any number of cores.
     """
     on_cpu = device().type == "cpu" and not is_small(encoder)
     if not ((gpu or on_cpu) and padding_free.can_be_packed(encoder.model)):
@@ -43,16 +44,16 @@ class PackedTexts(nn.Module):
         for first, end in _token_ranges(lengths, self.tokens):
             rows = {name: values[first:end] for name, values in inputs.items()}
             parts.append(self._piece(rows, lengths[first:end]))
-        return torch.cat(parts)  # (N, H)
+        return torch.cat(parts)
 
     def _piece(self, rows: Tensors, lengths: Sequence[int]) -> Tensor:
         processor = device()
         places = rows["attention_mask"].reshape(-1).nonzero().squeeze(1).to(processor, non_blocking=True)
-        hidden = padding_free.embed(self.model, on_device(rows), places)  # (T, H)
+        hidden = padding_free.embed(self.model, on_device(rows), places)
         layout, takes_means = padding_free.Layout(lengths, processor), self.pooling == "mean"
         hidden = padding_free.all_layers(self.model, hidden, layout, firsts=not takes_means, rows=self.rows)
         if not takes_means:
-            return hidden  # (n, H)
+            return hidden
         padded = hidden.new_zeros(rows["attention_mask"].numel(), hidden.shape[1])
         texts = padded.index_copy_(0, places, hidden).view(*rows["attention_mask"].shape, -1)
         counts = torch.tensor(lengths).to(processor, non_blocking=True)

@@ -1,4 +1,4 @@
-"""Texts encoded end to end, without padding, e.g. texts of 3 and 5 tokens as 8 tokens.
+"""Texts encoded end to end, without padding.
 
 Vectors, losses and gradients are the same, except for dropout.
 """
@@ -40,7 +40,7 @@ def can_be_packed(model: nn.Module) -> TypeGuard[TextModel]:
 class Layout:
     """The arrangement of texts placed end to end, without empty texts.
 
-    ``stretches`` count texts of equal length, e.g. ``[(2, 7), (1, 9)]`` for 7, 7 and 9.
+    ``stretches`` are numbers of texts of one length, e.g. ``[(2, 7), (1, 9)]`` for 7, 7 and 9 tokens.
     """
 
     def __init__(self, lengths: Sequence[int], device: torch.device):
@@ -61,7 +61,7 @@ class Layout:
 
 
 def embed(model: TextModel, inputs: Tensors, places: Tensor) -> Tensor:
-    """Return the input of the first layer, (T, H), for the T ``places`` of tokens among N x L."""
+    """Return the first layer's input, (T, H), for tokens at flattened indices ``places``, (T,), of (N, L)."""
     ids, kinds, embeddings = inputs["input_ids"], inputs.get("token_type_ids"), model.embeddings
     if model.config.model_type == "bert":
         positions = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
@@ -106,7 +106,7 @@ def all_layers(
 
 
 def has_kernel(query: Tensor) -> bool:
-    """Return whether one kernel can attend within all texts of (T, heads, h)."""
+    """Return whether one kernel can compute attention for all texts, given queries (T, heads, h)."""
     is_supported = query.is_cuda and query.dtype in HALVES.values() and _has_size(query.shape[-1])
     return is_supported and torch.cuda.get_device_capability(query.device) >= KERNEL_FROM
 
@@ -148,7 +148,7 @@ class PaddingFree:
 
 @contextlib.contextmanager
 def padding_free(objective: nn.Module, wanted: bool) -> Iterator[PaddingFree]:
-    """If ``wanted``, let an objective's models read texts end to end in this context."""
+    """In this context, an objective's models read texts end to end if ``wanted``. Yields whether any did."""
     packing, modules = PaddingFree(), list(objective.modules()) if wanted else []
     cls_models = {part.model for part in modules if isinstance(part, Encoder) and part.pooling == "cls"}
     with contextlib.ExitStack() as stack:
@@ -181,10 +181,10 @@ def _packed_model(model: TextModel, packing: PaddingFree, *, firsts: bool) -> It
 def _states(
     model: TextModel, ids: Tensor, mask: Tensor, kinds: Tensor | None, *, firsts: bool
 ) -> BaseModelOutputWithPooling:
-    lengths = mask.sum(dim=1)  # (N,)
+    lengths = mask.sum(dim=1)
     order = lengths.argsort(stable=True)
     numbers = torch.arange(mask.numel()).view(mask.shape)
-    places = numbers[order][mask[order].bool()].to(ids.device, non_blocking=True)  # (T,)
+    places = numbers[order][mask[order].bool()].to(ids.device, non_blocking=True)
     inputs = {"input_ids": ids}
     if kinds is not None:
         inputs["token_type_ids"] = kinds.expand_as(ids)
@@ -216,7 +216,10 @@ def trains_faster(objective: nn.Module, precision: str) -> bool:
 
 
 def packs(model: nn.Module, *, precision: str, say: Callable[[str], None]) -> bool:
-    """Return whether a GPU should encode without padding. Calls ``say`` if it cannot, but was told to."""
+    """Return whether a GPU should encode without padding.
+
+    ``say`` gets the reason if REPRO_PADDING_FREE is 1 but it cannot.
+    """
     processor, wanted = device(), is_asked_for(os.environ)
     if wanted is False or processor.type == "cpu":
         return False
@@ -238,7 +241,7 @@ def _obstacle(model: nn.Module, precision: str, processor: torch.device) -> str:
     heads = config.num_attention_heads
     size = config.hidden_size // heads
     if not _has_size(size):
-        return f"the kernel takes heads of a multiple of 8 up to 256 numbers, and the model's have {size}"
+        return f"the kernel needs head sizes that are multiples of 8 up to 256, and the model's is {size}"
     return _fault(processor, HALVES[precision], (heads, size))
 
 

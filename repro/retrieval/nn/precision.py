@@ -39,7 +39,7 @@ def check_precision(precision: str) -> str:
 
 
 def autocast(precision: str) -> contextlib.AbstractContextManager:
-    """Return the context for a forward pass. With fp32, a GPU does not use TF32."""
+    """Return the context for a forward pass in ``precision``. With fp32, a GPU does not use TF32."""
     if check_precision(precision) == "fp32":
         return contextlib.nullcontext() if device().type == "cpu" else true_float32()
     return torch.autocast("cuda", dtype=HALVES[precision])
@@ -52,7 +52,7 @@ def true_float32() -> Iterator[None]:
     settings = [place.fp32_precision for place in places]
     try:
         old = torch.get_float32_matmul_precision()
-    except RuntimeError:  # only the new settings were used
+    except RuntimeError:
         old = "highest"
     cuda, reduced = places[0], places[0].allow_bf16_reduced_precision_reduction
     torch.set_float32_matmul_precision("highest")
@@ -68,7 +68,7 @@ def true_float32() -> Iterator[None]:
             place.fp32_precision = precision
 
 
-SMALL = 2_000_000  # parameters outside the embeddings
+SMALL = 2_000_000
 
 
 def is_small(model: nn.Module) -> bool:
@@ -100,7 +100,7 @@ def on_device(inputs: Tensors) -> Tensors:
 
 
 def copied(values: Tensor, processor: torch.device) -> Tensor:
-    """Copy a tensor of the CPU without waiting. The copy keeps it for ``on_host``."""
+    """Return a copy of a CPU tensor, made without waiting. ``on_host()`` returns the copy's original."""
     copy = values.to(processor, non_blocking=True)
     if copy is not values:
         copy.original = values  # type: ignore[attr-defined]
@@ -108,13 +108,13 @@ def copied(values: Tensor, processor: torch.device) -> Tensor:
 
 
 def on_host(values: Tensor) -> Tensor:
-    """Return a tensor on the CPU. This waits for a GPU unless ``copied`` made the tensor."""
+    """Return a tensor on the CPU. This waits for a GPU unless ``copied()`` made the tensor."""
     original = getattr(values, "original", None)
     return values.cpu() if original is None else original
 
 
 def mapped(function: Callable[[Tensor], Tensor], values: Tensor) -> Tensor:
-    """Return ``function(values)``, and apply it to the original of ``on_host`` too."""
+    """Return ``function(values)``. If ``copied()`` made ``values``, apply it to the original too."""
     result, original = function(values), getattr(values, "original", None)
     if original is not None:
         result.original = function(original)  # type: ignore[attr-defined]
@@ -130,7 +130,7 @@ def is_scarce() -> bool:
 
 
 def to_host(values: Tensor) -> Callable[[], Tensor]:
-    """Start copying a tensor to the CPU, and return a function that waits for it."""
+    """Start copying a tensor to the CPU, and return a function that waits for and returns the copy."""
     if values.device.type == "cpu":
         return lambda: values
     copy = values.to("cpu", non_blocking=True)

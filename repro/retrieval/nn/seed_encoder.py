@@ -1,7 +1,4 @@
-"""SEED's released weights (microsoft/SEED-Encoder@ececaa9), converted to the equivalent RoBERTa.
-
-The vocabulary is WordPiece's in another order, with ``<mask>`` last.
-"""
+"""SEED's released weights (microsoft/SEED-Encoder@ececaa9), converted to the equivalent RoBERTa."""
 
 import re
 from collections.abc import Mapping
@@ -18,11 +15,11 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 MODEL_TYPE = "seed_encoder"
-BODY = "sentence_encoder."  # behind various prefixes
+BODY = "sentence_encoder."
 MASK = "<mask>"
 SPECIAL = {"cls_token": "[CLS]", "pad_token": "[PAD]", "sep_token": "[SEP]", "unk_token": "[UNK]"}
-EPSILON = 1e-5  # of fairseq's LayerNorm
-NAMES = read_facts(Path(__file__).with_name("seed_encoder.yaml"))  # of settings and weights
+EPSILON = 1e-5
+NAMES = read_facts(Path(__file__).with_name("seed_encoder.yaml"))
 
 
 def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", dict]:
@@ -50,7 +47,7 @@ def load(folder: Path) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", di
 
 
 def load_tokenizer(vocabulary: Path, size: int):
-    """Return the tokenizer of a ``vocab.txt``. Raises ValueError for another ``size``."""
+    """Return the tokenizer of a ``vocab.txt``. Raises ValueError unless it has ``size`` entries."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -120,7 +117,6 @@ def _fill(model: torch.nn.Module, weights: Tensors, *, segments: str) -> None:
 
 
 def _retrieval_head(weights: Mapping[str, Tensor]) -> str:
-    """Return ``none``, or ``new`` or ``trained`` by the weights of its LayerNorm."""
     if "norm.weight" not in weights:
         return "none"
     scale, shift = weights["norm.weight"], weights["norm.bias"]

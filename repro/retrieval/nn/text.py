@@ -1,4 +1,4 @@
-"""Model inputs from strings, e.g. titles and texts: truncation, segments, padding, and whole words."""
+"""Model inputs from strings: truncation, segments, padding, and whole words."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from repro.retrieval.nn.tokens import TokenRows, paired_rows, token_ids
 
 
 def passage_text(title: str, text: str, *, separator: str) -> str:
-    """Return title, separator and text, e.g. ``Title[SEP]Text``, or only the text."""
+    """Return e.g. ``Title[SEP]Text``, or only the text without a title."""
     return f"{title}{separator}{text}" if title else text
 
 
 def tokenised(tokenizer, texts: Sequence[str], *, length: int) -> Tensors:
-    """Return ``input_ids`` and ``attention_mask`` of N texts, (N, L) int64."""
+    """Return ``input_ids`` and ``attention_mask``, (N, L) int64, of texts cut to ``length`` tokens."""
     return text_rows(tokenizer, texts, length=length).inputs()
 
 
@@ -36,7 +36,7 @@ PAIR = "pair"  # a separator for two segments
 def passage_rows(
     tokenizer, titles: Sequence[str], texts: Sequence[str], *, length: int, separator: str
 ) -> TokenRows:
-    """Return the tokens of titled passages, joined or as a ``pair`` of segments."""
+    """Return the tokens of titled passages, joined by ``separator``, or as two segments if it is "pair"."""
     if separator == PAIR:
         return paired_rows(tokenizer, titles, texts, length=length)
     strings = [passage_text(*pair, separator=separator) for pair in zip(titles, texts, strict=True)]
@@ -68,11 +68,11 @@ def inner_tokens(lengths: np.ndarray) -> np.ndarray:
 
 
 def side_by_side(columns: Mapping[str, tuple[np.ndarray, int | bool]], lengths: np.ndarray) -> Tensors:
-    """Return texts given end to end as padded rows, (N, L), with their ``attention_mask``.
+    """Return each column as right-padded rows, (N, L), and ``attention_mask``.
 
-    ``columns`` are a value per token, (T,), and the value for right padding.
+    ``columns`` map a name to (values of all tokens of N texts end to end, (T,), value for padding).
     """
-    mask = np.arange(lengths.max()) < lengths[:, None]  # (N, L)
+    mask = np.arange(lengths.max()) < lengths[:, None]
     arrays = {"attention_mask": mask.astype(np.int64)}
     for name, (values, fill) in columns.items():
         arrays[name] = np.full(mask.shape, fill, dtype=values.dtype)
@@ -104,7 +104,7 @@ class Words:
 
     @classmethod
     def of(cls, tokenizer, stop_words: Collection[str], *, kind: str = "words") -> Words:
-        """Return the words of a ``kind``, without stop words.
+        """Return the words of one ``kind`` in a tokenizer's vocabulary, without stop words.
 
         ``words`` begin with an entry that has a letter or digit. ``letters`` are words of letters only. With
         ``marks``, punctuation marks are words too.
@@ -144,7 +144,7 @@ class Words:
         token, and one past the last.
         """
         first = np.flatnonzero(~self.continues[input_ids])
-        end = np.append(first, len(input_ids))[1:]  # nothing where there is no first
+        end = np.append(first, len(input_ids))[1:]
         if lengths is not None:
             end = np.minimum(end, np.repeat(np.cumsum(lengths), lengths)[first])
         mask, several = ~self.barred[input_ids[first]], end - first > 1
@@ -160,7 +160,7 @@ class Words:
 def distinct(input_ids: np.ndarray, spans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Group occurrences of the same word, given by the spans (O, 2) of ``Words.spans``.
 
-    Returns each word's first occurrence, (W, 2), and the number of each occurrence's word, (O,).
+    Returns each word's first span, (W, 2), and the index of each occurrence's word, (O,).
     """
     words: dict[bytes, int] = {}
     numbers = np.array(

@@ -1,7 +1,4 @@
-"""Token ids without padding. Long texts are tokenised only as far as needed.
-
-E.g. for 64 tokens, at first only about 384 characters of a text are read.
-"""
+"""Token ids without padding. Long texts are tokenised only as far as needed."""
 
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -55,14 +52,13 @@ class TokenRows:
         return len(self.lengths)
 
     def each(self) -> list[np.ndarray]:
-        """Return the ids of each text, (l,)."""
         return np.split(self.ids, np.cumsum(self.lengths))[:-1]
 
     def inputs(self, rows: np.ndarray | slice = slice(None)) -> dict[str, Tensor]:
-        """Return model inputs of some texts, right-padded, (n, L) int64 each."""
+        """Return right-padded model inputs of some texts, e.g. ``input_ids``, (n, L) int64 each."""
         lengths, starts = self.lengths[rows], (np.cumsum(self.lengths) - self.lengths)[rows]
         places = np.arange(lengths.max(initial=0))
-        mask = places < lengths[:, None]  # (n, L)
+        mask = places < lengths[:, None]
         indices = (starts[:, None] + places)[mask]
         arrays = {"input_ids": np.full(mask.shape, self.padding, dtype=np.int64)}
         arrays["input_ids"][mask] = self.ids[indices]
@@ -116,7 +112,7 @@ def _ids(backend, texts: Sequence[str]) -> Iterator[list[int]]:
 
 
 def truncating_tokenizer(tokenizer, length: int):
-    """Return the library's tokenizer, set to truncate to ``length`` like transformers."""
+    """Return the library's tokenizer, changed in place to truncate to ``length`` and not to pad."""
     backend = tokenizer.backend_tokenizer
     truncation = {
         "max_length": length,
@@ -134,10 +130,7 @@ def truncating_tokenizer(tokenizer, length: int):
 
 
 def _reads_words(tokenizer) -> bool:
-    """Return whether the tokens before a blank are independent of the text after it.
-
-    Added tokens are matched in the raw text, so they must not contain a blank.
-    """
+    """Return whether the tokens before a blank are independent of the text after it."""
     backend = tokenizer.backend_tokenizer
     return (
         isinstance(backend.normalizer, BertNormalizer)

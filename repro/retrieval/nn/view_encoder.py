@@ -21,12 +21,12 @@ def max_log_saturated(hidden: Tensor, head: Callable[[Tensor], Tensor], keep: Te
     """Return s_j = max_i log(1 + ReLU(w_ij)), w_i = head(h_i), over kept positions i (Formal et al. 2021).
 
     Maps ``hidden``, (B, L, H), and ``keep``, (B, L) bool, to (B, V), in float32 or above. A text without a
-    kept position gets zeros. A few texts are computed at a time, to save memory.
+    kept position gets zeros.
     """
 
     def highest(states: Tensor, mask: Tensor) -> Tensor:
         logits = head(states).masked_fill(~mask.unsqueeze(-1), -torch.inf)  # (b, L, V)
-        return logits.max(dim=1).values  # (b, V)
+        return logits.max(dim=1).values
 
     step = max(1, POSITIONS // hidden.shape[1])
     blocks = zip(hidden.split(step), keep.split(step), strict=True)
@@ -65,9 +65,9 @@ def top_k(values: Tensor, k: int) -> Tensor:
     if k >= values.shape[-1]:
         return values
     with torch.no_grad():
-        last = values.topk(k, dim=-1).values[:, -1:]  # (N, 1)
+        last = values.topk(k, dim=-1).values[:, -1:]
         higher, level = values > last, values == last
-        room = k - higher.sum(dim=-1, keepdim=True)  # (N, 1)
+        room = k - higher.sum(dim=-1, keepdim=True)
         keep = higher | (level & (level.cumsum(dim=-1) <= room))
     return values.masked_fill(~keep, 0.0)
 
@@ -140,7 +140,7 @@ class ViewEncoder(nn.Module):
 
     def forward(self, inputs: precision.Tensors) -> precision.Tensors:
         """Map model inputs, (N, L) each, to ``dense``, (N, H) or (N, to), and ``sparse``, (N, V)."""
-        hidden = self.model.base_model(**inputs).last_hidden_state  # (N, L, H)
+        hidden = self.model.base_model(**inputs).last_hidden_state
         vectors = {}
         if "dense" in self.views:
             vectors["dense"] = self._reduce(hidden[:, 0])
@@ -186,7 +186,7 @@ def load_view_encoder(
 ) -> ViewEncoder:
     """Return the encoder in a model directory, with the dense reduction used in training.
 
-    Raises DataError, or UsageError for other settings or views than in training.
+    Raises DataError, or UsageError if it was trained with other settings or without a view.
     """
     settings = {"sparse_positions": dict(sparse_positions), "vocabulary_head": vocabulary_head}
     description: dict[str, Any] = settings | {"views": list(VIEWS), "dense_reduction": None}

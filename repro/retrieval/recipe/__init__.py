@@ -46,7 +46,10 @@ def encode(
     precision: str | Mapping[str, str],
     numbers: str = "float32",
 ) -> tuple[Node, Node]:
-    """Encode passages and queries, and return both nodes. ``numbers`` is the type of passage vectors."""
+    """Return two nodes, the vectors of passages and of queries. ``numbers`` is the type of the former.
+
+    ``precision`` is the same for both or e.g. {"passages": "fp16", "queries": "fp32"}.
+    """
     precisions = precision if isinstance(precision, Mapping) else dict.fromkeys(KINDS_OF_TEXTS, precision)
     pooling = {"pooling": texts.pooling, "normalize": normalize}
     params = {kind: {**pooling, "precision": precisions[kind]} for kind in KINDS_OF_TEXTS}
@@ -71,7 +74,11 @@ def encode_views(
     head: str,
     precision: str,
 ) -> tuple[Node, Node]:
-    """Encode passages and queries by ``views``, and return both nodes. ``top_k`` limits sparse values."""
+    """Return two nodes, the ``views``, e.g. ["dense", "sparse"], of passages and of queries.
+
+    ``top_k`` limits a sparse vector's values, e.g. {"passages": 128, "queries": None}. ``positions`` selects
+    the special tokens that are pooled, e.g. {"cls": True, "sep": False}.
+    """
     options = {"positions": dict(positions), "head": head, "precision": precision}
     params = {kind: {"normalize": normalize, "top_k": top_k[kind], **options} for kind in KINDS_OF_TEXTS}
     return _encode_sides("encode_views", (model, model), texts, params, views=list(views))
@@ -98,7 +105,7 @@ def _encode_sides(
 def search_views(
     passages: Node, topics: Node, *, depth: int, terms: Sequence[str], mode: str, list_depth: int | None
 ) -> Node:
-    """Search exactly by the sum of inner products of ``terms``, e.g. ["dense", "sparse"].
+    """Return the run of an exact search by the sum of inner products of ``terms``, e.g. ["dense", "sparse"].
 
     ``mode`` "exact" ranks all passages, "union" the first ``list_depth`` of each view.
     """
@@ -107,7 +114,7 @@ def search_views(
 
 
 def bm25(documents: Node, topics: Node, *, k1: float, b: float, multifield: bool, depth: int) -> Node:
-    """Return a BM25 run over titles and texts, in one field or two."""
+    """Return a BM25 run over titles and texts, in two fields if ``multifield``."""
     index = Node("lucene_index", {"multifield": multifield}, {"corpus": documents})
     params = {"k1": k1, "b": b, "multifield": multifield, "depth": depth}
     return Node("bm25", params, {"index": index, "queries": topics})
@@ -129,7 +136,10 @@ def mine(
     random_added: int = 0,
     documents: Node | None = None,
 ) -> Node:
-    """Mine ``per_query`` hard negatives from a run, and ``random_added`` random ones from ``documents``."""
+    """Return a training set with ``per_query`` negatives, drawn from a run's first ``depth`` passages.
+
+    ``random_added`` random ones of ``documents`` are added.
+    """
     params, inputs = {"depth": depth, "per_query": per_query, "seed": seed}, {"run": run, "qrels": judgements}
     if random_added:
         if documents is None:
@@ -145,7 +155,7 @@ def union(*training_sets: Node) -> Node:
 def score_pairs(
     model: Node, training_set: Node, *, texts: Texts, per_query: int, decimals: int | None, precision: str
 ) -> Node:
-    """Score a training set's positives and first ``per_query`` negatives by a cross-encoder."""
+    """Return a training set with a cross-encoder's scores, cut to its first ``per_query`` negatives."""
     params = {"per_query": per_query, **_scoring_params(texts, decimals, precision)}
     inputs = {"model": model, "training_set": training_set, **texts.as_inputs()}
     return Node("score_pairs", params, inputs)
@@ -154,7 +164,7 @@ def score_pairs(
 def rerank(
     model: Node, run: Node, *, texts: Texts, depth: int, keep: int, decimals: int | None, precision: str
 ) -> Node:
-    """Re-rank a run's first ``depth`` passages by a cross-encoder. Others keep their order up to ``keep``."""
+    """Return a run with its first ``depth`` passages re-ranked. Others keep their order up to ``keep``."""
     params = {"depth": depth, "keep": keep, **_scoring_params(texts, decimals, precision)}
     inputs = {"run": run, "model": model, **texts.as_inputs()}
     return Node("rerank", params, inputs)
@@ -184,7 +194,7 @@ def mine_answers(
     score_decimals: Sequence[int] = (),
     tokenless_answers: bool = False,
 ) -> Node:
-    """Mine top passages without an answer as hard negatives.
+    """Return a training set, with top passages without an answer as hard negatives.
 
     Scores are rounded to each of ``score_decimals`` in turn.
     """
@@ -197,7 +207,7 @@ def mine_answers(
 
 
 def index_size(passages: Node, *, bytes_per_number: int, bytes_per_gb: int) -> Node:
-    """Return the size of a collection's vectors, in ``bytes_per_gb``."""
+    """Return the size of a collection's vectors in GB, of ``bytes_per_gb`` bytes each."""
     params = {"bytes_per_number": bytes_per_number, "bytes_per_gb": bytes_per_gb}
     return Node("index_size", params, {"passages": passages})
 
@@ -231,7 +241,7 @@ def inspect_text(
     words: int,
     length: int,
 ) -> Node:
-    """Compute a number for each word of a document by the function ``view``."""
+    """Return a number for each of the first ``words`` words of a document, by the function ``view``."""
     params = {"view": view.identity, "options": dict(options), "title": title, "words": words}
     return Node("inspect_text", params | {"length": length}, {"model": model, "corpus": documents})
 

@@ -58,7 +58,7 @@ class Choices:
     measured_as: dict[str, str] = field(default_factory=dict)
 
     def value(self, identifier: str) -> Any:
-        """Return the chosen value. Raises UsageError for an unknown id or choice."""
+        """Return the chosen value and record its use. Raises UsageError for an unknown id or choice."""
         reading = self._reading(identifier)
         choice = self.used.setdefault(identifier, self.overrides.get(identifier, reading.default))
         if choice not in reading.choices:
@@ -127,7 +127,7 @@ class Request:
         self.choices.scoring["ignore_identical_ids"] = ignore_identical_ids
 
     def match_answers(self, *, tokenless: bool) -> None:
-        """Set whether an answer without a token counts as found."""
+        """Set whether an answer without a token counts as found, if answers are the judgements."""
         if catalogued(self.dataset).judgements == "answers":
             self.choices.scoring["tokenless_answers"] = tokenless
 

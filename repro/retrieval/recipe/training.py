@@ -1,4 +1,4 @@
-"""Recipe functions for texts, training sets, and the models trained on them, e.g. ``finetune``."""
+"""Recipe functions for texts, training sets, and the models trained on them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ def qrels(identifier: str) -> Node:
 
 
 def official_negatives(identifier: str, *, per_query: int, seed: int, judgements: Node | None) -> Node:
-    """Return a training set from distributed triples, with sampled negatives.
+    """Return a training set from distributed triples, with ``per_query`` sampled negatives.
 
     Positives come from ``judgements``, or from the triples if that is None.
     """
@@ -86,7 +86,10 @@ def sample(
     queries: int | None = None,
     share: float | None = None,
 ) -> Node:
-    """Draw ``queries`` rows of a training set, or a ``share``, by ``method`` "random" or "block"."""
+    """Return ``queries`` rows of a training set, or a ``share``, drawn by ``seed`` and ``sample``.
+
+    ``method`` is "random", or "block" for consecutive rows.
+    """
     params: dict[str, Any] = {"queries": queries} if share is None else {"share": share}
     params |= {"sample": sample, "method": method, "seed": seed}
     return Node("sample", params, {"training_set": training_set})
@@ -102,7 +105,7 @@ def tokenize(
     separator: str,
     fewest_tokens: int = 0,
 ) -> Node:
-    """Return documents as token ids, divided by ``policy``, without texts below ``fewest_tokens``."""
+    """Return documents of ``fewest_tokens`` or more as token ids, cut by ``policy``, e.g. "chunk"."""
     params = {"length": length, "policy": policy, "titles": titles, "separator": separator}
     params["fewest_tokens"] = fewest_tokens
     return Node("tokenize", params, {"corpus": documents, "model": model})
@@ -187,7 +190,7 @@ def pretrain(
 
 
 def pretrained_like(made: Node, *, tokens: Node, optimisation: Optimisation) -> Node:
-    """Return the pre-training ``made``, with other tokens and optimisation."""
+    """Return a pre-training like ``made``, with other tokens and optimisation."""
     params = {"texts_per_batch": optimisation.batch_size, "length": tokens.params["length"]}
     inputs = {"model": tokens.inputs["model"], "tokens": tokens}
     return Node("pretrain", {**made.params, **_of(optimisation), **params}, {**made.inputs, **inputs})

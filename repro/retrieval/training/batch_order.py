@@ -25,7 +25,8 @@ def _permutation(examples: int, seed: int, epoch: int) -> np.ndarray:
 class BatchOrder:
     """Batches of (epoch, index), with a new permutation of the examples every epoch.
 
-    Each process gets its share of every batch, e.g. 4, 3 or 3 of 10 examples.
+    Each process gets its share of every batch, e.g. 4, 3 or 3 of 10 examples. Raises UsageError for more
+    processes than examples in a batch.
     """
 
     def __init__(
@@ -62,7 +63,6 @@ class BatchOrder:
         return [size + (rank < more) for rank in range(self.processes)]
 
     def _position(self, step: int) -> tuple[int, int]:
-        """Return a step's epoch, and the place of its batch in the epoch."""
         epoch, batch = divmod(step, -(-self.examples // self.batch_size))
         return epoch, batch * self.batch_size
 
@@ -71,13 +71,13 @@ FILE = "batch_reading.json"
 
 
 class BatchReading:
-    """Reads batches with or without padding. A resumed training goes on as it began."""
+    """Decides whether batches are read with padding. A resumed training continues as it began."""
 
     def __init__(
         self, execution: Execution, checkpoint: Path | None, say: Callable[[str], None], *, faster: bool
     ):
         wanted = int(faster) if execution.padding_free is None else execution.padding_free
-        self._used = False  # before the checkpoint
+        self._used = False
         if checkpoint is not None:
             began = json.loads((checkpoint / FILE).read_text())["padding_free"]
             if execution.padding_free not in (None, began["wanted"]):

@@ -1,4 +1,4 @@
-"""The log and the checkpoints that a training resumes from, e.g. ``checkpoints/checkpoint-500``."""
+"""The log and the checkpoints that a training resumes from."""
 
 import contextlib
 import json
@@ -25,7 +25,7 @@ LINES, SUMS = 200, "log.pt"
 
 
 class TrainingLog:
-    """A log with a line after ``every`` steps: mean losses since the previous line."""
+    """A log of about 200 lines. Each has the mean losses since the previous line."""
 
     def __init__(self, path: Path, *, steps: int):
         self.path, self.every = path, max(1, steps // LINES)
@@ -53,7 +53,7 @@ class TrainingLog:
         rate: float,
         norm: torch.Tensor,
     ) -> None:
-        """Record a step. When a line is due, raises StageError if a loss is not finite."""
+        """Record a step, and write a line if due. Raises StageError if a loss in it is not finite."""
         self._total = whole = loss if self._total is None else self._total + loss
         self._steps += 1
         for name, value in losses.items():
@@ -101,13 +101,13 @@ ASKED = 20  # steps between checks of the time
 
 
 def seal(checkpoint: Path, *, steps: int) -> None:
-    """Mark a checkpoint as complete, with the digest of each file."""
+    """Mark a checkpoint as complete by ``seal.json``, which has each file's digest."""
     files = [path for path in sorted(checkpoint.iterdir()) if path.is_file() and path.name != SEAL]
     disk.write_note(checkpoint / SEAL, files, steps=steps)
 
 
 def last_complete(checkpoints: Path, *, steps: int) -> Path | None:
-    """Return the newest undamaged checkpoint, or None, and remove all others."""
+    """Return the newest intact checkpoint of a training of ``steps``, or None, and delete all others."""
     checkpoint = None
     folders = [path for path in checkpoints.glob("checkpoint-*") if path.is_dir()]
     for folder in sorted(folders, key=step_of, reverse=True):
@@ -159,7 +159,7 @@ WEIGHTS, OPTIMIZER, SCHEDULE, SCALER = "model.safetensors", "optimizer.pt", "sch
 
 
 def write_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> None:
-    """Write weights and states (rank 0), and each process's random states."""
+    """Write weights and optimizer states (rank 0 only), and each process's random states."""
     folder.mkdir(parents=True, exist_ok=True)
     if rank() == 0:
         save_model(objective, str(folder / WEIGHTS))  # supports weights that share memory
@@ -171,7 +171,7 @@ def write_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> Non
 
 
 def read_state(objective: nn.Module, optimizer: Optimizer, folder: Path) -> None:
-    """Restore a checkpoint. Raises pickle.UnpicklingError for a file that would run code."""
+    """Restore weights and optimizer states. Raises pickle.UnpicklingError for a file that would run code."""
     device = next(objective.parameters()).device
     load_model(objective, str(folder / WEIGHTS), device="cpu" if device.type == "cpu" else str(device))
     for name, part in _parts(optimizer).items():

@@ -70,7 +70,7 @@ _declared: dict[str, Objective] = {}
 
 
 def declared(identity: Mapping[str, Any]) -> Objective:
-    """Return a stage's declared objective. Raises UsageError if no imported recipe declares it."""
+    """Return the objective declared at this path. Raises UsageError if no imported recipe declares it."""
     try:
         return _declared[identity["path"]]
     except KeyError:
@@ -152,7 +152,7 @@ class Optimisation:
 
     @classmethod
     def of(cls, params: Mapping[str, Any], *, batch_size: int) -> Optimisation:
-        """Return the optimisation from the parameters of a training stage.
+        """Return the optimisation of a training stage's parameters.
 
         Raises UsageError, or BlockedError for half precision without a GPU.
         """
@@ -170,7 +170,6 @@ class Optimisation:
         return [field.name for field in fields(cls) if field.name != "batch_size"]
 
     def steps(self, examples: int) -> int:
-        """Return the number of optimiser steps for a training set of this size."""
         limits = [] if self.max_steps is None else [self.max_steps]
         if self.epochs is not None:
             limits.append(math.ceil(self.epochs * math.ceil(examples / self.batch_size)))
@@ -199,7 +198,7 @@ class Execution:
         micro_batch: examples encoded at a time. None encodes all at once.
         padding_free: 1 reads texts without padding, 0 with padding. None chooses the faster way.
         save_steps: steps between checkpoints. None saves every ten minutes.
-        origin: how the micro-batch was chosen, e.g. ``"estimated"``, or "" by the user.
+        origin: how the micro-batch was chosen, e.g. ``"estimated"``, or "" if the user set it.
     """
 
     micro_batch: int | None = None
@@ -209,7 +208,7 @@ class Execution:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Execution:
-        """Read the REPRO_ variables, e.g. ``REPRO_MICRO_BATCH=8``. Raises UsageError."""
+        """Read the REPRO_ variables, e.g. ``REPRO_MICRO_BATCH=8``. Raises UsageError for wrong values."""
         from repro.retrieval.nn.padding_free import is_asked_for
 
         is_packed = is_asked_for(environment)
@@ -241,7 +240,7 @@ class StepMemory:
     @property
     def example(self) -> float:
         """Bytes that one example keeps for the backward pass."""
-        hidden_states = max(1, self.layers) * self.hidden * ACTIVATIONS[self.precision]  # or the embeddings'
+        hidden_states = max(1, self.layers) * self.hidden * ACTIVATIONS[self.precision]
         return self.tokens * (hidden_states + PREDICTED * self.vocabulary * LOGIT)
 
     def whole(self, examples: int) -> float:
@@ -251,7 +250,7 @@ class StepMemory:
         return max(1, int((USABLE * memory - STATE * self.parameters) // self.example))
 
     def micro_batch(self, examples: int, memory: float) -> int | None:
-        """Return the examples per part for the fewest equal parts that fit, or None for one part."""
+        """Return the examples per part for the fewest equal parts that fit, or None if all fit at once."""
         parts = math.ceil(examples / self.fitting(memory))
         return None if parts == 1 else math.ceil(examples / parts)
 
@@ -286,7 +285,8 @@ def predicts_words(params: dict) -> bool:
 def keywords(objective: Mapping[str, Any]) -> dict[str, bool]:
     """Return an objective's keyword parameters and whether each is required, e.g. ``{"temperature": True}``.
 
-    A class is imported only if its source does not show its constructor. Raises UsageError.
+    A class is imported only if its source does not show its constructor. Raises UsageError for ``**options``
+    or a wrong path.
     """
     module, _, name = objective["path"].partition(":")
     if arguments := _constructor(module, name):

@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 FILE = "flops.json"
-STEPS = 3  # counted
+STEPS = 3
 ATTENTION = "_scaled_dot_product_flash_attention"
 # torch adds formulas as kernels are loaded, but lacks attention on a CPU
 FORMULAS = ChainMap({}, flop_registry)

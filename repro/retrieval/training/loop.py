@@ -33,10 +33,7 @@ AHEAD = 8  # batches made at once without a GPU
 
 
 class ObjectiveTrainer:
-    """Minimises the sum of an objective's losses and logs each of them.
-
-    ``out`` is the folder of the log and the checkpoints, ``resumed`` a complete checkpoint or None.
-    """
+    """Minimises the sum of an objective's losses and logs each of them."""
 
     def __init__(
         self,
@@ -181,7 +178,7 @@ def train(
     execution: declaration.Execution = declaration.WHOLE_BATCHES,
     memory: declaration.StepMemory | None = None,
 ) -> dict:
-    """Minimise the losses of an objective, in place.
+    """Train an objective in place, minimising the sum of its losses.
 
     ``out/checkpoints`` keeps checkpoints to resume from. ``out/train_log.jsonl`` gets about 200 lines with
     step, learning rate, gradient norm and mean losses. Under torchrun every process takes its share of each

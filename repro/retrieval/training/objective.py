@@ -71,14 +71,17 @@ class BatchObjective(Objective, Protocol):
 
 
 def import_declared(kind: str, declared: Mapping[str, Any]):
-    """Return the object at ``declared["path"]``. Raises UsageError for none, or another name or version."""
+    """Return the object at ``declared["path"]``, an objective or other ``kind``.
+
+    Raises UsageError if it is absent or its name or version differs.
+    """
     path = declared["path"]
     module, _, attribute = path.partition(":")
     try:
         value = getattr(importlib.import_module(module), attribute)
     except (ModuleNotFoundError, AttributeError, ValueError) as error:
         if isinstance(error, ModuleNotFoundError) and extra_of(error.name):
-            raise  # a package of the suite is not installed
+            raise
         raise UsageError(f"there is no {kind} at {path!r} ({error})") from error
     for key in ("name", "version"):
         actual = getattr(value, key, declared[key])
@@ -88,7 +91,7 @@ def import_declared(kind: str, declared: Mapping[str, Any]):
 
 
 def objective_class(stage: str, params: Mapping[str, Any]):
-    """Return a training's objective class, with all needed methods. Raises UsageError."""
+    """Return a training's objective class. Raises UsageError if it or a method is missing."""
     path, kind = params["objective"]["path"], import_declared("objective", params["objective"])
     needed = ["collate", "save", *(["load"] if stage == "finetune" else [])]
     own = {name for each in kind.__mro__ if not each.__module__.startswith("torch.") for name in vars(each)}
@@ -106,7 +109,10 @@ def build(
     *,
     settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> nn.Module:
-    """Return the objective made with its options and settings. Raises UsageError."""
+    """Return an instance of ``objective``, with ``options`` and those ``settings`` that it takes.
+
+    Raises UsageError for wrong options.
+    """
     signature = inspect.signature(objective)
     values = {name: value for name, value in settings.items() if name in signature.parameters} | dict(options)
     try:
@@ -119,7 +125,7 @@ def build(
 
 
 def as_objective(module: nn.Module) -> SumObjective | BatchObjective:
-    """Return the module as one of the two forms. Raises UsageError if it is neither."""
+    """Return ``module``. Raises UsageError unless it is a SumObjective or a BatchObjective."""
     if isinstance(module, (SumObjective, BatchObjective)):
         return module
     name = getattr(module, "name", type(module).__name__)

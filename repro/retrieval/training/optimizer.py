@@ -15,10 +15,10 @@ from repro.retrieval.training.declaration import Optimisation
 
 
 def logarithmic_warmup_share(step: int, *, warmup: int, total: int) -> float:
-    """Return the share of the peak rate at ``step``, from 0, of DeepSpeed's WarmupDecayLR (``log``).
+    """Return the rate at ``step`` (0 first) as a share of the peak, by DeepSpeed's WarmupDecayLR (``log``).
 
-        log(step + 1) / log(warmup)             before ``warmup`` (at least 2, as log 1 is 0)
-        (total - step) / (total - warmup)       afterwards, 0 at ``total``
+        log(step + 1) / log(warmup)           before ``warmup`` (at least 2, as log 1 is 0)
+        (total - step) / (total - warmup)     afterwards
 
     E.g. step 3 of a warm-up of 16 has 0.5.
     """
@@ -29,7 +29,7 @@ def logarithmic_warmup_share(step: int, *, warmup: int, total: int) -> float:
 
 
 def deepspeed_share(step: int, *, warmup: int, total: int) -> float:
-    """Return the share of the peak rate at ``step``, from 0, under DeepSpeed 0.6.0.
+    """Return the rate at ``step`` (0 first) as a share of the peak, under DeepSpeed 0.6.0.
 
     Its scheduler is called after each step, so the first has the peak rate (deepspeed/runtime/lr_schedules.py
     and engine.py).
@@ -44,8 +44,8 @@ UNDECAYED = ["bias", "layernorm", "rmsnorm", r"(?:^|\.)norm(?:$|\.)", r"_norm(?:
 class Optimizer:
     """AdamW over the trained parameters, with betas 0.9 and 0.999 and epsilon 1e-8.
 
-    With fp16, losses are scaled, and a step with an overflowed gradient is skipped without the schedule, as
-    in transformers' Trainer with an AdamW that is not fused.
+    With fp16, losses are scaled, and a step with an overflowed gradient is skipped, as in
+    transformers' Trainer.
     """
 
     def __init__(self, objective: nn.Module, optimisation: Optimisation, *, steps: int):
@@ -59,7 +59,7 @@ class Optimizer:
         self.scaler = torch.amp.GradScaler(device) if optimisation.precision == "fp16" else None
         if self.scaler is not None:  # allows unscaling without a first loss
             self.scaler.scale(torch.zeros((), device=device))
-        self._scale: float | None = None  # after the last step
+        self._scale: float | None = None
         dtype = HALVES.get(optimisation.precision)
         self.autocast = functools.partial(torch.autocast, device, dtype) if dtype else contextlib.nullcontext
 

@@ -37,7 +37,7 @@ VARIABLE = VARIABLES["micro_batch"][0]
 
 
 def with_estimated_micro_batch(execution: Execution, memory: StepMemory | None, *, share: int) -> Execution:
-    """Return the execution with an estimated micro-batch, unless one is set or memory suffices.
+    """Return the execution with an estimated micro-batch, unless one is set, all fit, or there is no GPU.
 
     ``share`` is the largest number of examples of a batch per process.
     """
@@ -82,7 +82,7 @@ class Parts:
         return math.ceil(examples / (self.size or examples))
 
     def reduce(self, examples: int, *, step: int, why: str) -> None:
-        """Halve the parts of a step. Raises StageError if they cannot be smaller."""
+        """Halve the size of the parts of ``examples``. Raises StageError if it is 1."""
         size = min(self.size or examples, examples)
         if size == 1:
             fault = f"memory does not suffice for the examples of step {step}, even one at a time ({why})"

@@ -24,7 +24,7 @@ def processes() -> int:
 
 
 def rank() -> int:
-    """Return the rank of this process, from 0. Before connecting it is the launcher's."""
+    """Return the rank of this process, from 0, also before connecting."""
     return distributed.get_rank() if distributed.is_initialized() else launched_rank()
 
 
@@ -40,7 +40,7 @@ def join_others() -> None:
 
 @contextlib.contextmanager
 def launched_together() -> Iterator[tuple[int, int]]:
-    """Connect torchrun's processes. Yields the rank of this one and their number, e.g. (0, 1)."""
+    """Connect torchrun's processes in this context. Yields this one's rank and their number, e.g. (0, 1)."""
     is_ours = launched_processes() > 1 and not distributed.is_initialized()
     join_others()
     try:
@@ -105,10 +105,7 @@ def sum_values(values: torch.Tensor) -> torch.Tensor:
 
 
 def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
-    """Sum the gradients over all processes. Raises OutOfMemory.
-
-    A parameter that no process used keeps no gradient.
-    """
+    """Sum the gradients over all processes, in place. Raises OutOfMemory."""
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     if processes() == 1 or not trained:
         return

@@ -156,7 +156,7 @@ def test_models_that_the_kernel_does_not_fit_are_told(monkeypatch):
     odd = packed_texts.hf.BertModel(packed_texts.hf.BertConfig(**sizes))
     assert not padding_free.packs(odd, say=told.append, **ASKS)
     assert not padding_free.packs(torch.nn.Linear(1, 1), say=told.append, **ASKS)
-    assert "the model's have 12" in told[0] and "not built as BERT" in told[1]
+    assert "the model's is 12" in told[0] and "not built as BERT" in told[1]
 
 
 def test_the_kernel_is_taken_where_it_computes_what_it_should_and_nothing_is_said(monkeypatch):
