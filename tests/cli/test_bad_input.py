@@ -70,7 +70,7 @@ REFUSED = {
     "data fetch beir/scifat": r"'beir/scifat' is not a known dataset. Did you mean beir/scifact",
     "data fetch tiny/passage --yes": "tiny/passage is embedded and needs no fetching",
     "data fetch msmarco-passage --library beir --yes": "'beir' cannot fetch msmarco-passage",
-    "data fetch model:../../etc --yes": "'../../etc' cannot be a model of the hub",
+    "data fetch model:../../etc --yes": "'../../etc' is not the name of a hub model",
 }
 
 

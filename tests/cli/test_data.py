@@ -154,7 +154,7 @@ def test_a_list_is_made_of_the_files_of_its_makers_and_of_nothing_else(repro, da
     assert (data / "lists/stopwords.txt").read_text() == "of\nthe\n"
     part.write_text("and\n")
     said = repro("data make lists/stopwords.txt", str(part))
-    assert said.refusal.startswith(f"{part}: its 1 words are no missing part of lists/stopwords.txt")
+    assert said.refusal.startswith(f"{part}: its 1 words fit no missing part of lists/stopwords.txt")
     assert (data / "lists/stopwords.txt").read_text() == "of\nthe\n"
 
 

@@ -45,7 +45,7 @@ def in_batches(rows: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> Ite
 
 
 def read_rows(artefact: Path):
-    """Open the memory-mapped dataset ``arrow`` of an artefact."""
+    """Return the memory-mapped dataset ``arrow`` of an artefact."""
     from datasets import load_from_disk
 
     return load_from_disk(str(artefact / "arrow"))
@@ -93,12 +93,12 @@ class ColumnTexts:
 
 
 def list_offsets(column) -> np.ndarray:
-    """Return where each of a column's L lists starts among the flattened values, and their end, (L + 1,)."""
+    """Return the start of each of a column's L lists among its flattened values, and the end, (L + 1,)."""
     return np.concatenate(([0], np.cumsum(pc.list_value_length(column).to_numpy())))
 
 
 def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
-    """Return the row of each of N document ids in the corpus, (N,). Raises DataError for an unknown id."""
+    """Return the corpus rows of a pyarrow array of N ids, (N,). Raises DataError for an unknown id."""
     ids = read_rows(corpus).data.column("id").combine_chunks()
     rows = pc.index_in(documents, value_set=ids)
     if rows.null_count:
@@ -107,7 +107,10 @@ def document_rows(documents, corpus: Path, *, source: Path) -> np.ndarray:
 
 
 def rows_of_few(documents: Sequence[str], corpus: Path, *, source: Path) -> np.ndarray:
-    """Return rows like ``document_rows``, with less memory if there are few ids."""
+    """Return rows of distinct ids, with less memory than ``document_rows`` needs if there are few.
+
+    Raises DataError for an unknown or repeated id.
+    """
     ids = read_rows(corpus).data.column("id")
     positions = pc.fill_null(pc.index_in(ids, value_set=pa.array(documents, pa.string())), -1).to_numpy()
     places = np.flatnonzero(positions >= 0)
@@ -120,7 +123,7 @@ def rows_of_few(documents: Sequence[str], corpus: Path, *, source: Path) -> np.n
 
 
 def passages(documents: Sequence[str], corpus: Path, *, source: Path) -> dict[str, dict[str, str]]:
-    """Return title and text of different documents by id. Raises DataError for an unknown id."""
+    """Return {"title", "text"} by id for different ids. Raises DataError for an unknown or repeated id."""
     rows = rows_of_few(documents, corpus, source=source)
     texts = read_rows(corpus).select_columns(["title", "text"]).with_format("arrow")
     return dict(zip(documents, texts[rows].to_pylist(), strict=True))
@@ -131,7 +134,7 @@ def _absent(document: str, count: int, source: Path) -> DataError:
 
 
 def query_texts(queries: Path, wanted: Sequence[str], *, source: Path) -> list[str]:
-    """Return the texts of the wanted query ids. Raises DataError if one is missing."""
+    """Return the texts of the query ids ``wanted``, in order. Raises DataError if one is missing."""
     texts = {record["id"]: record["text"] for record in read_queries(queries)}
     missing = next((query for query in wanted if query not in texts), None)
     if missing is not None:
@@ -217,7 +220,7 @@ class RowBlocks:
         return sum(note["rows"] for note in notes.values())
 
     def completed(self, target: Path) -> dict | None:
-        """Move a complete attempt's files back from ``target`` and return its facts, or None without one."""
+        """Return a complete attempt's facts, with its files moved back from ``target``. None without one."""
         if (layout := self._read(ALL)) is None:
             return None
         for name, first in _file_names(layout["blocks"]).items():

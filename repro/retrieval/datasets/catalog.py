@@ -219,7 +219,7 @@ def differing(rows: Mapping[str, str]) -> list[str]:
 
 
 def unpublished(rows: Mapping[str, str]) -> list[str]:
-    """Return the pieces that are not embedded and have no published digest, e.g. "documents of X"."""
+    """Return the pieces (``key`` -> digest) that are not embedded and have no published digest, in words."""
     unknown_names = [name for name, digest in rows.items() if not (digest and name in published())]
     entries = {name: catalog().get(name.split()[0]) for name in unknown_names}
     return [in_words(name) for name, entry in entries.items() if not entry or entry.source != "embedded"]

@@ -32,7 +32,7 @@ class RowDigest:
 
 
 class ContentDigest:
-    """sha256 over the sorted digests of rows, the same for a collection in any file format.
+    """sha256 over the sorted digests of rows, the same for a collection in any order and file format.
 
     Each run of white space counts as one blank.
     """

@@ -36,8 +36,9 @@ class Offer:
 def offer(id: str, *, library: str = "") -> Offer:
     """Return the download of a collection, e.g. ``beir/scifact``, or of ``model:NAME``.
 
-    Raises UsageError for an id that needs no download, BlockedError for one without a public download.
-    ``load`` raises BlockedError without a network, DataError for wrong counts.
+    ``library`` "beir" replaces ir_datasets. Raises UsageError for an id that needs no download, BlockedError
+    for one without a public download. ``load`` raises BlockedError without a network, DataError for wrong
+    counts.
     """
     if id.startswith(MODEL):
         return _model_offer(id.removeprefix(MODEL))
@@ -59,7 +60,7 @@ def offer(id: str, *, library: str = "") -> Offer:
 
 def _model_offer(name: str) -> Offer:
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{name!r} cannot be a model of the hub: those are named NAME or OWNER/NAME")
+        raise UsageError(f"{name!r} is not the name of a hub model: NAME or OWNER/NAME")
 
     def load(data_root: Path, progress: Progress) -> list[Path]:
         from huggingface_hub import HfApi, snapshot_download
@@ -88,7 +89,7 @@ def amount(ids: Iterable[str]) -> str:
 
 
 def archives(collections: Iterable[str]) -> dict[int | str, int | None]:
-    """Return the bytes of each archive to download, or None if unknown. A shared archive occurs once."""
+    """Return bytes to download, or None if unknown, by archive (its size or id). A shared one occurs once."""
     sizes = {}
     for entry in (dataset(part) for id in collections for part in dataset(id).components or [id]):
         if entry.source not in ("none", "embedded"):
@@ -243,7 +244,7 @@ def _json_document(document: Document) -> str:
 
 
 def write(path: Path, rows: Iterable[str]) -> Path:
-    """Write lines to ``path`` through a temporary file, and return ``path``."""
+    """Write lines, with their ends, to ``path`` through a temporary file, and return ``path``."""
     with _partial_file(path) as scratch:
         with scratch.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(rows)
@@ -251,7 +252,6 @@ def write(path: Path, rows: Iterable[str]) -> Path:
 
 
 def copy(source: Path, path: Path) -> Path:
-    """Copy a file to ``path`` through a temporary file, and return ``path``."""
     with _partial_file(path) as scratch:
         shutil.copyfile(source, scratch)
         return scratch.replace(path)
@@ -290,7 +290,7 @@ def make(name: str, files: Sequence[Path], data_root: Path, progress: Progress) 
 
 
 def documents(texts: Path, titles: Path) -> Iterator[Document]:
-    """Yield the passages of para.txt with the titles of para.title.txt. Raises DataError."""
+    """Yield para.txt's passages, with titles by number. Raises DataError for unsorted or malformed lines."""
     titles_by_number = {number: title for _, number, title in _rows(titles)}
     previous_number = -1
     for line, number, text in _rows(texts):

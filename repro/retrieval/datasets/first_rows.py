@@ -20,7 +20,7 @@ class FirstRows:
 
     @classmethod
     def of(cls, inputs: Mapping[str, Path]) -> "FirstRows | None":
-        """Return the ids in the inputs ``queries`` and ``corpus``, or None without both inputs."""
+        """Return the ids in the inputs ``queries`` and ``corpus``, or None if there is neither."""
         if inputs.keys().isdisjoint(("queries", "corpus")):
             return None
         queries, documents = None, None

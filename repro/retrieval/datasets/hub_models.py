@@ -40,7 +40,7 @@ def has_weights(folder: Path) -> bool:
 
 
 def model_type(folder: Path) -> str | None:
-    """Return a checkpoint's architecture, e.g. "bert", or None."""
+    """Return a checkpoint's architecture, e.g. "bert", or None if it cannot be read."""
     try:
         return read_json_file(folder / "config.json").get("model_type")
     except (OSError, ValueError, AttributeError):
@@ -112,7 +112,7 @@ CONVERTED = {"backbone": ("seed_encoder",)}  # stage -> architectures that the s
 
 @cache
 def readable(model_type: str, stage: str) -> bool:
-    """Return whether transformers or a conversion can read an architecture."""
+    """Return whether a stage can read an architecture, perhaps by converting it."""
     if model_type in CONVERTED.get(stage, ()):
         return True
     if (spec := find_spec("transformers")) is None:

@@ -1,7 +1,4 @@
-"""Read records, e.g. of ``msmarco-passage``, through ir_datasets or beir, which download them.
-
-Network errors become a BlockedError. Interrupted downloads continue.
-"""
+"""Read records, e.g. of ``msmarco-passage``, through ir_datasets or beir, which download them."""
 
 import contextlib
 import logging
@@ -49,7 +46,7 @@ def triples_file(id: str) -> Path:
 
 
 def linked_file(id: str) -> Path:
-    """Download an ``address`` into ir_datasets' home if missing, check its md5, return its path."""
+    """Return the file of a collection's ``address``, downloaded to ir_datasets' home if missing."""
     entry = dataset(id)
     with downloading(entry):
         quiet_ir_datasets()
@@ -60,7 +57,7 @@ def linked_file(id: str) -> Path:
 
 
 def beir_folder(id: str, parent: Path) -> Path:
-    """Download a BEIR collection, without checking digests, and return its folder."""
+    """Download a BEIR collection, without checking digests, and return its folder in ``parent``."""
     name, _, member = id.removeprefix("beir/").removesuffix("/v2").partition("/")
     with downloading(dataset(id)):
         from beir import util
@@ -81,7 +78,7 @@ def beir_records(folder: Path, split: str) -> tuple[list[Document], list[Query],
 
 @contextlib.contextmanager
 def downloading(entry: Dataset) -> Iterator[None]:
-    """Convert a download's errors to a BlockedError."""
+    """Convert errors of a download, or of a missing library, to a BlockedError."""
     try:
         yield
     except ImportError as error:
@@ -90,7 +87,7 @@ def downloading(entry: Dataset) -> Iterator[None]:
         extra = extra_of(library)
         remedy = INSTALL.format(extra) if extra else f"python -m pip install {library}"
         raise BlockedError(cause, f"run `{remedy}`") from error
-    except (OSError, RuntimeError) as error:  # requests' errors are OSErrors; ir_datasets adds RuntimeErrors
+    except (OSError, RuntimeError) as error:  # of requests and ir_datasets
         if mismatch := _hash_mismatch(error):
             cause = f"the download of {entry.id} is not the expected file ({mismatch})"
             remedy = f"fetch it again, or put {entry.id} into REPRO_DATA"

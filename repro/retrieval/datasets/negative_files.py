@@ -109,7 +109,7 @@ _PLAIN = bytes([9, 10, *range(33, 127)])
 
 
 def triples(path: Path) -> Iterator[Triple]:
-    """Yield each line's ids: query, relevant and irrelevant passage. Raises DataError."""
+    """Yield each line's ids: query, relevant and irrelevant passage. Raises DataError for other lines."""
     return _rows(lines(path), path)
 
 
@@ -131,7 +131,7 @@ class Chunk(NamedTuple):
     text: bytes
 
     def table(self):
-        """Return the rows as a table of ``COLUMNS``. Raises DataError."""
+        """Return the rows as a table of ``COLUMNS``. Raises DataError for a malformed line."""
         if (table := self._parsed_table()) is not None:
             return table
         numbered_lines = texts(io.BytesIO(self.text), self.path, first=self.first)

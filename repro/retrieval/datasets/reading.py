@@ -19,9 +19,10 @@ T = TypeVar("T")
 
 
 def documents(source: Source, *, first: int | None = None, known: Sequence[str] = ()) -> Iterator[Document]:
-    """Yield documents in order, except the first ones with the ``known`` ids. Raises DataError.
+    """Yield documents in order, without the first ones, whose ids are ``known``.
 
-    Ids of a concatenated collection begin with the part's number, e.g. "1:4711".
+    Ids of a concatenated collection begin with the part's number, e.g. "1:4711". Raises DataError, e.g. for a
+    wrong number.
     """
     if source.kind == "parts":
         for number, part in enumerate(source.parts, 1):
@@ -39,7 +40,7 @@ def documents(source: Source, *, first: int | None = None, known: Sequence[str] 
 
 
 def queries(source: Source, *, first: int | None = None) -> list[Query]:
-    """Return the queries of one split in order. Raises DataError."""
+    """Return the queries of one split in order. Raises DataError if malformed or incomplete."""
     fold = dataset(source.dataset).fold
     records = _records(source, "queries", partial(_queries_of_file, source))
     return list(counted((query for query in records if in_fold(query.id, fold)), source, first=first))
@@ -51,7 +52,10 @@ def judgements(source: Source) -> list[Judgement]:
 
 
 def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]:
-    """Yield judgements with duplicates, which published counts include. Only ``whole`` ones are checked."""
+    """Yield judgements with duplicates, which published counts include.
+
+    If ``whole``, raises DataError for a wrong number or no grade above 0.
+    """
     if source.kind == "absent":
         return counted((), source)
     of_file = partial(record_files.judgements, format=source.format)
@@ -65,7 +69,7 @@ def judgement_rows(source: Source, *, whole: bool = True) -> Iterator[Judgement]
 
 
 def rows(source: Source) -> Iterator[dict[str, Any] | Judgement]:
-    """Yield documents, queries or judgements in the format of the stages' artefacts. Raises DataError."""
+    """Yield documents or queries as rows of the stages' artefacts, or judgements. Raises DataError."""
     if source.piece == "documents":
         yield from (document_row(document, dataset(source.dataset)) for document in documents(source))
     elif source.piece == "queries":
@@ -85,17 +89,17 @@ def query_row(query: Query, entry: Dataset) -> dict[str, Any]:
 
 
 def triples(source: Source, *, first: int | None = None) -> Iterator[tuple[str, str, str]]:
-    """Return ids of query, relevant and irrelevant document. Raises DataError."""
+    """Return an iterator of ids: query, relevant and irrelevant document. Raises DataError."""
     return counted(_records(source, "triples", negative_files.triples), source, first=first)
 
 
 def negatives(source: Source, *, scored: bool = False, first: int | None = None) -> Iterator[ListedQuery]:
-    """Return negatives by query. ``scored`` requires scores. Raises DataError."""
+    """Return an iterator of queries' negatives. Raises DataError, e.g. if ``scored`` ones lack scores."""
     return counted(read_listed_queries(source.files[0], scored=scored), source, first=first)
 
 
 def triple_chunks(source: Source, use: Callable[[Chunk], int]) -> Iterator[int]:
-    """Call ``use`` on each chunk of triples and yield the row counts that it returns. Raises DataError."""
+    """Call ``use`` on chunks and yield the row counts that it returns. Raises DataError for a wrong total."""
     count = 0
     for chunk in negative_files.chunks(source.files[0]):
         rows = use(chunk)

@@ -46,7 +46,6 @@ class _SeenIds:
         self._sorted: list = []  # arrays, each twice the next or longer
 
     def add(self, id: str, number: int) -> None:
-        """Add a line's id. Raises DataError, now or later, for a duplicate."""
         if id in self._recent:
             raise self._duplicate_error(id, number)
         self._recent[id] = number
@@ -54,7 +53,6 @@ class _SeenIds:
             self.check()
 
     def check(self) -> None:
-        """Compare recent ids with earlier ones. Raises DataError for a duplicate."""
         import numpy as np
 
         ids = list(self._recent)
@@ -107,7 +105,7 @@ def _checked_text(row: Mapping[str, Any], name: str, path: Path, number: int, *,
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as error:  # half a surrogate pair, valid in JSON only
-        raise malformed(path, number, f"the {name} has half a character at position {error.start}") from error
+        raise malformed(path, number, f"the {name} has a lone surrogate at position {error.start}") from error
     return value
 
 
@@ -128,7 +126,7 @@ def queries(path: Path, format: str) -> Iterator[Query]:
 
 
 def split_of(every: Iterator[Query], wanted: set[str], queries_file: Path, qrels_file: Path) -> list[Query]:
-    """Return the ``wanted`` queries. Raises DataError if one is missing."""
+    """Return the ``wanted`` queries, in order. Raises DataError if one is missing."""
     queries_of_split = [query for query in every if query.id in wanted]
     missing = wanted - {query.id for query in queries_of_split}
     if missing:
@@ -234,7 +232,6 @@ class _File:
 
 
 def _collection(path: Path) -> Iterator[Document]:
-    """Yield MS MARCO's passages. ir_datasets repairs their encoding."""
     quiet_ir_datasets()
     from ir_datasets.datasets.msmarco_passage import FixEncoding
 

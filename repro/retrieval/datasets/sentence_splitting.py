@@ -62,7 +62,7 @@ def sentence_splitter(name: str, data: Path | None) -> SentenceSplitter:
 
 
 def sentences_by_rules(text: str) -> list[str]:
-    """Split a text by our own rule, for use without nltk's model.
+    """Split a text by a rule of our own.
 
     A sentence ends after ``.``, ``!`` or ``?`` and any closing quotes or brackets, if a blank and then an
     upper-case letter, a digit or a quote follow. A single full stop does not end it after ``ABBREVIATIONS``,

@@ -88,7 +88,7 @@ LIBRARIES = ("ir_datasets", "datasets", "web")
 def locate(
     id: str, piece: str, data_root: Path | None, *, home: Path | None = None, allow_download: bool = False
 ) -> Source | MissingPiece:
-    """Find a piece: embedded, in the data folder, in ir_datasets' ``home`` or in a library.
+    """Find a piece: embedded, in the data folder, in ir_datasets' ``home`` or, if allowed, by download.
 
     Raises UsageError if the catalogue has no such piece.
     """
@@ -165,7 +165,7 @@ def _candidates(entry: Dataset, piece: str, root: Path) -> list[tuple[str, list[
 
 
 def existing(path: Path) -> Path | None:
-    """Return the file, plain or packed, or None."""
+    """Return the file, plain or with .gz or .xz, or None."""
     return next(filter(Path.is_file, (path.with_name(path.name + end) for end in PACKINGS)), None)
 
 
@@ -215,7 +215,7 @@ def in_home(entry: Dataset, piece: str, home: Path | None) -> Source | None:
 
 
 def check_home(source: Source) -> None:
-    """Check the md5 of downloads in ir_datasets' home. Raises DataError."""
+    """Raise DataError if a download in ir_datasets' home differs from its md5."""
     for file in dict.fromkeys(map(container, source.files)):
         digests = home_layout()["md5"].items()
         expected_md5 = next((md5 for place, md5 in digests if file.as_posix().endswith(place)), None)

@@ -99,7 +99,7 @@ def _row(entry: Dataset, data_root: Path | None, home: Path | None) -> Row:
 
 
 def summary(source: Source) -> dict[str, Any]:
-    """Return digests and counts of a source. Raises DataError."""
+    """Return digests of a source's rows and ids, and counts, e.g. ``grades``. Raises DataError."""
     content, names, titled, grades = digests.ContentDigest(), digests.ContentDigest(), 0, Counter[int]()
     for row in reading.rows(source):
         content.add(row)

@@ -20,7 +20,7 @@ def known_lists() -> dict[str, Mapping[str, Any]]:
 
 
 def words(path: Path) -> list[str]:
-    """Return a file's sorted, unique, lower-case words. Raises DataError."""
+    """Return a file's sorted, unique, lower-case lines. Raises DataError if it cannot be read."""
     return sorted({word for _, line in lines(path) if (word := line.strip().lower())})
 
 
@@ -66,7 +66,7 @@ def make(name: str, files: Iterable[Path]) -> list[str]:
         file_words = words(file)
         if missing_parts.pop(digest(file_words), None) is None:
             missing = " and ".join(map(_describe, missing_parts.values())) or "none"
-            raise DataError(f"{file}: its {len(file_words):,} words are no missing part of {name}: {missing}")
+            raise DataError(f"{file}: its {len(file_words):,} words fit no missing part of {name}: {missing}")
         union.update(file_words)
     if missing_parts:
         raise DataError(f"{name} also needs {' and '.join(map(_describe, missing_parts.values()))}")

@@ -18,7 +18,7 @@ def root_mean_square_error(first: Sequence[float], second: Sequence[float]) -> f
 
 
 def kendall_union(first: Run, second: Run, *, depth: int = DEPTH) -> float | None:
-    """Return the topics' mean Kendall's tau on the union of both rankings, or None without a topic."""
+    """Return the mean Kendall's tau of shared topics, on the union of both rankings, or None without one."""
     taus = [_tau(first[topic], second[topic], depth) for topic in first if topic in second]
     return _mean([tau for tau in taus if tau is not None])
 
@@ -26,7 +26,10 @@ def kendall_union(first: Run, second: Run, *, depth: int = DEPTH) -> float | Non
 def rank_biased_overlap(
     first: Run, second: Run, *, persistence: float = PERSISTENCE, depth: int = DEPTH
 ) -> float | None:
-    """Return the topics' mean overlap at depths k, weighted by persistence^(k - 1) and normalised."""
+    """Return the mean rank-biased overlap of shared topics, or None without one.
+
+    The overlap at depth k has the normalised weight persistence^(k - 1).
+    """
     topics = [topic for topic in first if topic in second]
     return _mean([_overlap(first[topic], second[topic], persistence, depth) for topic in topics])
 

@@ -23,12 +23,12 @@ def _token():
 
 
 def tokens(text: str) -> list[str]:
-    """Return tokens, each lower-cased alone, as a final sigma depends on its neighbours."""
+    """Return tokens, lower-cased one by one, because lower-case sigma depends on its neighbours."""
     return [match.group().lower() for match in _token().finditer(unicodedata.normalize("NFD", text))]
 
 
 def contains_answer(text: str, answers: Iterable[str], *, tokenless: bool = False) -> bool:
-    """Return whether a text contains an answer. With ``tokenless``, all texts contain one without tokens."""
+    """Return whether a text contains an answer. ``tokenless`` finds answers without tokens in any text."""
     # tokens have no spaces, so that joined ones are found
     passage = f" {' '.join(tokens(text))} "
     answer_tokens = (tokens(answer) for answer in answers)
@@ -75,7 +75,7 @@ def score_by_answers(
 
 
 def read_answers(path: Path) -> dict[str, list[str]]:
-    """Return the answers in an artefact's ``queries.jsonl`` by query id. Raises DataError."""
+    """Return the answers in an artefact's ``queries.jsonl`` by query id. Raises DataError if malformed."""
     try:
         queries = [json.loads(line) for _, line in numbered_lines(path)]
         return {query["id"]: query["answers"] for query in queries}

@@ -79,7 +79,7 @@ def estimate(scores: Sequence[Sequence[float]]) -> Estimate | None:
 
 
 def of_mean_squares(mean: float, squares: Sequence[float], *, queries: int, seeds: int) -> Estimate:
-    """Estimate from a mean and the mean squares of queries, seeds and residual."""
+    """Return the estimate for a mean and the mean squares of queries, seeds and residual."""
     query_square, seed_square, residual_square = squares
     total = max(query_square + seed_square - residual_square, query_square, seed_square)
     variances = Variances(
@@ -109,9 +109,9 @@ def mean_squares(x: "np.ndarray") -> tuple[float, float, float]:
 
 
 def power(difference: float, variances: Variances, *, queries: int, seeds: int, level: float) -> float:
-    """Return the probability that the two-sided test detects a true difference with the right sign.
+    """Return the probability that a two-sided test at ``level`` finds ``difference``, with its sign.
 
-    The mean square of seeds is integrated over its distribution. The others have their expected values.
+    The mean square of seeds is integrated over its distribution, the others have their expected values.
     """
     from scipy.special import ndtr
 
@@ -123,7 +123,7 @@ def power(difference: float, variances: Variances, *, queries: int, seeds: int, 
 
 
 def smallest_seen(variances: Variances, *, queries: int, seeds: int, level: float) -> float:
-    """Return the smallest true difference detected with a power of 80 %."""
+    """Return the smallest true difference that the test at ``level`` finds with a power of 80 %."""
     from scipy.optimize import brentq
 
     error = sqrt(variances.of_mean(queries, seeds))
@@ -141,7 +141,7 @@ def smallest_seen(variances: Variances, *, queries: int, seeds: int, level: floa
 def equivalent_at_zero(
     matters: float, variances: Variances, *, queries: int, seeds: int, level: float
 ) -> float:
-    """Return the probability that the 1 - 2 level interval is within ± ``matters`` if the difference is 0."""
+    """Return how probably a 1 - 2 ``level`` interval is within ± ``matters`` if the difference is 0."""
     from scipy.special import ndtr
 
     error = sqrt(variances.of_mean(queries, seeds))
@@ -152,7 +152,7 @@ def equivalent_at_zero(
 
 
 def seeds_needed(difference: float, variances: Variances, *, queries: int, level: float) -> int | None:
-    """Return the smallest number of seeds with a power of 80 %, or None if it is above 1000."""
+    """Return the smallest number of seeds with a power of 80 %, at least 2, or None above 1000."""
 
     def seen(seeds: int) -> bool:
         return power(difference, variances, queries=queries, seeds=seeds, level=level) >= POWER
@@ -163,7 +163,6 @@ def seeds_needed(difference: float, variances: Variances, *, queries: int, level
 
 
 def _critical_means(variances: Variances, queries: int, seeds: int, level: float) -> "np.ndarray":
-    """Return the smallest rejected means, (STEPS,), for equally probable mean squares of seeds."""
     import numpy as np
     from scipy.special import chdtri, stdtrit
 

@@ -117,7 +117,6 @@ def _check_queries(path: Path, run: Run, judged: Mapping[str, object]) -> None:
 
 
 def _check_documents(path: Path, run: Run, judged: Judged) -> dict[str, int]:
-    """Return query -> the position of its own id in its ranking."""
     own_places, is_judged, ids = {}, False, [""]
     for query, ranking in run.items():
         ids = document_ids(ranking)

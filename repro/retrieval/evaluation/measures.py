@@ -98,12 +98,12 @@ def parse_measure(text: str) -> Measure:
 
 
 def is_defined(measure: str, highest: int | None) -> bool:
-    """Return whether ``measure`` counts some grade up to ``highest`` as relevant."""
+    """Return whether ``measure`` counts a grade up to ``highest`` as relevant. None means unknown grades."""
     return highest is None or parse_measure(measure).rel <= highest
 
 
 def check_grades(qrels: Judged, measures: Sequence[str]) -> None:
-    """Raise DataError if every run scores 0 on one of the measures."""
+    """Raise DataError if every run scores 0 on one of the measures, as nothing is relevant."""
     highest = max((grade for grades in qrels.values() for grade in grades.values()), default=None)
     if highest is not None and highest < 1:
         count = sum(map(len, qrels.values()))
@@ -155,7 +155,7 @@ def _from_zero(qrels: Judged) -> dict[str, dict[str, int]]:
 
 
 def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[list[str], int]:
-    """Return the judged queries absent from the run and its number of unjudged queries.
+    """Return the judged queries absent from the run, sorted, and its number of unjudged queries.
 
     Raises DataError if run and judgements share no query.
     """
@@ -168,7 +168,7 @@ def coverage(run: Mapping[str, object], judged: Mapping[str, object]) -> tuple[l
 
 
 def by_rank(documents: Sequence[str]) -> dict[str, float]:
-    """Return the scores K, K-1, …, 1 of K documents, best document first."""
+    """Return document -> score: K, K-1, …, 1 for K documents, best document first."""
     return dict(zip(documents, map(float, range(len(documents), 0, -1)), strict=True))
 
 
@@ -204,7 +204,7 @@ _LARGEST_GRADE = 20  # whose exponential gain trec_eval can count
 
 
 def canonical(name: str) -> str:
-    """Return a measure's name in ir_measures, or ``R_cap@k``. Raises UsageError."""
+    """Return a measure's name in ir_measures, or ``R_cap@k``. Raises UsageError if it is unknown."""
     match = _NAME_FORM.fullmatch(name.strip())
     if match is None:
         raise unknown("measure", name, _examples(scored=False))
@@ -226,7 +226,7 @@ def looks_deeper(name: str, depth: float) -> bool:
 
 
 def scores_by_query(names: Sequence[str], qrels: Qrels, rankings: Run) -> dict[str, dict[str, float]]:
-    """Return the scores of every judged query, 0 without a ranking.
+    """Return measure -> judged query -> score, 0 without a ranking.
 
     Raises UsageError for an unknown measure, DataError if no run could score.
     """
@@ -284,7 +284,6 @@ def _scores_of_block(name: str, qrels: Judged, ids: Mapping[str, Sequence[str]])
 def _capped_recalls(
     qrels: Judged, ids: Mapping[str, Sequence[str]], *, rel: int, ranks: int
 ) -> dict[str, float]:
-    """Return recall over at most ``ranks`` relevant documents, BEIR's ``recall_cap``."""
     scores = {}
     for query, ranking in ids.items():
         relevant = {document for document, grade in qrels[query].items() if grade >= rel}

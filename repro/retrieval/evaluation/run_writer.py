@@ -33,7 +33,7 @@ def write_metadata(path: Path, metadata: Mapping[str, Any]) -> None:
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """Read metadata of either version. Raises StoreError."""
+    """Read metadata of either version. Raises StoreError if damaged or of another version."""
     import yaml
 
     marks = {mark.removeprefix(comment) for mark in (START, END) for comment in ("", "# ")}
@@ -53,7 +53,7 @@ def read_metadata(path: Path) -> dict[str, Any]:
 
 
 def resources(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a run's "resources" (ir_metadata 0.2), e.g. peak memory in KiB."""
+    """Return a run's "resources" (ir_metadata 0.2): times and peak memory in KiB, if ``facts`` has them."""
     entries: dict[str, Any] = {}
     if "finished" in facts and "seconds" in facts:
         stop = datetime.fromisoformat(facts["finished"])
@@ -168,7 +168,7 @@ def _start_raw(file: BinaryIO, scores: int) -> None:
 def break_ties(
     documents: Sequence[str], scores: Sequence[float] | np.ndarray, *, query: str
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return ranked ids, raw scores (float32) and scores without ties, (K,) each. Raises DataError."""
+    """Return ranked ids, raw scores (float32) and untied scores, (K,) each. DataError if one is invalid."""
     documents = list(documents)
     if " ".join(documents).split() != documents:
         bad_id = next(d for d in documents if d.split() != [d])
@@ -188,7 +188,6 @@ def break_ties(
 
 
 def _decimals(scores: np.ndarray) -> list[str]:
-    """Return float32 scores as ``repr`` of floats writes them."""
     numbers = scores.tolist()
     if (np.abs(scores) < 1e-3).any():  # pydantic writes 1e-05 as 0.00001
         return list(map(repr, numbers))
@@ -205,7 +204,6 @@ def _query_rankings(run) -> Iterator[Ranking]:
 
 
 def _lower_ties(scores: np.ndarray) -> np.ndarray:
-    """Return descending scores, (K,), with each tie lowered below its predecessor."""
     untied_scores = scores.copy()
     for i in np.flatnonzero(scores[1:] == scores[:-1]) + 1:
         while i < len(scores) and not untied_scores[i] < untied_scores[i - 1]:
@@ -254,7 +252,7 @@ def rankings(
 
 
 def parts(path: Path, size: int) -> range:
-    """Return where parts of ``size`` bytes begin in a file. Raises DataError if it is missing."""
+    """Return the offsets of parts of ``size`` bytes of a file. Raises DataError if it is missing."""
     try:
         return range(0, path.stat().st_size, size)
     except FileNotFoundError:

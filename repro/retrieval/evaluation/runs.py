@@ -121,7 +121,7 @@ def read_run_file(path: Path, *, strict: bool = True) -> RunFile:
 
 
 def read_fast(path: Path) -> RunFile | None:
-    """Read a run with a CSV parser. Returns None for an unusual file."""
+    """Read a run with a CSV parser. Returns None for a file that needs ``read_lines``."""
     try:
         with text_lines.open_text(path) as file:
             first_line = file.readline(LONGEST_LINE)
@@ -200,7 +200,7 @@ def _blocks(file: BufferedIOBase, separator: bytes) -> Iterator[bytes]:
 
 
 def is_cut_off(tag: AnyStr, tag_before: AnyStr | None) -> bool:
-    """Return whether an unterminated line's tag is a prefix of the tag before it."""
+    """Return whether the tag of an unterminated line is an incomplete copy of the tag before it."""
     return bool(tag_before and tag != tag_before and tag_before.startswith(tag))
 
 
@@ -303,7 +303,7 @@ class _Lines:
 
 
 def run_of_scores(scores: Mapping[str, Mapping[str, Any]], form: str) -> RunFile:
-    """Return a run from query -> document -> score. Raises DataError."""
+    """Return a run from query -> document -> score. Raises DataError for a score that is not finite."""
     rankings: Run = {}
     for query, of in scores.items():
         if of:

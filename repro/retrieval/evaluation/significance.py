@@ -94,7 +94,7 @@ def permutation_p(scores: np.ndarray, *, resamples: int, seed: int) -> np.ndarra
 
 
 def sign_flips(size: int, *, resamples: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield batches (B, size) of 1 and -1: all 2**size, or ``resamples`` random ones if fewer."""
+    """Yield batches (B, size) of 1 and -1: all 2**size rows, or ``resamples`` random ones if fewer."""
     if 2**size <= resamples:
         for start in range(0, 2**size, _BATCH):
             numbers = np.arange(start, min(start + _BATCH, 2**size))
@@ -108,7 +108,7 @@ def sign_flips(size: int, *, resamples: int, seed: int) -> Iterator[np.ndarray]:
 
 
 def bootstrap_interval(scores: np.ndarray, *, resamples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends (S, S) of the 95 % interval of the mean differences of scores (S, Q)."""
+    """Return lower and upper ends, (S, S) each, of 95 % intervals of mean differences of scores (S, Q)."""
     count, size = scores.shape
     generator = np.random.default_rng(seed)
     means = np.empty((resamples, count))
@@ -152,7 +152,6 @@ def compare(
 ) -> dict:
     """Compare every pair of runs on every measure by a two-sided paired t-test over the judged queries.
 
-    ``runs`` may be an iterator that reads one run after another.
     Returns ``{"test": "student", "max_p": …, "measures": {measure: {"names", "means", "p", …}}}``, with the
     values of ``pairwise_tests``. ``holm_student_p`` is corrected among all systems compared with i. ``wins``,
     ``ties`` and ``losses`` count the queries of i. Runs with equal scores have p 1.0 and are listed under
@@ -185,7 +184,7 @@ def compare_scores(
 
 @functools.cache
 def _ranx_t_test() -> Callable[[np.ndarray, np.ndarray], tuple[float, bool]]:
-    """Load ranx's paired t-test alone, as importing the whole package takes four seconds."""
+    # importing the whole package takes four seconds
     path = distribution("ranx").locate_file("ranx/statistical_tests/paired_student_t_test.py")
     return runpy.run_path(str(path))["paired_student_t_test"]
 

@@ -36,7 +36,7 @@ def many_objects() -> Iterator[None]:
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield a file's numbered lines. Raises DataError ``file:line: reason``."""
+    """Yield a file's numbered lines. Raises DataError if it is missing, damaged or not UTF-8."""
     number = 0
     try:
         with open_text(path) as file:
@@ -63,7 +63,10 @@ def first_bytes(path: Path) -> bytes:
 
 
 def read_json(path: Path, what: str, read_value: Callable[[Any, str], Any]) -> dict[str, dict[str, Any]]:
-    """Read ``{qid: {docid: value}}``. Raises DataError for other content or a repeated id."""
+    """Read ``{qid: {docid: value}}``. Raises DataError for other content or a repeated id.
+
+    ``read_value(value, place)`` converts values, which errors call ``what``.
+    """
     try:
         with open_text(path) as file:
             content = json.loads(file.read(_LARGEST), object_pairs_hook=unrepeated)

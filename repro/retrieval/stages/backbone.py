@@ -15,8 +15,8 @@ def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """Write ``model/``: the checkpoint ``name`` in safetensors and float32, with its tokenizer.
 
     ``identity`` is the files' digest, or the commit of a ``source`` in the hub's cache. ``weights``
-    ``"random"`` are drawn with ``seed``, for ``layers`` layers if given. SEED's weights are converted. A
-    checkpoint's code is never run.
+    ``"random"`` are drawn by ``seed`` for its architecture, with ``layers`` layers if given. SEED's weights
+    are converted to RoBERTa. A checkpoint's code is never run.
     """
     shutil.rmtree(out / "model", ignore_errors=True)
     with planned_checkpoint(params) as folder:

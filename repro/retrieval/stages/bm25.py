@@ -11,11 +11,12 @@ from repro.retrieval.stages import lucene
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write the run of BM25(``k1``, ``b``), e.g. BM25(0.9, 0.4), as in Lucene 9.
+    """Write the run of each query's ``depth`` best documents by BM25(``k1``, ``b``), e.g. BM25(0.9, 0.4).
 
-    score(q, d) = sum over terms t of q of  idf(t) tf / (tf + k1 (1 - b + b |d| / avgdl)), idf(t) = ln(1 + (N
-    - df + 0.5) / (df + 0.5)), with |d| in one byte (exact up to 40 terms). With ``multifield`` this is summed
-    over title and contents. Anserini rounds to four decimals and spreads ties by 1e-6 in the order of ids.
+    As in Lucene 9, score(q, d) = sum over terms t of q of idf(t) tf / (tf + k1 (1 - b + b |d| / avgdl)),
+    idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)), with |d| in one byte (exact up to 40 terms). With
+    ``multifield`` this is summed over title and contents. Anserini rounds to four decimals and separates ties
+    by 1e-6 in the order of ids.
     """
     hits, total = out / "hits.jsonl", len(read_queries(inputs["queries"]))
     arguments = {

@@ -14,8 +14,8 @@ MAX_P = 0.05  # the level the papers print
 def run(params: dict, inputs: dict, out: Path, progress: Progress) -> dict:
     """Write ``significance.json``, the result of ``evaluation.significance.compare``.
 
-    ``measures`` are e.g. ``"nDCG@10"``, ``names`` those of the ``runs``. With inputs ``scores`` instead of
-    ``runs`` and ``qrels``, each name has as many ``scores`` as a cell averages.
+    ``measures`` are e.g. ``"nDCG@10"``, ``names`` those of the ``runs``. Inputs ``scores`` may replace
+    ``runs`` and ``qrels``: for each name, one per collection that a cell averages over.
     """
     if "scores" in inputs:
         return _by_scores(params, inputs["scores"], out)
@@ -54,9 +54,9 @@ def _by_scores(params: dict, directories: list[Path], out: Path) -> dict:
 
 
 def joint_queries(systems: list[list[dict]]) -> list[str]:
-    """Return query ids prefixed by the number of their collection, e.g. ``"0:q1"``.
+    """Return query ids prefixed by their collection's number, e.g. ``"0:q1"``.
 
-    Raises DataError if the systems were scored on different queries.
+    ``systems`` lists each system's scores by collection. Raises DataError if their queries differ.
     """
     ids = [[f"{n}:{q}" for n, part in enumerate(parts) for q in part["queries"]] for parts in systems]
     if any(queries != ids[0] for queries in ids):
@@ -65,7 +65,7 @@ def joint_queries(systems: list[list[dict]]) -> list[str]:
 
 
 def weighted_scores(parts: list[dict], measure: str) -> list[float]:
-    """Return scores weighted so that their mean is the mean of the members' means."""
+    """Return scores of all ``parts``, weighted so that their mean is the mean of the parts' means."""
     total = sum(len(part["queries"]) for part in parts)
     weights = [total / (len(parts) * len(part["queries"])) for part in parts]
     return [w * x for w, part in zip(weights, parts, strict=True) for x in part["measures"][measure]]

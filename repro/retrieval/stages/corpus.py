@@ -14,7 +14,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Write ``arrow/`` with columns id, title and text, and url if the collection has addresses.
 
     Optional parameters are text (a template, e.g. ``"{url} {text}"``), untitled (replaces an empty title) and
-    first (rows of each part). Memory contains 1,000 documents and 24 bytes per id (94 if resumed).
+    first (rows of each part). Memory contains 1,000 documents, and 24 bytes per id (94 if resumed).
     """
     entry = catalog.dataset(params["dataset"])
     columns = ("id", "title", "text", "url") if entry.addresses else ("id", "title", "text")
@@ -65,7 +65,7 @@ def _fill(blocks: RowBlocks, params: dict, source: sources.Source, advance) -> t
 
 
 def as_written(documents, params: dict, content: digests.ContentDigest) -> Iterator[dict[str, str]]:
-    """Yield the row of each document, and add the unchanged row to ``content``."""
+    """Yield rows with ``text`` and ``untitled`` applied, and add the original rows to ``content``."""
     entry = catalog.dataset(params["dataset"])
     template, placeholder = params.get("text", "{text}"), params.get("untitled", "")
     for document in documents:

@@ -43,7 +43,7 @@ Encode = Callable[[Batches], Records]
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``vectors.npy``, (N, H) in the source's order (``ids.txt``), as ``numbers`` float32 or float16.
 
-    Title and text are joined by ``separator``: ``pair`` makes two segments, null leaves titles out.
+    Title and text are joined by ``separator``: ``pair`` makes them two segments, null leaves titles out.
     ``prefix``, e.g. ``"query: "``, precedes every text. ``pooling`` ``sentence-transformers`` uses a released
     encoder's own modules. ``normalize`` gives vectors length 1. On a GPU texts are read without padding if
     the model allows it, unless REPRO_PADDING_FREE is 0.
@@ -67,7 +67,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 @dataclass(frozen=True)
 class Texts:
-    """Passages or queries. ``titled(first, end)`` returns titles and texts. Queries have the title ""."""
+    """Passages or queries. ``titled(first, end)`` returns pairs (title, text). Queries have the title ""."""
 
     folder: Path
     ids: Sequence[str] | ColumnTexts
@@ -102,7 +102,7 @@ def _passages(folder: Path, params: dict) -> tuple[ColumnTexts, TitledRows]:
 
 
 def outputs(encoder: Callable, group: Batches, params: dict) -> Iterator[tuple[list[int], Any]]:
-    """Yield each batch's indices and output, which a GPU may still be computing."""
+    """Yield each batch's places in the group and its output, which a GPU may still be computing."""
     for places, batch in group:
         with torch.inference_mode(), precision.autocast(params["precision"]):
             output = encoder(batch)
@@ -147,7 +147,7 @@ def write_encoded(
     """Write ``ids.txt`` and the arrays of encoded texts, in blocks of ``size`` texts.
 
     Under torchrun with n processes, each encodes every n-th block, and the first joins them, unless it is a
-    shard. Facts include ``resumed_at``, the first row that a resumed attempt encoded.
+    shard. Returns ``texts``, facts of ``join_blocks``, and ``resumed_at``, the first row encoded, unless 0.
     """
     count, folder = len(texts.ids), out / BLOCKS
     firsts = range(0, count, size)
@@ -179,7 +179,7 @@ def write_blocks(
     encode: Encode,
     advance: Callable[[int], object],
 ) -> list[int]:
-    """Encode and write each range of rows without a kept block. Returns the first row of each."""
+    """Encode and write the ranges of rows that have no kept block. Returns the first row of each."""
     done, rows = [], dict[int, Arrays]()
     with batches.in_background(_groups(folder, ranges, texts, prepare), ahead=AHEAD) as groups:
         for group, records in _in_turn(groups, encode):
@@ -195,8 +195,6 @@ def write_blocks(
 
 @dataclass(frozen=True)
 class _TextGroup:
-    """Texts at ``places`` in a block of ``size`` texts. ``batches`` is None for a kept block."""
-
     first: int
     size: int
     places: Sequence[int]

@@ -36,7 +36,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     with planned_checkpoint(params) as checkpoint:
         base = params["source"].get("base")
         if base and base_identity(base) != params["base"]:
-            raise DataError(f"{base}, the adapter's model, changed since planning")
+            raise DataError(f"{base}, the adapter's base model, changed since planning")
         try:
             model = library_encoder.load(checkpoint, params | {"kind": params["kind_of_encoder"]})
         except DataError as error:
@@ -60,7 +60,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def joined(titled: list[Titled], params: dict) -> tuple[list, str | None]:
-    """Return the texts with their titles, and the prompt that the library adds."""
+    """Return joined texts (pairs for ``PAIR``), and the prompt that the library has yet to add."""
     separator, prompt = params["separator"], params["prompt"]
     if "{title}" in (prompt or ""):
         return [prompt.replace("{title}", title or "none") + text for title, text in titled], ""

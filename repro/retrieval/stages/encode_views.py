@@ -21,8 +21,8 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     ``dense`` is ``vectors.npy``, (N, H) float32. ``sparse`` is CSR without zeros: ``indptr.npy`` int64,
     ``indices.npy`` int32 and ``values.npy`` float32, the ``top_k`` highest of a text unless null.
-    ``views.json`` has the widths. Texts are read as in ``encode``. ``positions`` and ``head`` are those of
-    ``ViewEncoder``, or ``head`` is ``splade`` or ``splade-sum``.
+    ``views.json`` has the widths. Texts are read as in ``encode``. ``positions`` (whether [CLS] and [SEP] are
+    pooled) and ``head`` are those of ``ViewEncoder``, or ``head`` is ``splade`` or ``splade-sum``.
     """
     texts = Texts.read(inputs["texts"], params)
     encoder = _encoder(inputs["model"] / "model", params)

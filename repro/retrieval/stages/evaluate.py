@@ -12,10 +12,10 @@ from repro.retrieval.evaluation.measures import check_grades, score
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``scores.json``: queries, measures, missing, ignored.
+    """Write ``scores.json``: queries, measures, missing, ignored (see ``Scores``).
 
     ``measures`` are e.g. ``"RR@10"``, ``judgements`` is ``qrels``, or ``answers``, which needs inputs
-    ``queries`` and ``corpus``. Raises DataError if every run scores 0 under a measure.
+    ``queries`` and ``corpus``. Raises DataError if ``qrels`` have no relevant document for a measure.
     """
     ranking = runs.read_run(inputs["run"] / "run.trec")
     if params["judgements"] == "qrels":

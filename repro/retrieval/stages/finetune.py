@@ -19,8 +19,8 @@ class Groups:
     """Queries of a training set, each with one positive and some negatives, chosen again every epoch.
 
     ``negative_choice`` ``window`` is the rule ``next_window``, ``slice`` is ``next_slice``.
-    ``positive_choice`` is ``all`` in turn, or only ``confident`` ones. ``left_out`` counts rows without a
-    needed passage.
+    ``positive_choice`` is ``all`` in turn, or only ``confident`` ones, which needs scores. ``left_out``
+    counts queries without a positive or a needed negative.
     """
 
     def __init__(
@@ -55,9 +55,9 @@ class Groups:
         return len(self.kept)
 
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
-        """Return ``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}`` for each place.
+        """Return ``{"query": str, "passages": [{"title", "text"}, …], "epoch", "index"}`` per (epoch, place).
 
-        The positive is the first passage. A training set with scores adds ``"scores"``.
+        The positive is the first passage. A training set with scores adds the passages' ``"scores"``.
         """
         examples = []
         for epoch, place in places:
@@ -127,7 +127,7 @@ def next_window(
 
     As in Tevatron's tevatron/data.py, negatives are shuffled once, and the window moves by its own length
     every epoch and wraps around. The positive moves by one from a random start. If negatives are too few,
-    they are drawn with replacement. Seeds are (seed, index), and (seed, index, epoch) for draws.
+    they are drawn with replacement. The random seed is (seed, index), for such draws (seed, index, epoch).
     """
     count, available = passages - 1, len(negatives)
     generator = np.random.default_rng((seed, index))
@@ -158,7 +158,7 @@ def next_slice(
 def confident(positive_scores: Sequence[float], negative_scores: Sequence[float]) -> list[int]:
     """Return the indices of a query's trusted positives (the loader of Wang et al. 2023).
 
-    These are the first, and those that score at least as high, or above every negative.
+    These are the first, and those that score at least as high as the first, or above every negative.
     """
     first, best = positive_scores[0], max(negative_scores, default=-np.inf)
     return [n for n, score in enumerate(positive_scores) if n == 0 or score >= first or score > best]

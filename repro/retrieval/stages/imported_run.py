@@ -14,7 +14,7 @@ _LOW = -3.4e38  # padding is -3.4028235e38, the smallest float32
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``run.trec`` with ties broken by the suite's rule, ``raw.npy`` and the run's metadata.
 
-    Raises DataError if the file ``source`` is malformed or has another digest than ``sha256``.
+    Raises DataError if the file ``source`` is malformed or its digest is not ``sha256``.
     """
     path = Path(params["source"])
     with digests.unchanged([path], params["sha256"], lambda: sources.file_digest(path)):
@@ -27,7 +27,6 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def _lifted(ranking: Sequence[tuple[str, float]]) -> Sequence[tuple[str, float]]:
-    """Raise padding scores, which leaves room below them for breaking ties."""
     if not ranking or ranking[-1][1] > _LOW:
         return ranking
     return [(document, max(score, _LOW)) for document, score in ranking]

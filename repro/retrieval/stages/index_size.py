@@ -11,7 +11,7 @@ from repro.progress import Progress
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``scores.json`` with the measure GB: N x H numbers of ``bytes_per_number`` bytes, e.g. 4.
 
-    The unit is ``bytes_per_gb``. Values of sparse vectors also count.
+    A GB has ``bytes_per_gb`` bytes. Sparse vectors count with their values, but not their indices.
     """
     folder, size, values = inputs["passages"], 0, 0
     sparse = (folder / "indptr.npy").exists()

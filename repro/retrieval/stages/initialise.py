@@ -11,7 +11,7 @@ from repro.retrieval.nn.checkpoint import load_tokenizer, save_model
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``model/``: a BertForMaskedLM of the given size, and its tokenizer.
 
-    Weights are drawn from N(0, ``deviation``), by default 0.02 as in BERT.
+    Weights are drawn from N(0, ``deviation``²), by default 0.02 as in BERT.
     """
     tokenizer = load_tokenizer(inputs["tokenizer"] / "model")
     config = BertConfig(

@@ -18,8 +18,9 @@ View = Callable[..., list[tuple[str, float]]]
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``exhibit.json``: the words of a text with a value each, e.g. ``["cell", 0.7]``.
 
-    The text is the first ``words`` words of the document ``title``, or of the first document. ``view`` is a
-    function of the model's folder and the text, with ``length`` and ``options``.
+    The text is the first ``words`` words of the document titled ``title``, or of the first document if none
+    is. ``view`` names a function of the model's folder and the text, with ``length`` and ``options`` as
+    keywords.
     """
     view: View = import_declared("view", params["view"])
     corpus = read_rows(inputs["corpus"])
@@ -30,7 +31,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     folder = inputs["model"] / "model"
     words = [(word, float(value)) for word, value in view(folder, text, **options)]
     if bad := [word for word, value in words if not math.isfinite(value)]:
-        raise StageError(f"the value of {bad[0]!r} is not finite: the model's weights are not, or overflow")
+        raise StageError(f"the value of {bad[0]!r} is not finite (bad weights or an overflow)")
     exhibit = {
         "kind": "shaded-words",
         "title": document["title"],

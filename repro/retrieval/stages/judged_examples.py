@@ -12,10 +12,11 @@ FIRST_SCORE = 1000.0  # as in DPR's files
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``arrow/``: documents of grade 1 and above as positives, of ``negative_grade`` as negatives.
+    """Write ``arrow/``: documents of grade 1 or more as positives, those of ``negative_grade`` as negatives.
 
-    DPR's questions have grade 2 for the annotated passage, 1 for BM25's passages with the answer, 0 for hard
-    negatives and -1 for others. The first positive scores 1,000, others 0, so that only it is ``confident``.
+    A query that lacks one of them is left out. DPR's questions have grade 2 for the annotated passage, 1 for
+    BM25's passages with the answer, 0 for hard negatives and -1 for others. The first positive scores 1,000,
+    others 0, so that only it is ``confident``.
     """
 
     def examples() -> Iterator[dict]:

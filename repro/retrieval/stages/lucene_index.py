@@ -13,9 +13,9 @@ COMMIT = 1_000_000  # documents
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``lucene/`` and ``fields.json``. With ``multifield`` titles are a separate field.
+    """Write the index ``lucene/`` and ``fields.json``. With ``multifield`` titles are a separate field.
 
-    Scores, but not bytes, are the same for any number of threads and commits.
+    Threads and commits may change the index's bytes, but no score.
     """
     fields, corpus, blocks = {"multifield": params["multifield"]}, inputs["corpus"], out / BLOCKS
     blocks.mkdir(exist_ok=True)

@@ -26,7 +26,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
     Positives (grade 1 and above) are removed from the ranking. Its first ``depth`` entries are shuffled, by
     the seed and the query's id only, and the first ``per_query`` are kept, e.g. 7 of the top 200.
-    ``random_added`` passages of ``corpus`` are added and shuffled in.
+    ``random_added`` random passages of ``corpus`` are added and shuffled in.
     """
     positives = text_lines.relevant_documents(text_lines.read_qrels(inputs["qrels"] / "qrels.trec"))
     ids = ColumnTexts(read_rows(inputs["corpus"]), "id") if params.get("random_added") else None
@@ -67,14 +67,14 @@ def _rows(results, facts: dict, *, params: dict, positives: dict[str, list[str]]
 def negatives(
     query: str, ranking: list[str], positives: list[str], *, depth: int, per_query: int, seed: int
 ) -> list[str]:
-    """Draw ``per_query`` of the first ``depth`` documents that are not positives."""
+    """Return up to ``per_query`` random documents of the first ``depth`` that are not positives."""
     relevant = set(positives)
     candidates = [document for document in ranking if document not in relevant][:depth]
     return sample(candidates, query, count=per_query, seed=seed)
 
 
 def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[str]:
-    """Draw up to ``count`` candidates in a random order that depends on seed and query only."""
+    """Return up to ``count`` candidates in a random order that depends on seed and query id only."""
     order = np.random.default_rng((seed, zlib.crc32(query.encode()))).permutation(len(candidates))
     return [candidates[place] for place in order[:count]]
 
@@ -82,7 +82,7 @@ def sample(candidates: list[str], query: str, *, count: int, seed: int) -> list[
 def with_random(
     query: str, chosen: list[str], known: set[str], ids: list[str] | ColumnTexts, *, count: int, seed: int
 ) -> list[str]:
-    """Return ``chosen`` with random documents outside ``known`` added up to ``count``, shuffled."""
+    """Return ``chosen`` and random ``ids`` not in ``known``, ``count`` if there are enough, shuffled."""
     generator = np.random.default_rng((seed, zlib.crc32(query.encode()), 1))
     documents, used = list(chosen), known.copy()
     available = len(ids) - len(known)
@@ -103,9 +103,10 @@ def fill_blocks(
     counts: Sequence[str],
     advance: Callable[[int], None],
 ) -> tuple[range, dict[str, int]]:
-    """Write this shard's missing blocks, each for ``size`` bytes of the run. Returns all blocks and counts.
+    """Write this shard's missing blocks of rows, each made from ``size`` bytes of the run.
 
-    ``rows`` makes rows from queries, documents and scores, and updates the counts.
+    ``rows(results, facts)`` makes rows from (query, documents, scores), and counts in ``facts``. Returns the
+    offsets of all blocks, and total ``counts``. Raises DataError for a query in two blocks.
     """
     firsts = run_writer.parts(run, size)
     totals = Counter(dict.fromkeys(counts, 0))

@@ -22,9 +22,9 @@ FIRST_SCORE = 1000.0  # above every score of a retriever
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write a training set of questions from a run: passages with an answer are positives, others negatives.
 
-    The first positive is the passage judged best, with score 1,000. ``extra_positives`` adds those of the
-    first ``depth`` with an answer. Otherwise the first of them replaces a missing judged passage.
-    ``per_query`` passages without an answer are negatives, shuffled. A question without positive or negative
+    The first positive is the passage judged best, with score 1,000. With ``extra_positives`` those of the
+    first ``depth`` with an answer follow. Otherwise the first of them replaces a missing judged passage. Up
+    to ``per_query`` random passages without an answer are negatives. A question without positive or negative
     is left out. Source: the mining script of Wang et al. 2023, readings ``nq-training-data`` and
     ``nq-mined-score-decimals``.
     """
@@ -90,7 +90,7 @@ def example(
 ) -> dict | None:
     """Return a row of the training set, or None without a positive or a negative.
 
-    ``hits`` marks documents with an answer, ``best`` has the highest judged grade.
+    ``hits`` marks documents with an answer, ``best`` is the document judged best, if any.
     """
     score = dict(zip(documents, scores, strict=True))
     is_hit = dict(zip(documents, hits, strict=True))

@@ -98,7 +98,7 @@ class TripleSamples:
         self._places: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
 
     def add(self, chunk: Chunk | Piece) -> int:
-        """Add a chunk, unless an earlier attempt did. Returns its rows."""
+        """Add a chunk, unless an earlier attempt did. Returns its number of rows."""
         facts = self._sorted.kept(chunk.first)
         if facts is None:
             facts = {"rows": 0, "queries": [], "pairs": [], "groups": []}
@@ -113,7 +113,7 @@ class TripleSamples:
         return range(-(-len(self._codes) // GROUP))
 
     def rows(self, group: int, judged: Mapping[str, list[str]] | None) -> Iterator[Any]:
-        """Yield a group's training rows as tables. Positives are ``judged``, or from the triples."""
+        """Yield tables of a group's complete rows. Positives are ``judged`` or, if None, the triples'."""
         names = list(itertools.islice(self._codes, group * GROUP, (group + 1) * GROUP))
         codes, negatives = self._sample(group)
         if judged is None:

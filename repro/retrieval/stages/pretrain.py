@@ -30,7 +30,8 @@ class TokenRows:
     def __getitems__(self, places: list[tuple[int, int]]) -> list[dict]:
         """Return ``{"input_ids": (n,) int64, "epoch", "index"}`` for each (epoch, index).
 
-        The policy ``spans`` adds the counts ``sentences`` and ``spans``. The caller may change the arrays.
+        The policy ``spans`` adds tokens per sentence, ``sentences``, and sentences per span, ``spans``.
+        Arrays may be changed.
         """
         return [
             {name: lists[index].values.to_numpy().astype(np.int64) for name, lists in self.columns.items()}
@@ -42,7 +43,7 @@ class TokenRows:
 class SpanRows:
     """The spans of all rows of policy ``spans``.
 
-    An example is the row, with ``index`` among all spans and ``anchor`` in the row.
+    An example is the span's row. ``index`` is its place among all spans, ``anchor`` its place in the row.
     """
 
     def __init__(self, folder: Path):
@@ -69,7 +70,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
     """Train ``params["objective"]`` on a tokens artefact and save it in ``model/``.
 
     An example is a row or, if ``examples`` is ``spans``, each span of a row. The objective may take any
-    parameter, e.g. ``length``, and takes the inputs ``statistics`` and ``generator``, if given.
+    parameter, e.g. ``length``, and has the inputs ``statistics`` and ``generator`` as options, if given.
     """
     optimisation = declaration.Optimisation.of(params, batch_size=params["texts_per_batch"])
     rows = EXAMPLES[params.get("examples", "rows")](inputs["tokens"])
@@ -85,7 +86,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def trained(examples, optimisation, params: dict, start: Path, out: Path, progress: Progress) -> dict:
-    """Train the objective of a stage, with settings of the environment, and save its model."""
+    """Train a stage's objective from the model ``start``, save it, and return facts of ``loop.train``."""
     set_seed(params["seed"])
     kind = objective.import_declared("objective", params["objective"])
     if "texts_per_batch" in params:

@@ -13,7 +13,7 @@ FEWEST = 4  # for t-SNE
 
 
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
-    """Write ``exhibit.json``: points of a query and of its ``candidates`` best documents.
+    """Write ``exhibit.json``: points of a query and of its ``candidates`` best documents, at least 4.
 
     The default ``query`` is the first. scikit-learn's t-SNE starts from the principal components, with a
     perplexity of at most a third of the points. A document of ``grade`` or above is relevant.
@@ -41,10 +41,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def measured(scores: np.ndarray, relevant: np.ndarray) -> dict[str, float | None]:
-    """Return mean similarities of relevant and other candidates, and the AUC. None if undefined.
+    """Return the means ``similarity_to_relevant`` and ``similarity_to_others``, and the ``auc``.
 
     ``scores``, (C,), are inner products, ``relevant`` is (C,) bool. The AUC is the probability that a
-    relevant candidate is more similar (ties count half).
+    relevant candidate is more similar (ties count half). Undefined values are None.
     """
     hits, misses = scores[relevant], scores[~relevant]
     auc = None
@@ -83,7 +83,6 @@ def _vectors(folder: Path, ids: list[str]) -> np.ndarray:
 
 
 def _t_sne(vectors: np.ndarray, *, perplexity: float, seed: int) -> np.ndarray:
-    """Return points (N, 2), by one thread, as sums over several differ between machines."""
     from sklearn.manifold import TSNE
     from threadpoolctl import threadpool_limits
 

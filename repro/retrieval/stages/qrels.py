@@ -10,7 +10,7 @@ from repro.retrieval.datasets.first_rows import FirstRows
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``qrels.trec``, lines "query 0 document grade" without duplicates, empty for answer sets.
 
-    In a rehearsal, queries beyond the first rows are left out.
+    In a rehearsal, queries beyond the first rows are left out, and documents beyond them are replaced.
     """
     first_rows, name = FirstRows.of(inputs), params["dataset"]
     with digests.planned_source(params) as source, progress.task(f"reading judgements of {name}"):

@@ -19,8 +19,8 @@ Ranking = tuple[str, list[str], list[float]]
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``run.trec`` and ``raw.npy``: the first ``depth`` passages of each query by a cross-encoder.
 
-    Passages from ``depth`` + 1 to ``keep`` follow in their order, each one point below the one before. Pairs
-    are read and scores rounded as in ``score_pairs``.
+    Passages from rank ``depth`` + 1 to ``keep`` follow in the input's order, each one point below the one
+    before. Pairs are read and scores rounded as in ``score_pairs``.
     """
     source, depth = inputs["run"] / "run.trec", params["depth"]
     results = list(rankings(source))

@@ -12,8 +12,8 @@ from repro.retrieval.datasets.arrow import read_rows
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``arrow/``: some rows of a training set in its order, ``queries`` of them or a ``share``.
 
-    ``random`` draws without replacement, by ``seed`` and ``sample``. ``block`` takes consecutive rows from a
-    random start.
+    ``random`` draws without replacement, by ``seed`` and the number ``sample``. ``block`` takes consecutive
+    rows from a random start.
     """
     rows = read_rows(inputs["training_set"])
     selection = places(len(rows), **params)
@@ -27,7 +27,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def places(
     total: int, *, sample: int, method: str, seed: int, queries: int | None = None, share: float | None = None
 ) -> list[int]:
-    """Return the rows of one sample, ascending, and at least one for a share."""
+    """Return the row numbers of one sample of ``total`` rows, ascending. A share has at least one row."""
     count = min(queries or total, total) if share is None else max(1, round(share * total))
     if method == "block":
         start = int(random.Random(seed + sample).random() * (total - count))

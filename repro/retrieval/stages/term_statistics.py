@@ -36,9 +36,9 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 def frequencies(
     batches: Iterable[tuple[np.ndarray, np.ndarray]], *, vocabulary_size: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return occurrences of each id, and texts with an occurrence, both (V,) int64.
+    """Return how often each id occurs, and in how many texts, both (V,) int64.
 
-    ``batches`` have up to ``BATCH`` texts each: their concatenated ids, and their lengths.
+    Each of ``batches`` has up to ``BATCH`` texts: their concatenated ids, and their lengths.
     """
     collection = np.zeros(vocabulary_size, np.int64)
     documents = np.zeros(vocabulary_size, np.int64)

@@ -46,7 +46,10 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def chosen_queries(wanted: Sequence[str], queries: Sequence[Query]) -> list[tuple[Query, bool]]:
-    """Return a query for each wanted text, and whether it has this text."""
+    """Return (query, whether it has the text) per wanted text. Unused queries replace missing ones.
+
+    Raises DataError if there are too few.
+    """
     by_text: dict[str, Query] = {}
     for query in queries:
         by_text.setdefault(_words(query["text"]), query)

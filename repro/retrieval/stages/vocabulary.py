@@ -35,7 +35,7 @@ def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) ->
 
 
 def counted_words(texts: Iterable[str]) -> Counter[str]:
-    """Count the words into which BERT's tokeniser splits texts."""
+    """Return how often each lower-cased word occurs, split as by BERT's tokeniser."""
     normalizer, splitter = BertNormalizer(lowercase=True), BertPreTokenizer()
     words: Counter[str] = Counter()
     for text in texts:

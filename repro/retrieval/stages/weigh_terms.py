@@ -18,8 +18,8 @@ AHEAD = 2  # parts tokenised in advance
 def run(params: dict, inputs: dict[str, Path], out: Path, progress: Progress) -> dict:
     """Write ``arrow/`` with columns id, title (empty) and text: DeepCT's frequencies as repeated words.
 
-    A word's frequency is its first piece's weight times ``scale``, rounded, e.g. 0.27 x 10 gives 3. The
-    highest in ``length`` tokens counts, words below 1 are left out (Dai and Callan 2019).
+    A word's frequency is its first piece's weight times ``scale``, rounded, e.g. 0.27 x 10 gives 3. Its
+    highest one in ``length`` tokens counts, and words below 1 are left out (Dai and Callan 2019).
     """
     folder, options = inputs["model"] / "model", {"num_labels": 1, "dtype": "float32"}
     model = checkpoint.load(AutoModelForTokenClassification, folder, **options).eval().to(precision.device())
@@ -66,7 +66,7 @@ def weights(encoder, tokenizer, texts, params: dict) -> list[list[tuple[str, flo
 def frequencies(
     weighed: Sequence[tuple[str, float]], *, scale: float, special: Sequence[str]
 ) -> dict[str, int]:
-    """Return the frequency of each word, by the weight of its first piece."""
+    """Return word -> frequency, as in ``run``, from pairs (piece, weight), without ``special`` words."""
     words: list[list] = []
     for token, weight in weighed:
         if token.startswith("##") and words:

@@ -222,7 +222,7 @@ def test_any_other_file_of_its_name_is_not_the_list(lists, tmp_path):
 
 def test_a_part_that_is_another_or_lacks_is_named(lists, tmp_path):
     other = write(tmp_path / "other", "of\n")
-    with pytest.raises(DataError, match=r"other: its 1 words are no missing part .*: inquery \(2\), there"):
+    with pytest.raises(DataError, match=r"other: its 1 words fit no missing part .*: inquery \(2\), there"):
         word_lists.make(LIST, [lists[0], other])
     with pytest.raises(DataError, match=r"also needs inquery \(2\), there"):
         word_lists.make(LIST, lists[:1])

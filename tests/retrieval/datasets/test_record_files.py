@@ -115,7 +115,7 @@ MALFORMED = {
     "nested too deep": ("documents", "[" * 100_000, "is not JSON"),
     "a number as id": ("documents", {"_id": 3, "text": "x"}, "the _id is 3"),
     "white space in the id": ("documents", {"_id": "a b", "text": "x"}, "has white space"),
-    "half a surrogate": ("documents", '{"_id": "x", "text": "a\\ud800"}', "half a character at position 1"),
+    "half a surrogate": ("documents", '{"_id": "x", "text": "a\\ud800"}', "a lone surrogate at position 1"),
     "a key twice": ("documents", '{"_id": "x", "text": "y", "_id": "z"}', "the key '_id' occurs twice"),
     "a control character in the id": ("documents", {"_id": "d\x00x", "text": "y"}, "has a control character"),
     "the same id again": ("documents", {"_id": "good", "text": "z"}, "the _id 'good' repeats an earlier one"),

@@ -77,7 +77,7 @@ def test_one_vector_of_many_that_is_not_finite_stops_the_search(tmp_path, progre
     generator = np.random.default_rng(0)
     sides = {"passages": generator.random((500, 4)), "queries": generator.random((7, 4))}
     sides[side][3, 2] = bad
-    with pytest.raises(StageError, match="the embeddings hold a vector that is not"):
+    with pytest.raises(StageError, match="an embedding contains nan or infinity"):
         found(tmp_path, progress, sides["passages"], sides["queries"], 5)
 
 

@@ -1,4 +1,4 @@
-"""Generate the embedded collections, e.g. ``tiny/passage``, on which a CPU trains in minutes.
+"""Generate the embedded collections, e.g. ``tiny/passage``.
 
 Texts describe the deeds of invented people. Questions use synonyms, which a model can learn and BM25 cannot.
 Train and evaluation questions of ``tiny/passage`` and ``tiny/document`` share people, but no deeds, so that
@@ -65,7 +65,7 @@ def graded_judgements(
     top: int,
     others: int,
 ) -> list[Judgement]:
-    """Grade the documents of ``world`` by how many ``concepts`` their best deed has.
+    """Grade the documents of ``world`` (id -> deeds) by how many ``concepts`` their best deed has.
 
     The grade is ``top`` for all concepts and one less per missing one, but not below 0. Documents with no
     concept are left out. At most ``others`` random documents get grade 1, and as many grade 0.
@@ -264,7 +264,7 @@ def beir() -> Collection:
 
 
 def forum(name: str) -> Collection:
-    """Return 120 posts, 24 of them on another's subject, and 36 questions with one or two relevant posts."""
+    """Return 120 posts, 24 of which repeat others' subjects, and 36 questions with 1 or 2 relevant posts."""
     draw = Draw(f"tiny/cqadupstack/{name}")
     world = deeds(draw, people(draw, 96), each=1)
     ids = shuffled_ids(draw, 120, first=1)
@@ -285,7 +285,7 @@ NOUNS = ("object", "trade", "helper", "place", "occasion")
 
 
 def articles() -> Collection:
-    """Return 1,200 articles titled by a person's name, which one of three sentences contains."""
+    """Return 1,200 articles of three sentences, titled by a person, whom one sentence names."""
     draw = Draw("tiny/text")
     persons = people(draw, 1200, asked=False)
     all_deeds = deeds(draw, persons, each=1, of=SHORT_DEED)

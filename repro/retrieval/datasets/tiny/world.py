@@ -110,7 +110,7 @@ class Deed:
 
 
 def people(draw: Draw, n: int, *, asked: bool = True) -> list[Person]:
-    """Draw ``n`` people. Those who occur in questions (``asked``) have names that no others have."""
+    """Draw ``n`` people. Names of people in questions (``asked``) differ from those of all others."""
     pairs = names()[:TOLD_ONLY] if not asked else names()[TOLD_ONLY:]
     return [
         Person(
@@ -144,7 +144,7 @@ def deeds_by_key(world: Sequence[Deed]) -> dict[str, set[int]]:
 def question(
     draw: Draw, deed: Deed, world: Mapping[str, set[int]], *, sizes: Sequence[int]
 ) -> dict[str, Concept]:
-    """Draw concepts of ``deed`` that no other deed of ``world`` combines, including its act or object.
+    """Draw concepts of ``deed``, by slot, that no other deed combines, including its act or object.
 
     Their number is one of ``sizes``, e.g. (4, 5, 6). ``world`` comes from ``deeds_by_key``.
     """
@@ -158,7 +158,7 @@ def question(
 
 
 def tell(deed: Deed, draw: Draw, *, asides: float, stories: str = "stories") -> str:
-    """Describe a deed by a template of ``stories``, and an aside with probability ``asides``."""
+    """Describe a deed by a sentence of ``stories``, and an aside with probability ``asides``."""
     text = fill(draw.pick(SENTENCES[stories]), deed, draw)
     if draw.chance(asides):
         aside, concepts = draw.pick(SENTENCES["asides"]), {s: draw.pick(c) for s, c in slots().items()}
@@ -167,7 +167,7 @@ def tell(deed: Deed, draw: Draw, *, asides: float, stories: str = "stories") -> 
 
 
 def fill(template: str, deed: Deed, draw: Draw, *, concepts: Mapping[str, Concept] | None = None) -> str:
-    """Fill a template with a deed, or other ``concepts``. Sentences begin with a capital."""
+    """Fill a template with concepts, by default the deed's. Sentences begin with a capital."""
     forms = {slot: draw.pick(concept.forms) for slot, concept in (concepts or deed.concepts).items()}
     base, past = forms["act"].split()
     thing = f"{forms['quality']} {forms['object']}"
@@ -198,7 +198,7 @@ def ask(concepts: Mapping[str, Concept], draw: Draw, *, keywords: float) -> str:
 
 
 def ask_for(frame: str, concepts: Mapping[str, Concept], draw: Draw) -> str:
-    """Fill {person} and {predicate} in ``frame`` from ``concepts``."""
+    """Return a question: ``frame`` with {person} and {predicate} filled from ``concepts``."""
     forms = _draw_forms(concepts, draw)
     return frame.format(person=_person(forms) or "person", predicate=" ".join(_predicate(forms)))
 

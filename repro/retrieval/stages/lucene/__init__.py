@@ -51,8 +51,6 @@ def call(action: str, arguments: dict, *, folder: Path, task: str, total: int, p
 
 
 class _Child:
-    """A process that executes one order at a time. It ends with its parent, or without orders."""
-
     def __init__(self, log: Path, environment: dict[str, str]):
         self.environment, self.since = environment, 0.0
         with open(log, "ab") as messages:

@@ -1,9 +1,9 @@
 """The child process with Java: ``python -m repro.retrieval.stages.lucene SECONDS``.
 
-Each line of standard input is an order, a JSON object with ``action``, its ``arguments`` and the file ``log``
-for all other output. Standard output has JSON lines, e.g. ``2000``: integers (documents or queries done since
-the last one), then an object of facts. The process ends at the first failed order, after SECONDS without an
-order, or when its standard input closes.
+Each line of standard input is an order, a JSON object with ``action``, its ``arguments`` and ``log``, the
+file for other output. Standard output has JSON lines: numbers of documents or queries done since the last
+one, then an object of facts. The process ends at a failed order, after SECONDS without one, or when standard
+input closes.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ class Commits:
         self._index, self._note = index, note
 
     def resume(self) -> dict[str, int]:
-        """Return the last commit's counts. An index that differs is removed and gives {}."""
+        """Return the last commit's counts. An index that differs is removed, and {} returned."""
         note = intact(self._note, self._index)
         if note and {path.name for path in self._index.glob("segments_*")} <= note["sha256"].keys():
             return note["counts"]
@@ -61,8 +61,8 @@ def index(arguments: dict, report: Report) -> dict:
     """Index a corpus with Anserini's default English analysis, without positions or stored text.
 
     Arguments: ``corpus``, ``index`` (folders), ``multifield``, ``threads``, ``commit`` (documents per commit)
-    and ``note`` (of ``Commits``). Anserini omits documents without contents, e.g. with ``multifield`` only a
-    title.
+    and ``note`` (of ``Commits``). Returns counts of documents, and of those ``without_contents`` (e.g. with
+    ``multifield`` only a title), which Anserini omits.
     """
     from datasets import load_from_disk
 
@@ -113,7 +113,7 @@ def search(arguments: dict, report: Report) -> dict:
     """Write BM25's ranking of each query as a JSON line [query, [documents], [scores]], in order.
 
     Arguments: ``index``, ``queries`` (JSON lines), ``output``, ``k1``, ``b``, ``depth``, ``multifield`` (sum
-    of both fields' scores), ``threads``.
+    of both fields' scores), ``threads``. Returns counts of hits and of queries without any.
     """
     from jnius import autoclass
     from pyserini.search.lucene import LuceneSearcher
@@ -139,7 +139,7 @@ def search(arguments: dict, report: Report) -> dict:
 
 
 def _ranker(searcher, arguments: dict) -> Callable[[list[str]], dict[str, list[dict]]]:
-    """Return a function of texts that gives number -> hits. As JSON they cost a quarter of Java objects."""
+    """Return a function from texts to hits by number. JSON costs a quarter of Java objects."""
     from pyserini.pyclass import JArrayList, JFloat, JHashMap, autoclass
 
     mapper, boosts = autoclass("com.fasterxml.jackson.databind.ObjectMapper")(), JHashMap()
@@ -178,7 +178,7 @@ def _start_java() -> dict[str, str]:
 
 
 def _take_over_stdout() -> Report:
-    """Reserve standard output for the parent. Later prints, also Java's, go to standard error."""
+    """Return a function that writes JSON lines to standard output. Other prints go to standard error."""
     lines = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 
@@ -189,7 +189,6 @@ def _take_over_stdout() -> Report:
 
 
 def _orders(seconds: float) -> Iterator[dict]:
-    """Yield orders until none comes for ``seconds``. Exits if standard input closes."""
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def listen() -> None:

@@ -1,7 +1,4 @@
-"""Read dense and sparse vectors and their ids from disk, with only the requested rows in memory.
-
-E.g. ``Views.read(folder).files["dense"].read(0, 1000)`` returns the first 1,000 vectors.
-"""
+"""Read dense and sparse vectors and their ids from disk, with only the requested rows in memory."""
 
 from __future__ import annotations
 
@@ -30,11 +27,9 @@ Advance = Callable[[int], object]  # called with the number of finished queries
 
 
 def _mapping(path: Path) -> Callable[[], np.ndarray]:
-    """Return a function that maps an ``.npy`` file anew, as mapped pages stay in memory.
-
-    Threads may call it. In Python 3.11 ``np.load`` fails in several threads, which parse headers.
-    """
+    """Return a function that maps an ``.npy`` file anew, as mapped pages stay in memory."""
     array = np.load(path, mmap_mode="r")
+    # np.load fails in threads of Python 3.11
     return partial(np.memmap, path, array.dtype, "r", array.offset, array.shape)
 
 
@@ -157,13 +152,13 @@ class Views:
         return len(self.ids)
 
     def sparse_bounds(self) -> np.ndarray:
-        """Return the starts of the rows' sparse values, (N + 1,) int64, or zeros."""
+        """Return the starts of the rows' sparse values, (N + 1,) int64, zeros without a sparse view."""
         file = self.files.get("sparse")
         return file.bounds if isinstance(file, SparseFile) else np.zeros(len(self) + 1, np.int64)
 
 
 def in_shares(advance: Advance, queries: int, passages: int) -> Callable[[int], None]:
-    """Return a function that converts searched passages to progress in queries."""
+    """Return a function that converts a number of searched passages to progress in queries."""
     total, lock = 0, Lock()
 
     def report(count: int) -> None:
@@ -199,7 +194,7 @@ class Pairs:
         return self.of(order[ranks <= depth])
 
     def edges(self, depth: int, queries: int) -> np.ndarray:
-        """Return each query's score at rank ``depth``, (Q,), or minus infinity."""
+        """Return each query's score at rank ``depth``, or minus infinity, (Q,) for Q ``queries``."""
         order = self._ascending()
         counts = np.bincount(self.queries, minlength=queries)
         edges = np.full(queries, -np.inf, np.float32)
@@ -247,7 +242,7 @@ class RunBlocks:
         return self.out / BLOCKS / f"{first}.npz"
 
     def ranked(self, topics: IdFile, documents: IdFile) -> Iterator[tuple[str, list[str], np.ndarray]]:
-        """Yield queries with unordered documents and scores, one block in memory at a time."""
+        """Yield (query id, document ids, scores), documents unordered, with one block in memory at a time."""
         for first in range(0, self.queries, self.size):
             with np.load(self._path(first)) as block:
                 pairs = Pairs(*(block[name] for name in ("queries", "rows", "scores")))

@@ -41,7 +41,7 @@ def block_is_kept(folder: Path, first: int, rows: int) -> bool:
 
 
 def check_joined(folder: Path, firsts: range) -> None:
-    """Remove joined blocks' notes after the first block not joined, which determines their places."""
+    """Remove the notes of joined blocks after the first one not joined, which determines their places."""
     notes = (folder / f"{first}.json" for first in firsts)
     for note in filter(_is_joined, dropwhile(_is_joined, notes)):
         note.unlink()
@@ -54,8 +54,8 @@ def _is_joined(note: Path) -> bool:
 def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | None) -> dict[str, int]:
     """Append the blocks to the artefact's arrays in order, and remove each afterwards.
 
-    ``firsts`` are first rows. ``vocabulary`` is V for ``views.json``, or None without it. Returns ``size`` of
-    dense vectors and ``values`` of sparse ones.
+    ``firsts`` are first rows. ``vocabulary`` is V for ``views.json``, or None without it. Returns ``size``,
+    the width of dense vectors, and ``values``, the number of sparse ones, as far as they exist.
     """
     notes = [read_note(folder / f"{first}.json") or {} for first in firsts]
     sizes = [(note["rows"], note["shapes"].get("values", [0])[0]) for note in notes]
@@ -76,7 +76,6 @@ def join_blocks(folder: Path, out: Path, firsts: range, *, vocabulary: int | Non
 
 
 def _append(block: Mapping[str, np.ndarray], out: Path, start: list[int], total: list[int]) -> None:
-    """Write a block that starts at a row and a sparse value, of ``total`` rows and values."""
     (row, value), (rows, values) = start, total
     if "vectors" in block:
         _write(out / "vectors.npy", block["vectors"], row, rows)

@@ -138,7 +138,6 @@ class ViewSearch:
             yield part, Tile(vectors, sums, device, frequent)
 
     def _candidates(self, scorer: ViewScorer, advance: Advance) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Return each list's candidates: descending scores, (Q, K) float32, and rows."""
         count, report = len(self.devices), in_shares(advance, len(scorer), len(self.passages))
         search = functools.partial(self._candidates_on, scorer, report)
         with ThreadPoolExecutor(count) as threads:
@@ -158,7 +157,6 @@ class ViewSearch:
         device: torch.device,
         ranges: Sequence[tuple[int, int]],
     ) -> tuple[dict[str, BestScores], dict[str, float]]:
-        """Search ranges of passages on a device. Also returns their greatest length by view."""
         best = {
             name: BestScores(len(scorer), min(depth + SPARE[product_type()], len(self.passages)), device)
             for name, depth in self.lists.items()
@@ -181,7 +179,7 @@ class ViewSearch:
         """Return a list's best pairs among its candidates.
 
         Candidates more than twice the error bound below rank ``depth`` are not rescored. If the last one may
-        reach that rank, all passages are examined, as for products outside the bound (e.g. in TF32).
+        reach that rank, or products exceed the bound (e.g. in TF32), all passages are examined.
         """
         depth, count = self.lists[name], products.shape[1]
         near, errors = np.ones(products.shape, bool), scorer.errors(name, self.longest)
@@ -200,14 +198,11 @@ class ViewSearch:
         pairs = pairs.cut(depth, self.places)
         if (np.bincount(pairs.queries, minlength=len(scorer)) < min(depth, len(self.passages))).any():
             fault = f"a query has fewer than {min(depth, len(self.passages))} passages"
-            raise StageError(f"{fault}: products of this device are less exact than its number formats")
+            raise StageError(f"{fault}: products of this device are too inexact")
         return pairs
 
     def _among_all(self, scorer: ViewScorer, name: str, unsure: np.ndarray, edges: np.ndarray) -> Pairs:
-        """Return pairs of the ``unsure`` queries, with their best, by a second pass in float64.
-
-        ``edges``, (Q,), are scores that ``depth`` passages reach.
-        """
+        """Search again in float64 for ``unsure`` queries, and scores from ``edges``, (Q,), upwards."""
         subset = ViewScorer.of(self.passages, self.queries, self.terms, scorer.rows[unsure])
         edges = edges[unsure]
         errors = subset.errors(name, self.longest, torch.float64)
@@ -230,7 +225,6 @@ class ViewSearch:
 def _faiss(
     device: torch.device, terms: Sequence[str], best: Mapping[str, BestScores]
 ) -> Callable[[Tile, Passages], tuple[np.ndarray, np.ndarray]] | None:
-    """Return a search for a block's nearest passages, or None. A GPU needs the GPU build of faiss."""
     if list(best) != [""] or list(terms) != ["dense"]:
         return None
     import faiss
@@ -251,7 +245,10 @@ def _faiss(
 def _near(
     scores: torch.Tensor, edges: np.ndarray, errors: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield pairs of queries and rows with scores, (n, t) float64, that may round to the edges in float32."""
+    """Yield (queries, rows) of pairs that may reach their query's edge when rounded to float32.
+
+    ``scores``, (n, t) float64, of n rows and t queries, are wrong by up to ``errors``, (t,).
+    """
     bounds = np.nextafter(edges, np.float32(-np.inf)).astype(np.float64) - errors
     near = scores >= torch.from_numpy(np.nextafter(bounds, -np.inf)).to(scores.device)
     step = max(1, SLAB // near.shape[1])

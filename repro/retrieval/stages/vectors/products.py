@@ -30,9 +30,10 @@ Matrix = Any  # a tensor, or a pair for ``uses_inverted_index``
 
 @dataclass(frozen=True)
 class ViewScorer:
-    """Scores pairs of queries, ``rows`` (Q,) of all queries, and passages in one fixed way.
+    """Scores pairs of a query and a passage in one fixed way.
 
-    ``terms`` are the added views, twice if named twice. ``vectors`` are the queries by view.
+    ``rows``, (Q,), number its queries among all queries. ``terms`` are the added views, twice if named twice.
+    ``vectors`` are the queries by view.
     """
 
     passages: Views
@@ -55,7 +56,8 @@ class ViewScorer:
     def scores(self, queries: np.ndarray, rows: np.ndarray, name: str) -> np.ndarray:
         """Score P pairs by a view, or by the sum for "": (P,) float32, rounded once.
 
-        ``queries`` and ``rows``, (P,) int64, number these queries and all passages, without duplicate pairs.
+        ``queries`` and ``rows``, (P,) int64, number this scorer's queries and all passages, without duplicate
+        pairs.
         """
         order, scores = np.argsort(rows), np.empty(len(rows), np.float32)
         terms, file = self.named(name), self.passages.files.get("dense")
@@ -77,10 +79,7 @@ class ViewScorer:
         return scores
 
     def _dense_scores(self, file: VectorFile, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Score pairs sorted by row, (P,) float64, which round to the same float32 as ``_products``.
-
-        Pairs near a rounding boundary are rescored in the fixed order.
-        """
+        """Score pairs sorted by row, (P,) float64, which round to the same float32 as ``_products``."""
         chosen, starts = np.unique(rows, return_index=True)
         bounds, width = np.append(starts, len(rows)), self._doubles.shape[1]
         unwanted = "Sparse CSR tensor support|The given NumPy array is not w"
@@ -128,9 +127,9 @@ class ViewScorer:
 
         A sum of n products has an error of at most n u / (1 - n u) times the sum of their magnitudes, with u
         = ``ROUNDOFF`` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., §3.1, Eq. 3.5). That
-        sum is at most the product of both vectors' lengths (Cauchy and Schwarz). n counts a query's values,
-        the added views, and four for rounding these scores and the lengths, which also get one percent. In
-        bfloat16 the magnitudes grow by up to 2 percent, and three omitted terms are 2^-16 of them each.
+        sum is at most the product of both vectors' lengths. n counts a query's values, the added views, and
+        four for rounding these scores and the lengths, which also get one percent. In bfloat16 the magnitudes
+        grow by up to 2 percent, and three omitted terms are 2^-16 of them each.
         """
         terms, dtype = self.named(name), dtype or product_type()
         counts = np.max([_counts(self.vectors[view]) for view in terms], axis=0) + len(terms) + 4
@@ -194,7 +193,7 @@ class Passages:
     ) -> dict[str, Matrix]:
         """Copy the vectors to a device for ``Tile``: one matrix per view.
 
-        On a CPU a sparse view becomes the columns of frequent words, and all rows.
+        On a CPU a sparse view becomes a pair: the columns of ``frequent`` words, and all rows.
         """
         dtype = dtype or product_type()
         return {name: _to_device(vectors, device, frequent, dtype) for name, vectors in self.vectors.items()}
@@ -212,11 +211,7 @@ def product_type() -> torch.dtype:
 
 
 def _dense(rows: np.ndarray, device: torch.device, dtype: torch.dtype, parts: Sequence[int]) -> torch.Tensor:
-    """Copy rows to a device, (n, H), or (n, 3 H) in bfloat16.
-
-    ``parts`` are 0 for the rounded numbers, 1 for their rests. Three products of them are faster on a GPU
-    than one in float32.
-    """
+    """Copy rows to a device, (n, H), or in bfloat16 ``parts``, (n, 3 H): 0 rounded, 1 their rests."""
     numbers = torch.from_numpy(rows).to(device)
     if dtype != torch.bfloat16:
         return numbers.to(dtype)
@@ -226,7 +221,7 @@ def _dense(rows: np.ndarray, device: torch.device, dtype: torch.dtype, parts: Se
 
 
 def frequent_words(vectors: Mapping[str, Rows], device: torch.device) -> np.ndarray:
-    """Return the frequent words of sparse queries, (F,), which are multiplied densely."""
+    """Return the words of many sparse queries, (F,), which a CPU multiplies densely. Empty on a GPU."""
     if "sparse" not in vectors or not uses_inverted_index(device):
         return np.empty(0, np.int64)
     rows = vectors["sparse"]
@@ -295,7 +290,7 @@ class Tile:
         if not all(map(_is_finite, scores.values())):
             scores = {name: sums.to(torch.float32) for name, sums in self.exact(passages).items()}
             if not all(map(_is_finite, scores.values())):
-                raise StageError("a score is not finite: the embeddings hold a vector that is not")
+                raise StageError("a score is not finite: an embedding contains nan or infinity")
         return scores
 
     def exact(self, passages: Passages) -> dict[str, torch.Tensor]:

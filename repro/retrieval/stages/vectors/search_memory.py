@@ -34,14 +34,14 @@ RANK = 40  # bytes per rank, twice while groups are joined
 def search_memory() -> int:
     """Return the bytes for a search: REPRO_SEARCH_MEMORY, or half of the free memory, at least 64 MiB.
 
-    Raises UsageError for another value than a positive size.
+    Raises UsageError if the variable is not a positive size.
     """
     setting = os.environ.get(VARIABLE, "").strip()
     if not setting:
         return max(LEAST, free_memory() // 2)
     if size := bytes_of(setting):
         return size
-    raise UsageError(f"{VARIABLE} is {setting!r}, and has to be a size, e.g. 800MB or 1.5GiB")
+    raise UsageError(f"{VARIABLE} is {setting!r}, not a size, e.g. 800MB or 1.5GiB")
 
 
 def free_memory() -> int:
