@@ -46,7 +46,7 @@ class Masks:
         if not 0 <= self.encoder_rate <= self.decoder_rate <= 1:
             raise UsageError(
                 f"the encoder's rate {self.encoder_rate!r} and the decoder's {self.decoder_rate!r} have to be"
-                " in 0..1. The decoder's cannot be lower, because its mask contains the encoder's."
+                " in 0..1, and the first not above the second, as the decoder's mask contains the encoder's"
             )
 
     @property
