@@ -249,7 +249,7 @@ _OWN = (  # in the order of their parts
         "statements",
         verbs={
             "audit papers": (
-                "the suite's papers: numbers, sentences, references, altered records",
+                "the suite's papers: numbers, sentences, references, altered results",
                 "audit_verbs:papers_command",
             ),
             "audit claims": (

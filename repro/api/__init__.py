@@ -30,7 +30,7 @@ class Listing(Sequence[T], Generic[T]):
     """A sequence of objects that converts to a pandas DataFrame.
 
     Args:
-        line: returns an object's plain values by column name.
+        line: a function that returns an object's values by column name.
         index: the column that becomes the index, e.g. "cell".
 
     Example:
@@ -60,7 +60,7 @@ class Listing(Sequence[T], Generic[T]):
         return self.to_frame().to_html(max_rows=60)
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return a frame with one row per object. Missing values are NaN."""
+        """Return a frame with one row per object, empty without objects. Missing values are NaN."""
         import pandas
 
         if not self._items:
@@ -75,7 +75,7 @@ class Selection:
     """Cells and exhibits, with the settings for measuring or judging them.
 
     Attributes:
-        scale: only ``full`` is compared with the published numbers.
+        scale: a name. Only scale ``full`` is compared with the published numbers.
         seeds: fine-tuning seeds, by default each paper's own.
         readings: reading -> choice that replaces its default.
         of_user: the scale of a user's file, if any.
@@ -125,12 +125,12 @@ def select(
     """Select papers (``"PAPER"``), tables (``"PAPER/1"``) or single cells, by default all.
 
     Args:
-        tables: numbers, looked up in every named paper. ``figures`` likewise.
-        rows: ids, or systems (``"bert"`` selects every row of that system).
+        tables, figures: numbers, looked up in every named paper.
+        rows: ids, or systems (``"bert"`` selects every row of that system). Exhibits are then left out.
         scale: a name, or the result of ``repro.user_scale``. Other arguments are those of ``Selection``.
 
     Raises:
-        UsageError: an unknown name, nothing to measure, a text instead of several names, or an invalid seed.
+        UsageError: an unknown name, nothing to measure, a text instead of several names, or invalid seeds.
 
     Example:
         >>> repro.select("PAPER/1", rows=["bert"], scale="tiny", seeds=[1, 2])

@@ -27,10 +27,10 @@ class ComparedCells(Listing[ComparedCell]):
     """Cells with published and measured numbers, verdicts, and tests between rows.
 
     Attributes:
-        comparison: cells and tests. ``comparison.betters(cell)`` returns the rows that a cell's row beats.
+        comparison: cells and tests, e.g. ``comparison.betters(cell)``: ids of rows that the cell's row beats.
         plan: None if runs were scored without a paper.
         outcome: the stages that a run made, failed or blocked, or None without a run.
-        recurrences: new records, each with the earlier record of the same key.
+        recurrences: pairs of a new record and the earlier record of the same measurement.
 
     Example:
         >>> repro.compare("PAPER/1").summary.passing
@@ -52,7 +52,7 @@ class ComparedCells(Listing[ComparedCell]):
         return summarise(self.comparison.of_papers)
 
     def to_latex(self, *, two_column: bool = False) -> str:
-        """Return the cells as LaTeX tables, which need booktabs."""
+        """Return the cells as LaTeX tables, which need booktabs and graphicx."""
         from repro.writers.latex import latex
 
         return "\n".join(
@@ -73,7 +73,7 @@ class ComparedCells(Listing[ComparedCell]):
         return rendered("\n".join(standalone_table(self.comparison, cells) for cells in tables))
 
     def plot(self) -> list[Axes]:
-        """Plot a table's numbers, one panel per column. Raises UsageError for several tables."""
+        """Plot a table, and return a panel per column. Raises UsageError unless there is one table."""
         from repro.writers.drawing import panels
 
         return panels(self.comparison.cells)
@@ -111,7 +111,7 @@ def compare_selection(
     recurrences: Sequence[Recurrence] = (),
     progress: Progress | None = None,
 ) -> ComparedCells:
-    """Judge a selection, with ``outcome`` and ``recurrences`` of the preceding run."""
+    """Judge a selection and test its rows, with ``outcome`` and ``recurrences`` of a preceding run."""
     store, results = selection.workspace.store, selection.workspace.results
     plan = plan or selection.plan()
     from repro.verdicts.row_tests import add_tests

@@ -33,7 +33,7 @@ def measure(
     """Run the missing stages of a selection, record its numbers, and compare them.
 
     The same call continues after an interruption. A failed or blocked stage stops only the stages that
-    depend on it. The returned ``outcome`` lists them.
+    depend on it. ``outcome`` of the returned cells lists them.
 
     Args:
         engine: ``inline`` (one stage at a time), ``local`` (parallel processes), ``snakemake`` (cluster jobs)

@@ -63,7 +63,7 @@ class PublishedTable:
         return cell_of(self.source, self.content, row, column)
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return the published numbers, one row per system. Dashes and words are NaN."""
+        """Return the published numbers by row and column label. Dashes and words are NaN."""
         import pandas
 
         from repro.writers.grid import label_in_full
@@ -122,7 +122,7 @@ class PublishedPaper:
 
 
 def papers() -> dict[str, PublishedPaper]:
-    """Return all papers by name, also those of entry points.
+    """Return all papers by name, also those of installed packages.
 
     Example:
         >>> list(repro.papers())

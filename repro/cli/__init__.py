@@ -115,7 +115,7 @@ def _set_variable(variable: str, value: str) -> Iterator[None]:
 
 
 def main() -> None:
-    """Run the command line. An error becomes one sentence on standard error."""
+    """Run the command line and exit with its status. An error is one sentence on standard error."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
@@ -125,7 +125,7 @@ def main() -> None:
     gc.disable()
     if _verb() not in BRIEF | _plugin_verbs():
         gc.enable()
-    atexit.register(gc.freeze)  # which saves a last collection
+    atexit.register(gc.freeze)  # avoids a last collection
     with _interruptible():
         status = _run()
     try:

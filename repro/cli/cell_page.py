@@ -32,9 +32,9 @@ class CellPage:
     """The facts about a cell. Plugins receive the page.
 
     Attributes:
-        stands: the judged cell at each scale.
-        readings: each with the part of the work that it changes, the most important first.
-        more: readings that matter only under other choices.
+        stands: the judged cell at scale full and at each scale with a record of it.
+        readings: pairs of a reading and the first part of the work that it changes, e.g. "fine-tuning".
+        more: readings that are used only if another reading departs from its default.
         public_runs: public runs by others that can be scored for the cell.
     """
 

@@ -17,7 +17,7 @@ class LazyGroup(click.Group):
         package: package of modules with a ``command``.
         sections: title -> command -> its line of help.
         kind: a command's name in errors, e.g. "view".
-        default: the command if the first argument names none.
+        default: the command to run if the first argument names none of them.
     """
 
     def __init__(
@@ -130,6 +130,6 @@ def plugin_commands() -> dict[str, hooks.Command]:
 
 
 def views(verb: str, lines: Mapping[str, str], *, default: str = "", **how) -> LazyGroup:
-    """Return the group of a verb's views. ``lines`` maps each to its help."""
+    """Return the click group of a verb. ``lines`` maps each view to its line of help."""
     kind = "view" if default else "subcommand"
     return LazyGroup(verb, sections={"subcommands": lines}, kind=kind, default=default, **how)

@@ -23,12 +23,11 @@ OF_FILE = "repro.scale_of_file"  # key in a command's context
 
 
 def _completer(name: str) -> Callable:
-    """Return a callback that imports the completions when a shell first needs them."""
     return lambda *args: getattr(importlib.import_module("repro.cli.completion"), name)(*args)
 
 
 def scale_option(name: str = "scale_name", **how) -> Callable:
-    """Return a decorator that adds ``--scale``, e.g. ``--scale mine.yaml``."""
+    """Return a decorator that adds ``--scale``. The command receives the name, also of ``mine.yaml``."""
     defaults: dict[str, Any] = {
         "shell_complete": _completer("scale_names"),
         "callback": _register_scale,
@@ -40,7 +39,7 @@ def scale_option(name: str = "scale_name", **how) -> Callable:
 
 
 def _register_scale(ctx: click.Context, param: click.Parameter, value):
-    """Register the scale in a file, e.g. mine.yaml, and return its name. Other names are only returned."""
+    """Return a scale's name, and register that of a file, e.g. mine.yaml."""
     if isinstance(value, tuple):
         return tuple(_register_scale(ctx, param, each) for each in value)
     if value is None or not (value.endswith((".yaml", ".yml")) or "/" in value):
@@ -51,14 +50,14 @@ def _register_scale(ctx: click.Context, param: click.Parameter, value):
 
 
 def format_option(*others: str) -> Callable:
-    """Return a decorator that adds ``--format``, with choices ``terminal`` and ``others``."""
+    """Return a decorator that adds ``--format`` as ``form``: ``terminal`` (default) or one of ``others``."""
     text = "Output format. Messages go to standard error."
     kind = click.Choice(("terminal", *others))
     return click.option("--format", "form", type=kind, default="terminal", show_default=True, help=text)
 
 
 def json_option(function: Callable) -> Callable:
-    """Add ``--format terminal|json`` to a command, which receives ``as_json``."""
+    """Add ``--format terminal|json`` to a command, which receives the boolean ``as_json``."""
 
     @functools.wraps(function)
     def wrapped(*args, form, **kwargs):
@@ -68,7 +67,7 @@ def json_option(function: Callable) -> Callable:
 
 
 def repeatable_option(name: str, metavar: str, description: str) -> Callable:
-    """Return a decorator that adds a repeatable option. The command receives e.g. ``--row`` as ``rows``."""
+    """Return a decorator that adds a repeatable option. The command receives e.g. ``--row`` as a tuple ``rows``."""
     complete = _completer(f"{name}s")
     names = (f"--{name}", f"{name}s")
     return click.option(*names, multiple=True, metavar=metavar, shell_complete=complete, help=description)
@@ -79,7 +78,7 @@ TABLE = repeatable_option("table", "N", "Only this table, e.g. 1 or figure-4 (re
 ROW = repeatable_option("row", "ROW", "Only this row or system, e.g. bm25neg.bert or bert (repeatable).")
 
 
-ALL = click.option("--all", "everything", is_flag=True, help="All tables of the named papers or of all.")
+ALL = click.option("--all", "everything", is_flag=True, help="All tables of the named papers, by default of all papers.")
 OPTIONS = [
     click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=_completer("names")),
     TABLE,
@@ -126,7 +125,7 @@ def _drop_papers_of_cells(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def split_figures(tables: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Split names into the numbers of tables and those of figures, e.g. "4" for "figure-4"."""
+    """Return the numbers of tables and those of figures, e.g. (["1"], ["4"]) for ("1", "figure-4")."""
     figures = [table.removeprefix(FIGURE) for table in tables if table.startswith(FIGURE)]
     return [table for table in tables if not table.startswith(FIGURE)], figures
 
@@ -134,7 +133,10 @@ def split_figures(tables: tuple[str, ...]) -> tuple[list[str], list[str]]:
 def selection_of_options(
     names, tables, rows, everything, scale_name, seeds, readings, *, by_default_all: bool
 ) -> Selection:
-    """Return the selection of options. Raises UsageError if none is named, unless ``by_default_all``."""
+    """Return the selection that the options name.
+
+    Raises UsageError for an unknown name, or if nothing is named and not ``by_default_all``.
+    """
     if not (names or everything or by_default_all):
         lacking = "--table and --row need a paper ({}), or --all" if tables or rows else NOTHING_NAMED
         raise UsageError(lacking.format(", ".join(papers())))
@@ -199,13 +201,13 @@ def stated_options(*names: str) -> list[str]:
 
 
 def selecting_words(ctx: click.Context) -> tuple[str, ...]:
-    """Return the words of the command line that select cells, without ``--scale``."""
+    """Return the words that select cells on the command line, without ``--scale`` and ``--seeds``."""
     pairs = [(f"--{name}", value) for name in ("table", "row", "reading") for value in ctx.params[f"{name}s"]]
     return (*ctx.params["names"], *chain.from_iterable(pairs), *["--all"] * ctx.params["everything"])
 
 
 def seeds_of(text: str | None) -> tuple[int, ...]:
-    """Parse ``--seeds``, e.g. "1,2,3". Raises UsageError."""
+    """Return the seeds of ``--seeds``, e.g. (1, 2) for "1,2" and () for None. Raises UsageError."""
     if text is None:
         return ()
     parts = [part.strip() for part in text.split(",")]
@@ -215,7 +217,7 @@ def seeds_of(text: str | None) -> tuple[int, ...]:
 
 
 def reading_choices(pairs: tuple[str, ...]) -> dict[str, str]:
-    """Parse ``--reading ID=CHOICE``. Raises UsageError."""
+    """Return id -> choice for texts ``ID=CHOICE``. Raises UsageError, also for two choices of an id."""
     choices: dict[str, str] = {}
     for pair in pairs:
         identifier, sign, choice = map(str.strip, pair.partition("="))
@@ -223,5 +225,5 @@ def reading_choices(pairs: tuple[str, ...]) -> dict[str, str]:
             hint = "`repro show readings PAPER` lists both."
             raise UsageError(f"--reading takes ID=CHOICE, not {pair!r}. {hint}")
         if choices.setdefault(identifier, choice) != choice:
-            raise UsageError(f"--reading gives {identifier!r} two choices. Run the command once each.")
+            raise UsageError(f"--reading gives {identifier!r} two choices. Run the command once for each.")
     return choices

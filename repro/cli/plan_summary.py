@@ -30,7 +30,7 @@ KINDS = 4
 def show_summary(
     cost: Estimate, rows: Sequence[dict], root: Path, *, discard: Sequence[str], max_disk: int | None
 ) -> None:
-    """Print a plan's summary. ``rows`` are its stages as JSON objects."""
+    """Print a plan's summary on standard error. ``rows`` are its stages as JSON, ``root`` is the store."""
     plan = cost.plan
     lines = [
         f"{count_in_words(plan.cells)}: {len(plan.measurements)} measurements at scale {plan.scale.name}",
@@ -45,14 +45,14 @@ def show_summary(
             lines.append(f"shares of the peak: {cost.throughput.shares}")
     if cost.uncounted:
         stages = ", ".join(dict.fromkeys(node.stage for node in cost.uncounted))
-        lines.append(f"not estimated, for lack of a number of texts: {len(cost.uncounted)} stages ({stages})")
+        lines.append(f"not estimated, as their number of texts is unknown: {len(cost.uncounted)} stages ({stages})")
     lines += [_obstacle_line(plan, rows), *_incomparable_lines(plan)]
     for line in lines:
         say(line)
 
 
 def downloads(cost: Estimate) -> str:
-    """Describe downloads, e.g. "1.0 GB in 2 archives, 3 checkpoints"."""
+    """Return e.g. "1.0 GB in 2 archives, 3 checkpoints", or "nothing"."""
     sizes = [size for size in cost.downloads.values() if size]
     without_size = len(cost.downloads) - len(sizes)
     parts = [f"{sum(sizes) / GB:,.1f} GB in {len(sizes)} archives"] if sizes else []
@@ -128,7 +128,7 @@ def _is_authors_model(m: measurement.Measurement) -> bool:
 
 
 def micro_batch_notes(cost: Estimate) -> list[str]:
-    """Return a note on trainings that need micro-batches on the GPU of the estimate or of this machine."""
+    """Return one note or none: which trainings need micro-batches on the estimate's or this GPU."""
     memory = cost.throughput.memory if cost.throughput else system.gpu_memory()
     if not memory or not (counts := _trainings_in_parts(cost.nodes, memory)):
         return []
@@ -155,7 +155,7 @@ ROWS = 3
 
 
 def nothing_can_run(comparison: Comparison, outcome: runner.Outcome) -> bool:
-    """Return whether cells are blocked and no stage ran or failed."""
+    """Return whether cells and stages are blocked, and no stage ran or failed."""
     is_waiting = any(c.obstacles for c in comparison.cells)
     return is_waiting and bool(outcome.blocked) and not (outcome.run or outcome.failed)
 
@@ -163,7 +163,7 @@ def nothing_can_run(comparison: Comparison, outcome: runner.Outcome) -> bool:
 def show_needs(
     words: Sequence[str], plan: Plan, comparison: Comparison, store: Store, *, gpu: str | None
 ) -> None:
-    """Print requirements, remedies and hours of a selection that cannot run."""
+    """Print requirements, remedies and hours of a selection that cannot run. ``words`` select it."""
     trainings = [node for node in plan.needed() if node.stage in stage_table.TRAININGS]
     cells = [c for c in comparison.cells if c.obstacles]
     places = _places(cells)
@@ -228,7 +228,7 @@ def _names_by_row(cells: Sequence[ComparedCell], prefix: str) -> dict[str, list[
 
 
 def names_in_a_line(names: Sequence[str]) -> str:
-    """Join names, grouped by their first part, e.g. "DATA (documents, dev)"."""
+    """Return names as text, grouped by their first part, e.g. "DATA (documents, dev)"."""
     phrases = []
     for root, parts in grouped((root, part) for root, _, part in (n.partition("/") for n in names)).items():
         contents = ", ".join(part or "documents" for part in parts)
@@ -237,7 +237,7 @@ def names_in_a_line(names: Sequence[str]) -> str:
 
 
 def blocked_cell_lines(comparison: Comparison) -> list[str]:
-    """Return lines on the missing requirements of blocked rows, with remedies."""
+    """Return sentences on the missing requirements of blocked rows, and their remedies."""
     cells = [c for c in comparison.cells if c.obstacles and not c.cell.column.mean_of]
     if not cells:
         return []

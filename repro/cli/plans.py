@@ -44,9 +44,12 @@ def show_plan(
 
     Args:
         rates: the Throughput for hours, or None.
-        by: one line per ``stage``, ``table``, ``row`` or ``node``. With a price, "" gives tables and rows.
+        root: the folder of the store.
+        by: one line per kind of ``stage``, ``table``, ``row`` or ``node`` (a single stage). With a price, ""
+            gives tables and rows.
+        rehearsals: measured times, used before ``rates``.
         price: dollars per GPU hour.
-        progress: lines on finished work.
+        progress: sentences on the cells and stages finished so far, printed below the summary.
     """
     cost = estimate(plan, rates, rehearsals)
     to_run = {node.fingerprint for node in cost.nodes}
@@ -162,7 +165,7 @@ def _show_papers(cost: Estimate) -> None:
         amounts = [_hours_or_operations(cost, group) for group in (pretrainings, longest, finetunings, nodes)]
         rows.append([name, *amounts, "\n".join(map(str, stated_costs(paper(name))))])
     head = ["paper", "pre-training", "longest pre-training", "fine-tuning", "all", "cost stated in the paper"]
-    title = f"Estimated {_units(cost)[0]} of the stages to run (shared stages in each paper)"
+    title = f"Estimated {_units(cost)[0]} of the stages to run (shared stages count in each paper)"
     table(title, head, rows, right=(1, 2, 3, 4), multiline=True)
 
 
@@ -173,6 +176,7 @@ def _hours_or_operations(cost: Estimate, nodes: list[Node]) -> str:
 
 
 def rehearse_selection(selection, *, as_json: bool) -> int:
+    """Rehearse, print and keep the times. Returns 3 if a stage failed, 4 if one was left out, or 0."""
     progress, store = TerminalProgress(), selection.workspace.store
     with progress.task("planning"):
         plan = selection.plan()

@@ -44,7 +44,7 @@ def _is_for_eyes(stream: TextIO) -> bool:
 
 
 def show(renderable) -> None:
-    """Print a text or a rich object without cutting words."""
+    """Print a text or a rich object without cropping its lines."""
     from rich.text import Text
 
     console().print(Text(visible(renderable)) if isinstance(renderable, str) else renderable, crop=False)
@@ -55,7 +55,7 @@ def put(line: object) -> None:
 
 
 def say(sentence: object) -> None:
-    """Print a sentence on standard error, wrapped for a terminal."""
+    """Print a sentence on standard error, after the pager if there is one, wrapped for a terminal."""
     sentence = one_line(sentence)
     if _is_for_eyes(sys.stderr):
         columns = shutil.get_terminal_size().columns
@@ -67,7 +67,7 @@ def say(sentence: object) -> None:
 
 
 def in_words(reasons: Counter[str]) -> str:
-    """Join counts, e.g. "blocked (3), failed (1)"."""
+    """Return counts as text, e.g. "blocked (3), failed (1)"."""
     return ", ".join(f"{reason} ({number})" for reason, number in reasons.items())
 
 
@@ -80,7 +80,7 @@ _held: list[str] | None = None  # sentences delayed until a pager ends
 
 
 def emit_csv(rows: Sequence[Mapping[str, object]], head: Sequence[str] = ()) -> None:
-    """Print objects as CSV. The columns are their keys, or ``head`` without objects."""
+    """Print objects as CSV. The columns are their keys, or ``head`` if there are no objects."""
     import csv
 
     names = list(dict.fromkeys(name for row in rows for name in row)) or head
@@ -99,7 +99,7 @@ def table(
     right: Sequence[int] = (),
     multiline: bool = False,
 ) -> None:
-    """Print a table. ``right`` are the indices of columns of numbers."""
+    """Print a table. Columns with an index in ``right`` are right-aligned."""
     from rich.console import Group
     from rich.text import Text
 

@@ -14,7 +14,10 @@ from repro.running import cell_readings, requirements, workspace
 
 
 def selected(names, cells, tables, kind) -> "Iterator[ShownReadings]":
-    """Yield ``ShownReadings`` for each of the named papers (default: all) or for each paper of ``cells``."""
+    """Yield ``ShownReadings`` for each named paper (default: all), or for each paper of ``cells``.
+
+    ``tables`` and ``kind`` restrict the readings.
+    """
     known = cell_readings.CellReadings(requirements.Machine(locations.Locations.resolve().data))
     for source, members in groupby(map(cell, cells), key=attrgetter("paper")):
         rests: dict[str, list[str]] = graph.grouped((id, c.id) for c in members for id in known.of(c))
@@ -32,7 +35,7 @@ def _readings_of_tables(source: Paper, tables, known: cell_readings.CellReadings
 
 @dataclass(frozen=True)
 class ShownReadings:
-    """Readings of a paper, and the rows or cells that depend on each."""
+    """Readings of a paper. ``places`` maps their ids to the rows or cells that depend on them."""
 
     source: Paper
     places: dict[str, list[str]]
@@ -40,7 +43,7 @@ class ShownReadings:
 
     @classmethod
     def of(cls, source: Paper, places: dict[str, list[str]], kind: str | None) -> "ShownReadings":
-        """Return the readings of ``places``, the most used first, and those without a choice last."""
+        """Sort the readings of ``places`` (of a ``kind``): most used first, those without a choice last."""
         known = {id: reading for other in papers().values() for id, reading in other.readings.items()}
         readings = [(known | dict(source.readings))[id] for id in places]
         readings = [reading for reading in readings if kind in (None, reading.kind)]
@@ -88,7 +91,7 @@ def answers_as_json(answers: hooks.Answers, pointers: Iterable[str]) -> list[dic
 def print_answers(
     answers: hooks.Answers, paper: str, kind: str, pointing: Iterable[tuple[str, Sequence[str]]]
 ) -> None:
-    """Print the measured difference of each pointer that a study answers."""
+    """Print a table of differences measured in studies. ``pointing`` maps ids to pointers to comparisons."""
     lines = [
         [id, text, answers[text].words] for id, pointers in pointing for text in pointers if text in answers
     ]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
-    """Print the state of each drawing. If ``quiet``, only of failed and blocked ones."""
+    """Print the state of each exhibit on standard error. If ``quiet``, only of failed and blocked ones."""
     for exhibit, node in plan.exhibits.items():
         if node.fingerprint in outcome.failed:
             state = f"failed: {outcome.failed[node.fingerprint]}"
@@ -65,14 +65,16 @@ def show(
     quiet: bool = False,
     **options,
 ) -> None:
-    """Print a comparison as tables with a summary and notes, or in another form, e.g. ``csv``.
+    """Print a comparison, in ``form`` terminal as tables with a summary and notes.
 
     Args:
         chosen: the cells to show, by default all. The summary covers all.
-        recurrences: the run's new records, each with the earlier one of its key.
-        results: its scores of studies are used if the store lacks them.
+        form: ``terminal``, ``csv``, ``json``, ``latex`` or ``markdown``.
+        recurrences: pairs of a new record of the run and the earlier record of the same measurement.
+        results: source of a study's scores that the store lacks.
         brief: merge more than ``FEW_SENTENCES`` obstacles into one sentence.
-        options: are passed to ``table_texts``.
+        quiet: omit the summary and legends.
+        options: for ``table_texts``.
     """
     from repro.verdicts.plain_values import cell_as_row
 
@@ -150,7 +152,7 @@ def show_recorded(comparison: Comparison) -> None:
 
 
 def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
-    """Print the tables that have a result, a failed or blocked cell, or a note."""
+    """Print the tables with a result, a failed or blocked cell, or a value reported elsewhere."""
     from repro.writers.terminal import compared_table
 
     for table_cells in Comparison(list(cells)).by_table().values():
@@ -166,7 +168,7 @@ def show_recurrences(recurrences: Sequence[Recurrence]) -> None:
 
 
 def summary(comparison: Comparison, recurrences: Sequence[Recurrence] = ()) -> str:
-    """Count measured cells, verdicts, and numbers that equal their records."""
+    """Return sentences with the counts of measured cells, verdicts and reproduced records."""
     cells = [c for c in comparison.cells if c.cell.counted_as]
     if not cells:
         return "The selection has no number to compare."
@@ -190,7 +192,7 @@ def _comparison_sentences(counts: Summary, scale: str) -> Iterator[str]:
         yield f"{share} are inside our 95 % interval over queries."
     if counts.imported:
         runs = _count(counts.imported_runs, "distinct score")
-        yield f"Runs by others of {_count(counts.imported, 'cell')} ({runs}) are not counted."
+        yield f"Runs by others for {_count(counts.imported, 'cell')} ({runs}) are not counted."
 
 
 def _measured_in_words(cells: Sequence[ComparedCell]) -> str:
@@ -203,7 +205,7 @@ def _measured_in_words(cells: Sequence[ComparedCell]) -> str:
 
 
 def legends(comparison: Comparison) -> list[str]:
-    """Explain unmeasured cells, superscripts and values reported elsewhere."""
+    """Return sentences on unmeasured cells, superscripts and values reported elsewhere."""
     reasons = unmeasured(comparison.cells)
     number = _count(reasons.total(), "cell")
     lines = [f"Not measured: {number}. Reasons: {in_words(reasons)}."] if reasons else []
@@ -272,9 +274,9 @@ def _missing_run_lines(comparison: Comparison) -> list[str]:
 def status(
     comparison: Comparison, *, strict: bool, outcome: Outcome | None, recurrences: Sequence[Recurrence] = ()
 ) -> int:
-    """Return the exit status: 3 if a stage failed, 4 if a stage or cell is blocked, otherwise 0.
+    """Return the exit status: after a run 3 if a stage or test failed, or 4 if anything is blocked.
 
-    If ``strict``, a failing verdict or a recorded number that was not reproduced gives 1.
+    Otherwise 1 if ``strict`` and a verdict fails or a recorded number was not reproduced, or 0.
     """
     if outcome and (outcome.failed or comparison.untested):
         return 3

@@ -83,7 +83,6 @@ class ImportedRun:
 
     @property
     def maker(self) -> str:
-        """The toolkit of the run, e.g. "pyserini", or the file."""
         return str(self.record.origin.get("toolkit") or self.file)
 
     @property
@@ -116,8 +115,6 @@ class ComparedCell:
 
     Attributes:
         records: one per distinct measurement.
-        doubts: reasons why a new measurement might give another number.
-        libraries_not_compared: libraries that are absent here or not recorded.
         collections: ids of its data at this scale.
         cut_at: documents that the run has per query, if the measure looks deeper.
         notes: values reported elsewhere, closest match first.
@@ -203,7 +200,6 @@ class ComparedCell:
 
     @property
     def data_without_digest(self) -> list[str]:
-        """The data without a known published digest."""
         return list(dict.fromkeys(name for r in self.records for name in unpublished(r.rows)))
 
     @cached_property
@@ -272,11 +268,10 @@ class Comparison:
         return Counter(c.verdict.name for c in self.cells)
 
     def by_table(self) -> dict[tuple[str, str], list[ComparedCell]]:
-        """Return the cells by paper and table, e.g. `("PAPER", "1")`."""
         return grouped(((c.cell.paper.name, c.cell.table.id), c) for c in self.cells)
 
     def betters(self, compared: ComparedCell) -> list[str]:
-        """Return the rows that this row significantly outperforms."""
+        """Return the ids of the rows that this row significantly outperforms."""
         test, max_p = self._test(compared)
         if not test:
             return []
@@ -291,7 +286,7 @@ class Comparison:
         ]
 
     def pairs(self, compared: ComparedCell) -> list[dict]:
-        """Return tests of this row against every other row with scores."""
+        """Return a test against each other row with scores, as a mapping with keys ``over`` and ``PAIRS``."""
         test, _ = self._test(compared)
         if not test:
             return []
@@ -303,7 +298,6 @@ class Comparison:
         ]
 
     def _test(self, compared: ComparedCell) -> tuple[dict, float]:
-        """Return the test that includes a cell's number, and its significance level."""
         cell = compared.cell
         tests = self.tests.get(test_key(cell), {})
         measure = compared.records[0].measure if compared.records else cell.column.measure
@@ -317,9 +311,8 @@ def test_key(cell: Cell) -> tuple[str, str, str]:
     return cell.paper.name, cell.table.id, cell.column.dataset or ""
 
 
-UNDEFINED = {"p", "holm_student_p", "interval"}  # without variance over queries
+UNDEFINED = {"p", "holm_student_p", "interval"}  # without variance over queries. Older artefacts have numbers
 
 
 def _value(test: dict, key: str, index: int, other: int) -> Any:
-    """Return a value of a pair of rows. Older artefacts have a number instead of None."""
     return None if key in UNDEFINED and test["effect_size"][index][other] is None else test[key][index][other]

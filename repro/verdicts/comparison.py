@@ -40,7 +40,7 @@ def compare(
     outcome: Outcome | None = None,
     stated: bool = True,
 ) -> Comparison:
-    """Judge every cell of a plan, e.g. `PAPER/1/ROW/COLUMN`, by the available records.
+    """Judge every cell of a plan by the available records.
 
     Args:
         plan: with the states of its nodes looked up.
@@ -49,7 +49,6 @@ def compare(
         stated: whether to add values reported elsewhere.
     """
     name = plan.scale.name
-    # cells share evaluations
     all_records = _every_record(results, name)
     stored_results = stored_records(plan, store) if store else []
     measurements = grouped((m.cell.id, m) for m in plan.measurements)
@@ -106,6 +105,7 @@ def _every_record(results: Results, scale: str) -> list[Record]:
 
 
 def judged_cells(plan: Plan, results: Results, store: Store, *, stated: bool = True) -> Comparison:
+    """Return ``compare`` with the stored tests. Looks up the plan's states if necessary."""
     if not plan.states:
         plan.look(store)
     comparison = compare(plan, results, store=store, stated=stated)

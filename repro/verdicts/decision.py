@@ -290,7 +290,7 @@ DOUBTS = (
     ),
     DoubtRule(
         "other kernels",
-        "artefacts behind it, or its record, name other kernels than those that its scale pins",
+        "artefacts behind it, or its record, were made with kernels that differ from those its scale pins",
         lambda b: _fill_in("made with {}", other_kernels(b.evidence, b.circumstances)),
         "made with other kernels than the pinned ones",
     ),

@@ -16,11 +16,7 @@ NOT_COMPARED = ("scaled", "not comparable")
 
 @dataclass(frozen=True)
 class Effect:
-    """The gain of a paper's own row over a baseline that its authors ran, in one column.
-
-    ``effect_ratio`` is our gain divided by the published one. ``delta_ri`` is published minus measured
-    relative improvement.
-    """
+    """The gain of a paper's own row over a baseline that its authors ran, in one column."""
 
     row: str
     over: str

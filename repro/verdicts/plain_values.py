@@ -62,7 +62,7 @@ def cell_as_json(c: ComparedCell) -> dict:
 
 
 def cell_as_row(c: ComparedCell) -> dict:
-    """Return a cell's row of a CSV file, e.g. `{"cell": "PAPER/1/ROW/COLUMN"}`."""
+    """Return a cell's row of a CSV file."""
     interval, last_run = c.interval, c.imported[-1] if c.imported else None
     return {
         "cell": c.cell.id,

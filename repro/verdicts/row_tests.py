@@ -19,7 +19,7 @@ _Key = tuple[str, str, str]  # paper, table, dataset
 
 
 def tests(plan: Plan, store: Store) -> dict[_Key, Node]:
-    """Return a node per table and dataset that compares all rows with stored runs.
+    """Return (paper, table, dataset) -> the stage that tests all rows with stored runs against each other.
 
     Averages of collections and judgements by answers are compared by stored scores. Each row is tested with
     the seed that is stored for most rows, or with its own first seed.
@@ -33,7 +33,7 @@ def tests(plan: Plan, store: Store) -> dict[_Key, Node]:
 
 
 def rows_with_scores(plan: Plan) -> dict[_Key, dict[str, tuple[Node, ...]]]:
-    """Return table and dataset -> row -> its stored evaluations at a shared seed."""
+    """Return (paper, table, dataset) -> row -> stored evaluations, at the most common seed if possible."""
     return _rows(filter(partial(_is_scored, plan), plan.measurements))
 
 
@@ -51,7 +51,6 @@ def _evaluations_at_shared_seed(rows: Mapping[str, _BySeed]) -> dict[str, tuple[
 
 
 def _is_scored(plan: Plan, m: Measurement) -> bool:
-    """Return whether the scores of a measurement are comparable and stored."""
     name = m.cell.column.dataset
     members = max(1, len(dataset(name).members)) if name else 1
     is_testable = len(m.groups) == 1 and len(m.groups[0]) == members and "judgements" in m.groups[0][0].params
@@ -129,7 +128,7 @@ def _is_by_one_run(measurement: Measurement, store: Store) -> bool:
 def corrected_tests(
     contents: Sequence[tuple[ComparedCell, ImportedRun, Mapping]],
 ) -> dict[str, tuple[PairedTest, ...]]:
-    """Return the tests by cell, Holm-corrected per table, dataset and measure."""
+    """Return cell -> its tests in ``contents``, Holm-corrected per table, dataset and measure."""
     if not contents:
         return {}
     from repro.retrieval.evaluation.p_values import holm
@@ -156,6 +155,7 @@ def _paired_test(run: ImportedRun, table: Mapping) -> PairedTest:
 
 
 def add_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progress | None = None) -> None:
+    """Run the missing tests, and add all to the comparison. Messages on failed ones go to ``untested``."""
     for compute in (run_tests, run_paired_tests):
         compute(comparison, plan, store, progress or Progress())
 
@@ -169,7 +169,7 @@ def run_tests(comparison: Comparison, plan: Plan, store: Store, progress: Progre
 
 
 def compute_test(node: Node, plan: Plan, store: Store, progress: Progress, *, about: str) -> dict:
-    """Return a test's content, computed if it is missing or outdated."""
+    """Return a test's content, computed if it is missing or outdated. Raises BlockedError, StageError."""
     if not is_stored(node, store):
         from repro.running.engines.inline import ensure
 

@@ -151,7 +151,7 @@ IN_BRACKETS = "numbers in brackets are in doubt"
 
 
 def doubts_in_brief(cells: Iterable[ComparedCell], *, lead: str = IN_BRACKETS) -> str:
-    """Return how many numbers are in doubt, by kind."""
+    """Return a clause that counts the doubtful numbers by kind, or ""."""
     kinds = Counter(kind for c in cells for kind in {doubt.kind for doubt in c.doubts_shown})
     if not kinds:
         return ""

@@ -24,7 +24,7 @@ class TrainingStore(Protocol):
 
 @dataclass(frozen=True)
 class Cost:
-    """Mean operations and seconds of a row's own pre-training.
+    """Mean operations and seconds of the pre-training that only this row uses.
 
     The seconds of an interrupted training are extrapolated from its last attempt.
     """
@@ -34,7 +34,7 @@ class Cost:
 
 
 def costs(plan: Plan, store: TrainingStore) -> dict[str, Cost]:
-    """Return row, e.g. "bert", -> the cost of its own pre-trainings."""
+    """Return row, e.g. "bert", -> the mean cost of its stored pre-trainings that no other row uses."""
     facts = grouped(
         (row, store.record(node)["facts"])
         for row, node in _own_pretrainings(plan.measurements)
@@ -63,7 +63,7 @@ def _own_pretrainings(measurements: Iterable[Measurement]) -> Iterator[tuple[str
 
 
 def training_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
-    """Map each cell to the known hours of its trainings, the mean over seeds."""
+    """Return cell -> the hours of its trainings, averaged over the seeds with all hours known."""
     trainings = ((m.cell.id, _trainings(m.parts)) for m in plan.measurements)
     hours = grouped(
         (cell, sum_of_hours)
@@ -74,7 +74,7 @@ def training_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
 
 
 def row_hours(plan: Plan, store: TrainingStore) -> dict[str, float]:
-    """Map each row to the training hours of its most expensive column."""
+    """Return row -> the training hours of its most expensive column."""
     by_cell = training_hours(plan, store)
     hours: dict[str, float] = {}
     for m in plan.measurements:

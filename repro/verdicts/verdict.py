@@ -72,7 +72,7 @@ def equal_after_rounding(mean: Decimal, printed: PublishedCell) -> bool:
 
 
 def prediction_half_width(values: Sequence[Decimal]) -> Decimal:
-    """Return t · s · √(1 + 1/k), the distance of a further seed from the mean in 95 of 100 cases."""
+    """Return t · s · √(1 + 1/k). A further seed is closer to the mean of k values in 95 of 100 cases."""
     k = len(values)
     from repro.retrieval.evaluation.p_values import quantile
 

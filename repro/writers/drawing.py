@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 def draw_curves(
     compared: Sequence[ComparedCell], folder: Path, *, hours: Mapping[str, float]
 ) -> Iterator[Path]:
-    """Draw figures with a measured point and yield their paths. ``hours`` maps cells to training hours."""
+    """Draw figures with a measured point as SVG and CSV, and yield the paths of the SVG files.
+
+    ``hours`` maps ids of cells to training hours.
+    """
     cells = [c for c in compared if c.cell.table.kind == "figure"]
     for (name, identifier), group in groupby(cells, key=lambda c: (c.cell.paper.name, c.cell.table.id)):
         points = list(group)
@@ -107,7 +110,7 @@ def _point_facts(c: ComparedCell, hours: Mapping[str, float]) -> tuple[str, str,
 
 
 def draw_exhibits(plan: Plan, store: Store, folder: Path) -> Iterator[Path]:
-    """Draw the plan's stored exhibits, together for each table or figure."""
+    """Draw the plan's stored exhibits, together for each table or figure, and yield the paths."""
     for (name, owner), group in groupby(plan.exhibits, key=lambda s: (s.paper.name, s.owner)):
         stored_exhibits = [s for s in group if plan.states[plan.exhibits[s].fingerprint] == "stored"]
         departures = {k: v for s in stored_exhibits for k, v in plan.departures[s].items()}
@@ -141,7 +144,7 @@ MOST_ACROSS = 5
 
 
 def panels(cells: Sequence[ComparedCell]) -> list[Axes]:
-    """Plot one table's cells, a panel per column. Raises UsageError."""
+    """Plot one table's cells, and return a panel per column. Raises UsageError for several tables."""
     tables = list(dict.fromkeys(f"{c.cell.paper.name}/{c.cell.table.id}" for c in cells))
     if len(tables) != 1:
         names = f", not of {', '.join(tables)}" if tables else ""

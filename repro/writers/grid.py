@@ -48,7 +48,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Grid(Generic[T]):
-    """The rows and columns of a table that have a cell."""
+    """The rows and columns of a table that have a cell. ``cells`` are by row and column id."""
 
     table: Table
     rows: Sequence[Row]
@@ -57,7 +57,7 @@ class Grid(Generic[T]):
 
     @classmethod
     def of(cls, table: Table, cells: Mapping[tuple[str, str], T]) -> Self:
-        """Return the rows and columns of a table that have one of these cells."""
+        """Return the grid of the rows and columns that have one of these cells."""
         row_ids, column_ids = {row for row, _ in cells}, {column for _, column in cells}
         rows = [row for row in table.rows if row.id in row_ids]
         return cls(table, rows, [column for column in table.columns if column.id in column_ids], cells)
@@ -93,7 +93,10 @@ class Grid(Generic[T]):
 
 
 def superscript(c: ComparedCell, comparison: Comparison, grid: Grid[ComparedCell], *, between: str) -> str:
-    """Return the superscript that names the rows that a cell's row significantly outperforms."""
+    """Return the superscript that names the rows that a cell's row significantly outperforms, or "".
+
+    ``between`` separates its parts if one is a range or a number.
+    """
     shown_rows = {row.id for row in grid.rows}
     rows = [] if c.outdated else [row for row in comparison.betters(c) if row in shown_rows]
     letters = grid.letters
@@ -110,7 +113,7 @@ def column_heads(columns: Sequence[Column]) -> list[Head]:
 
 
 def spans(heads: Sequence[Head]) -> list[tuple[str, int]]:
-    """Return each heading with its number of columns."""
+    """Return pairs of a heading and its number of columns, or [] without headings."""
     if not any(head.heading for head in heads):
         return []
     return [(heading, len(list(group))) for heading, group in groupby(heads, key=lambda head: head.heading)]
@@ -123,7 +126,7 @@ def rounded(value: float, cell: Cell) -> str:
 
 
 def shown_measurement(c: ComparedCell) -> str | None:
-    """Return the measured value, in brackets if in doubt, e.g. "(33.1)"."""
+    """Return the measured value, in brackets if in doubt, e.g. "(33.1)", or None without one."""
     if c.measured is None:
         return None
     value = rounded(c.measured, c.cell)
@@ -166,7 +169,7 @@ def _best_places(cells: Sequence[ComparedCell]) -> set[tuple[str, str]]:
 
 
 def letter_ranges(chosen: Sequence[str], order: Sequence[str]) -> list[str]:
-    """Return superscripts, with three or more neighbours as a range, e.g. ``b-d``."""
+    """Return the ``chosen`` superscripts, with three or more neighbours in ``order`` as a range ``b-d``."""
     places = sorted(map(order.index, chosen))
     parts: list[str] = []
     for _, neighbours in groupby(enumerate(places), key=lambda item: item[1] - item[0]):
@@ -176,7 +179,7 @@ def letter_ranges(chosen: Sequence[str], order: Sequence[str]) -> list[str]:
 
 
 def label_in_full(table: Table, row: Row) -> str:
-    """Return the row's label, with its group's if it is ambiguous."""
+    """Return the row's label. If rows share it, add the group's label, or return the row's id."""
     if sum(other.label == row.label for other in table.rows) == 1:
         return row.label
     group = next((g.label for g in table.groups if g.id == row.group), row.group)

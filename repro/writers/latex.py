@@ -45,7 +45,7 @@ def cited_paper(manifest: Manifest) -> str:
 def caption(cells: Sequence[ComparedCell], *, lettered: bool, bold: bool, own: Sequence[str] = ()) -> str:
     """Return the full caption of one table as LaTeX.
 
-    ``lettered`` explains superscripts, ``bold`` bold numbers. ``own`` are rows added by the user.
+    ``lettered`` explains superscripts, ``bold`` bold numbers. ``own`` are ids of rows added by the user.
     """
     first = cells[0].cell
     measured_cells = [c for c in cells if c.records]
@@ -173,7 +173,10 @@ class _Column:
 def latex(
     comparison: Comparison, cells: Sequence[ComparedCell], *, command: str, two_column: bool = False
 ) -> str:
-    """Return a ``table``, or a ``table*`` if it is too wide for one of two columns."""
+    """Return a LaTeX ``table``, or if ``two_column`` a ``table*`` for a table of many columns.
+
+    A comment names the ``command`` that makes it.
+    """
     grid = compared_grid(cells)
     writer = _Writer(grid, comparison)
     table, paper = grid.table, cells[0].cell.paper

@@ -155,7 +155,7 @@ class Entry:
 
 
 def published_entry(c: ComparedCell | None) -> Entry:
-    """Return the published number with marks, or a dash."""
+    """Return the published number with marks, or a dash for None."""
     if c is None:
         return Entry("--")
     value = c.cell.printed
@@ -163,7 +163,7 @@ def published_entry(c: ComparedCell | None) -> Entry:
 
 
 def difference(c: ComparedCell | None) -> Entry:
-    """Return ours minus the published number, with the verdict's symbol."""
+    """Return ours minus the published number with the verdict's symbol, or nothing without both."""
     if c is None or not c.records or c.verdict.difference is None:
         return Entry()
     number = rounded(c.verdict.difference, c.cell)
@@ -192,7 +192,7 @@ def stated_entry(c: ComparedCell | None) -> Entry:
 
 
 def interval(c: ComparedCell) -> str:
-    """Return half the 95 % prediction interval over seeds, or "" for a single seed."""
+    """Return half the 95 % prediction interval over seeds as LaTeX, or "" for a single seed."""
     if len(c.records) < 2:
         return ""
     half = prediction_half_width([Decimal(f"{r.measured:.12g}") for r in c.records])

@@ -25,10 +25,10 @@ _SIGN = re.compile(r"[\\`*\[\]|#]|(?<![^\W_])_|_(?![^\W_])")
 
 
 def summary(comparison: Comparison, covered: Iterable[CoverageItem], *, scale: str) -> str:
-    """Return coverage, failing cells, and counts of verdicts for all tables."""
+    """Return coverage, failing cells, and counts of verdicts by table as Markdown."""
     failures, totals = [c for c in comparison.cells if c.verdict.name in FAILS], summarise(comparison.cells)
     note = "" if scale == "full" else " Scores at smaller scales are not compared with the paper's."
-    runs_note = f" Runs by others exist for {totals.imported} and are not counted." if totals.imported else ""
+    runs_note = f" Runs by others exist for {totals.imported} cells and are not counted." if totals.imported else ""
     count = f"{totals.words}: {totals.failing} failing.{runs_note}{note}"
     doubts = grid.capitalised(doubts_in_brief(comparison.cells))
     lines = [*_evidence_counts(covered), f"## Verdicts at scale {scale}", "", count, ""]
@@ -59,7 +59,7 @@ def _verdict_counts(comparison: Comparison) -> list[str]:
 
 
 def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem]]) -> str:
-    """Return a table with a line per paper: coverage and verdicts at scale full."""
+    """Return a Markdown table with a line per paper: coverage and verdicts at scale full."""
     rows = []
     for name, items in covered.items():
         cells, tally = [c for c in comparison.cells if c.cell.paper.name == name], Tally(name, name, items)
@@ -73,7 +73,7 @@ def verdicts(comparison: Comparison, covered: Mapping[str, Sequence[CoverageItem
 
 
 def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
-    """Rewrite the verdicts between a file's markers. Returns whether it changed."""
+    """Rewrite the verdicts between a file's markers. Returns whether the file changed."""
     old = path.read_text(encoding="utf-8")
     between(path, old, "")  # fails early without markers
     sources = dict.fromkeys(cell.paper for cell in planned.cells)
@@ -86,7 +86,7 @@ def update_verdicts(path: Path, planned: Plan, workspace: Workspace) -> bool:
 
 
 def between(path: Path, text: str, new: str) -> str:
-    """Replace the text between the markers. Raises UsageError."""
+    """Return ``text`` with ``new`` between its markers. Raises UsageError without them."""
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         raise UsageError(f"{path} must contain {BEGIN} and then {END} once each, around the table")
     head, _, tail = text.partition(BEGIN)

@@ -43,7 +43,7 @@ _Columns = Sequence["_MeasuredColumn"]
 
 @dataclass
 class Sheet:
-    """Columns and rows. A row that consists of one ``Text`` is a heading."""
+    """Columns and rows. A ``Text`` as a row is a heading. ``multiline`` keeps line breaks in cells."""
 
     columns: list[Column]
     rows: list[Sequence[Cell] | Text] = field(default_factory=list)
@@ -97,7 +97,6 @@ def _parts(columns: _Columns, width: int) -> list[list["_MeasuredColumn"]]:
 def _stacked(
     console: Console, columns: _Columns, row: Sequence[Cell], width: int, title: "_MeasuredColumn"
 ) -> Iterator[Text]:
-    """Yield a row as a line with its title and "name: text" lines."""
     first, lines = Text(), list[Text]()
     for c in (column for column in columns if not _is_blank([row[column.place]])):
         name = f"{c.column.heading} {c.column.name}".strip()
@@ -128,8 +127,6 @@ def _texts(rows: Sequence[Sequence[Cell] | Text]) -> Iterator[Text]:
 
 @dataclass(frozen=True)
 class _MeasuredColumn:
-    """A column with the widths of its cells."""
-
     column: Column
     place: int
     content: int

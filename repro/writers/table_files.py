@@ -39,12 +39,12 @@ def table_texts(
     results: Results | None = None,
     form: str | None = None,
 ) -> Iterator[TableFile]:
-    """Yield the files of all tables.
+    """Yield the files of all tables, without writing them.
 
     Args:
-        seeds: for the command in a study's files.
+        seeds: named in the command in a study's files.
         others: whether values reported elsewhere have their own column.
-        results: its scores of a study are used if the store lacks them.
+        results: source of a study's scores that the store lacks.
         form: ``latex`` or ``markdown``. Default: LaTeX, and both for studies.
     """
     for (paper, identifier), cells in comparison.by_table().items():

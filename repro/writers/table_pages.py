@@ -115,7 +115,7 @@ def overview(
 ) -> Iterator[str]:
     """Yield a Markdown table of published and measured numbers.
 
-    ``linked`` names link to commands. ``comparison`` adds superscripts.
+    If ``linked``, labels link to the sections of their rows. ``comparison`` adds superscripts.
     """
     rows = []
     beats = _superscripts(grid, comparison)

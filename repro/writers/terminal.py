@@ -66,7 +66,7 @@ def _format_printed(cell: Cell) -> Shown:
 
 
 def compared_table(comparison: Comparison, cells: Sequence[ComparedCell]) -> Group:
-    """Return a table with numbers, verdicts and superscripts."""
+    """Return a table with numbers, verdicts and superscripts, and the result of ``against_paper``."""
     grid, first = compared_grid(cells), cells[0].cell
     writer = _Writer(grid, comparison)
     sheet = writer.across() if grid.table.transposed else writer.down()
@@ -207,7 +207,7 @@ def _range_of_notes(c: ComparedCell) -> Text:
 
 
 def against_paper(cells: Sequence[ComparedCell], grid: Grid) -> Group | None:
-    """Return the agreement with the paper on the order of rows and on gains."""
+    """Return the agreement with the paper on the order of rows and on gains, or None without any."""
     taus, gains = orders(cells), effects(cells)
     if not (taus or gains):
         return None

@@ -64,7 +64,7 @@ def list_(as_json):
 def check_(ids, as_json):
     """Read collections in full and report faults. The default is all collections found.
 
-    Rows are counted and compared with known digests, which ignore order and white space.
+    Rows are counted. Digests that ignore order and white space are compared with known ones.
     """
     from repro.retrieval.datasets.survey import check, problems_of
 
@@ -98,7 +98,7 @@ Examples:
     metavar="PAPER[/TABLE[/ROW]]",
     multiple=True,
     shell_complete=completion.names,
-    help="Fetch the missing collections and checkpoints of scale full, e.g. PAPER/1 (repeatable).",
+    help="Fetch the collections and checkpoints that this lacks at scale full, e.g. PAPER/1 (repeatable).",
 )
 @click.option("--yes", is_flag=True, help="Accept sizes and licences without a question.")
 @click.option("--library", default="", metavar="beir", help="Fetch BEIR collections with the beir library.")
@@ -136,7 +136,7 @@ Examples:
 @click.argument("name")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 def make_(name, files):
-    """Build a file that nobody publishes from its sources, and check it.
+    """Build a file that nobody publishes, from the FILEs of its makers, and check it.
 
     NAME is msmarco-passage/rocketqa, from the texts and titles in RocketQA's marco.tar.gz, or
     lists/stopwords.txt, from the stop words of NLTK and INQUERY.

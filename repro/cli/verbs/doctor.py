@@ -98,7 +98,7 @@ def smoke(names, tables, rows):
 
 
 def in_empty_workspace(run: Callable[[Workspace], tuple[list[str], int]]) -> int:
-    """Run a function in an empty workspace, print its lines and return its exit status."""
+    """Call ``run`` with an empty workspace, print the lines it returns, and return its exit status."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="repro-smoke-") as folder:
         lines, status = run(Workspace.open(f"{folder}/store", f"{folder}/results"))
@@ -161,7 +161,7 @@ def calibrate():
 
 @dataclass(frozen=True)
 class Component:
-    """A part of the machine. Its state is ``ok``, ``missing`` or ``note``."""
+    """A part of the machine. Its state is ``ok``, ``missing`` or ``note`` (a remark)."""
 
     name: str
     state: str

@@ -48,7 +48,7 @@ Examples:
 @click.option("-o", "--output", metavar="FILE", help="File to write instead of standard output, e.g. run.gz.")
 @options.scale_option(help="Scale of the cell's record.")
 def run(what, schema, output, scale_name):
-    """Write the TREC run of a measured cell, or of a run or evaluation named by its fingerprint.
+    """Write the TREC run of a measured cell, or of a run or evaluation by its fingerprint.
 
     Of several records, one with default readings and the paper's seed is preferred, and runs by others come
     last. Standard error names the record. pytrec_eval, ir_measures and ranx cannot read annotated files.
@@ -90,11 +90,11 @@ Examples:
 @WHAT
 @click.option("-o", "--output", required=True, metavar="DIR", help="New or empty folder.")
 @options.scale_option(help="Scale of the cell's record.")
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), metavar="N", help="Seed, by default the paper's.")
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), metavar="N", help="Fine-tuning seed, by default the paper's.")
 def encoder(what, output, scale_name, seed):
     """Write the encoder of a measured cell for transformers, sentence-transformers and `repro compare`.
 
-    README.md names its training and scores.
+    README.md in the folder describes its training and scores.
     """
     from repro.exchange.encoder_export import card_of, encoder_of, export
 

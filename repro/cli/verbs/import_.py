@@ -43,8 +43,8 @@ def run(file, cells, source, toolkit, readings, public, form):
     """Score a run by others and record it for published cells.
 
     FILE is a TREC run or MS MARCO's qid-pid-rank (plain or gzipped, with or without ir_metadata), or JSON or
-    Parquet by ranx. Contradictions in it are printed. A cutoff beyond the depth of the run is refused. A run
-    that follows other choices than the row is not comparable.
+    Parquet by ranx. Contradictions in the file are printed. A cutoff beyond the run's depth is refused. A run
+    made with other choices than the row's is not comparable.
     """
     from repro.cli.verdicts import show_recurrences
     from repro.exchange.run_import import Importer, Origin, import_public

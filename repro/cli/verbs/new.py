@@ -59,7 +59,7 @@ def paper(name, directory):
 
 
 def folder_of(directory: str | None) -> Path | None:
-    """Return the folder of --dir. Raises UsageError for ""."""
+    """Return the absolute path of --dir, or None without it. Raises UsageError for ""."""
     if directory == "":
         raise UsageError("--dir is empty. Name a folder or remove the option.")
     return Path(directory).expanduser().resolve() if directory is not None else None

@@ -54,8 +54,8 @@ def command(
 ):
     """Show the stages, downloads, disk, hours and obstacles of a run, and its progress.
 
-    Hours come from `repro run --rehearse`, else from `repro doctor calibrate`. For --gpu they come from
-    recorded shares of its peak, or are a range. JSON has one object per stage.
+    Hours come from `repro run --rehearse`, otherwise from `repro doctor calibrate`. With --gpu they come
+    from recorded shares of that GPU's peak speed, or are a range. JSON has one object per stage.
     """
     from repro.cli.plans import show_plan
     from repro.running.cost.estimate import throughput
@@ -108,7 +108,7 @@ def _write_jobs(plan: Plan, store: Store, output: Path, *, gpu: str | None, shar
 
 
 def progress_lines(plan: Plan, workspace) -> Iterator[str]:
-    """Yield lines on the cells measured and the stages stored so far."""
+    """Yield sentences on the cells measured and the stages stored so far."""
     from repro.verdicts.comparison import judged_cells
     from repro.verdicts.summary import measured_in_words
 

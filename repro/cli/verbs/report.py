@@ -76,7 +76,10 @@ def page(names, scale_names, output, opened, form, readme):
 
 
 def target(file: str, *, is_there: bool = False) -> Path:
-    """Return a path to write. Raises UsageError for a folder or a missing path."""
+    """Return the path of a file to write, which exists if ``is_there``.
+
+    Raises UsageError for a folder, or if the file (``is_there``) or its folder is missing.
+    """
     path = Path(file)
     if path.is_dir():
         raise UsageError(f"{path} is a folder. Name a file for the report.")

@@ -162,7 +162,7 @@ def _cell_line(row: dict) -> list[str]:
 def coverage(names, as_json):
     """Count measured and measurable cells by paper and table.
 
-    Each published number counts once, by its strongest way: training recipe, released checkpoint, imported
+    Each published number counts once, under the best way to it: training recipe, released checkpoint, imported
     run, computed, not measurable. Numbers after a plus have no published value, e.g. points of figures. The
     column settings counts the settings that are planned as published.
     """
@@ -248,7 +248,7 @@ def _print_reasons(rows) -> None:
 @click.option(
     "--kind", type=click.Choice(["silence", "conflict", "misprint", "data", "stated"]), help="Only this kind."
 )
-@click.option("--citations", is_flag=True, help="Show statements from outside the paper.")
+@click.option("--citations", is_flag=True, help="Show citations from outside the paper, e.g. of its code.")
 @json_option
 def readings(names, tables, kind, citations, as_json):
     """List the readings (unspecified choices) of papers with their choices and defaults, most used first.

@@ -212,7 +212,7 @@ def _shorten_name(name: str) -> str:
     "scales_",
     metavar="SCALE",
     multiple=True,
-    help="Keep the artefacts of this scale, by default of all scales (repeatable).",
+    help="Keep only the artefacts of the named scales, by default of all known scales (repeatable).",
 )
 @click.option(
     "--keep-days",
@@ -221,16 +221,16 @@ def _shorten_name(name: str) -> str:
     show_default=True,
     help="Keep artefacts younger than this.",
 )
-@click.option("--finished", is_flag=True, help="Remove vectors of measured cells too, of any age.")
+@click.option("--finished", is_flag=True, help="Also remove vectors that no unmeasured cell needs, of any age.")
 @click.option("--yes", is_flag=True, help="Remove the listed artefacts.")
 def gc(names, scales_, keep_days, finished, yes):
     """List unused artefacts, and remove them with --yes.
 
     Artefacts are kept if the cells of the named papers and scales (default: all) need them with default
-    readings, if a record or a manifest's entry of missing data needs them, if they were planned within
-    --keep-days, or if a running process builds or reads them. Artefacts of your own scale without a
-    record, e.g. trained weights, are removed by age unless --scale names its file. Interrupted attempts,
-    locks and notes are removed by age.
+    readings or those of a record, if they may be made from data that are missing now, if they were made or
+    planned within --keep-days, or if a running process builds or reads them. Those of other papers and
+    scales are unused. To keep artefacts of your own scale without a record, e.g. trained weights, name its
+    file and all other scales. Interrupted attempts, locks and notes are removed by age.
     """
     if not math.isfinite(keep_days):
         raise errors.UsageError(f"--keep-days is {keep_days}, which is not a number of days")
@@ -260,7 +260,6 @@ def _print_sum(removable, *, yes: bool) -> None:
 
 
 def _remove(store, items) -> set:
-    """Remove items except those that a running process will read."""
     if not items:
         return set()
     with underway.one_at_a_time(store.root):
@@ -270,8 +269,8 @@ def _remove(store, items) -> set:
 
 def _warn_of_trainings(items) -> None:
     if number := sum(item.kind == "artefact" and item.stage in stage_table.TRAININGS for item in items):
-        words = f"{number} training{'s' * (number != 1)} that no known scale needs"
-        print(f"{words}. --scale FILE keeps those of your own scale.", file=sys.stderr)
+        words = f"{number} training{'s' * (number != 1)} that no selected scale needs"
+        print(f"{words}. To keep those of your own scale, name all scales, e.g. --scale FILE --scale full.", file=sys.stderr)
 
 
 def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:

@@ -34,7 +34,7 @@ PLACE = f"results/{FOLDER}"
 
 
 def read(path: Path) -> list[Record]:
-    """Return the records of a file. Raises DataError with file and line."""
+    """Return the checked records of a file. Raises DataError, with file and line, for a wrong record."""
     records = []
     for number, line in enumerate(path.read_bytes().removesuffix(b"\n").split(b"\n"), 1):
         try:
@@ -54,7 +54,7 @@ def _checked(record: Record) -> Record:
 
 
 def doubts_about(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
-    """Return the doubts that this record would have if it were ours."""
+    """Return the doubts that this record would have as one of your own."""
     own, seeds = replace(record, origin={}), () if record.seed is None else (record.seed,)
     options: dict[str, Any] = {"scale": record.scale, "seeds": seeds, "readings": record.readings}
     try:
@@ -71,7 +71,7 @@ def doubts_about(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
 
 
 def described(record: Record) -> str:
-    """Return the person, the date and any doubts, e.g. "Jane Doe on 2026-11-28, doubtful: …"."""
+    """Describe the person, date, seed and doubts of a record, e.g. "Jane Doe on 2026-11-28, doubtful: …"."""
     seed = "" if record.seed is None else f", seed {record.seed}"
     reasons = ", ".join(map(str, doubts_about(record, Workspace.open())))
     return f"{record.origin['by']} on {record.recorded[:10]}{seed}" + (reasons and f", doubtful: {reasons}")
@@ -131,14 +131,14 @@ def _line(record: Record) -> str:
 def export(selection, person, output):
     """Write your own records of the selected cells, as input of `repro import records`."""
     if not person.strip() or person != shortened(person):
-        raise UsageError("--by needs a name of one line, at most 80 characters")
+        raise UsageError("--by needs a name on one line of at most 80 characters")
     newest = {
         (r.cell, r.seed, *sorted(r.readings.items())): replace(r, origin={"by": person.strip()})
         for r in _own_records(selection)
         if not selection.seeds or r.seed in selection.seeds
     }
     if not newest:
-        raise UsageError("the results folder has no own record of these cells at this scale")
+        raise UsageError("the results folder has no record of yours for these cells at this scale")
     output.write_bytes(b"".join(map(line_of, newest.values())))
     say(f"{len(newest)} records in {output}")
 

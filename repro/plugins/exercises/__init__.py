@@ -34,7 +34,8 @@ Json = dict[str, Any]
 
 
 class Change(yaml_file.StrictMapping):
-    """An edit that makes a solution wrong, or right by another ``reading``. ``old`` is "" for all of it."""
+    """An edit of a right solution from ``old`` (all of it if "") to ``new``. The result is wrong or, with a
+    ``reading``, e.g. "loss-reduction=as-printed", follows another choice."""
 
     old: str = ""
     new: str
@@ -43,15 +44,15 @@ class Change(yaml_file.StrictMapping):
 
 
 class Exercise(yaml_file.StrictMapping):
-    """A file of an exercise.
+    """The content of an exercise's file.
 
     Attributes:
         choices: id of a reading -> the required choice.
         grader: Python functions. ``batch(random, **sizes)`` makes inputs, ``expected(suite, **inputs)`` an
             output, ``invariant(**inputs)`` inputs with the same output, after ``back(value)`` if defined, and
             ``without_gradient(**inputs)`` a mask of the first of ``gradients``.
-        degenerate: name -> ``sizes``.
-        right: right solutions, without the suite. ``wrong`` edits the first one.
+        degenerate: name -> ``sizes`` of a batch.
+        right: right solutions that do not use the suite.
     """
 
     title: str
@@ -104,7 +105,7 @@ def exercises() -> dict[str, Exercise]:
 
 
 def exercise(name: str) -> Exercise:
-    """Return an exercise. Raises UsageError, or BlockedError without its packages."""
+    """Return an exercise. Raises UsageError if it is unknown, BlockedError without its packages."""
     check_known("exercise", name, valid=exercises(), hint="`repro new exercise` lists them.")
     extra = exercises()[name].extra
     if extra != "base" and absent(extra):
@@ -119,7 +120,6 @@ def _executed(source: str) -> Json:
 
 
 def _drawn(task: Exercise, seed: int, make: Callable[[], Json]) -> Json:
-    """Return the value of ``make`` as JSON. Random tensors follow from ``seed`` and are float64."""
     if task.extra != "train":
         return child.packed(make())
     import torch
@@ -135,7 +135,7 @@ def _drawn(task: Exercise, seed: int, make: Callable[[], Json]) -> Json:
 
 
 class Cases:
-    """Batches of an exercise as JSON: random ones, degenerate ones, and changed copies of the first ones.
+    """Packed batches of an exercise: random ones, degenerate ones, and changed copies of the first ones.
 
     ``expected`` are the suite's outcomes, ``zeros`` masks of inputs without a gradient.
     """
@@ -155,14 +155,14 @@ class Cases:
         self.expected = self._outcomes(partial(code["expected"], load(task.suite)))
 
     def outcomes(self, source: str) -> list[Json]:
-        """Return the outcomes of a trusted solution."""
+        """Run the source of a trusted solution. Returns its outcome for each batch."""
         return self._outcomes(_executed(source)[self.task.function])
 
     def _outcomes(self, function) -> list[Json]:
         return [child.outcome(function, batch, self.task.gradients) for batch in self.batches]
 
     def restored(self, outcome: Json) -> Any:
-        """Return the output of a copy as that of the original batch, or ``...`` for an unusable one."""
+        """Apply the grader's function ``back`` to a copy's output. Returns ``...`` if that fails."""
         try:
             return self.back(outcome["value"])
         except Exception:
@@ -174,8 +174,6 @@ class Cases:
 
 
 class Check(NamedTuple):
-    """A graded property, e.g. the shapes."""
-
     name: str
     passed: bool
     message: str
@@ -183,7 +181,7 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True)
 class Grade:
-    """The checks of a solution, the known mistake that it resembles, and the reason of a score of 0."""
+    """The checks of a solution, messages on known mistakes, and the reason for a score of 0, or ""."""
 
     checks: Sequence[Check] = ()
     mistakes: Sequence[str] = ()
@@ -199,7 +197,7 @@ class Grade:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Return whether packed outcomes are equal up to 1e-8 of a number. All errors are equal."""
+    """Return whether packed outcomes are equal up to a relative 1e-8. All errors are equal."""
     match left, right:
         case {"error": _}, {"error": _}:
             return True
@@ -221,7 +219,7 @@ def _shape(outcome: Json) -> Any:
 
 
 def judged(cases: Cases, outcomes: list[Json]) -> Grade:
-    """Grade the outcomes of a solution on all batches."""
+    """Grade a solution by its outcomes for ``cases.batches``."""
     error = next((f" ({each['error']})" for each in outcomes if "error" in each), "")
     checks = [
         Check(title, all(passed), f"{passed.count(False)} of {len(passed)} fail{error}")
@@ -235,7 +233,6 @@ def judged(cases: Cases, outcomes: list[Json]) -> Grade:
 
 
 def _passed(cases: Cases, outcomes: list[Json]) -> Iterator[list[bool]]:
-    """Yield for each of ``Exercise.checks`` whether batches pass."""
     pairs = list(zip(outcomes, cases.expected, strict=True))
     yield [_shape(a) == _shape(b) for a, b in pairs]
     for part in ("value", "gradients")[: 2 if cases.task.gradients else 1]:
@@ -253,7 +250,6 @@ def _is_zero(outcome: Json, mask: list[bool]) -> bool:
 
 
 def _mistakes(cases: Cases, outcomes: list[Json]) -> list[str]:
-    """Return the message of the wrong solution that is equal in most batches where it is wrong."""
     shares = []
     for made in cases.wrong:
         equal = [same(a, b) for a, b, e in zip(made, outcomes, cases.expected, strict=True) if not same(a, e)]
@@ -263,7 +259,8 @@ def _mistakes(cases: Cases, outcomes: list[Json]) -> list[str]:
 
 
 def grade(name: str, folder: Path, *, batches: int = BATCHES) -> Grade:
-    """Grade ``solution.py`` in a folder with the exercise's ``files``. Raises UsageError."""
+    """Grade ``solution.py`` in an exercise's folder. A wrong folder scores 0, with a reason. Raises
+    UsageError for an unknown exercise, BlockedError without its packages."""
     if reason := _taken_over(name, folder):
         return Grade(reason=reason)
     cases = Cases(exercise(name), batches)
@@ -276,7 +273,6 @@ def _text(path: Path) -> str:
 
 
 def _taken_over(name: str, folder: Path) -> str:
-    """Return the reason why the files of a folder cannot be graded, or ""."""
     texts, test = files(name), folder / "test_solution.py"
     if others := {p.name for p in folder.iterdir() if p.name[0] != "."} - {*texts, "__pycache__"}:
         return f"{min(others)} is no file of the exercise and could take over the test."
@@ -286,7 +282,6 @@ def _taken_over(name: str, folder: Path) -> str:
 
 
 def _child_outcomes(cases: Cases, source: str) -> list[Json] | Json:
-    """Return the outcomes of an untrusted solution, or the ``reason`` of their absence."""
     folders = map(str, (FOLDER.parents[1], PAPERS, CHECKOUT / "tests", CHECKOUT / "oracles"))
     facts: Json = {"function": cases.task.function, "gradients": cases.task.gradients}
     facts |= {"source": source, "batches": cases.batches, "folders": list(folders)}
@@ -301,7 +296,7 @@ def _child_outcomes(cases: Cases, source: str) -> list[Json] | Json:
 
 
 def files(name: str) -> dict[str, str]:
-    """Return file -> text of an exercise's folder."""
+    """Return name -> text of the files in an exercise's folder. Raises the errors of ``exercise()``."""
     task = exercise(name)
     facts = vars(task) | {"name": name, "task": task.task.strip()}
     for key in ("inputs", "choices"):
@@ -316,9 +311,9 @@ def files(name: str) -> dict[str, str]:
     "exercise", epilog="\b\nExamples:\n  repro new exercise\n  repro new exercise PAPER/NAME -o DIR"
 )
 @click.argument("name", required=False)
-@click.option("-o", "--output", metavar="DIR", help="Folder to write, e.g. ex1 (default: that of NAME).")
+@click.option("-o", "--output", metavar="DIR", help="Folder to write (default: NAME without PAPER/).")
 def command(name, output):
-    """Write an exercise: implement an equation of a paper. Tests grade it and identify known mistakes.
+    """Write an exercise on an equation of a paper. Its tests grade your solution and identify known mistakes.
 
     Without NAME, list the exercises by paper and difficulty.
     """

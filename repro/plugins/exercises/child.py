@@ -1,4 +1,4 @@
-"""Run a solution on batches in a process of its own: ``python -I child.py`` with a request as JSON.
+"""Run a solution on batches in a process of its own: ``python -I child.py``, with JSON as input and output.
 
 It imports nothing of the suite. The parent compares the outcomes, so a solution cannot change its grade.
 """
@@ -14,7 +14,7 @@ FORBIDDEN = ("os.exec", "os.fork", "os.link", "os.posix_spawn", "os.rename", "os
 
 
 def packed(value):
-    """Return a value as JSON."""
+    """Return a value as JSON data, e.g. a tensor as ``{"dtype": "int64", "shape": [1], "values": [2]}``."""
     if hasattr(value, "detach"):
         kind = {"dtype": str(value.dtype).removeprefix("torch."), "shape": list(value.shape)}
         return kind | {"values": packed(value.detach().flatten().tolist())}
@@ -30,7 +30,7 @@ def packed(value):
 
 
 def unpacked(value):
-    """Return the packed value, with lists for tuples."""
+    """Return the value of packed data. Tuples and arrays have become lists."""
     if isinstance(value, list):
         return [unpacked(each) for each in value]
     if isinstance(value, dict) and "dtype" in value:
@@ -41,7 +41,8 @@ def unpacked(value):
 
 
 def outcome(function, batch, gradients):
-    """Return a function's packed ``value`` with the ``gradients`` of its weighted sum, or its ``error``."""
+    """Call a function on a packed batch. Returns its packed ``value`` and the ``gradients`` of a weighted
+    sum of it, or its ``error``."""
     inputs = unpacked(batch)
     try:
         for name in gradients:
@@ -61,7 +62,7 @@ def outcome(function, batch, gradients):
 
 
 def _guard(folders, report):
-    """End the process at an import of the suite, or at an opened file of ``folders``."""
+    """Let the process report and end if it imports the suite or opens a file in ``folders``."""
     decode, real = os.fsdecode, os.path.realpath
     own = real(__file__)  # torch reads it while it is imported
 
@@ -83,7 +84,7 @@ def _guard(folders, report):
 
 
 def main():
-    """Read a request from standard input and write the outcomes, or the ``reason`` of a failure."""
+    """Read a request from standard input and print a list of outcomes, or ``{"reason": …}``."""
     request, output = json.load(sys.stdin), os.dup(1)
     os.dup2(2, 1)  # prints of the solution
 

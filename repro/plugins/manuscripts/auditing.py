@@ -51,7 +51,7 @@ class Ignored:
 
 
 def ignores(file: Path) -> Iterator[Ignored]:
-    """Yield a file's comments. One alone on its line applies to the next line without one."""
+    """Yield a file's ``repro: ignore`` comments. One alone on its line also applies to the line below."""
     lines = decoded(file.read_bytes(), file).split("\n")  # same lines as in tables
     comments = {number: match for number, line in enumerate(lines, 1) if (match := _COMMENT.search(line))}
     alone = {number for number, match in comments.items() if not match.string[: match.start()].strip()}
@@ -62,7 +62,7 @@ def ignores(file: Path) -> Iterator[Ignored]:
 
 
 def without_ignored(findings: Iterable[Finding], files: Iterable[Path]) -> list[Finding]:
-    """Omit suppressed findings, and add a note for each comment that suppresses none of a named check."""
+    """Return the findings that no comment in ``files`` suppresses, and notes on useless comments."""
     kept, notes = list(findings), list[Finding]()
     for comment in (comment for file in files if file.is_file() for comment in ignores(file)):
         suppressed = list(filter(comment.is_about, kept))
@@ -110,7 +110,7 @@ ACROSS = (emphasis.best, emphasis.second_best, emphasis.shaded, across.several_v
 def findings(
     manuscript: Manuscript, seen: arithmetic.Seen, readme: Manuscript | None = None
 ) -> list[Finding]:
-    """Return all findings in order, also suppressed ones, and add the ids of compared cells to ``seen``."""
+    """Return the findings in order, also suppressed ones. Adds the ids of compared cells to ``seen``."""
     pairs = oriented([_with_definitions(table, manuscript) for table in manuscript.tables])
     impossible = list(values.impossible(grid for grid, _ in pairs))
     odd = [value.cell for value, _ in impossible]
@@ -131,8 +131,8 @@ def findings(
 
 
 def oriented(tables: Iterable[SourceTable]) -> list[tuple[Grid, Grid]]:
-    """Return the two grids of each table (see ``grids``). Columns are systems if they are rows of an earlier
-    table, or if bold marks the best of each row."""
+    """Return the two grids of each table (see ``grids()``). Columns are systems if an earlier table has them
+    as rows, or if bold or a shade marks the best of each row."""
     pairs: list[tuple[Grid, Grid]] = []
     for table in tables:
         pair = grids(table)
@@ -159,7 +159,7 @@ def _with_definitions(table: SourceTable, manuscript: Manuscript) -> SourceTable
 
 
 def of_sentences(manuscript: Manuscript, by_systems: Sequence[Grid]) -> Findings:
-    """Yield findings on sentences. A sentence with a wrong quotation is checked for nothing else."""
+    """Yield findings on sentences about tables. One with a wrong quotation is checked for nothing else."""
     tables = quotes.numbered(manuscript, by_systems)
     systems = quotes.Systems.of(manuscript, tables)
     for place, paragraph in manuscript.prose:
@@ -185,7 +185,7 @@ class Audited:
 
 
 def audited(path: Path, *, is_known_compared: bool = True) -> Audited:
-    """Read and audit a source, with README.md for LaTeX. Raises DataError if it is unreadable."""
+    """Read and audit a source, with README.md for LaTeX. Raises UsageError or DataError if unreadable."""
     manuscript = reading.read(path)
     seen = arithmetic.Seen(set)
     found = without_ignored(findings(manuscript, seen, _readme(path, manuscript)), manuscript.files)
@@ -232,7 +232,7 @@ def print_lines(findings: Sequence[Finding]) -> None:
 
 
 def sarif(findings: Sequence[Finding]) -> dict:
-    """Return a SARIF 2.1.0 log. A doubt is a warning, and paths are relative."""
+    """Return a SARIF 2.1.0 log. A doubt is a warning, and paths are as given."""
     rules = [{"id": check, "shortDescription": {"text": what}} for check, what in CHECKS.items()]
     driver = {"name": "repro audit", "version": __version__, "rules": rules}
     results = [
@@ -251,7 +251,7 @@ def sarif(findings: Sequence[Finding]) -> dict:
 
 
 def print_commands(findings: Sequence[Finding]) -> None:
-    """Print commands for GitHub, e.g. ``::error file=a%0Ab.tex,line=7::``."""
+    """Print commands for GitHub Actions, e.g. ``::error file=a%0Ab.tex,line=7::``."""
     for f in findings:
         file, title = (_escaped(text, ":,") for text in (str(f.place.file), f"repro audit: {f.check}"))
         place = f"file={file},line={f.place.line},title={title}"
@@ -283,12 +283,10 @@ Examples:
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--strict", is_flag=True, help="Exit with status 1 if there are errors or doubts.")
-@click.option("--no-known", is_flag=True, help="Compare no values with published ones, e.g. of BM25.")
+@click.option("--no-known", is_flag=True, help="Do not compare values with published ones, e.g. of BM25.")
 @format_option("json", "sarif", "github")
 def file_command(files, strict, no_known, form):
     """List inconsistencies in the tables of a paper's source and in sentences on their numbers.
-
-    A summary counts the tables and numbers read, the cells that were not read, and the checked parts.
 
     Each FILE is LaTeX, Markdown, CSV or HTML, or the folder or archive of a paper's source. An error is
     arithmetically impossible, a doubt breaks a rule that its table follows, and a note is worth a look.

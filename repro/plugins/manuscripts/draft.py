@@ -60,7 +60,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class TableDraft:
-    """A results table. ``readings`` maps the id of an unspecified choice to it and its paper's name."""
+    """A drafted table. ``readings`` maps ids to (unspecified choice, name of its paper)."""
 
     head: Entry
     marks: Mapping[str, Entry]
@@ -80,7 +80,7 @@ class TableDraft:
         return {**self.head.facts, "marks": marks, "groups": self.groups, "columns": columns, "rows": rows}
 
     def entries(self) -> Iterator[tuple[str, Entry]]:
-        """Yield entries by name, e.g. ``table 1, column dev.rr10``."""
+        """Yield (name, entry), e.g. named "table 1, column dev.rr10"."""
         name = f"table {self.id}"
         yield name, self.head
         yield from ((f"{name}, mark {mark}", entry) for mark, entry in self.marks.items())
@@ -90,7 +90,7 @@ class TableDraft:
 
 @dataclass(frozen=True)
 class Draft:
-    """The drafted results tables of a source, and the places of its other tables with the reason."""
+    """The drafted results tables of a source, and the place of each omitted table with the reason."""
 
     tables: tuple[TableDraft, ...]
     left_out: tuple[tuple[Place, str], ...]

@@ -53,7 +53,7 @@ def readme_text(name: str, source: str, draft: Draft) -> str:
 
 
 def questions(draft: Draft, kind: str) -> dict[str, list[tuple[str, str]]]:
-    """Map the text of each remark of this kind to its entries, as (name, place)."""
+    """Return text -> [(name, place) of an entry] for the remarks of a kind, e.g. "todo"."""
     entries = chain.from_iterable(each.entries() for each in draft.tables)
     remarks = ((remark, name, entry) for name, entry in entries for remark in entry.remarks)
     return grouped((r.text, (name, str(entry.place))) for r, name, entry in remarks if r.kind == kind)
@@ -114,7 +114,7 @@ def _inner(value: object) -> str:
     return yaml.safe_dump(value, **options).strip()[1:-1]
 
 
-DRAFTED = """ With --from each results table is
+DRAFTED = """ With --from, each results table is
 drafted: columns with collection and measure from the headings, rows with the recipe of a known system,
 numbers, bold and marks. Missing facts are marked in cells.yaml and listed in README.md."""
 
@@ -136,7 +136,6 @@ Examples:
     help="Draft cells from LaTeX (file, folder or archive), Markdown, CSV or HTML, e.g. paper.tex.",
 )
 def new_paper(name, source, directory):
-    """Create another paper with placeholders, or with a draft of the tables of a source."""
     if source is None:
         return click.get_current_context().invoke(plain_paper.paper, name=name, directory=directory)
     plain_paper.check_name(name)
@@ -189,8 +188,8 @@ def _counts(table) -> tuple[int, int, int, int, int, int]:
 HEAD = ("table", "place", "rows", "numbers", "not read", "open")
 OF_DRAFTS = """
 
-A FILE is the source of a paper, e.g. paper.tex: its tables with the numbers that `repro audit` reads and does
-not read, and the columns and rows that a manifest leaves open."""
+A FILE is the source of a paper, e.g. paper.tex. The output counts the numbers in its tables that `repro
+audit` reads or not, and lists the columns and rows that a draft leaves open."""
 
 PARTS = copy.copy(show.coverage.params[0])
 PARTS.metavar = "[PAPER|FILE]..."
@@ -203,7 +202,6 @@ PARTS.metavar = "[PAPER|FILE]..."
     epilog=f"{show.coverage.epilog}\n  repro show coverage paper.tex  the tables of a draft",
 )
 def coverage(names, form):
-    """Count the measured and measurable cells of papers, or the cells of drafts."""
     files = [name for name in names if name not in papers() and Path(name).exists()]
     if files and len(files) < len(names):
         raise UsageError(f"{files[0]} is a draft. Name papers or drafts in one command, not both.")

@@ -11,13 +11,13 @@ from typing import IO
 from repro.errors import DataError, UsageError
 
 TEXT = (".tex", ".ltx", ".sty", ".cls", ".def", ".md", ".markdown", ".csv", ".tsv", ".html", ".htm", ".txt")
-FILE_BYTES = 4 * 2**20  # per file, ten times a paper's
-UNPACKED_BYTES = 2**30  # per archive, with its figures
+FILE_BYTES = 4 * 2**20  # per file
+UNPACKED_BYTES = 2**30  # per archive
 MEMBERS = 20_000
 
 
 class Files:
-    """Text files below one root by relative name. ``only`` is the name of a single file, or ""."""
+    """The text files of a file, folder or archive. ``only`` is the name of a single one, or ""."""
 
     def __init__(self, path: Path):
         """Raise UsageError if ``path`` is missing, DataError if it is unreadable."""
@@ -49,7 +49,8 @@ class Files:
     def resolve(
         self, name: str, *, beside: Iterable[str] = (), endings: tuple[str, ...] = ("", ".tex")
     ) -> str | None:
-        r"""Return the file of ``\input{name}``, or None. Raises UsageError for one outside of the root."""
+        r"""Return the file that ``\input{name}`` reads, or None. The folders of the files ``beside`` are
+        searched first. Raises UsageError for a file outside of the root."""
         outside = False
         for start in dict.fromkeys(PurePosixPath(folder).parent for folder in (*beside, "root")):
             for ending in endings:
@@ -72,7 +73,7 @@ class Files:
             return False
 
     def text(self, name: str) -> str:
-        """Return a file's content. Raises DataError if it is not text or too large."""
+        """Return a file's content. Raises DataError if it is unreadable, binary or too large."""
         if name not in self._texts:
             shown = self.shown(name)
             try:
@@ -84,7 +85,8 @@ class Files:
 
 
 def decoded(content: bytes, shown: Path) -> str:
-    r"""Decode UTF-8, marked UTF-16 or Windows-1252, with ``\n``. Raises DataError for a binary file."""
+    r"""Decode UTF-8, UTF-16 with a byte order mark, or Windows-1252. Lines end with ``\n``. Raises DataError,
+    which names ``shown``, for a binary file."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = content.decode("utf-16", errors="replace")
     elif content.startswith(b"%PDF"):

@@ -35,8 +35,8 @@ class Token(NamedTuple):
 
 
 class Macro(NamedTuple):
-    r"""A macro with ``number`` arguments. ``default`` is that of an optional first one. ``spec`` is the
-    specification in ``\NewDocumentCommand``, e.g. ``[("s", None), ("m", None)]``."""
+    r"""A macro with ``number`` arguments. ``default`` is the value of an optional first one. ``spec`` is
+    the specification in ``\NewDocumentCommand``, e.g. ``[("s", None), ("m", None)]``."""
 
     body: tuple[Token, ...]
     number: int = 0
@@ -45,7 +45,7 @@ class Macro(NamedTuple):
 
 
 class Reader:
-    """Reads the tokens of a file, after those put ``back``."""
+    """Reads the tokens of a file. ``back`` has tokens to be read before them, in reverse order."""
 
     def __init__(self, text: str, number: int, name: str):
         self.text, self.number, self.name, self.at = text, number, name, 0
@@ -122,14 +122,15 @@ class Expanded:
 
 CALL_TOKENS = 200_000  # from one call before its macro is dropped
 TOKENS = 4_000_000  # from all calls of a source
-CHARACTERS = 1_000_000  # of the flat text, twice a thesis's
+CHARACTERS = 1_000_000  # of the flat text
 DEPTH = 30
 NO_VALUE = "-NoValue-"  # an absent optional argument of \NewDocumentCommand
 
 
 class Gullet:
-    r"""Expands files. ``orders`` maps a control sequence to a function, and ``""`` all others. If a function
-    returns False, the token stays in the text. ``switches`` maps the paper's ``\iffoo`` to its value."""
+    r"""Expands files. ``orders`` maps control sequences to their functions, and ``""`` to one for all
+    others. If it returns False, the token stays in the text. ``switches`` maps the paper's ``\iffoo`` to
+    its value."""
 
     def __init__(self, files: Files, orders: Mapping[str, Callable[["Gullet", Token], bool | None]]):
         self.files, self.flat, self._orders = files, Expanded(files), orders
@@ -168,8 +169,6 @@ class Gullet:
             if self._characters > CHARACTERS:
                 limit = f"{CHARACTERS:,} characters"
                 raise DataError(f"{self.files.path} has more than {limit}, the limit for a source.")
-
-    # input
 
     def next(self) -> Token | None:
         while True:
@@ -211,7 +210,7 @@ class Gullet:
         return [token._replace(text=token.text[0])]
 
     def until(self, end: str) -> list[Token]:
-        """Return the tokens before ``end`` at this depth of braces."""
+        """Read up to ``end`` at this depth of braces. Returns the tokens before it."""
         tokens: list[Token] = []
         depth = 0
         while (token := self.next()) is not None:
@@ -247,8 +246,6 @@ class Gullet:
             self.put_back([token._replace(text=token.text.removeprefix("*"))])
         return is_star
 
-    # files
-
     @property
     def reader(self) -> Reader:
         return self._readers[-1]
@@ -261,7 +258,7 @@ class Gullet:
         return [reader.name for reader in self._readers]
 
     def open(self, name: str) -> None:
-        """Read a file now. Raises DataError for a cycle."""
+        """Continue with the tokens of another file. Raises DataError if it includes itself."""
         if name in self.under_way or len(self._readers) >= DEPTH:
             cycle = " -> ".join([*self.under_way, name][-6:])
             raise DataError(f"{self.files.shown(self.under_way[-1])} includes itself: {cycle}")
@@ -269,10 +266,9 @@ class Gullet:
             self.flat.names.append(name)
         self._readers.append(Reader(self.files.text(name), self.flat.names.index(name), name))
 
-    # macros
-
     def define(self, name: str, macro: Macro, *, keep: bool = False) -> None:
-        r"""Define a macro, unless the parser handles it. A macro that draws a line becomes ``\hline``."""
+        r"""Define a macro, unless the parser handles it or, with ``keep``, it exists. A macro that draws a
+        line becomes ``\hline``."""
         texts = {token.text for token in macro.body}
         internal = self.reader.only_defines and "@" in "".join(texts)
         known = name[1:] in names("kept", "rules") or (keep and name in self._macros)

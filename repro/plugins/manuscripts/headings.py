@@ -18,7 +18,7 @@ from repro.plugins.manuscripts.vocabulary import (
     words,
 )
 
-NOTHING = Resolution(None, "certain")  # for a column without a collection or measure
+NOTHING = Resolution(None, "certain")
 UNNAMED = Resolution(reason="neither the heading nor the caption names one collection")
 _BEIR = "no measure is named, and BEIR uses nDCG@10"
 _OF_COLLECTIONS = re.compile(
@@ -66,7 +66,7 @@ class Meaning:
 
 
 def meaning(table: source_tables.SourceTable, *, is_turned: bool = False) -> Meaning:
-    """Return the meaning of a table, transposed if its rows are measures or collections, or ``is_turned``."""
+    """Return a table's meaning, transposed if its rows are measures or collections, or if ``is_turned``."""
     plan = layouts.layout(table, vocabulary.measures)
     beside, depth = _named_beside(plan)
     is_transposed = is_turned or _is_transposed(plan, beside)
@@ -98,8 +98,6 @@ def _named_beside(plan: Layout) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _Shared:
-    """The words of a caption and corner, and its ``measures`` unless a heading has one."""
-
     measures: tuple[NamedMeasure, ...]
     words: frozenset[str]
     is_beir: bool
@@ -266,7 +264,7 @@ def _fits(plan: Layout, column: ColumnMeaning, parts: Sequence[ColumnMeaning]) -
 
 
 def with_neighbours(tables: Sequence[Meaning]) -> list[Meaning]:
-    """Give columns without a collection the only one of their measure in the source."""
+    """Return the tables. A column without a collection gets the only one of its measure in the source."""
     known = defaultdict[NamedMeasure, set[str]](set)
     for column in (column for table in tables for column in table.columns):
         if column.named and column.dataset.value:

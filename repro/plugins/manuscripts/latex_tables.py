@@ -23,8 +23,6 @@ from repro.plugins.manuscripts.source_tables import (
 
 @dataclass
 class Caption:
-    """A caption. Its kind is ``Table`` or ``Figure``."""
-
     node: Any
     kind: str
     number: str = ""
@@ -130,7 +128,7 @@ def _is_table(node: Any) -> bool:
 
 
 def numbered(floats: Iterable[Scope]) -> dict[str, str]:
-    """Number the captions. Returns label -> number, and ``kind of LABEL`` -> ``Table`` or ``Figure``."""
+    """Number the captions. Returns label -> number, and "kind of LABEL" -> "Table" or "Figure"."""
     counters: dict[str, int] = {}
     numbers: dict[str, str] = {}
     for one in floats:
@@ -168,8 +166,6 @@ _SPAN_LIMIT = 200
 
 @dataclass
 class _Raw:
-    """The nodes of cells by row. A rule has the number of rows above it, and its columns or None."""
-
     rows: list[list[list[Any]]] = field(default_factory=list)
     rules: list[tuple[int, tuple[int, int] | None]] = field(default_factory=list)
     row: list[list[Any]] = field(default_factory=lambda: [[]])
@@ -188,7 +184,6 @@ class _Raw:
         self.row = [[]]
 
     def end_part(self, name: str) -> None:
-        """Close a head, and drop repeated heads and feet."""
         self.end()
         if self.head is None and name in ("endhead", "endfirsthead"):
             self.head = len(self.rows)
@@ -208,7 +203,7 @@ class Tabular:
         return self.flat.place(self.offset + self.node.pos)
 
     def tables(self, legend: tuple[str, ...], **facts: str) -> list[SourceTable]:
-        """Return its tables: several if stacked or side by side, none for a single row or column."""
+        """Return its tables with the fields ``facts``, e.g. two side by side, none for one row or column."""
         raw = self._raw()
         self.flat.lost += [(self.flat.place(at), text) for at, text in self._lost(raw)]
         grid, width = self._grid(raw)

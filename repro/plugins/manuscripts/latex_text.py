@@ -83,7 +83,7 @@ def _printer():
 
 
 def parse(text: str) -> list[Any]:
-    """Return pylatexenc's nodes, also of unbalanced text."""
+    """Parse LaTeX into nodes of pylatexenc, also if it is unbalanced."""
     from pylatexenc.latexwalker import LatexWalker
 
     return LatexWalker(text, latex_context=_context(), tolerant_parsing=True).get_latex_nodes()[0] or []
@@ -134,7 +134,8 @@ def _text_of(node: Any) -> str:
 
 @dataclass
 class Words:
-    r"""Converts nodes to text. ``is_legend`` skips tabulars and begins a line at ``\item``."""
+    r"""Converts nodes to text. ``numbers`` maps labels to numbers. ``is_legend`` skips tabulars
+    and begins a line at ``\item``."""
 
     numbers: Mapping[str, str] = field(default_factory=dict)
     footnotes: list[str] = field(default_factory=list)
@@ -142,7 +143,7 @@ class Words:
     is_legend: bool = False
 
     def pieces(self, nodes: Iterable[Any], style: Style = _NO_STYLE) -> Iterator[Piece]:
-        r"""Yield the text of nodes. Declarations, e.g. ``\bf``, apply to all later ones."""
+        r"""Yield the styled text of nodes. Declarations, e.g. ``\bf``, apply to all later ones."""
         script = ""
         known = [node for node in nodes if node is not None and kind(node) != "comment"]
         for node, behind in pairwise([*known, None]):
@@ -246,7 +247,7 @@ class Counts(NamedTuple):
 
 
 def counts(text: str, start: int) -> Counts:
-    """Count the separators of the tabular at ``start``. An open brace would hide them from the parser."""
+    """Count the separators of the tabular at ``start``, also those that an open brace hides from a parser."""
     rows = cells = depth = 0
     braces: list[int] = []
     for sign in _SIGNS.finditer(text, start):

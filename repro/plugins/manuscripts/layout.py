@@ -48,7 +48,7 @@ def _is_of_numbers(row: _Row) -> bool:
 
 
 def head_length(rows: Sequence[_Row], rules: Sequence[int]) -> int:
-    """Return the number of head rows, by the rules between rows or by the first value."""
+    """Return the number of head rows. ``rules`` are the numbers of rows above each rule."""
     if len(rows) < 2:
         return 0
     lines = sorted({rule for rule in rules if 0 < rule < len(rows)})
@@ -96,7 +96,7 @@ def stacked(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
 
 
 def side_by_side(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
-    """Return (start, end) of the columns of each list with its own head, e.g. "Model"."""
+    """Return (start, end) of the columns of each part that repeats the first heading, e.g. "Model"."""
     heads = [cell.text for cell in rows[head - 1]]
     starts = [place for place, text in enumerate(heads) if not place or (head and text and text == heads[0])]
     parts = list(zip(starts, [*starts[1:], len(heads)], strict=True))
@@ -107,7 +107,7 @@ def side_by_side(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
 
 
 def join_continued(grid: list[list[SourceCell]], rules: Container[int]) -> None:
-    """Join rows that only continue the label or fill the gaps of the row above."""
+    """Join, in place, rows that only continue the label or fill the gaps of the row above."""
     for at in range(len(grid) - 1, 0, -1):
         (label, *cells), above = grid[at], grid[at - 1]
         pairs = list(zip(cells, above[1:], strict=True))
@@ -201,7 +201,7 @@ def _heading(row: Row) -> str | None:
 
 
 def transposed(table: SourceTable, depth: int = 0) -> SourceTable:
-    """Transpose a table with ``depth`` label columns (0 to detect them)."""
+    """Return the transposed table. ``depth`` is the number of its label columns, or 0 to detect them."""
     depth = depth or max(layout(table).labels, default=0) + 1
     table, rows, groups = _grouped(table)
     grid: list[Row] = [*table.head, *(table.body[number] for number in rows)]

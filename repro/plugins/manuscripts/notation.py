@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 MARKS = "†‡§¶*∗⋆★✶♣♠♦♥♢♡△▲▽▼⋄◇◆○•∘◦⊕"
-MINUS = "−–"  # printed for "-"
+MINUS = "−–"
 SCALES = {"k": 3, "K": 3, "M": 6, "B": 9, "G": 9, "KB": 3, "MB": 6, "GB": 9, "TB": 12, "ms": -3, "µs": -6}
 SCALES |= dict.fromkeys(("s", "%", "pp", "x", "×"), 0)
 DOWN = f"-{MINUS}↓▼▽"
@@ -66,20 +66,20 @@ def scaled(text: str) -> Decimal | None:
 
 
 def leading_number(text: str) -> float | None:
-    """Return the first number, e.g. 1024 for "1,024 (dev)", or None."""
+    """Return the number that begins a text, e.g. 1024 for "1,024 (dev)", or None."""
     match = re.match(rf"[-+]?{_NUMBER}", text.strip())
     return float(match[0].replace(",", "")) if match else None
 
 
 def count_commas(texts: Iterable[str]) -> tuple[int, int]:
-    """Count decimal commas, without those of thousands, and decimal points."""
+    """Return the numbers of decimal commas, not between thousands, and of decimal points."""
     text = "\n".join(texts)
     commas = sum(_is_decimal(*match.groups()) for match in _COMMA.finditer(text))
     return commas, len(_POINT.findall(_COMMA.sub("", text)))
 
 
 def with_point(text: str, *, is_always: bool = False) -> str:
-    """Write decimal points. ``is_always`` includes commas that could part thousands."""
+    """Replace decimal commas by points, if ``is_always`` also commas that could separate thousands."""
 
     def point(match: re.Match[str]) -> str:
         if is_always or _is_decimal(*match.groups()):

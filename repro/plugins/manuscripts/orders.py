@@ -13,11 +13,8 @@ _COMPARISONS = ("\\ifx", "\\ifnum", "\\ifodd", "\\ifcase", "\\ifdefined", "\\ifc
 
 
 def expand(files: Files, first: list[str]) -> Expanded:
-    """Return the flat text of files. Raises DataError for a cycle or endless macros."""
+    """Expand files and those that they include. Raises DataError for a cycle or endless macros."""
     return Gullet(files, _ORDERS).run(first)
-
-
-# definitions
 
 
 def _new_command(g: Gullet, token: Token) -> None:
@@ -93,9 +90,6 @@ def _column_type(g: Gullet, token: Token) -> None:
     g.argument(), g.optional(), g.optional(), g.argument()
 
 
-# conditionals
-
-
 def _other(g: Gullet, token: Token) -> bool:
     switch = re.fullmatch(r"\\(.+)(true|false)", token.text)
     if token.text in g.switches:
@@ -126,9 +120,6 @@ def _skip(g: Gullet, token: Token, ends: tuple[str, ...]) -> None:
         depth += piece.text[1:] in names("conditionals") or piece.text in g.switches
     says = f"{token.text} has no \\fi, and the text after it is not read"
     g.flat.lost.append((g.flat.place_of(token), says))
-
-
-# files and skipped parts
 
 
 def _input(g: Gullet, token: Token) -> None:

@@ -25,7 +25,7 @@ _LATEX = (".tex", ".ltx")
 _TABLES = (*text_tables.MARKDOWN, *text_tables.SEPARATED, *text_tables.HTML)
 _CLASS = re.compile(r"\\documentclass(?!.*\{(?:subfiles|standalone)\})")
 _INPUT = re.compile(r"\\(?:input|include|subfile)\s*\{([^{}\\]+)\}")
-_NUMBERS = re.compile(r"&[^&\n\\a-z]*(?:\\\w+\{)?\d+\.\d")  # in cells
+_NUMBERS = re.compile(r"&[^&\n\\a-z]*(?:\\\w+\{)?\d+\.\d")
 _MAIN = ("main", "ms", "paper", "root", "article", "manuscript")
 Parts = text_tables.Parts
 Read = tuple[list[SourceTable], Parts, dict[str, str], list[str], str, Parts]
@@ -36,7 +36,7 @@ class NoTableError(DataError):
 
 
 def read(path: Path) -> Manuscript:
-    """Read a source. Raises UsageError if it is missing, and DataError if it has no readable table."""
+    """Read a source. Raises UsageError if it is missing or no source, DataError without a readable table."""
     try:
         tables, prose, labels, notes, title, lost = _read(Files(path))
     except RecursionError:
@@ -164,7 +164,7 @@ def _text_of(caption: latex_tables.Caption, numbers: dict[str, str]) -> str:
 
 
 def read_latex(files: Files, first: list[str], notes: list[str]) -> Read:
-    """Read the LaTeX files ``first`` and those that they include. Later notes follow ``notes``."""
+    """Read the LaTeX files ``first`` and those that they include. The notes begin with ``notes``."""
     flat = orders.expand(files, first)
     floats, outside = _parts(flat)
     numbers = latex_tables.numbered(one.scope for one in floats)

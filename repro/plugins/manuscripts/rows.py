@@ -58,7 +58,7 @@ def transcribe(cell: source_tables.SourceCell) -> Transcription:
 
 
 def bold_scope(columns: Sequence[Sequence[str]], groups: Sequence[str]) -> str:
-    """Return the scope of bold: ``column``, ``group``, ``none`` or ``unknown``."""
+    """Return the scope in which bold marks the best: "column", "group", "none" or "unknown"."""
     whole = [list(map(parse, column)) for column in columns]
     if not any(cell.bold for cell in chain.from_iterable(whole)):
         return "none"
@@ -116,7 +116,7 @@ class KnownRow:
         return {key(c.column.dataset, c.column.measure): as_fraction(c.number, c.unit) for c in self.cells}
 
     def readings(self, datasets: Iterable[str]) -> dict[str, Reading]:
-        """Return the readings of ``source`` that its recipe uses but does not define."""
+        """Return id -> reading of ``source`` that its recipe uses on these datasets but does not define."""
         owner = home(self.recipe)
         beside = Path(load(f"{self.recipe.partition(':')[0]}:__file__")).with_name("readings.yaml")
         included = _Readings(owner.readings if owner else readings(beside), self.source.readings)
@@ -132,8 +132,6 @@ class KnownRow:
 
 
 class _Readings(dict[str, Reading]):
-    """Readings of a recipe. ``taken`` collects those of another paper."""
-
     def __init__(self, included: Mapping[str, Reading], others: Mapping[str, Reading]):
         super().__init__(included)
         self.others, self.taken = others, dict[str, Reading]()
@@ -145,15 +143,13 @@ class _Readings(dict[str, Reading]):
 
 @dataclass(frozen=True)
 class Match:
-    """The known row of a label, or None, with the reason."""
-
     row: KnownRow | None
     sure: vocabulary.Sure
     reason: str
 
 
 def match(label: str, values: Values) -> Match:
-    """Return the known row of a label and its numbers. Shared recipes may differ by a point."""
+    """Find the known row of a label and its numbers. One with a shared recipe may differ by a point."""
     named = known_rows().get(plain(label), [])
     if not named:
         return Match(None, "unknown", "no known system has this name")

@@ -175,7 +175,7 @@ def value_of(cell: SourceCell, line: int) -> Value | None:
 
 
 def parts(cells: Mapping[int, SourceCell], heads: tuple[str, ...]) -> dict[tuple[str, ...], dict[int, Value]]:
-    """Return the numbers of a column by heading, of each part if its cells are pairs, e.g. "45.3 / 60.0"."""
+    """Return heads -> row -> number of a column. Pairs, e.g. "45.3 / 60.0", give an entry for each part."""
     found, last = _read(cells), " ".join(heads[-1:])
     texts = {row: cell.text.split("/") for row, cell in cells.items() if cell.text.strip() not in DASHES}
     size = Counter(map(len, texts.values())).most_common(1)[0][0] if texts else 1
@@ -196,7 +196,7 @@ def _read(cells: Mapping[int, SourceCell]) -> dict[int, Value]:
 
 
 def grids(table: SourceTable, *, is_turned: bool = False) -> tuple[Grid, Grid]:
-    """Return the grids with systems as lines, and as series. If ``is_turned``, the columns are systems."""
+    """Return a grid with systems as lines and one with them as series. ``is_turned``: columns are systems."""
     means = headings.meaning(table, is_turned=is_turned)
     across = layout(table if means.is_transposed else transposed(table))
     return _grid(means.layout, dict(enumerate(means.columns))), _grid(across, {})

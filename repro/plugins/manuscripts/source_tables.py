@@ -12,8 +12,8 @@ from typing import NamedTuple
 from repro.errors import DataError
 from repro.plugins.manuscripts.notation import MARKS, NUMERIC, SPACED, count_commas, with_point
 
-CHOICE = "is the paper. Not read:"  # in a note about a folder of several papers
-MOST_CELLS = 100_000  # per table, ten times a paper's
+CHOICE = "is the paper. Not read:"
+MOST_CELLS = 100_000  # per table
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ _BASE_BEFORE = re.compile(r"(?:^|[^\d.])10$|(?:^|[^A-Za-z])[A-Za-z]$")
 
 
 def styled(pieces: Iterable[Piece], place: Place, *, columns: int = 1) -> SourceCell:
-    """Return a cell with its marks removed from the text. The first letter or digit determines its style."""
+    """Return a cell with marks separated from the text. The first letter or digit determines its style."""
     text, marks = "", list[str]()
     said = [piece for piece in pieces if piece.text]
     groups = [(script, list(group)) for script, group in groupby(said, key=lambda p: p.style.script)]
@@ -154,7 +154,6 @@ def _style_of(piece: Piece) -> Style | None:
 
 
 def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
-    """Return the text and marks of a script. ``^_`` is a superscript before a subscript."""
     of_number = _NUMBER_BEFORE.search(before) is not None
     of_base = _BASE_BEFORE.search(before.rstrip()) is not None  # of 10 or a variable
     if content.startswith("±"):
@@ -194,7 +193,7 @@ _BRACKETS = re.compile(r"\([^)]*\)|\[[^]]*\]")
 
 
 def uneven(rows: Sequence[tuple[Place, int]]) -> Iterator[tuple[Place, str]]:
-    """Describe a few longer rows, or one shorter row, by the lengths in ``rows``."""
+    """Yield (place, sentence) for a few longer rows, or one shorter row. ``rows`` has (place, length)."""
     usual, often = next(iter(Counter(width for _, width in rows).most_common(1)), (0, 0))
     odd = [(place, width) for place, width in rows if usual != width > 1]
     is_clear = often > 2 or {*dict(rows[1:]).values()} == {usual, usual - 1}
@@ -204,8 +203,8 @@ def uneven(rows: Sequence[tuple[Place, int]]) -> Iterator[tuple[Place, str]]:
 
 
 def with_points(rows: Rows) -> Rows:
-    """Return rows with decimal points and without blanks in numbers. A comma before three digits is decimal
-    if the table has other decimal commas and no points. One in brackets needs others in its column."""
+    """Return rows with points for decimal commas and no blanks in numbers. A comma before three digits is
+    decimal if the table has other ones and no points. One in brackets needs others in its column."""
     numeric = {id(c): c for row in rows for c in row if NUMERIC.fullmatch(c.text)}
     for column in zip_longest(*rows):
         own = [cell for cell in column if cell and id(cell) in numeric]

@@ -73,7 +73,6 @@ class _Table:
     head: int = 0
 
     def grid(self) -> list[list[SourceCell]]:
-        """Repeat spanning cells, those from above first."""
         grid: list[list[SourceCell]] = []
         above: dict[int, tuple[SourceCell, int]] = {}  # column -> cell, remaining rows
         for row in self.rows:
@@ -98,8 +97,6 @@ def _take(made: list[SourceCell], above: dict[int, tuple[SourceCell, int]]) -> N
 
 
 class _Parser(HTMLParser):
-    """Collects tables and paragraphs. A table within a cell is a separate table."""
-
     def __init__(self, path: Path, first: int):
         super().__init__()
         self.tables: list[_Table] = []
@@ -218,9 +215,6 @@ def read_tables(files: Files, name: str) -> Read:
     return (*read_html(text, files.shown(name)), []) if ending in HTML else _markdown(text, files, name)
 
 
-# Markdown
-
-
 def _markdown(text: str, files: Files, name: str) -> Read:
     tables: list[SourceTable] = []
     prose: list[tuple[Place, str]] = []
@@ -298,9 +292,6 @@ def _inline(text: str) -> Iterator[Piece]:
 def _tag(token) -> tuple[str, bool]:
     html = re.match(r"<(/?)(\w+)", token.content) if token.type == "html_inline" else None
     return (html[2].lower(), not html[1]) if html else (token.tag, token.nesting > 0)
-
-
-# CSV and TSV
 
 
 def _separated(text: str, files: Files, name: str) -> Read:

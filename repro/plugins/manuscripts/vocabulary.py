@@ -37,7 +37,7 @@ class NamedMeasure:
 
 @dataclass(frozen=True)
 class NamedCollection:
-    """An entry of vocabulary.yaml. If it is only likely, ``because`` is the reason."""
+    """A collection of vocabulary.yaml. If it is only likely, ``because`` is the reason."""
 
     id: str
     names: tuple[frozenset[str], ...]
@@ -56,7 +56,7 @@ def facts() -> dict[str, Any]:
 
 
 def words(text: str) -> frozenset[str]:
-    """Return words and numbers, spelt as in vocabulary.yaml."""
+    """Return a text's words and numbers in lower case, spelt as in vocabulary.yaml."""
     plain = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
     spellings: Mapping[str, str] = facts()["spellings"]
     return frozenset(spellings.get(piece, piece) for piece in re.findall(r"[a-z]+|\d+", plain))
@@ -103,7 +103,7 @@ def is_name(text: str) -> bool:
 
 
 def named_collections(plain: frozenset[str], measure: str | None = None) -> list[NamedCollection]:
-    """Return the collections with the longest names among these words."""
+    """Return the collections with the longest name among these words, if ``measure`` fits them."""
     meant = [each for each in _collections() if not (measure and each.measures) or measure in each.measures]
     most = max(each.size(plain) for each in meant)
     return [each for each in meant if each.size(plain) == most] if most else []
@@ -124,7 +124,7 @@ def collection(plain: frozenset[str], measure: str | None = None) -> Resolution:
 
 
 def measure_on(measure: NamedMeasure, on: Resolution) -> Resolution:
-    """Resolve a measure, unless its meaning on the collection is unclear."""
+    """Resolve a measure on a collection. The result has no value if its meaning there is unclear."""
     family = families()[measure.name]
     if not family.scored:
         return Resolution(None, "elsewhere", f"the suite does not compute {measure.name}")

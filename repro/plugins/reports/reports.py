@@ -49,7 +49,7 @@ class Report(StrictMapping):
         unit: ``percent``, ``fraction`` or the unit of the cell.
         measure, dataset: their names in the source.
         match: ``close`` if a known difference may matter, ``loose`` if only the name matches.
-        at: the line, row or comment within the place.
+        at: where in the source, e.g. a line, row or comment.
     """
 
     cells: tuple[str, ...] = Field(min_length=1)
@@ -86,7 +86,7 @@ class Search(Identified):
     note: str = ""
 
     def run_on(self, collection: str) -> str:
-        """Return the entry of ``runs`` with the longest matching beginning."""
+        """Return the place of a released run, by the longest key in ``runs`` that begins it, or ""."""
         beginnings = [beginning for beginning in self.runs if collection.startswith(beginning)]
         return self.runs[max(beginnings, key=len)] if beginnings else ""
 
@@ -170,7 +170,7 @@ def reports() -> dict[str, list[CellReport]]:
 
 
 def others_values(cell: Cell) -> tuple[CellReport, ...]:
-    """Return the reports on a cell, grouped by kind, with the median of each kind first."""
+    """Return the reports on a cell by match and making, closest first. In each group the median is first."""
     groups = groupby(sorted(reports().get(cell.id, ()), key=_kind), key=_kind)
     return tuple(report for _, group in groups for report in _median_first(group))
 
@@ -185,7 +185,6 @@ def _kind(cell_report: CellReport) -> tuple[int, int]:
 
 
 def _median_first(group: Iterable[CellReport]) -> list[CellReport]:
-    """Return the reports with the median first. Of two middle ones it is the one further from the paper's."""
     ordered = sorted(group, key=lambda report: report.value)
     middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
     median = max(middle, key=lambda report: abs(report.difference))
@@ -253,7 +252,7 @@ def _value_fault(entry: CellReport) -> str:
 
 def _source_faults(content: Reports) -> Iterator[Fault]:
     for source_name in content.sources.keys() - {report.source for report in content.values}:
-        yield ("sources", source_name), "no value is of this source"
+        yield ("sources", source_name), "no value names this source"
     names: dict[Source, str] = {}
     for name, source in content.sources.items():
         first = names.setdefault(source.model_copy(update={"name": ""}), name)

@@ -1,7 +1,7 @@
 """``repro doctor same-code``: shows that edited code computes equal outputs.
 
-results/outputs.json records outputs at scale smoke, e.g. ``PAPER/1/ROW pretrain``, that row's model after two
-steps. No import here loads numpy.
+results/outputs.json has digests of outputs at scale smoke, e.g. of ``PAPER/1/ROW pretrain``, that row's model
+after two steps. No import here loads numpy.
 """
 
 import json
@@ -41,6 +41,7 @@ class Output:
 
     Attributes:
         stage: the stage and the objective or view, e.g. "pretrain papers.PAPER.module:Objective".
+        planned: the fingerprint of its stage.
         content: a digest of its rows, numbers and texts. "" for Lucene's index, which differs each time.
     """
 
@@ -68,7 +69,7 @@ class Comparison:
 
 
 class SameCode:
-    """The files and plans of ``repro doctor same-code``. Raises UsageError outside a checkout."""
+    """Computes, compares and records outputs. Raises UsageError outside a checkout."""
 
     def __init__(self, store: Store, progress: Progress):
         folder = committed_results()
@@ -86,7 +87,7 @@ class SameCode:
 
     @cached_property
     def nodes(self) -> dict[str, Node]:
-        """One node for each distinct pair of code and parameters, by name."""
+        """Name -> node, one for each distinct pair of code and parameters."""
         plan, seen, named, uses = _plan("smoke"), set(), dict[str, Node](), Counter[str]()
         ends = [(m.cell.row_path, m.parts) for m in plan.measurements]
         ends += [(item.id, (node,)) for item, node in plan.exhibits.items()]
@@ -101,7 +102,7 @@ class SameCode:
         return named
 
     def newest(self) -> list[str]:
-        """Return the names of the outputs of the newest stage in code.yaml, and of all their inputs."""
+        """Return the names of outputs of the stage with the newest line in code.yaml, and of their inputs."""
         lines = provenance.equal_code()
         behind: dict[str, set[str]] = {stage: set() for stage in lines}
         names = {node.fingerprint: name for name, node in self.nodes.items()}
@@ -112,7 +113,8 @@ class SameCode:
         return sorted(names[f] for f in behind.get(newest, ()) if f in names)
 
     def compare(self, names: Iterable[str] | None = None) -> Comparison:
-        """Compute the named outputs, or all of them and a few cells from scratch."""
+        """Compute and compare the named outputs, or by default all and a few cells. Raises StageError or
+        BlockedError if one cannot be computed."""
         nodes = self.nodes if names is None else {n: self.nodes[n] for n in names if n in self.nodes}
         recorded = self.recorded if names is None else {n: self.recorded[n] for n in names}
         self._run(_plan("smoke"), nodes.values())
@@ -131,7 +133,7 @@ class SameCode:
         return Comparison(recorded, now, differing, otherwise, len(cells.measurements))
 
     def write(self, comparison: Comparison) -> list[str]:
-        """Write lines of equal code, and the outputs. Returns the stages with a new line."""
+        """Write code.yaml and outputs.json. Returns the stages with a new line in code.yaml."""
         today, lines, new = datetime.now(UTC).date().isoformat(), {}, []
         of_digest = {digest: line for line in provenance.equal_code().values() for digest in line["same"]}
         for stage, outputs in _by_stage(comparison).items():
@@ -217,7 +219,7 @@ Examples:
   repro doctor same-code --renew   after a raised version or a changed recipe: record their outputs anew""",
 )
 @click.option("--check", is_flag=True, help="Check the newest line of results/code.yaml. Write nothing.")
-@click.option("--renew", is_flag=True, help="Record the outputs of stages that are planned otherwise.")
+@click.option("--renew", is_flag=True, help="Record the outputs of stages with other parameters or inputs.")
 def command(check, renew):
     """Compute the recorded outputs with the code here, and note equal code in results/code.yaml.
 

@@ -58,7 +58,7 @@ class CheckedParameter:
 
 
 def of_cells(items: Iterable[CheckedParameter]) -> dict[str, CheckedParameter]:
-    """Return cell of a table of settings -> its most severe verdict."""
+    """Return cell of a table of settings -> its parameter with the most severe state."""
     weights = (FAILURE, "departs", "as published", NO_PARAMETER)
     ordered = sorted((item for item in items if item.cell), key=lambda item: -weights.index(item.state))
     return {item.cell: item for item in ordered}
@@ -132,7 +132,7 @@ def checked_parameters(source: Paper, machine: Machine | None = None) -> list[Ch
 
 
 def states_of_tables(source: Paper) -> dict[str, Counter[str]]:
-    """Return table -> state -> the number of cells in it."""
+    """Return table -> state -> the number of its cells in this state."""
     states: dict[str, Counter[str]] = {}
     if any(cell.is_setting for cell in cells_of(source)):
         for place, item in of_cells(checked_parameters(source)).items():
@@ -251,7 +251,7 @@ def _unclaimed_parameters(row: PlannedRow, paths_by_node: dict[str, set[str]]) -
         details = (node.params.get("objective", {}).get("name"), node.params.get("kind"))
         name = " ".join(filter(None, (node.stage, *details)))
         claimed, paths = paths_by_node.get(node.fingerprint, ()), list(plans.parameters(node))
-        says = "it has no source (add its source, or an unspecified choice)"
+        says = "the parameter has no source (add its source, or an unspecified choice)"
         if node.fingerprint not in paths_by_node:
             says, paths = "no step describes this stage of the row (add a step, or the row to one)", [""]
         for path in paths:

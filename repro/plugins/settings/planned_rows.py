@@ -84,7 +84,7 @@ def _cells(source: Paper) -> list[Cell]:
 
 
 def planned_alike(source: Paper, rows: Iterable[PlannedRow]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of cells with equal stages but different published numbers."""
+    """Yield pairs of ids of cells with equal stages but different published numbers, in one column."""
     published_cells = {c.id: c for c in cells_of(source) if c.is_numeric and c.role != "cited"}
     seen: dict[tuple, Cell] = {}
     for identifier, nodes in (item for row in rows for item in row.nodes.items()):
@@ -177,6 +177,7 @@ class ExpectedValue:
 
 
 def published_value(stated: SourcedValue, row: str) -> Any:
+    """Return the published value of a row. Raises UsageError if ``by`` has none."""
     value = stated.published
     if value is None and stated.cell:
         value = cell_value(cell(stated.cell).text)
@@ -203,7 +204,7 @@ def cell_value(text: str) -> Any:
 
 
 def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-    """Return the value that a row's stages should have under its readings."""
+    """Return the value that a row's stages should have under its readings, or the fault of a setting."""
     try:
         published = published_value(setting, row)
         default, choices = _reading_values(setting.reading, readings) if setting.reading else (None, [])
@@ -292,7 +293,7 @@ def _scalar_key(value: str | int | float | None) -> str:
 
 
 def _normalise(value: Any) -> Any:
-    """Return whole floats as integers, so that 1.0 equals 1 and neither equals true."""
+    """Turn whole floats into integers, e.g. 1.0 into 1."""
     if isinstance(value, Mapping):
         return {key: _normalise(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

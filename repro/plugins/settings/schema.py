@@ -144,7 +144,7 @@ def steps_of(source: Paper) -> list[Step]:
 
 
 def completed_step(folders: Mapping[str, Path], home: str, step: Step) -> Step:
-    """Return the step with inherited settings. Raises UsageError for an unknown step or a cycle."""
+    """Return a step of paper ``home`` with inherited settings. Raises UsageError, e.g. for a cycle."""
     trail, chain = [f"{home}/{step.id}"], [step]
     while chain[-1].like:
         like = chain[-1].like

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def row_lines(items: Sequence[CheckedParameter], *, verbose: bool) -> Iterator[tuple[str, str]]:
-    """Yield lines on a row: counts by state, then its departures, or all settings if ``verbose``."""
+    """Yield (name, text) on a row: counts by state, then its departures, or all settings if ``verbose``."""
     if not items:
         return
     paper, table, row = items[0].row.split("/")
@@ -82,14 +82,14 @@ class SettingsOfCell(hooks.CellPart):
 @PAPERS
 @TABLE
 @ROW
-@click.option("--failing", is_flag=True, help="Only failing settings.")
+@click.option("--failing", is_flag=True, help="List only failing settings.")
 @click.option("--strict", is_flag=True, help="Exit with status 1 if a setting fails.")
 @json_option
 def command(names, tables, rows, failing, strict, as_json):
     """Compare the planned settings at scale full with those of the paper and its released code.
 
-    A planned parameter passes if it is as published, as released or an unspecified choice. Cells of tables
-    of settings have a verdict each.
+    A planned parameter passes if it is as published or as released, or if an unspecified choice explains it.
+    Each cell of a table of settings has a verdict.
     """
     from repro.cli.printing import emit_json, say
 

@@ -15,7 +15,7 @@ _SUCCESS = "Success@"  # printed as recall and nearly equal to it on these sets
 
 
 def disagreements(sources: list[Paper], notes: Notes) -> Findings:
-    """Yield a finding for every configuration with incompatible values of one measure."""
+    """Yield an error or a doubt for each configuration with unequal published values of a measure."""
     for name, group in grouped((notes.configuration(cell), cell) for cell in _known_cells(sources)).items():
         contradictions = {
             key: cells
@@ -41,7 +41,6 @@ def numbers_differ(a: Cell, b: Cell) -> bool:
 
 
 def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) -> Finding:
-    """Return an error if a system's makers or only one paper are involved, otherwise a doubt."""
     cells = list(chain.from_iterable(contradictions.values()))
     subject = next((c for c in cells if _is_misquoted(c, cells)), cells[0])
     has_several_papers, roles = len({c.paper.name for c in cells}) > 1, {c.role for c in cells}
@@ -84,7 +83,7 @@ def _definitions(contradictions: dict[Scored, list[Cell]]) -> list[str]:
 
 
 def namesakes(sources: list[Paper], notes: Notes) -> Findings:
-    """Yield a note for every name of a system for which several papers have no common value."""
+    """Yield a note for each system name for which two papers print only different values of a measure."""
     values = grouped(((c.row.system, dataset_and_measure(c)), c) for c in _cells_of_others(sources))
     differences = defaultdict[str, dict[Scored, list[Cell]]](dict)
     for (system, key), group in values.items():
@@ -133,8 +132,8 @@ Quotation = tuple[Cell, list[Cell]]
 
 
 def quotations(sources: list[Paper], notes: Notes) -> Findings:
-    """Yield findings on values that differ from those of a system's own paper: doubts on cited values, notes
-    on values that were measured again."""
+    """Yield a finding for each paper and system with values that differ from those of the system's own paper:
+    a doubt if they are cited, a note if they were measured again."""
     quoted = defaultdict[tuple[str, str, str], list[Quotation]](list)
     for cell, makers in _quotations(sources, notes):
         how = "cited" if cell.role == "cited" else "measured again"
@@ -167,7 +166,7 @@ def _quotation_finding(paper: str, system: str, how: str, pairs: list[Quotation]
 
 
 def conventions(sources: list[Paper], notes: Notes) -> Findings:
-    """Yield findings on equal numbers with other bold or marks in two papers with mostly equal authors."""
+    """Yield findings on equal numbers with unequal bold or marks in papers by mostly the same authors."""
     for one, other in combinations(sources, 2):
         authors = set(one.manifest.authors), set(other.manifest.authors)
         if 2 * len(set.intersection(*authors)) > max(map(len, authors)):

@@ -19,16 +19,16 @@ from repro.running.workspace import Workspace
 )
 @options.PAPERS
 @options.scale_option(help="Scale of the measurements.")
-@click.option("--failing", is_flag=True, help="Only contradicted claims.")
+@click.option("--failing", is_flag=True, help="List only contradicted statements.")
 @options.json_option
 def claims_command(names, scale_name, failing, as_json):
     """Judge sentences, marks of significance and bold numbers by the paper's numbers, ours and others'.
 
-    A claim holds, fails, is untested, or is undecided if the interval of a difference contains 0. Marks are
-    judged by the significance tests of `repro compare`, and an order without a test is "means only". A mark
-    needs differences over queries with a standard deviation of at most "sd needed". The smallest one of two
-    public runs is "sd known". Values reported elsewhere (`repro show others`) are used unless only their
-    names match.
+    A statement holds, fails, is untested, is undecided if the interval of a difference contains 0, or is not
+    judgeable if no number could contradict it. Our marks are judged by the significance tests of `repro
+    compare`, and an order without a test is "means only". A mark needs differences over queries with a
+    standard deviation of at most "sd needed". The smallest one of two public runs is "sd known". Values
+    reported elsewhere (`repro show others`) are used unless only the system's name matches.
     """
     workspace = Workspace.open()
     statements = paper_audit.claims(*names, scale=scale_name, workspace=workspace)
@@ -138,7 +138,7 @@ def _count_statements(items, scale_name: str) -> str:
     epilog="\b\nExamples:\n  repro audit PAPER\n  repro audit --strict\n  repro audit PAPER --references",
 )
 @options.PAPERS
-@click.option("--strict", is_flag=True, help="Exit with status 1 when there are errors.")
+@click.option("--strict", is_flag=True, help="Exit with status 1 if a finding is an error.")
 @click.option(
     "--references",
     is_flag=True,
@@ -146,7 +146,7 @@ def _count_statements(items, scale_name: str) -> str:
 )
 @options.json_option
 def papers_command(names, strict, references, as_json):
-    """List contradictions in papers, and altered records.
+    """List contradictions in papers, and altered lines in the files of measured results.
 
     Examples are wrong averages, bold numbers that are not the best, sentences and marks that contradict a
     table, and wrong references. Each finding names its evidence.

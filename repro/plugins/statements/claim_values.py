@@ -33,7 +33,7 @@ class PublishedValues:
         return cell.printed.plain
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise MissingNumber for an undecided order. A published order is always decided."""
+        """Do nothing. Measured values raise MissingNumber for an undecided order."""
 
     def p(self, one: Cell, other: Cell) -> None:
         return None
@@ -50,7 +50,9 @@ class PublishedValues:
 
 @dataclass(frozen=True)
 class MeasuredValues:
-    """Our measurements at one scale. ``doubted`` collects the kinds of doubts about those that were read."""
+    """Our measurements at one scale. ``exhibits`` maps ids of drawings to their facts, and ``doubted``
+    collects the kinds of doubts about the numbers that were read.
+    """
 
     comparison: Comparison
     exhibits: Mapping[str, Mapping] = field(default_factory=dict)
@@ -62,7 +64,7 @@ class MeasuredValues:
         return {c.cell.id: c for c in self.comparison.cells if c.records and not c.outdated}
 
     def number(self, cell: Cell) -> float:
-        """Return the mean over seeds. Raises MissingNumber without a measurement."""
+        """Return the mean over seeds. Raises MissingNumber without a current measurement."""
         known = self._known.get(cell.id)
         if known is None or known.measured is None:
             raise MissingNumber(f"{cell.id} is not measured")
@@ -111,7 +113,7 @@ class MeasuredValues:
         return float(value)
 
     def is_incomparable(self, cell: Cell) -> bool:
-        """Return whether the cell was measured on substitute data."""
+        """Return whether the measurement is of another experiment, e.g. on substitute data."""
         return cell.id in self._known and self._known[cell.id].verdict.name == "not comparable"
 
 
@@ -152,15 +154,15 @@ class ChangedValues(PublishedValues):
 
 
 def can_fail(state_of: Callable[[PublishedValues], str], cells: tuple[Cell, ...]) -> bool:
-    """Return whether other numbers in these cells could refute a statement. No number could refute
-    ``relevant("9", "bert") == 0``, which counts ticks.
+    """Return whether ``changed`` numbers in these cells refute a statement that ``state_of`` judges. None can
+    refute ``relevant("9", "bert") == 0``, which counts ticks.
     """
     numbers = {cell.id: cell.number for cell in cells if cell.is_numeric}
     return any(_is_refuted(state_of, changes) for changes in changed(numbers))
 
 
 def changed(numbers: Mapping[str, Decimal]) -> Iterator[dict[str, Decimal]]:
-    """Yield changed numbers: all or one multiplied, in rising and falling order, and shuffled."""
+    """Yield changed copies of the numbers: all or one scaled, in rising or falling order, or shuffled."""
     for factor in FACTORS:
         yield {name: factor * number for name, number in numbers.items()}
         yield from ({name: factor * number + factor} for name, number in numbers.items())

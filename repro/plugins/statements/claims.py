@@ -37,8 +37,6 @@ _WORST_FIRST = (FAILS, UNTESTED, UNDECIDED, HOLDS)
 
 
 class MissingNumber(Exception):
-    """A number that a statement needs is missing."""
-
     state = UNTESTED
 
 
@@ -49,7 +47,7 @@ class UndecidedOrder(MissingNumber):
 
 
 def fault(text: str) -> str | None:
-    """Return the reason why a text is no valid expression, or None."""
+    """Return the reason why a text is not a valid expression, or None if it is one."""
     try:
         tree = _tree(text)
     except (SyntaxError, ValueError) as error:
@@ -71,14 +69,14 @@ def _fault_of(node: ast.AST, callee_ids: set[int]) -> str | None:
 
 @functools.cache
 def conjuncts(text: str) -> tuple[str, ...]:
-    """Return the parts that ``and`` joins at the top of an expression."""
+    """Return the texts of the parts that ``and`` joins at the top of an expression."""
     body = _tree(text).body
     parts = body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body]
     return tuple(ast.unparse(part) for part in parts)
 
 
 def is_relation_of_rows(text: str) -> bool:
-    """Return whether an expression is one relation, e.g. ``above(...)``."""
+    """Return whether an expression is a single relation between rows, e.g. ``above(...)``."""
     match _tree(text).body:
         case ast.Call(func=ast.Name(id=name)):
             return name in RELATIONS_OF_ROWS
@@ -96,7 +94,7 @@ def _tree(text: str) -> ast.Expression:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Computes expressions. ``say`` receives failing comparisons."""
+    """Computes expressions. ``number`` reads literals, and ``say`` gets sentences on failed comparisons."""
 
     functions: Mapping[str, Callable]
     number: Callable[[str], Decimal | float]
@@ -164,15 +162,17 @@ class Outcomes:
 
 
 def by_measure(states: list[tuple[Cell, str]]) -> tuple[tuple[str, str], ...]:
-    """Return the worst state of each ``table/column``, or () for a single column."""
+    """Return pairs of ``table/column`` and its worst state, or () for a single column."""
     columns = grouped((f"{cell.table.id}/{cell.column.id}", state) for cell, state in states)
     worst = tuple((name, min(found, key=_WORST_FIRST.index)) for name, found in columns.items())
     return worst if len(worst) > 1 else ()
 
 
 def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
-    """Return whether all parts joined by ``and`` hold, and add their states to ``seen``. Raises
-    MissingNumber."""
+    """Return whether all parts joined by ``and`` hold. Their states replace ``seen.pairs``.
+
+    Raises MissingNumber, or UsageError for a part that is neither true nor false.
+    """
     missing, holds, pairs = None, True, []
     for part in conjuncts(expect):
         seen.pairs.clear()

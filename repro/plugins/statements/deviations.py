@@ -144,7 +144,7 @@ def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
 
 
 def smallest_known(dataset: str | None, measure: str | None) -> tuple[Deviation | None, str]:
-    """Return the smallest known deviation of two public runs, and why it is of another dataset, or ""."""
+    """Return the smallest known deviation of public runs, if any, and why it is of another dataset, or ""."""
     known, stands = deviations()
     pairs = [pair for pair in known if (pair.dataset, pair.measure) == (dataset, measure)]
     if pairs:

@@ -31,7 +31,7 @@ class Finding:
     Attributes:
         severity: error (contradicts the paper or a source that it quotes), doubt (one of two numbers is
             wrong, or the finding depends on our interpretation) or note (no mistake).
-        kind: e.g. average, bold, claim, mark, misprint, reference or record.
+        kind: e.g. average, bold, claim or record.
         against: the evidence, a key of ``HELD_AGAINST``.
         paper: the paper to correct.
         values: the printed numbers or words at ``places`` (cells, claims or sections).
@@ -63,7 +63,7 @@ class Finding:
         *,
         against: str = "paper",
     ) -> Finding:
-        """Return a finding about one paper. ``placed`` has pairs of a place and its printed value."""
+        """Return a finding with the paper's name before ``id``. ``placed`` has pairs of place and value."""
         places, values = zip(*placed, strict=True)
         return cls(
             severity, kind, against, source.name, f"{source.name}/{id}", places, values, says, explanation
@@ -74,7 +74,7 @@ class Finding:
         return replace(self, explanation="; ".join(dict.fromkeys(filter(None, explanations))))
 
     def with_other(self, other: Finding) -> Finding:
-        """Join two findings, with the more severe severity and all places."""
+        """Return both findings as one, with the more severe severity and all places."""
         placed = dict(zip(self.places, self.values, strict=True))
         for place, value in zip(other.places, other.values, strict=True):
             placed.setdefault(place, "" if value in other.says else value)  # no sentence twice
@@ -136,8 +136,8 @@ Bound = Annotated[str, Field(pattern=r"^([A-Z]?[+-]\d+|[A-Z]|\d+)$", coerce_numb
 
 
 class Index(Identified):
-    """A ``sequence`` in an equation, e.g. with the indices ``[0, N+1]``. The index i ``runs`` over e.g.
-    ``[1, N]``, and a term ``uses`` the entry e.g. ``i+1``.
+    """A ``sequence`` in an equation with its first and last index, e.g. ``[0, N+1]``. The index i ``runs``
+    e.g. over ``[1, N]``, and a term ``uses`` an entry, e.g. ``i+1``.
     """
 
     where: str
@@ -176,7 +176,7 @@ class Notes(StrictMapping):
 
 
 def notes() -> Notes:
-    """Return the joined notes of all papers. Raises ManifestError."""
+    """Return the configurations, explanations and facts of all papers. Raises ManifestError."""
     contents = [notes_of(source) for source in papers().values()]
     configurations: dict[str, tuple[str, ...]] = {}
     for name, paths in (item for content in contents for item in content.configurations.items()):
@@ -187,7 +187,7 @@ def notes() -> Notes:
 
 
 def check_use(source: Paper, places: Mapping[str, tuple[str, ...]]) -> None:
-    """Raise ManifestError if audit.yaml names a finding without an id in ``places``."""
+    """Raise ManifestError if audit.yaml names or explains a finding that is not in ``places`` (by id)."""
     for location, reason in _idle_entries(notes_of(source), f"{source.name}/", places):
         raise yaml_file.fault_at(source.folder / FILE, location, reason)
 

@@ -22,7 +22,6 @@ from repro.running.workspace import Workspace
 from repro.verdicts.comparison import judged_cells
 from repro.verdicts.decision import KINDS
 
-# values of the system that the authors trained, and of one that was trained again
 OF_ONE_SYSTEM, TRAINED_AGAIN = ("run", "checkpoint", "index"), ("trained", "fine-tuned")
 ALIKE = {"released": OF_ONE_SYSTEM, "trained again": TRAINED_AGAIN}
 
@@ -56,7 +55,7 @@ class ClosestReports(PublishedValues):
         return f"{format_value(note.value)} ({note.making})"
 
     def check_order(self, one: Cell, other: Cell) -> None:
-        """Raise MissingNumber if two values agree at the fewer decimals of the two."""
+        """Raise MissingNumber if two values with unequal decimals agree at the fewer decimals."""
         values = [(self.number(cell), 2 if cell.unit == "fraction" else 0) for cell in (one, other)]
         first, second = (value.scaleb(digits) for value, digits in values)
         decimals = [decimals_of(value) - digits for value, digits in values]
@@ -75,8 +74,9 @@ class ClosestReports(PublishedValues):
 
 @dataclass(frozen=True)
 class OthersJudgement:
-    """The judgement of a statement by values reported on some of its ``cells``. ``alike`` has the states by
-    released systems alone and by retrained ones alone, if there are values of both.
+    """The judgement of a statement by values reported elsewhere. ``used`` pairs cells with these values, and
+    ``cells`` counts all its cells with numbers. ``alike`` has the states by released systems alone and by
+    retrained ones alone, if there are values of both.
     """
 
     judgement: Judgement = field(default_factory=partial(Judgement, UNTESTED))
@@ -126,7 +126,7 @@ class OthersJudgement:
 def by_others(
     statement: Statement, places: Places, *, published: Judgement, values: ClosestReports
 ) -> OthersJudgement:
-    """Judge a statement by the closest report on each cell that ``published``, its judgement, used."""
+    """Judge a statement by the closest reports on the cells of ``published``, its judgement by the paper."""
     used, alike = [], {}
     numeric_cells = [cell for cell in published.cells if cell.is_numeric]
     for cell in numeric_cells:
@@ -213,7 +213,7 @@ def judged(sources: list[Paper], ours: MeasuredValues, *, scale: str) -> list[Ju
 
 
 def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[JudgedStatement]:
-    """Judge all statements of papers with the measurements at a scale."""
+    """Judge all statements of papers, with our measurements at a scale."""
     mentions = [named_papers(c.expect) for source in sources for c in claims_of(source).values()]
     names = tuple(sorted({source.name for source in sources}.union(*mentions)))
     cells, drawings = select(names), exhibits(names)
@@ -224,5 +224,5 @@ def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[
 
 
 def named_papers(expect: str) -> set[str]:
-    """Return the papers in an expression, e.g. PAPER in ``v("PAPER:1/ours/rr")``."""
+    """Return the names of the papers in an expression, e.g. PAPER in ``v("PAPER:1/ours/rr")``."""
     return set(re.findall(r"[\"']([\w-]+):", expect)) & set(papers())

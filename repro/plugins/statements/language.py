@@ -22,7 +22,7 @@ class Places:
         self._cells: dict[str, Cell] = {}
 
     def cell(self, path: str) -> Cell:
-        """Return the cell of a path. Raises UsageError."""
+        """Return the cell of a path, e.g. ``1/bm25/rr10``. Raises UsageError."""
         if str(path) not in self._cells:
             source, table, cell_path = self._table(path)
             row, _, column = cell_path.partition("/")
@@ -56,7 +56,7 @@ class Places:
         return [identifier for identifier in ids if identifier not in except_]
 
     def examples(self, path: str, system: str) -> list[bool]:
-        """Return whether each passage of a system in a table of examples is relevant."""
+        """Return, for each passage of a system in a table of examples, whether it is relevant."""
         _, table, _ = self._table(path)
         ranks = [rank for example in table.entries for rank in example.shown]
         check_known(f"system of table {path}", system, valid=sorted({rank.system for rank in ranks}))
@@ -81,8 +81,8 @@ class Language:
     """The functions for one statement.
 
     Attributes:
-        against: the cells and numbers that contradict the statement.
-        seen: the numbers that were computed.
+        against: texts on the cells and numbers that contradict the statement.
+        seen: the computed numbers as texts.
         tests: p for every compared pair of cells, None without a test.
     """
 
@@ -118,7 +118,10 @@ class Language:
         return self.all_fit(pairs, lambda mine, theirs: RELATIONS[relation](self.order(mine, theirs)))
 
     def all_fit(self, pairs: list[Pair], fits: Callable[[Cell, Cell], bool]) -> bool:
-        """Return whether all pairs fit. Raises MissingNumber if a number is missing and no pair fails."""
+        """Return whether all pairs fit.
+
+        Raises MissingNumber without pairs, or if none fails and a number is missing.
+        """
         if not pairs:
             raise MissingNumber("there are no rows to compare with")
         missing, states = None, []
@@ -136,7 +139,7 @@ class Language:
         return FAILS not in states
 
     def order(self, mine: Cell, theirs: Cell) -> int:
-        """Return 1 if cell ``mine`` is better, 0 if equal and -1 if worse. A smaller size is better."""
+        """Return 1 if cell ``mine`` is better (for sizes: smaller), 0 if equal and -1 if worse."""
         one, other = (self._value(c) * (100 if c.unit == "fraction" else 1) for c in (mine, theirs))
         self.values.check_order(mine, theirs)
         self.tests.append(self.values.p(mine, theirs))
@@ -151,7 +154,6 @@ class Language:
         return self.holds(self._pairs(a, b, columns), "above")
 
     def not_below(self, a: str, b: str, columns: Listed | None = None) -> bool:
-        """Return whether cell a is at least as good as b, or row a in all columns."""
         return self.holds(self._pairs(a, b, columns), "not_below")
 
     def every(self, rows: list[str], relation: str, other: str, columns: Listed) -> bool:
@@ -161,7 +163,7 @@ class Language:
         return self.holds(pairs, relation)
 
     def same_order(self, rows: list[str], others: list[str], columns: Listed) -> bool:
-        """Return whether no two rows are in a different order than the same two in ``others``."""
+        """Return whether no two rows are in the opposite order to the ``others`` at the same positions."""
         fours = [(a, b, c, d) for (a, c), (b, d) in combinations(zip(rows, others, strict=True), 2)]
         reversals = [self._is_turned(*four, c) for c in as_columns(columns) for four in fours]
         return not any(reversals)
@@ -206,7 +208,7 @@ class Language:
         return self._noted(100 * (self.v(a) - self.v(b)) / self.v(b))
 
     def student(self, rows: list[str], others: list[str], column: str) -> float:
-        """Return p of Student's t-test between two groups of rows."""
+        """Return p of Student's t-test between two groups of rows. Raises MissingNumber without variance."""
         groups = [[float(self.v(f"{row}/{column}")) for row in group] for group in (rows, others)]
         test = unpaired_t_test(*groups)
         if test is None:
@@ -235,7 +237,7 @@ class Language:
         return self._noted(self.values.drawn(f"{self.places.paper.name}/{exhibit}", fact))
 
     def rounds(self, x, text: str) -> bool:
-        """Return whether x rounds to the text. Measured, it may be half a unit of the last decimal away."""
+        """Return whether x rounds to ``text``. A measured x may differ by half a unit of its last decimal."""
         target = Decimal(text)
         decimals = printed.decimals_of(target)
         if self.values.is_stated:
@@ -287,7 +289,7 @@ def level_of(table: schema.Table) -> float:
 
 
 def has_number(cell: Cell) -> bool:
-    """Return whether a cell has a published number, or belongs to a figure or study that may have one."""
+    """Return whether a cell has a published number, or belongs to a figure, a study or a reference row."""
     return cell.is_numeric or cell.is_unpublished
 
 
@@ -296,7 +298,7 @@ def as_columns(columns: Listed) -> list[str]:
 
 
 def is_marked_over(mine: Cell, theirs: Cell) -> bool:
-    """Return whether a cell is marked as significantly better. Raises MissingNumber."""
+    """Return whether a mark of ``mine`` claims to beat ``theirs``. Raises MissingNumber if no mark can."""
     marks = {m: meaning.over for m, meaning in mine.table.marks.items() if meaning.means == "significant"}
     candidates = {mark for mark, over in marks.items() if theirs.row.system in over}
     if not candidates:

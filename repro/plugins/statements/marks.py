@@ -39,7 +39,7 @@ class MarksOfCell(CellPart):
 
 
 def of_words(source: Paper) -> Findings:
-    """Yield findings on claims of significance without a test: doubts if a table has one, otherwise notes."""
+    """Yield findings on significance claimed without a test: doubts if any table has one, otherwise notes."""
     tested = {table.id for table in source.manifest.tables if table.test}
     severity = "doubt" if tested else "note"
     by_id = {statement.id: statement for statement in statements(source) if statement.kind == "claim"}

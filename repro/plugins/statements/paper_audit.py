@@ -109,7 +109,7 @@ def _wording_findings(source: Paper) -> Findings:
 
 
 def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
-    """Return an error for every altered line in the records of these papers."""
+    """Return an error for each altered line in the files of these papers' measured results."""
     names = {source.name for source in sources}
     return [
         Finding("error", "record", "record", fault.path.stem, place, (place,), ("",), fault.reason)
@@ -144,7 +144,7 @@ def of_indices(source: Paper) -> Findings:
 
 
 def _number(end: str) -> int:
-    """Return a bound as a number, e.g. 1,000,001 for ``N+1``."""
+    """Return e.g. 1,000,001 for ``N+1``."""
     return 1_000_000 * end[:1].isalpha() + int(end.lstrip(ascii_uppercase) or 0)
 
 
@@ -235,7 +235,6 @@ def _has_difference(row: Scores) -> bool:
 
 
 def _out_of_line(source: Paper, table: Table) -> Findings:
-    """Yield values with another order of rows than at both neighbouring cutoffs."""
     families: dict[tuple, dict[int, dict[str, Cell]]] = {}
     for cell in cells_of(source, (table,)):
         if cell.is_numeric and (match := _CUTOFF.fullmatch(cell.column.measure or "")):
@@ -285,7 +284,8 @@ def claims(
 
 
 def audit(*names: str, workspace: Workspace | None = None) -> Listing[Finding]:
-    """Return the findings on papers (default: all). Raises UsageError, ManifestError.
+    """Return findings on papers (default: all) and on altered lines of their measured results. Raises
+    UsageError, ManifestError.
 
     Example:
         >>> repro.audit("PAPER").to_frame()

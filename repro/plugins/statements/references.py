@@ -105,7 +105,7 @@ _SEVERITIES = {"absent": "error", "wrong": "error", "partly": "doubt"}
 
 
 def of_references(source: Paper) -> Findings:
-    """Yield findings on faulty pointers without a reading, and on faulty entries."""
+    """Yield findings on faulty pointers without a reading, and on faulty or uncited entries."""
     references = references_of(source)
     for pointer in references.pointers:
         if pointer.verdict != "right" and not pointer.reading:
@@ -146,7 +146,7 @@ def _shared_numbers(source: Paper, references: References) -> Findings:
 
 
 def other_numbers(sources: list[Paper]) -> Findings:
-    """Yield a finding for each work with several arXiv numbers."""
+    """Yield a doubt for each work with several arXiv numbers in the papers' reference lists."""
     numbers: dict[str, dict[str, list[tuple[str, str]]]] = {}
     for source in sources:
         for key, work in references_of(source).works.items():

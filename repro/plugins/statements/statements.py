@@ -34,7 +34,7 @@ class Judgement:
 
     @property
     def differs_by_measure(self) -> str:
-        """The failing and the holding measures of a failing statement, or "" if there are not both."""
+        """The measures of a failing statement by state, or "" if all have the same state."""
         by_state = {state: [name for name, s in self.measures if s == state] for _, state in self.measures}
         if self.state != claims.FAILS or len(by_state) < 2:
             return ""
@@ -50,7 +50,6 @@ class Statement:
 
     Attributes:
         id: e.g. ``paper/claim/id`` or ``paper/table/bold/row/column``.
-        decide: returns whether the statement holds. Raises MissingNumber.
         cells: the cells of a mark or bold number, its own first.
     """
 
@@ -73,7 +72,10 @@ class Statement:
         return self.judge(claim_values.PublishedValues())
 
     def judge(self, values: claim_values.Values, places: Places | None = None) -> Judgement:
-        """Judge the statement on these values. Raises ManifestError for an invalid expression."""
+        """Judge the statement by these values. It is not judgeable if no published number can refute it.
+
+        Raises ManifestError for an invalid expression.
+        """
         places = places or self.paper.once(Places, lambda: Places(self.paper))
         found = self._judged(values, places)
         if not values.is_published or found.state != claims.HOLDS:
@@ -162,7 +164,7 @@ def _test(language: Language, values: claim_values.Values) -> str:
 
 
 def marks(source: Paper) -> Iterator[tuple[str, Cell, str, list[Cell]]]:
-    """Yield each mark of significance, its cell, its meaning and the claimed rivals."""
+    """Yield each mark of significance, its cell, its meaning in words, and the cells it claims to beat."""
     cells = [c for c in cells_of(source) if c.table.kind == "results"]
     for c in cells:
         for mark in dict.fromkeys(c.printed.marks):
@@ -177,7 +179,7 @@ def significance(table: schema.Table) -> dict[str, tuple[str, ...]]:
 
 
 def rows_over(mark: str, cell: Cell, cells: list[Cell]) -> list[Cell]:
-    """Return the cells that the mark of a cell claims to beat."""
+    """Return those of ``cells`` that the mark of a cell claims to beat."""
     place, over = (cell.column.id, cell.row.group), significance(cell.table)[mark]
     if cell.row.system in over:
         return []
@@ -195,7 +197,7 @@ def bolds(source: Paper) -> Iterator[tuple[Cell, list[Cell]]]:
 
 
 def mark_holds(language: Language, cell: Cell, over: list[Cell]) -> bool:
-    """Return whether a number is above all cells ``over``, ours also by a test. Raises MissingNumber."""
+    """Return whether a cell beats all cells ``over``, and ours also significantly. Raises MissingNumber."""
     if not over:
         raise claims.MissingNumber("the paper has no such row in its group")
     if not language.holds([*product([cell], over)], "above"):

@@ -30,8 +30,8 @@ class Contrast:
     """The difference between two rows in a column.
 
     Attributes:
-        family: the id of the family whose p-values are corrected together.
-        difference: a fraction, like ``matters``. None if the scores are too few or constant.
+        family: the id of its ``Family``.
+        difference: the estimate as a fraction, like ``matters``. None if scores are too few or constant.
         level: the significance level divided by the number of the family's comparisons.
         holm: the Holm-corrected p. Planned pairs without a test count as p = 1.
         within: the corrected p of two one-sided tests against a difference of at least ``matters``.
@@ -78,8 +78,7 @@ class Contrast:
 def contrasts(
     analysis: TableAnalysis, columns: Mapping[str, Mapping[str, OfSeeds]], *, level: float
 ) -> Iterator[Contrast]:
-    """Yield the measured comparisons of each family with their verdicts. ``columns`` maps column -> row ->
-    scores."""
+    """Yield the measured comparisons of each family with their verdicts."""
     of_columns = {name: floor_standings(analysis, rows, level=level) for name, rows in columns.items()}
     for family in analysis.families:
         for column, rows in columns.items():
@@ -107,7 +106,7 @@ def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
 
 
 def floor_standings(analysis: TableAnalysis, rows: Mapping[str, OfSeeds], *, level: float) -> dict[str, str]:
-    """Return each row's relation to the row ``floor``, e.g. ``not above`` or ``not tested``."""
+    """Return row -> its relation to the row ``floor``, e.g. ``not above``, or {} without a floor."""
     if analysis.floor is None:
         return {}
     floor, compared = rows.get(analysis.floor, {}), analysis.rows - {analysis.floor}
@@ -121,7 +120,7 @@ def _standing(lead: Estimate | None, level: float) -> str:
 
 
 def _p_of_no_less(c: Contrast) -> float | None:
-    """Return the larger p of two one-sided tests (Schuirmann 1987) against a difference of ``matters``."""
+    """Return the larger p of two one-sided tests (Schuirmann 1987)."""
     from scipy.special import stdtr
 
     if c.difference is None or c.matters is None:
@@ -163,7 +162,8 @@ def _verdict(c: Contrast, level: float) -> str:
 class Family(Identified):
     """Comparisons whose p-values are corrected together, in each column.
 
-    Each of ``rows`` is compared with the row ``against``, or with each other one. ``between`` lists pairs.
+    Each of ``rows`` is compared with the row ``against``, or without it with every other one. ``between``
+    lists pairs instead.
     """
 
     label: str
@@ -220,8 +220,7 @@ class Confirmatory(StrictMapping):
 
 class Analysis(StrictMapping):
     """The content of an analysis.yaml. ``seeds`` are used for pre-training and fine-tuning.
-    ``repro.retrieval.evaluation.crossed`` explains ``test``. Comparisons outside ``confirmatory`` are
-    exploratory.
+    Comparisons outside ``confirmatory`` are exploratory.
     """
 
     seeds: tuple[int, ...] = ()

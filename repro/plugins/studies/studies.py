@@ -1,6 +1,6 @@
 """A study's table with measurements of several seeds, compared as its analysis plans.
 
-The file ``scores/SCALE/PAPER-tableN.json.gz`` replaces the store. It has scores and training costs by
+The file ``scores/SCALE/PAPER-tableN.json.gz`` replaces an absent store. It has scores and training costs by
 fingerprint.
 """
 
@@ -40,8 +40,8 @@ class StudyEvidence:
 
     @cached_property
     def kept(self) -> Mapping[str, Mapping[str, Any]]:
-        """The content of the score files. Entries of later files replace those of earlier ones. Raises
-        DataError."""
+        """``evaluations`` and ``trainings``: the contents of the score files by fingerprint. Later files
+        replace entries of earlier ones. Raises DataError."""
         contents: dict[str, dict[str, Any]] = {"evaluations": {}, "trainings": {}}
         for path in self._files:
             if path.exists():
@@ -64,7 +64,7 @@ class StudyEvidence:
         return self._records[name]
 
     def scores(self, node: graph.Node) -> dict[str, Any] | None:
-        """Return the queries of an evaluation and their scores by measure, or None."""
+        """Return an evaluation's ``queries``, and ``measures`` with their scores by measure, or None."""
         if self._store.state(node) == "stored":
             with contextlib.suppress(errors.StoreError):  # damaged scores
                 return seal.read_json(self._store.path(node) / "scores.json")
@@ -94,7 +94,7 @@ class StudyOfCell(hooks.CellPart):
 
 
 def write_scores(plan: Plan, store: Store, results: Results, *, paper: str, table: str) -> Path | None:
-    """Add scores to a table's score file, safely between processes. Returns None without scores."""
+    """Add scores and costs to a table's score file, under a lock. Return its path, or None without scores."""
     paths = scores_paths(results, plan.scale.name, paper, table)
     table_plan = plan.of_table(paper, table)
     if not _evaluations(table_plan, StudyEvidence(store, paths)):
@@ -166,9 +166,7 @@ class Study:
     Attributes:
         entries: (row, column) -> its measurements.
         standing: column -> row -> its relation to the row ``floor``, e.g. "not above".
-        costs: row -> the cost of its own pre-training.
         hours: trained row -> hours of all its trainings (mean over seeds).
-        total_hours: hours of all trainings, each counted once.
     """
 
     table: Table
@@ -260,7 +258,7 @@ def study_of(
 
 
 def judged(table: Table, analysis: Analysis, scores: Scores, **facts) -> Study:
-    """Return the study of these scores. A row with planned seeds has no other ones."""
+    """Return the study of scores. Rows with planned seeds lose all others. ``facts`` are further fields."""
     table_analysis, level = analysis.of(table), analysis.level
     columns = {
         c.id: {row: _planned(seeds, analysis) for row, seeds in scores[c.id].items()}

@@ -80,9 +80,9 @@ class Answer:
 
 
 def answers(pointers: Iterable[str], evidence: Workspace) -> dict[str, list[Answer]]:
-    """Return pointer -> an answer for every scale with both rows. Raises UsageError for an unknown row.
+    """Return pointer -> an answer for each scale at which both rows are measured.
 
-    ``evidence`` may also be the sources of a report.
+    ``evidence`` may also be the sources of a report. Raises UsageError for an unknown row.
     """
     by_pointer: dict[str, list[Answer]] = {text: [] for text in pointers}
     by_table = defaultdict[tuple[str, str], dict[str, StudyPointer]](dict)
@@ -140,7 +140,7 @@ def of_means(
     unit: str,
     scale: str,
 ) -> Answer | None:
-    """Return the answer without an interval from the means of common seeds, or None without such seeds."""
+    """Return an answer without an interval from the rows' means by seed, or None without common seeds."""
     if not (common_seeds := ours.keys() & theirs.keys()):
         return None
     points = 1 if unit == "percent" else 100

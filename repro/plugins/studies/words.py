@@ -52,7 +52,7 @@ def doubts_note(study: Study) -> list[str]:
 
 
 def shortened_note(text: str, study: Study, *, explained: str) -> str:
-    """Return a table's note that refers to Table ``explained`` for the sentences in both notes."""
+    """Return the note ``text`` with a reference to Table ``explained`` in place of common sentences."""
     explanation = " ".join([METHOD, *_signs(study)])
     text = text.replace(explanation, f"Intervals, signs and costs as under Table {explained}.")
     text = text.replace(f" {COST}", "")

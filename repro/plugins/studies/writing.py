@@ -225,7 +225,7 @@ class StudyTables:
     def facts(
         self, source: Paper, table: Table, plan: Plan, store: Store, results: Results | None
     ) -> dict[str, dict]:
-        """Return cell -> the JSON objects of its row's comparisons."""
+        """Return cell id -> ``{"contrasts": [...]}`` with the comparisons of its row as JSON objects."""
         by_cell: dict[str, dict] = {}
         times = PER_UNIT.get(table.unit, 1)
         study = study_of(plan, store, source=source, table=table, results=results)
@@ -240,7 +240,7 @@ class StudyTables:
 
 
 def shown_study(title: str, table: Table, study: Study) -> Markup:
-    """Return means with intervals, differences from the base row, and costs."""
+    """Return a study as HTML: means with intervals, differences from the base row, and costs."""
     base = next((row.label for row in table.rows if row.id == table.delta_from), "its row of reference")
     rows = [
         el(

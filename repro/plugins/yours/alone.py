@@ -35,9 +35,9 @@ def scored_alone(
 ) -> OwnTable:
     """Return the scores of runs and encoders, by default with the suite's measures, and tests of all pairs.
 
-    Several ``judged`` collections also have a mean. Encoders encode the texts of ``dataset``. Raises
-    UsageError, DataError for a malformed run or one that answers no query, BlockedError for missing texts,
-    StageError.
+    Several ``judged`` collections also have a mean. Encoders encode the texts of ``dataset``. Sources that
+    cannot be scored are left out. If none remains, raises UsageError, DataError (malformed run, no answered
+    query) or BlockedError (missing texts). Raises StageError.
     """
     names = list(dict.fromkeys(map(canonical, measures))) or usual_measures(judged[0].name)
     places = _places(judged, names)

@@ -61,11 +61,11 @@ TESTS = "Paired tests per query. Difference = yours − theirs (Holm-corrected p
     "--dataset",
     metavar="ID",
     shell_complete=completion.datasets,
-    help="Dataset to score your rows on. In a table, by default all datasets of a run's queries.",
+    help="Dataset to score your rows on. The default in a table: all datasets with the run's queries.",
 )
 @click.option("--qrels", metavar="FILE", help="Your own judgements, in TREC's or BEIR's form.")
 @click.option(
-    "--measure", "measures", multiple=True, metavar="M", help="Measure without a table, e.g. nDCG@10."
+    "--measure", "measures", multiple=True, metavar="M", help="Measure if no table is named, e.g. nDCG@10."
 )
 @click.option(
     "--per-query", is_flag=True, help="Print the scores of every query, of your rows and their rivals."
@@ -73,7 +73,6 @@ TESTS = "Paired tests per query. Difference = yours − theirs (Holm-corrected p
 @click.option("--record", is_flag=True, help="Import your run as a run by others of the named row.")
 @format_option("csv", "json", "latex", "markdown")
 def command(names, strict, failing, measured, form, record, per_query, dataset, qrels, measures, **choices):
-    """Judge the selected cells, or compare named runs and encoders with them."""
     of_papers, yours = _parted(names, dataset)
     options = {"dataset": dataset, "qrels": qrels, "measures": measures}
     if not yours:
@@ -143,7 +142,6 @@ def _refuse(why: str, *names: str) -> None:
 @TABLE
 @ROW
 def smoke(names, tables, rows):
-    """Run rows from the start, or score your encoder."""
     encoder, others = _encoder_among(names, tables, rows)
     if encoder:
         return in_empty_workspace(lambda workspace: (_score_encoder(encoder, others, tables, workspace), 0))

@@ -146,7 +146,10 @@ def _compare_alone(
 def compare_with_yours(
     selection: Selection, given: Sequence[Yours], dataset: str | None, progress: Progress
 ) -> ComparedWithYours:
-    """Judge the cells of a selection, with rows of ``given`` runs and encoders below each table."""
+    """Judge the cells of a selection, with rows of ``given`` runs and encoders below each table.
+
+    Tables that cannot be scored are left out. If all are, raises the first error.
+    """
     selection.scale_itself.pin_kernels(progress)  # before the libraries are loaded
     from repro.plugins.yours.places import name_of
     from repro.plugins.yours.table import own_table

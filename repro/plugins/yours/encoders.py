@@ -44,8 +44,8 @@ KINDS = {"SentenceTransformer": "dense", "SparseEncoder": "sparse"}
 UNLIMITED = 1_000_000  # tokens. Larger limits are placeholders of tokenizers without a limit
 TRIAL = "The river below the stone bridge rises after every storm. "
 LEAST_COSINE = 0.999  # between the vectors of a text alone and in a batch
-FEW = 500  # texts to encode without notice
-SAMPLE = 64  # timed texts
+FEW = 500
+SAMPLE = 64
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class UserEncoder:
         return cls(label, described, passages.params | similarity, queries.params | similarity, faults)
 
     def ranking(self, passages: Node, topics: Node, *, depth: int, cap: int | None) -> Node:
-        """Return the stage that ranks ``depth`` passages for each topic. Texts are cut to ``cap`` tokens."""
+        """Return the stage that ranks ``depth`` passages for each topic, of texts cut to ``cap`` tokens."""
         sides = ((self.passages, passages), (self.queries, topics))
         nodes = [Node("encode_by_library", {**p, "cap": cap}, {"texts": texts}) for p, texts in sides]
         if self.passages["kind_of_encoder"] == "dense":
@@ -101,8 +101,6 @@ class UserEncoder:
 
 @dataclass(frozen=True)
 class _Side:
-    """The encoder of passages or of queries. Its export or the user stated the settings ``said``."""
-
     folder: Path
     model: Any
     said: Mapping[str, Any]
@@ -112,14 +110,12 @@ class _Side:
 
     @property
     def form(self) -> str:
-        """The length and kind of a vector, e.g. "768 dense"."""
         return f"{self.numbers:,} {'dense' if self.params['kind_of_encoder'] == 'dense' else 'sparse'}"
 
 
 def _look(
     kind: str, place: tuple[Path, str, dict[str, str]], facts: Mapping[str, Any], other: _Side | None = None
 ) -> _Side:
-    """Load an encoder, or take that of ``other`` if it is equal, and encode a trial text."""
     folder, name, source = place
     said = {**_exported(folder), **{key: value for key, value in facts.items() if value is not None}}
     loading = {key: said.get(key) for key in ("pooling", "truncate_dim", "precision")}
@@ -212,7 +208,6 @@ def _width(model: Any, folder: Path, params: dict[str, Any]) -> int:
 
 
 def _fault(model: Any, folder: Path, params: dict[str, Any]) -> str:
-    """Return a sentence on vectors that vary slightly with the batch, or "". Raises BlockedError for more."""
     from repro.retrieval.nn import library_encoder
     from repro.retrieval.stages.encode_by_library import joined
 
@@ -348,7 +343,7 @@ def _own_code(folder: Path) -> str:
 def announce_duration(
     label: str, rankings: Sequence[Node], store: Store, progress: Progress, *, machine: Machine
 ) -> None:
-    """Print how long missing encodings will take, timed on a sample."""
+    """Build the texts, and print the expected time of missing encodings of 500 passages or more."""
     lacking = [n for n in {r.input("passages") for r in rankings} if store.state(n) != "stored"]
     texts = [node.input("texts") for node in lacking]
     ensure(dict.fromkeys(texts), store, progress, machine=machine, quiet=True).raise_first()

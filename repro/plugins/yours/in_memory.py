@@ -40,7 +40,7 @@ def _is_nested(given: object) -> bool:
 
 
 def run_in_memory(given: Any) -> runs.RunFile:
-    """Return the run in a dict or a DataFrame. Raises DataError."""
+    """Return the run in a dict or a DataFrame. Raises UsageError for a missing column, DataError."""
     scores = _by_query(given, "score")
     run = runs.run_of_scores(scores, type(given).__name__)
     if not run.rankings:
@@ -97,7 +97,7 @@ def _column(frame: Any, names: tuple[str, ...]) -> str:
 
 
 def saved_encoder(model: Any) -> tuple[Path, dict[str, Any]]:
-    """Save an encoder. Return its folder, and those settings that the folder does not contain."""
+    """Save an encoder in a temporary folder. Return the folder and settings it lacks. Raises UsageError."""
     from repro.retrieval.nn.checkpoint import quiet
 
     folder = temporary_folder() / "encoder"

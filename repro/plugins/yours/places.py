@@ -76,7 +76,7 @@ def _evaluations(measurement: Measurement) -> tuple[Node, ...]:
 
 @dataclass(frozen=True)
 class Target:
-    """The cells of a table, and the columns (``places``) to score runs in, or only those of ``dataset``."""
+    """A table's cells and its columns (``places``) to score runs in, or with ``dataset`` only those on it."""
 
     cells: Sequence[ComparedCell]
     places: Mapping[str, Place]
@@ -92,7 +92,7 @@ def name_of(cell: Cell) -> str:
 
 
 def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str, Place], list[str]]:
-    """Return the columns in which a run can be scored, and a sentence on each other one.
+    """Return the columns in which a run can be scored, and sentences on the others except averages.
 
     Raises UsageError if there is none.
     """
@@ -124,7 +124,10 @@ def _place(cells: Sequence[Cell], plan: Plan) -> Place | str:
 
 
 def scores_of_source(source: Source, target: Target) -> tuple[dict[str, Scored], list[str]]:
-    """Return the scores of a run or an encoder by column, and a sentence on each column without scores."""
+    """Return the scores of a run or an encoder by column, and a sentence on each column without scores.
+
+    An encoder first encodes and searches. Raises an error if no column has scores.
+    """
     if isinstance(source, OwnRun):
         return _scores_of_run(source, target)
     return _scores_of_encoder(source, target)
@@ -275,7 +278,7 @@ class Rival:
 def rivals(
     cells: Sequence[ComparedCell], places: Mapping[str, Place], plan: Plan, workspace: Workspace
 ) -> dict[str, dict[str, Rival]]:
-    """Return column -> row -> its run: the suite's or, at scale full, a public one.
+    """Return column -> row -> the scores of its run: the suite's or, at scale full, a public one.
 
     The public runs of a row are from a single toolkit if possible.
     """
@@ -321,9 +324,8 @@ def _rivals(
 def likeness(
     run: Path | None, values: Sequence[float], rival: Rival, measure: str
 ) -> dict[str, float | None]:
-    """Return the RMSE of the scores ``values`` and those of a rival, and the similarity of both runs.
-
-    The similarity is Kendall's tau on the union of documents and rank-biased overlap, as in repro_eval.
+    """Return ``rmse`` between ``values`` and a rival's scores, and ``kendall_union`` (tau on the union of
+    documents) and ``rank_biased_overlap`` of both runs, as in repro_eval. They are None if a run is absent.
     """
     error = agreement.root_mean_square_error(values, all_scores(rival.parts, measure))
     alike = dict.fromkeys(LIKENESS) | {"rmse": error}

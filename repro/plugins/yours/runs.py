@@ -48,16 +48,20 @@ class Judged:
     def of(
         cls, identifier: str, data: Path | None, *, home: Path | None = None, ignore: bool | None = None
     ) -> Judged:
-        """Return a dataset's judgements. ``ignore`` overrides its rule. Raises UsageError, BlockedError."""
+        """Return a dataset's judgements. ``ignore`` replaces its rule on identical ids.
+
+        Raises UsageError, BlockedError.
+        """
         rule = judged_by_documents(identifier).ignore_identical_ids if ignore is None else ignore
         grades = judgements(identifier, data, home)
         return cls(identifier, grades, rule, tuple(unlike_published(grades, identifier)))
 
 
 def judged_by(dataset: str | None, qrels: Any, data: Path | None, home: Path | None = None) -> list[Judged]:
-    """Return the judgements ``qrels``, or those of each collection of a dataset.
+    """Return a list of judgements: ``qrels``, or without it those of each collection of a dataset.
 
-    Raises UsageError, DataError, BlockedError.
+    With both, the dataset only decides on documents named like their query. Raises UsageError for an unknown
+    or unjudged dataset, DataError for malformed ``qrels``, BlockedError for absent data.
     """
     if qrels is None:
         members = catalog()[dataset].members if dataset in catalog() else ()
@@ -70,7 +74,7 @@ def judged_by(dataset: str | None, qrels: Any, data: Path | None, home: Path | N
 
 
 def judged_by_documents(identifier: str) -> Dataset:
-    """Return the catalogue entry of a dataset. Raises UsageError if it has no judgements of documents."""
+    """Return the catalogue entry of a dataset. Raises UsageError for a mean, or without judged documents."""
     entry = dataset(identifier)
     if entry.members:
         problem = f"{identifier} is the mean of {len(entry.members)} collections"
@@ -95,7 +99,7 @@ def usual_measures(identifier: str) -> list[str]:
 
 
 def judgements(identifier: str, data: Path | None = None, home: Path | None = None) -> Qrels:
-    """Return the grades of a dataset. Raises BlockedError."""
+    """Return the grades of a dataset by query and document. Raises BlockedError."""
     source = locate(identifier, "qrels", data, home=home)
     if isinstance(source, MissingPiece):
         raise source.error()
@@ -161,7 +165,6 @@ class Scored:
         missing: the number of unanswered queries. Their scores are 0.
         run: the run file, if there is a single one.
         collections: the datasets of the judgements, or () for those that the column names.
-        differing: sentences on judgements that differ from the published ones.
     """
 
     measure: str
@@ -252,7 +255,7 @@ class OwnRun:
         return runs.read_run_file(self.path, strict=False)
 
     def scores(self, judged: Judged, measures: Sequence[str]) -> dict[str, Scored]:
-        """Score the run. Raises UsageError for an unknown measure, DataError."""
+        """Return measure -> the run's scores. Raises UsageError for an unknown measure, DataError."""
         given = self._read(judged.name, judged)
         queries = sorted(judged.grades)
         try:
@@ -295,7 +298,7 @@ def is_encoder(source: Yours) -> bool:
 
 
 def sources(given: Sequence[Yours], data: Path | None) -> list[OwnRun | UserEncoder]:
-    """Return the runs and encoders. Raises UsageError, BlockedError for a missing encoder."""
+    """Return each as a run or an encoder. Raises UsageError, DataError, BlockedError (absent encoder)."""
     return [_source(each, data) for each in given]
 
 

@@ -49,7 +49,6 @@ class OwnRow:
         tests: column -> its tests against every row with a run.
         notes: sentences on the run file or on the encoder's settings.
         left_out: sentences on columns without a number.
-        differing: sentences on judgements that differ from the published ones.
     """
 
     row: Row
@@ -83,7 +82,7 @@ class OwnTable:
     statuses: Mapping[str, int] = field(default_factory=dict)
 
     def scores_by_query(self) -> Iterator[dict]:
-        """Yield an object for each column, row with a run, and query."""
+        """Yield mappings of column, measure, row, query and score, for the user's rows and their rivals."""
         measures: dict[str, str] = {}
         for row in self.rows:
             for column, scored in row.scored.items():

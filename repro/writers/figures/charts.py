@@ -166,7 +166,7 @@ def canvas(path: Path, *, panels: int, panel_height: float, width: float = WIDTH
 
 
 def legend(figure, *, handle_length: float) -> None:
-    """Draw one entry per name above all panels."""
+    """Draw the legend of a figure above all panels, with one entry per label."""
     handles = legend_handles(figure)
     look = {"handlelength": handle_length, "handletextpad": 0.5, "columnspacing": 1.2, "borderpad": 0.1}
     place = {"loc": "outside upper center", "ncols": min(len(handles), 3), "frameon": False}

@@ -31,7 +31,7 @@ def shaded_text(words: Iterable[tuple[str, float]]):
 
 
 def shaded_words(exhibit: dict, path: Path, *, note: str) -> None:
-    """Write an exhibit of ``inspect_text`` as an HTML page and a .csv."""
+    """Write an exhibit of the stage ``inspect_text`` as an HTML page and a .csv."""
     title = html.escape(exhibit["title"] or "Untitled")
     legend = "".join(_span(_format_step(step), step) for step in STEPS)
     body = " ".join(_span(word, value) for word, value in exhibit["words"])
@@ -81,7 +81,7 @@ _HEAD = ("system", "wanted", "query", "found", "rank", "id", "grade", "score", "
 def passages(exhibits: Sequence[tuple[str, dict]], path: Path, *, note: str) -> None:
     """Write a Markdown table per query, a column per system and a row per rank, and a .csv.
 
-    ``exhibits`` are pairs of a label and an exhibit of ``top_passages``.
+    ``exhibits`` are pairs of a label and an exhibit of the stage ``top_passages``.
     """
     blocks = []
     for entries in zip(*(exhibit["queries"] for _, exhibit in exhibits), strict=True):

@@ -133,7 +133,7 @@ def sign(name: str) -> Markup:
 
 
 def bar(counts: Mapping[str, int], *, label: str) -> Markup:
-    """Return a bar and a list of the number of cells per verdict."""
+    """Return a bar and a list of the number of cells per verdict or kind of evidence."""
     total = sum(counts.values())
     present = [name for name in SIGNS if counts.get(name)]
     parts = []

@@ -19,7 +19,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 
 
 def page(report: Report, files: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Return the page of one scale. ``files`` are the pages by scale."""
+    """Return the page of one scale. ``files`` maps scales to file names of their pages."""
     names = ", ".join(part.paper.name for part in report.parts)
     links = [el("a", "Overview", href="#overview"), el("a", "All cells", href="#cells")]
     links += [el("a", part.paper.name, href=f"#{identifier(part.paper.name)}") for part in report.parts]

@@ -134,7 +134,7 @@ def drawing_view(path: Path, about: str) -> Markup:
 
 
 def readings(source: Paper, concerned: Sequence[Reading], answers: Answers) -> Markup | None:
-    """Return a paper's unspecified choices, with bold defaults."""
+    """Return the section of unspecified choices with bold defaults, or None without any."""
     if not concerned:
         return None
     condition = "where the paper is silent or contradicts itself or its code"

@@ -39,13 +39,13 @@ class Sources:
     machine: Machine
 
     def answers(self, pointers: Iterable[str]) -> Answers:
-        """Return pointer of a reading to a study -> the measured difference."""
+        """Return pointer to a study's comparison -> the measured difference."""
         return call("study answers", list(dict.fromkeys(pointers)), self) or {}
 
 
 @dataclass(frozen=True)
 class View:
-    """The comparison of all papers at one scale, and one paper's cells and drawings."""
+    """The comparison of all papers at one scale, and one paper's cells, drawings and tables by id."""
 
     comparison: Comparison
     compared: Sequence[ComparedCell]
@@ -59,7 +59,7 @@ class Part:
     """The part of one paper at one scale.
 
     ``home`` is the address of the page with the sections that are equal at all scales, "" for this page.
-    ``rests_on`` maps a cell to the readings behind its number.
+    ``rests_on`` maps ids of cells to ids of the readings behind their numbers.
     """
 
     paper: Paper

@@ -8,7 +8,7 @@ from repro.machine.bounded_reading import read_facts
 from repro.plugins.manuscripts.source_tables import Place
 
 SEVERITIES = ("error", "doubt", "note")
-CHECKS: dict[str, str] = read_facts(Path(__file__).with_name("checks.yaml"))  # descriptions
+CHECKS: dict[str, str] = read_facts(Path(__file__).with_name("checks.yaml"))
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ Key = tuple[str, str]  # collection, measure
 
 @dataclass(frozen=True)
 class Stated:
-    """A value in per cent, half a unit of its last digit, and its position."""
+    """A value in per cent, half a unit of its last digit, and its place."""
 
     number: Decimal
     half: Decimal
@@ -66,7 +66,7 @@ def without_remarks(label: str) -> str:
 
 
 def several_values(grids: Sequence[Grid]) -> Findings:
-    """Find systems with different values in two tables."""
+    """Find systems with different values of one measure on one collection in two tables."""
     for one, other in combinations(grids, 2):
         yield from (swapped := list(_swapped_systems(one, other)))
         shared = _shared_lines(one, other)
@@ -172,7 +172,7 @@ _ON = re.compile(r"\bon\s+([A-Z][a-z]+)\b")
 
 
 def family(measure: str) -> str:
-    """Return the published name of a measure, e.g. recall for success."""
+    """Return a measure as papers print it, e.g. "R@5" for "Success(rel=2)@5"."""
     return re.sub(r"\(rel=\d\)", "", measure).replace("Success@", "R@")
 
 

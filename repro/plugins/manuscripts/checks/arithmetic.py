@@ -22,7 +22,7 @@ OVER = re.compile(
 
 @dataclass(frozen=True)
 class Parts:
-    """Series that a total may cover. ``check`` is "average" or "sum"."""
+    """A total and series that it may be the average or sum of. ``check`` is "average" or "sum"."""
 
     check: str
     total: Series
@@ -30,7 +30,7 @@ class Parts:
 
     @cached_property
     def lines(self) -> dict[int, bool]:
-        """Line -> True if the total fits, for complete lines."""
+        """Line -> whether the total fits, for lines without an empty cell."""
         whole = [n for n in self.total.values if all(n in part.values for part in self.series)]
         return {line: self._fits(line) for line in whole}
 
@@ -40,7 +40,7 @@ class Parts:
 
     @cached_property
     def weights(self) -> list[int]:
-        """The weights, e.g. 12 and 3 for "A (12)" and "B (3)" in "Avg. (15)", otherwise 1."""
+        """A weight per series, e.g. [12, 3] for "A (12)" and "B (3)" in "Avg. (15)", otherwise 1."""
         *sizes, total = (
             int(match[1]) if (match := SIZE.search(part.name)) else 0 for part in (*self.series, self.total)
         )
@@ -70,7 +70,7 @@ TOTALS, DIFFERENCES = "averages and sums", "differences"
 
 
 def totals(grid: Grid, seen: Seen) -> Findings:
-    """Find averages and sums that their cells cannot give."""
+    """Find averages and sums that their cells cannot give. Adds compared cells to ``seen``."""
     for series in filter(attrgetter("total"), grid.series):
         plausible = _plausible(grid, series)
         of_number = [parts for parts in plausible if len(parts.series) == stated(grid, series)]
@@ -82,7 +82,7 @@ def totals(grid: Grid, seen: Seen) -> Findings:
 
 
 def in_several_tables(grids: Sequence[Grid], seen: Seen) -> Findings:
-    """Find wrong averages over the columns of several tables."""
+    """Find wrong averages over the columns of several tables. Adds compared cells to ``seen``."""
     for place, grid in enumerate(grids):
         ends = product(range(place + 1), range(place + 1, len(grids) + 1))
         runs = [grids[first:last] for first, last in ends if last - first > 1]
@@ -95,7 +95,7 @@ def in_several_tables(grids: Sequence[Grid], seen: Seen) -> Findings:
 
 
 def stated(grid: Grid, total: Series) -> int:
-    """Return the stated number of averaged collections, or 0."""
+    """Return the number of collections that heading or caption gives, e.g. 13 for "Avg. (13)", or 0."""
     found = (*SIZE.finditer(total.name), *OVER.finditer(f"{total.name}. {grid.remarks}"))
     numbers = {numeral(match["n"]) or 0 for match in found}
     return max(numbers) if len(numbers) == 1 else 0
@@ -161,14 +161,14 @@ def _finding(grid: Grid, parts: Parts, line: int, *, is_thin: bool) -> Finding:
 
 LEAST = 4  # fitting differences required
 THIN = 3  # differences, one wrong
-MOST_IN_GROUP = 30  # series per group
+MOST_IN_GROUP = 30
 MOST_SERIES = 50
 Bases = dict[tuple[Series, int], Value]  # (series, line) -> the base of a difference
-FIRST_OF = {"group": "its group", "block": "its block between rules"}  # attribute of a line -> words
+FIRST_OF = {"group": "its group", "block": "its block between rules"}
 
 
 def behind_values(grid: Grid, seen: Seen) -> Findings:
-    """Find wrong differences printed after numbers."""
+    """Find wrong differences printed after numbers, e.g. "41.2 (+1.3)". Adds compared cells to ``seen``."""
     printed = [(s, v) for s in grid.series for v in s if v.delta is not None]
     bases = _bases(grid) if len(printed) >= THIN else ()
     found = [(name, _fitting_to(base, printed, sign)) for name, base in bases for sign in (1, -1)]
@@ -222,7 +222,7 @@ def _from_lines(grid: Grid, bases: dict[int, int]) -> Bases:
 
 @dataclass(frozen=True)
 class Explained:
-    """A series of differences between two others, in per cent if ``is_share``."""
+    """A series that may be ``one`` minus ``other``, in per cent of ``other`` if ``is_share``."""
 
     series: Series
     one: Series
@@ -262,7 +262,7 @@ class Explained:
 
 
 def in_series(grid: Grid, seen: Seen) -> Findings:
-    """Find wrong numbers in a series of differences between two others."""
+    """Find wrong numbers in a series of differences between two others. Adds compared cells to ``seen``."""
     others = list(filterfalse(attrgetter("is_difference"), grid.series))
     if 1 < len(others) <= MOST_SERIES:
         for series in filter(attrgetter("is_difference"), grid.series):
@@ -291,7 +291,7 @@ def _with_best_other(grid: Grid, series: Series) -> Iterator[Explained]:
 
 
 def from_line(grid: Grid, seen: Seen) -> Findings:
-    """Find wrong differences from one line of a neighbouring series, e.g. the first of an ablation."""
+    """Find wrong differences from one line of a neighbouring series. Adds compared cells to ``seen``."""
     scores = list(filterfalse(attrgetter("is_difference"), grid.series))
     for series in filter(attrgetter("is_difference"), grid.series):
         place = grid.series.index(series)
@@ -343,7 +343,7 @@ def _with_lines(grid: Grid, series: Series, other: Series) -> Iterator[Explained
 
 
 def in_groups(grid: Grid, seen: Seen) -> Findings:
-    """Find wrong differences in groups of short columns, e.g. a group per collection."""
+    """Find wrong differences in groups of short columns. Adds compared cells to ``seen``."""
     pooled = defaultdict[tuple[str, ...], dict[Hashable, list[Explained]]](dict)
     for pair in _within_groups(grid):
         key = (pair.one.heads[-1:], pair.other.heads[-1:], pair.is_share)

@@ -243,7 +243,7 @@ def _is_factor(pair: tuple[Value, Value], stated: Decimal) -> bool:
 
 
 def wrong_steps(said: Systems) -> Findings:
-    """Find steps to a cell from no number of its column, e.g. "drops by 4.1 points to 37.1"."""
+    """Find changes that begin at no number of their column, e.g. "drops by 4.1 points to 37.1"."""
     for match in _STEP.finditer(said.text):
         columns = chain.from_iterable(said.tables[n].scores for n in said.cited())
         ends = [(each, value) for each in columns for value in each if is_same(match["to"], value)]
@@ -263,7 +263,7 @@ _LEAST = re.compile(r"\bthe\s+(?:(?P<time>fastest)|smallest)\s+(?:of|among)\s+al
 
 
 def wrong_costs(said: Systems) -> Findings:
-    """Find systems that are not the fastest or smallest of all in a table."""
+    """Find claims to be the fastest or smallest of all that a table refutes."""
     for match, table in product(_LEAST.finditer(said.text), said.meant()):
         kind = r"(?i)latenc|time|\(ms\)" if match["time"] else r"(?i)size|index|param|memory"
         grid, ours = said.tables[table].grid, said.subjects(table)
@@ -293,7 +293,7 @@ _BEATS = re.compile(
 _HEDGED = re.compile(
     r"(?i)\b(not|n't|never|fails?|although|while|whereas|but|except|unless|if|only|does|can|could|may)\b"
 )
-_AMONG = re.compile(r"(?i)\b(?:of|among)\s+(?:the|our|these)\s+[a-z]+\s+[a-z]")  # e.g. "of the small models"
+_AMONG = re.compile(r"(?i)\b(?:of|among)\s+(?:the|our|these)\s+[a-z]+\s+[a-z]")
 _COUNT = re.compile(
     rf"(?i)\b(?:on|in|for)\s+(?P<but>all\s+(?:but|except)\s+)?(?P<wins>\d+|all|each|every|{NUMERALS})"
     rf"(?:\s+(?:out\s+)?of)?(?:\s+(?:the|all|these))*(?:\s+(?P<all>\d+|{NUMERALS}))?\b"

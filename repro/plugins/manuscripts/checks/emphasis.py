@@ -47,8 +47,6 @@ BOLD, UNDERLINE = Style("bold", "bold", 0, "best"), Style("underline", "underlin
 
 @dataclass(frozen=True)
 class Scope:
-    """Numbers of one series. A style marks the best or second best."""
-
     series: Series
     members: tuple[Value, ...]
     style: Style
@@ -71,13 +69,13 @@ class Scope:
 
     @property
     def is_reported(self) -> bool:
-        """True if it is wrong. A second best counts only if the best is bold."""
+        """True if the style is wrong. For the second best, the best must be bold."""
         return not self.is_right and (not self.style.rank or all(map(BOLD.has, self.ranked(0))))
 
 
 @dataclass(frozen=True)
 class Habit:
-    """The use of a style in a table, by the scopes (e.g. columns) in which it is right most often."""
+    """A table's use of a style. ``scope`` is the kind of scope in which it is right most often."""
 
     grid: Grid
     scope: str
@@ -100,7 +98,7 @@ class Habit:
 
     @property
     def outside(self) -> set[int]:
-        """The lines ahead of the styled numbers in all, or two and a third, of their scopes."""
+        """The lines ahead of the styled numbers in all, or at least two and over a third, of their scopes."""
         ahead, numbers = Counter[int](), Counter[int]()
         for scope in self.scopes:
             for value in scope.members:
@@ -111,7 +109,7 @@ class Habit:
 
 
 def best(grids: Sequence[Grid]) -> Findings:
-    """Find bold numbers that are not the best, and ties without bold."""
+    """Find bold numbers that are not the best, and best ones that lack the bold of an equal one."""
     yield from _of_style([grid for grid in grids if not OTHER_MEANING.search(grid.remarks)], BOLD)
 
 

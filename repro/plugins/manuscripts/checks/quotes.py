@@ -17,7 +17,6 @@ from repro.plugins.manuscripts.vocabulary import measures, named_collections, wi
 END = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])|(?<=;)\s+|(?<=\)\.)\s+(?=[a-z])")
 TABLE = r"(?:Table|Tab\.|Tbl\.)[\s~]*(?P<table>\d+)"
 NUMBER = r"(?<![\d.,@-])(?P<number>\d*\.\d+)(?![\d.]*\d)"
-# e.g. "0.366 in Table 2"
 IN_TABLE = re.compile(rf"{NUMBER}\s*(?:%|points?)?[^.;:,\d]{{0,40}}\b(?:in|of|from)\s+{TABLE}\b")
 _TABLES = re.compile(rf"{TABLE}|Tables[\s~]*\d+(?:(?:\s*(?:,|and|&|to|–))+[\s~]*(?:Table[\s~]*)?\d+)*")
 FROM_TO = re.compile(r"\bfrom\s+(?P<low>\d*\.\d+)\s*%?\s+to\s+(?P<high>\d*\.\d+)(?![\d.]*\d)")
@@ -86,7 +85,7 @@ def _pointers(sentence: str) -> set[str]:
 
 
 def plain(sentence: str) -> str:
-    """Remove the punctuation at the ends of words."""
+    """Return a sentence with blanks for the punctuation behind words."""
     return re.sub(r"[.,;:](?=\s|$)", " ", sentence)
 
 
@@ -136,7 +135,7 @@ def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
 
 
 def differs_by_share(one: Value, other: Value, text: str) -> bool:
-    """Return whether ``text`` per cent of ``other`` apart, or of either if ``one`` is smaller."""
+    """Return whether both differ by ``text`` per cent of ``other``, or of either if ``one`` is not larger."""
     stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
     apart = 100 * abs(one.number - other.number)
     for base, value in ((other, one), (one, other))[: 1 if one.number > other.number else 2]:
@@ -148,7 +147,7 @@ def differs_by_share(one: Value, other: Value, text: str) -> bool:
 
 
 def is_in(text: str, table: Numbered) -> bool:
-    """Return whether a table has a number, also as a difference in one column."""
+    """Return whether a table has the number ``text``, or two values in a column that differ by it."""
     stated = Decimal(text)
     half = half_unit(decimals_of(stated))
     if any(is_same(text, value) for value in table.values):
@@ -159,7 +158,7 @@ def is_in(text: str, table: Numbered) -> bool:
 
 
 def is_same(text: str, value: Value) -> bool:
-    """Return whether a number is that of a cell, also as a fraction or in per cent."""
+    """Return whether the number ``text`` is ``value`` up to rounding, also as a fraction or in per cent."""
     stated = Decimal(text)
     half = half_unit(decimals_of(stated))
     return any(
@@ -169,7 +168,7 @@ def is_same(text: str, value: Value) -> bool:
 
 
 def nearest(text: str, table: Numbered) -> Value | None:
-    """Return the nearest number if at most 10 % away."""
+    """Return the table's value nearest to the number ``text``, or None if over 10 % away."""
     stated = Decimal(text)
     near = min(table.values, key=lambda value: abs(value.number - stated))
     return near if abs(near.number - stated) * 10 <= near.number else None
@@ -197,7 +196,8 @@ _SHORT = re.compile(r"\b(?P<long>[A-Z]\w+)\s\((?P<short>\w{2,5})\)")
 
 @dataclass(frozen=True)
 class Systems:
-    """A sentence (``text``) after those ``before``, the tables of its source, and its systems by table."""
+    """A sentence (``text``), those ``before`` it in its paragraph, and the tables of its source. ``ours`` has
+    the lines of the paper's own systems by table, ``short`` maps abbreviations to names."""
 
     tables: tuple[Numbered, ...]
     ours: tuple[list[int], ...]
@@ -208,7 +208,7 @@ class Systems:
 
     @classmethod
     def of(cls, manuscript: Manuscript, tables: Sequence[Numbered]) -> "Systems":
-        """Find the own names in a title "Otter: …" and in "we propose Otter"."""
+        """Return a source's systems. Own ones are named by a title "Otter: …" or by "we propose Otter"."""
         title = manuscript.title.partition(":")[0].strip()
         texts = [text for _, text in manuscript.prose]
         found = (match["name"] for text in texts for match in _NAMED.finditer(text))
@@ -222,18 +222,18 @@ class Systems:
         return Finding(severity, check, self.place, f"{says}: {short(self.text)}", why)
 
     def cited(self) -> list[int]:
-        """Return the indices of the tables that it cites, or of all if it cites none."""
+        """Return the indices of the tables that the sentence cites, or of all if it cites none."""
         return self._of(_pointers(self.text)) or [*range(len(self.tables))]
 
     def meant(self) -> list[int]:
-        """Return the tables that it cites, or the last that its paragraph cites."""
+        """Return the indices of the tables that it cites, or that the paragraph cites last, or []."""
         return next(filter(None, map(self._of, map(_pointers, (self.text, *reversed(self.before))))), [])
 
     def _of(self, pointers: set[str]) -> list[int]:
         return [n for n, each in enumerate(self.tables) if each.number in pointers]
 
     def mentions(self, table: int) -> list[tuple[int, int]]:
-        """Return the positions and lines of systems, also of "we" or "it"."""
+        """Return (position in the sentence, line of the table) of its systems, also of "we" or "it"."""
         named, ours = labels_in(self.text, self.tables[table]), self.ours[table]
         if (match := WE.search(self.text)) and not {line for _, line in named} & set(ours):
             named += [(match.start(), line) for line in ours]
@@ -254,7 +254,7 @@ class Systems:
         return [each for each in self.tables[table].scores if _is_of(each, _measures(self.text))]
 
     def scores(self, table: int) -> list[Series]:
-        """Return the scores that the sentence is about, or none if a cell is unread."""
+        """Return the score columns that the sentence is about, or [] if they have an unread cell."""
         columns, caption = self.columns(table), self.tables[table].grid.remarks
         names_average, named = AVERAGE.search(self.text), self.named()
         averages = [each for each in columns if names_average and each.total == "average"]
@@ -264,7 +264,7 @@ class Systems:
         return [] if any(map(attrgetter("has_unread"), about)) else about
 
     def judging(self) -> list[int]:
-        """Return the cited tables with a named system and score, and one of the numbers."""
+        """Return the indices of cited tables with a named system and score, and one of its numbers."""
         numbers = re.findall(NUMBER, plain(self.text))
         cited = [n for n in self.cited() if self.mentions(n) and self._names(n)]
         return [n for n in cited if not numbers or any(is_in(text, self.tables[n]) for text in numbers)]
@@ -332,7 +332,7 @@ def short(sentence: str, most: int = 90) -> str:
 
 
 def is_near(text: str, value: Value) -> bool:
-    """Return whether a number is at most 10 % from a cell."""
+    """Return whether the number ``text`` is at most 10 % from ``value`` or has exchanged digits."""
     stated = Decimal(text)
     numbers = (shift_point(value.number, digits) for digits in (0, 2, -2))
     is_twisted = sorted(text) == sorted(value.text) and text[0] == value.text[0]

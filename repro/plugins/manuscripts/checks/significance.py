@@ -35,7 +35,7 @@ _WORDS = {"†": "dagger", "‡": "double dagger", "*": "asterisk", "§": "secti
 
 
 def of_texts(manuscript: Manuscript) -> Findings:
-    """Find claims of significance without a test, or against their p-value."""
+    """Find claims of significance without a test, or against their p-value or few queries."""
     texts = [*manuscript.prose]
     for table in manuscript.tables:
         texts += [(table.place, text) for text in (table.caption, *table.legend)]
@@ -75,7 +75,7 @@ _ALL = re.compile(
 
 
 def against_printed(grids: Sequence[Grid], manuscript: Manuscript) -> Findings:
-    """Find "significant in all cases" if one of the source's only p-values is not below its level."""
+    """Find claims, e.g. "significant in all cases", that the source's only series of p-values refutes."""
     found = [
         (grid, series) for grid in grids for series in grid.series if series.is_of_p_values and series.values
     ]

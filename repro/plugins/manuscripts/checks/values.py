@@ -22,7 +22,7 @@ SEVERAL_RUNS = re.compile(r"(?i)\b(seeds?|runs|trials|averaged? (over|of)|standa
 
 
 def impossible(grids: Iterable[Grid]) -> Iterator[tuple[Value, Finding]]:
-    """Find values that other checks leave out: out of range or of another unit."""
+    """Yield values out of range or in another unit, with findings. Other checks leave them out."""
     return chain.from_iterable(check(grid) for grid in grids for check in (mixed_units, out_of_range))
 
 
@@ -189,7 +189,7 @@ def _steps(series: Series) -> int:
 
 
 def undefined_depths(grid: Grid) -> Findings:
-    """Find reciprocal ranks with another cutoff than the collection's own."""
+    """Find reciprocal ranks at another cutoff than the usual one of their collection."""
     for measure, series in _measured(grid):
         listed = map(parse_measure, listed_measures(series.dataset or "")) if series.is_certain else ()
         depths = [each.cutoff for each in listed if each.name == "RR"]
@@ -226,7 +226,7 @@ _OPEN = re.compile(r"(?i)\?+|to-?do|tbd|x+\.?x+")
 
 
 def columns_of(table: SourceTable) -> Iterator[tuple[list[SourceCell], list[SourceCell]]]:
-    """Yield the read cells of each column, and the unread ones of a column of numbers."""
+    """Yield (read cells, unread cells) of each column. Only columns of numbers have unread cells."""
     plan = headings.meaning(table).layout
     for place in sorted({*range(plan.table.width)} - {*plan.labels}):
         cells = {row: plan.table.body[row][place] for row in plan.rows if place < len(plan.table.body[row])}
