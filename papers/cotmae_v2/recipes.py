@@ -28,8 +28,8 @@ def retriever_row(
 
     Args:
         trained_views, decoders: the views and decoders of pre-training (Table 4).
-        views: the views of fine-tuning and search. By reading ablation-fine-tuning, only views in both are
-            used.
+        views: the views of fine-tuning and search. If reading ablation-fine-tuning is ``matched``, both
+            stages have only the views that are in both.
         size: the size of the dense vector, and the number of values kept of the sparse one (Table 5).
     """
     alike = set(trained_views) == set(views)
