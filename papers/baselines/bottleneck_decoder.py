@@ -20,7 +20,7 @@ class BottleneckDecoder(nn.Module):
 
     Args:
         layers: BertLayer or similar layers.
-        attention: ``full`` (every position sees all others) or ``causal`` (positions up to itself).
+        attention: ``full`` (every position sees all) or ``causal`` (a position sees those up to itself).
         window: with ``causal``, the number of last positions that a position sees, including itself, e.g. 3.
             None means all.
         sees_first: with a window, whether every position also sees position 0, the bottleneck.

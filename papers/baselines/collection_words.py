@@ -20,15 +20,15 @@ WORD_COUNTS = ("rarest-piece", "product")
 class CollectionWords:
     """The collection's unigram model of words that are not stop words, from counts of V vocabulary entries.
 
-    A word of one piece is as likely as its share of the counts of all entries that begin words (reading
-    ``word-counts-of-pieces`` for several pieces).
+    P(w|C) of a word of one piece is its count over the sum of the counts of all words of one piece.
 
     Attributes:
-        shares: (V,), each entry's count over that sum, with a count of at least one.
-        frequencies: (V,), shares of occurrences, even if ``shares`` counts documents.
+        shares: (V,), each entry's count, at least one, over that sum.
+        frequencies: (V,), the same by occurrences, even if ``shares`` counts documents.
         cumulated: (E + 1,), running sum over ``alone`` of the counts behind ``shares``, from 0.
         alone: (E,), ids of the entries that are a word by themselves.
-        word_counts: ``rarest-piece``, an upper bound, or ``product``, of independent pieces.
+        word_counts: reading ``word-counts-of-pieces``: P(w|C) of a word of several pieces is the smallest
+            share of a piece (``rarest-piece``, an upper bound) or the ``product`` of the shares.
         words_a_text: the mean number of words in a text.
     """
 
@@ -41,7 +41,7 @@ class CollectionWords:
 
     @classmethod
     def of(cls, statistics: Path, words: Words, *, counts: str, word_counts: str) -> CollectionWords:
-        """Return the model of a folder of term statistics.
+        """Return the model by the counts in a folder of term statistics.
 
         Args:
             counts: ``collection-frequency`` or ``document-frequency``.
@@ -72,7 +72,8 @@ class CollectionWords:
     def relative_frequencies(
         self, pieces: Sequence[np.ndarray], others: Sequence[int] | np.ndarray = ()
     ) -> np.ndarray:
-        """Return relative frequencies of occurrences, otherwise like ``probabilities``."""
+        """Return the relative frequencies by occurrences, (W + E,), of the same words as
+        ``probabilities``."""
         return self._of_words(self.frequencies, pieces, others)
 
     def drawn(self, count: int, *, generator: np.random.Generator) -> np.ndarray:

@@ -32,8 +32,8 @@ class Condenser(MaskedPretraining):
     Args, with those of ``MaskedPretraining``:
         unit: ``whole-word``, as in the original (see ``WholeWords.chosen``), or ``bernoulli``, every
             token independently.
-        quota: the tokens that the share of masked tokens refers to: those of the ``text`` alone, as in the
-            original, or ``all`` tokens (reading: condenser-quota).
+        quota: the tokens that the share of masked tokens refers to: ``text``, without [CLS] and [SEP], as in
+            the original, or ``all`` tokens (reading: condenser-quota).
         head_layers: 2 in the original.
         early_share: the share of layers before the layer that gives the head its tokens, rounded down, e.g. 6
             of 12 in the original.
@@ -71,7 +71,7 @@ class Condenser(MaskedPretraining):
         self.late, self.length, self.seed = late, length, seed
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Turn token rows into ``masked_ids``, ``labels``, ``attention_mask`` and ``segments``, all (N, L)
+        """Return ``masked_ids``, ``labels``, ``attention_mask`` and ``segments`` of N token rows, (N, L)
         int64."""
         ids, lengths = frame_texts(self.texts(examples), self.tokenizer)
         generators = self.generators(examples)
@@ -100,7 +100,8 @@ class Condenser(MaskedPretraining):
         return side_by_side(columns, lengths)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the losses ``head`` and optionally ``late``, or {} if the batch has no masked token."""
+        """Return the losses ``head`` and, if it is part of the objective, ``late``, or {} if the batch has no
+        masked token."""
         places = labelled(batch["labels"])
         if not len(places):
             return {}

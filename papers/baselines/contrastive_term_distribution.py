@@ -23,7 +23,7 @@ def word_attention(attention: torch.Tensor, token_words: torch.Tensor, *, words:
     Returns:
         (N, W).
     """
-    sums = attention.new_zeros(len(attention), words + 1)  # the last is what counts for none
+    sums = attention.new_zeros(len(attention), words + 1)  # the last sums tokens of no word
     return sums.scatter_add(1, token_words.masked_fill(token_words < 0, words), attention)[:, :words]
 
 
@@ -36,7 +36,7 @@ def contrastive_term_scores(
     contrast: str,
     counted: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Compare the salience of words in a text with their salience in any text.
+    """Return scores c of the W words of each text, higher for words that are more salient than in any text.
 
         p(w) = g(a(w)) / sum_v g(a(v)),  g(a) = a / (a + k),  v over the counted words
         c(w) = -p(w) log2 r(w)   or   c(w) = max(0, p(w) - r(w))

@@ -102,7 +102,7 @@ class ContrastiveTermWords(MaskedPretraining):
         check_known("attention of a word in pieces", pieces, valid=PIECES)
         check_known("normalisation of attention", normalise_over, valid=NORMALISATIONS)
         if temperature <= 0:
-            raise UsageError(f"the temperature is {temperature}; give a number above 0")
+            raise UsageError(f"the temperature is {temperature}. Give a number above 0.")
         self.encoder, self.tokenizer = model, tokenizer
         self.cls_attention = ClsAttention(model)
         self.loss = PreferenceLoss(similarity, scores, margin, weight, contrastive_input, mlm_reduction)
@@ -118,9 +118,10 @@ class ContrastiveTermWords(MaskedPretraining):
         self.each_epoch, self.length, self.seed = resample == "epoch", length, seed
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Turn token rows into the arrays of ``masked_texts``, the texts' words, and the places of the texts.
+        """Return ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask`` of N token rows, (N, L),
+        and arrays of the W distinct words of each text.
 
-        ``token_words``, (N, L): the distinct word of the text that a token counts for, or -1. ``word_spans``,
+        ``token_words``, (N, L): the number of the word that a token counts for, or -1. ``word_spans``,
         (2, N, W): first token and one past the last of a word's first occurrence in ``clean_ids``, both 0 for
         a word that cannot be drawn. ``word_counted``, (N, W): whether the word counts in the normalisation.
         ``word_shares``, (N, W): P(w|C). ``places``, (N, 2): epoch and index. ``read``, (N,): False for a
@@ -154,13 +155,14 @@ class ContrastiveTermWords(MaskedPretraining):
         return self.loss.losses(self.encoder, batch if drawn else batch | self.word_sets(batch))
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """Return the denominators of ``PreferenceLoss``. Draws the sets and adds them to ``batch`` for
-        ``forward``."""
+        """Return loss name -> the number that its mean is over (see ``PreferenceLoss``). Also draws the word
+        sets and adds them to ``batch`` for ``forward``."""
         batch |= self.word_sets(batch)
         return self.loss.denominators(batch)
 
     def word_sets(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the arrays of ``set_arrays`` for a batch, on its device."""
+        """Draw the word sets of a batch. Return ``set_ids``, ``set_attention_mask`` and ``pair_mask``, see
+        ``set_arrays``, on the batch's device."""
         attention = self.cls_attention(batch["clean_ids"], batch["attention_mask"])  # (N, L)
         there = batch["word_spans"][1] > 0  # (N, W)
         attention = word_attention(attention, batch["token_words"], words=there.shape[1])  # (N, W)
@@ -185,8 +187,12 @@ class ContrastiveTermWords(MaskedPretraining):
         return {name: copied(array, there.device) for name, array in sets.items()}
 
     def _words(self, text: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the word of each token of the framed text, (n + 2,), first occurrences in it, (W, 2), 0 for
-        words that are only counted, and shares, (W,)."""
+        """Return three arrays on the W words that count in a text, for the text framed by [CLS] and [SEP].
+
+        They are the number of the word that each token counts for, (n + 2,), or -1, the first token of each
+        word's first occurrence and one past its last, (W, 2), zeros if the word cannot be drawn, and P(w|C)
+        of each word, (W,), at most 1.
+        """
         spans = self.counted.spans(text)
         first, numbers = distinct(text, spans)
         token_words = np.full(len(text) + 2, -1)

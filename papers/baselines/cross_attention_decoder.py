@@ -44,8 +44,8 @@ class CrossAttentionDecoder(nn.Module):
     def forward(
         self, embedded: torch.Tensor, h_cls: torch.Tensor, attention_mask: torch.Tensor
     ) -> torch.Tensor:
-        """Map token embeddings (N, L, H) without positions, h (N, H) and a mask (N, L) to states (N, L,
-        H)."""
+        """Map token embeddings without positions, (N, L, H), vectors h, (N, H), and a mask, (N, L), to the
+        states after the last layer, (N, L, H)."""
         places = torch.arange(embedded.shape[1], device=embedded.device)
         hidden = self.dropout(self.norm(embedded + self.positions(places)))  # (N, L, H)
         hidden_from = ~self.mask.visible(attention_mask).squeeze(1)  # (N, L, L)

@@ -54,13 +54,14 @@ class DropoutContrast(MaskedPretraining):
         self.masking = mlm or Masking(rate=0.0, mask=0.0, random=0.0)  # nothing is masked
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return ``losses`` of the whole batch. Losses without data are absent, and the encoder's pass for
-        them is skipped."""
+        """Return the losses of the whole batch, see ``losses``. A loss without data is absent, and its pass
+        of the encoder is skipped."""
         several, masked = len(batch["clean_ids"]) > 1, len(labelled(batch["labels"])) > 0
         return self.losses(self.represent(batch, contrast=several, mlm=masked))
 
     def represent(self, batch: Tensors, *, contrast: bool = True, mlm: bool = True) -> Tensors:
-        """Return z and z', (N, H), of a part of a batch, and its ``mlm_rows``. Each can be left out."""
+        """Return the representations of a part of a batch: ``first`` and ``second`` (z and z'), (N, H), with
+        ``contrast``, and the keys of ``mlm_rows()`` with ``mlm``."""
         represented = {}
         if contrast:
             names = ("clean_ids", "attention_mask")
@@ -73,7 +74,8 @@ class DropoutContrast(MaskedPretraining):
         return represented
 
     def losses(self, represented: Tensors) -> Tensors:
-        """Return the losses ``contrastive`` and, if it is trained too, ``mlm``, over all parts of a batch."""
+        """Return the losses ``contrastive``, of at least two texts, and, if MLM is trained too, ``mlm``, over
+        all parts of a batch."""
         losses = {}
         if len(represented.get("first", ())) > 1:
             losses["contrastive"] = self.contrast(represented["first"], represented["second"])

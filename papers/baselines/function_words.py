@@ -6,7 +6,7 @@ from repro.graph import missing_file
 from repro.retrieval.datasets.word_lists import at_hand
 from repro.retrieval.recipe.request import Request
 
-LIST = "lists/stopwords.txt"  # below REPRO_DATA, where its content is held against a digest
+LIST = "lists/stopwords.txt"  # in REPRO_DATA. Its content is compared with a digest
 
 FUNCTION_WORDS = tuple(
     """
@@ -29,8 +29,9 @@ FUNCTION_WORDS = tuple(
 
 
 def stop_words(request: Request) -> list[str] | dict[str, str]:
-    """Return the stop words of reading ``word-stop-list``, the union of two lists. If its file is missing,
-    scales below full use the words above, and at full scale the plan reports the missing file."""
+    """Return the stop words, or an entry that names their file. By reading ``word-stop-list`` this is the
+    file of two joined lists, or ``FUNCTION_WORDS``. Scales below full use the latter if the file is missing.
+    At full scale the plan then reports the missing file."""
     if request.reading("word-stop-list") == "nltk-and-inquery":
         file = request.choices.original("word-stop-list", LIST, otherwise="function-words")
         if file is not None:

@@ -76,7 +76,7 @@ class InverseCloze(MaskedPretraining):
         check_known("reduction", mlm_reduction, valid=("mean", "sum"))
         check_known("resampling", resample, valid=RESAMPLINGS)
         if not 0 <= keep <= 1:
-            raise UsageError(f"keep is {keep}; give a probability between 0 and 1")
+            raise UsageError(f"keep is {keep}. Give a probability between 0 and 1.")
         self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
         self.contrast = partial(
             in_batch_contrastive, temperature=temperature, similarity=check_similarity(similarity)
@@ -89,10 +89,13 @@ class InverseCloze(MaskedPretraining):
         self.length, self.seed = length, seed
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Turn token rows into the arrays of ``masked_texts`` over the positives, or over the texts under
-        ``mlm_on`` = ``text``. ``query_ids`` and ``query_attention_mask`` are (N, Q), and ``paired``, (N,)
-        bool, is True for texts in L_ICT. Under ``text`` there are also ``context_ids`` and
-        ``context_attention_mask``, (N, L)."""
+        """Return the arrays of a batch of N token rows.
+
+        ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask``, (N, L), are of the positives, or
+        under ``mlm_on`` = ``text`` of the texts. ``query_ids`` and ``query_attention_mask`` are (N, Q), and
+        ``paired``, (N,) bool, is True for texts in L_ICT. Under ``text``, ``context_ids`` and
+        ``context_attention_mask``, (N, L), are of the positives.
+        """
         texts = self.texts(examples)
         places = [(example["epoch"], example["index"]) for example in examples]
         drawn = [self.pair(text, *place) for text, place in zip(texts, places, strict=True)]
@@ -102,7 +105,7 @@ class InverseCloze(MaskedPretraining):
         return batch | (self._framed("context", contexts) if self.apart else {})
 
     def pair(self, text: np.ndarray, epoch: int, index: int) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Return a text's pseudo query, (q,), its positive, (c,), and whether they are in the loss."""
+        """Return a text's pseudo query, (q,), its positive, (c,), and whether the pair is in L_ICT."""
         generator = np.random.default_rng((self.seed, SENTENCES, epoch if self.each_epoch else 0, index))
         bounds = sentences(text, self.ends)
         first, end = bounds[generator.integers(len(bounds))].tolist()
@@ -111,12 +114,13 @@ class InverseCloze(MaskedPretraining):
         return text[first:end][: self.query_room], context, len(bounds) > 1 or not self.drop
 
     def forward(self, batch: Tensors) -> Tensors:
-        """Return ``losses`` of the whole batch. Sentences are encoded only for two or more texts in L_ICT."""
+        """Return the losses of the whole batch. Sentences are encoded only if two or more texts are in
+        L_ICT."""
         return self.losses(self.represent(batch, contrast=bool(on_host(batch["paired"]).sum() > 1)))
 
     def represent(self, batch: Tensors, *, contrast: bool = True) -> Tensors:
-        """Return ``mlm_rows`` of a part of a batch and, with ``contrast``, ``queries`` and ``contexts``, (P,
-        H), of its P texts in L_ICT."""
+        """Return the representations of a part of a batch: the keys of ``mlm_rows()`` and, with ``contrast``,
+        ``queries`` and ``contexts``, (P, H), of its P texts in L_ICT."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (N, L, H)
         paired, represented = places_of(batch["paired"]), mlm_rows(hidden, self.encoder.cls, batch["labels"])
         if contrast:

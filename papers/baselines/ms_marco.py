@@ -36,7 +36,7 @@ class FineTuning:
     Attributes:
         lengths: maximum numbers of tokens of a query, a passage and a document.
         warm_up_epochs: the number of epochs on BM25 negatives.
-        head: projector and projector_start of the fine-tuning objective.
+        head: the options ``projector`` and ``projector_start`` of the fine-tuning objective.
     """
 
     request: Request
@@ -50,7 +50,8 @@ class FineTuning:
         return self.passages().tuned(encoder, self._bm25_negatives(), how)
 
     def passage_model(self, encoder: Node) -> Node:
-        """Fine-tune for passages on hard negatives, mined once with the warm-up model (COSTA §4.5.2)."""
+        """Return a model for passages, fine-tuned on hard negatives mined once with the warm-up model, which
+        is trained first (COSTA §4.5.2). Readings choose its start, and whether BM25 negatives are added."""
         ask, first = self.request.reading, self.warm_up(encoder)
         start = first if ask("hard-negative-start") == "warm-up" else encoder
         negatives = self._mined(first, self.passages())
@@ -59,7 +60,9 @@ class FineTuning:
         return self.passages().tuned(start, negatives, self._optimisation(epochs=ask("hard-negative-epochs")))
 
     def document_model(self, encoder: Node, *, iteration: int) -> Node:
-        """Fine-tune for documents in one or two rounds of mining, one epoch each (COSTA §4.5.2)."""
+        """Return a model for documents after one or two rounds (``iteration``) of mining and one epoch. The
+        passage model mines first and is the start, unless reading document-start chooses ``encoder`` (COSTA
+        §4.5.2)."""
         ask, stages = self.request.reading, self._documents()
         miner = self.passage_model(encoder)
         start = miner if ask("document-start") == "passage" else encoder
@@ -77,14 +80,17 @@ class FineTuning:
         batch: int | None = None,
         learning_rate: float = LEARNING_RATE,
     ) -> Node:
-        """Fine-tune for passages on a sample of the training queries (reading: low-resource-training)."""
+        """Fine-tune for passages on the ``sample``-th sample of ``queries`` training queries, with BM25
+        negatives (reading: low-resource-training). ``batch`` is by default that of reading
+        fine-tuning-batch."""
         negatives = self._sample(self._bm25_negatives(), queries, sample)
         epochs = self.request.reading("low-resource-training")["epochs"]
         how = self._optimisation(epochs=epochs, batch=batch, learning_rate=learning_rate)
         return self.passages().tuned(encoder, negatives, how)
 
     def few_documents(self, encoder: Node, *, queries: int, sample: int) -> Node:
-        """Fine-tune for documents on a sample of the training queries, with negatives by BM25."""
+        """Fine-tune for documents on the ``sample``-th sample of ``queries`` training queries, with BM25
+        negatives. Reading low-resource-documents chooses the start."""
         ask = self.request.reading
         start = {
             "pre-trained": lambda: encoder,
@@ -105,7 +111,7 @@ class FineTuning:
         return stages.search(model, self.request.dataset, depth=DEPTH)
 
     def passages(self) -> TwoStage:
-        """Return both stages for passages, by default RocketQA's passages with titles (reading:
+        """Return the trainings and rankings on passages, by default RocketQA's passages with titles (reading:
         passage-titles)."""
         ask, corpus = self.request.reading, marco_passages(self.request)
         length = self.lengths["passage"] + ask("length-special-tokens")
@@ -113,7 +119,8 @@ class FineTuning:
         return self._stages(corpus, PASSAGES, length, separator)
 
     def _documents(self) -> TwoStage:
-        """Return the stages for documents, with title, url and body as one text (reading: document-text)."""
+        """Return the trainings and rankings on documents, with title, url and body as one text (reading:
+        document-text)."""
         read = self.request.reading("document-text")
         corpus = recipe.corpus("msmarco-document", text=read["text"], untitled=read["untitled"])
         return self._stages(corpus, DOCUMENTS, self.lengths["document"], read["separator"])

@@ -17,14 +17,14 @@ def bm25(
     identical_ids: str | None = None,
     recall: str | None = None,
 ) -> Node:
-    """Return BM25 by Lucene, with the k1, b and fields of the paper's own reading.
+    """Rank by Lucene's BM25, with the k1, b and fields of the paper's own reading.
 
     Args:
         parameters: id of the reading with ``{k1, b, multifield}``, or with one such mapping each for ``dev``
             and ``trec``.
         document_parameters: the same for MS MARCO documents.
         recall: id of the reading for the definition of recall in this row.
-        identical_ids: id of the reading on documents with the query's own id.
+        identical_ids: id of the reading that decides whether documents with the query's own id are ignored.
     """
     documents = recipe.corpus(request.collection)
     topics = recipe.queries(request.dataset)
@@ -39,10 +39,10 @@ def bm25(
 
 @recipe.full_only(FULL_ONLY)
 def expanded_bm25(request: Request, *, corpus: str, recall: str | None = None) -> Node:
-    """Return BM25 over passages with appended predicted queries (docT5query's expansions).
+    """Rank by BM25 passages with appended predicted queries (docT5query's expansions).
 
     Args:
-        corpus: the expanded collection.
+        corpus: id of the expanded collection.
         recall: id of the reading for the definition of recall in this row.
     """
     score_columns(request, recall)
@@ -52,7 +52,8 @@ def expanded_bm25(request: Request, *, corpus: str, recall: str | None = None) -
 
 @recipe.full_only(FULL_ONLY)
 def deepct(request: Request, *, recall: str | None = None) -> Node:
-    """Return BM25 over DeepCT's term frequencies. ``recall`` is the reading for columns of recall."""
+    """Rank by BM25 with DeepCT's weights as term frequencies. ``recall`` is the id of the reading for the
+    definition of recall in this row."""
     score_columns(request, recall)
     ask = request.reading
     model = recipe.released_encoder(

@@ -26,15 +26,16 @@ def retriever(
     read: str | None = None,
     stand_in: Node | None = None,
 ) -> Node:
-    """Return the ranking by a released checkpoint, used as documented (released.yaml).
+    """Rank by a released checkpoint, used as documented (released.yaml).
 
     Args:
+        system: an id of released.yaml.
         recall: id of the reading for the definition of recall in this row.
         read: id of the reading for the length of passages on ``dev`` and ``trec``, if it differs from the
             makers' length.
         stand_in: the retriever trained here that replaces the authors' checkpoint below full scale.
 
-    Raises UsageError for a system without entry.
+    Raises UsageError for an unknown system.
     """
     entries = released_models(FILE)
     check_known("released encoder", system, valid=entries)

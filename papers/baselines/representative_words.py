@@ -105,7 +105,8 @@ class RepresentativeWords(MaskedPretraining):
         self.length, self.seed = length, seed
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Turn token rows into the arrays of ``masked_texts`` and of ``set_arrays``."""
+        """Return ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask`` of N token rows, (N, L),
+        and the arrays of their word sets, see ``set_arrays``."""
         texts, pairs, pieces, skipped = self.texts(examples), [], [], []
         generators = self.generators(examples, SETS, each_epoch=self.each_epoch)
         skips = self.generators(examples, SKIPS)
@@ -137,7 +138,9 @@ class RepresentativeWords(MaskedPretraining):
             return [], np.zeros(0), np.zeros(0)
         first, numbers = distinct(text, spans)
         words = [text[a:b] for a, b in first.tolist()]
-        missing = self.candidate_words - len(words) if self.mu > 0 else 0  # without mu they are impossible
+        missing = (
+            self.candidate_words - len(words) if self.mu > 0 else 0
+        )  # without mu, P(w|d) of further words is 0
         others = self.collection.drawn(missing, generator=generator)
         others = others[~np.isin(others, text[first[:, 0]][first[:, 1] - first[:, 0] == 1])]
         counts = np.append(np.bincount(numbers), np.zeros(len(others)))
@@ -162,5 +165,5 @@ def _mu(smoothing: float | str, average: float) -> float:
     if isinstance(smoothing, str):
         raise unknown("smoothing", smoothing, (AVERAGE, "a number"))
     if smoothing < 0:
-        raise UsageError(f"smoothing is {smoothing}; give {AVERAGE!r} or a number that is not negative")
+        raise UsageError(f"smoothing is {smoothing}. Give {AVERAGE!r} or a number that is not negative.")
     return float(smoothing)

@@ -7,8 +7,8 @@ from repro.retrieval.nn.checkpoint import MaskedModel
 
 
 def pair_segments(input_ids: np.ndarray, lengths: np.ndarray, *, separator: int) -> np.ndarray:
-    """BERT's segment of each token of framed texts: 0 up to a text's first [SEP], then 1, (T,) to (T,). A
-    text without a title is all of segment 0.
+    """Return BERT's segment of each token of framed texts: 0 up to a text's first [SEP], then 1, (T,) to
+    (T,). All tokens of a text without a title are in segment 0.
 
     Args:
         input_ids: (T,), N texts end to end.
@@ -22,5 +22,5 @@ def pair_segments(input_ids: np.ndarray, lengths: np.ndarray, *, separator: int)
 
 
 def segments_for(model: MaskedModel, segments: torch.Tensor) -> torch.Tensor:
-    """Return segment ids, all zeros for a model with a single type of segment."""
+    """Return ``segments``, or zeros of the same shape if the model has only one type of segment."""
     return segments if model.config.type_vocab_size > 1 else torch.zeros_like(segments)

@@ -8,7 +8,8 @@ from repro.errors import UsageError
 
 
 def sentence_ends_of(tokenizer, tokens: Collection[str]) -> np.ndarray:
-    """Return (V,), True for entries that end a sentence. Raises UsageError if the vocabulary has none."""
+    """Return a mask of the vocabulary, (V,), True for those ``tokens`` that it contains. They end a sentence.
+    Raises UsageError if it contains none."""
     ends = np.zeros(len(tokenizer), dtype=bool)
     for token in tokens:
         number = tokenizer.convert_tokens_to_ids(token)

@@ -30,7 +30,7 @@ class Representation(Protocol):
     """How texts are encoded and compared."""
 
     def search(self, model: Node, texts: Texts, *, depth: int) -> Node:
-        """Return the node of a ranking with ``depth`` passages per query."""
+        """Return the node of the model's ranking, with ``depth`` passages per query."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ class TwoStage:
     positive_choice: str = "all"
 
     def tuned(self, model: Node, training_set: Node, optimisation: Optimisation) -> Node:
-        """Return ``model`` fine-tuned on a training set. Both stages call this."""
+        """Return the node of ``model`` fine-tuned on a training set. Both stages call this."""
         return recipe.finetune(
             model,
             training_set,
@@ -86,26 +86,27 @@ class TwoStage:
         )
 
     def mined(self, retriever: Node, *, depth: int, per_query: int, seed: int, random_added: int = 0) -> Node:
-        """Return hard negatives of the training queries: the top of a retriever's ranking without the
-        positives."""
+        """Return hard negatives of the training queries from the top ``depth`` of a retriever's ranking,
+        without the positives: ``per_query`` drawn by ``seed``, and ``random_added`` random passages."""
         run, judgements = self.search(retriever, self.train, depth=depth), recipe.qrels(self.train)
         how = {"depth": depth, "per_query": per_query, "seed": seed, "random_added": random_added}
         return recipe.mine(run, judgements, documents=self.texts.documents, **how)
 
     def search(self, retriever: Node, dataset: str, *, depth: int) -> Node:
-        """Return a retriever's ranking of the passages for a dataset's queries."""
+        """Return a retriever's ranking of the passages for the queries of ``dataset``, with ``depth`` per
+        query."""
         texts = replace(self.texts, topics=recipe.queries(dataset))
         return self.representation.search(retriever, texts, depth=depth)
 
     def with_passages_of(self, length: int) -> TwoStage:
-        """Return the same stages with passages of ``length`` tokens."""
+        """Return a copy with passages of at most ``length`` tokens."""
         return replace(self, texts=replace(self.texts, passage_length=length))
 
     def reranking(
         self, *, length: int, separator: str | None, passages: int, trained: int, regulariser: str
     ) -> TwoStage:
-        """Return the same stages for a cross-encoder, which reads query and passage together in ``length``
-        tokens. It is trained on the best ``trained`` of ``passages`` per query."""
+        """Return a copy for a cross-encoder, which reads query and passage together in ``length`` tokens. It
+        is trained on the best ``trained`` of ``passages`` per query."""
         texts = replace(
             self.texts, query_length=None, passage_length=length, separator=separator, pooling=None
         )

@@ -33,7 +33,8 @@ class WeakDecoder(MaskedPretraining):
 
         L_dec = -1/M sum_t log P(x_t | x_{t-k}, …, x_{t-1}, h)
 
-    h is the encoder's [CLS] vector and k the decoder's span: a few layers that see little have to rely on h.
+    h is the encoder's [CLS] vector and k the decoder's span. A decoder of few layers with a short span has to
+    rely on h.
     The decoder reads the embeddings of the text's tokens and predicts the next token at each position. It
     reads h by cross-attention in every layer, or instead of the embedding of [CLS]. COSTA states three layers
     and a span of 2. Every other choice is an option named after its reading.
@@ -47,9 +48,10 @@ class WeakDecoder(MaskedPretraining):
         decoder_layers: the number of layers, 3 in COSTA.
         span: k, the number of last tokens that a position sees in each layer, including itself.
         sees_bottleneck: whether every position sees h in each layer, or only the first k positions do.
-        encoder_input: ``masked``, h comes from the pass that MLM is computed on, or ``clean``, from a
-            pass of its own over the unmasked text.
-        decoder_input: tokens the decoder reads, ``clean`` or ``masked``. It predicts the clean ones.
+        encoder_input: ``masked``: h comes from the same pass as MLM. ``clean``: h comes from another pass,
+            over the unmasked text.
+        decoder_input: whether the decoder reads the ``clean`` or the ``masked`` tokens. It predicts the clean
+            ones.
         embeddings, head: ``shared`` with the encoder, or the decoder's ``own``, which start as copies.
             ``cross-attention`` uses only the output matrix of the head.
         reconstruct_sep: whether the closing [SEP] is predicted too.
@@ -135,7 +137,7 @@ class WeakDecoder(MaskedPretraining):
         return {name: divisor(some, reduction=self.reduction) for name, some in labels.items()}
 
     def reconstruction(self, h_cls: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Return L_dec, given the [CLS] vectors, (N, H)."""
+        """Return L_dec without its weight, given the [CLS] vectors, (N, H)."""
         targets = self.targets(batch)  # (N, L)
         decoded = self.decoded(h_cls, batch)  # (N, L, H)
         places = labelled(targets)
@@ -143,9 +145,8 @@ class WeakDecoder(MaskedPretraining):
         return vocabulary_loss(*wanted, reduction=self.reduction)
 
     def decoded(self, h_cls: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Return the decoder's states, (N, L, H), from the [CLS] vectors, (N, H), and the text before each
-        position.
-        """
+        """Return the decoder's states, (N, L, H), each from a [CLS] vector, (N, H), and the tokens up to its
+        position."""
         embed = self.own_embeddings or self.encoder.base_model.embeddings
         if self.crosses:
             embedded = embed.word_embeddings(batch[self.decoder_reads])  # (N, L, H)
@@ -166,8 +167,7 @@ class WeakDecoder(MaskedPretraining):
         return torch.cat((h_cls.unsqueeze(1).to(embedded.dtype), embedded[:, 1:]), dim=1)
 
     def targets(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Return the token to predict at each position, which is the next one: (N, L), IGNORED without a
-        prediction."""
+        """Return the next token as the label of each position, (N, L), IGNORED where nothing is predicted."""
         tokens, real = on_host(batch["clean_ids"]), on_host(batch["attention_mask"]).bool()
         if not self.reconstruct_sep:
             real = real & (tokens != self.tokenizer.sep_token_id)

@@ -55,7 +55,7 @@ class WholeWords:
         """
         frames = self.frames[input_ids]
         first = ~self.continues[input_ids]
-        first[1:] |= self.special[input_ids[:-1]]  # nothing goes on with a special token
+        first[1:] |= self.special[input_ids[:-1]]  # a word does not continue a special token
         begins = np.zeros(1, int) if lengths is None else np.cumsum(lengths) - lengths
         first[begins[begins < len(first)]] = True
         return np.where(frames, -1, np.cumsum(first & ~frames) - 1)
@@ -71,7 +71,7 @@ class WholeWords:
         quota: str = "all",
         most: int | None = None,
     ) -> np.ndarray:
-        """Choose whole words of each text, in random order, until a quota of tokens is met.
+        """Return a mask of whole words of each text, chosen in random order until a quota of tokens is met.
 
         The quota is ``rate`` times a count, rounded half to even, at least one. A word with more tokens than
         the rest of the quota is skipped, and the next word is tried. The rule is that of Google's BERT, as in
@@ -84,11 +84,11 @@ class WholeWords:
             generators: one for each text, the only source of randomness.
             already: (T,), mask of the tokens of words chosen before, which count towards the quota and stay
                 chosen.
-            quota: the count that ``rate`` refers to: ``all`` tokens, those of the ``text``, without [CLS] and
-                [SEP], where no special token can be chosen, or the text's ``words``.
+            quota: the count that ``rate`` refers to: ``all`` tokens, ``text``, the tokens without [CLS] and
+                [SEP] (then no special token can be chosen), or ``words``, the number of words.
             most: the maximum of the quota, or None.
 
-        Returns (T,) bool, False at every special token.
+        Returns (T,) bool, True at tokens of chosen words, False at every special token.
         """
         words = self.numbers(input_ids, lengths)
         inside = words >= 0
@@ -157,16 +157,18 @@ def covered(
     random: float,
     generators: Sequence[np.random.Generator],
 ) -> np.ndarray:
-    """Hide the chosen tokens of texts like BERT (Devlin et al. 2019, Appendix A.1).
+    """Return the ids of texts with the chosen tokens hidden as in BERT (Devlin et al. 2019, Appendix A.1).
 
     Args:
         input_ids: (T,), N texts end to end.
         lengths: (N,), tokens of each.
         chosen: (T,) bool.
         tokenizer: its [MASK] and the size of its vocabulary.
-        mask, random: the shares of chosen tokens that become [MASK], and that become any token. The others
-            are unchanged.
+        mask, random: the shares of chosen tokens that become [MASK], and that become a random token. The
+            others are unchanged.
         generators: one for each text, the only source of randomness.
+
+    Returns (T,).
     """
     assert 0 <= mask + random <= 1, (mask, random)
     fate, entries = _fates(lengths, generators), len(tokenizer)

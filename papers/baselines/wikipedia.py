@@ -16,7 +16,8 @@ def bert(request: Request) -> Node:
 
 
 def masking(request: Request) -> dict[str, Any]:
-    """Return the arguments of masking: its rates, and how tokens are drawn (reading: mlm-draw)."""
+    """Return the arguments of ``masked_tokens``: its rates, and how tokens are drawn (readings: mlm-masking,
+    mlm-draw)."""
     return {**request.reading("mlm-masking"), **request.reading("mlm-draw")}
 
 
@@ -30,9 +31,8 @@ def pretrained(
     length: int,
     counts: bool = False,
 ) -> Node:
-    """Return BERT, trained further with an objective on chunks of ``length`` tokens. With ``counts``, the
-    objective also reads the corpus's term statistics.
-    """
+    """Return the node of BERT trained further with an objective on Wikipedia in chunks of ``length`` tokens.
+    With ``counts``, the objective also reads the corpus's term statistics."""
     ask = request.reading
     tokens = recipe.tokenize(
         recipe.corpus("wikipedia"),

@@ -45,7 +45,7 @@ class PreferenceLoss:
 
         Args:
             encoder: with ``base_model`` and ``cls`` like BertForMaskedLM.
-            batch: the arrays of ``masked_texts`` and of ``set_arrays``.
+            batch: the results of ``masked_texts()`` and ``set_arrays()``.
         """
         losses, mask = {}, batch["attention_mask"]
         hidden = encoder.base_model(batch["masked_ids"], attention_mask=mask).last_hidden_state  # (N, L, H)
@@ -60,7 +60,8 @@ class PreferenceLoss:
         return losses
 
     def denominators(self, batch: dict[str, torch.Tensor]) -> dict[str, int | None]:
-        """Return the masked tokens and the pairs of sets that the losses average over, or None for a sum."""
+        """Return loss name -> the number that it is a mean over: the masked tokens of ``mlm``, or None for a
+        sum, and the pairs of sets of ``preference``."""
         masked = divisor(batch["labels"], reduction=self.mlm_reduction)
         return {"mlm": masked, "preference": int(on_host(batch["pair_mask"]).sum())}
 

@@ -60,7 +60,7 @@ class TextMasks:
     def masked(
         self, texts: Sequence[np.ndarray], tokenizer, generators: Sequence[np.random.Generator]
     ) -> dict[str, torch.Tensor]:
-        """Return the four arrays of ``masked_texts``, (N, L) int64."""
+        """Return ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask`` of N texts, (N, L)."""
         if self.unit == "bernoulli":
             return masked_texts(
                 texts,

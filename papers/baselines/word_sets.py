@@ -42,7 +42,7 @@ class SetSampling:
         if self.pairs < 1:
             raise UsageError(f"there are {self.pairs} pairs of word sets for a text. Give at least 1.")
         if not 0 < self.size_mean < math.inf:
-            raise UsageError(f"the mean size of a word set is {self.size_mean}; give a number above 0")
+            raise UsageError(f"the mean size of a word set is {self.size_mean}. Give a number above 0.")
 
     def sizes(self, generator: np.random.Generator) -> np.ndarray:
         """Return the sizes of the sets of P pairs, (P,) int64, all at least 1."""
@@ -56,11 +56,13 @@ class SetSampling:
     def drawn(
         self, log_weights: np.ndarray, scores: np.ndarray, *, generator: np.random.Generator
     ) -> list[tuple[np.ndarray, np.ndarray] | None]:
-        """Draw P pairs of sets of words 0..W-1, each with the preferred set (the higher sum of scores) first.
-        With ``ties`` = ``again``, equal sets are drawn again, and after ``TRIES`` draws the pair is None.
+        """Draw P pairs of sets of words 0..W-1. The preferred set, with the higher sum of scores, is first.
+
+        With ``ties`` = ``again``, sets with equal sums are drawn again. After ``TRIES`` draws, and for fewer
+        than two words, the pair is None.
 
         Args:
-            log_weights: (W,), of the distribution, up to a constant.
+            log_weights: (W,), the logarithm of the distribution, up to a constant.
             scores: (W,).
         """
         if len(scores) < 2:
@@ -98,8 +100,8 @@ def set_arrays(
     """Return the word sets of N texts as sequences: [CLS], the pieces of the words in the order drawn, [SEP].
 
     Args:
-        pairs: N of P pairs, of ``SetSampling.drawn``.
-        pieces: N of W token arrays, the words numbered in the pairs.
+        pairs: for each of N texts the P pairs from ``SetSampling.drawn``.
+        pieces: for each text the tokens of its W words, which the pairs refer to by number.
         most: the maximum number of tokens of a set, without [CLS] and [SEP]. Further tokens are cut off.
 
     Returns ``set_ids`` and ``set_attention_mask``, (2NP, S) int64, text by text and pair by pair, the

@@ -118,8 +118,8 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         )
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Turn token rows into the four arrays of ``masked_texts``, ``spans`` (N, S, 2) and ``span_mask`` (N,
-        S)."""
+        """Return ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask`` of N token rows, (N, L),
+        with ``spans``, (N, S, 2), and ``span_mask``, (N, S)."""
         texts = self.texts(examples)
         generators = self.generators(examples, SPANS, each_epoch=self.each_epoch)
         sep = [self.tokenizer.sep_token_id] if self.spans_reach_sep else []
@@ -130,8 +130,8 @@ class ContrastiveSpans(MaskedPretraining, BatchLoss):
         return self.masked(texts, self.generators(examples, MASKS)) | tensors
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return ``mlm_rows`` and, by Eqs. 6 and 7, ``texts``, (N, H), and ``spans``, (N, S, H), with their
-        mask."""
+        """Return the representations of a part of a batch: the keys of ``mlm_rows()``, ``texts``, (N, H), by
+        Eq. 6, ``spans``, (N, S, H), by Eq. 7, and ``span_mask``."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (N, L, H)
         mlm = mlm_rows(hidden, self.encoder.cls, batch["labels"])
         if self.clean and on_host(batch["span_mask"]).any():
@@ -163,10 +163,10 @@ def _check_granularities(spans: dict[str, int], span_tokens: dict[str, list[int]
         raise UsageError("there is no granularity with a span. Give at least one in spans, e.g. {'word': 5}.")
     for granularity in spans:
         if granularity != "word" and granularity not in span_tokens:
-            raise UsageError(f"there are no bounds in tokens for {granularity!r} spans; give span_tokens")
+            raise UsageError(f"there are no bounds in tokens for {granularity!r} spans. Give span_tokens.")
 
 
 def _bounds(shortest: int, longest: int) -> tuple[int, int]:
-    # A scale shrinks both in proportion to the length of a text; a span keeps one token.
+    # A scale shrinks both in proportion to the length of a text, but a span keeps one token.
     shortest = max(1, int(shortest))
     return shortest, max(shortest, int(longest))

@@ -23,8 +23,8 @@ def group_contrastive(
         e(i, j) = exp( sim(z_i, z_j) / tau )
 
     i runs over the texts only, and j over all N(4T+1) representations except z_i, including the other
-    positives. Masked spans and texts without spans do not count. Reading ``loss-reduction``: ``sum``
-    as printed, ``mean`` divides by the number of anchors.
+    positives. Masked spans and texts without spans do not count. With ``mean``, the sum
+    over i is divided by the number of texts with spans (reading ``loss-reduction``).
 
     Args:
         z_text: (N, H), Eq. 6.
@@ -32,7 +32,7 @@ def group_contrastive(
         span_mask: (N, S), True where a span exists. At least one must exist.
         temperature: tau.
         similarity: ``dot`` (as printed) or ``cosine``.
-        reduction: ``sum`` or ``mean``.
+        reduction: ``sum`` (as printed) or ``mean``.
     """
     count, spans, _ = z_span.shape
     anchors = mapped(lambda mask: mask.any(dim=1), span_mask)  # (N,)

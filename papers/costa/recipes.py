@@ -31,8 +31,8 @@ def passage_row(request: Request, *, encoder: str, strategy: str) -> Node:
     """Rank passages with an encoder fine-tuned in one stage or two (§4.5.2, Tables 1 and 3).
 
     Args:
-        encoder: costa or a baseline's name, e.g. seed.
-        strategy: bm25_negatives or static_hard_negatives.
+        encoder: ``costa`` or a key of BASELINES, e.g. ``seed``.
+        strategy: ``bm25_negatives`` (one stage) or ``static_hard_negatives`` (two).
     """
     tuning, start = _tuning(request, encoder), _encoder(request, encoder)
     model = tuning.warm_up(start) if strategy == "bm25_negatives" else tuning.passage_model(start)
@@ -49,7 +49,7 @@ def reference_row(request: Request, *, fine_tuned: bool) -> Node:
 
 
 def document_row(request: Request, *, encoder: str, iteration: int) -> Node:
-    """Rank documents after one or two rounds of mining (§4.5.2, Table 2)."""
+    """Rank documents after ``iteration`` rounds of mining, one or two (§4.5.2, Table 2)."""
     tuning = _tuning(request, encoder)
     return tuning.run(tuning.document_model(_encoder(request, encoder), iteration=iteration))
 
@@ -67,7 +67,7 @@ def ablation_row(
 
     Args:
         spans: the number of spans of each kind, by default three (Tables 4 and 5).
-        temperature: τ of Eq. 8 (Table 7), by default of reading ablation-temperature.
+        temperature: τ of Eq. 8 (Table 7), by default from reading ablation-temperature.
         projector: nonlinear, linear or none (Table 6).
         phase: where ``projector`` is used (Table 6). ``pre-training``: only there, and fine-tuning has
             none. ``fine-tuning``: only there, after a pre-training with the nonlinear one. None: in
@@ -91,7 +91,8 @@ def ablation_row(
 def few_queries(request: Request, *, encoder: str, queries: int) -> Runs:
     """Rank after fine-tuning on three samples of the queries, at every point of a grid (§5.5, Figure 4).
 
-    Reading ``low-resource-selection``: the mean of all, or the best point by the queries of the figure.
+    The cell is the mean over all points, or the mean of the best point, selected on the figure's own queries
+    (reading: low-resource-selection).
     """
     tuning, start = _tuning(request, encoder), _encoder(request, encoder)
 
@@ -106,8 +107,8 @@ def few_queries(request: Request, *, encoder: str, queries: int) -> Runs:
 
 
 def candidates_map(request: Request, *, encoder: str) -> Node:
-    """Return the drawing of a query and its 100 candidates in a plane, after fine-tuning on 1,000 queries
-    (Figure 3)."""
+    """Return the exhibit of a query and its 100 candidates as points in a plane, after fine-tuning on 1,000
+    queries (Figure 3)."""
     dataset = "msmarco-passage/trec-dl-2019/judged"  # reading: figure-3-query
     request = Request(dataset, request.choices, request.seed)
     tuning = _tuning(request, encoder)

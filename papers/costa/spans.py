@@ -77,14 +77,14 @@ def sampled_spans(
         texts: (n,) each, without special tokens.
         words: the vocabulary's words and the stop list.
         counts: granularity -> T, its number of spans. Missing or 0 means no span.
-        bounds: (l_min, l_max) in units for phrase, sentence and paragraph.
+        bounds: granularity -> (l_min, l_max) in units, except for words.
         beta: (alpha, beta) of Eq. 1.
         rounding: ``floor`` or ``round``.
         start: ``inclusive`` or ``printed``.
         short_text: ``clip`` or ``drop``.
         unit: reading ``span-unit``: whether n and l of Eqs. 1 and 2 count ``pieces`` or ``words``.
-        stop_words: reading ``stop-words-left-out``: ``before`` T words are drawn, or ``after`` it, which
-            leaves fewer of them.
+        stop_words: reading ``stop-words-left-out``: whether stop words are left out ``before`` T words are
+            drawn, or ``after``, so that fewer than T words may remain.
         generators: one for each text.
 
     Returns spans, (N, S, 2) with S the sum of the counts, and their mask, (N, S). Missing ones are (0, 0).

@@ -12,7 +12,7 @@ LISTED = "msmarco-passage/train/hard-negatives"
 
 
 def trained(request: Request, encoder: Node) -> Node:
-    """Fine-tune ``encoder`` for ten epochs at 1e-5, with one negative per query (§4.2).
+    """Fine-tune ``encoder`` on MS MARCO for ten epochs at 1e-5, with one negative per query (§4.2).
 
     readings: beir-batch, beir-training-text.
     """
@@ -26,7 +26,8 @@ def trained(request: Request, encoder: Node) -> Node:
 
 
 def run(request: Request, model: Node) -> Node:
-    """Rank one collection. Readings determine lengths, the use of identical ids and the joining of titles."""
+    """Return the model's ranking of the request's queries. Readings determine lengths, the use of identical
+    ids and the joining of titles."""
     ask = request.reading
     lengths = ask("beir-lengths")
     request.score_with(ignore_identical_ids=ask("dense-identical-ids"))
@@ -41,7 +42,8 @@ def run(request: Request, model: Node) -> Node:
 
 
 def _negatives(request: Request, encoder: Node) -> Node:
-    """Return negatives from a public file, or negatives mined here (reading: beir-negatives)."""
+    """Return negatives from a public file, or negatives mined with a model that is first fine-tuned from
+    ``encoder`` on MS MARCO, stage one (reading: beir-negatives)."""
     how = request.reading("beir-negatives")
     if how["source"] == "mined":
         marco = Marco.second_version(request, Views(request))

@@ -40,7 +40,7 @@ class Contexts:
             raise UsageError(f"there is no kind of context. Give some of {', '.join(KINDS)}.")
         check_known("truncation", truncation, valid=TRUNCATIONS)
         if room < 1:
-            raise UsageError(f"a text of {room} tokens is empty")
+            raise UsageError(f"a text of {room} tokens is empty. Give a longer length.")
         self.kinds, self.room, self.truncation, self.seed = tuple(kinds), room, truncation, seed
 
     def draw(
@@ -52,10 +52,10 @@ class Contexts:
             example: ``input_ids`` (n,), ``sentences`` (S,) tokens of each and ``spans`` (P,) sentences of
                 each, ``epoch`` and ``index``, and ``anchor``, a span's number, if examples are spans.
             count: C, the number of contexts.
-            whole: return texts uncut.
+            whole: whether to return texts uncut.
 
-        Returns the anchor, (a,), and C contexts, (c,), of at most ``room`` tokens unless whole. The anchor
-        does not depend on C. Raises DataError for a document with no span or only one.
+        Returns the anchor, (a,), and C contexts, (c,), of at most ``room`` tokens unless ``whole``. The
+        anchor does not depend on C. Raises DataError for an example without spans or with only one.
         """
         if "spans" not in example:
             raise DataError("the tokens have no spans. Tokenise the corpus with policy 'spans'.")

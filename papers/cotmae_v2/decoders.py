@@ -17,19 +17,22 @@ def new_decoder(config, *, decoder: str, kind: str, layers: int, window: int) ->
 
     Args:
         config: the configuration of the BERT with the same sizes.
-        decoder: ``auto_encoding``, every position sees all of the text, or ``auto_regressive``, the positions
-            up to and including itself.
-        kind: ``bert``, layers that normalise after they add, or, auto-regressive only, ``gpt2``.
+        decoder: ``auto_encoding``: every position sees the whole text. ``auto_regressive``: every position
+            sees those up to and including itself.
+        kind: ``bert``: layers that normalise after they add. ``gpt2``, only if auto-regressive: see
+            ``PreNormDecoder``.
         layers: the number of layers, 1 in the paper, 2 in its first version.
-        window: auto-regressive, reading ``autoregressive-window``: a position sees the vector and this many
-            last positions, including itself. 0 for all before it.
+        window: reading ``autoregressive-window``: an auto-regressive position sees the vector and this many
+            last positions, including itself. 0 means all before it.
 
     Raises UsageError for values that no decoder can have.
     """
     check_known("decoder", decoder, valid=KINDS)
     check_known(f"kind of the {decoder} decoder", kind, valid=KINDS[decoder])
     if layers < 1 or window < 0:
-        raise UsageError(f"a decoder of {layers!r} layers and a window of {window!r}: give at least 1 and 0")
+        raise UsageError(
+            f"a decoder has {layers!r} layers and a window of {window!r}. Give at least 1 and 0."
+        )
     if kind == "gpt2":
         return PreNormDecoder(config, layers=layers, window=window or None)
     if decoder == "auto_encoding":

@@ -19,7 +19,7 @@ OBJECTIVE = Objective(
     passes={"encoders": 1, "layers": 4, "heads": 4.5},
 )
 VIEWS, DECODERS = ("dense", "sparse"), ("auto_encoding", "auto_regressive")
-NO_SECOND_VIEW = {  # what has no say where there is one view and one decoder
+NO_SECOND_VIEW = {  # options without effect on one view and one decoder
     "decoder_contexts": "independent",
     "view_losses": "sum",
     "decoder_sharing": True,
@@ -49,7 +49,7 @@ def second_version(
 
     Args:
         benchmark: msmarco or beir, with different pre-training corpora (reading: pretraining-corpus).
-        views, decoders: the views and decoders that remain in a row of Table 4.
+        views, decoders: the views and decoders that are trained, see Table 4.
         seed: a seed other than that of §4.1 (Figure 3).
     """
     ask = request.reading

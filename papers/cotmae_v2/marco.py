@@ -20,15 +20,15 @@ DEPTH = 1000
 
 @dataclass(frozen=True)
 class Marco:
-    """The stages of one request, with retrievers that represent texts as ``views``.
+    """The trainings and rankings of one request, with retrievers that represent texts as ``views``.
 
     Attributes:
         epochs: the number of epochs of each stage.
-        negatives: the negatives of stage two: ``mined``, or ``both`` mined ones and the official BM25
-            negatives.
+        negatives: the negatives of stage two: ``mined``, or ``both`` the mined and the official BM25 ones.
         kept: the numbers of negatives kept per query, of ``mined`` and of ``bm25``.
         weight_decay: the weight decay of all stages.
-        passage_lengths: tokens for training on ``bm25`` or ``mined`` negatives, and for a ``search``.
+        passage_lengths: maximum numbers of tokens in training on ``bm25`` and ``mined`` negatives, and in
+            ``search``.
     """
 
     request: Request
@@ -41,14 +41,14 @@ class Marco:
 
     @classmethod
     def second_version(cls, request: Request, views: Views) -> Marco:
-        """Return the stages of this paper's version (§4.2, readings: stage-two, passage-cut)."""
+        """Return the pipeline of this paper's version (§4.2, readings: stage-two, passage-cut)."""
         second, decay = request.reading("stage-two"), request.reading("fine-tuning-weight-decay")
         rest = {"weight_decay": decay, "passage_lengths": request.reading("passage-cut")}
         return cls(request, views, (3, second["epochs"]), second["negatives"], second["kept"], **rest)
 
     @classmethod
     def first_version(cls, request: Request) -> Marco:
-        """Return the stages of the first version (reading: first-version-fine-tuning)."""
+        """Return the pipeline of the first version (reading: first-version-fine-tuning)."""
         read = dict(request.reading("first-version-fine-tuning"))
         lengths = dict.fromkeys(("bm25", "mined", "search"), read.pop("passage_length"))
         read |= {"epochs": tuple(read["epochs"]), "passage_lengths": lengths}
@@ -60,8 +60,9 @@ class Marco:
         return self._stages("bm25").tuned(encoder, self._bm25_negatives(), how)
 
     def stage_two(self, encoder: Node) -> Node:
-        """Fine-tune on negatives mined with stage one. The tables' rows without distillation measure this
-        retriever."""
+        """Return the retriever of stage two, which the tables' rows without distillation measure. The
+        retriever of stage one is trained first and mines the negatives, and ``both`` adds BM25's. Reading
+        stage-two-start decides whether the training starts from ``encoder`` or from stage one."""
         ask, first = self.request.reading, self.stage_one(encoder)
         negatives = self.mined(first)
         if self.negatives == "both":
@@ -70,7 +71,8 @@ class Marco:
         return self._stages("mined").tuned(start, negatives, self._optimisation(self.epochs[1]))
 
     def distilled(self, encoder: Node, *, teacher: Node) -> Node:
-        """Fine-tune to rank mined negatives as the first version's re-ranker does (Eq. 16)."""
+        """Return a retriever fine-tuned to rank mined negatives as the re-ranker ``teacher`` does (Eq. 16).
+        Stages one and two from ``encoder`` are trained first."""
         ask, second = self.request.reading, self.stage_two(encoder)
         how, stages = ask("distillation-training"), self._stages("mined")
         miner = second if ask("distillation-negatives") == "stage-two" else self.stage_one(encoder)
@@ -89,7 +91,8 @@ class Marco:
         return student.tuned(start, scored, schedule)
 
     def reranker(self, encoder: Node, *, regulariser: str | None = None) -> Node:
-        """Fine-tune a cross-encoder on the negatives mined with stage two (reading: reranker-training)."""
+        """Fine-tune ``encoder`` as a cross-encoder on negatives mined with stage two, which is trained first
+        from ``encoder`` (reading: reranker-training). ``regulariser`` replaces that of the reading."""
         read, negatives = self.request.reading("reranker-training"), self.mined(self.stage_two(encoder))
         how = self._optimisation(read["epochs"], learning_rate=read["learning_rate"], queries=read["queries"])
         return self._reranking(regulariser).tuned(encoder, negatives, how)
@@ -139,7 +142,8 @@ class Marco:
 def optimisation(
     request: Request, *, queries: int, epochs: int, learning_rate: float, weight_decay: float
 ) -> Optimisation:
-    """Return AdamW with a linear schedule, as in the first version's script (§4.2)."""
+    """Return the optimisation of a fine-tuning: AdamW with a linear schedule, as in the first version's
+    script (§4.2). ``queries`` is the number of queries in a batch."""
     ask = request.reading
     return Optimisation(
         batch_size=queries,

@@ -14,7 +14,7 @@ from repro.errors import UsageError
 from repro.retrieval.nn.masked_tokens import IGNORED
 from repro.retrieval.nn.text import frame_texts, inner_tokens, side_by_side
 
-# of random numbers: a side's masks, and the windows that it takes for itself, do not move the other's
+# of random numbers: the masks and windows of a side do not depend on those of another side
 STREAMS = {"encoder": 1, "auto_encoding": 2, "auto_regressive": 3}
 WINDOWS = ("shared", "apart")
 
@@ -46,8 +46,8 @@ class Masking:
 
     Attributes:
         rate: the share of chosen tokens (reading ``masking-rates``).
-        whole_word: reading ``masking-unit``: whole words until a quota of ``rate`` times the tokens between
-            [CLS] and [SEP] is met, or every token independently with probability ``rate``.
+        whole_word: reading ``masking-unit``. True: whole words are chosen until a quota of ``rate`` times the
+            tokens between [CLS] and [SEP] is met. False: every token independently with probability ``rate``.
         mask, random: the shares of the chosen tokens that become [MASK], and any token. The rest is kept.
 
     Raises UsageError for values that no mask can have.
@@ -61,8 +61,8 @@ class Masking:
     def __post_init__(self):
         if not (0 <= self.rate <= 1 and min(self.mask, self.random) >= 0 and self.mask + self.random <= 1):
             raise UsageError(
-                f"a mask rate of {self.rate!r} with shares of {self.mask!r} and {self.random!r}: the rate "
-                "and the sum of the shares have to be in 0..1"
+                f"the mask rate is {self.rate!r}, the shares are {self.mask!r} and {self.random!r}. The rate "
+                "and the sum of the shares have to be in 0..1."
             )
 
     def __call__(
@@ -81,7 +81,7 @@ class Masking:
         """
         inner, sizes = np.concatenate(texts), [len(text) for text in texts]
         unit, special = "whole-word" if self.whole_word else "bernoulli", words.special[inner]
-        if marked is not None:  # a special token of the other text is a word like any
+        if marked is not None:  # a special token of the other text counts as a word
             words = dataclasses.replace(words, special=np.zeros_like(words.special))
         source = inner if marked is None else np.concatenate(marked)
         # without the frame: it would count towards the quota
@@ -102,7 +102,8 @@ class Masking:
 
 
 def causal(texts: Sequence[np.ndarray], tokenizer, *, with_sep: bool) -> Rows:
-    """Return unmasked texts with labels by which each token predicts the next one (Eq. 13).
+    """Return texts unmasked, framed by [CLS] and [SEP], with the next token as the label of each token (Eq.
+    13).
 
     Reading ``causal-targets``: whether the last word predicts [SEP]. [SEP] itself predicts nothing.
     """
@@ -122,13 +123,13 @@ class AnchorsAndContexts:
     Args:
         contexts: the sampler of anchors and contexts.
         decoders: the names of the decoders.
-        same_context: reading ``decoder-contexts``: one context for all decoders, or one for each.
-        both: reading ``encoded-texts``: contexts are encoded too, and each text is reconstructed from the
-            other's vector. Otherwise the anchor is encoded and the context is reconstructed.
-        windows: reading ``first-version-windows``: all sides read and mask one window of a long text, or
-            each side reads one and chooses its masks in another.
-        encoder, decoder: how to mask for the encoder, and for the auto-encoding decoder.
-        with_sep: see ``causal``.
+        same_context: reading ``decoder-contexts``: whether all decoders get one context, or each its own.
+        both: reading ``encoded-texts``: whether contexts are encoded too, and each text is reconstructed from
+            the other's vector. Otherwise the anchor is encoded and the context is reconstructed.
+        windows: reading ``first-version-windows``. ``shared``: all sides read and mask one window of a long
+            text. ``apart``: each side reads a window of its own and chooses its masks in another.
+        encoder, decoder: the masking for the encoder, and for the auto-encoding decoder.
+        with_sep: whether the auto-regressive decoder predicts the closing [SEP].
         seed: the seed of the masks.
     """
 
@@ -152,7 +153,8 @@ class AnchorsAndContexts:
         self.masking = {"encoder": encoder, "auto_encoding": decoder}
 
     def __call__(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Turn N examples into a batch: for the encoder and each decoder, (., L) int64 with its own length.
+        """Turn N examples into a batch: arrays for the encoder and for each decoder, (., L) int64. L is the
+        length of the longest text on that side.
 
         ``<side>_clean`` and ``<side>_ids`` are the original and the input tokens, ``<side>_labels`` the token
         predicted at a place or IGNORED, and ``<side>_attention`` is 0 at padding. ``<decoder>_sources`` is,

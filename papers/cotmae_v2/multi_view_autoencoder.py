@@ -42,7 +42,8 @@ class MultiViewAutoEncoder(nn.Module):
             ``span-truncation``).
         windows: see ``AnchorsAndContexts`` (reading ``first-version-windows``).
         decoder_contexts: ``independent`` draws a context for each decoder, ``same`` draws one for all.
-        encoded_texts: ``anchor``, or ``both``: contexts too, and each is reconstructed from the other.
+        encoded_texts: ``anchor`` encodes anchors only. ``both`` also encodes contexts, and each of the two is
+            reconstructed from the other's vector.
         masking_rates: {encoder, decoder}, of the encoder and of the auto-encoding decoder.
         masking_unit: {whole_word, mask, random}, see ``Masking``.
         view_losses: whether a decoder's loss is the ``sum`` or the ``mean`` of its losses over the views.
@@ -52,9 +53,10 @@ class MultiViewAutoEncoder(nn.Module):
         autoregressive_window: see ``new_decoder``. 0 for none.
         causal_targets: whether the auto-regressive decoder predicts [SEP].
         sparse_positions: {cls, sep}: whether these count in SPR (reading ``sparse-pooling-positions``).
-        vocabulary_head: Eq. 4 by BERT's masked-language head, ``transform``, or, ``plain``, without its
+        vocabulary_head: ``transform`` computes Eq. 4 by BERT's masked-language head, ``plain`` without its
             dense layer and LayerNorm. The cross-entropies always use the whole head.
-        detached_embeddings: ``projection``, in Eq. 11 only, or ``everywhere``, in Eq. 4 too.
+        detached_embeddings: where embeddings get no gradient from SPR: ``projection``, in Eq. 11 only, or
+            ``everywhere``, in Eq. 4 too.
         token_loss_reduction: ``mean`` over the predicted tokens of a batch, or ``sum``.
         bottleneck_input: whether v is of the text as ``masked`` for Eq. 9, or ``clean``, in its own pass.
         length: the maximum number of tokens of a text, with [CLS] and [SEP].
@@ -65,7 +67,7 @@ class MultiViewAutoEncoder(nn.Module):
 
     name = "contextual-autoencoder"
     version = 2
-    # two decoders, each from either view; words of the encoder, of the sparse view and of the decoders
+    # passes: two decoders from each view, and heads for the encoder, the sparse view and the decoders
 
     def __init__(
         self,
@@ -127,7 +129,7 @@ class MultiViewAutoEncoder(nn.Module):
         self.decoders = self._new_decoders(decoder_layers, window=autoregressive_window)
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Turn documents into the arrays of ``AnchorsAndContexts``."""
+        """Turn documents into a batch, see ``AnchorsAndContexts.__call__``."""
         return self.texts(examples)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -163,7 +165,8 @@ class MultiViewAutoEncoder(nn.Module):
         return encoded.last_hidden_state
 
     def bottlenecks(self, hidden: torch.Tensor, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the vectors by view, (E, H): DEN, and SPR projected to the hidden size (Eqs. 3, 11).
+        """Return the vectors of the E encoded texts by view, (E, H): DEN, and SPR projected to the hidden
+        size (Eqs. 3, 11).
 
         SPR's positions are chosen on the text before masking.
         """
@@ -228,4 +231,4 @@ class MultiViewAutoEncoder(nn.Module):
 def _check_names(kind: str, names: list[str], *, valid) -> None:
     check_known(kind, *names, valid=valid)
     if not names or len(set(names)) < len(names):
-        raise UsageError(f"each {kind} is named once, and there is at least one (given: {names!r})")
+        raise UsageError(f"at least one {kind} is needed, and each only once (given: {names!r})")

@@ -27,9 +27,9 @@ def retriever_row(
     """Rank with the retriever of stage two (Tables 1, 4 and 5).
 
     Args:
-        trained_views, decoders: the views and decoders of pre-training (Table 4, reading:
-            ablation-fine-tuning).
-        views: the views of fine-tuning and search.
+        trained_views, decoders: the views and decoders of pre-training (Table 4).
+        views: the views of fine-tuning and search. If reading ablation-fine-tuning is ``matched``, both
+            stages have only the views that are in both.
         size: the size of the dense vector, and the number of values kept of the sparse one (Table 5).
     """
     alike = set(trained_views) == set(views)
@@ -80,14 +80,14 @@ def seed_point(request: Request, *, version: int, seed: int) -> Node:
 
 
 def passages_shown(request: Request, *, version: int, queries: list[str]) -> Node:
-    """Show the first passage that a version finds for each of some queries (Table 6)."""
+    """Return the exhibit of the first passage that version 1 or 2 finds for each of ``queries`` (Table 6)."""
     check_known("version of CoT-MAE", version, valid=VERSIONS)
     run = first_version_row(request) if version == 1 else retriever_row(request)
     return recipe.top_passages(run, marco_passages(request), request.dataset, wanted=queries, depth=1)
 
 
 def _teacher(request: Request, checkpoint: str | None, *, regulariser: str | None = None) -> Node:
-    """Return a public re-ranker, or without one the first version's, trained here (reading:
-    reranker-training)."""
+    """Return the re-ranker with this public name, or the first version's trained here if the name is None
+    (reading: reranker-training)."""
     own = Marco.first_version(request).reranker(first_version(request), regulariser=regulariser)
     return recipe.released_reranker_or(own, checkpoint)

@@ -11,7 +11,7 @@ from repro.retrieval import recipe
 from repro.retrieval.recipe import Texts
 from repro.retrieval.recipe.request import Request
 
-# Eq. 15 as printed is in this folder; a fingerprint knows the denominator, not the class
+# Eq. 15 as printed is in this folder. A fingerprint contains the denominator, not the class
 AS_PRINTED = replace(MULTI_VIEW, path="papers.cotmae_v2.printed_denominator:PrintedDenominator")
 QUERY = 32  # tokens, §4.2
 FULL_DIMENSION = TOP_K = 768  # §4.2
@@ -33,8 +33,8 @@ class Views:
     top_k: int = TOP_K
 
     def stages(self, documents: Node, *, length: int, passages: int) -> TwoStage:
-        """Return both stages of a retriever trained on the sum of its views' similarities (Eqs. 7, 15, 16),
-        with ``passages`` of ``length`` tokens per query in a batch."""
+        """Return the trainings of a retriever by the sum of its views' similarities (Eqs. 7, 15, 16), with
+        ``passages`` per query in a batch, each of at most ``length`` tokens."""
         ask = self.request.reading
         separator = ask("title-separator")
         return TwoStage(
@@ -48,7 +48,8 @@ class Views:
         )
 
     def search(self, model: Node, texts: Texts, *, depth: int) -> Node:
-        """Return the ranking by the sum of both similarities over all passages (reading: hybrid-search)."""
+        """Return the ranking with ``depth`` passages per query, by the sum of the views' similarities
+        (reading: hybrid-search)."""
         ask = self.request.reading
         made = self._encoding()
         encoded = recipe.encode_views(
@@ -102,5 +103,5 @@ class Views:
         return self.top_k if cut else None
 
     def _terms(self) -> list[str]:
-        """Return the views with summed similarities (Eq. 7, reading: hybrid-similarity)."""
+        """Return the views that contribute to the similarity (Eq. 7, reading: hybrid-similarity)."""
         return self.request.reading("hybrid-similarity") if len(self.views) > 1 else list(self.views)

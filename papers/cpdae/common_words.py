@@ -39,7 +39,8 @@ class WordShares:
 
 
 def commonest(rows: Sequence[Sequence[int]], count: int, *, left_out: Sequence[int]) -> list[int]:
-    """Return the ``count`` ids that occur in most texts, smaller ids first in ties, without ``left_out``."""
+    """Return the ``count`` token ids that occur in the most rows, the most frequent first and smaller ids
+    first in ties. Ids in ``left_out`` do not count."""
     frequencies = Counter(token for row in rows for token in set(row) - set(left_out))
     return sorted(frequencies, key=lambda token: (-frequencies[token], token))[:count]
 
@@ -51,12 +52,13 @@ def word_shares(
     common: Sequence[int],
     left_out: Sequence[int],
 ) -> WordShares:
-    """Return the shares of common words in word distributions.
+    """Return the shares of common words in the word distributions of N texts, as means over the texts.
 
     Args:
         distributions: (N, V), rows that sum to 1.
         rows: the ids of each of the N texts.
         common: the ids of common words.
+        left_out: ids that do not count as words of a text, e.g. special tokens.
 
     Raises UsageError if no text has both common and other words.
     """
@@ -97,7 +99,9 @@ def decoded(folder: Path, rows: Sequence[Sequence[int]]) -> "torch.Tensor":
 
 
 def shares_of(folder: Path, texts: Sequence[str], *, common: int, length: int) -> WordShares:
-    """Return the shares of the ``common`` commonest words of these texts in a saved model's predictions."""
+    """Return the shares of the ``common`` commonest words of these texts in a saved model's predictions, with
+    texts cut to ``length`` tokens. Raises DataError without model or decoder, UsageError as
+    ``word_shares``."""
     from repro.retrieval.nn.checkpoint import load_tokenizer
     from repro.retrieval.nn.tokens import token_ids
 
@@ -119,10 +123,14 @@ def main(arguments: Sequence[str]) -> int:
     """Run ``python -m papers.cpdae.common_words TEXTS MODEL_FOLDER...`` and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m papers.cpdae.common_words", description=__doc__)
     parser.add_argument("texts", metavar="TEXTS", type=Path, help="a file with one text per line")
-    parser.add_argument("folders", metavar="MODEL_FOLDER", type=Path, nargs="+", help="pre-trained by CPDAE")
-    parser.add_argument("--most", type=int, default=2000, help="number of texts to read (default: 2000)")
+    parser.add_argument(
+        "folders", metavar="MODEL_FOLDER", type=Path, nargs="+", help="a model pre-trained by CPDAE"
+    )
+    parser.add_argument("--most", type=int, default=2000, help="number of lines to read (default: 2000)")
     parser.add_argument("--common", type=int, default=100, help="number of common words (default: 100)")
-    parser.add_argument("--length", type=int, default=64, help="tokens of a text (default: 64)")
+    parser.add_argument(
+        "--length", type=int, default=64, help="maximum number of tokens of a text (default: 64)"
+    )
     chosen = parser.parse_args(arguments)
     try:
         texts = list(_read(chosen.texts, chosen.most))

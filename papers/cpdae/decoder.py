@@ -62,15 +62,14 @@ class MLPDecoder(nn.Module):
 
 
 def starting_decoder(model: MaskedModel, *, layout: str, start: str) -> MLPDecoder:
-    """Return the decoder at the start of pre-training (reading ``decoder-start``). New weights are drawn from
-    torch's generator.
+    """Return the decoder at the start of pre-training. New weights are drawn from torch's generator.
 
     Args:
         model: BertForMaskedLM, which is not changed.
         layout: see ``MLPDecoder``.
-        start: ``new``, or ``mlm-head``, a copy of the model's own head with its output matrix, except for
-            parts that this head lacks (a norm over the scores or a layer before), or ``tied``, new except for
-            its output matrix, which is the matrix of embeddings itself.
+        start: reading ``decoder-start``. ``new``: new weights. ``mlm-head``: a copy of the model's own head
+            and its output matrix. Parts that this head lacks (a norm over the scores, a layer before) are
+            new. ``tied``: new weights except for the output matrix, which is the matrix of embeddings itself.
     """
     check_known("start of the decoder", start, valid=STARTS)
     decoder = MLPDecoder(model.config, layout=layout)

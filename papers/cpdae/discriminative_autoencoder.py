@@ -97,7 +97,7 @@ class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
         check_known("reduction of masked language modelling", mlm_reduction, valid=("mean", "sum"))
         check_known("number of versions", versions, valid=(1, 2))
         if temperature <= 0:
-            raise UsageError(f"the temperature is {temperature}; give a number above 0")
+            raise UsageError(f"the temperature is {temperature}. Give a number above 0.")
         self.decoder = starting_decoder(model, layout=decoder, start=decoder_start)
         self.encoder, self.tokenizer = with_head(model, mlm_head), tokenizer
         self.contrast, self.weight = contrast, weight
@@ -116,14 +116,14 @@ class DiscriminativeAutoencoder(MaskedPretraining, BatchLoss):
         self.masking, self.mlm_reduction, self.length, self.seed = masking, mlm_reduction, length, seed
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Turn token rows into the four arrays of ``masked_texts``, (2m, L): all first versions, then all
-        second if they are used."""
+        """Return ``clean_ids``, ``masked_ids``, ``labels`` and ``attention_mask`` of m token rows, (2m, L):
+        all first versions, then all second ones. Without use of the second, (m, L)."""
         generators = [one for version in range(self.made) for one in self.generators(examples, version)]
         return self.masked(self.texts(examples) * self.made, generators)
 
     def represent(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the representations of a part of a batch: ``mlm_rows``, each text's Eq. 4, and of the m
-        texts in L_CL ``first`` and ``second``, (m, V) z~ or (m, H) h of the two versions."""
+        """Return the representations of a part of a batch: the keys of ``mlm_rows()``, ``reconstruction``
+        (Eq. 4 of each text), and for L_CL ``first`` and ``second``, z~ (m, V) or h (m, H) of each version."""
         hidden = self.hidden(batch["masked_ids"], batch["attention_mask"])  # (2m, L, H)
         counted = len(hidden) // self.made * self.predicted  # m or 2m: first versions come first
         labels = mapped(lambda rows: rows[:counted], batch["labels"])

@@ -134,7 +134,7 @@ def version_contrast(
     """
     check_known("direction of the contrast", direction, valid=DIRECTIONS)
     if temperature <= 0:
-        raise UsageError(f"the temperature is {temperature}; give a number above 0")
+        raise UsageError(f"the temperature is {temperature}. Give a number above 0.")
     assert reduction in ("mean", "sum"), reduction
     total = len(scores)
     anchors = total if direction == "both" else total // 2

@@ -12,12 +12,14 @@ FORMULAS = ("smooth",)
 
 
 def weights_of(idf: dict | None, statistics: Path | None, *, vocabulary_size: int) -> torch.Tensor | None:
-    """Return the weights of words for an objective's option ``idf``, (V,), or None if it is null. Raises
-    UsageError without term statistics, and the errors of ``idf_weights``."""
+    """Return the weights of the V words, (V,), by an objective's option ``idf``, or None if the option is
+    None. Raises UsageError if ``statistics`` is None, and the errors of ``idf_weights``."""
     if idf is None:
         return None
     if statistics is None:
-        raise UsageError("idf needs the term statistics of the training texts as an input")
+        raise UsageError(
+            "idf needs the term statistics of the training texts. Give recipe.pretrain ``statistics``."
+        )
     how = {"idf": idf["idf"], "normalise": idf["normalise"]}
     return idf_weights(statistics, vocabulary_size=vocabulary_size, **how)
 
@@ -37,7 +39,7 @@ def idf_weights(statistics: Path, *, idf: str, normalise: bool, vocabulary_size:
             which are large for a corpus of mostly rare words.
         vocabulary_size: V.
 
-    Raises DataError if the counts cannot be read or are of another vocabulary.
+    Raises DataError if the counts cannot be read or are of another vocabulary, UsageError for other ``idf``.
     """
     check_known("idf", idf, valid=FORMULAS)
     try:

@@ -23,7 +23,8 @@ WORD_DISTRIBUTION = Objective("word-distribution", 1, "papers.cpdae.word_distrib
 
 
 def ranking_row(request: Request, *, encoder: str) -> Node:
-    """Rank passages after static hard negatives, or documents after two rounds (§4.1.3, Tables 1 and 2)."""
+    """Rank with ``encoder``, a key of ENCODERS or BASELINES, after fine-tuning: on static hard negatives for
+    passages, in two rounds of mining for documents (§4.1.3, Tables 1 and 2)."""
     tuning, start = _tuning(request), _encoder(request, encoder)
     if request.collection == "msmarco-document":
         return tuning.run(tuning.document_model(start, iteration=2))
@@ -31,7 +32,8 @@ def ranking_row(request: Request, *, encoder: str) -> Node:
 
 
 def few_queries_row(request: Request, *, encoder: str, queries: int) -> Runs:
-    """Rank after fine-tuning on each of three samples of the training queries (§4.4, Table 3)."""
+    """Rank after fine-tuning on each of three samples of ``queries`` training queries. The cell is the mean
+    of the three (§4.4, Table 3)."""
     tuning, start = _tuning(request), _encoder(request, encoder)
     documents = request.collection == "msmarco-document"
     train = tuning.few_documents if documents else tuning.few_passages
@@ -39,7 +41,7 @@ def few_queries_row(request: Request, *, encoder: str, queries: int) -> Runs:
 
 
 def shaded_words(request: Request) -> Node:
-    """Return the exhibit of an article's words shaded by the decoder's predictions (§4.4, Table 4, reading:
+    """Return an exhibit, the words of an article shaded by the decoder's predictions (§4.4, Table 4, reading:
     visualised-text)."""
     options = {"shown": request.reading("visualised-distribution")}
     article = {**request.reading("visualised-text"), "length": request.reading("pretraining-length")}

@@ -37,8 +37,8 @@ def text_losses(
 
 
 def text_mean(sums: torch.Tensor, *, reduction: str, vocabulary_size: int) -> torch.Tensor:
-    """Return the mean over the texts, (N,) to (). ``reduction`` over the vocabulary is ``sum``, or ``mean``,
-    which also divides by V (reading ``reconstruction-reduction``)."""
+    """Return the mean of the N sums of ``text_losses``, (N,) to (). With ``reduction`` ``mean`` it is also
+    divided by V, with ``sum`` it is not (reading ``reconstruction-reduction``)."""
     check_known("reduction of the reconstruction", reduction, valid=REDUCTIONS)
     return sums.mean() / vocabulary_size if reduction == "mean" else sums.mean()
 
@@ -55,6 +55,6 @@ def word_labels(
     """
     y = input_ids.new_zeros((len(input_ids), vocabulary_size + 1), dtype=torch.bool)
     y.scatter_(1, input_ids.masked_fill(attention_mask == 0, vocabulary_size), True)  # padding: past the end
-    for entry in left_out:  # of which there are few; their list would have to be copied to a GPU
+    for entry in left_out:  # few, and a list of them would have to be copied to a GPU
         y[:, entry] = False
     return y[:, :vocabulary_size]

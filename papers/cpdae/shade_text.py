@@ -14,7 +14,7 @@ from repro.writers.figures import shaded_text
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print a text with shaded words. Returns the exit status."""
+    """Run ``python -m papers.cpdae.shade_text MODEL_FOLDER TEXT`` and return the exit status."""
     from rich.console import Console
 
     parser = argparse.ArgumentParser(prog="python -m papers.cpdae.shade_text", description=__doc__)

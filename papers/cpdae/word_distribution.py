@@ -16,10 +16,11 @@ def view(folder: Path, text: str, *, shown: str, length: int) -> list[tuple[str,
 
     Args:
         folder: a model directory with ``decoder.safetensors``.
-        shown: reading ``visualised-distribution``: ``sigmoid``, the probabilities of Eq. 3 (their sum
-            over the pieces of a word can exceed 1), ``largest``, these divided by the largest in the
-            vocabulary, or ``sum``, divided by their sum over the vocabulary, the z~ of §3.2.2.
-        length: tokens of the text, with [CLS] and [SEP]. A word that does not fit completely is left out.
+        shown: reading ``visualised-distribution``. ``sigmoid``: the probabilities of Eq. 3. Their sum over
+            the pieces of a word can exceed 1. ``largest``: these divided by the largest probability in the
+            vocabulary. ``sum``: these divided by their sum over the vocabulary, i.e. z~ of §3.2.2.
+        length: maximum number of tokens, with [CLS] and [SEP]. A word that does not fit completely is left
+            out, and so are all words after it.
 
     Raises DataError if the folder has no model or decoder, UsageError for an unknown ``shown`` or a model
     with fewer positions than ``length``.

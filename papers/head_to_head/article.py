@@ -60,11 +60,13 @@ class Article:
     """The values in the article's template: results at one scale, and figures at scale ``curves``.
 
     Attributes:
-        tables, figures: of the manifest, by their ids.
-        cells: ``table/row/column`` -> the cell. ``points`` are those of figures. ``outdated`` is the
-            number of cells with records of earlier recipes.
-        plan: of the tables.
+        tables, figures: the tables and figures of the manifest, by id.
+        cells, points: ``table/row/column`` -> the compared cell of a table, or point of a figure. Records of
+            earlier recipes are left out.
+        outdated: the number of cells of tables with records of earlier recipes only.
+        plan: the plan of the tables.
         studies: table -> its means and comparisons.
+        explained: the first table with comparisons. Its notes are printed in full, later ones refer to them.
     """
 
     def __init__(self, scale: str, seeds: Sequence[int], workspace: Workspace):
@@ -92,31 +94,32 @@ class Article:
         self.explained = next((name for name, study in self.studies.items() if study.contrasts), "")
 
     def check_measured(self) -> None:
-        """Raise DataError unless a cell of the tables has a record by the current recipe."""
+        """Raise DataError unless at least one cell of the tables has a record by the current recipe."""
         if not any(c.records for c in self.cells.values()):
-            place = (
-                f"at scale {self.scale} with seeds {self.seeds}, on record in {self.workspace.results.root}"
-            )
-            remedy = f"run `repro run {NAME} --scale {self.scale}` first, or give another folder by --results"
-            raise DataError(f"nothing of the study is measured {place}, so there is no article ({remedy})")
+            place = f"at scale {self.scale} with seeds {self.seeds} in {self.workspace.results.root}"
+            remedy = f"Run `repro run {NAME} --scale {self.scale}` first, or name another --results folder"
+            raise DataError(f"nothing of the study is measured {place}. {remedy}.")
 
     def _plan(self, owners: Iterable[str], scale: str) -> Plan:
         names = [f"{NAME}/{owner}" for owner in owners]
         return select(*names, scale=scale, seeds=self.seed_numbers, workspace=self.workspace).plan()
 
     def stages(self, row: str, stage: str = "") -> list[Node]:
-        """Return the stages of ``table/row`` in its first column and seed, or only those named ``stage``."""
+        """Return the nodes behind a row, e.g. ``1/bert``, in its first column and seed, or only those of
+        ``stage``."""
         measurements = (m for m in self.plan.measurements if m.cell.id.startswith(f"{NAME}/{row}/"))
         return [node for node in walk(next(measurements).parts) if stage in ("", node.stage)]
 
     def flops(self, row: str) -> float | None:
-        """Return the FLOPs of the pre-training of ``table/row`` itself, if known."""
+        """Return the FLOPs of the pre-training of a row itself, e.g. ``1/costa``, or None if they are
+        unknown."""
         table, _, name = row.partition("/")
         cost = self.studies[table].costs.get(name)
         return cost.flops if cost else None
 
     def value(self, place: str) -> str:
-        """Return a cell's mean over seeds, in brackets if it has a doubt that other cells do not have."""
+        """Return the mean over seeds of a cell or point, e.g. "35.2", or NOT_MEASURED. It is in brackets if
+        it has a kind of doubt that not all measured cells have."""
         c = self.cells.get(place) or self.points[place]
         if c.measured is None:
             return NOT_MEASURED
@@ -133,36 +136,41 @@ class Article:
         )
 
     def score(self, table: str, row: str) -> str:
-        """Return a mean of the primary column with its interval and sign, or as ``value`` does."""
+        """Return a row's mean in the primary column with its interval and sign, e.g. "35.2 ± 1.4 ▲", or its
+        ``value`` if the study has no interval for it."""
         study = self.studies[table]
         known = (row, PRIMARY) in study.entries
         return shown(study, row, PRIMARY) if known else self.value(f"{table}/{row}/{PRIMARY}")
 
     def span(self, table: str, *rows: str, last: bool = False) -> str:
-        """Return the lowest and highest mean of rows in the primary column, or the highest alone."""
+        """Return the range of the means of rows in the primary column, e.g. "31.0 to 35.2", or with ``last``
+        only the highest mean."""
         cells = (self.cells[f"{table}/{row}/{PRIMARY}"] for row in rows)
         means = sorted(c.measured for c in cells if c.measured is not None)
         texts = [f"{mean:.1f}" for mean in means[-1 if last else 0 :]]
         return " to ".join(dict.fromkeys((texts[0], texts[-1]))) if texts else NOT_MEASURED
 
     def queries(self, place: str) -> str:
-        """Return the number of queries that a cell is measured on."""
+        """Return the number of queries that a cell is measured on, e.g. "6,980". Differing numbers are joined
+        by "or"."""
         counts = {record.queries for record in self.cells[place].records}
         return " or ".join(f"{count:,}" for count in sorted(counts)) or NOT_MEASURED
 
     def planned(self, row: str, stage: str, parameter: str, number: int = -1) -> str:
-        """Return a parameter, e.g. ``options.temperature``, of the last stage of a name, or of ``number``."""
+        """Return a parameter of a row's last ``stage``, e.g. ``options.temperature``. ``number`` selects
+        another node of this stage by its index."""
         params = self.stages(row, stage)[number].params
         value = reduce(lambda part, key: part[key], parameter.split("."), params)
         return f"{value:,}" if isinstance(value, int) else f"{value:g}"
 
     def tokens(self, row: str) -> str:
-        """Return the tokens of a row's last pre-training, i.e. the capacity of its steps."""
+        """Return the number of tokens that fit into all steps of a row's last pre-training, e.g. "2.0
+        million"."""
         params = self.stages(row, "pretrain")[-1].params
         return f"{params['max_steps'] * params['texts_per_batch'] * params['length'] / 1e6:.1f} million"
 
     def precedence(self) -> str:
-        """Return a sentence on whether every record's commit contains the current plan of analysis."""
+        """Return sentences on the last change of the plan of analysis and on the records that it precedes."""
         change = last_change(FOLDER / "analysis.yaml")
         if change is None:
             return "The plan of analysis is not committed yet."
@@ -174,12 +182,17 @@ class Article:
         text = f"The plan was last changed in commit `{change[0][:10]}` of {change[1]}"
         if not commits:
             return f"{text}; nothing is measured yet."
-        who = ", and every record is" if count == len(commits) else f"; {count} of {len(commits)} records are"
+        who = (
+            ", and every record is of a commit that contains it"
+            if count == len(commits)
+            else f"; {count} of {len(commits)} records are of a commit that contains it"
+        )
         note = f" {changed} of them were made with changes that were not committed." if changed else ""
-        return f"{text}{who} of a commit that contains it.{note}"
+        return f"{text}{who}.{note}"
 
     def verdicts(self, table: str) -> str:
-        """Return a sentence for each column, and a note on reading them."""
+        """Return a Markdown list of the verdicts of a table, one item per column, and the note that explains
+        them."""
         study = self.studies[table]
         if not study.contrasts:
             return f"Differences of Table {table}: {NOT_MEASURED}."
@@ -194,13 +207,15 @@ class Article:
         return [(row, c) for row, c in found if c and c.difference]
 
     def above(self, table: str, against: str) -> str:
-        """Name the papers' objectives with the verdict above a row in the primary column, or "none"."""
+        """Name the papers' objectives that have the verdict "above" against a row in the primary column, or
+        return "none"."""
         study, found = self.studies[table], self._contrasts(table, against)
         rows = [row for row, _ in found if study.verdict(row, against, PRIMARY).endswith("above")]
         return join([label(study, row) for row in rows]) if rows else "none" if found else NOT_MEASURED
 
     def beaten(self, table: str) -> str:
-        """Name the pre-trained rows below the row with random weights in the primary column."""
+        """Name the pre-trained rows that have the verdict "below" against random weights in the primary
+        column, or return "none" or "every pre-training"."""
         study = self.studies[table]
         below = study.to_floor(PRIMARY, "below")
         if study.standing and below == list(study.standing[PRIMARY]):
@@ -210,21 +225,25 @@ class Article:
         )
 
     def unseen(self, table: str, against: str) -> str:
-        """Return the range of the smallest differences detectable in comparisons of objectives with a row."""
+        """Return the range of the smallest detectable differences between each objective and a row in points,
+        e.g. "0.8 to 1.2"."""
         least = sorted(100 * (c.smallest_seen or 0) for _, c in self._contrasts(table, against))
         return " to ".join(f"{x:.1f}" for x in (least[0], least[-1])) if least else NOT_MEASURED
 
     def pairs(self, table: str, verdict: str = "") -> int:
-        """Return the number of comparisons of the primary column, of one verdict or of all."""
+        """Return the number of a table's comparisons in the primary column: all of them, or those with one
+        ``verdict``."""
         return sum(c.column == PRIMARY and verdict in ("", c.verdict) for c in self.studies[table].contrasts)
 
     def gap(self, table: str, row: str, against: str, digits: int = 1) -> str:
-        """Return the difference of two rows in points of the primary column, with its interval."""
+        """Return the difference of two rows in points of the primary column with its interval, e.g. "+2.3
+        (+0.9 to +3.7)"."""
         c = self.studies[table].contrast(row, against, PRIMARY)
         return _interval(c.difference, digits) if c and c.difference else NOT_MEASURED
 
     def lead(self, table: str, row: str, against: str) -> str:
-        """Return a difference, its corrected p and its sign, e.g. "+2.3 (0.0267) ▲"."""
+        """Return the difference of ``row`` from ``against``, its corrected p and its sign, e.g. "+2.3
+        (0.0267) ▲"."""
         c = self.studies[table].contrast(row, against, PRIMARY)
         if c is None or c.difference is None or c.holm is None:
             return NOT_MEASURED
@@ -233,7 +252,8 @@ class Article:
         )
 
     def comparison(self, table: str, row: str, against: str) -> str:
-        """Return the cells of a comparison: difference, p, smallest detectable, verdict, published."""
+        """Return a comparison in the primary column as Markdown cells: difference with interval, corrected p,
+        smallest detectable difference, verdict and published difference."""
         c = self.studies[table].contrast(row, against, PRIMARY)
         published = published_effects(self.source).get((table, row, against))
         claim = "–" if published is None else f"{published:+.1f}"
@@ -243,7 +263,8 @@ class Article:
         return f"{_interval(c.difference)} | {probability(c.holm)} | {seen} | {c.verdict_in_words} | {claim}"
 
     def table(self, name: str) -> str:
-        """Return a table as ``repro tables`` writes it, with folded differences and each note once."""
+        """Return a table in Markdown as ``repro tables`` writes it, with its comparisons folded. Notes that
+        the table ``explained`` has in full are shortened in all other tables."""
         study, head = self.studies[name], f"**Table {name}.** "
         if not study.entries:
             is_measured = any(c.records for c in self.cells.values() if c.cell.table.id == name)
@@ -264,7 +285,7 @@ class Article:
         return {file.name: file.text for file in files}
 
     def makers(self, cells: Mapping[str, ComparedCell]) -> dict[tuple[str, str], list]:
-        """Return the records of cells by commit and machine."""
+        """Return (commit, machine) -> the records of the cells made there. Both names are Markdown."""
         makers: dict[tuple[str, str], list] = {}
         for record in (record for c in cells.values() for record in c.records):
             digits, dirty, _ = (record.environment.get("commit") or "").partition("-")
@@ -273,7 +294,8 @@ class Article:
         return makers
 
     def pointers(self) -> Iterator[tuple[str, StudyPointer]]:
-        """Yield each claim and reading that refers to the study, in words, with the rows that it names."""
+        """Yield each claim and reading that refers to the study, as a sentence with its source, and its
+        rows."""
         for source in papers().values():
             claims = [(claim.says, claim) for claim in claims_of(source).values()]
             for words, statement in claims + [(r.paper, r) for r in source.readings.values()]:
@@ -282,7 +304,8 @@ class Article:
                 yield from ((f"{sentence(capitalised(words))} ({place})", pointer) for pointer in pointers)
 
     def answer(self, pointer: StudyPointer) -> str:
-        """Return the cells of a statement: published, measured with interval, smallest seen, verdict."""
+        """Return a pointer's comparison as Markdown cells: published difference, measured difference with its
+        interval, smallest detectable difference and verdict."""
         study = self.studies[pointer.table]
         column = primary_column(self.source, study.table)
         answer = tested_answer(study, pointer, column, scale=self.scale)
@@ -304,7 +327,7 @@ class Article:
 
 
 def _marked(text: str) -> str:
-    """Return a text between comments which say that `repro tables` wrote it."""
+    """Return a Markdown text between the comments that mark output of `repro tables`."""
     return f"<!-- repro tables: begin -->\n\n{text}\n\n<!-- repro tables: end -->"
 
 
@@ -319,7 +342,7 @@ def _current(compared: Iterable[ComparedCell]) -> dict[str, ComparedCell]:
 
 
 def render(article: Article, folder: Path) -> str:
-    """Return the article. Its pictures are written into the folder."""
+    """Return the article in Markdown. Writes its pictures (SVG) and their numbers (CSV) into the folder."""
     parts = (References(), Pictures(article, folder), article)
     context = {name: getattr(part, name) for part in parts for name in dir(part) if name[0] != "_"}
     words = (capitalised, doubts_in_brief, escaped, label, study_pointer)
@@ -341,14 +364,17 @@ def render(article: Article, folder: Path) -> str:
 
 
 def main() -> None:
-    """Write the pages, article.html, and each picture with its numbers. Equal results give equal bytes."""
+    """Write the article of the study: Markdown pages, article.html, and each picture with its numbers. Equal
+    results give equal bytes."""
     parser = argparse.ArgumentParser(prog=f"python -m papers.{NAME}.article", description=main.__doc__)
-    parser.add_argument("-o", "--out", type=Path, required=True, help="the folder that they go into")
-    parser.add_argument("--scale", default="small-cpu", help="of the tables (%(default)s)")
+    parser.add_argument("-o", "--out", type=Path, required=True, help="folder to write into")
+    parser.add_argument("--scale", default="small-cpu", help="scale of the tables (default: %(default)s)")
     parser.add_argument("--seeds", help="seeds of the study, e.g. 1,2,3 (default: the planned ones)")
-    parser.add_argument("--pdf", action="store_true", help="also article.pdf, with the extra `article`")
+    parser.add_argument(
+        "--pdf", action="store_true", help="also write article.pdf (needs the extra `article`)"
+    )
     for name in ("store", "results"):
-        parser.add_argument(f"--{name}", help=f"the folder of REPRO_{name.upper()}")
+        parser.add_argument(f"--{name}", help=f"folder to use instead of REPRO_{name.upper()}")
     args = parser.parse_args()
     try:
         if args.pdf:

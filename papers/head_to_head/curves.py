@@ -56,19 +56,23 @@ def from_scratch(
     options: dict[str, Any] | None = None,
     texts_per_row: int = 1,
 ) -> Node:
-    """Rank with a small BERT from scratch, optionally pre-trained on Wikipedia and fine-tuned on the pool.
+    """Rank by a small BERT from scratch, optionally pre-trained on Wikipedia and fine-tuned on ``POOL``.
 
     Args:
         layers: number of layers. 0 leaves word and position vectors under a LayerNorm.
-        deviation: standard deviation of initial weights at width 768. It grows at a smaller width.
-        pretraining: a key of ``PRETRAININGS``, or ``backbone``, the start of all rows of the study.
-            ``pretraining_steps`` may be 0.
-        pretraining_batch: texts per step. ``pretraining_seed`` stays the same for all other seeds.
+        deviation: standard deviation of initial weights at width 768. At another width it is multiplied by
+            sqrt(768 / width).
+        pretraining: a key of ``PRETRAININGS``, or ``backbone``: the checkpoint that the study's rows start
+            from. The options of the new model then have no effect.
+        pretraining_steps: number of pre-training steps. 0 leaves out pre-training.
+        pretraining_batch: texts per step of pre-training.
+        pretraining_seed: seed of initial weights and pre-training, by default that of the request.
         steps: number of fine-tuning steps. 0 ranks with the model as it is.
         queries: number of fine-tuning queries, drawn from those that are not held out.
-        batch, passages: queries per step, and passages per query: a positive, then BM25's.
+        batch, passages: queries per step, and passages per query: a positive and negatives by BM25.
+        rate: learning rate of fine-tuning.
         objective_steps: steps of a second pre-training, at ``objective_rate``. 0 for none.
-        encoder, options, texts_per_row: of the second pre-training, as in the study's rows.
+        encoder, options, texts_per_row: the second pre-training, as in the study's ``row``.
     """
     seed = request.seed_or(42)
     first = seed if pretraining_seed is None else pretraining_seed

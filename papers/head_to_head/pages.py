@@ -8,7 +8,8 @@ from repro.writers.html.elements import Markup, el, rendered, section, standalon
 
 
 def page(markdown: str, folder: Path) -> str:
-    """Return the article as one self-contained HTML page, with the drawings in a folder."""
+    """Return the article, given in Markdown, as one HTML page that contains its styles and the SVG drawings
+    in ``folder``."""
     text, _, foot = markdown.rstrip().rpartition("\n\n*Written by ")
     opening, *parts = re.split(r"^## ", text, flags=re.MULTILINE)
     title, _, lead = opening.strip().removeprefix("# ").partition("\n")
@@ -29,7 +30,8 @@ APPENDICES, FOOT = "\n## Appendices\n", "\n\n*Written by "
 
 
 def split(markdown: str) -> dict[str, str]:
-    """Return file name -> page: ``index.md``, which links to the appendices, and e.g. ``appendix-a.md``."""
+    """Split the article into pages, file name -> Markdown: ``index.md``, which links to the appendices, and
+    one page for each appendix, e.g. ``appendix-a.md``."""
     text, written_by, foot = markdown.rpartition(FOOT)
     body, *appendices = re.split(r"^## (?=Appendix )", text, flags=re.MULTILINE)
     pages = {f"appendix-{part[9].lower()}.md": _raised(part) for part in appendices}
@@ -42,7 +44,7 @@ def _raised(part: str) -> str:
 
 
 def joined(folder: Path) -> str:
-    """Return the article from the pages that ``split`` wrote to a folder."""
+    """Return the whole article in Markdown, joined from the pages of ``split`` in a folder."""
     body, _, rest = (folder / "index.md").read_text(encoding="utf-8").partition(APPENDICES)
     pages = (path.read_text(encoding="utf-8") for path in sorted(folder.glob("appendix-*.md")))
     parts = [re.sub(r"^(#+ )", r"#\1", page.rstrip(), flags=re.MULTILINE) for page in pages]

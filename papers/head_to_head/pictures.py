@@ -21,7 +21,8 @@ class Pictures:
         self._article, self._folder = article, folder
 
     def curves(self, *identifiers: str) -> str:
-        """Draw figures of the study, e.g. ``steps``, and return the Markdown that shows them."""
+        """Write figures of the study, e.g. ``steps``, as SVG and CSV into the folder. Return the Markdown
+        that shows them with captions."""
         return "\n\n".join(map(self._curve, identifiers))
 
     def _curve(self, identifier: str) -> str:
@@ -35,7 +36,8 @@ class Pictures:
 
 
 def missing_points(figure: Figure, cells: Sequence[ComparedCell]) -> str:
-    """Return the points of a figure that are not measured, e.g. ``Not measured yet: SimLM at 100.``"""
+    """Return a sentence that lists the unmeasured points of a figure, e.g. "Not measured yet: SimLM at 100.",
+    or "" if there are none."""
     rows = [c.cell.row for c in cells if c.measured is None]
     labels: dict[str | None, str] = {line.id: line.label for line in figure.lines}
     names = (f"{labels[row.group]} at {row.label}" if row.id != row.group else row.label for row in rows)

@@ -56,20 +56,21 @@ def row(
     tuning_steps: float = 0.3,
     hard_negatives: bool = True,
 ) -> Node:
-    """Rank with the encoder of one pre-training, redone on the common text, after the common fine-tuning.
+    """Rank by an encoder after one pre-training, repeated on the common text, and the common fine-tuning.
 
     Args:
-        encoder: ``module:function`` of a paper's pre-training, with its ``options``, or None for none.
-        readings: choices, by id, of that paper's readings, instead of their defaults.
+        encoder, options: ``module:function`` of a paper's pre-training, and its arguments. None leaves out
+            pre-training.
+        readings: reading id -> choice, where that paper's default is not used.
         texts_per_row: texts of full length that encoder and decoders read per example. It divides the
             batches, so all pre-trainings see as many tokens.
         random_weights: start from new random weights, optionally with this number of ``layers``.
-        pooling: how token vectors are pooled. A bag of word vectors uses their mean.
+        pooling: how token vectors are pooled: ``cls``, or ``mean`` for a bag of word vectors.
         fine_tuned: whether the encoder is fine-tuned.
         steps: multiple of the common number of pre-training steps.
         share: share of the training queries, drawn anew for every seed.
         tuning_steps: multiple of the number of fine-tuning steps on all queries.
-        hard_negatives: whether a query has BM25's negatives in addition to those of its batch.
+        hard_negatives: whether a query has BM25's negatives in addition to the passages of other queries.
     """
     seed = request.seed_or(42)
     model = bert()
@@ -87,7 +88,8 @@ def row(
 
 
 def bm25(request: Request) -> Node:
-    """Rank by Lucene's BM25 with its defaults, passages of BEIR by title and text as two fields."""
+    """Rank by Lucene's BM25 with k1 = 0.9 and b = 0.4. Collections other than MS MARCO passages have titles
+    and texts as two fields."""
     documents, topics = recipe.corpus(request.collection), recipe.queries(request.dataset)
     has_titles = not request.collection.startswith("msmarco-passage")
     return recipe.bm25(documents, topics, k1=0.9, b=0.4, multifield=has_titles, depth=DEPTH)
@@ -115,7 +117,9 @@ def at_equal_tokens(
     """Return a paper's pre-training with its objective and options, on the common text and schedule.
 
     Args:
-        start: the model that it begins with, by default ``bert``.
+        made: the node of the paper's pre-training.
+        texts_per_row: the divisor of the batch size, see ``row``.
+        start: the model that the pre-training starts from, by default ``bert``.
     """
     start = start or bert()
     tokens, how = _chunks(start), made.input("tokens").params
@@ -142,11 +146,12 @@ def _chunks(model: Node) -> Node:
 def papers_own(
     request: Request, encoder: str, options: dict[str, Any], *, readings: dict[str, str] | None = None
 ) -> Node:
-    """Return the pre-training of a paper, never a released checkpoint. ``readings`` are its choices by id, by
-    default those of its folder."""
+    """Return the node of a paper's pre-training, never of a released checkpoint. ``readings`` are its choices
+    by id, by default those of its folder. Raises UsageError if ``encoder`` is not in a paper's folder, or for
+    an unknown reading."""
     asked, source = request.choices, home(encoder)
     if source is None:
-        raise UsageError(f"{encoder} is not a recipe of a paper")
+        raise UsageError(f"{encoder} is not in the folder of a paper. Give e.g. papers.costa.recipes:costa.")
     own = source.readings
     check_known("reading", *(readings or {}), valid=own)
     choices = Choices(

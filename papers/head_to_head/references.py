@@ -23,7 +23,7 @@ class References:
             facts = {"title": source.manifest.title, "venue": venue, "year": year, "doi": source.manifest.doi}
             works |= {name: facts | {"authors": source.manifest.authors}} if source.manifest.authors else {}
         self._works: dict[str, dict] = works
-        # works of one year by authors of one name are told apart by letters
+        # letters distinguish works with the same authors and year, e.g. 2021a and 2021b
         short = {name: f"{self._authors(name)} {work['year']}" for name, work in sorted(works.items())}
         for text in short.values():
             alike = [name for name in short if short[name] == text]
@@ -39,11 +39,11 @@ class References:
         return join([f"{self._authors(name)} ({self._year(name)})" for name in names])
 
     def cited(self) -> list[str]:
-        """Return the names of all works by authors and year."""
+        """Return the names of all works, sorted by authors and year."""
         return sorted(self._works, key=lambda name: (self._authors(name), self._year(name)))
 
     def reference(self, name: str) -> str:
-        """Return a line of the list of references."""
+        """Return a work's line in the list of references, in Markdown."""
         work = self._works[name]
         doi = f" doi:{work['doi']}." if work.get("doi") else ""
         return f"{join(work['authors'])} ({self._year(name)}). {work['title']}. *{work['venue']}*.{doi}"

@@ -22,8 +22,8 @@ def check_packages() -> None:
 
 
 def pdf(markdown: str, folder: Path) -> bytes:
-    """Return the article as a PDF, with the drawings of the folder. Equal Markdown gives equal bytes. Folded
-    parts are omitted, and the appendix begins on a new page."""
+    """Return the bytes of the article's PDF, with the drawings in the folder. Equal Markdown gives equal
+    bytes. Only the titles of folded parts are printed. The appendix begins on a new page."""
     import pypandoc
     import typst
 

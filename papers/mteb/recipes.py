@@ -14,8 +14,8 @@ def encoder(request: Request, *, model: str, revision: str, length: int) -> Node
     """Rank a collection by cosine, with titles and texts joined by a space and without prompts.
 
     Args:
-        model, revision: of the hub, e.g. ``sentence-transformers/all-MiniLM-L6-v2``.
-        length: the model's own limit, in tokens.
+        model, revision: name and commit on the hub, e.g. of ``sentence-transformers/all-MiniLM-L6-v2``.
+        length: the maximum number of tokens of a query or document, the model's own limit.
 
     readings: identical-ids.
     """

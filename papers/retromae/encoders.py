@@ -65,7 +65,8 @@ def in_domain(request: Request) -> Node:
 
 
 def condenser(request: Request) -> Node:
-    """Return Condenser's released encoder, or train it below full scale (reading: condenser-options)."""
+    """Return Condenser's released encoder, or below full scale one trained here (reading:
+    condenser-options)."""
     own = _pretrained(request, CONDENSER, request.reading("condenser-options"))
     name = request.reading("baseline-checkpoints")["condenser"]
     return recipe.backbone(name, revision="main", stand_in=own)

@@ -37,7 +37,9 @@ class FineTuning:
     request: Request
 
     def tuned(self, encoder: Node, *, negatives: str) -> Node:
-        """Fine-tune ``encoder`` on the request's training queries, with ``bm25`` or ``mined`` negatives."""
+        """Fine-tune ``encoder`` on the request's training queries. ``bm25`` negatives are the given ones, for
+        Natural Questions those of DPR. For ``mined`` ones, a first model is trained on the given ones and
+        mines them. Reading second-stage-start decides whether the second training starts from this model."""
         first = self._on_given_negatives(encoder)
         if negatives == "bm25":
             return first
@@ -46,8 +48,8 @@ class FineTuning:
         return stages.tuned(start, self.mined(first), how)
 
     def mined(self, model: Node) -> Node:
-        """Return hard negatives: the top of a ranking of the training queries, without the
-        positives or, for Natural Questions, without passages with an answer (reading: ance-negatives)."""
+        """Return hard negatives of the training queries: the top of ``model``'s ranking without the positives
+        or, for Natural Questions, without passages that contain an answer (reading: ance-negatives)."""
         ask, (stages, how) = self.request.reading, self._stages()
         depth = ask("ance-negatives")["depth"]
         if self._collection != WIKIPEDIA:
@@ -65,7 +67,8 @@ class FineTuning:
         )
 
     def distilled(self, encoder: Node) -> Node:
-        """Fine-tune a retriever on mined negatives, then to rank them as a cross-encoder does (§4.1)."""
+        """Return a retriever that is fine-tuned to rank mined negatives as a cross-encoder does (§4.1). The
+        retriever that mines them (``tuned``) and the cross-encoder are trained first."""
         ask, (stages, how) = self.request.reading, self._stages()
         second, read = self.tuned(encoder, negatives="mined"), dict(ask("distillation-training"))
         negatives, reranking = self.mined(second), self._reranking(stages)
@@ -89,7 +92,8 @@ class FineTuning:
         return student.tuned(start, scored, replace(how, **read))
 
     def beir(self, encoder: Node) -> Node:
-        """Fine-tune ``encoder`` on MS MARCO for BEIR (reading: beir-fine-tuning)."""
+        """Fine-tune ``encoder`` on MS MARCO with published hard negatives, for BEIR (reading:
+        beir-fine-tuning)."""
         ask, read = self.request.reading, dict(self.request.reading("beir-fine-tuning"))
         lengths = {"query": 32, "passage": read.pop("passage_length")}
         documents, queries = recipe.corpus("msmarco-passage"), read.pop("queries")

@@ -47,7 +47,7 @@ class MaskedAutoEncoder(MaskedPretraining):
         contexts: the number of samples that the rows of a text's M choose from. None draws a sample for each
             row (reading: decoder-contexts).
 
-    Raises UsageError for unknown values.
+    Raises UsageError for unknown values, an enhanced decoder of several layers, or ``contexts`` below 1.
     """
 
     name = "retromae"
@@ -73,7 +73,7 @@ class MaskedAutoEncoder(MaskedPretraining):
         check_known("masking unit", unit, valid=UNITS)
         self.enhanced, self.unit = decoder == "enhanced", unit
         if self.enhanced and decoder_layers != 1:
-            raise UsageError(f"an enhanced decoder has one layer, not {decoder_layers}; give decoder: basic")
+            raise UsageError(f"an enhanced decoder has one layer, not {decoder_layers}. Give decoder: basic.")
         if contexts is not None and contexts < 1:
             raise UsageError(f"{contexts} samples of context leave no context. Give at least 1, or None.")
         self.encoder, self.tokenizer, self.words = model, tokenizer, WholeWords.of(tokenizer)
@@ -82,8 +82,9 @@ class MaskedAutoEncoder(MaskedPretraining):
         self.length, self.seed = length, seed
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Turn token rows into ids and labels of encoder and decoder, and ``attention_mask``, all (N, L)
-        int64. An enhanced decoder also gets ``visible``, M as (N, L, L) bool: [n, i, j] if row i sees j."""
+        """Return ``encoder_ids``, ``encoder_labels``, ``decoder_ids``, ``decoder_labels`` and
+        ``attention_mask`` of N token rows, (N, L) int64. An enhanced decoder also gets ``visible``, M as (N,
+        L, L) bool: [n, i, j] is True if row i sees j."""
         ids, lengths = frame_texts(self.texts(examples), self.tokenizer)
         generators, pad = self.generators(examples), self.tokenizer.pad_token_id
         masked, labels = self._masked(ids, lengths, generators, rate=self.rates[0])
@@ -96,7 +97,7 @@ class MaskedAutoEncoder(MaskedPretraining):
         batch = side_by_side(columns, lengths)
         if self.enhanced:
             batch["visible"] = torch.zeros(*batch["decoder_ids"].shape, max(lengths), dtype=torch.bool)
-            batch["visible"][:, :, 0] = True  # of rows of padding too: a softmax must not be empty
+            batch["visible"][:, :, 0] = True  # also in rows of padding, because a softmax must not be empty
             texts = np.split(ids, np.cumsum(lengths)[:-1])
             for n, (text, generator) in enumerate(zip(texts, generators, strict=True)):
                 shown = torch.from_numpy(self._visible(text, generator))
@@ -143,7 +144,7 @@ class MaskedAutoEncoder(MaskedPretraining):
         )
         shown = batch["visible"].unsqueeze(1)  # (N, 1, L, L)
         seen = functional.scaled_dot_product_attention(q, k, v, attn_mask=shown, dropout_p=drop)
-        attended = layer.attention.output(seen.transpose(1, 2).flatten(2), queries)  # A beside H1
+        attended = layer.attention.output(seen.transpose(1, 2).flatten(2), queries)  # A is added to H1
         return layer.output(layer.intermediate(attended), attended)
 
     def _masked(

@@ -17,6 +17,7 @@ def tuned_row(request: Request, *, encoder: str, negatives: str) -> Node:
     """Rank MS MARCO or Natural Questions after a fine-tuning (Tables 2 and 3).
 
     Args:
+        encoder: ``bert``, ``condenser`` or ``retromae``.
         negatives: ``bm25`` or ``mined``.
     """
     check_known("encoder", encoder, valid=ENCODERS)
@@ -26,7 +27,8 @@ def tuned_row(request: Request, *, encoder: str, negatives: str) -> Node:
 
 @recipe.full_only(FULL_ONLY)
 def released_row(request: Request, *, encoder: str, negatives: str) -> Node:
-    """Return ``tuned_row`` with a released encoder (Tables 2 and 3)."""
+    """Rank as ``tuned_row`` does, with a released encoder, a key of reading baseline-checkpoints (Tables 2
+    and 3)."""
     tuning = FineTuning(request)
     return tuning.run(tuning.tuned(released_encoder(request, encoder), negatives=negatives))
 
@@ -40,13 +42,14 @@ def beir_row(request: Request, *, encoder: str) -> Node:
 
 @recipe.full_only(FULL_ONLY)
 def released_beir_row(request: Request, *, encoder: str) -> Node:
-    """Return ``beir_row`` with a released encoder (Table 1)."""
+    """Rank as ``beir_row`` does, with a released encoder, a key of reading baseline-checkpoints (Table 1)."""
     tuning = FineTuning(request)
     return tuning.run(tuning.beir(released_encoder(request, encoder)))
 
 
 def in_domain_row(request: Request) -> Node:
-    """Rank MS MARCO after pre-training on its passages (Table 4, reading: msmarco-retriever)."""
+    """Rank MS MARCO by a retriever pre-trained on its passages and fine-tuned on mined negatives, or by a
+    released one (Table 4, reading: msmarco-retriever)."""
     tuning = FineTuning(request)
     own, system = tuning.tuned(in_domain(request), negatives="mined"), request.reading("msmarco-retriever")
     if system is None:
@@ -68,7 +71,8 @@ def ablation_row(
     encoder_rate: float = 0.3,
     decoder_rate: float = 0.5,
 ) -> Node:
-    """Rank after a changed pre-training, fine-tuned on negatives by BM25 (Table 6)."""
+    """Rank after a pre-training with other values than those of §4.1, fine-tuned on BM25 negatives (Table
+    6)."""
     rates = {"encoder_rate": encoder_rate, "decoder_rate": decoder_rate}
     encoder = general(request, decoder=decoder, layers=layers, **rates)
     tuning = FineTuning(request)

@@ -32,8 +32,8 @@ class AutoEncoder(ThroughBottleneck, nn.Module):
         self.network = EncoderDecoder(model, **decoder)
 
     def masked(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Turn token rows into ``clean_ids``, ``attention_mask``, ``segments``, and ``special``, like
-        SimLM."""
+        """Return ``clean_ids``, ``attention_mask``, ``segments`` and ``special`` of N token rows, (N, L).
+        Nothing is masked."""
         texts = [np.asarray(example["input_ids"])[: self.length - 2] for example in examples]
         clean, lengths = frame_texts(texts, self.tokenizer)
         columns = {

@@ -27,12 +27,14 @@ class EncoderDecoder(nn.Module):
     Args:
         model: BertForMaskedLM, or one with ``base_model`` and ``cls`` like it.
         layers: the number of layers of the decoder, 2 in the paper.
-        segments: reading ``decoder-segments``: the segments in the decoder's embeddings, ``zeros`` for
-            none, or ``pair``, as for the encoder.
+        segments: the segments in the decoder's embeddings: ``zeros``, all 0, or ``pair``, those of the
+            encoder (reading ``decoder-segments``).
         slot: reading ``bottleneck-slot``: the vector, without position or LayerNorm, comes instead of the
             embedding of [CLS] (``replace``) or before it (``prepend``).
-        shared_head: reading ``shared-head``: whether the decoder shares embeddings and language head, or
-            starts with copies.
+        shared_head: reading ``shared-head``: whether the decoder shares the encoder's embeddings and language
+            head. Otherwise it has its own, which start as copies.
+
+    Raises UsageError for unknown values, or for more ``layers`` than the encoder has.
     """
 
     def __init__(self, model: MaskedModel, *, layers: int, segments: str, slot: str, shared_head: bool):
@@ -47,7 +49,8 @@ class EncoderDecoder(nn.Module):
             self.decoder_embeddings, self.decoder_cls = copy.deepcopy(own)
 
     def encode(self, input_ids: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Return the last hidden states, (N, L) to (N, L, H)."""
+        """Return the encoder's last hidden states of ``input_ids``, with mask and segments of ``batch``: (N,
+        L) to (N, L, H)."""
         encoded = self.encoder.base_model(
             input_ids,
             attention_mask=batch["attention_mask"],
@@ -58,7 +61,8 @@ class EncoderDecoder(nn.Module):
     def decode(
         self, h_cls: torch.Tensor, input_ids: torch.Tensor, batch: dict[str, torch.Tensor]
     ) -> torch.Tensor:
-        """Return the decoder's last hidden states of a text's tokens: (N, H) and (N, L) to (N, L, H)."""
+        """Return the decoder's last hidden states of ``input_ids``, given the vectors ``h_cls``: (N, H) and
+        (N, L) to (N, L, H)."""
         embeddings = self.encoder.base_model.embeddings if self.shared else self.decoder_embeddings
         segments = segments_for(self.encoder, batch["segments"])
         embedded = embeddings(
@@ -73,12 +77,12 @@ class EncoderDecoder(nn.Module):
 
     @property
     def encoder_head(self) -> nn.Module:
-        """The head that maps states to logits over the vocabulary: (..., H) to (..., V)."""
+        """The encoder's head, which maps states to logits over the vocabulary: (..., H) to (..., V)."""
         return self.encoder.cls
 
     @property
     def decoder_head(self) -> nn.Module:
-        """The head that maps states to logits over the vocabulary: (..., H) to (..., V)."""
+        """The decoder's head, which maps states to logits over the vocabulary: (..., H) to (..., V)."""
         return self.encoder.cls if self.shared else self.decoder_cls
 
 
@@ -98,8 +102,8 @@ class ThroughBottleneck:
         raise NotImplementedError
 
     def collate(self, examples: list[dict]) -> Tensors:
-        """Turn token rows into the arrays of ``masked``. If ``per`` is a number of texts, ``groups`` of each
-        loss are added, (N,)."""
+        """Return the arrays of ``masked()``. If ``per`` is a number of texts, add ``group_counts`` of each
+        loss as ``<loss>_groups``, (N,)."""
         batch = self.masked(examples)
         if not isinstance(self.per, int):
             return batch
@@ -122,7 +126,7 @@ class ThroughBottleneck:
         }
 
     def mean(self, name: str, batch: Tensors) -> dict[str, Any]:
-        """Return the arguments ``per`` and ``groups`` of ``reconstruction`` for a loss."""
+        """Return the keyword arguments ``per`` and ``groups`` of ``reconstruction`` for the loss ``name``."""
         return {"per": self.per, "groups": batch.get(f"{name}_groups")}
 
     def save(self, folder: Path) -> None:

@@ -18,8 +18,8 @@ class EncoderDecoderMaskedLanguageModel(ThroughBottleneck, nn.Module):
         model, tokenizer, decoder, length, seed: as for SimLM.
         masks: as for SimLM. Reading ``enc-dec-mlm-masking`` gives the shares of replacements of masked
             tokens.
-        per: ``batch``, the mean over its masked tokens, ``text``, the mean of the texts' means, or a
-            number of texts, the mean of the means over the masked tokens of so many.
+        per: ``batch``: the mean over all masked tokens of a batch. ``text``: the mean of the texts' means. A
+            number: the mean over groups of this many texts, each with the mean over its masked tokens.
     """
 
     name = "enc-dec-mlm"

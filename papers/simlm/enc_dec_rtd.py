@@ -59,8 +59,8 @@ class EncoderDecoderReplacedTokenDetection(ThroughBottleneck, nn.Module):
         self.decoder_head = self.encoder_head if decoder["shared_head"] else copy.deepcopy(self.encoder_head)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the losses ``encoder`` and ``decoder``, weighted. They are absent for a batch of special
-        tokens only."""
+        """Return the losses ``encoder`` and ``decoder``, each times ``weight``. Both are absent for a batch
+        of special tokens only."""
         counted = predicted(batch, specials=self.specials)  # (N, L)
         if not on_host(counted).any():
             return {}

@@ -51,7 +51,7 @@ def simlm(
     """Pre-train SimLM: replaced language modelling through the bottleneck (§3.1).
 
     Args:
-        corpus: msmarco or wikipedia, which differ in passages and steps (Table 11).
+        corpus: msmarco or wikipedia, with different passages, lengths and steps (Table 11).
         encoder_rate, decoder_rate: replace rates (Table 8).
         training: how the generator is trained: frozen, joint or joint-from-random (Table 12).
         steps: a number of steps other than Table 11's (Figure 3).
@@ -97,13 +97,13 @@ def enc_dec_rtd(request: Request) -> Node:
 
 
 def autoencoder(request: Request) -> Node:
-    """Pre-train an auto-encoder, which reconstructs the text from the bottleneck alone (§5.1)."""
+    """Pre-train SimLM's two networks to reconstruct the text from the bottleneck alone (§5.1)."""
     options = {"decoder": _decoder(request), "token_loss": request.reading("token-loss-reduction")}
     return _pretrained(request, AUTOENCODER, options)
 
 
 def condenser(request: Request) -> Node:
-    """Pre-train Condenser anew, with a mask rate of 30 % (§5.1)."""
+    """Pre-train Condenser here, with a mask rate of 30 % (§5.1)."""
     ask = request.reading
     options = {
         "masking": {"rate": 0.3, **ask("condenser-masking")},

@@ -17,7 +17,7 @@ CONTRASTIVE = Objective(
 DISTILLATION = Objective(
     "distillation", 1, "repro.retrieval.nn.bi_encoder:DistilledBiEncoder", "terms=four-blocks|query|printed"
 )
-# Eq. 3 as printed is in this folder; a fingerprint knows the terms, not the class
+# Eq. 3 as printed is in this folder. A fingerprint contains the terms, not the class
 AS_PRINTED = {
     CONTRASTIVE: replace(CONTRASTIVE, path="papers.simlm.printed_contrast:PrintedContrast"),
     DISTILLATION: replace(DISTILLATION, path="papers.simlm.printed_contrast:PrintedDistillation"),
@@ -26,8 +26,9 @@ QUERY = 32  # tokens, Table 13
 
 
 def optimisation(request: Request, stage: str, *, queries: int) -> Optimisation:
-    """Return three epochs at 2e-5 with 1,000 steps of warm-up, as for retrievers on MS MARCO (Table 13).
-    ``stage`` is a key of reading fine-tuning-seed, ``queries`` the number of queries in a batch."""
+    """Return the optimisation of retrievers on MS MARCO: three epochs at 2e-5 with 1,000 steps of warm-up
+    (Table 13). ``stage`` is a key of reading fine-tuning-seed, ``queries`` the number of queries in a
+    batch."""
     ask = request.reading
     return Optimisation(
         batch_size=queries,
@@ -53,9 +54,11 @@ def retrievers(
     weight: float,
     positives: str = "all",
 ) -> TwoStage:
-    """Return the two retrievers, which compare [CLS] vectors by cosines divided by 0.02 (Table 13).
+    """Return the trainings of retrievers 1 and 2, which compare [CLS] vectors by cosine / 0.02 (Table 13).
 
     Args:
+        documents: the passages to rank.
+        train: the dataset of the training queries, e.g. "msmarco-passage/train/judged".
         length: the maximum number of tokens of a passage.
         passages: the number of passages per query in a batch.
         temperature_warmup, shares, weight: options of the contrastive loss.
@@ -84,16 +87,16 @@ def retrievers(
 
 
 def reranking(request: Request, stages: TwoStage, *, length: int, scored: int, trained: int) -> TwoStage:
-    """Return the re-ranker's training, which scores ``scored`` passages of a query and trains on the best
-    ``trained`` (Eq. 4).
-    """
+    """Return ``stages`` changed to the training of a re-ranker, which scores ``scored`` passages of a query
+    and trains on the best ``trained`` (Eq. 4). ``length`` is the maximum number of tokens of a pair."""
     ask = request.reading
     how = {"separator": ask("title-joining")["reranker"], "regulariser": ask("reranker-regulariser")}
     return stages.reranking(length=length, passages=scored, trained=trained, **how)
 
 
 def distillation(request: Request, stages: TwoStage, *, passages: int, weight: float) -> TwoStage:
-    """Return the distilled retriever's training, with ``weight`` α on the contrastive loss (Eq. 5)."""
+    """Return ``stages`` changed to the training of a distilled retriever on ``passages`` per query, with
+    ``weight`` α on the contrastive loss (Eq. 5)."""
     scores = request.reading("teacher-scores")
     temperatures = {name: scores[name] for name in ("teacher_temperature", "student_temperature")}
     options = {**stages.options, "weight": weight, **temperatures}
@@ -102,7 +105,7 @@ def distillation(request: Request, stages: TwoStage, *, passages: int, weight: f
 
 
 def scored(request: Request, teacher: Node, negatives: Node, *, texts: Texts, per_query: int) -> Node:
-    """Return the negatives with the re-ranker's scores, for distillation."""
+    """Return the ``negatives`` with the scores of the re-ranker ``teacher``, for distillation."""
     ask = request.reading
     how = {"decimals": ask("teacher-scores")["decimals"], "precision": ask("encoding-precision")["passages"]}
     return recipe.score_pairs(teacher, negatives, texts=texts, per_query=per_query, **how)

@@ -28,10 +28,10 @@ class Generator(nn.Module):
         training: a row of Table 12. ``frozen``: it is not trained. ``joint``: it learns by its own loss.
             ``joint-from-random``: likewise, from new weights of the same architecture, drawn from torch's
             generator.
-        dropout: reading ``generator-dropout``: whether its dropout is active in training, even if the
-            generator is frozen.
-        draws: reading ``replacement-draws``: for tokens masked on both sides, ``independent`` tokens, or
-            ``shared``, the encoder's for the decoder too.
+        dropout: reading ``generator-dropout``: whether the generator's dropout is active in training, even if
+            it is frozen.
+        draws: reading ``replacement-draws``, for positions masked on both sides: ``independent`` draws
+            a token for each side, ``shared`` uses the encoder's token for the decoder too.
     """
 
     def __init__(self, model: MaskedModel, *, training: str, dropout: bool, draws: str):
@@ -52,7 +52,7 @@ class Generator(nn.Module):
     def forward(
         self, batch: dict[str, torch.Tensor]
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
-        """Return x_enc and x_dec of Eq. 1 for a batch of ``twice_masked``, (N, L) int64 each, and, if the
+        """Return x_enc and x_dec of Eq. 1 for a batch from ``twice_masked()``, (N, L) int64 each, and, if the
         generator learns, the hidden states (M, H) of the encoder's M masked positions for its own loss, or
         None."""
         with torch.set_grad_enabled(self.learns and torch.is_grad_enabled()):
@@ -67,9 +67,10 @@ class Generator(nn.Module):
         return encoder_ids, decoder_ids, hidden if self.learns else None
 
     def loss(self, hidden: torch.Tensor, batch: dict[str, torch.Tensor], **mean: Any) -> torch.Tensor:
-        """Return its own cross-entropy at the encoder's M > 0 masked positions.
+        """Return the generator's own cross-entropy at the encoder's M > 0 masked positions.
 
-        ``hidden`` is (M, H), the third value of ``forward``. ``mean`` are arguments of ``units``."""
+        ``hidden`` is (M, H), the third value of ``forward``. ``mean`` are the arguments ``per`` and
+        ``groups`` of ``units``."""
         chosen = batch["encoder_chosen"]
         masked = values_at(batch["clean_ids"], places_of(chosen))  # (M,)
         return average(hidden, self.head, masked, units(chosen, **mean))
@@ -100,9 +101,9 @@ class Generator(nn.Module):
 def starting_generator(
     start: Path | None, model: MaskedModel, tokenizer: Tokenizer, *, length: int
 ) -> MaskedModel:
-    """Return the masked language model in ``start``, or a copy of ``model`` without one. Raises DataError if
-    it cannot be read or its vocabulary is not the tokenizer's, UsageError for fewer positions than
-    ``length``."""
+    """Return the masked language model in the folder ``start``, or a copy of ``model`` if ``start`` is None.
+    Raises DataError if it cannot be read or its vocabulary is not the tokenizer's, UsageError for fewer
+    positions than ``length``."""
     if start is None:
         return copy.deepcopy(model)
     generator = load_masked_lm(start)
@@ -120,12 +121,15 @@ def vocabulary_head(model: Any) -> Head:
     for name in ("cls", "lm_head"):
         if hasattr(model, name):
             return getattr(model, name)
-    raise UsageError(f"{type(model).__name__} has no masked-language head that is known here")
+    raise UsageError(
+        f"{type(model).__name__} has no known masked-language head (cls, lm_head or generator_lm_head)"
+    )
 
 
 @torch.no_grad()
 def sampled(hidden: torch.Tensor, head: Head) -> torch.Tensor:
-    """Return a token for each row from softmax(head(hidden)), by torch's generator: (M, H) to (M,) int64.
+    """Return a token for each row of ``hidden``, drawn from softmax(head(hidden)) by torch's generator: (M,
+    H) to (M,) int64.
 
     Uses the inverse of the cumulative distribution, with one random number per row. ``torch.multinomial``
     draws one per token of the vocabulary.

@@ -29,7 +29,8 @@ class Marco:
         return self._stages().tuned(encoder, negatives, how)
 
     def retriever_2(self, encoder: Node, *, is_electra: bool = False) -> Node:
-        """Fine-tune on negatives mined with retriever 1 (stage 2 of Figure 2, reading: retriever-two)."""
+        """Return retriever 2, fine-tuned on negatives mined with retriever 1, which is trained first (stage 2
+        of Figure 2). Reading retriever-two decides whether it starts from ``encoder`` or from retriever 1."""
         first = self.retriever_1(encoder, is_electra=is_electra)
         start = encoder if self.request.reading("retriever-two") == "pre-trained" else first
         return self._stages().tuned(
@@ -37,12 +38,13 @@ class Marco:
         )
 
     def reranker(self, encoder: Node, negatives: Node, *, learning_rate: float = 3e-5) -> Node:
-        """Fine-tune ``encoder`` as a cross-encoder on the negatives mined with retriever 2 (stage 3)."""
+        """Fine-tune ``encoder`` as a cross-encoder on ``negatives``, those mined with retriever 2 (stage
+        3)."""
         how = replace(self._optimisation("reranker"), batch_size=64, learning_rate=learning_rate)
         return self._reranking().tuned(encoder, negatives, how)
 
     def distilled(self, encoder: Node, *, negatives: Node, teacher: Node) -> Node:
-        """Fine-tune ``encoder`` to rank the mined negatives as the re-ranker does (stage 4, Eq. 5)."""
+        """Fine-tune ``encoder`` to rank ``negatives`` as the re-ranker ``teacher`` does (stage 4, Eq. 5)."""
         ask, texts = self.request.reading, self._reranking().texts
         per_query = ask("negative-lists")["per_query"] + ask("negative-lists")["random_added"]
         scored = fine_tuning.scored(self.request, teacher, negatives, texts=texts, per_query=per_query)
@@ -59,8 +61,8 @@ class Marco:
         return self.distilled(encoder, negatives=mined, teacher=teacher)
 
     def mined(self, retriever: Node) -> Node:
-        """Return hard negatives: the top of the retriever's ranking without positives, and random passages.
-        Reading ``negative-lists`` gives the depth and both numbers."""
+        """Return hard negatives of the training queries: the top of the retriever's ranking without
+        positives, and random passages. Reading ``negative-lists`` gives the depth and both numbers."""
         read = self.request.reading("negative-lists")
         kept = {name: read[name] for name in ("depth", "per_query", "random_added")}
         return self._stages().mined(retriever, **kept, seed=self._optimisation("retriever").seed)
@@ -71,13 +73,13 @@ class Marco:
         return self._stages().search(retriever, self.request.dataset, depth=DEPTH)
 
     def reranked(self, retriever: Node, reranker: Node) -> Node:
-        """Return the top 200 of a retriever's ranking, re-ranked by a cross-encoder (Table 13, reading:
-        reranker-tail)."""
+        """Return ``retriever``'s ranking of the request's queries with its top 200 re-ranked by a
+        cross-encoder (Table 13), see ``reordered``."""
         return self.reordered(self.run(retriever), reranker)
 
     def reordered(self, run: Node, reranker: Node) -> Node:
-        """Return the top 200 of a ranking, re-ranked by a cross-encoder, and the rest if reading
-        reranker-tail keeps it."""
+        """Return a ranking with its top 200 re-ranked by a cross-encoder. Reading reranker-tail decides
+        whether the documents below are kept."""
         ask = self.request.reading
         texts = replace(self._reranking().texts, topics=recipe.queries(self.request.dataset))
         how = {"keep": ask("reranker-tail"), "precision": ask("encoding-precision")["passages"]}

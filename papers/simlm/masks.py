@@ -27,8 +27,8 @@ class Masks:
         superset: reading ``decoder-mask``: ``union`` of the encoder's mask and an independent one of rate
             (p_dec - p_enc) / (1 - p_enc), or ``exact``, further words until p_dec's own quota is met. For
             independent tokens, which have no quota, the two are the same.
-        mask, random: reading ``generator-input``: the share of the chosen tokens that becomes [MASK], and
-            that becomes any token of the vocabulary. The rest is unchanged.
+        mask, random: reading ``generator-input``: the shares of the chosen tokens that become [MASK], and
+            that become a random token of the vocabulary. The others are unchanged.
 
     Raises UsageError for values that no mask can have.
     """
@@ -46,7 +46,7 @@ class Masks:
         if not 0 <= self.encoder_rate <= self.decoder_rate <= 1:
             raise UsageError(
                 f"the encoder's rate {self.encoder_rate!r} and the decoder's {self.decoder_rate!r} have to be"
-                " in 0..1, and the first not above the second: the decoder's mask contains the encoder's"
+                " in 0..1, and the first not above the second, as the decoder's mask contains the encoder's"
             )
 
     @property
@@ -100,8 +100,8 @@ def twice_masked(
         generators: one for each text, so that its masks do not depend on the batch it is in.
 
     Returns, all (N, L): ``clean_ids``, ``attention_mask``, ``segments``, ``encoder_ids`` and ``decoder_ids``
-    int64, ``encoder_chosen`` and ``decoder_chosen`` bool, the tokens to replace, and ``special`` bool, True
-    at special tokens and padding.
+    int64, ``encoder_chosen`` and ``decoder_chosen`` bool, True at tokens hidden from that side, and
+    ``special`` bool, True at special tokens and padding.
     """
     clean, lengths = frame_texts(texts, tokenizer)
     encoder, decoder = masks.chosen(clean, lengths, words=words, generators=generators)

@@ -40,7 +40,8 @@ class PairMaskedLanguageModel(MaskedLanguageModel):
         self.words = WholeWords.of(tokenizer) if unit == "whole-word" else None
 
     def collate(self, examples: list[dict]) -> dict[str, torch.Tensor]:
-        """Return the arrays of ``MaskedLanguageModel``, and ``segments``, (N, L) int64."""
+        """Return ``clean_ids``, ``masked_ids``, ``labels``, ``attention_mask`` and ``segments`` of N token
+        rows, (N, L) int64."""
         batch, texts = super().collate(examples), self.texts(examples)
         clean, lengths = frame_texts(texts, self.tokenizer)
         columns = {"segments": (pair_segments(clean, lengths, separator=self.tokenizer.sep_token_id), 0)}

@@ -12,13 +12,13 @@ from repro.retrieval.nn.contrastive import similarities
 def printed_contrastive(
     queries: torch.Tensor, passages: torch.Tensor, *, temperature: float | torch.Tensor
 ) -> torch.Tensor:
-    """Return the cross-entropy of each positive against all negatives N of the query and of the positive
-    itself.
+    """Return Eq. 3: each positive competes with the negatives of the query and with those of the positive.
 
         L = 1/Q sum_i -log( phi(q_i, d_i+) / Z_i ),   phi(a, b) = exp( cos(a, b) / tau )
         Z_i = phi(q_i, d_i+) + sum_{n != d_i+} ( phi(q_i, n) + phi(d_i+, n) )
 
-    N contains every other passage of the batch. Arguments as for ``four_block_contrastive``.
+    n runs over every other passage of the batch. ``queries`` are (Q, H), ``passages`` (Q*P, H): P of each
+    query in turn, its positive first. ``temperature`` is tau.
     """
     count, each = len(queries), len(passages) // len(queries)
     targets = torch.arange(count, device=queries.device) * each

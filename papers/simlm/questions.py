@@ -23,8 +23,9 @@ class Questions:
     request: Request
 
     def retriever(self, encoder: Node) -> Node:
-        """Fine-tune on DPR's own negatives, then on these and mined ones (Table 10), from the start of
-        reading retriever-two."""
+        """Return a retriever fine-tuned on mined negatives and DPR's own (Table 10, see ``training_set``). A
+        retriever fine-tuned on DPR's negatives is trained first and mines them. Reading retriever-two decides
+        whether the second training starts from it."""
         first = self._retriever(encoder, self._original())
         start = encoder if self.request.reading("retriever-two") == "pre-trained" else first
         return self._retriever(start, self.training_set(first))
@@ -36,8 +37,8 @@ class Questions:
         return self.distilled(encoder, negatives=negatives, teacher=teacher)
 
     def training_set(self, retriever: Node) -> Node:
-        """Return a training set of highly ranked passages without the answer, and of DPR's examples (reading:
-        nq-training-data)."""
+        """Return a training set with highly ranked passages of ``retriever`` that lack the answer as
+        negatives, and optionally DPR's own examples (reading: nq-training-data)."""
         ask = self.request.reading
         how, decimals = ask("nq-training-data"), ask("nq-mined-score-decimals")
         run, seed = self._searched(retriever, TRAIN, depth=MINED), self._optimisation("nq-retriever").seed
@@ -56,7 +57,7 @@ class Questions:
         return recipe.union(self._original(), mined) if "original" in how["files"] else mined
 
     def reranker(self, encoder: Node, negatives: Node) -> Node:
-        """Fine-tune ``encoder`` as a cross-encoder, the teacher (reading: nq-reranker)."""
+        """Fine-tune ``encoder`` as a cross-encoder, the teacher, on ``negatives`` (reading: nq-reranker)."""
         read = self.request.reading("nq-reranker")
         how = replace(
             self._optimisation("nq-retriever"),
@@ -69,7 +70,8 @@ class Questions:
         return self._reranking().tuned(encoder, negatives, how)
 
     def distilled(self, encoder: Node, *, negatives: Node, teacher: Node) -> Node:
-        """Fine-tune ``encoder`` to rank the negatives as the re-ranker does (reading: nq-distillation)."""
+        """Fine-tune ``encoder`` to rank ``negatives`` as the re-ranker ``teacher`` does (reading:
+        nq-distillation)."""
         read, texts = self.request.reading("nq-distillation"), self._reranking().texts
         scored = fine_tuning.scored(self.request, teacher, negatives, texts=texts, per_query=MINED)
         weight = read["alpha"] * self._loss_scale()

@@ -17,7 +17,8 @@ def retriever_row(request: Request, *, encoder: str) -> Node:
 
 
 def stage_row(request: Request, *, stage: str, encoder: str = "simlm") -> Node:
-    """Rank with the retriever of one stage of the pipeline (Tables 2, 4 and 6).
+    """Rank with the retriever of one stage of the pipeline (Tables 2, 4 and 6). Natural Questions always
+    have the distilled retriever of SimLM.
 
     Args:
         stage: retriever-1, retriever-2 or retriever-distilled.
@@ -42,7 +43,9 @@ def stage_row(request: Request, *, stage: str, encoder: str = "simlm") -> Node:
 
 
 def reranker_row(request: Request, *, encoder: str) -> Node:
-    """Return the top of retriever 2's ranking, re-ranked by a cross-encoder (Tables 5 and 6)."""
+    """Return a retriever's ranking with its top re-ranked by a cross-encoder from ``encoder``, a key of
+    ENCODERS (Tables 5 and 6). The retriever is retriever 2 of SimLM or, by reading reranker-candidates, of
+    ``encoder``."""
     marco, own = Marco(request), ENCODERS[encoder](request)
     rate = 3e-5 if encoder == "electra" else request.reading("reranker-variants")
     second = marco.retriever_2(simlm(request))
@@ -56,13 +59,13 @@ def reranker_row(request: Request, *, encoder: str) -> Node:
 
 
 def rates_row(request: Request, *, encoder_rate: float, decoder_rate: float) -> Node:
-    """Rank after pre-training with other replace rates (Table 8)."""
+    """Rank after pre-training with other replace rates than those of Table 11 (Table 8)."""
     marco = Marco(request)
     return marco.run(marco.retriever_1(simlm(request, encoder_rate=encoder_rate, decoder_rate=decoder_rate)))
 
 
 def corpus_row(request: Request, *, corpus: str | None) -> Node:
-    """Rank after pre-training on one corpus or the other, or on none (Table 10)."""
+    """Rank after pre-training on ``corpus``, msmarco or wikipedia, or with None on no corpus (Table 10)."""
     start = ENCODERS["bert"](request) if corpus is None else simlm(request, corpus=corpus)
     if request.collection == "dpr-w100":
         questions = Questions(request)
@@ -72,7 +75,7 @@ def corpus_row(request: Request, *, corpus: str | None) -> Node:
 
 
 def generator_row(request: Request, *, training: str) -> Node:
-    """Rank after pre-training with a frozen generator, or with one that is trained too (Table 12)."""
+    """Rank after pre-training with a generator that is frozen or trained too, a row of Table 12."""
     marco = Marco(request)
     return marco.run(marco.retriever_1(simlm(request, training=training)))
 
@@ -85,7 +88,8 @@ def steps_point(request: Request, *, objective: str, steps: int) -> Node:
 
 
 def passages_shown(request: Request, *, encoder: str, queries: list[str]) -> Node:
-    """Show the first passages that a retriever trained from ``encoder`` finds (Tables 9 and 14)."""
+    """Return the exhibit of the first passages that a retriever trained from ``encoder`` finds for
+    ``queries`` (Tables 9 and 14)."""
     marco, start = Marco(request), ENCODERS[encoder](request)
     stages = {"retriever-1": marco.retriever_1, "distilled": marco.pipeline}
     model = stages[request.reading("case-retrievers")[encoder]](start)
@@ -94,7 +98,7 @@ def passages_shown(request: Request, *, encoder: str, queries: list[str]) -> Nod
 
 
 def index_size(request: Request) -> Node:
-    """Return the size of the passages' vectors (Table 3, reading: index-size-unit)."""
+    """Return the node with the size of the passages' vectors (Table 3, reading: index-size-unit)."""
     marco = Marco(request)
     run = marco.run(marco.retriever_1(simlm(request)))
     return recipe.index_size(run.input("passages"), **request.reading("index-size-unit"))

@@ -42,7 +42,7 @@ class ReplacedLanguageModelling(ThroughBottleneck, nn.Module):
 
     name = "simlm"
     version = 2
-    # every word is predicted from encoder and decoder; what replaces words is filled in for either
+    # both sides predict every token, and the generator fills in replacements for both
 
     def __init__(
         self,
@@ -68,8 +68,8 @@ class ReplacedLanguageModelling(ThroughBottleneck, nn.Module):
         self.network = EncoderDecoder(model, **decoder)
 
     def forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Return the losses ``encoder`` (Eq. 2), ``decoder`` and, if the generator learns, the weighted
-        ``generator``. A loss without a token to predict is absent."""
+        """Return the losses ``encoder`` and ``decoder`` (Eq. 2) and, if the generator learns, its own
+        weighted loss ``generator``. A loss without a token to predict is absent."""
         losses, tokens = {}, batch["clean_ids"]
         encoder_ids, decoder_ids, filling = self.generator(batch)
         counted = predicted(batch, specials=self.specials)  # (N, L)

@@ -32,9 +32,11 @@ def group_counts(counted: torch.Tensor, *, size: int) -> torch.Tensor:
 
 
 def units(counted: torch.Tensor, *, per: str | int, groups: torch.Tensor | None) -> list[tuple[int, float]]:
-    """Return the means that a loss averages: their numbers of consecutive counted tokens, and their weights.
+    """Return (number of tokens, weight) of each mean that a loss averages. A mean is over consecutive counted
+    tokens.
 
-    A group's weight is the share of its tokens that is here.
+    ``per`` and ``groups`` are as for ``reconstruction``. The weight of a group of texts is the share of its
+    tokens that this part of a batch has.
     """
     counts = on_host(counted).sum(dim=1)
     if per == "text":
@@ -67,7 +69,8 @@ def reconstruction(
         tokens: (N, L), the original tokens.
         counted: (N, L) bool, at least one True. A text without a counted token is left out.
         per: ``batch``, ``text`` or a number of texts.
-        groups: ``group_counts`` of these texts in the whole batch. None means that they are one group.
+        groups: ``group_counts`` of these texts in the whole batch, if ``per`` is a number. None means that
+            all texts are one group.
     """
     places, means = places_of(counted), units(counted, per=per, groups=groups)
     return average(values_at(hidden, places), head, values_at(tokens, places), means)
@@ -76,7 +79,8 @@ def reconstruction(
 def average(
     hidden: torch.Tensor, head: Head, tokens: torch.Tensor, means: list[tuple[int, float]]
 ) -> torch.Tensor:
-    """Return the average of the ``units`` of M tokens: (M, H) and (M,) to ()."""
+    """Return the weighted average of the cross-entropies of M tokens: (M, H) and (M,) to (). ``means`` is the
+    result of ``units``."""
     counts, weights = zip(*means, strict=True)
     pairs = zip(hidden.split(counts), tokens.split(counts), strict=True)
     losses = [vocabulary_loss(states, head, words, reduction="mean") for states, words in pairs]
@@ -116,6 +120,7 @@ def detection(
 
 
 def denominator(counted: torch.Tensor, *, per: str | int, groups: torch.Tensor | None = None) -> float:
-    """Return the number of tokens, texts or groups that ``reconstruction`` and ``detection`` average, without
-    those that have no counted token. Of a group in several parts of a batch it is the share that is here."""
+    """Return the number of tokens, texts or groups that ``reconstruction`` and ``detection`` average over.
+    Those without a counted token are left out. A group that is in several parts of a batch counts by the
+    share of its tokens in this part."""
     return sum(weight for _, weight in units(counted, per=per, groups=groups))

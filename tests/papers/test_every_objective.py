@@ -68,7 +68,7 @@ WRONG = {  # an objective: options that it refuses, with what it says
         ({"mlm_head": "old"}, "'old' is not a known start of the masked-language head"),
         ({"similarity": "l2"}, "'l2' is not a known similarity"),
         ({"resample": "never"}, "'never' is not a known resampling"),
-        ({"keep": 1.5}, "keep is 1.5; give a probability"),
+        ({"keep": 1.5}, "keep is 1.5. Give a probability"),
         ({"tau": 1}, "unexpected keyword argument 'tau'"),
     ],
     "cpdae": [
