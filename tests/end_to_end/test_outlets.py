@@ -150,7 +150,7 @@ def of_the_article(world) -> str:
 
 
 def of_the_demo(world) -> str:
-    world.patch.setattr("repro.cli.verbs.demo._measure", lambda selection: [])
+    world.patch.setattr("repro.cli.verbs.demo.measure", lambda selection, progress: [])
     world.patch.setattr("repro.cli.verbs.demo._status", lambda cells: 0)
     world.patch.setattr("repro.cli.verbs.demo._fetch_scifact", lambda yes: False)
     world.patch.setattr("repro.cli.verbs.report.page", click.Command("report", callback=lambda **_: None))
