@@ -106,7 +106,7 @@ class TwoStage:
         self, *, length: int, separator: str | None, passages: int, trained: int, regulariser: str
     ) -> TwoStage:
         """Return a copy for a cross-encoder, which reads query and passage together in ``length`` tokens. It
-        is trained on the best ``trained`` of ``passages`` per query."""
+        is trained on ``trained`` of ``passages`` per query: a positive and the hardest negatives."""
         texts = replace(
             self.texts, query_length=None, passage_length=length, separator=separator, pooling=None
         )

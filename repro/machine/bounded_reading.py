@@ -46,7 +46,7 @@ def check_pulled(folder: Path) -> None:
 
 
 def whole_lines(file: IO[AnyStr], path: Path, *, first: int = 1) -> Iterator[AnyStr]:
-    """Yield lines with their endings. Raises DataError for LONGEST_LINE characters or a Git LFS pointer."""
+    """Yield lines with endings. Raises DataError for a Git LFS pointer or from LONGEST_LINE characters."""
     number, read_line = first, file.readline
     while line := read_line(LONGEST_LINE):
         if len(line) == LONGEST_LINE:

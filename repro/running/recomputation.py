@@ -31,7 +31,7 @@ from repro.store.disk import BLOCKS, RECORD, sha256
 
 OF_THE_WORK = ("lucene.log", "state.json", "dataset_info.json")  # differ between equal runs
 ROWS = 1 << 16  # at a time
-OF_MORE = "not only its numbers differ"
+OF_MORE = "it differs in more than its numbers"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Files of compared tables, e.g. ``PAPER-table1.tex``."""
+"""Files of tables with published and measured numbers, e.g. ``PAPER-table1.tex``."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

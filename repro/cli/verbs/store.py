@@ -269,7 +269,7 @@ def _remove(store, items) -> set:
 
 def _warn_of_trainings(items) -> None:
     if number := sum(item.kind == "artefact" and item.stage in stage_table.TRAININGS for item in items):
-        words = f"{number} training{'s' * (number != 1)} that no selected scale needs"
+        words = f"unused: {number} training{'s' * (number != 1)} that no selected scale needs"
         print(f"{words}. --scale keeps only named scales: name your FILE and all others.", file=sys.stderr)
 
 

@@ -84,7 +84,7 @@ def _guard(folders, report):
 
 
 def main():
-    """Read a request from standard input and print a list of outcomes, or ``{"reason": …}``."""
+    """Call a solution on a request's batches (standard input) and print the outcomes, or a ``reason``."""
     request, output = json.load(sys.stdin), os.dup(1)
     os.dup2(2, 1)  # prints of the solution
 

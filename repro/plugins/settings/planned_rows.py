@@ -204,7 +204,7 @@ def cell_value(text: str) -> Any:
 
 
 def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-    """Return the value that a row's stages should have under its readings, or the fault of a setting."""
+    """Return the value that a row's stages should have by default, or what is wrong with the setting."""
     try:
         published = published_value(setting, row)
         default, choices = _reading_values(setting.reading, readings) if setting.reading else (None, [])

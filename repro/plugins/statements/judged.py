@@ -1,4 +1,4 @@
-"""Statements judged by the paper's own numbers, by ours and by values that others report."""
+"""Judgements of each statement by the paper's own numbers, by ours and by values that others report."""
 
 import re
 from collections import Counter

@@ -21,17 +21,18 @@ for _way in ("", "_backward"):
 
 
 class Flops:
-    """Counts matrix products and attention in the first ``STEPS`` steps of a training, forward and backward.
+    """Counts matrix products and attention in the first ``most`` steps of a training, forward and backward.
 
     Recomputed operations count again.
     """
 
-    def __init__(self):
+    def __init__(self, most: int = STEPS):
+        self.most = most
         self.counted: list[int] = []
 
     @contextlib.contextmanager
     def step(self) -> Iterator[None]:
-        if len(self.counted) == STEPS:
+        if len(self.counted) == self.most:
             yield
             return
         with Counter() as counter:
