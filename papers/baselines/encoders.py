@@ -65,7 +65,7 @@ def ict(request: Request) -> Node:
 
 
 def prop(request: Request) -> Node:
-    """Pre-train PROP: prefer the word set likelier under the text's language model (COSTA §2.2, §4.3.2)."""
+    """Pre-train PROP: prefer the word set that the text's language model finds likelier (COSTA §2.2)."""
     ask = request.reading
     options = _preference(request, "prop") | {
         "stop_words": stop_words(request),

@@ -327,7 +327,7 @@ class Article:
 
 
 def _marked(text: str) -> str:
-    """Return a Markdown text between the comments that mark output of `repro tables`."""
+    """Wrap a Markdown text in the comments that mark output of `repro tables`."""
     return f"<!-- repro tables: begin -->\n\n{text}\n\n<!-- repro tables: end -->"
 
 

@@ -46,7 +46,7 @@ def check_pulled(folder: Path) -> None:
 
 
 def whole_lines(file: IO[AnyStr], path: Path, *, first: int = 1) -> Iterator[AnyStr]:
-    """Yield lines with endings. Raises DataError for a Git LFS pointer or from LONGEST_LINE characters."""
+    """Yield lines with endings. Raises DataError for a Git LFS pointer or a line that is too long."""
     number, read_line = first, file.readline
     while line := read_line(LONGEST_LINE):
         if len(line) == LONGEST_LINE:

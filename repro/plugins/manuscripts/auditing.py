@@ -174,8 +174,8 @@ def of_sentences(manuscript: Manuscript, by_systems: Sequence[Grid]) -> Findings
 
 @dataclass(frozen=True)
 class Audited:
-    """A source and its findings. ``cells`` and ``unread`` count the read and unread numbers in tables, and
-    ``looked_at`` the checked parts by kind."""
+    """A source and its findings. ``cells`` and ``unread`` count the numbers of tables that were and were
+    not read, and ``looked_at`` the checked parts by kind."""
 
     manuscript: Manuscript
     findings: list[Finding]

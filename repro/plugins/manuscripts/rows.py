@@ -58,7 +58,7 @@ def transcribe(cell: source_tables.SourceCell) -> Transcription:
 
 
 def bold_scope(columns: Sequence[Sequence[str]], groups: Sequence[str]) -> str:
-    """Return the scope in which bold marks the best: "column", "group", "none" or "unknown"."""
+    """Return where bold marks the best of the columns' cells: "column", "group", "none" or "unknown"."""
     whole = [list(map(parse, column)) for column in columns]
     if not any(cell.bold for cell in chain.from_iterable(whole)):
         return "none"

@@ -191,7 +191,7 @@ class RowBlocks:
                 yield pa.Table.from_batches([batch])
 
     def places(self, first: int) -> Iterator[int]:
-        """Yield the byte offsets of a block's record batches."""
+        """Yield the byte offset of each record batch in the file of block ``first``."""
         with pa.OSFile(str(self._path(first))) as file:
             pa.ipc.read_message(file)  # the schema
             place = file.tell()
