@@ -31,7 +31,10 @@ class Listing(Sequence[T], Generic[T]):
 
     Args:
         line: a function that returns an object's values by column name.
-        index: the column that becomes the index, e.g. "cell".
+        index: the column that becomes the index.
+
+    Example:
+        >>> repro.compare("PAPER/1").cells.to_frame()
     """
 
     def __init__(self, items: Iterable[T], *, line: Callable[[T], Mapping[str, Any]], index: str):

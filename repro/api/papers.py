@@ -120,12 +120,20 @@ class PublishedPaper:
 
 
 def papers() -> dict[str, PublishedPaper]:
-    """Return all papers by name, also those of installed packages."""
+    """Return all papers by name, also those of installed packages.
+
+    Example:
+        >>> list(repro.papers())
+    """
     return {name: PublishedPaper(source) for name, source in papers_at_hand().items()}
 
 
 def paper(name: str) -> PublishedPaper:
-    """Return a paper. Raises UsageError for an unknown one."""
+    """Return a paper. Raises UsageError for an unknown one.
+
+    Example:
+        >>> repro.paper("PAPER")
+    """
     return PublishedPaper(paper_at_hand(name))
 
 

@@ -72,7 +72,7 @@ def stored_run(name: str, store: Store, results: Results, *, scale: str) -> Expo
     path = store.checked(run)
     if record and evaluation and not _is_scored(run, evaluation, store):
         reason = f"{run} was made again since {record.cell} was scored, and is a different run"
-        raise StoreError(f"{reason}. Score it first: `repro run --rebuild other-code {record.cell}`")
+        raise StoreError(f"{reason}. Score the new run first: `repro run --rebuild other-code {record.cell}`")
     return ExportedRun(path / "run.trec", evaluation, record)
 
 

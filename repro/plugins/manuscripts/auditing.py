@@ -174,8 +174,10 @@ def of_sentences(manuscript: Manuscript, by_systems: Sequence[Grid]) -> Findings
 
 @dataclass(frozen=True)
 class Audited:
-    """A source and its findings. ``cells`` and ``unread`` count the numbers of tables that were and were
-    not read, and ``looked_at`` the checked parts by kind."""
+    """A source and its findings. ``cells`` numbers in its tables were read, ``unread`` were not.
+
+    ``looked_at`` counts the checked parts by kind.
+    """
 
     manuscript: Manuscript
     findings: list[Finding]

@@ -204,7 +204,7 @@ def cell_value(text: str) -> Any:
 
 
 def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-    """Return the value that a row's stages should have by default, or what is wrong with the setting."""
+    """Return the value that a paper's setting requires of a row's stages, or what is wrong with it."""
     try:
         published = published_value(setting, row)
         default, choices = _reading_values(setting.reading, readings) if setting.reading else (None, [])

@@ -91,7 +91,7 @@ def set_dropout(model: nn.Module, rate: float) -> None:
 
 
 class MaskedPretraining(nn.Module):
-    """Masks and encodes texts, and saves the encoder. A subclass computes its losses."""
+    """Masks and encodes texts, and saves the model. A subclass computes its losses."""
 
     encoder: MaskedModel
     tokenizer: Tokenizer
