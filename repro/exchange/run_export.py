@@ -71,8 +71,8 @@ def stored_run(name: str, store: Store, results: Results, *, scale: str) -> Expo
         raise UsageError(f"the run {run} is {state} in {store.root}. Run or import its cell.")
     path = store.checked(run)
     if record and evaluation and not _is_scored(run, evaluation, store):
-        reason = f"{run} was made again since {record.cell} was scored, and is a different run"
-        raise StoreError(f"{reason}. Score the new run first: `repro run --rebuild other-code {record.cell}`")
+        remedy = f"Score it again: `repro run --rebuild other-code {record.cell}`"
+        raise StoreError(f"{run} was made again since {record.cell} was scored, and differs. {remedy}")
     return ExportedRun(path / "run.trec", evaluation, record)
 
 

@@ -269,8 +269,8 @@ def _remove(store, items) -> set:
 
 def _warn_of_trainings(items) -> None:
     if number := sum(item.kind == "artefact" and item.stage in stage_table.TRAININGS for item in items):
-        words = f"{number} training{'s' * (number != 1)} that no selected scale needs"
-        print(f"{words}. --scale keeps only those of the scales and FILEs that it names.", file=sys.stderr)
+        remedy = "To keep them, name all scales that you use with --scale, also your FILE."
+        print(f"Trainings that no selected scale needs: {number}. {remedy}", file=sys.stderr)
 
 
 def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:

@@ -174,7 +174,7 @@ def of_sentences(manuscript: Manuscript, by_systems: Sequence[Grid]) -> Findings
 
 @dataclass(frozen=True)
 class Audited:
-    """A source and its findings. ``cells`` numbers in its tables were read, ``unread`` were not.
+    """A source and its findings. ``cells`` counts the numbers read in its tables, ``unread`` the others.
 
     ``looked_at`` counts the checked parts by kind.
     """

@@ -99,7 +99,7 @@ class KnownRow:
 
     @property
     def options(self) -> dict:
-        """The options of its recipe, without the choice of a definition of recall."""
+        """The options of the row's recipe, without the choice of a definition of recall."""
         options = self.cells[0].row.with_.items()
         return {name: value for name, value in options if not self._names_recall(value)}
 

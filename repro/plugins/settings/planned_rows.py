@@ -204,7 +204,7 @@ def cell_value(text: str) -> Any:
 
 
 def expected(setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-    """Return the value that a paper's setting requires of a row's stages, or what is wrong with it."""
+    """Return the value that a paper's setting requires of a row's stages, or why the setting is faulty."""
     try:
         published = published_value(setting, row)
         default, choices = _reading_values(setting.reading, readings) if setting.reading else (None, [])

@@ -93,7 +93,7 @@ class ColumnTexts:
 
 
 def list_offsets(column) -> np.ndarray:
-    """Return the start of each of a column's L lists among its flattened values, and the end, (L + 1,)."""
+    """Return where each of a column's L lists starts in its flattened values, and the end, (L + 1,)."""
     return np.concatenate(([0], np.cumsum(pc.list_value_length(column).to_numpy())))
 
 

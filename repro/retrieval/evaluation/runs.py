@@ -181,7 +181,7 @@ def _blocks(file: BufferedIOBase, separator: bytes) -> Iterator[bytes]:
     remainder = last_line = b""
     while data := file.read(BLOCK):
         if data.translate(None, _PLAIN + separator):
-            raise ValueError("not plain ASCII, so not for this fast reader")
+            raise ValueError("not plain ASCII, which this fast reader cannot read")
         lines, end, remainder = (remainder + data).rpartition(b"\n")
         if len(remainder) >= LONGEST_LINE:
             raise ValueError("a line without an end")

@@ -304,7 +304,7 @@ class Estimate:
         return levels(readers_first(self.nodes, stages), consumers, sizes, before=before)
 
     def fullest(self, stages: frozenset[str] = frozenset(), *, before: float = 0.0) -> MemoryLevel | None:
-        """Return the highest level if ``stages`` are discarded after use, or None if nothing is to run."""
+        """Return the highest disk use if ``stages`` are discarded after use, or None without nodes."""
         return fullest_level(self.disk(stages, before=before))
 
     def bytes_stored(self, root: Path) -> float:

@@ -270,7 +270,7 @@ class BestScores:
         self.rows = torch.zeros((queries, depth), dtype=torch.int64, device=device)
 
     def take(self, part: slice, scores: np.ndarray, rows: np.ndarray, first: int) -> bool:
-        """Merge a block's greatest scores, (t, at most K). Returns False if one is not finite."""
+        """Merge a block's highest scores, (t, at most K). Returns False if one is not finite."""
         if (rows < 0).any() or not np.isfinite(scores).all():  # faiss returns -1 for nan
             return False
         found = (torch.from_numpy(array).to(self.scores.device) for array in (scores, rows + first))
