@@ -105,7 +105,7 @@ class FineTuning:
         return self._documents().tuned(start, self._sample(negatives, queries, sample), how)
 
     def run(self, model: Node) -> Node:
-        """Return the model's ranking of the request's queries, and set its measures by the readings."""
+        """Return the model's ranking of the request's queries. Readings set how its recall is measured."""
         score_as_read(self.request)
         stages = self._documents() if self.request.collection == "msmarco-document" else self.passages()
         return stages.search(model, self.request.dataset, depth=DEPTH)

@@ -173,7 +173,7 @@ class Article:
         """Return sentences on the last change of the plan of analysis and on the records that it precedes."""
         change = last_change(FOLDER / "analysis.yaml")
         if change is None:
-            return "The analysis plan has no commit yet, so no record can be shown to be later."
+            return "The analysis plan has no commit yet, so no record can be shown to be newer."
         records = (record for c in self.cells.values() for record in c.records)
         commits = [(r.environment.get("commit") or "").partition("-") for r in records]
         digits = {commit for commit, *_ in commits if commit}

@@ -280,7 +280,7 @@ class Results:
         return len(lines), [line for line in lines if isinstance(line, FaultyLine)]
 
     def doubtful(self) -> list[FaultyLine]:
-        """Return the place and doubt of records dated in the future, or contradicted by a newer one."""
+        """Return where records are dated in the future or contradicted by a newer one, with the reason."""
         lines = [(path, number, r) for path, number, r in self._numbered_lines() if isinstance(r, Record)]
         newest = {record.key: record for record in sorted((r for _, _, r in lines), key=time_of)}
         doubts = (FaultyLine(path, number, _reason_for_doubt(r, newest[r.key])) for path, number, r in lines)

@@ -269,8 +269,8 @@ def _remove(store, items) -> set:
 
 def _warn_of_trainings(items) -> None:
     if number := sum(item.kind == "artefact" and item.stage in stage_table.TRAININGS for item in items):
-        remedy = "To keep them, name all scales that you use with --scale, also your FILE."
-        print(f"Trainings that no selected scale needs: {number}. {remedy}", file=sys.stderr)
+        remedy = "name all scales that you use with --scale, also your FILE"
+        print(f"To keep {number} trainings that no selected scale needs, {remedy}.", file=sys.stderr)
 
 
 def _finished_items(plans, store, *, keep_days: float, yes: bool) -> list:

@@ -174,9 +174,9 @@ def of_sentences(manuscript: Manuscript, by_systems: Sequence[Grid]) -> Findings
 
 @dataclass(frozen=True)
 class Audited:
-    """A source and its findings. ``cells`` counts the numbers read in its tables, ``unread`` the others.
+    """A source and its findings. ``cells`` counts the numbers read in its tables.
 
-    ``looked_at`` counts the checked parts by kind.
+    ``unread`` counts the cells and parts that could not be read, ``looked_at`` the checked parts by kind.
     """
 
     manuscript: Manuscript

@@ -157,7 +157,7 @@ def in_words(counts: Mapping[str, int]) -> str:
 
 # signs around a number -> meaning
 NUMBERS = {
-    "(1.2)": "measured, but in doubt. The card gives the reason",
+    "(1.2)": "measured, but in doubt. Press the number for the reason",
     "[1.2]": "our score of a run by others",
     "“1.2” ×3": f"the closest of three values {STATED}. No verdict depends on them",
     **{f"“{mark}1.2”": f"{STATED}, {match} match" for match, mark in MATCHES.items() if mark},

@@ -242,7 +242,7 @@ def _of_places(grid: Grid, printed: Printed, places: Sequence[Stated]) -> Findin
     if 30 * (highest - lowest) < highest or _is_far(printed.stated, places):
         near = _nearest(printed.stated, places)
         says = f"{grid.where(printed.series, printed.value)} is no known value of this system"
-        why = f"The nearest of {len(places)} published values is {near.number:f} % ({near.where})"
+        why = f"The nearest of its {len(places)} published values is {near.number:f} % ({near.where})"
         yield Finding("note", "published", printed.value.place, says, why)
 
 
