@@ -69,7 +69,7 @@ def test_a_run_that_is_not_the_one_that_was_scored_is_not_handed_out(repro, meas
     store.build(run, lambda out: (out / "run.trec").write_text(text + text[:1]) and None)
     refused = repro(f"export run {CELL}", *SCALE)
     assert refused.status == 2
-    words = "was scored, and is a different run. `repro run"
+    words = "was scored, and differs. Score it again: `repro run"
     assert f"{run} was made again since {CELL} {words}" in refused.sentence
 
 

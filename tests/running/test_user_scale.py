@@ -140,7 +140,7 @@ def test_a_backbone_of_ones_own_goes_with_stand_ins_only(described):
     training = "{max_steps: 1, texts_per_batch: 1, learning_rate: 0.1, length: 8}"
     parts = f"vocabulary: 9, initialise: {initialise}, pretrain: {training}"
     backbone = f"{{corpus: tiny/text, {parts}}}"
-    with pytest.raises(ManifestError, match="the papers' data need the papers' checkpoints"):
+    with pytest.raises(ManifestError, match="the papers' data need their checkpoints"):
         described(f"mine: {{about: x, backbone: {backbone}}}")
     assert described(f"mine: {{about: x, like: tiny, backbone: {backbone}}}").facts.backbone.vocabulary == 9
     with pytest.raises(ManifestError, match="'tiny/texts' is not a known dataset"):

@@ -102,7 +102,7 @@ def in_batch_contrastive(queries: Tensor, passages: Tensor, *, temperature: floa
     """
     count, total = len(queries), len(passages)
     assert total % count == 0, f"{total} passages are not P for each of {count} queries"
-    scores = similarities(queries, passages, similarity=similarity) / temperature
+    scores = similarities(queries, passages, similarity=similarity) / temperature  # (Q, Q*P)
     targets = torch.arange(count, device=scores.device) * (total // count)
     return functional.cross_entropy(scores, targets)
 

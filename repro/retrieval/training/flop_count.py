@@ -18,21 +18,21 @@ FORMULAS = ChainMap({}, flop_registry)
 for _way in ("", "_backward"):
     _formula = flop_registry[getattr(torch.ops.aten, ATTENTION + _way)]
     FORMULAS[getattr(torch.ops.aten, f"{ATTENTION}_for_cpu{_way}")] = _formula
+SINGLE: set = set()  # operations that are not made of others
 
 
 class Flops:
-    """Counts matrix products and attention in the first ``most`` steps of a training, forward and backward.
+    """Counts matrix products and attention in the first ``STEPS`` steps of a training, forward and backward.
 
     Recomputed operations count again.
     """
 
-    def __init__(self, most: int = STEPS):
-        self.most = most
+    def __init__(self):
         self.counted: list[int] = []
 
     @contextlib.contextmanager
     def step(self) -> Iterator[None]:
-        if len(self.counted) == self.most:
+        if len(self.counted) == STEPS:
             yield
             return
         with Counter() as counter:
@@ -59,9 +59,13 @@ class Counter(TorchDispatchMode):
         kwargs = kwargs or {}
         formula = FORMULAS.get(func._overloadpacket)
         if formula is None:
-            with self:  # an operation made of others is counted as those
-                result = func.decompose(*args, **kwargs)
-            return func(*args, **kwargs) if result is NotImplemented else result
+            if func not in SINGLE:
+                with self:  # an operation made of others is counted as those
+                    result = func.decompose(*args, **kwargs)
+                if result is not NotImplemented:
+                    return result
+                SINGLE.add(func)
+            return func(*args, **kwargs)
         result = func(*args, **kwargs)
         self.total += self.times(args) * formula(*args, **kwargs, out_val=result)
         return result

@@ -55,8 +55,7 @@ class ObjectiveTrainer:
         cut = getattr(objective, "cut", None)
         self.parts = parts.Parts(self.objective.collate, reading.execution, cut)
         self.optimizer = optimizer.Optimizer(objective, optimisation, steps=len(order))
-        # counting slows a step
-        self.flops = flop_count.Flops(min(flop_count.STEPS, 1 + len(order) // 100))
+        self.flops = flop_count.Flops()
         self.reading = reading
         self.resumed, self.step = resumed, checkpoints.step_of(resumed) if resumed else 0
         self.resumed_at = self.step

@@ -99,7 +99,7 @@ def test_the_head_is_the_one_the_model_predicts_with(make):
 
 
 def test_a_model_without_a_masked_language_head_is_refused():
-    with pytest.raises(UsageError, match="BertModel has no masked-language head"):
+    with pytest.raises(UsageError, match="BertModel has no known masked-language head"):
         vocabulary_head(tiny_masked_lm().bert)
 
 
