@@ -64,15 +64,12 @@ def from_scratch(
             sqrt(768 / width).
         pretraining: a key of ``PRETRAININGS``, or ``backbone``: the checkpoint that the study's rows start
             from. The options of the new model then have no effect.
-        pretraining_steps: number of pre-training steps. 0 leaves out pre-training.
         pretraining_batch: texts per step of pre-training.
         pretraining_seed: seed of initial weights and pre-training, by default that of the request.
-        steps: number of fine-tuning steps. 0 ranks with the model as it is.
         queries: number of fine-tuning queries, drawn from those that are not held out.
         batch, passages: queries per step, and passages per query: a positive and negatives by BM25.
-        rate: learning rate of fine-tuning.
-        objective_steps: steps of a second pre-training, at ``objective_rate``. 0 for none.
-        encoder, options, texts_per_row: the second pre-training, as in the study's ``row``.
+        pretraining_steps, objective_steps, steps: of pre-training, a second one and fine-tuning, 0 for none.
+        encoder, options, texts_per_row, objective_rate: the second pre-training, as in the study's ``row``.
     """
     seed = request.seed_or(42)
     first = seed if pretraining_seed is None else pretraining_seed

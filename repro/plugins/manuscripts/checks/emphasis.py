@@ -75,7 +75,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Habit:
-    """A table's use of a style. ``scope`` is the kind of scope in which it is right most often."""
+    """A table's use of a style, e.g. bold. Most of its marks are right within a ``scope``."""
 
     grid: Grid
     scope: str
