@@ -34,7 +34,7 @@ PLACE = f"results/{FOLDER}"
 
 
 def read(path: Path) -> list[Record]:
-    """Return the checked records of a file. Raises DataError, with file and line, for a wrong record."""
+    """Return the checked records of a file. Raises DataError for a wrong one."""
     records = []
     for number, line in enumerate(path.read_bytes().removesuffix(b"\n").split(b"\n"), 1):
         try:
@@ -71,7 +71,6 @@ def doubts_about(record: Record, workspace: Workspace) -> tuple[Doubt, ...]:
 
 
 def described(record: Record) -> str:
-    """Describe the person, date, seed and doubts of a record, e.g. "Jane Doe on 2026-11-28, doubtful: …"."""
     seed = "" if record.seed is None else f", seed {record.seed}"
     reasons = ", ".join(map(str, doubts_about(record, Workspace.open())))
     return f"{record.origin['by']} on {record.recorded[:10]}{seed}" + (reasons and f", doubtful: {reasons}")
@@ -79,13 +78,18 @@ def described(record: Record) -> str:
 
 def records_of(of_cell: Cell) -> Sequence[Record]:
     settings = map(os.environ.get, ("REPRO_RESULTS", "XDG_DATA_HOME", "HOME"))
-    return _by_cell(os.getcwd(), *settings).get(of_cell.id, ())
+    folders = _folders(os.getcwd(), *settings)
+    return _by_cell(tuple((f, f.stat().st_mtime_ns) for f in folders if f.is_dir())).get(of_cell.id, ())
 
 
 @lru_cache(maxsize=2)
-def _by_cell(*settings: str | None) -> dict[str, list[Record]]:
-    folders = [folder / FOLDER for folder in Workspace.open().results.folders]
-    paths = [path for folder in folders for path in sorted(folder.glob("*.jsonl"))]
+def _folders(*settings: str | None) -> list[Path]:
+    return [folder / FOLDER for folder in Workspace.open().results.folders]
+
+
+@lru_cache(maxsize=2)
+def _by_cell(folders: tuple[tuple[Path, int], ...]) -> dict[str, list[Record]]:
+    paths = [path for folder, _ in folders for path in sorted(folder.glob("*.jsonl"))]
     return grouped((record.cell, record) for path in paths for record in read(path))
 
 
