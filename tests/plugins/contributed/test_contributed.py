@@ -111,6 +111,15 @@ def test_a_folder_is_imported_and_a_name_of_other_content_is_kept(repro, jane):
     assert "has other content" in repro("import", "records", jane).sentence
 
 
+def test_a_file_that_another_process_adds_or_removes_is_noticed(repro, jane, folders):
+    assert lines_by_others(repro, CELL) == []
+    (folders / "results/contributed").mkdir(parents=True)
+    copy(jane, folders / "results/contributed")
+    assert len(lines_by_others(repro, CELL)) == 1
+    (folders / "results/contributed/jane.jsonl").unlink()
+    assert lines_by_others(repro, CELL) == []
+
+
 def test_a_whole_value_has_no_point_and_an_absent_folder_is_said(repro, jane, folders, monkeypatch):
     record = replace(record_of(jane.read_bytes().splitlines()[1]), measured=1.0)
     monkeypatch.setattr(contributed, "records_of", lambda cell: [record])
