@@ -13,6 +13,8 @@ from pathlib import Path
 import torch
 from torch import distributed
 
+PRELOADED = ["pytest", "repro.retrieval.stages.pretrain", "transformers.models.bert.modeling_bert"]
+
 
 class Pair:
     """Two processes that carry out one function after the other, over gloo at a store of this process."""
@@ -36,7 +38,8 @@ class Pair:
                     raise RuntimeError(failure)
 
     def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")
+        context = multiprocessing.get_context("forkserver")  # both have its imports
+        context.set_forkserver_preload(PRELOADED)
         for rank in (0, 1):
             ours, theirs = context.Pipe()
             child = context.Process(target=_serve, args=(rank, theirs), daemon=True)

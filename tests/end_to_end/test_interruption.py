@@ -11,6 +11,7 @@ import time
 
 from repro.cli import main
 from tests.killed import KILLS
+from tests.two_processes import PRELOADED
 
 CELL = ("run", "costa/1/bm25neg.costa/dev.rr10", "--scale", "tiny", "--format", "json")
 # Then the pre-training is killed, too; on every push tests/retrieval/stages/test_killed_trainings.py does it
@@ -28,7 +29,7 @@ def _run(store, results, said):
 def _start(store, results, name="out"):
     """Fork from a process that has imported what a training needs: each would take seconds for it."""
     server = multiprocessing.get_context("forkserver")
-    server.set_forkserver_preload(["repro.retrieval.training.loop", "transformers.models.bert.modeling_bert"])
+    server.set_forkserver_preload(PRELOADED)
     child = server.Process(target=_run, args=(store, results, store.with_name(name)))
     child.start()
     return child
