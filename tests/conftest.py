@@ -122,6 +122,21 @@ def _no_settings_of_the_user(tmp_path_factory):
     os.environ.update({name: value for name, value in kept.items() if value is not None})
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _what_never_changes_is_read_once():
+    """A line of records is parsed, and an embedded collection has its digest taken, by every command anew."""
+    from repro.retrieval.datasets import digests
+    from repro.store import results
+
+    results.record_of = functools.lru_cache(2**14)(results.record_of)
+    embedded = functools.cache(identity := digests.identity)
+
+    def once(source, **cache):
+        return embedded(source) if source.kind == "embedded" else identity(source, **cache)
+
+    digests.identity, once.cache_clear = once, embedded.cache_clear
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _garbage_is_sought_in_what_a_file_made():
     """Whoever frees memory looks through all objects, and those of earlier files took half a second."""

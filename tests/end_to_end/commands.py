@@ -21,6 +21,7 @@ STAYS = {
     "catalog",
     "declaration",
     "listed_measures",
+    "record_of",
     "scales",
 }
 

@@ -98,6 +98,7 @@ def fewer_words(monkeypatch):
     def forget():
         world.slots.cache_clear()
         tiny.collection.cache_clear()
+        digests.identity.cache_clear()
 
     def read(path):
         facts = read_facts(path)
