@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from pathlib import Path
@@ -53,6 +54,11 @@ def likeliest(hidden: torch.Tensor, head) -> torch.Tensor:
 
 
 def _row(index: int, epoch: int) -> dict:
+    return _tokens(index) | {"epoch": epoch, "index": index}
+
+
+@functools.cache
+def _tokens(index: int) -> dict[str, np.ndarray]:
     """Tokens, which are sentences and spans too; the third text is unknown words only."""
     generator = np.random.default_rng(index)
     sentences = [f"{tiny_text(generator, 3 + index)}." for _ in range(4)]
@@ -63,6 +69,4 @@ def _row(index: int, epoch: int) -> dict:
         "input_ids": np.concatenate(ids),
         "sentences": np.array([len(some) for some in ids]),
         "spans": np.array([1, 2, 1]),
-        "epoch": epoch,
-        "index": index,
     }
