@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
@@ -23,8 +24,10 @@ NUMBER = re.compile(r"\d*\.\d+|\d+(?=GB)")
 FOREIGN = 12  # numbers that may stand between two lines of a table
 
 
+@functools.cache
 def tables(paper: str) -> dict[str, dict]:
-    manifest = yaml.safe_load((ROOT / "papers" / paper / "cells.yaml").read_text(encoding="utf-8"))
+    text = (ROOT / "papers" / paper / "cells.yaml").read_text(encoding="utf-8")
+    manifest = yaml.load(text, yaml.CSafeLoader)
     return {str(table["id"]): table for table in manifest["tables"] if lines(table)}
 
 
