@@ -3,7 +3,6 @@
 import functools
 import re
 import unicodedata
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -55,15 +54,17 @@ def facts() -> dict[str, Any]:
     return read_facts(FILE)
 
 
+@functools.cache
 def words(text: str) -> frozenset[str]:
     """Return a text's words and numbers in lower case, spelt as in vocabulary.yaml."""
     plain = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
-    spellings: Mapping[str, str] = facts()["spellings"]
+    spellings = facts()["spellings"]
     return frozenset(spellings.get(piece, piece) for piece in re.findall(r"[a-z]+|\d+", plain))
 
 
+@functools.cache
 def measures(text: str) -> dict[NamedMeasure, tuple[int, int]]:
-    """Return measure -> its span in a text. MRR is left out if the text also has e.g. MRR@10."""
+    """Return measure -> its span in a text. MRR is left out beside e.g. MRR@10."""
     spans: dict[NamedMeasure, tuple[int, int]] = {}
     for name, pattern in _patterns():
         for match in filter(_is_measure, pattern.finditer(text)):
@@ -94,7 +95,7 @@ def names_something(text: str) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Return whether a text contains a measure, or is the name of a collection."""
+    """Return whether a text contains a measure or is a collection's name."""
     plain = words(text)
     names = frozenset[str]().union(*(n for each in _collections() for n in each.names if n <= plain))
     others = plain - names.union(*facts()["refinements"])
@@ -102,6 +103,7 @@ def is_name(text: str) -> bool:
     return bool(measures(text) or is_collection)
 
 
+@functools.cache
 def named_collections(plain: frozenset[str], measure: str | None = None) -> list[NamedCollection]:
     """Return the collections with the longest name among these words, if ``measure`` fits them."""
     meant = [each for each in _collections() if not (measure and each.measures) or measure in each.measures]
