@@ -8,7 +8,7 @@ Satterthwaite (1946).
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -162,6 +162,7 @@ def seeds_needed(difference: float, variances: Variances, *, queries: int, level
     return numbers[place] if place < len(numbers) else None
 
 
+@lru_cache(8)
 def _critical_means(variances: Variances, queries: int, seeds: int, level: float) -> "np.ndarray":
     import numpy as np
     from scipy.special import chdtri, stdtrit
