@@ -13,7 +13,9 @@ from pathlib import Path
 import torch
 from torch import distributed
 
-PRELOADED = ["pytest", "repro.retrieval.stages.pretrain", "transformers.models.bert.modeling_bert"]
+STAGES = "repro.retrieval.stages."
+PRELOADED = [STAGES + name for name in ("pretrain", "finetune", "encode", "search", "evaluate")]
+PRELOADED += ["pytest", "transformers.models.bert.modeling_bert"]
 
 
 class Pair:

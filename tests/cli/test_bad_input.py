@@ -11,6 +11,7 @@ import click
 import pytest
 
 from repro.cli import VERBS, cli, main
+from repro.retrieval.datasets import libraries
 from tests.cli.conftest import CELL
 
 EVERY_VERB = [verb for group in VERBS.values() for verb in group]
@@ -207,15 +208,15 @@ def test_without_java_bm25_is_blocked_with_a_remedy_and_the_rest_runs(repro, mon
     assert repro("doctor").status == 4
 
 
-def test_without_a_network_a_download_is_one_sentence(start, folders, monkeypatch):
+def test_without_a_network_a_download_is_one_sentence(repro, folders, monkeypatch):
+    monkeypatch.setattr(libraries, "PAUSE", 0)
     monkeypatch.setenv("REPRO_DATA", str(folders / "data"))
     monkeypatch.setenv("IR_DATASETS_HOME", str(folders / "irds"))
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    child = start("data", "fetch", "beir/fiqa", "--yes")
-    out, err = child.communicate()
-    assert (child.returncode, out) == (4, "")
-    description, *_, sentence = err.splitlines()
+    said = repro("data fetch beir/fiqa --yes")
+    assert (said.status, said.out) == (4, "")
+    description, *_, sentence = said.err.splitlines()
     assert description.startswith("FiQA 2018: 17.9 MB to download")
     assert re.fullmatch(r"repro: beir/fiqa could not be downloaded \(\w+\); check the network .*", sentence)
     assert [path for path in (folders / "data").rglob("*") if path.is_file()] == []

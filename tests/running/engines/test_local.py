@@ -46,7 +46,7 @@ def _at_once(lines) -> int:
 
 
 def test_everything_runs_once_after_its_inputs_and_no_more_at_a_time_than_asked(make, store, monkeypatch):
-    monkeypatch.setenv("LAST", "0.3")
+    monkeypatch.setenv("LAST", "0.1")
     plan, progress = make(("bm25",)), Lines()
     outcome = local.execute(plan, store, progress, Options(jobs=2))
     assert {n.fingerprint for n in outcome.run} == {n.fingerprint for n in plan.nodes}
