@@ -15,7 +15,7 @@ from repro.errors import unknown
 from repro.manifest import papers, yaml_file
 from repro.manifest.schema import Manifest, Table
 from repro.manifest.yaml_file import Fault, Identified, StrictMapping, repetitions
-from repro.retrieval.evaluation.crossed import Estimate, estimate, seeds_needed, smallest_seen
+from repro.retrieval.evaluation.crossed import Estimate, estimate, seeds_needed, smallest_seen, special
 from repro.retrieval.evaluation.p_values import holm
 
 POINT = 0.01  # the unit of ``matters``
@@ -121,12 +121,10 @@ def _standing(lead: Estimate | None, level: float) -> str:
 
 def _p_of_no_less(c: Contrast) -> float | None:
     """Return the larger p of two one-sided tests (Schuirmann 1987)."""
-    from scipy.special import stdtr
-
     if c.difference is None or c.matters is None:
         return None
     room = c.matters - abs(c.difference.mean)
-    return float(stdtr(c.difference.freedom, -room / c.difference.error))
+    return float(special().stdtr(c.difference.freedom, -room / c.difference.error))
 
 
 def _corrected(p_values: Sequence[float | None], planned_count: int) -> list[float | None]:
