@@ -107,10 +107,6 @@ class Step(Identified):
     def stage(self) -> str:
         return self.nodes.stage if self.nodes else ""
 
-    @property
-    def stated(self) -> dict[str, Setting]:
-        return {path: setting for path, setting in self.settings.items() if setting is not None}
-
 
 class Settings(StrictMapping):
     sources: dict[str, Script] = Field(default_factory=dict)
