@@ -13,6 +13,7 @@ from repro import locations
 from repro.version import __version__
 
 Value = TypeVar("Value")
+MOST = 4_000  # files
 
 
 def kept(name: str, text: bytes, make: Callable[[], Value]) -> Value:
@@ -38,3 +39,7 @@ def _write(path: Path, content: bytes) -> None:
     scratch = path.with_suffix(f".{os.getpid()}")
     scratch.write_bytes(content)
     scratch.replace(path)
+    files = list(path.parent.iterdir())
+    if len(files) > MOST:
+        for old in sorted(files, key=lambda file: file.stat().st_mtime)[: MOST // 2]:
+            old.unlink()

@@ -113,7 +113,7 @@ def read(path: Path, shape: Any, *, faults: Callable[[Any], Iterable[Fault]] = l
         reason = "it is nested too deeply" if is_deep else " ".join(str(error).split())
         raise ManifestError(f"{path}: not valid YAML: {reason}") from None
     try:
-        content = TypeAdapter(shape).validate_python(data)
+        content = _adapter(shape).validate_python(data)
     except ValidationError as error:
         # usually misspells a missing key
         fault = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
@@ -121,6 +121,9 @@ def read(path: Path, shape: Any, *, faults: Callable[[Any], Iterable[Fault]] = l
     for location, reason in faults(content):
         raise fault_at(path, location, reason)
     return content
+
+
+_adapter = functools.cache(TypeAdapter)
 
 
 def read_shared(

@@ -22,7 +22,7 @@ from repro.running.requirements import Machine
 FAILURE, NO_PARAMETER = "failure", "no parameter"
 
 
-@dataclass(frozen=True)
+@dataclass
 class CheckedParameter:
     """A planned parameter of a row, or a statement, with a verdict.
 

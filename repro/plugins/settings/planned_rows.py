@@ -190,7 +190,7 @@ def published_value(stated: SourcedValue, row: str) -> Any:
 
 
 def _has_only(key: str, value: Any) -> bool:
-    return isinstance(value, Mapping) and set(value) == {key}
+    return isinstance(value, dict) and value.keys() == {key}
 
 
 def cell_value(text: str) -> Any:

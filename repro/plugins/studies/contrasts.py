@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from operator import itemgetter, sub
 from pathlib import Path
 from typing import Literal
 
@@ -101,7 +102,11 @@ def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
     if not seeds:
         return None
     queries = sorted(ours[seeds[0]])
-    result = estimate([[ours[seed][q] - theirs[seed][q] for seed in seeds] for q in queries])
+    if len(queries) < 2:
+        return None
+    scores = itemgetter(*queries)
+    by_seed = (map(sub, scores(ours[seed]), scores(theirs[seed])) for seed in seeds)
+    result = estimate(list(zip(*by_seed, strict=True)))
     return result if result and result.error else None
 
 
