@@ -46,7 +46,7 @@ class _DeepLoader(Composer, _SafeLoader):
     """Compose nodes in Python, as libyaml overflows the stack for deep nesting."""
 
     def __init__(self, stream: str):
-        _SafeLoader.__init__(self, stream)
+        yaml.CSafeLoader.__init__(self, stream)
         Composer.__init__(self)
         self.aliases = 0
 

@@ -204,18 +204,23 @@ def _row_parameters(
 def _step_parameters(
     row: PlannedRow, step: Step, nodes: list[graph.Node], expected: ExpectedValues
 ) -> Iterator[CheckedParameter]:
-    for path, setting in step.settings.items():
+    for path, setting in step.stated:
         planned = [at_path(node, path) for node in nodes]
         key = step.id, path, expected.key(setting, row.id, row.readings), repr(planned)
-        facts = expected.once(key, partial(_checked, row, step, path, planned=planned, expected=expected))
-        yield CheckedParameter(row.id, *facts)
+        make = partial(_checked, row, step, path, setting=setting, planned=planned, expected=expected)
+        yield CheckedParameter(row.id, *expected.once(key, make))
 
 
 def _checked(
-    row: PlannedRow, step: Step, path: str, *, planned: list[Any], expected: ExpectedValues
+    row: PlannedRow,
+    step: Step,
+    path: str,
+    *,
+    setting: Setting,
+    planned: list[Any],
+    expected: ExpectedValues,
 ) -> tuple:
     """Return the fields of a ``CheckedParameter`` after its row."""
-    setting = step.settings[path]
     value = expected.of(setting, row.id, row.readings)
     values = list({graph.canonical(value): value for value in planned}.values())
     says = value.fault

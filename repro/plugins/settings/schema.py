@@ -107,6 +107,10 @@ class Step(Identified):
     def stage(self) -> str:
         return self.nodes.stage if self.nodes else ""
 
+    @property
+    def stated(self) -> list[tuple[str, Setting]]:
+        return [(path, setting) for path, setting in self.settings.items() if setting]
+
 
 class Settings(StrictMapping):
     sources: dict[str, Script] = Field(default_factory=dict)
