@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repro.locations import PAPERS
+from repro.machine.file_cache import kept
 
 OURS = {"repro": Path(__file__).resolve().parents[2], "papers": PAPERS.parent}  # package -> its parent
 # Fingerprints contain digests of rows instead
@@ -57,18 +58,24 @@ def _module(name: str, packages: frozenset[str]) -> _Module | None:
     if (path := _path(name, packages)) is None:
         return None
     text = path.read_text(encoding="utf-8")
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):  # it cannot have made anything
-        return None
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    statements = list(_statements(tree))
-    names = {package, *(n for s in statements for n in _imported(s, package))}
+    digest, names = kept(f"code {path}", text.encode(), lambda: _parsed(text, package))
+    if not digest:
+        return None
     imports = sorted(n for n in names if _path(n, packages) and n != name)
     others = (p for p in path.parent.iterdir() if p.suffix not in (".py", ".pyc") and p.is_file())
     files = (p for p in others if f'"{p.name}"' in text and p.name not in OF_COLLECTIONS)
     data = {file.name: _sha256(file.read_bytes()) for file in files}
-    return _Module(_sha256(_code_lines(text, statements).encode()), tuple(imports), data)
+    return _Module(digest, tuple(imports), data)
+
+
+def _parsed(text: str, package: str) -> list:
+    try:
+        statements = list(_statements(ast.parse(text)))
+    except (SyntaxError, ValueError):  # it cannot have made anything
+        return ["", []]
+    names = {package, *(n for s in statements for n in _imported(s, package))}
+    return [_sha256(_code_lines(text, statements).encode()), sorted(names)]
 
 
 def _path(name: str, packages: frozenset[str]) -> Path | None:

@@ -12,28 +12,13 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_
 from yaml.composer import Composer
 
 from repro.errors import ManifestError, unknown
+from repro.machine.file_cache import kept
 
-LARGEST, MOST_ALIASES = 2**22, 2_000  # bytes and aliases of a file
+LARGEST, MOST_ALIASES, DEEP = 2**22, 2_000, 4_000  # bytes, aliases and nesting of a file
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
-class _SafeLoader(Composer, yaml.CSafeLoader):
-    """Compose nodes in Python, as libyaml overflows the stack for deep nesting."""
-
-    def __init__(self, stream: str):
-        yaml.CSafeLoader.__init__(self, stream)
-        Composer.__init__(self)
-        self.aliases = 0
-
-    def compose_node(self, parent, index):
-        event = self.peek_event()
-        if isinstance(event, yaml.ScalarEvent) and event.anchor is None:
-            return self.compose_scalar_node(None)
-        self.aliases += isinstance(event, yaml.AliasEvent)
-        if self.aliases > MOST_ALIASES:
-            raise yaml.YAMLError(f"it has more than {MOST_ALIASES:,} aliases")
-        return super().compose_node(parent, index)
-
+class _SafeLoader(yaml.CSafeLoader):
     def construct_document(self, node):
         return self.construct_object(node, deep=True)  # in order: << adds keys
 
@@ -55,6 +40,26 @@ class _SafeLoader(Composer, yaml.CSafeLoader):
                 raise _mistake(f"key {key.value!r} occurs twice", key)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
+
+
+class _DeepLoader(Composer, _SafeLoader):
+    """Compose nodes in Python, as libyaml overflows the stack for deep nesting."""
+
+    def __init__(self, stream: str):
+        yaml.CSafeLoader.__init__(self, stream)
+        Composer.__init__(self)
+        self.aliases = 0
+
+    def compose_node(self, parent, index):
+        self.aliases += self.check_event(yaml.AliasEvent)
+        if self.aliases > MOST_ALIASES:
+            raise yaml.YAMLError(f"it has more than {MOST_ALIASES:,} aliases")
+        return super().compose_node(parent, index)
+
+
+def _loader(text: str) -> type[_SafeLoader]:
+    depth = max(map(len, text.splitlines()), default=0) + text.count("[") + text.count("{")  # at most
+    return _DeepLoader if depth > DEEP or text.count("*") > MOST_ALIASES else _SafeLoader
 
 
 def _mistake(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
@@ -97,7 +102,8 @@ def read(path: Path, shape: Any, *, faults: Callable[[Any], Iterable[Fault]] = l
     ``faults`` yields further faults of the content, each as its location and a reason.
     """
     try:
-        data = yaml.load(_text(path), _SafeLoader)
+        text = _text(path)
+        data = kept(f"yaml {path}", text.encode(), lambda: yaml.load(text, _loader(text)))
     except yaml.MarkedYAMLError as error:
         mark, start = error.problem_mark, error.context_mark
         context = f" ({error.context} on line {start.line + 1})" if start and start.line != mark.line else ""
@@ -107,7 +113,7 @@ def read(path: Path, shape: Any, *, faults: Callable[[Any], Iterable[Fault]] = l
         reason = "it is nested too deeply" if is_deep else " ".join(str(error).split())
         raise ManifestError(f"{path}: not valid YAML: {reason}") from None
     try:
-        content = TypeAdapter(shape).validate_python(data)
+        content = _adapter(shape).validate_python(data)
     except ValidationError as error:
         # usually misspells a missing key
         fault = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
@@ -115,6 +121,9 @@ def read(path: Path, shape: Any, *, faults: Callable[[Any], Iterable[Fault]] = l
     for location, reason in faults(content):
         raise fault_at(path, location, reason)
     return content
+
+
+_adapter = functools.cache(TypeAdapter)
 
 
 def read_shared(

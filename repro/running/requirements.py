@@ -64,13 +64,11 @@ class Machine:
 
     Attributes:
         data, home: the folders of REPRO_DATA and of ir_datasets.
-        digests: file that caches digests of data.
         recorded: name of an absent file, e.g. "model:bert@main" -> its recorded identity.
         stand_ins: absent item -> the ``reading=choice`` that avoids it.
     """
 
     data: Path | None = None
-    digests: Path | None = None
     home: Path | None = None
     recorded: Mapping[str, str] = field(default_factory=dict)
     obstacles: dict[str, Obstacle] = field(default_factory=dict)
@@ -150,7 +148,7 @@ class Machine:
             from repro.retrieval.datasets.digests import identity
 
             seen = (name, piece, source.kind)
-            params["identity"] = self.once(seen, lambda: identity(source, cache=self.digests))
+            params["identity"] = self.once(seen, lambda: identity(source, cached=True))
             params["source"] = source.to_json()
         return Node(node.stage, params, node.inputs), obstacle
 
@@ -171,7 +169,7 @@ class Machine:
 
             files = hub_models.checkpoint_files(Path(source["path"]))
             seen = (source["path"], "digest")
-            params["identity"] = self.once(seen, lambda: digest(files, cache=self.digests))
+            params["identity"] = self.once(seen, lambda: digest(files, cached=True))
         else:
             params["identity"] = source["commit"]
         return Node(node.stage, params, node.inputs), obstacle
@@ -184,7 +182,7 @@ class Machine:
         if not isinstance(found, Path):
             return node, found and self._or_stand_in(found, name)
         files = sorted(path for path in found.iterdir() if path.is_file())
-        identity = self.once(("splitter", name, "digest"), lambda: digest(files, cache=self.digests))
+        identity = self.once(("splitter", name, "digest"), lambda: digest(files, cached=True))
         return Node(node.stage, {**node.params, "identity": identity}, node.inputs), None
 
     def _no_file(self, file: str) -> Obstacle:

@@ -57,9 +57,7 @@ class Workspace:
 
     @cached_property
     def machine(self) -> Machine:
-        store = self.locations.store
-        digests = store / "digests.json" if store.is_dir() else None
-        return Machine(self.data, digests, home=self.locations.home, recorded=measured_data(self.results))
+        return Machine(self.data, home=self.locations.home, recorded=measured_data(self.results))
 
     def builder(self, scale: Scale) -> MeasurementBuilder:
         return MeasurementBuilder(scale, self.machine)

@@ -15,9 +15,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic_core import from_json, to_json
 
 from repro.errors import DataError
 from repro.graph import digest_of, grouped
+from repro.machine.file_cache import kept
 from repro.machine.versions import check_commits, check_environment, unlike_here
 from repro.store import disk, make_writable, translated_errors
 from repro.version import DIRTY
@@ -176,13 +178,12 @@ def line_of(record: Record) -> bytes:
 def record_of(line: bytes) -> Record:
     """Return the record of a line. Raises DataError for an invalid or altered one."""
     try:
-        content = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        content = from_json(line)
+    except ValueError as error:
         raise DataError(f"not a record: Invalid JSON: {error}") from None
     if not isinstance(content, dict):
         raise DataError(f"not a record: {type(content).__name__} instead of an object")
-    digest = content.pop(DIGEST, None)
-    record = _validate({name: value for name, value in content.items() if value or name not in RETIRED})
+    digest, record = content.pop(DIGEST, None), _validate(_present(content))
     if digest is None:
         raise DataError("a record without its own digest. Measure it again.")
     if digest != _digest(content):
@@ -190,9 +191,13 @@ def record_of(line: bytes) -> Record:
     return record
 
 
+def _present(content: dict) -> dict:
+    return {key: value for key, value in content.items() if key != DIGEST and (value or key not in RETIRED)}
+
+
 def _validate(content: dict) -> Record:
     try:
-        return _RECORD.validate_json(json.dumps(content))
+        return _RECORD.validate_json(to_json(content, inf_nan_mode="constants"))
     except ValidationError as error:
         first_error = error.errors()[0]
         location = "".join(f"{part}: " for part in first_error["loc"])
@@ -321,13 +326,25 @@ class Results:
             facts = disk.check_regular(path.resolve())
             state = facts.st_ino, facts.st_mtime_ns, facts.st_size
             if path not in self._known or self._known[path][0] != state:
-                self._known[path] = state, list(_read_lines(path))
+                self._known[path] = state, _read_lines(path)
             return self._known[path][1]
         return []
 
 
-def _read_lines(path: Path) -> Iterator[Record | FaultyLine]:
-    *lines, last_piece = path.read_bytes().split(b"\n")
+def _read_lines(path: Path) -> list[Record | FaultyLine]:
+    content, lines = path.read_bytes(), list[Record | FaultyLine]()
+
+    def are_valid() -> bool:
+        lines.extend(_checked_lines(path, content))
+        return all(isinstance(line, Record) for line in lines) and content.endswith(b"\n")
+
+    if kept(f"records {path}", content, are_valid) and not lines:
+        return [Record(**_present(from_json(line))) for line in content.split(b"\n")[:-1]]
+    return lines or list(_checked_lines(path, content))
+
+
+def _checked_lines(path: Path, content: bytes) -> Iterator[Record | FaultyLine]:
+    *lines, last_piece = content.split(b"\n")
     if last_piece and not _is_unfinished(last_piece):
         lines.append(last_piece)
     for number, line in enumerate(lines, 1):

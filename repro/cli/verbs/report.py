@@ -37,7 +37,7 @@ Examples:
 @command.command("page")
 @options.PAPERS
 @options.scale_option(
-    "scale_names", multiple=True, metavar="NAME", help="Only this scale, e.g. tiny (repeatable)."
+    "scale_names", multiple=True, metavar="NAME", help="Show this scale, e.g. tiny (repeatable)."
 )
 @click.option("-o", "--output", metavar="FILE", help="File to write, by default report.html for HTML.")
 @click.option("--open", "opened", is_flag=True, help="Show the page in the browser.")
@@ -53,8 +53,9 @@ Examples:
 def page(names, scale_names, output, opened, form, readme):
     """Write one HTML file with every table, published and measured.
 
-    Each further scale with results gets a linked file, e.g. report-tiny.html. Drawings come from `repro
-    report figures`. Significance tests need the store with the runs.
+    Without --scale it shows full, and each other scale with results of yours gets a linked file, e.g.
+    report-tiny.html. --scale also shows the suite's own results. Drawings come from `repro report figures`.
+    Significance tests need the store with the runs.
     """
     markdown = form == "markdown"
     if readme and any((markdown, output, opened, scale_names)):
@@ -133,7 +134,12 @@ def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str
 
 
 def _scales(results, cells) -> list[str]:
-    return [name for name in known_scales() if _cells_to_show(results, cells, name)] or ["full"]
+    papers, shown = {cell.paper.name for cell in cells}, list[str]()
+    for name in known_scales():
+        is_own = any(results.path(name, paper).is_file() for paper in papers)
+        if (is_own or name == "full" or not shown) and _cells_to_show(results, cells, name):
+            shown.append(name)
+    return shown or ["full"]
 
 
 def _cells_to_show(results, cells, scale: str) -> list:

@@ -79,17 +79,24 @@ def described(record: Record) -> str:
 def records_of(of_cell: Cell) -> Sequence[Record]:
     settings = map(os.environ.get, ("REPRO_RESULTS", "XDG_DATA_HOME", "HOME"))
     folders = _folders(os.getcwd(), *settings)
-    return _by_cell(tuple((f, f.stat().st_mtime_ns) for f in folders if f.is_dir())).get(of_cell.id, ())
+    return _by_cell(tuple((folder, _time(folder)) for folder in folders)).get(of_cell.id, ())
+
+
+def _time(folder: str) -> int:
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0
 
 
 @lru_cache(maxsize=2)
-def _folders(*settings: str | None) -> list[Path]:
-    return [folder / FOLDER for folder in Workspace.open().results.folders]
+def _folders(*settings: str | None) -> list[str]:
+    return [str(folder / FOLDER) for folder in Workspace.open().results.folders]
 
 
 @lru_cache(maxsize=2)
-def _by_cell(folders: tuple[tuple[Path, int], ...]) -> dict[str, list[Record]]:
-    paths = [path for folder, _ in folders for path in sorted(folder.glob("*.jsonl"))]
+def _by_cell(folders: tuple[tuple[str, int], ...]) -> dict[str, list[Record]]:
+    paths = [path for folder, _ in folders for path in sorted(Path(folder).glob("*.jsonl"))]
     return grouped((record.cell, record) for path in paths for record in read(path))
 
 

@@ -171,8 +171,13 @@ def reports() -> dict[str, list[CellReport]]:
 
 def others_values(cell: Cell) -> tuple[CellReport, ...]:
     """Return the reports on a cell by match and making, closest first. In each group the median is first."""
-    groups = groupby(sorted(reports().get(cell.id, ()), key=_kind), key=_kind)
-    return tuple(report for _, group in groups for report in _median_first(group))
+    return _ordered().get(cell.id, ())
+
+
+@papers.kept_with_papers
+def _ordered() -> dict[str, tuple[CellReport, ...]]:
+    groups = {cell: groupby(sorted(values, key=_kind), key=_kind) for cell, values in reports().items()}
+    return {cell: tuple(r for _, g in of for r in _median_first(g)) for cell, of in groups.items()}
 
 
 def notes_on(cell: Cell) -> list[CellNote]:

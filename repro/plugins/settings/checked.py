@@ -3,20 +3,26 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from repro import api, errors, graph
 from repro.manifest.cells import Cell, cell, cells_of
 from repro.manifest.papers import Paper, sources
 from repro.plugins.settings import planned_rows as plans
-from repro.plugins.settings.planned_rows import ExpectedValues, PlannedRow, at_path, planned_rows
+from repro.plugins.settings.planned_rows import (
+    ExpectedValues,
+    PlannedRow,
+    at_path,
+    planned_rows,
+)
 from repro.plugins.settings.schema import Setting, SourcedValue, Step, settings_of, steps_of
 from repro.running.requirements import Machine
 
 FAILURE, NO_PARAMETER = "failure", "no parameter"
 
 
-@dataclass(frozen=True)
+@dataclass
 class CheckedParameter:
     """A planned parameter of a row, or a statement, with a verdict.
 
@@ -188,40 +194,45 @@ def _row_parameters(
     for step in steps:
         nodes = row.of_step(step)
         yield from _step_parameters(row, step, nodes, expected) if nodes else ()
+        claimed = {*step.settings, *(step.nodes.with_ if step.nodes else ())}
+        claimed |= {"objective.name"} if step.nodes and step.nodes.objective else set()
         for node in nodes:
-            paths = paths_by_node.setdefault(node.fingerprint, set())
-            paths |= {*step.settings, *(step.nodes.with_ if step.nodes else ())}
-            paths |= {"objective.name"} if step.nodes and step.nodes.objective else set()
+            paths_by_node[node.fingerprint] = claimed | paths_by_node.get(node.fingerprint, set())
     yield from _unclaimed_parameters(row, paths_by_node)
 
 
 def _step_parameters(
-    row: PlannedRow, step: Step, nodes: list[graph.Node], expected_values: ExpectedValues
+    row: PlannedRow, step: Step, nodes: list[graph.Node], expected: ExpectedValues
 ) -> Iterator[CheckedParameter]:
-    for path, setting in step.stated.items():
-        expected = expected_values.of(setting, row.id, row.readings)
+    for path, setting in step.stated:
         planned = [at_path(node, path) for node in nodes]
-        values = list({graph.canonical(v): v for v in planned}.values()) if planned[1:] else planned
-        says = expected.fault
-        if not says and not expected.is_met_by(planned):
-            found = " and ".join(map(graph.canonical, values))
-            says = f"the plan has {found} instead of {graph.canonical(expected.value)}"
-            if all(value is None for value in planned):
-                says = f"{step.stage} has no parameter {path!r} in the plan (correct or remove the path)"
-        yield CheckedParameter(
-            row.id,
-            step.id,
-            step.stage,
-            path,
-            published=_published_or_none(setting, row.id),
-            released=setting.released,
-            planned=values[0] if len(values) == 1 else values,
-            reading=setting.reading,
-            where=_places_in_code(setting),
-            cell=setting.cell,
-            state=_state(setting, says),
-            says=says,
-        )
+        key = step.id, path, expected.key(setting, row.id, row.readings), repr(planned)
+        make = partial(_checked, row, step, path, setting=setting, planned=planned, expected=expected)
+        yield CheckedParameter(row.id, *expected.once(key, make))
+
+
+def _checked(
+    row: PlannedRow,
+    step: Step,
+    path: str,
+    *,
+    setting: Setting,
+    planned: list[Any],
+    expected: ExpectedValues,
+) -> tuple:
+    """Return the fields of a ``CheckedParameter`` after its row."""
+    value = expected.of(setting, row.id, row.readings)
+    values = list({graph.canonical(value): value for value in planned}.values())
+    says = value.fault
+    if not says and not value.is_met_by(planned):
+        found = " and ".join(map(graph.canonical, values))
+        says = f"the plan has {found} instead of {graph.canonical(value.value)}"
+        if all(value is None for value in planned):
+            says = f"{step.stage} has no parameter {path!r} in the plan (correct or remove the path)"
+    published, sources = _published_or_none(setting, row.id), (setting.reading, _places_in_code(setting))
+    single = values[0] if len(values) == 1 else values
+    fields = step.id, step.stage, path, published, setting.released, single, *sources
+    return *fields, setting.cell, _state(setting, says), says
 
 
 def _places_in_code(value: SourcedValue) -> str:
@@ -263,7 +274,6 @@ def _unclaimed_parameters(row: PlannedRow, paths_by_node: dict[str, set[str]]) -
 def _idle_failures(steps: Iterable[Step], rows: list[PlannedRow]) -> Iterator[CheckedParameter]:
     for step in steps:
         for place in step.rows:
-            single = step.model_copy(update={"rows": (place,)})
-            if not any(row.of_step(single) for row in rows):
+            if not any(plans.matches(node, step.nodes) for row in rows for node in row.covered((place,))):
                 says = "the step describes no planned stage (correct its rows or nodes)"
                 yield CheckedParameter(place, step.id, step.stage, "", says=says)

@@ -1,7 +1,7 @@
 """The planned stages of a row, and the values that settings.yaml expects, e.g. 5e-06 for "5 × 10⁻⁶"."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import Any
@@ -37,11 +37,11 @@ class PlannedRow:
     readings: dict[str, Reading]
 
     def of_step(self, step: Step) -> list[Node]:
-        return [node for node in self._covered(step.rows) if matches(node, step.nodes)]
+        return [node for node in self.covered(step.rows) if matches(node, step.nodes)]
 
-    def _covered(self, places: tuple[str, ...]) -> list[Node]:
+    def covered(self, places: tuple[str, ...]) -> list[Node]:
         if places not in self._in_places:
-            cells = (nodes for cell, nodes in self.nodes.items() if lies_within(cell, places))
+            cells = [nodes for cell, nodes in self.nodes.items() if lies_within(cell, places)]
             self._in_places[places] = _distinct(cells)
         return self._in_places[places]
 
@@ -190,7 +190,7 @@ def published_value(stated: SourcedValue, row: str) -> Any:
 
 
 def _has_only(key: str, value: Any) -> bool:
-    return isinstance(value, Mapping) and set(value) == {key}
+    return isinstance(value, dict) and value.keys() == {key}
 
 
 def cell_value(text: str) -> Any:
@@ -228,15 +228,21 @@ class ExpectedValues:
     """Computes expected values of settings, each once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple, tuple] = {}
+        self._known: dict[tuple, Any] = {}
+
+    def once(self, key: tuple, make: Callable[[], Any]) -> Any:
+        if key not in self._known:
+            self._known[key] = make()
+        return self._known[key]
+
+    def key(self, setting: Setting, row: str, readings: Mapping[str, Reading]) -> tuple:
+        """Return a key that only equal values share, as ``of`` keeps its objects."""
+        row_key = row if _has_only("by", setting.published) else ""
+        return id(setting), row_key, id(readings.get(_identifier(setting.reading, readings)))
 
     def of(self, setting: Setting, row: str, readings: Mapping[str, Reading]) -> ExpectedValue:
-        row_key = row if _has_only("by", setting.published) else ""
-        reading = readings.get(_identifier(setting.reading, readings))
-        key = id(setting), row_key, id(reading)
-        if key not in self._known:  # keeps the objects, so that ids stay unique
-            self._known[key] = expected(setting, row, readings), setting, reading
-        return self._known[key][0]
+        key = self.key(setting, row, readings)
+        return self.once(key, lambda: (expected(setting, row, readings), setting, {**readings}))[0]
 
 
 def _numbers_without_choice(values: list[Any], planned_value: Any, choices: list[Any]) -> list[str]:
@@ -274,9 +280,9 @@ def _reading_values(name: str, readings: Mapping[str, Reading]) -> tuple[Any, li
 
 
 def _identifier(name: str, readings: Mapping[str, Reading]) -> str:
-    parts = name.split(".")
-    places = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
-    return next((place for place in places if place in readings), "")
+    while name and name not in readings:
+        name = name.rpartition(".")[0]
+    return name
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -108,8 +108,8 @@ class Step(Identified):
         return self.nodes.stage if self.nodes else ""
 
     @property
-    def stated(self) -> dict[str, Setting]:
-        return {path: setting for path, setting in self.settings.items() if setting is not None}
+    def stated(self) -> list[tuple[str, Setting]]:
+        return [(path, setting) for path, setting in self.settings.items() if setting]
 
 
 class Settings(StrictMapping):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from operator import itemgetter, sub
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +16,7 @@ from repro.errors import unknown
 from repro.manifest import papers, yaml_file
 from repro.manifest.schema import Manifest, Table
 from repro.manifest.yaml_file import Fault, Identified, StrictMapping, repetitions
-from repro.retrieval.evaluation.crossed import Estimate, estimate, seeds_needed, smallest_seen
+from repro.retrieval.evaluation.crossed import Estimate, estimate, seeds_needed, smallest_seen, special
 from repro.retrieval.evaluation.p_values import holm
 
 POINT = 0.01  # the unit of ``matters``
@@ -101,7 +102,11 @@ def difference(ours: OfSeeds, theirs: OfSeeds) -> Estimate | None:
     if not seeds:
         return None
     queries = sorted(ours[seeds[0]])
-    result = estimate([[ours[seed][q] - theirs[seed][q] for seed in seeds] for q in queries])
+    if len(queries) < 2:
+        return None
+    scores = itemgetter(*queries)
+    by_seed = (map(sub, scores(ours[seed]), scores(theirs[seed])) for seed in seeds)
+    result = estimate(list(zip(*by_seed, strict=True)))
     return result if result and result.error else None
 
 
@@ -121,12 +126,10 @@ def _standing(lead: Estimate | None, level: float) -> str:
 
 def _p_of_no_less(c: Contrast) -> float | None:
     """Return the larger p of two one-sided tests (Schuirmann 1987)."""
-    from scipy.special import stdtr
-
     if c.difference is None or c.matters is None:
         return None
     room = c.matters - abs(c.difference.mean)
-    return float(stdtr(c.difference.freedom, -room / c.difference.error))
+    return float(special().stdtr(c.difference.freedom, -room / c.difference.error))
 
 
 def _corrected(p_values: Sequence[float | None], planned_count: int) -> list[float | None]:

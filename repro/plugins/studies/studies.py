@@ -15,6 +15,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import from_json
+
 from repro import errors, graph, hooks, stage_table
 from repro.manifest.cells import Cell
 from repro.manifest.papers import Paper
@@ -131,7 +133,7 @@ def _trainings(plan: Plan, evidence: StudyEvidence) -> dict[str, dict[str, Any]]
 @lru_cache(maxsize=32)
 def _read(path: Path, changed: int) -> dict[str, dict[str, Any]]:
     try:
-        content = json.loads(gzip.decompress(path.read_bytes()))
+        content = from_json(gzip.decompress(path.read_bytes()))
         return {kind: dict(content[kind]) for kind in ("evaluations", "trainings")}
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
         remedy = "Remove it, and `repro tables` writes it again from the store."

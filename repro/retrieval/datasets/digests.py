@@ -10,8 +10,8 @@ from typing import Any
 
 from repro.errors import BlockedError, DataError
 from repro.machine.bounded_reading import container
+from repro.machine.file_cache import kept
 from repro.retrieval.datasets.sources import Source, file_digest
-from repro.store.disk import write_whole
 
 SHORT = 16  # bytes kept of a row's digest
 
@@ -64,12 +64,12 @@ def _with_blanks(value: Any) -> Any:
 SETTLED = 2_000_000_000  # ns in which two changes may have the same time
 
 
-def identity(source: Source, *, cache: Path | None = None) -> str:
-    """Return the identity of a source's data, e.g. "sha256:…". ``cache`` as in ``digest``."""
+def identity(source: Source, *, cached: bool = False) -> str:
+    """Return the identity of a source's data, e.g. "sha256:…". ``cached`` as in ``digest``."""
     if source.kind == "parts":
-        return f"sha256:{_join_digests(identity(part, cache=cache) for part in source.parts)}"
+        return f"sha256:{_join_digests(identity(part, cached=cached) for part in source.parts)}"
     if source.kind in ("folder", "home"):
-        return f"sha256:{digest(source.files, cache=cache)}"
+        return f"sha256:{digest(source.files, cached=cached)}"
     if source.kind == "embedded":
         from repro.retrieval.datasets import reading
 
@@ -80,21 +80,21 @@ def identity(source: Source, *, cache: Path | None = None) -> str:
     return source.stated_identity
 
 
-def digest(files: Sequence[Path], *, cache: Path | None = None) -> str:
+def digest(files: Sequence[Path], *, cached: bool = False) -> str:
     """Return sha256 over names and contents of ``files``. Raises DataError for an unreadable file.
 
-    The JSON file ``cache`` keeps digests of files older than two seconds.
+    ``cached`` allows kept digests of unchanged files that are older than two seconds.
     """
-    entries = _read_cache(cache)
-    old_entries = dict(entries)
-    parts = []
-    for path in files:
-        parts += [path.name, _file_digest(container(path), entries)]
-    if cache is not None and entries != old_entries:
-        with contextlib.suppress(OSError):
-            cache.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(cache, json.dumps(entries, indent=0, sort_keys=True))
-    return _join_digests(parts)
+    read = cached_digest if cached else file_digest
+    return _join_digests(part for path in files for part in (path.name, read(container(path))))
+
+
+def cached_digest(path: Path) -> str:
+    """Return a file's sha256. That of an unchanged file is kept in the user's cache."""
+    stamp = _stamp(path)
+    if time.time_ns() - stamp[-1] <= SETTLED:
+        return file_digest(path)
+    return kept(f"sha256 {path.resolve()}", repr(stamp).encode(), lambda: file_digest(path))
 
 
 @contextlib.contextmanager
@@ -130,17 +130,6 @@ def stamps(files: Iterable[Path]) -> list[list]:
     return [[file.name, *_stamp(file)] for file in files]
 
 
-def _file_digest(path: Path, entries: dict[str, list]) -> str:
-    key, stamp = str(path.resolve()), _stamp(path)
-    entry = entries.get(key)
-    if isinstance(entry, list) and len(entry) == len(stamp) + 1 and entry[:-1] == stamp:
-        return str(entry[-1])
-    sha256 = file_digest(path)
-    if time.time_ns() - stamp[-1] > SETTLED and _stamp(path) == stamp:
-        entries[key] = [*stamp, sha256]
-    return sha256
-
-
 def _stamp(path: Path) -> list[int]:
     """Return size, inode and times, but not the device number, which differs between machines."""
     try:
@@ -156,11 +145,3 @@ def files(source: Source) -> list[Path]:
 
 def _join_digests(parts: Iterable[str]) -> str:
     return hashlib.sha256(b"".join(part.encode() + b"\0" for part in parts)).hexdigest()
-
-
-def _read_cache(cache: Path | None) -> dict[str, list]:
-    try:
-        entries = json.loads(cache.read_text()) if cache else {}
-    except (OSError, ValueError):
-        return {}
-    return entries if isinstance(entries, dict) else {}

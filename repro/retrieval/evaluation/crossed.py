@@ -5,11 +5,14 @@ crossed random factors without replication (Obuchowski and Rockette 1995), with 
 Satterthwaite (1946).
 """
 
+import sys
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
+from importlib import import_module
 from math import sqrt
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,6 +22,23 @@ POWER = 0.8
 MOST_SEEDS = 1000
 STEPS = 400  # of the integral over mean squares of seeds
 ROUNDING = 1e-12  # of the mean
+PARTS = 2**24  # of the range of possible differences
+
+
+@cache
+def special() -> ModuleType:
+    """Return the functions of scipy.special. Its package is not loaded, as that takes six times as long."""
+    import scipy
+
+    name = "scipy.special"
+    if name in sys.modules:
+        return sys.modules[name]
+    package = sys.modules[name] = ModuleType(name)
+    package.__path__ = [f"{folder}/special" for folder in scipy.__path__]
+    try:
+        return import_module(f"{name}._ufuncs")
+    finally:
+        del sys.modules[name]
 
 
 @dataclass(frozen=True)
@@ -45,9 +65,9 @@ class Estimate:
     variances: Variances
 
     def half_width(self, confidence: float = 0.95) -> float:
-        from scipy.special import stdtrit
-
-        return float(stdtrit(self.freedom, (1 + confidence) / 2)) * self.error if self.error else 0.0
+        return (
+            float(special().stdtrit(self.freedom, (1 + confidence) / 2)) * self.error if self.error else 0.0
+        )
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         half = self.half_width(confidence)
@@ -56,11 +76,9 @@ class Estimate:
     @cached_property
     def p(self) -> float:
         """The two-sided p-value of a mean of 0."""
-        from scipy.special import stdtr
-
         if not self.error:
             return 0.0 if self.mean else 1.0
-        return float(2 * stdtr(self.freedom, -abs(self.mean) / self.error))
+        return float(2 * special().stdtr(self.freedom, -abs(self.mean) / self.error))
 
 
 def estimate(scores: Sequence[Sequence[float]]) -> Estimate | None:
@@ -113,42 +131,35 @@ def power(difference: float, variances: Variances, *, queries: int, seeds: int, 
 
     The mean square of seeds is integrated over its distribution, the others have their expected values.
     """
-    from scipy.special import ndtr
-
     error = sqrt(variances.of_mean(queries, seeds))
     if not error:
         return 1.0 if difference else level / 2
-    critical_means = _critical_means(variances, queries, seeds, level)
-    return float(ndtr((abs(difference) - critical_means) / error).mean())
+    return _power(abs(difference), error, _critical_means(variances, queries, seeds, level))
+
+
+def _power(difference: float, error: float, critical_means: "np.ndarray") -> float:
+    return float(special().ndtr((difference - critical_means) / error).mean())
 
 
 def smallest_seen(variances: Variances, *, queries: int, seeds: int, level: float) -> float:
     """Return the smallest true difference that the test at ``level`` finds with a power of 80 %."""
-    from scipy.optimize import brentq
-
     error = sqrt(variances.of_mean(queries, seeds))
     if not error:
         return 0.0
-    # its power exceeds ndtr(1) = .84
-    upper_bound = float(_critical_means(variances, queries, seeds, level).max()) + error
-
-    def excess(difference: float) -> float:
-        return power(difference, variances, queries=queries, seeds=seeds, level=level) - POWER
-
-    return float(brentq(excess, 0.0, upper_bound, xtol=1e-6 * error))
+    means = _critical_means(variances, queries, seeds, level)
+    step = (float(means.max()) + error) / PARTS  # the power at the last one exceeds ndtr(1) = .84
+    return step * bisect_left(range(PARTS), POWER, key=lambda part: _power(part * step, error, means))
 
 
 def equivalent_at_zero(
     matters: float, variances: Variances, *, queries: int, seeds: int, level: float
 ) -> float:
     """Return how probably a 1 - 2 ``level`` interval is within ± ``matters`` if the difference is 0."""
-    from scipy.special import ndtr
-
     error = sqrt(variances.of_mean(queries, seeds))
     if not error:
         return 1.0
     room = (matters - _critical_means(variances, queries, seeds, 2 * level)) / error
-    return float((2 * ndtr(room.clip(0)) - 1).mean())
+    return float((2 * special().ndtr(room.clip(0)) - 1).mean())
 
 
 def seeds_needed(difference: float, variances: Variances, *, queries: int, level: float) -> int | None:
@@ -162,14 +173,12 @@ def seeds_needed(difference: float, variances: Variances, *, queries: int, level
     return numbers[place] if place < len(numbers) else None
 
 
-@lru_cache(8)
 def _critical_means(variances: Variances, queries: int, seeds: int, level: float) -> "np.ndarray":
     import numpy as np
-    from scipy.special import chdtri, stdtrit
 
     tail_probabilities = (np.arange(STEPS) + 0.5) / STEPS
     q, r = seeds * variances.queries + variances.residual, variances.residual
-    s = (queries * variances.seeds + r) * chdtri(seeds - 1, tail_probabilities) / (seeds - 1)
+    s = (queries * variances.seeds + r) * special().chdtri(seeds - 1, tail_probabilities) / (seeds - 1)
     total = np.maximum(np.maximum(q + s - r, q), s)
     spread = q**2 / (queries - 1) + s**2 / (seeds - 1) + r**2 / ((queries - 1) * (seeds - 1))
-    return stdtrit(total**2 / spread, 1 - level / 2) * np.sqrt(total / (queries * seeds))
+    return special().stdtrit(total**2 / spread, 1 - level / 2) * np.sqrt(total / (queries * seeds))

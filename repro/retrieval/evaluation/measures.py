@@ -86,6 +86,7 @@ class Scores:
         return {text: reduce(add, values, 0) / len(values) for text, values in self.measures.items()}
 
 
+@cache
 def parse_measure(text: str) -> Measure:
     """Return the measure named e.g. ``"R(rel=2)@1000"``. Raises UsageError for an unknown name."""
     if match := _FORM.fullmatch(text):

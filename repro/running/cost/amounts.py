@@ -179,6 +179,9 @@ class StageCost(yaml_file.StrictMapping):
     memory: dict[str, float] = Field(default_factory=dict)
 
 
+NO_COST = StageCost()
+
+
 @functools.cache
 def stage_costs() -> Mapping[str, StageCost]:
     """Read the costs by stage or variation, e.g. "tokenize-spans". Raises ManifestError."""
@@ -187,7 +190,7 @@ def stage_costs() -> Mapping[str, StageCost]:
 
 def cost_of(node: Node) -> StageCost:
     is_spans = node.stage == "tokenize" and node.params.get("policy") == "spans"
-    return stage_costs().get("tokenize-spans" if is_spans else node.stage, StageCost())
+    return stage_costs().get("tokenize-spans" if is_spans else node.stage, NO_COST)
 
 
 def total(factors: Mapping[str, float], node: Node) -> Number:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from statistics import NormalDist
 
-from repro.graph import Node, walk
+from repro.graph import Node, cached_per_node, walk
 from repro.machine.bounded_reading import read_facts, read_json_file
 from repro.manifest.papers import known_checkpoints
 from repro.retrieval.datasets.catalog import catalog
@@ -55,6 +55,7 @@ class Shape:
 BASE = Shape(12, 768, 3072, 30522)
 
 
+@cached_per_node
 def shape(node: Node) -> Shape:
     """Return the sizes of a node's model, by default BERT-base's."""
     params = node.params
@@ -166,6 +167,7 @@ def texts_read(node: Node) -> list[TextLength]:
     return [TextLength(document + has_query * query, most, times)]
 
 
+@cached_per_node
 def collection(node: Node) -> str | None:
     corpus = source("corpus", node)
     return corpus.params["dataset"] if corpus else None
@@ -176,6 +178,7 @@ def source(stage: str, node: Node) -> Node | None:
     return next((n for n in walk([node]) if n.stage == stage), None)
 
 
+@cached_per_node
 def texts(node: Node) -> Number:
     """Return the number of documents of the corpus that a node reads, or None."""
     corpus = source("corpus", node)
@@ -205,6 +208,7 @@ def rows(node: Node) -> Number:
     return None if whole is None else math.ceil(whole * TOKENS_PER_WORD / (node.params["length"] - SPECIAL))
 
 
+@cached_per_node
 def queries(node: Node) -> Number:
     """Return the number of queries of an artefact or its sample, or None."""
     nodes = walk([node])

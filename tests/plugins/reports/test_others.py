@@ -4,6 +4,7 @@ import pytest
 
 from repro.hooks import notes
 from repro.manifest.cells import cell
+from repro.plugins.reports import reports as module
 from repro.plugins.reports.reports import CellReport, Report, Source, others_values, reports
 from repro.writers.grid import span
 
@@ -18,7 +19,8 @@ def _made(value, start="checkpoint", match="exact", unit="percent", of=CELL):
 
 
 def _of(monkeypatch, *known):
-    monkeypatch.setattr("repro.plugins.reports.reports.reports", lambda: {CELL.id: known})
+    monkeypatch.setattr(module, "reports", lambda: {CELL.id: known})
+    monkeypatch.setattr(module, "_ordered", module._ordered.__wrapped__)
     return others_values(CELL)
 
 
@@ -59,7 +61,9 @@ def test_equal_values_span_one_number():
 
 
 def test_a_cell_that_nobody_reports_on_has_none(monkeypatch):
-    monkeypatch.setattr("repro.plugins.reports.reports.reports", dict)
+    assert others_values(cell("costa/1/sparse.bm25/dev.rr10")) != ()
+    monkeypatch.setattr(module, "reports", dict)
+    monkeypatch.setattr(module, "_ordered", module._ordered.__wrapped__)
     assert others_values(CELL) == ()
 
 

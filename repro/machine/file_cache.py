@@ -1,0 +1,45 @@
+"""Values computed from texts, kept in the user's cache between processes, e.g. the content of a YAML file."""
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic_core import from_json, to_json
+
+from repro import locations
+from repro.version import __version__
+
+Value = TypeVar("Value")
+MOST = 4_000  # files
+
+
+def kept(name: str, text: bytes, make: Callable[[], Value]) -> Value:
+    """Return ``make()``, a JSON value that depends on ``text`` alone, from the cache if it is there.
+
+    A new text replaces the value of ``name``. Without a writable cache, every call makes the value.
+    """
+    key = hashlib.sha256(f"{__version__} {name} ".encode() + text).hexdigest()
+    path = locations.cache_folder() / "kept" / hashlib.sha256(name.encode()).hexdigest()[:32]
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        stored_key, value = from_json(path.read_bytes())
+        if stored_key == key:
+            return value
+    value = make()
+    with contextlib.suppress(OSError, ValueError):
+        if from_json(content := to_json([key, value])) == [key, value]:
+            _write(path, content)
+    return value
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_suffix(f".{os.getpid()}")
+    scratch.write_bytes(content)
+    scratch.replace(path)
+    files = list(path.parent.iterdir())
+    if len(files) > MOST:
+        for old in sorted(files, key=lambda file: file.stat().st_mtime)[: MOST // 2]:
+            old.unlink()
