@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Callable
+from inspect import getfile
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,17 +20,20 @@ MOST = 4_000  # files
 def kept(name: str, text: bytes, make: Callable[[], Value]) -> Value:
     """Return ``make()``, a JSON value that depends on ``text`` alone, from the cache if it is there.
 
-    A new text replaces the value of ``name``. Without a writable cache, every call makes the value.
+    Each name has one value. A new text or an edit of the module of ``make`` replaces it.
     """
-    key = hashlib.sha256(f"{__version__} {name} ".encode() + text).hexdigest()
     path = locations.cache_folder() / "kept" / hashlib.sha256(name.encode()).hexdigest()[:32]
+    key = None
     with contextlib.suppress(OSError, ValueError, TypeError):
+        code = os.stat(getfile(make))
+        facts = f"{__version__} {code.st_mtime_ns} {code.st_size} "
+        key = hashlib.sha256(facts.encode() + text).hexdigest()
         stored_key, value = from_json(path.read_bytes())
         if stored_key == key:
             return value
     value = make()
     with contextlib.suppress(OSError, ValueError):
-        if from_json(content := to_json([key, value])) == [key, value]:
+        if key and from_json(content := to_json([key, value])) == [key, value]:
             _write(path, content)
     return value
 

@@ -59,3 +59,15 @@ def test_many_files_are_thinned_out_oldest_first(folder, monkeypatch):
             os.utime(path, (path.stat().st_mtime - 10,) * 2)
     assert len(list(folder.iterdir())) == 3
     assert [kept(name, b"text", fails) for name in "234"] == [2, 3, 4]
+
+
+def test_an_edit_of_the_maker_s_module_makes_the_value_again(tmp_path):
+    def of(number):
+        names = {}
+        (tmp_path / "maker.py").write_text(f"def make():\n    return {number}\n")
+        exec(compile((tmp_path / "maker.py").read_text(), tmp_path / "maker.py", "exec"), names)
+        return kept("one", b"text", names["make"])
+
+    assert [of(1), of(22)] == [1, 22]
+    (tmp_path / "maker.py").unlink()
+    assert kept("one", b"text", eval("lambda: 3")) == 3 != kept("one", b"text", eval("lambda: 4"))
