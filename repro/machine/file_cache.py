@@ -17,12 +17,16 @@ Value = TypeVar("Value")
 MOST = 4_000  # files
 
 
+def folder() -> Path:
+    return locations.cache_folder() / "kept"
+
+
 def kept(name: str, text: bytes, make: Callable[[], Value]) -> Value:
     """Return ``make()``, a JSON value that depends on ``text`` alone, from the cache if it is there.
 
     Each name has one value. A new text or an edit of the module of ``make`` replaces it.
     """
-    path = locations.cache_folder() / "kept" / hashlib.sha256(name.encode()).hexdigest()[:32]
+    path = folder() / hashlib.sha256(name.encode()).hexdigest()[:32]
     key = None
     with contextlib.suppress(OSError, ValueError, TypeError):
         code = os.stat(getfile(make))

@@ -11,7 +11,7 @@ from repro.machine.file_cache import kept
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr("repro.locations.cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(file_cache, "folder", lambda: tmp_path / "kept")
     return tmp_path / "kept"
 
 

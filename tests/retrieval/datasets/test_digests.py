@@ -35,8 +35,8 @@ def test_the_digest_follows_names_and_contents_and_order_but_not_the_folder(tmp_
 
 @pytest.fixture(autouse=True)
 def cache(monkeypatch, tmp_path):
-    monkeypatch.setattr("repro.locations.cache_folder", lambda: tmp_path / "cache")
-    return tmp_path / "cache/kept"
+    monkeypatch.setattr("repro.machine.file_cache.folder", lambda: tmp_path / "kept")
+    return tmp_path / "kept"
 
 
 @pytest.fixture
