@@ -133,7 +133,8 @@ class CellPage:
             yield label, command
             if label == "score a run":
                 yield from (("public run", f"{run.file} ({run.described})") for run in self.public_runs)
-        yield "recipe", _recipe_call(cell)
+        options = ", ".join(f"{name}={value!r}" for name, value in cell.options.items())
+        yield "recipe", f"{cell.recipe}({options})" if cell.recipe else ""
         yield "note", self._note
 
     def _show_readings(self, most: int | None) -> None:
@@ -161,11 +162,6 @@ class CellPage:
 def _recipe_owner(cell: Cell) -> str:
     owner = home(recipe_calls.recipe_path(cell)) if cell.recipe else None
     return f" of {owner.name}, which has the recipe" if owner not in (None, cell.paper) else ""
-
-
-def _recipe_call(cell: Cell) -> str:
-    options = ", ".join(f"{name}={value!r}" for name, value in cell.options.items())
-    return f"{cell.recipe}({options})" if cell.recipe else ""
 
 
 def _unit_and_role(cell: Cell) -> str:

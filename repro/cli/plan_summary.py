@@ -212,7 +212,8 @@ def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[
 
 
 def _lines_by_row(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str, str]]:
-    names_by_row = _names_by_row(cells, prefix)
+    by_row = grouped((c.cell.row_path.removeprefix(prefix), each) for c in cells for each in c.obstacles)
+    names_by_row = {row: requirements.NodeObstacles(each).names for row, each in by_row.items()}
     shared = set.intersection(*map(set, names_by_row.values()))
     common = [name for name in next(iter(names_by_row.values())) if name in shared]
     groups = grouped((tuple(n for n in names if n not in common), row) for row, names in names_by_row.items())
@@ -220,11 +221,6 @@ def _lines_by_row(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tu
     if len(groups) > 1:
         lines += [(first_of(rows, ROWS), names_in_a_line(n) or "nothing else") for n, rows in groups.items()]
     return lines
-
-
-def _names_by_row(cells: Sequence[ComparedCell], prefix: str) -> dict[str, list[str]]:
-    by_row = grouped((c.cell.row_path.removeprefix(prefix), each) for c in cells for each in c.obstacles)
-    return {row: requirements.NodeObstacles(obstacles).names for row, obstacles in by_row.items()}
 
 
 def names_in_a_line(names: Sequence[str]) -> str:

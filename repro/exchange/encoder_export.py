@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 
 FILE = "repro.json"
-TYPE = "sentence_transformers.models.{}"  # for every version of the library
-ACTIVATION = "torch.nn.modules.{}"
 
 
 @dataclass(frozen=True)
@@ -147,7 +145,7 @@ def _write_model(source: MeasuredEncoder, folder: Path, target: Path) -> None:
     for weight, bias, activation in _layers(source, folder, model):
         outer, inner = weight.shape
         config = {"in_features": inner, "out_features": outer, "bias": bias is not None}
-        modules.append(("Dense", config | {"activation_function": ACTIVATION.format(activation)}))
+        modules.append(("Dense", config | {"activation_function": f"torch.nn.modules.{activation}"}))
         (place := target / f"{len(modules)}_Dense").mkdir()
         weights = {"linear.weight": weight, "linear.bias": bias}
         tensors = {name: w.detach().contiguous() for name, w in weights.items() if w is not None}
@@ -159,7 +157,8 @@ def _write_model(source: MeasuredEncoder, folder: Path, target: Path) -> None:
         entries.append((kind, f"{number}_{kind}"))
         (target / entries[-1][1]).mkdir(exist_ok=True)
         _write_json(target / entries[-1][1] / "config.json", config)
-    names = [{"path": place, "type": TYPE.format(kind)} for kind, place in entries]
+    types = "sentence_transformers.models"  # for every version of the library
+    names = [{"path": place, "type": f"{types}.{kind}"} for kind, place in entries]
     _write_json(target / "modules.json", [{"idx": n, "name": str(n), **m} for n, m in enumerate(names)])
     max_length = max(conventions.query_length, conventions.passage_length)
     _write_json(target / "sentence_bert_config.json", {"max_seq_length": max_length, "do_lower_case": False})

@@ -39,22 +39,16 @@ class ExportedRun:
         if self.evaluation:
             measures = list(self.evaluation.params.get("measures", ()))
             if "qrels" in self.evaluation.inputs:
-                collection = _collection(self.evaluation.input("qrels").params["dataset"])
+                name = self.evaluation.input("qrels").params["dataset"]
+                is_public = name in catalog() and catalog()[name].source == "ir_datasets"
+                collection = {"name": name} | ({"ir_datasets": name} if is_public else {})
         if self.record and not self.record.origin:
             environment = self.record.environment
-        metadata = read_metadata(self.path.with_name("run.ir_metadata.yml"))
-        full_metadata = complete_metadata(
-            metadata, collection=collection, measures=measures, environment=environment
-        )
+        own = read_metadata(self.path.with_name("run.ir_metadata.yml"))
+        metadata = complete_metadata(own, collection=collection, measures=measures, environment=environment)
         if version == "0.2" and self.path.parents[1].name != "imported_run":
-            full_metadata["resources"] = resources(seal.read_json(self.path.with_name(RECORD))["facts"])
-        return header(full_metadata, version=version)
-
-
-def _collection(identifier: str) -> dict[str, str]:
-    entry = catalog().get(identifier)
-    identifiers = {"ir_datasets": identifier} if entry and entry.source == "ir_datasets" else {}
-    return {"name": identifier, **identifiers}
+            metadata["resources"] = resources(seal.read_json(self.path.with_name(RECORD))["facts"])
+        return header(metadata, version=version)
 
 
 def stored_run(name: str, store: Store, results: Results, *, scale: str) -> ExportedRun:

@@ -36,7 +36,8 @@ def command(ctx, yes, output, opened):
     Nothing is downloaded without consent. Exit status 4 means that SciFact could not be fetched.
     """
     report.target(output)
-    tiny_cell, scifact_cell = _cells()
+    cells = doctor.bm25_cells()
+    tiny_cell, scifact_cell = cells[0], next(c for c in cells if c.column.dataset == REAL)
     names = [tiny_cell.paper.name]
     print("1. The embedded collection\n")
     status = _measure_tiny(tiny_cell, Workspace.open())
@@ -59,11 +60,6 @@ def command(ctx, yes, output, opened):
     ):
         print(f"  {purpose}\n    repro {words}")
     return status
-
-
-def _cells():
-    cells = doctor.bm25_cells()
-    return cells[0], next(cell for cell in cells if cell.column.dataset == REAL)
 
 
 def _measure_tiny(cell, workspace) -> int:

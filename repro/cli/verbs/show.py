@@ -144,12 +144,9 @@ def cells(names, form):
     if form != "terminal":
         return (emit_json if form == "json" else emit_csv)(rows)
     head = ["cell", "published", "dataset", "measure", "role", "recipe"]
-    table(count_in_words(cells), head, [_cell_line(row) for row in rows], right=(1,))
-
-
-def _cell_line(row: dict) -> list[str]:
     keys = ("id", "printed", "dataset", "measure", "role")
-    return [*(row[key] or "" for key in keys), row["recipe"] or "–"]
+    lines = [[*(row[key] or "" for key in keys), row["recipe"] or "–"] for row in rows]
+    table(count_in_words(cells), head, lines, right=(1,))
 
 
 @command.command(
@@ -179,13 +176,9 @@ def coverage(names, as_json):
     _print_tables(by_paper, grand_total, with_reasons=bool(names))
     for name, rows in by_paper.items():
         _warn_of_open_cells(name, total(rows, what=name).ways["open"])
-    say(f"{_count_in_words(by_paper, grand_total)}.")
-
-
-def _count_in_words(names, grand_total) -> str:
     measured = {c.id for c in grand_total.cells if "full" in c.measured}
-    cells = chain.from_iterable(every_cell(paper(name)) for name in names)
-    return count_in_words(cells, measured=measured, scale="full")
+    cells = chain.from_iterable(every_cell(paper(name)) for name in by_paper)
+    say(f"{count_in_words(cells, measured=measured, scale='full')}.")
 
 
 def _warn_of_open_cells(name: str, count: int) -> None:

@@ -27,6 +27,9 @@ class Place:
         return f"{self.file}:{self.line}"
 
 
+Parts = list[tuple[Place, str]]  # paragraphs or unread parts
+
+
 @dataclass(frozen=True)
 class SourceCell:
     """A cell, e.g. with marks ``("†", "*")``. All ``columns`` that it spans share the object."""
@@ -219,7 +222,7 @@ def with_points(rows: Rows) -> Rows:
     return [[numeric.get(id(cell), cell) for cell in row] for row in rows]
 
 
-def prose_with_points(prose: list[tuple[Place, str]]) -> list[tuple[Place, str]]:
+def prose_with_points(prose: Parts) -> Parts:
     """Return paragraphs with decimal points instead of commas if most of their numbers have commas."""
     commas, points = count_commas(text for _, text in prose)
     return [(place, with_point(text)) for place, text in prose] if commas > points else prose

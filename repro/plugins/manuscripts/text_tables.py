@@ -15,6 +15,7 @@ from repro.plugins.manuscripts.files import Files
 from repro.plugins.manuscripts.latex_text import Words, parse
 from repro.plugins.manuscripts.layout import head_length
 from repro.plugins.manuscripts.source_tables import (
+    Parts,
     Piece,
     Place,
     SourceCell,
@@ -100,7 +101,7 @@ class _Parser(HTMLParser):
     def __init__(self, path: Path, first: int):
         super().__init__()
         self.tables: list[_Table] = []
-        self.prose: list[tuple[Place, str]] = []
+        self.prose = Parts()
         self._path, self._first = path, first
         self._open: list[_Table] = []
         self._styles: list[tuple[str, Style]] = []
@@ -188,9 +189,7 @@ def _span(text: str | None) -> int:
     return max(1, min(_SPAN_LIMIT, int(text))) if text and text.isdigit() else 1
 
 
-def read_html(
-    text: str, path: Path, *, first: int = 1, caption: str = ""
-) -> tuple[list[SourceTable], list[tuple[Place, str]]]:
+def read_html(text: str, path: Path, *, first: int = 1, caption: str = "") -> tuple[list[SourceTable], Parts]:
     parser = _Parser(path, first)
     parser.feed(text)
     parser.close()
@@ -203,7 +202,6 @@ def read_html(
 
 HTML, MARKDOWN, SEPARATED = (".html", ".htm"), (".md", ".markdown"), (".csv", ".tsv")
 _SPECIAL = re.compile(r"[*_`<&!\[\\]|https?:")
-Parts = list[tuple[Place, str]]
 Read = tuple[list[SourceTable], Parts, Parts]  # tables, prose, lost parts
 
 
@@ -216,9 +214,7 @@ def read_tables(files: Files, name: str) -> Read:
 
 
 def _markdown(text: str, files: Files, name: str) -> Read:
-    tables: list[SourceTable] = []
-    prose: list[tuple[Place, str]] = []
-    lost: Parts = []
+    tables, prose, lost = list[SourceTable](), Parts(), Parts()
     lines = text.split("\n")
     path, caption = files.shown(name), ""
     check_size(text.count("|") // 2, path)

@@ -11,7 +11,6 @@ from repro.manifest.printed import are_apart
 from repro.plugins.statements.findings import Finding, Findings, Notes, printed
 
 Scored = tuple[str, str]  # dataset, measure
-_SUCCESS = "Success@"  # printed as recall and nearly equal to it on these sets
 
 
 def disagreements(sources: list[Paper], notes: Notes) -> Findings:
@@ -27,8 +26,8 @@ def disagreements(sources: list[Paper], notes: Notes) -> Findings:
 
 
 def dataset_and_measure(cell: Cell) -> Scored:
-    """Return the dataset and measure of a cell, with Success@k as R@k."""
-    return cell.column.dataset or "", (cell.column.measure or "").replace(_SUCCESS, "R@")
+    """Return the dataset and measure of a cell, with Success@k as R@k, as papers print it."""
+    return cell.column.dataset or "", (cell.column.measure or "").replace("Success@", "R@")
 
 
 def _configured(cell: Cell, notes: Notes) -> tuple[str, Scored]:
@@ -98,20 +97,19 @@ def namesakes(sources: list[Paper], notes: Notes) -> Findings:
 
 def _known_cells(sources: list[Paper]) -> Iterator[Cell]:
     cells = chain.from_iterable(map(numeric_cells, sources))
-    return (cell for cell in cells if cell.column.dataset and cell.column.measure)
+    return (c for c in cells if c.column.dataset and c.column.measure)
 
 
 def _retrieval_cells(sources: list[Paper]) -> Iterator[Cell]:
-    for cell in _known_cells(sources):
-        if (cell.table.kind, cell.column.kind) == ("results", "retrieval"):
-            yield cell
+    cells, kinds = _known_cells(sources), ("results", "retrieval")
+    return (cell for cell in cells if (cell.table.kind, cell.column.kind) == kinds)
 
 
 def scored_cells(cells: Iterable[Cell]) -> Iterator[Cell]:
     """Yield the cells with a number, a dataset and a measure, except in columns with settings (``with``)."""
     for cell in cells:
-        column = cell.column
-        if cell.is_numeric and column.dataset and column.measure and not column.with_:
+        c = cell.column
+        if cell.is_numeric and c.dataset and c.measure and not c.with_:
             yield cell
 
 

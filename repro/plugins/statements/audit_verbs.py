@@ -86,11 +86,11 @@ def _verdict_of_mark(item) -> str:
 
 
 def _grouped_rows(statements) -> list[list[str]]:
-    def states(j) -> tuple[str, ...]:
+    def key(j) -> tuple[str, ...]:
         ours = f"{j.ours.state}{' (in doubt)' * bool(j.doubts)}"
-        return j.published.state, ours, j.others.state if j.others.speaks else ""
+        return j.statement.where, j.published.state, ours, j.others.state if j.others.speaks else ""
 
-    groups = grouped(((j.statement.where, *states(j)), j) for j in statements)
+    groups = grouped((key(j), j) for j in statements)
     return [
         [f"{group[0].statement.tables[0]}/bold/…", where, f"bold numbers: {len(group)}", *others]
         for (where, *others), group in groups.items()

@@ -62,9 +62,8 @@ def _fault_of(node: ast.AST, callee_ids: set[int]) -> str | None:
             return f"{value!r} is neither a number nor a string"
         case ast.Name(id=name) if name not in FUNCTIONS or id(node) not in callee_ids:
             return f"there is no function {name!r} (known: {', '.join(sorted(FUNCTIONS))})"
-        case ast.keyword(arg=None):
-            return f"{ast.unparse(node)!r} is outside the language of claims"
-    return None if isinstance(node, _KNOWN) else f"{ast.unparse(node)!r} is outside the language of claims"
+    is_known = isinstance(node, _KNOWN) and getattr(node, "arg", "") is not None
+    return None if is_known else f"{ast.unparse(node)!r} is outside the language of claims"
 
 
 @functools.cache
@@ -73,14 +72,6 @@ def conjuncts(text: str) -> tuple[str, ...]:
     body = _tree(text).body
     parts = body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body]
     return tuple(ast.unparse(part) for part in parts)
-
-
-def is_relation_of_rows(text: str) -> bool:
-    """Return whether an expression is a single relation between rows, e.g. ``above(...)``."""
-    match _tree(text).body:
-        case ast.Call(func=ast.Name(id=name)):
-            return name in RELATIONS_OF_ROWS
-    return False
 
 
 def parts_of(text: str) -> Iterator[ast.AST]:
@@ -193,7 +184,8 @@ def all_hold(expect: str, evaluation: Evaluation, seen: Outcomes) -> bool:
 
 
 def _states(part: str, state: str, pairs: list, cells: list[Cell]) -> list[tuple[Cell, str]]:
-    if pairs and is_relation_of_rows(part):
+    body = _tree(part).body
+    if pairs and isinstance(body, ast.Call) and ast.unparse(body.func) in RELATIONS_OF_ROWS:
         return list(pairs)
     columns = {(c.table.id, c.column.id): c for c in cells}
     return [(c, state) for c in columns.values()] if len(columns) == 1 else []

@@ -6,7 +6,6 @@ at most lead * sqrt(n) / t. For example, a lead of 0.01 on 400 queries (t = 1.96
 
 from dataclasses import dataclass, replace
 from math import sqrt
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
@@ -157,9 +156,5 @@ def smallest_known(dataset: str | None, measure: str | None) -> tuple[Deviation 
 
 @at_hand.kept_with_papers
 def deviations() -> tuple[tuple[Deviation, ...], tuple[Stead, ...]]:
-    contents = [read(folder / FILE) for folder in at_hand.folders_with(FILE)]
+    contents = [yaml_file.read(folder / FILE, Deviations) for folder in at_hand.folders_with(FILE)]
     return tuple(d for c in contents for d in c.known), tuple(s for c in contents for s in c.instead)
-
-
-def read(path: Path) -> Deviations:
-    return yaml_file.read(path, Deviations)

@@ -34,7 +34,7 @@ class ClosestReports(PublishedValues):
     """
 
     starts: tuple[str, ...] = ()
-    is_published, is_stated = False, True
+    is_published = False
     _notes: dict[str, tuple[CellNote, ...]] = field(default_factory=dict)
 
     def of(self, cell: Cell) -> CellNote:
@@ -208,10 +208,6 @@ def published_judgements(source: Paper) -> list[PublishedJudgement]:
     return judgements
 
 
-def judged(sources: list[Paper], ours: MeasuredValues, *, scale: str) -> list[JudgedStatement]:
-    return [judgement.judged(ours, scale) for source in sources for judgement in published_judgements(source)]
-
-
 def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[JudgedStatement]:
     """Judge all statements of papers, with our measurements at a scale."""
     mentions = [named_papers(c.expect) for source in sources for c in claims_of(source).values()]
@@ -220,7 +216,7 @@ def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[
     joint_plan = plan(cells, scale=scale, machine=workspace.machine, exhibits=drawings)
     comparison = judged_cells(joint_plan, workspace.results, workspace.store)
     ours = MeasuredValues(comparison, facts_of_exhibits(joint_plan, workspace.store))
-    return judged(sources, ours, scale=scale.name)
+    return [j.judged(ours, scale.name) for source in sources for j in published_judgements(source)]
 
 
 def named_papers(expect: str) -> set[str]:

@@ -148,9 +148,6 @@ def _number(end: str) -> int:
     return 1_000_000 * end[:1].isalpha() + int(end.lstrip(ascii_uppercase) or 0)
 
 
-LEADS = ("gain", "percent")
-
-
 def of_leads(source: Paper) -> Findings:
     """Yield a note for every lead, e.g. ``gain(a, b)``, over a system that is not the best of its group."""
     places = language.Places(source)
@@ -176,7 +173,7 @@ def _leads(claim: Claim, places: language.Places) -> Iterator[tuple[Cell, Cell]]
             case _:
                 continue
         match lead:
-            case ast.Call(func=ast.Name(id=name), args=[ast.Constant(a), ast.Constant(b)]) if name in LEADS:
+            case ast.Call(func=ast.Name(id="gain" | "percent"), args=[ast.Constant(a), ast.Constant(b)]):
                 mine, theirs = places.cell(str(a)), places.cell(str(b))
                 comparable = mine.row.group == theirs.row.group and mine.is_numeric and theirs.is_numeric
                 if comparable and mine.role == "ours" != theirs.role and not mine.smaller_is_better:

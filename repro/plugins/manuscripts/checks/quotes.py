@@ -125,8 +125,12 @@ def _is_of(series: Series, named: set[str]) -> bool:
     return not (named and own) or bool(named & (own | {name.partition("@")[0] for name in own}))
 
 
+def _with_half(text: str) -> tuple[Decimal, Decimal]:
+    return Decimal(text), half_unit(decimals_of(Decimal(text)))
+
+
 def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
-    stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
+    stated, half = _with_half(text)
     for digits in (0, 2):  # as fractions and as points
         apart = shift_point(abs(one.number - other.number), digits)
         if abs(apart - stated) <= shift_point(one.half + other.half, digits) + half:
@@ -136,7 +140,7 @@ def differs_by(one: Value, other: Value, text: str, is_share: bool) -> bool:
 
 def differs_by_share(one: Value, other: Value, text: str) -> bool:
     """Return whether both differ by ``text`` per cent of ``other``, or of either if ``one`` is not larger."""
-    stated, half = Decimal(text), half_unit(decimals_of(Decimal(text)))
+    stated, half = _with_half(text)
     apart = 100 * abs(one.number - other.number)
     for base, value in ((other, one), (one, other))[: 1 if one.number > other.number else 2]:
         if base.number > base.half:
@@ -148,8 +152,7 @@ def differs_by_share(one: Value, other: Value, text: str) -> bool:
 
 def is_in(text: str, table: Numbered) -> bool:
     """Return whether a table has the number ``text``, or two values in a column that differ by it."""
-    stated = Decimal(text)
-    half = half_unit(decimals_of(stated))
+    stated, half = _with_half(text)
     if any(is_same(text, value) for value in table.values):
         return True
     pairs = (pair for series in table.grid.series for pair in combinations_with_replacement(series, 2))
@@ -159,8 +162,7 @@ def is_in(text: str, table: Numbered) -> bool:
 
 def is_same(text: str, value: Value) -> bool:
     """Return whether the number ``text`` is ``value`` up to rounding, also as a fraction or in per cent."""
-    stated = Decimal(text)
-    half = half_unit(decimals_of(stated))
+    stated, half = _with_half(text)
     return any(
         abs(shift_point(value.number, digits) - stated) <= max(half, shift_point(value.half, digits))
         for digits in (0, 2, -2)
