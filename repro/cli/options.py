@@ -216,10 +216,10 @@ def reading_choices(pairs: tuple[str, ...]) -> dict[str, str]:
     """Return id -> choice for texts ``ID=CHOICE``. Raises UsageError, also for two choices of an id."""
     choices: dict[str, str] = {}
     for pair in pairs:
-        identifier, sign, choice = map(str.strip, pair.partition("="))
+        id, sign, choice = map(str.strip, pair.partition("="))
         if not sign:
             hint = "`repro show readings PAPER` lists both."
             raise UsageError(f"--reading takes ID=CHOICE, not {pair!r}. {hint}")
-        if choices.setdefault(identifier, choice) != choice:
-            raise UsageError(f"--reading gives {identifier!r} two choices. Run the command once for each.")
+        if choices.setdefault(id, choice) != choice:
+            raise UsageError(f"--reading gives {id!r} two choices. Run the command once for each.")
     return choices

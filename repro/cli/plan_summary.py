@@ -54,28 +54,28 @@ def show_summary(
 def downloads(cost: Estimate) -> str:
     """Return e.g. "1.0 GB in 2 archives, 3 checkpoints", or "nothing"."""
     sizes = [size for size in cost.downloads.values() if size]
-    without_size = len(cost.downloads) - len(sizes)
+    unknown = len(cost.downloads) - len(sizes)
     parts = [f"{sum(sizes) / GB:,.1f} GB in {len(sizes)} archives"] if sizes else []
-    parts += [f"{without_size} collections of unknown size"] if without_size else []
+    parts += [f"{unknown} collections of unknown size"] if unknown else []
     parts += [f"{len(cost.checkpoints)} checkpoints"] if cost.checkpoints else []
     return ", ".join(parts) or "nothing"
 
 
 def _disk_lines(cost: Estimate, root: Path, discard: Sequence[str], max_disk: int | None) -> list[str]:
-    bytes_before, free = cost.bytes_stored(root), system.disk_free(root)
+    before, free = cost.bytes_stored(root), system.disk_free(root)
 
     def peak(kinds: Sequence[str]) -> tuple[float, str]:
-        level = cost.fullest(discarding.discarded_stages(kinds), before=bytes_before)
+        level = cost.fullest(discarding.discarded_stages(kinds), before=before)
         return (level.during, level.node.stage) if level else (0.0, "")
 
     most, stage = peak(discard)
-    current = f", {size_in_words(bytes_before)} already stored" if bytes_before else ""
+    current = f", {size_in_words(before)} already stored" if before else ""
     option = f" with --discard {','.join(discard)}" if discard else ""
     lines = [
         f"disk: about {size_in_words(cost.stored)} of new artefacts{current}. Peak{option}:"
         f" {size_in_words(most)}, while {stage} writes. Free: {size_in_words(free)}"
     ]
-    limit = bytes_before + free if max_disk is None else min(bytes_before + free, max_disk)
+    limit = before + free if max_disk is None else min(before + free, max_disk)
     if most > limit:
         lowest = size_in_words(peak(["vectors"])[0])
         lines.append(
@@ -213,10 +213,10 @@ def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[
 
 def _lines_by_row(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str, str]]:
     by_row = grouped((c.cell.row_path.removeprefix(prefix), each) for c in cells for each in c.obstacles)
-    names_by_row = {row: requirements.NodeObstacles(each).names for row, each in by_row.items()}
-    shared = set.intersection(*map(set, names_by_row.values()))
-    common = [name for name in next(iter(names_by_row.values())) if name in shared]
-    groups = grouped((tuple(n for n in names if n not in common), row) for row, names in names_by_row.items())
+    lacking = {row: requirements.NodeObstacles(each).names for row, each in by_row.items()}
+    shared = set.intersection(*map(set, lacking.values()))
+    common = [name for name in next(iter(lacking.values())) if name in shared]
+    groups = grouped((tuple(n for n in names if n not in common), row) for row, names in lacking.items())
     lines = [("every row", names_in_a_line(common))] if common else []
     if len(groups) > 1:
         lines += [(first_of(rows, ROWS), names_in_a_line(n) or "nothing else") for n, rows in groups.items()]

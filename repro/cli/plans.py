@@ -117,13 +117,13 @@ def _show_stages(cost: Estimate, rows: list[dict]) -> None:
 def _show_places(cost: Estimate, by: str, discard: Sequence[str], price: float | None) -> None:
     lines, stages = [], discarded_stages(discard)
     for place, part in cost.plan.split(by).items():
-        part_cost = estimate(part, cost.throughput, cost.rehearsals)
-        blocked_count = sum(bool(part.obstacles(node)) for node in part_cost.nodes)
-        level = part_cost.fullest(stages)
+        own = estimate(part, cost.throughput, cost.rehearsals)
+        blocked = sum(bool(part.obstacles(node)) for node in own.nodes)
+        level = own.fullest(stages)
         peak = f"{level.during / GB:,.1f}" if level else ""
-        counts = [str(len(part.nodes)), str(len(part_cost.nodes) or ""), str(blocked_count or "")]
-        dollars = [part_cost.hours_in_words(part_cost.nodes, price=price)] if price else []
-        lines.append([place, *counts, *_cost_cells(part_cost, part_cost.nodes), peak, *dollars])
+        counts = [str(len(part.nodes)), str(len(own.nodes) or ""), str(blocked or "")]
+        dollars = [own.hours_in_words(own.nodes, price=price)] if price else []
+        lines.append([place, *counts, *_cost_cells(own, own.nodes), peak, *dollars])
     head = [by, "stages", "to run", "blocked", *_units(cost), "peak GB", *["dollars"] * bool(price)]
     table(f"by {by}, shared stages in each", head, lines, right=range(1, len(head)))
 

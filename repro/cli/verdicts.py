@@ -153,10 +153,10 @@ def show_cells(comparison: Comparison, cells: Sequence[ComparedCell]) -> None:
     """Print the tables with a result, a failed or blocked cell, or a value reported elsewhere."""
     from repro.writers.terminal import compared_table
 
-    for table_cells in Comparison(list(cells)).by_table().values():
-        has_result = any(c.measured is not None or c.notes_at_full for c in table_cells)
-        if has_result or any(c.verdict.name in ("failed", "blocked") for c in table_cells):
-            print_laid_out(compared_table(comparison, table_cells))
+    for members in Comparison(list(cells)).by_table().values():
+        has_result = any(c.measured is not None or c.notes_at_full for c in members)
+        if has_result or any(c.verdict.name in ("failed", "blocked") for c in members):
+            print_laid_out(compared_table(comparison, members))
 
 
 def show_recurrences(recurrences: Sequence[Recurrence]) -> None:
@@ -221,11 +221,11 @@ def _count(number: int, noun: str) -> str:
 def notices(comparison: Comparison, cells: Sequence[ComparedCell], *, brief: bool = False) -> list[str]:
     """Return sentences on obstacles, failures, doubts, imported runs and substitute data."""
     lines = grouped(chain(_doubts(cells), _remarks(cells)))
-    untested_reasons = list(dict.fromkeys(comparison.untested)) or _missing_run_lines(comparison)
+    untested = list(dict.fromkeys(comparison.untested)) or _missing_run_lines(comparison)
     return [
         *_obstacle_lines(cells, brief),
         *(f"{text} [{first_of(cells, 3)}]" for text, cells in lines.items()),
-        *(f"no tests between rows: {reason}" for reason in untested_reasons),
+        *(f"no tests between rows: {reason}" for reason in untested),
     ]
 
 

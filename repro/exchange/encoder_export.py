@@ -248,8 +248,8 @@ def _header(model: Node) -> str:
         "license": "other",
         "license_name": "of-its-data-and-weights",
     }
-    base_models = _base_models(model)
-    return yaml.safe_dump(header | ({"base_model": base_models} if base_models else {}), sort_keys=False)
+    bases = _base_models(model)
+    return yaml.safe_dump(header | ({"base_model": bases} if bases else {}), sort_keys=False)
 
 
 def _base_models(model: Node) -> list[str]:

@@ -90,10 +90,10 @@ def _is_scored(run: Node, evaluation: Node, store: Store) -> bool:
 
 
 def _preferred_record(identifier: str, store: Store, results: Results, scale: str) -> Record:
-    named_cell = cell(identifier)
-    records = [r for r in results.read(scale, named_cell.paper.name) if r.cell == named_cell.id]
+    named = cell(identifier)
+    records = [r for r in results.read(scale, named.paper.name) if r.cell == named.id]
     if not records:
-        raise UsageError(f"{named_cell.id} has no record at scale {scale}. Run or import it first.")
+        raise UsageError(f"{named.id} has no record at scale {scale}. Run or import it first.")
 
     def preference(record: Record) -> tuple[bool, ...]:
         has_defaults = record.readings.keys() <= record.substitutes.keys()

@@ -37,25 +37,25 @@ def command(ctx, yes, output, opened):
     """
     report.target(output)
     cells = doctor.bm25_cells()
-    tiny_cell, scifact_cell = cells[0], next(c for c in cells if c.column.dataset == REAL)
-    names = [tiny_cell.paper.name]
+    tiny, scifact = cells[0], next(c for c in cells if c.column.dataset == REAL)
+    names = [tiny.paper.name]
     print("1. The embedded collection\n")
-    status = _measure_tiny(tiny_cell, Workspace.open())
+    status = _measure_tiny(tiny, Workspace.open())
     print("\n2. The paper's own data\n")
     try:
         if _fetch_scifact(yes):
-            status = max(status, _measure_scifact(scifact_cell, Workspace.open()))
-            names.append(scifact_cell.paper.name)
+            status = max(status, _measure_scifact(scifact, Workspace.open()))
+            names.append(scifact.paper.name)
     except errors.BlockedError as error:
         print(f"left out: {error}", file=sys.stderr)
         status = max(status, error.exit_status)
     print("\n3. The tables of the paper on one page\n")
     ctx.invoke(report.page, names=names, output=output, opened=opened)
-    name, number = tiny_cell.paper.name, tiny_cell.table.id
+    name, number = tiny.paper.name, tiny.table.id
     print("\nNext:")
     for purpose, words in (
         ("train and compare every row of a table", f"run {name} --table {number} --scale tiny"),
-        ("explain one number", f"show {tiny_cell.id}"),
+        ("explain one number", f"show {tiny.id}"),
         ("compare your own encoder", f"compare DIR {name} --table {number} --scale tiny"),
     ):
         print(f"  {purpose}\n    repro {words}")

@@ -42,16 +42,16 @@ Examples:
 def machine(as_json):
     """List the components of this machine and the missing requirements of scale full."""
     workspace = Workspace.open()
-    full_scale = _full_scale(workspace)
+    full = _full_scale(workspace)
     components = survey(workspace.locations.store, workspace.data)
     missing = [c.name for c in components if c.state == "missing"]
     if as_json:
-        emit_json([asdict(component) for component in (*components, full_scale)])
+        emit_json([asdict(component) for component in (*components, full)])
     else:
         rows = [[c.state, c.name, c.detail, c.remedy] for c in components]
         table("this machine", ["", "component", "found", "remedy"], rows)
         summary = f"Missing: {', '.join(missing)}" if missing else _tiny_scale()
-        say(". ".join(filter(None, [summary, f"Scale full {full_scale.detail}", full_scale.remedy])))
+        say(". ".join(filter(None, [summary, f"Scale full {full.detail}", full.remedy])))
     return 4 if missing else 0
 
 
@@ -125,8 +125,8 @@ def _cheapest_cells(workspace) -> list[str]:
     table = select(f"{bm25.paper.name}/{bm25.table.id}", scale=SCALE, workspace=workspace)
     own = [m for m in table.plan().measurements if m.cell.column.dataset == bm25.column.dataset]
     stages = {m.cell.id: [n.stage for n in graph.walk(m.parts)] for m in own if m.cell.role != "reference"}
-    training_cells = [cell for cell in stages if "finetune" in stages[cell]]
-    return [bm25.id, min(training_cells, key=lambda cell: len(stages[cell]))]
+    trained = [cell for cell in stages if "finetune" in stages[cell]]
+    return [bm25.id, min(trained, key=lambda cell: len(stages[cell]))]
 
 
 def bm25_cells() -> list[Cell]:
@@ -142,11 +142,11 @@ def calibrate():
 
     `repro plan` then estimates hours, and `repro run --max-gpu-hours` keeps to a budget.
     """
-    artefact_store = Store(locations.Locations.resolve().store)
-    make_writable(artefact_store.root)
+    store = Store(locations.Locations.resolve().store)
+    make_writable(store.root)
     rates = estimate.calibrate()
-    path = estimate.calibration_file(artefact_store)
-    with translated_errors(artefact_store.root):
+    path = estimate.calibration_file(store)
+    with translated_errors(store.root):
         disk.write_whole(path, json.dumps(rates, indent=1) + "\n")
     model, peak = rates["model"], rates["matrix_product_flops_per_second"]
     shape = "BERT of {layers} layers, width {hidden_size}, texts of {length} tokens".format(**model)

@@ -113,8 +113,8 @@ def progress_lines(plan: Plan, workspace) -> Iterator[str]:
     from repro.verdicts.summary import measured_in_words
 
     comparison = judged_cells(plan, workspace.results, workspace.store)
-    stored_count = sum(state == "stored" for state in plan.states.values())
+    stored = sum(state == "stored" for state in plan.states.values())
     yield f"so far: {measured_in_words(comparison.cells)}"
-    yield f"{stored_count} of {len(plan.nodes)} stages are stored in {workspace.store.root}"
+    yield f"{stored} of {len(plan.nodes)} stages are stored in {workspace.store.root}"
     if comparison.origins and comparison.origins.sentence:
         yield comparison.origins.sentence

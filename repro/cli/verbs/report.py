@@ -84,9 +84,9 @@ def target(file: str, *, is_there: bool = False) -> Path:
     path = Path(file)
     if path.is_dir():
         raise UsageError(f"{path} is a folder. Name a file for the report.")
-    required_path = path if is_there else path.parent
-    if not required_path.exists():
-        raise UsageError(f"{required_path}: No such file or directory. Make it or name another.")
+    needed = path if is_there else path.parent
+    if not needed.exists():
+        raise UsageError(f"{needed}: No such file or directory. Make it or name another.")
     return path
 
 

@@ -60,14 +60,14 @@ def _show_paper(name: str, tables: tuple[str, ...], as_json: bool) -> None:
     source = paper(name)
     numbers, figure_numbers = split_figures(tables)
     shown_tables = [table_of(source, number) for number in numbers]
-    shown_figures = [figure_of(source, number) for number in figure_numbers]
+    figures = [figure_of(source, number) for number in figure_numbers]
     if not tables:
-        shown_tables, shown_figures = [*source.manifest.tables], [*source.manifest.figures]
+        shown_tables, figures = [*source.manifest.tables], [*source.manifest.figures]
     if as_json:
-        return emit_json([e.model_dump(mode="json", by_alias=True) for e in [*shown_tables, *shown_figures]])
+        return emit_json([e.model_dump(mode="json", by_alias=True) for e in [*shown_tables, *figures]])
     for shown in shown_tables:
         _show_table(source, shown)
-    for figure in shown_figures:
+    for figure in figures:
         put(f"{name} figure {figure.id}: {figure.about}")
         lines = [("x", figure.x), ("y", figure.y), *(("series", line) for line in figure.series)]
         for setting, value in (*lines, *figure.settings.items()):
@@ -170,13 +170,13 @@ def coverage(names, as_json):
     for name in names:
         refuse_open(paper(name), (item for tally in by_paper[name] for item in tally.cells))
     everything = list(chain.from_iterable(by_paper.values()))
-    grand_total = total(everything, what="all")
+    whole = total(everything, what="all")
     if as_json:
         return emit_json([tally.as_json() for tally in everything])
-    _print_tables(by_paper, grand_total, with_reasons=bool(names))
+    _print_tables(by_paper, whole, with_reasons=bool(names))
     for name, rows in by_paper.items():
         _warn_of_open_cells(name, total(rows, what=name).ways["open"])
-    measured = {c.id for c in grand_total.cells if "full" in c.measured}
+    measured = {c.id for c in whole.cells if "full" in c.measured}
     cells = chain.from_iterable(every_cell(paper(name)) for name in by_paper)
     say(f"{count_in_words(cells, measured=measured, scale='full')}.")
 

@@ -16,13 +16,13 @@ Scored = tuple[str, str]  # dataset, measure
 def disagreements(sources: list[Paper], notes: Notes) -> Findings:
     """Yield an error or a doubt for each configuration with unequal published values of a measure."""
     for name, group in grouped((notes.configuration(cell), cell) for cell in _known_cells(sources)).items():
-        contradictions = {
+        unequal = {
             key: cells
             for key, cells in grouped((dataset_and_measure(cell), cell) for cell in group).items()
             if any(starmap(numbers_differ, combinations(cells, 2)))
         }
-        if contradictions:
-            yield _disagreement(name, contradictions)
+        if unequal:
+            yield _disagreement(name, unequal)
 
 
 def dataset_and_measure(cell: Cell) -> Scored:
@@ -42,12 +42,12 @@ def numbers_differ(a: Cell, b: Cell) -> bool:
 def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) -> Finding:
     cells = list(chain.from_iterable(contradictions.values()))
     subject = next((c for c in cells if _is_misquoted(c, cells)), cells[0])
-    has_several_papers, roles = len({c.paper.name for c in cells}) > 1, {c.role for c in cells}
-    may_differ = has_several_papers or {"cited", "rerun"} <= roles
+    is_across, roles = len({c.paper.name for c in cells}) > 1, {c.role for c in cells}
+    may_differ = is_across or {"cited", "rerun"} <= roles
     severity = "doubt" if may_differ and "ours" not in roles else "error"
     says = f"{configuration} has several values of {_measures(contradictions)}"
     explanation = "; ".join(_definitions(contradictions))
-    against = "another paper" if has_several_papers else "paper"
+    against = "another paper" if is_across else "paper"
     return _finding(
         severity, subject.paper.name, f"values/{configuration}", cells, says, explanation, against
     )
@@ -142,9 +142,9 @@ def quotations(sources: list[Paper], notes: Notes) -> Findings:
 
 
 def _quotations(sources: list[Paper], notes: Notes) -> Iterator[Quotation]:
-    makers_cells = [cell for cell in scored_cells(_retrieval_cells(sources)) if cell.role == "ours"]
-    own = grouped(((cell.row.system, dataset_and_measure(cell)), cell) for cell in makers_cells)
-    joined = {_configured(cell, notes) for cell in makers_cells}
+    ours = [cell for cell in scored_cells(_retrieval_cells(sources)) if cell.role == "ours"]
+    own = grouped(((cell.row.system, dataset_and_measure(cell)), cell) for cell in ours)
+    joined = {_configured(cell, notes) for cell in ours}
     for cell in _cells_of_others(sources):
         named_alike = own[cell.row.system, dataset_and_measure(cell)]
         makers = [c for c in named_alike if c.paper.name != cell.paper.name]

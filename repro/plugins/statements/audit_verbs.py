@@ -172,14 +172,14 @@ def _print_findings(findings) -> None:
 def _print_references(names, *, strict: bool, as_json: bool) -> None:
     if strict:
         raise errors.UsageError("--strict cannot be combined with --references")
-    all_references = paper_audit.references(*names)
+    found = paper_audit.references(*names)
     if as_json:
-        return emit_json([asdict(reference) for reference in all_references])
-    for name, group in grouped((r.paper, r) for r in all_references).items():
+        return emit_json([asdict(reference) for reference in found])
+    for name, group in grouped((r.paper, r) for r in found).items():
         rows = [[r.at, r.means, r.to, _verdict(r)] for r in group]
         title = f"{name}: {_verdict_counts(group)}"
         table(title, ["where", "meaning", "target", "verdict"], rows)
-    say(_verdict_counts(all_references))
+    say(_verdict_counts(found))
 
 
 def _verdict(reference) -> str:

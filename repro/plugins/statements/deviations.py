@@ -131,8 +131,8 @@ def need(cell: Cell, rivals: list[Cell]) -> Need | None:
 def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
     mine, theirs = (float(c.percent) / 100 for c in (cell, over))
     rounding = sum(float(c.rounding) / 100 for c in (cell, over))
-    lead, sum_of_means = mine - theirs, mine + theirs
-    greatest = sqrt((min(1, sum_of_means, 2 - sum_of_means) + rounding) * queries / (queries - 1))
+    lead, both = mine - theirs, mine + theirs
+    greatest = sqrt((min(1, both, 2 - both) + rounding) * queries / (queries - 1))
     level = level_of(cell.table)
     per_lead = sqrt(queries) / (
         QUANTILES.get((queries - 1, level)) or p_values.quantile(queries - 1, 1 - level)

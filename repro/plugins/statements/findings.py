@@ -102,11 +102,11 @@ def with_joined_facts(findings: list[Finding], facts: tuple[tuple[str, ...], ...
     by_id = {finding.id: finding for finding in findings}
     joined, absorbed = dict(by_id), set()
     for fact in facts:
-        first, *others = [identifier for identifier in fact if identifier in by_id] or [""]
-        for identifier in others:
-            joined[first] = joined[first].with_other(by_id[identifier])
+        first, *others = [id for id in fact if id in by_id] or [""]
+        for id in others:
+            joined[first] = joined[first].with_other(by_id[id])
         absorbed.update(others)
-    return [finding for identifier, finding in joined.items() if identifier not in absorbed]
+    return [finding for id, finding in joined.items() if id not in absorbed]
 
 
 FILE = "audit.yaml"
@@ -196,9 +196,9 @@ def _idle_entries(
     content: Notes, own: str, places: Mapping[str, tuple[str, ...]]
 ) -> Iterator[yaml_file.Fault]:
     for number, fact in enumerate(content.facts):
-        for place, identifier in enumerate(fact):
-            if identifier.startswith(own) and identifier not in places:
-                yield ("facts", number, place), str(unknown("finding", identifier, places))
+        for place, id in enumerate(fact):
+            if id.startswith(own) and id not in places:
+                yield ("facts", number, place), str(unknown("finding", id, places))
     for number, explanation in enumerate(content.explanations):
         is_own = all(f"{place}/".startswith(own) for place in explanation.at)
         if is_own and not any(explanation.is_of(found) for found in places.values()):

@@ -128,18 +128,18 @@ def by_others(
 ) -> OthersJudgement:
     """Judge a statement by the closest reports on the cells of ``published``, its judgement by the paper."""
     used, alike = [], {}
-    numeric_cells = [cell for cell in published.cells if cell.is_numeric]
-    for cell in numeric_cells:
+    cells = [cell for cell in published.cells if cell.is_numeric]
+    for cell in cells:
         with suppress(MissingNumber):
             used.append((cell, values.of(cell)))
     if not used:
-        return OthersJudgement(cells=len(numeric_cells))
+        return OthersJudgement(cells=len(cells))
     judgement, starts = statement.judge(values, places), {note.making for _, note in used}
     if not (starts.isdisjoint(OF_ONE_SYSTEM) or starts.isdisjoint(TRAINED_AGAIN)):
         alike = {
             name: statement.judge(replace(values, starts=kind), places).state for name, kind in ALIKE.items()
         }
-    return OthersJudgement(judgement, tuple(used), len(numeric_cells), alike)
+    return OthersJudgement(judgement, tuple(used), len(cells), alike)
 
 
 @dataclass(frozen=True)
@@ -208,6 +208,10 @@ def published_judgements(source: Paper) -> list[PublishedJudgement]:
     return judgements
 
 
+def judged(sources: list[Paper], ours: MeasuredValues, *, scale: str) -> list[JudgedStatement]:
+    return [j.judged(ours, scale) for source in sources for j in published_judgements(source)]
+
+
 def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[JudgedStatement]:
     """Judge all statements of papers, with our measurements at a scale."""
     mentions = [named_papers(c.expect) for source in sources for c in claims_of(source).values()]
@@ -216,7 +220,7 @@ def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[
     joint_plan = plan(cells, scale=scale, machine=workspace.machine, exhibits=drawings)
     comparison = judged_cells(joint_plan, workspace.results, workspace.store)
     ours = MeasuredValues(comparison, facts_of_exhibits(joint_plan, workspace.store))
-    return [j.judged(ours, scale.name) for source in sources for j in published_judgements(source)]
+    return judged(sources, ours, scale=scale.name)
 
 
 def named_papers(expect: str) -> set[str]:

@@ -36,14 +36,14 @@ class Places:
         Reference rows are included only if ``role`` is "reference".
         """
         _, table, _ = self._table(path)
-        rows_by_names = {(r.id, r.system, f"{path}/{r.id}"): r for r in table.rows}
-        names = sorted(set(chain.from_iterable(rows_by_names)))
+        rows = {(r.id, r.system, f"{path}/{r.id}"): r for r in table.rows}
+        names = sorted(set(chain.from_iterable(rows)))
         check_known(f"row of table {path}", *except_, valid=names)
         if group is not None:
             check_known(f"group of table {path}", group, valid=[g.id for g in table.groups])
         return [
             f"{path}/{row.id}"
-            for names, row in rows_by_names.items()
+            for names, row in rows.items()
             if not set(names) & set(except_)
             and (row.role == role if role else row.role != "reference")
             and group in (None, row.group)
@@ -53,7 +53,7 @@ class Places:
         _, table, _ = self._table(path)
         ids = [column.id for column in table.columns]
         check_known(f"column of table {path}", *except_, valid=sorted(ids))
-        return [identifier for identifier in ids if identifier not in except_]
+        return [id for id in ids if id not in except_]
 
     def examples(self, path: str, system: str) -> list[bool]:
         """Return, for each passage of a system in a table of examples, whether it is relevant."""
@@ -67,8 +67,8 @@ class Places:
             raise UsageError(f"{path!r} is not the path of a cell, row or table, e.g. 'table/row/column'.")
         name, colon, inner = path.rpartition(":")
         source = papers.paper(name) if colon else self.paper
-        table, _, path_in_table = inner.partition("/")
-        return source, table_of(source, table), path_in_table
+        table, _, rest = inner.partition("/")
+        return source, table_of(source, table), rest
 
 
 RELATIONS = {"above": lambda order: order > 0, "not_below": lambda order: order >= 0}
@@ -251,7 +251,7 @@ class Language:
         return self._fits(abs(x - self.number(text)) <= by, reason)
 
     def best_count(self, row: str, columns: Listed, among: list[str] | None = None) -> int:
-        best_columns, tied_columns = [], []
+        best, tied = [], []
         for column in as_columns(columns):
             pairs = self._rivals(row, column, among)
             orders = [self.order(*pair) for pair in pairs]
@@ -259,12 +259,12 @@ class Language:
                 raise MissingNumber(f"there are no rows to compare {row}/{column} with")
             labels = [pair[1].row.label for pair, order in zip(pairs, orders, strict=True) if order == 0]
             if min(orders) > 0:
-                best_columns.append(column)
+                best.append(column)
             elif min(orders) == 0:
-                tied_columns.append(f"{column} (with {', '.join(labels)})")
-        suffix = f", tied in {', '.join(tied_columns)}" if tied_columns else ""
-        self.seen.append(f"strictly best in {len(best_columns)} of {len(as_columns(columns))}{suffix}")
-        return len(best_columns)
+                tied.append(f"{column} (with {', '.join(labels)})")
+        suffix = f", tied in {', '.join(tied)}" if tied else ""
+        self.seen.append(f"strictly best in {len(best)} of {len(as_columns(columns))}{suffix}")
+        return len(best)
 
     def increasing(self, paths: list[str]) -> bool:
         cells = [self.places.cell(path) for path in paths]

@@ -36,11 +36,11 @@ def findings(source: Paper) -> Findings:
 
 
 def _sum_findings(source: Paper) -> Findings:
-    for identifier, reason in arithmetic_faults(source):
-        subject = cell_named(identifier)
+    for id, reason in arithmetic_faults(source):
+        subject = cell_named(id)
         if subject.column.mean_of or subject.printed.delta is not None:
-            kind, placed = "average" if subject.column.mean_of else "delta", [(identifier, subject.text)]
-            yield Finding.of(source, "error", kind, identifier.partition("/")[2], placed, reason)
+            kind, placed = "average" if subject.column.mean_of else "delta", [(id, subject.text)]
+            yield Finding.of(source, "error", kind, id.partition("/")[2], placed, reason)
 
 
 def _statement_findings(source: Paper) -> Findings:
@@ -299,8 +299,8 @@ def references(*names: str) -> Listing[Reference]:
     Example:
         >>> repro.references("PAPER").to_frame()
     """
-    all_references = [reference for source in sources_named(names) for reference in paper_references(source)]
-    return Listing(all_references, line=asdict, index="paper")
+    found = [reference for source in sources_named(names) for reference in paper_references(source)]
+    return Listing(found, line=asdict, index="paper")
 
 
 def _statement_values(statement: judged.JudgedStatement) -> dict:

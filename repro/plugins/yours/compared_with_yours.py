@@ -157,9 +157,9 @@ def compare_with_yours(
     workspace = selection.workspace
     found = sources(given, workspace.data)
     plan = selection.plan()
-    compared_cells = judged_cells(plan, workspace.results, workspace.store).by_table().values()
+    compared = judged_cells(plan, workspace.results, workspace.store).by_table().values()
     tables, reasons = [], {}
-    for cells in compared_cells:
+    for cells in compared:
         try:
             tables.append(own_table(cells, found, plan, workspace, dataset=dataset, progress=progress))
         except (UsageError, DataError, BlockedError) as error:

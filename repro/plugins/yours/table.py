@@ -132,8 +132,8 @@ def own_table(
         _with_tested_run(replace(c, cell=replace(c.cell, table=extended)), of_rivals, covered, plan.machine)
         for c in cells
     ]
-    table_with_rows = tested(compared_with_rows(shown, own_rows), own_rows, covered, of_rivals)
-    return replace(table_with_rows, left_out=(*not_scored, *reasons), statuses=statuses)
+    made = tested(compared_with_rows(shown, own_rows), own_rows, covered, of_rivals)
+    return replace(made, left_out=(*not_scored, *reasons), statuses=statuses)
 
 
 def compared_with_rows(cells: Sequence[ComparedCell], rows: Sequence[OwnRow]) -> Comparison:
