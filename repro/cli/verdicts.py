@@ -36,10 +36,8 @@ def show_exhibits(plan: Plan, outcome: Outcome, *, quiet: bool = False) -> None:
         elif quiet:
             continue
         else:
-            words = (
-                f"repro report figures {exhibit.paper.name} --table {exhibit.owner} --scale {plan.scale.name}"
-            )
-            state = f"ready (draw it with `{words}`)"
+            words = f"{exhibit.paper.name} --table {exhibit.owner} --scale {plan.scale.name}"
+            state = f"ready (draw it with `repro report figures {words}`)"
         say(f"{state} [{exhibit.id}]")
 
 

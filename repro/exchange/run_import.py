@@ -129,10 +129,9 @@ class Importer:
         for m in measurements:
             depth = runs[m.cell.column.dataset].depth
             if measures.looks_deeper(m.measure, depth):
-                reason = (
-                    f"the run has {depth} documents a query, {m.cell.id} needs {measures.cutoff(m.measure)}"
-                )
-                raise UsageError(f"{path}: {reason} ({m.measure}). Take a deeper run, or name other cells.")
+                needs = f"{m.cell.id} needs {measures.cutoff(m.measure)} ({m.measure})"
+                remedy = "Take a deeper run, or name other cells."
+                raise UsageError(f"{path}: the run has {depth} documents a query, {needs}. {remedy}")
         for m in measurements:
             check_types(m.parts[0])
             self._ensure([*m.runs, *m.parts])
@@ -141,11 +140,8 @@ class Importer:
         for m in measurements:
             run, own = runs[m.cell.column.dataset], made[m.cell.id]
             about = {**fields, "tag": run.tag, **measurement.scoring_settings(m)}
-            record = replace(
-                records.measured_record(m, "full", self.store),
-                origin=about,
-                readings=choices[m.cell.id],
-            )
+            record = records.measured_record(m, "full", self.store)
+            record = replace(record, origin=about, readings=choices[m.cell.id])
             nudged = self.store.record(m.runs[0])["facts"]["nudged"]
             added = next(iter(self.results.append([record])), None)
             imported.append(ImportedCell(m.cell, record, run, nudged, own.parts if own else (), added))

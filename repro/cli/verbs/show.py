@@ -58,15 +58,13 @@ def page(what, tables, verbose, as_json):
 
 def _show_paper(name: str, tables: tuple[str, ...], as_json: bool) -> None:
     source = paper(name)
-    numbers, figure_numbers = split_figures(tables)
-    shown_tables = [table_of(source, number) for number in numbers]
-    figures = [figure_of(source, number) for number in figure_numbers]
-    if not tables:
-        shown_tables, figures = [*source.manifest.tables], [*source.manifest.figures]
+    manifest, (numbers, others) = source.manifest, split_figures(tables)
+    shown = [table_of(source, n) for n in numbers] if tables else [*manifest.tables]
+    figures = [figure_of(source, n) for n in others] if tables else [*manifest.figures]
     if as_json:
-        return emit_json([e.model_dump(mode="json", by_alias=True) for e in [*shown_tables, *figures]])
-    for shown in shown_tables:
-        _show_table(source, shown)
+        return emit_json([e.model_dump(mode="json", by_alias=True) for e in [*shown, *figures]])
+    for each in shown:
+        _show_table(source, each)
     for figure in figures:
         put(f"{name} figure {figure.id}: {figure.about}")
         lines = [("x", figure.x), ("y", figure.y), *(("series", line) for line in figure.series)]

@@ -68,8 +68,8 @@ def without_ignored(findings: Iterable[Finding], files: Iterable[Path]) -> list[
         suppressed = list(filter(comment.is_about, kept))
         kept = [finding for finding in kept if finding not in suppressed]
         used = {finding.check for finding in suppressed}
-        for says, why in _useless_parts(comment.checks, used):
-            notes.append(Finding("note", "ignore", comment.place, says, why))
+        parts = _useless_parts(comment.checks, used)
+        notes += [Finding("note", "ignore", comment.place, *part) for part in parts]
     return in_order([*kept, *notes])
 
 

@@ -40,10 +40,10 @@ def cells_text(name: str, source: str, draft: Draft) -> str:
 def readings_text(draft: Draft) -> str:
     entries = []
     for id, (reading, name) in _readings(draft).items():
-        facts: dict[str, Any] = {"id": id, "kind": "silence", "where": "todo"}
-        facts |= {"paper": "todo: statement of the paper, if any"}
-        facts |= {"evidence": f"todo, with the choices and default of {name}"}
-        entries.append(facts | {"choices": dict(reading.choices), "default": reading.default})
+        facts = {"id": id, "kind": "silence", "where": "todo"}
+        facts["paper"] = "todo: statement of the paper, if any"
+        facts["evidence"] = f"todo, with the choices and default of {name}"
+        entries.append({**facts, "choices": dict(reading.choices), "default": reading.default})
     return yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=WIDTH) if entries else ""
 
 

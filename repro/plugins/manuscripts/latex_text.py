@@ -8,14 +8,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from repro.machine.bounded_reading import read_facts
 from repro.plugins.manuscripts.source_tables import Piece, Style, plain
 
 
 @cache
 def _table() -> Mapping[str, Any]:
-    import yaml
-
-    return yaml.safe_load(Path(__file__).with_name("latex_names.yaml").read_text(encoding="utf-8"))
+    return read_facts(Path(__file__).with_name("latex_names.yaml"))
 
 
 @cache
@@ -117,10 +116,6 @@ def _first(node: Any) -> list[Any]:
     return inner((arguments(node) or [None])[0])
 
 
-def _is_unknown(name: str) -> bool:
-    return name not in _of_tables() and _printer().latex_context.get_macro_spec(name) is None
-
-
 def raw(nodes: Iterable[Any]) -> str:
     return "".join(node.latex_verbatim() for node in nodes).strip()
 
@@ -154,7 +149,7 @@ class Words:
             name = getattr(node, "macroname", "")
             if name in names("from_here"):
                 style = style._replace(**style_of(name))
-            elif name and _is_unknown(name):
+            elif name and not (name in _of_tables() or _printer().latex_context.get_macro_spec(name)):
                 self.unknown.add(f"\\{name}")
                 if behind is None or kind(behind) != "group":
                     yield Piece(f"\\{name}{node.macro_post_space}", at)
@@ -198,7 +193,10 @@ class Words:
         elif name in names("referenced"):
             yield Piece(self._reference(name, node), style)
         elif name in ("footnotemark", *names("footnoted")):
-            yield Piece(self._footnote(node), style._replace(script="^"))
+            mark = plain(self.pieces(_first(node))) if name == "footnotemark" else ""
+            if name != "footnotemark":
+                self.footnotes.append(plain(self.pieces(last(node))))
+            yield Piece(mark or "footnote", style._replace(script="^"))
         elif name not in names("prints_nothing", "cited"):
             yield from self._of_library(node, style)
 
@@ -207,12 +205,6 @@ class Words:
         yield from self.pieces(inner(first), style)
         yield Piece("/" if "frac" in node.macroname or "box" in node.macroname else " ", style)
         yield from self.pieces(inner(second), style)
-
-    def _footnote(self, node: Any) -> str:
-        if node.macroname != "footnotemark":
-            self.footnotes.append(plain(self.pieces(last(node))))
-            return "footnote"
-        return plain(self.pieces(_first(node))) or "footnote"
 
     def _of_library(self, node: Any, style: Style) -> Iterator[Piece]:
         name = node.macroname

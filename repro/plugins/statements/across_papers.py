@@ -48,9 +48,8 @@ def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) 
     says = f"{configuration} has several values of {_measures(contradictions)}"
     explanation = "; ".join(_definitions(contradictions))
     against = "another paper" if is_across else "paper"
-    return _finding(
-        severity, subject.paper.name, f"values/{configuration}", cells, says, explanation, against
-    )
+    id = f"values/{configuration}"
+    return _finding(severity, subject.paper.name, id, cells, says, explanation, against)
 
 
 def _finding(

@@ -134,9 +134,8 @@ def _need_over(cell: Cell, over: Cell, queries: int) -> Need:
     lead, both = mine - theirs, mine + theirs
     greatest = sqrt((min(1, both, 2 - both) + rounding) * queries / (queries - 1))
     level = level_of(cell.table)
-    per_lead = sqrt(queries) / (
-        QUANTILES.get((queries - 1, level)) or p_values.quantile(queries - 1, 1 - level)
-    )
+    free = queries - 1
+    per_lead = sqrt(queries) / (QUANTILES.get((free, level)) or p_values.quantile(free, 1 - level))
     is_certain = (lead - rounding) * per_lead >= greatest
     most, known = lead + rounding, smallest_known(cell.column.dataset, cell.column.measure)
     return Need(over, most, queries, level, most * per_lead, greatest, is_certain, *known)

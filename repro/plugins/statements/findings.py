@@ -64,10 +64,8 @@ class Finding:
         against: str = "paper",
     ) -> Finding:
         """Return a finding with the paper's name before ``id``. ``placed`` has pairs of place and value."""
-        places, values = zip(*placed, strict=True)
-        return cls(
-            severity, kind, against, source.name, f"{source.name}/{id}", places, values, says, explanation
-        )
+        name, (places, values) = source.name, zip(*placed, strict=True)
+        return cls(severity, kind, against, name, f"{name}/{id}", places, values, says, explanation)
 
     def explained(self, why: str) -> Finding:
         explanations = [*self.explanation.split("; "), *why.split("; ")]

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import chain, combinations
+from itertools import chain, combinations, pairwise, starmap
 
 from repro.errors import UsageError, check_known
 from repro.manifest import papers, printed, schema
@@ -132,7 +132,7 @@ class Language:
                 states.append(reason.state)
                 missing = missing or reason
             if states[-1] == FAILS:
-                self.against.append(f"{self._shown(mine)} vs. {self._shown(theirs)}")
+                self.against.append(self._versus(mine, theirs))
             self.outcomes.pairs.append((mine, states[-1]))
         if missing and FAILS not in states:
             raise missing
@@ -185,9 +185,11 @@ class Language:
         is_turned = self.order(*first) * self.order(*second) < 0
         self.outcomes.pairs.append((first[0], FAILS if is_turned else HOLDS))
         if is_turned:
-            parts = [f"{self._shown(mine)} vs. {self._shown(theirs)}" for mine, theirs in (first, second)]
-            self.against.append(", but ".join(parts))
+            self.against.append(", but ".join(starmap(self._versus, (first, second))))
         return is_turned
+
+    def _versus(self, mine: Cell, theirs: Cell) -> str:
+        return f"{self._shown(mine)} vs. {self._shown(theirs)}"
 
     def _is_significant(self, mine: Cell, theirs: Cell) -> bool:
         if self.order(mine, theirs) <= 0:
@@ -257,10 +259,10 @@ class Language:
             orders = [self.order(*pair) for pair in pairs]
             if not orders:
                 raise MissingNumber(f"there are no rows to compare {row}/{column} with")
-            labels = [pair[1].row.label for pair, order in zip(pairs, orders, strict=True) if order == 0]
             if min(orders) > 0:
                 best.append(column)
             elif min(orders) == 0:
+                labels = [other.row.label for (_, other), n in zip(pairs, orders, strict=True) if n == 0]
                 tied.append(f"{column} (with {', '.join(labels)})")
         suffix = f", tied in {', '.join(tied)}" if tied else ""
         self.seen.append(f"strictly best in {len(best)} of {len(as_columns(columns))}{suffix}")
@@ -269,8 +271,9 @@ class Language:
     def increasing(self, paths: list[str]) -> bool:
         cells = [self.places.cell(path) for path in paths]
         values = [self._value(c) for c in cells]
-        faults = [i for i in range(1, len(cells)) if values[i] <= values[i - 1]]
-        self.against += [f"{self._shown(cells[i - 1])} before {self._shown(cells[i])}" for i in faults]
+        pairs = zip(pairwise(values), pairwise(cells), strict=True)
+        faults = [cells for (one, other), cells in pairs if other <= one]
+        self.against += [" before ".join(map(self._shown, cells)) for cells in faults]
         return not faults
 
     def _noted(self, number):
@@ -288,6 +291,11 @@ def level_of(table: schema.Table) -> float:
     return (table.test and table.test.level) or 0.05
 
 
+def significance(table: schema.Table) -> dict[str, tuple[str, ...]]:
+    """Return mark -> systems that it claims to beat, e.g. ``{"†": ("bm25",)}``."""
+    return {mark: meaning.over for mark, meaning in table.marks.items() if meaning.means == "significant"}
+
+
 def has_number(cell: Cell) -> bool:
     """Return whether a cell has a published number, or belongs to a figure, a study or a reference row."""
     return cell.is_numeric or cell.is_unpublished
@@ -299,8 +307,7 @@ def as_columns(columns: Listed) -> list[str]:
 
 def is_marked_over(mine: Cell, theirs: Cell) -> bool:
     """Return whether a mark of ``mine`` claims to beat ``theirs``. Raises MissingNumber if no mark can."""
-    marks = {m: meaning.over for m, meaning in mine.table.marks.items() if meaning.means == "significant"}
-    candidates = {mark for mark, over in marks.items() if theirs.row.system in over}
+    candidates = {m for m, over in significance(mine.table).items() if theirs.row.system in over}
     if not candidates:
         raise MissingNumber(f"no mark of table {mine.table.id} is over {theirs.row.label}")
     return bool(candidates & set(mine.printed.marks))

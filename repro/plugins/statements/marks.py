@@ -10,7 +10,8 @@ from repro.manifest.papers import Paper
 from repro.plugins.statements import claims
 from repro.plugins.statements.deviations import need
 from repro.plugins.statements.findings import Finding, Findings
-from repro.plugins.statements.statements import bolds, marks, rows_over, significance, statements
+from repro.plugins.statements.language import significance
+from repro.plugins.statements.statements import bolds, marks, rows_over, statements
 
 Marked = tuple[str, Cell, list[Cell]]  # mark, cell, rivals
 

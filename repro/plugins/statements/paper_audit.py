@@ -83,9 +83,8 @@ def findings_of(sources: list[Paper]) -> list[Finding]:
         audit_file.check_use(source, places)
     names = {source.name for source in sources}
     joined = audit_file.with_joined_facts(found, all_notes.facts)
-    return audit_file.sort_findings(
-        [f for f in joined if names & {place.split("/")[0] for place in f.places}]
-    )
+    own = [f for f in joined if names & {place.split("/")[0] for place in f.places}]
+    return audit_file.sort_findings(own)
 
 
 def each(sources: list[Paper], all_notes: Notes) -> Findings:
@@ -102,10 +101,8 @@ def each(sources: list[Paper], all_notes: Notes) -> Findings:
 
 def _wording_findings(source: Paper) -> Findings:
     for word in notes_of(source).wording:
-        identifier, placed = f"wording/{word.id}", [(f"{source.name}/{word.where}", "")]
-        yield Finding.of(
-            source, word.severity, word.kind, identifier, placed, word.says, against=word.against
-        )
+        id, placed = f"wording/{word.id}", [(f"{source.name}/{word.where}", "")]
+        yield Finding.of(source, word.severity, word.kind, id, placed, word.says, against=word.against)
 
 
 def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
@@ -156,9 +153,8 @@ def of_leads(source: Paper) -> Findings:
             between = [c for c in _beside(theirs, places) if theirs.number < c.number < mine.number]
             if stronger := [c for c in between if not _is_named(c, claim)]:
                 leads = [f"{mine.number - c.number} over {c.row.label}" for c in (theirs, *stronger)]
-                says = (
-                    f"{claim.where}: {mine.row.label} leads by {leads[0]}, but only by {', '.join(leads[1:])}"
-                )
+                lead, others = leads[0], ", ".join(leads[1:])
+                says = f"{claim.where}: {mine.row.label} leads by {lead}, but only by {others}"
                 placed = printed((mine, theirs, *stronger))
                 yield Finding.of(source, "note", "lead", f"lead/{claim.id}", placed, says)
 

@@ -117,10 +117,8 @@ def of_references(source: Paper) -> Findings:
             yield Finding.of(source, *fields, against=pointer.against)
     for key, work in references.works.items():
         if work.verdict != "right":
-            severity = "note" if work.verdict == "partly" else "error"
-            yield _entry_finding(
-                source, severity, f"work/{key}", key, f"reference {key}: {work.why}", work.against
-            )
+            severity, says = "note" if work.verdict == "partly" else "error", f"reference {key}: {work.why}"
+            yield _entry_finding(source, severity, f"work/{key}", key, says, work.against)
     yield from _shared_numbers(source, references)
     cited = {target for pointer in references.pointers for target in pointer.targets}
     for key in references.works.keys() - cited:

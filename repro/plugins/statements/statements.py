@@ -13,7 +13,7 @@ from repro.manifest.cells import Cell, cells_of
 from repro.manifest.papers import Paper, once_per_paper
 from repro.plugins.statements import claim_values, claims
 from repro.plugins.statements.deviations import Need, need
-from repro.plugins.statements.language import Language, Places, level_of
+from repro.plugins.statements.language import Language, Places, level_of, significance
 
 
 @dataclass(frozen=True)
@@ -171,11 +171,6 @@ def marks(source: Paper) -> Iterator[tuple[str, Cell, str, list[Cell]]]:
             if over := significance(c.table).get(mark):
                 in_table = [o for o in cells if o.table.id == c.table.id]
                 yield mark, c, f"significantly better than {', '.join(over)}", rows_over(mark, c, in_table)
-
-
-def significance(table: schema.Table) -> dict[str, tuple[str, ...]]:
-    """Return mark -> systems that it claims to beat, e.g. ``{"†": ("bm25",)}``."""
-    return {mark: meaning.over for mark, meaning in table.marks.items() if meaning.means == "significant"}
 
 
 def rows_over(mark: str, cell: Cell, cells: list[Cell]) -> list[Cell]:
