@@ -25,6 +25,7 @@ from repro.verdicts.compared import ComparedCell, Comparison
 GB = 1e9
 FEW = 12
 KINDS = 4
+Cells = Sequence[ComparedCell]
 
 
 def show_summary(
@@ -211,7 +212,7 @@ def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[
     return [*lines, (f"repro plan {words}", "lists the stages and their missing items")]
 
 
-def _lines_by_row(cells: Sequence[ComparedCell], *, prefix: str = "") -> list[tuple[str, str]]:
+def _lines_by_row(cells: Cells, *, prefix: str = "") -> list[tuple[str, str]]:
     by_row = grouped((c.cell.row_path.removeprefix(prefix), each) for c in cells for each in c.obstacles)
     lacking = {row: requirements.NodeObstacles(each).names for row, each in by_row.items()}
     shared = set.intersection(*map(set, lacking.values()))
@@ -252,7 +253,7 @@ def _fetching(places: Sequence[str]) -> str:
     return " ".join(["repro data fetch", *(f"--for {place}" for place in places)])
 
 
-def _places(cells: Sequence[ComparedCell]) -> list[str]:
+def _places(cells: Cells) -> list[str]:
     rows = list(dict.fromkeys(c.cell.row_path for c in cells))
     if len(rows) <= 2:
         return rows

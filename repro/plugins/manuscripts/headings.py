@@ -19,6 +19,7 @@ from repro.plugins.manuscripts.vocabulary import (
 )
 
 NOTHING = Resolution(None, "certain")
+Unit = Literal["percent", "fraction"] | None
 UNNAMED = Resolution(reason="neither the heading nor the caption names one collection")
 _BEIR = "no measure is named, and BEIR uses nDCG@10"
 _OF_COLLECTIONS = re.compile(
@@ -42,7 +43,7 @@ class ColumnMeaning:
     head: tuple[str, ...]
     dataset: Resolution
     measure: Resolution
-    unit: Literal["percent", "fraction"] | None = None
+    unit: Unit = None
     mean_of: tuple[int, ...] = ()
     is_cost: bool = False
     is_mean: bool = False
@@ -56,7 +57,7 @@ class Meaning:
     layout: Layout
     is_transposed: bool
     columns: tuple[ColumnMeaning, ...]
-    unit: Literal["percent", "fraction"] | None
+    unit: Unit
 
     @property
     def is_of_results(self) -> bool:
@@ -218,7 +219,7 @@ def _of_caption(plain: frozenset[str], measure: str | None) -> Resolution:
     return replace(dataset, sure="likely", reason=", and ".join(filter(None, (reason, dataset.reason))))
 
 
-def _unit(texts: Iterable[str], head: str) -> Literal["percent", "fraction"] | None:
+def _unit(texts: Iterable[str], head: str) -> Unit:
     numbers = [abs(number) for number in map(notation.leading_number, texts) if number is not None]
     if not numbers:
         return None

@@ -11,6 +11,7 @@ from repro.plugins.manuscripts import gullet, layout
 from repro.plugins.manuscripts.latex_text import Words, arguments, counts, kind, last, names, raw, within
 from repro.plugins.manuscripts.source_tables import (
     Place,
+    Rows,
     SourceCell,
     SourceTable,
     check_size,
@@ -274,9 +275,9 @@ class Tabular:
         raw.rules.append((len(raw.rows), (int(rule[1]), int(rule[2]))))
         return rule.end() - self.offset
 
-    def _grid(self, raw: _Raw) -> tuple[list[list[SourceCell]], int]:
+    def _grid(self, raw: _Raw) -> tuple[Rows, int]:
         check_size(sum(map(len, raw.rows)), self.place)
-        grid: list[list[SourceCell]] = []
+        grid: Rows = []
         spans: list[tuple[int, int, int]] = []  # row, column, number of rows (negative upwards)
         areas: list[tuple[int, int, int, int]] = []  # the same and columns
         for top, row in enumerate(raw.rows):
@@ -304,7 +305,7 @@ class Tabular:
         layout.join_continued(grid, {at for at, _ in raw.rules})
         return with_points(self._rounded(grid)), width
 
-    def _rounded(self, grid: list[list[SourceCell]]) -> list[list[SourceCell]]:
+    def _rounded(self, grid: Rows) -> Rows:
         columns = raw(filter(None, arguments(self.node)))
         setup = " ".join((*re.findall(r"\\sisetup\s*\{([^{}]*)", self.flat.text), columns))
         places = re.findall(r"round-precision\s*=\s*(\d)", setup)

@@ -8,7 +8,7 @@ from itertools import accumulate, groupby, pairwise
 
 from repro.manifest.printed import DASHES
 from repro.plugins.manuscripts.notation import KNOWN, NUMBER, VALUE
-from repro.plugins.manuscripts.source_tables import SourceCell, SourceTable
+from repro.plugins.manuscripts.source_tables import Rows, SourceCell, SourceTable
 
 _DASHES = frozenset({"-", "–", "—", "−", "--", "N/A", "n/a", "NA", "n.a.", "×", "✓", "✗"})
 _Row = Sequence[SourceCell]
@@ -106,7 +106,7 @@ def side_by_side(rows: Sequence[_Row], head: int) -> list[tuple[int, int]]:
     return parts if is_each_list else [(0, len(heads))]
 
 
-def join_continued(grid: list[list[SourceCell]], rules: Container[int]) -> None:
+def join_continued(grid: Rows, rules: Container[int]) -> None:
     """Join, in place, rows that only continue the label or fill the gaps of the row above."""
     for at in range(len(grid) - 1, 0, -1):
         (label, *cells), above = grid[at], grid[at - 1]
@@ -274,7 +274,7 @@ def fill_blank(row: list[SourceCell], covered: range) -> None:
             row[place] = row[covered[0]]
 
 
-def spread(grid: list[list[SourceCell]], spans: list[tuple[int, int, int]], lines: list[int]) -> None:
+def spread(grid: Rows, spans: list[tuple[int, int, int]], lines: list[int]) -> None:
     for top, column, rows in spans:
         is_middle = top and top not in lines and not grid[top - 1][column].text  # of its rows
         end = min((line for line in lines if is_middle and line > top), default=len(grid))

@@ -18,6 +18,7 @@ from repro.plugins.manuscripts.source_tables import (
     Parts,
     Piece,
     Place,
+    Rows,
     SourceCell,
     SourceTable,
     Style,
@@ -43,7 +44,7 @@ _SPAN_LIMIT = 200
 
 
 def table_of(
-    rows: list[list[SourceCell]], caption: str = "", *, head: int | None = None, rules: Sequence[int] = ()
+    rows: Rows, caption: str = "", *, head: int | None = None, rules: Sequence[int] = ()
 ) -> list[SourceTable]:
     width = max(map(len, rows), default=0)
     if len(rows) < 2 or width < 2:
@@ -73,8 +74,8 @@ class _Table:
     text: list[Piece] | None = None  # of a cell or caption
     head: int = 0
 
-    def grid(self) -> list[list[SourceCell]]:
-        grid: list[list[SourceCell]] = []
+    def grid(self) -> Rows:
+        grid: Rows = []
         above: dict[int, tuple[SourceCell, int]] = {}  # column -> cell, remaining rows
         for row in self.rows:
             made: list[SourceCell] = []
@@ -249,7 +250,7 @@ def _markdown_it():
 
 
 def _table_of_tokens(tokens: list, path: Path, caption: str) -> list[SourceTable]:
-    rows: list[list[SourceCell]] = []
+    rows: Rows = []
     line = 0
     for token in tokens:
         if token.type == "table_close":

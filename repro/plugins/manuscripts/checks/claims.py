@@ -16,6 +16,7 @@ from repro.plugins.manuscripts.checks.quotes import (
     NUMBER,
     THAN,
     WE,
+    Mentions,
     Systems,
     differs_by,
     differs_by_share,
@@ -170,11 +171,8 @@ def _pairs(
     return pairs, is_clear
 
 
-_Mentions = list[tuple[int, int]]  # positions and lines
-
-
 def _compared(
-    sentence: str, span: tuple[int, int], named: _Mentions, is_alone: bool
+    sentence: str, span: tuple[int, int], named: Mentions, is_alone: bool
 ) -> tuple[list[int], int | None]:
     than = [mention for mention in named if THAN.search(sentence[: mention[0]])]
     near = _right_behind(sentence, span[1], named)
@@ -184,7 +182,7 @@ def _compared(
     return subjects, others[0][1] if is_one else None
 
 
-def _right_behind(sentence: str, end: int, named: _Mentions) -> _Mentions:
+def _right_behind(sentence: str, end: int, named: Mentions) -> Mentions:
     behind = [mention for mention in named if mention[0] >= end][:1]
     return [m for m in behind if re.fullmatch(r"(?:(?!\band\b)[^\d,;]){0,30}", sentence[end : m[0]])]
 

@@ -22,6 +22,8 @@ _TABLES = re.compile(rf"{TABLE}|Tables[\s~]*\d+(?:(?:\s*(?:,|and|&|to|–))+[\s~
 FROM_TO = re.compile(r"\bfrom\s+(?P<low>\d*\.\d+)\s*%?\s+to\s+(?P<high>\d*\.\d+)(?![\d.]*\d)")
 NO_QUOTE = re.compile(r"(?i)\bon average\b|\baverag|\bp\s*[<=]|respectively|up to")
 
+Mentions = list[tuple[int, int]]  # positions in a sentence and lines
+
 
 @dataclass(frozen=True)
 class Numbered:
@@ -95,8 +97,8 @@ def find(name: str, sentence: str) -> re.Match[str] | None:
     return re.search(rf"(?<![\w-]){spelled}(?![\w-])", sentence, flag)
 
 
-def labels_in(sentence: str, table: Numbered) -> list[tuple[int, int]]:
-    lines, found = dict[str, list[int]](), list[tuple[int, int]]()
+def labels_in(sentence: str, table: Numbered) -> Mentions:
+    lines, found = dict[str, list[int]](), Mentions()
     for number, line in table.grid.lines.items():
         lines.setdefault(name := across.without_remarks(line.label), []).append(number)
         size = name.rpartition("-")[2]  # e.g. "the large model" for Otter-large
@@ -234,7 +236,7 @@ class Systems:
     def _of(self, pointers: set[str]) -> list[int]:
         return [n for n, each in enumerate(self.tables) if each.number in pointers]
 
-    def mentions(self, table: int) -> list[tuple[int, int]]:
+    def mentions(self, table: int) -> Mentions:
         """Return (position in the sentence, line of the table) of its systems, also of "we" or "it"."""
         named, ours = labels_in(self.text, self.tables[table]), self.ours[table]
         if (match := WE.search(self.text)) and not {line for _, line in named} & set(ours):
@@ -313,7 +315,7 @@ def _measures(sentence: str) -> set[str]:
     return {across.family(str(measure)) for measure in measures(plain(sentence))}
 
 
-def _subjects(named: Sequence[tuple[int, int]], text: str) -> list[tuple[int, int]]:
+def _subjects(named: Mentions, text: str) -> Mentions:
     return [(at, line) for at, line in named if at < len(text) and not THAN.search(text[:at])]
 
 
