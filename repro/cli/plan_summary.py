@@ -78,11 +78,9 @@ def _disk_lines(cost: Estimate, root: Path, discard: Sequence[str], max_disk: in
     ]
     limit = before + free if max_disk is None else min(before + free, max_disk)
     if most > limit:
-        lowest = size_in_words(peak(["vectors"])[0])
-        lines.append(
-            f"does not fit: at most {size_in_words(limit)} can be used."
-            f" The peak is {lowest} with --discard vectors"
-        )
+        limits = f"at most {size_in_words(limit)} can be used"
+        lowest = f"The peak is {size_in_words(peak(['vectors'])[0])} with --discard vectors"
+        lines.append(f"does not fit: {limits}. {lowest}")
     return lines
 
 

@@ -110,9 +110,8 @@ def fetch_(identifiers, places, yes, library):
     from repro.retrieval.datasets.fetching import MODEL, offer
 
     if not (identifiers or places):
-        raise errors.UsageError(
-            "data fetch needs an ID or --for PAPER/TABLE. `repro data list` lists the datasets."
-        )
+        hint = "`repro data list` lists the datasets."
+        raise errors.UsageError(f"data fetch needs an ID or --for PAPER/TABLE. {hint}")
     target, obstacles = data_folder(), _missing_requirements(places)
     ids = list(dict.fromkeys((*identifiers, *obstacles.fetch)))
     for id in ids:

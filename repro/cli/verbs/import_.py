@@ -72,9 +72,8 @@ def _check_choice(file: str | None, cells, public: str | None, source, *origin) 
     if file and not Path(file).is_file():
         raise errors.UsageError(f"{file}: no such file")
     if file and not source:
-        raise errors.UsageError(
-            "the record needs the origin of the run. Add it, e.g. --source 'the authors page'."
-        )
+        example = "--source 'the authors page'"
+        raise errors.UsageError(f"the record needs the origin of the run. Add it, e.g. {example}.")
 
 
 HEAD = ["cell", "run", "published", "scored here", "difference", "verdict"]

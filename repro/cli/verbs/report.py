@@ -127,9 +127,8 @@ def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str
     version = commit(CHECKOUT)
     made = (date.today().isoformat(), *([f"commit {version[:12]}{version[40:]}"] if version else []))
     reports = gather(plans, results, workspace.store, selected=cells, home=path.name, made=made)
-    printing.say_each(
-        fault for report in reports for part in report.parts for fault in part.view.comparison.faults
-    )
+    parts = [part for report in reports for part in report.parts]
+    printing.say_each(fault for part in parts for fault in part.view.comparison.faults)
     files = {report.scale: f"{path.stem}-{report.scale}{path.suffix}" for report in reports}
     files[reports[0].scale] = path.name
     return {files[report.scale]: page(report, files) for report in reports}

@@ -32,9 +32,8 @@ def _template(name: str) -> str:
 
 
 def cells_text(name: str, source: str, draft: Draft) -> str:
-    return _template("cells.yaml").format(name=_scalar(name), source=source) + "\n".join(
-        map(_table, draft.tables)
-    )
+    head = _template("cells.yaml").format(name=_scalar(name), source=source)
+    return head + "\n".join(map(_table, draft.tables))
 
 
 def readings_text(draft: Draft) -> str:

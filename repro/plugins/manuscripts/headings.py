@@ -82,9 +82,7 @@ def meaning(table: source_tables.SourceTable, *, is_turned: bool = False) -> Mea
 
 def _is_transposed(plan: Layout, beside: int) -> bool:
     heads = [" ".join(plan.head(place)) for place in plan.values]
-    above = sum(
-        vocabulary.names_something(head) or notation.EFFECT.search(head) is not None for head in heads
-    )
+    above = sum(vocabulary.names_something(h) or notation.EFFECT.search(h) is not None for h in heads)
     is_stated = _OF_COLLECTIONS.fullmatch(plan.corner) or _OF_ROWS.search(plan.table.caption)
     return beside * max(len(heads), 1) > above * max(len(plan.rows), 1) or bool(is_stated and not above)
 

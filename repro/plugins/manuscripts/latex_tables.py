@@ -222,9 +222,7 @@ class Tabular:
                 head=tuple(row[left:right] for row in rows[start : start + head]),
                 body=tuple(row[left:right] for row in rows[start + head : end]),
                 rules=frozenset(at - start - head for at, _ in rules if start + head < at < end),
-                full_rules=frozenset(
-                    at - start - head for at, is_full in rules if is_full and at > start + head
-                ),
+                full_rules=frozenset(at - start - head for at, full in rules if full and at > start + head),
                 legend=(*legend, *self.words.footnotes),
                 notes=tuple(self.notes),
                 **facts,
@@ -333,9 +331,8 @@ class Tabular:
         cell = styled(self.words.pieces(nodes), self.flat.place(start), columns=columns)
         named = {getattr(node, "macroname", ""): node for node in _walk(nodes)}
         if is_label and not cell.text:
-            cell = replace(
-                cell, text=", ".join(raw(last(named[cite])) for cite in sorted(names("cited") & {*named}))
-            )
+            cites = sorted(names("cited") & {*named})
+            cell = replace(cell, text=", ".join(raw(last(named[cite])) for cite in cites))
         if shaded := named.get("cellcolor"):
             cell = replace(cell, shade=raw(filter(None, arguments(shaded))))
         elif set_cell := named.get("SetCell"):

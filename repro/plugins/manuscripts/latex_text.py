@@ -27,9 +27,8 @@ def names(*keys: str) -> frozenset[str]:
 @cache
 def specs(*keys: str) -> tuple[tuple[str, str], ...]:
     """Return pairs of a name and its argument specification, e.g. ``[{``."""
-    return tuple(
-        (name, spec) for key in keys for spec, text in _table()[key].items() for name in text.split()
-    )
+    entries = (entry for key in keys for entry in _table()[key].items())
+    return tuple((name, spec) for spec, text in entries for name in text.split())
 
 
 @cache

@@ -259,9 +259,8 @@ def _blocks(cells: Sequence[SourceCell], labels: Sequence[SourceCell], parts: Se
     if len(set(parts)) == len(parts):  # a rule below each row
         parts = [0] * len(parts)
     for _, group in groupby(zip(cells, labels, parts, strict=True), key=lambda row: row[2]):
-        written, own = zip(
-            *((cell.text.strip(), label.text.strip()) for cell, label, _ in group), strict=True
-        )
+        texts = ((cell.text.strip(), label.text.strip()) for cell, label, _ in group)
+        written, own = zip(*texts, strict=True)
         names = set(filter(None, written))
         first = min(names) if len(names) == 1 and all(own) else ""
         blocks += [*accumulate(written, lambda current, name: name or current, initial=first)][1:]

@@ -97,9 +97,8 @@ def _source(files: Files) -> str:
     if not text.strip():
         raise DataError(f"{files.path} is empty.")
     if _ending(files.only) not in _LATEX and "\\begin" not in text:
-        raise UsageError(
-            f"{str(files.path)!r} is no source. Give LaTeX, {', '.join(_TABLES)}, a folder or an archive."
-        )
+        remedy = f"Give LaTeX, {', '.join(_TABLES)}, a folder or an archive."
+        raise UsageError(f"{str(files.path)!r} is no source. {remedy}")
     return files.only
 
 

@@ -113,9 +113,8 @@ class Line:
     @property
     def is_of_system(self) -> bool:
         is_named = DIFFERENCE.search(self.label) or STATISTIC.search(self.label)
-        return not (
-            is_named or (self.label and vocabulary.words(self.label) <= set(vocabulary.facts()["costs"]))
-        )
+        words = vocabulary.words(self.label)
+        return not (is_named or (self.label and words <= set(vocabulary.facts()["costs"])))
 
 
 @dataclass(frozen=True, eq=False)

@@ -164,22 +164,17 @@ def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
     if of_number and not of_base and _DIFFERENCE.match(content):
         return f" ({content.strip('()')})", []
     if script[0] == "_":
-        return _lowered(content, of_number), []
+        return f" ({content})" if of_number and content[:1].isdigit() else content, []
     if of_base and re.fullmatch(r"[-+−]?\d+" if script == "^" else r"[-+−]?\w+", content):
         return f"^{content}", []
     return ("", _marks(content)) if _are_marks(content, before, of_number) else (content, [])
 
 
-def _lowered(content: str, of_number: bool) -> str:
-    return f" ({content})" if of_number and content[:1].isdigit() else content
-
-
 def _are_marks(content: str, before: str, of_number: bool) -> bool:
     if content in ("st", "nd", "rd", "th", "'", "′"):
         return False
-    if content == "footnote" or (
-        content.isalpha() and content.islower() and (of_number or not before.strip())
-    ):
+    is_letters = content.isalpha() and content.islower() and (of_number or not before.strip())
+    if content == "footnote" or is_letters:
         return True
     words = [word.strip("()" + MARKS) for word in re.split(r"[,;\s]+", content)]
     return all(len(word) <= 1 or word.isdigit() for word in words)

@@ -42,9 +42,8 @@ class StatementsPart(PaperPart):
 
 def claims(paper: str, statements: Sequence[JudgedStatement], scale: str, answers: Answers) -> Markup:
     """Return a section with every statement, failures first. Marks and bold numbers are folded."""
-    ordered = sorted(
-        statements, key=lambda j: FAILS not in (j.published.state, scale == "full" and j.ours.state)
-    )
+    judges_ours = scale == "full"
+    ordered = sorted(statements, key=lambda j: FAILS not in (j.published.state, judges_ours and j.ours.state))
     of_claims = [j for j in ordered if j.statement.kind == "claim"]
     of_marks = [j for j in ordered if j.statement.kind != "claim"]
     summary = el("summary", f"{len(of_marks)} marks and bold numbers")

@@ -156,9 +156,8 @@ def _test(language: Language, values: claim_values.Values) -> str:
         text = (f"p {low:.3g}" if low == high else f"p {low:.3g} to {high:.3g}") + ", not corrected"
         if len(p_values) < len(language.tests):
             text += f" ({len(p_values)} of {len(language.tests)} pairs)"
-    if isinstance(values, claim_values.MeasuredValues) and any(
-        values.is_incomparable(c) for c in language.outcomes.used
-    ):
+    used = language.outcomes.used
+    if isinstance(values, claim_values.MeasuredValues) and any(map(values.is_incomparable, used)):
         text += ", with substituted data"
     return text
 

@@ -108,12 +108,8 @@ def scorable_places(cells: Sequence[ComparedCell], plan: Plan) -> tuple[dict[str
 
 def _place(cells: Sequence[Cell], plan: Plan) -> Place | str:
     column, unit, ids = cells[0].column, cells[0].unit, {cell.id for cell in cells}
-    if (
-        column.kind in COMPUTED
-        or unit not in verdict.UNITS
-        or column.dataset is None
-        or column.measure is None
-    ):
+    is_of_run = column.kind not in COMPUTED and unit in verdict.UNITS
+    if not is_of_run or column.dataset is None or column.measure is None:
         return "its values cannot be computed from a run"
     in_column = [m for m in plan.measurements if m.cell.id in ids and "judgements" in m.parts[0].params]
     if measured := sorted(in_column, key=lambda m: PRIORITY.index(m.cell.role)):

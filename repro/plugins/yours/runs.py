@@ -244,10 +244,9 @@ class OwnRun:
 
     def _read(self, name: str, judged: Judged) -> judged_runs.GivenRun:
         if name not in self._given:
-            rule = judged.ignore_identical_ids
-            self._given[name] = judged_runs.given_run(
-                self.path, self._file, judged.grades, ignore_identical_ids=rule
-            )
+            rule, grades = judged.ignore_identical_ids, judged.grades
+            given = judged_runs.given_run(self.path, self._file, grades, ignore_identical_ids=rule)
+            self._given[name] = given
         return self._given[name]
 
     @cached_property

@@ -41,9 +41,8 @@ class Parts:
     @cached_property
     def weights(self) -> list[int]:
         """A weight per series, e.g. [12, 3] for "A (12)" and "B (3)" in "Avg. (15)", otherwise 1."""
-        *sizes, total = (
-            int(match[1]) if (match := SIZE.search(part.name)) else 0 for part in (*self.series, self.total)
-        )
+        matches = (SIZE.search(part.name) for part in (*self.series, self.total))
+        *sizes, total = (int(match[1]) if match else 0 for match in matches)
         is_weighted = self.check == "average" and all(sizes) and total == sum(sizes)
         return sizes if is_weighted else [1] * len(sizes)
 

@@ -116,9 +116,8 @@ def labels_in(sentence: str, table: Numbered) -> Mentions:
 def _is_name(text: str, context: str, sentence: str) -> bool:
     if not re.fullmatch(r"\d[\d.,]*[kKM]?", text):
         return len(text) > 2
-    near = (
-        sentence[max(m.start() - 12, 0) : m.end() + 20] for m in re.finditer(rf"\b{text}\b(?!\s*%)", sentence)
-    )
+    found = re.finditer(rf"\b{text}\b(?!\s*%)", sentence)
+    near = (sentence[max(m.start() - 12, 0) : m.end() + 20] for m in found)
     return any(words(context) & words(part) - words(text) for part in near)
 
 
@@ -218,9 +217,8 @@ class Systems:
         found = (match["name"] for text in texts for match in _NAMED.finditer(text))
         names = frozenset(filter(None, (title.lower(), *map(str.lower, found))))
         short = {match["short"]: match["long"] for text in texts for match in _SHORT.finditer(text)}
-        return cls(
-            tuple(tables), tuple(_ours(table, names) for table in tables), short, Place(manuscript.path, 1)
-        )
+        ours = tuple(_ours(table, names) for table in tables)
+        return cls(tuple(tables), ours, short, Place(manuscript.path, 1))
 
     def finding(self, severity: str, check: str, says: str, why: str) -> Finding:
         return Finding(severity, check, self.place, f"{says}: {short(self.text)}", why)

@@ -76,9 +76,7 @@ _ALL = re.compile(
 
 def against_printed(grids: Sequence[Grid], manuscript: Manuscript) -> Findings:
     """Find claims, e.g. "significant in all cases", that the source's only series of p-values refutes."""
-    found = [
-        (grid, series) for grid in grids for series in grid.series if series.is_of_p_values and series.values
-    ]
+    found = [(grid, s) for grid in grids for s in grid.series if s.is_of_p_values and s.values]
     printed = [list(series) for _, series in found]
     for place, sentence in quotes.sentences(manuscript) if len(printed) == 1 else ():
         yield from _against_line(place, sentence, *found[0])
