@@ -136,8 +136,8 @@ def selection_of_options(
     if not (names or everything or by_default_all):
         lacking = "--table and --row need a paper ({}), or --all" if tables or rows else NOTHING_NAMED
         raise UsageError(lacking.format(", ".join(papers())))
-    paper_names = [name.partition("/")[0] for name in names]
-    check_known("paper", *paper_names, valid=papers(), hint="`repro show` lists their tables.")
+    named = [name.partition("/")[0] for name in names]
+    check_known("paper", *named, valid=papers(), hint="`repro show` lists their tables.")
     numbers, figures = split_figures(tables)
     return select(
         *(names if tables or rows else _drop_papers_of_cells(names)),
@@ -192,8 +192,8 @@ def _parse_size(ctx: click.Context, option: click.Option, text: str | None) -> i
 def stated_options(*names: str) -> list[str]:
     """Return the options among ``names`` that the user typed, e.g. ["--out"] for "out"."""
     context = click.get_current_context()
-    typed_names = [p for p in names if context.get_parameter_source(p) is ParameterSource.COMMANDLINE]
-    return [option.opts[-1] for option in context.command.params if option.name in typed_names]
+    typed = [p for p in names if context.get_parameter_source(p) is ParameterSource.COMMANDLINE]
+    return [option.opts[-1] for option in context.command.params if option.name in typed]
 
 
 def selecting_words(ctx: click.Context) -> tuple[str, ...]:

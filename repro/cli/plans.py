@@ -156,10 +156,10 @@ def _show_papers(cost: Estimate) -> None:
     rows = []
     for name, part in cost.plan.split("paper").items():
         nodes = part.needed()
-        pretrainings = [node for node in nodes if node.stage == "pretrain"]
-        longest = sorted(pretrainings, key=lambda node: cost.works[node.fingerprint].training or 0)[-1:]
+        pretrained = [node for node in nodes if node.stage == "pretrain"]
+        longest = sorted(pretrained, key=lambda node: cost.works[node.fingerprint].training or 0)[-1:]
         finetunings = [node for node in nodes if node.stage == "finetune"]
-        amounts = [_hours_or_operations(cost, group) for group in (pretrainings, longest, finetunings, nodes)]
+        amounts = [_hours_or_operations(cost, group) for group in (pretrained, longest, finetunings, nodes)]
         rows.append([name, *amounts, "\n".join(map(str, stated_costs(paper(name))))])
     head = ["paper", "pre-training", "longest pre-training", "fine-tuning", "all", "cost stated in the paper"]
     title = f"Estimated {_units(cost)[0]} of the stages to run (shared stages count in each paper)"

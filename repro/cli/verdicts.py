@@ -174,8 +174,8 @@ def summary(comparison: Comparison, recurrences: Sequence[Recurrence] = ()) -> s
         sentence += f" ({_count(counts.measurements, 'distinct measurement')})"
     if is_full:
         sentence += f": {counts.passing} pass, {counts.failing} fail, {counts.neither} neither"
-    about_verdicts = _comparison_sentences(counts, "" if is_full else cells[0].scale)
-    return " ".join([f"{sentence}.", *equal_in_words(recurrences), *about_verdicts])
+    more = _comparison_sentences(counts, "" if is_full else cells[0].scale)
+    return " ".join([f"{sentence}.", *equal_in_words(recurrences), *more])
 
 
 def _comparison_sentences(counts: Summary, scale: str) -> Iterator[str]:

@@ -179,8 +179,8 @@ def _layers(
     projector, encodes = saved_projector(folder) or (None, False)
     if projector is None or not encodes:
         return
-    last_activation = "activation.Tanh" if projector.architecture == "nonlinear" else "linear.Identity"
-    for layer, activation in ((projector.inner, "activation.GELU"), (projector.dense, last_activation)):
+    last = "activation.Tanh" if projector.architecture == "nonlinear" else "linear.Identity"
+    for layer, activation in ((projector.inner, "activation.GELU"), (projector.dense, last)):
         if layer is not None:
             yield layer.weight, layer.bias, activation
 

@@ -29,8 +29,8 @@ class ExportedRun:
         seed = "its own seed" if r.seed is None else f"seed {r.seed}"
         origin = f"imported from {r.origin.get('file')}" if r.origin else f"measured with {seed}"
         choices = [f"reading {reading} {choice}" for reading, choice in sorted(r.readings.items())]
-        circumstances = ", ".join([origin, *choices, f"recorded {r.recorded}"])
-        return f"{r.cell}: the run of {r.measured:.6g} {r.measure} ({r.unit}), {circumstances}"
+        facts = ", ".join([origin, *choices, f"recorded {r.recorded}"])
+        return f"{r.cell}: the run of {r.measured:.6g} {r.measure} ({r.unit}), {facts}"
 
     def header(self, version: str) -> str:
         """Return the ir_metadata header. An imported run's omits the machine that scored it."""
@@ -89,8 +89,8 @@ def _is_scored(run: Node, evaluation: Node, store: Store) -> bool:
     return contents.items() <= store.record(evaluation)["facts"].get("inputs", contents).items()
 
 
-def _preferred_record(identifier: str, store: Store, results: Results, scale: str) -> Record:
-    named = cell(identifier)
+def _preferred_record(id: str, store: Store, results: Results, scale: str) -> Record:
+    named = cell(id)
     records = [r for r in results.read(scale, named.paper.name) if r.cell == named.id]
     if not records:
         raise UsageError(f"{named.id} has no record at scale {scale}. Run or import it first.")

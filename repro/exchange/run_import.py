@@ -123,21 +123,21 @@ class Importer:
         made = {cell.id: self._own_measurement(cell) for cell in cells}
         digest = sha256(path)
         file = {"sha256": digest, "name": path.name, "source": str(path.resolve())}
-        measurements = [measurement.import_of(cell, made[cell.id], self.machine, file) for cell in cells]
-        evaluations = {m.cell.column.dataset: m.parts[0] for m in measurements}
-        runs = {name: self._read_run(path, part) for name, part in evaluations.items()}
-        for m in measurements:
+        planned = [measurement.import_of(cell, made[cell.id], self.machine, file) for cell in cells]
+        parts = {m.cell.column.dataset: m.parts[0] for m in planned}
+        runs = {name: self._read_run(path, part) for name, part in parts.items()}
+        for m in planned:
             depth = runs[m.cell.column.dataset].depth
             if measures.looks_deeper(m.measure, depth):
                 needs = f"{m.cell.id} needs {measures.cutoff(m.measure)} ({m.measure})"
                 remedy = "Take a deeper run, or name other cells."
                 raise UsageError(f"{path}: the run has {depth} documents a query, {needs}. {remedy}")
-        for m in measurements:
+        for m in planned:
             check_types(m.parts[0])
             self._ensure([*m.runs, *m.parts])
         fields = {"kind": "import", "file": path.name, "sha256": digest, **origin.as_json()}
         imported = []
-        for m in measurements:
+        for m in planned:
             run, own = runs[m.cell.column.dataset], made[m.cell.id]
             about = {**fields, "tag": run.tag, **measurement.scoring_settings(m)}
             record = records.measured_record(m, "full", self.store)

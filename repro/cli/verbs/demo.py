@@ -66,8 +66,8 @@ def _measure_tiny(cell, workspace) -> int:
     name = f"{cell.paper.name}/{cell.table.id}"
     bm25 = measure(select(cell.id, scale="tiny", workspace=workspace), progress=TerminalProgress())
     plan = select(name, scale="tiny", workspace=workspace).plan()
-    table_cells = comparison.judged_cells(plan, workspace.results, workspace.store).cells
-    rows = [c for c in table_cells if c.cell.column.id == cell.column.id and c.measured is not None]
+    found = comparison.judged_cells(plan, workspace.results, workspace.store).cells
+    rows = [c for c in found if c.cell.column.id == cell.column.id and c.measured is not None]
     lines = [[label_in_full(cell.table, c.cell.row), shown_measurement(c) or ""] for c in rows]
     table(f"{name} at scale tiny", ["system", cell.column.measure], lines, right=(1,))
     if doubts := summary.doubts_in_brief(rows):
@@ -84,12 +84,12 @@ def _fetch_scifact(yes: bool) -> bool:
         for piece in pieces
     ):
         return True
-    collection = fetching.offer(COLLECTION)
-    print(f"{collection.description}; into {locations.data_folder()}")
+    offer = fetching.offer(COLLECTION)
+    print(f"{offer.description}; into {locations.data_folder()}")
     if not yes and not (sys.stdin.isatty() and click.confirm("Fetch it?", err=True)):
         print(f"SciFact was left out. `repro demo --yes` or `repro data fetch {COLLECTION}` fetches it.")
         return False
-    collection.load(locations.data_folder(), TerminalProgress())
+    offer.load(locations.data_folder(), TerminalProgress())
     return True
 
 

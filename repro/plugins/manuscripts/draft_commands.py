@@ -152,10 +152,10 @@ def new_paper(name, source, directory):
 
 def _contents(name: str, source: str, made) -> dict[str, str | None]:
     title = Path(source).name
-    placeholder = plain_paper.TEMPLATES / "readings.yaml.txt"
+    empty = plain_paper.TEMPLATES / "readings.yaml.txt"
     return {
         "cells.yaml": cells_text(name, title, made),
-        "readings.yaml": placeholder.read_text() + readings_text(made),
+        "readings.yaml": empty.read_text() + readings_text(made),
         "README.md": readme_text(name, title, made),
         **dict.fromkeys(("claims.yaml", "audit.yaml", "settings.yaml", "costs.yaml")),
     }

@@ -277,10 +277,10 @@ def _completed(table: Meaning, known: Mapping[NamedMeasure, set[str]]) -> Meanin
     if len(single) != 1:
         return table
     [id] = single
-    dataset, columns = Resolution(id, "likely", "no other collection of the source has this measure"), []
+    only, columns = Resolution(id, "likely", "no other collection of the source has this measure"), []
     for column in table.columns:
         if column.named and id in of.get(column.place, ()):
-            column = replace(column, dataset=dataset, measure=measure_on(column.named, dataset))
+            column = replace(column, dataset=only, measure=measure_on(column.named, only))
         columns.append(column)
     return replace(table, columns=tuple(columns))
 

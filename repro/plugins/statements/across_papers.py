@@ -46,10 +46,10 @@ def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) 
     may_differ = is_across or {"cited", "rerun"} <= roles
     severity = "doubt" if may_differ and "ours" not in roles else "error"
     says = f"{configuration} has several values of {_measures(contradictions)}"
-    explanation = "; ".join(_definitions(contradictions))
+    why = "; ".join(_definitions(contradictions))
     against = "another paper" if is_across else "paper"
     id = f"values/{configuration}"
-    return _finding(severity, subject.paper.name, id, cells, says, explanation, against)
+    return _finding(severity, subject.paper.name, id, cells, says, why, against)
 
 
 def _finding(
@@ -83,11 +83,11 @@ def _definitions(contradictions: dict[Scored, list[Cell]]) -> list[str]:
 def namesakes(sources: list[Paper], notes: Notes) -> Findings:
     """Yield a note for each system name for which two papers print only different values of a measure."""
     values = grouped(((c.row.system, dataset_and_measure(c)), c) for c in _cells_of_others(sources))
-    differences = defaultdict[str, dict[Scored, list[Cell]]](dict)
+    found = defaultdict[str, dict[Scored, list[Cell]]](dict)
     for (system, key), group in values.items():
         if cells := _unequal_cells(grouped((cell.paper.name, cell) for cell in group), notes):
-            differences[system][key] = cells
-    for system, by_measure in differences.items():
+            found[system][key] = cells
+    for system, by_measure in found.items():
         cells = list(chain.from_iterable(by_measure.values()))
         names = sorted({c.paper.name for c in cells})
         says = f"{', '.join(names)} have no common value of {system} for {_measures(by_measure)}"
@@ -119,8 +119,8 @@ def _cells_of_others(sources: list[Paper]) -> Iterator[Cell]:
 def _unequal_cells(by_paper: dict[str, list[Cell]], notes: Notes) -> list[Cell]:
     cells: dict[str, Cell] = {}
     for one, other in combinations(by_paper.values(), 2):
-        common_names = {notes.configuration(c) for c in one} & {notes.configuration(c) for c in other}
-        if not common_names and all(numbers_differ(a, b) for a, b in product(one, other)):
+        common = {notes.configuration(c) for c in one} & {notes.configuration(c) for c in other}
+        if not common and all(numbers_differ(a, b) for a, b in product(one, other)):
             cells |= {c.id: c for c in (*one, *other)}
     return list(cells.values())
 
@@ -145,8 +145,8 @@ def _quotations(sources: list[Paper], notes: Notes) -> Iterator[Quotation]:
     own = grouped(((cell.row.system, dataset_and_measure(cell)), cell) for cell in ours)
     joined = {_configured(cell, notes) for cell in ours}
     for cell in _cells_of_others(sources):
-        named_alike = own[cell.row.system, dataset_and_measure(cell)]
-        makers = [c for c in named_alike if c.paper.name != cell.paper.name]
+        alike = own[cell.row.system, dataset_and_measure(cell)]
+        makers = [c for c in alike if c.paper.name != cell.paper.name]
         if makers and _configured(cell, notes) not in joined:
             yield cell, makers
 
@@ -176,9 +176,9 @@ def conventions(sources: list[Paper], notes: Notes) -> Findings:
 
 
 def _equal_cells(one: Paper, other: Paper, notes: Notes) -> Iterator[tuple[Cell, Cell]]:
-    candidates = grouped((_configured(cell, notes), cell) for cell in _retrieval_cells([one]))
+    known = grouped((_configured(cell, notes), cell) for cell in _retrieval_cells([one]))
     for cell in _retrieval_cells([other]):
-        for candidate in candidates[_configured(cell, notes)]:
+        for candidate in known[_configured(cell, notes)]:
             if not numbers_differ(candidate, cell):
                 yield candidate, cell
 

@@ -52,8 +52,8 @@ def fault(text: str) -> str | None:
         tree = _tree(text)
     except (SyntaxError, ValueError) as error:
         return f"{' '.join(text.split())!r} is not an expression: {getattr(error, 'msg', error)}"
-    callee_ids = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    return next(filter(None, (_fault_of(node, callee_ids) for node in ast.walk(tree))), None)
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    return next(filter(None, (_fault_of(node, called) for node in ast.walk(tree))), None)
 
 
 def _fault_of(node: ast.AST, callee_ids: set[int]) -> str | None:

@@ -129,9 +129,9 @@ def _finding(finding: Finding) -> Markup:
     pairs = zip(finding.places, finding.values, strict=True)
     values = [f"{place}: {value}" if value else place for place, value in pairs]
     basis = el("span", f" evidence: {HELD_AGAINST[finding.against]}", class_="fine")
-    explanation = el("p", finding.explanation, class_="fine") if finding.explanation else None
+    why = el("p", finding.explanation, class_="fine") if finding.explanation else None
     statement = el("p", badge, " ", finding.says, basis)
-    return el("li", statement, el("p", "; ".join(values), class_="fine"), explanation)
+    return el("li", statement, el("p", "; ".join(values), class_="fine"), why)
 
 
 def used_reports(judged: OthersJudgement) -> Markup:

@@ -197,10 +197,10 @@ def _idle_entries(
         for place, id in enumerate(fact):
             if id.startswith(own) and id not in places:
                 yield ("facts", number, place), str(unknown("finding", id, places))
-    for number, explanation in enumerate(content.explanations):
-        is_own = all(f"{place}/".startswith(own) for place in explanation.at)
-        if is_own and not any(explanation.is_of(found) for found in places.values()):
-            reason = f"there is no finding at {' and '.join(explanation.at)} to explain"
+    for number, each in enumerate(content.explanations):
+        is_own = all(f"{place}/".startswith(own) for place in each.at)
+        if is_own and not any(each.is_of(found) for found in places.values()):
+            reason = f"there is no finding at {' and '.join(each.at)} to explain"
             yield ("explanations", number), reason
 
 
@@ -210,13 +210,13 @@ def notes_of(source: Paper) -> Notes:
     if not path.exists():
         return Notes()
     cells = {c.id for c in cells_of(source)}
-    known_places = cells | {identifier.rpartition("/")[0] for identifier in cells}
+    known = cells | {id.rpartition("/")[0] for id in cells}
 
     def faults(content: Notes) -> Iterator[yaml_file.Fault]:
         seen: set[str] = set()
         for name, paths in content.configurations.items():
             for number, place in enumerate(paths):
-                if place not in known_places:
+                if place not in known:
                     yield ("configurations", name, number), f"{place!r} is not a row or cell of {source.name}"
                 if place in seen:
                     yield ("configurations", name, number), f"{place!r} is named twice"

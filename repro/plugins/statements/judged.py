@@ -217,9 +217,9 @@ def judged_at(sources: list[Paper], scale: Scale, workspace: Workspace) -> list[
     mentions = [named_papers(c.expect) for source in sources for c in claims_of(source).values()]
     names = tuple(sorted({source.name for source in sources}.union(*mentions)))
     cells, drawings = select(names), exhibits(names)
-    joint_plan = plan(cells, scale=scale, machine=workspace.machine, exhibits=drawings)
-    comparison = judged_cells(joint_plan, workspace.results, workspace.store)
-    ours = MeasuredValues(comparison, facts_of_exhibits(joint_plan, workspace.store))
+    whole = plan(cells, scale=scale, machine=workspace.machine, exhibits=drawings)
+    comparison = judged_cells(whole, workspace.results, workspace.store)
+    ours = MeasuredValues(comparison, facts_of_exhibits(whole, workspace.store))
     return judged(sources, ours, scale=scale.name)
 
 

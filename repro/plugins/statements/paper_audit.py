@@ -67,22 +67,22 @@ def _reading_finding(source: Paper, reading: Reading) -> Finding:
     own = [c for c in reading.cells if c.count("/") == 3 and c.startswith(f"{source.name}/")]
     placed = [(f"{source.name}/{reading.where}", reading.paper), *printed(map(cell_named, own))]
     severity = reading.severity or ("error" if reading.kind == "misprint" else "doubt")
-    identifier, says = f"reading/{reading.id}", f"{reading.id}: {reading.paper}"
-    fields = severity, reading.kind, identifier, placed, says, reading.evidence
+    id, says = f"reading/{reading.id}", f"{reading.id}: {reading.paper}"
+    fields = severity, reading.kind, id, placed, says, reading.evidence
     return Finding.of(source, *fields, against=reading.against or "paper")
 
 
 def findings_of(sources: list[Paper]) -> list[Finding]:
     """Return the findings on these papers, also on differences from other papers. Findings on the same fact
     are joined. Raises ManifestError."""
-    all_notes = audit_file.notes()
+    shared = audit_file.notes()
     by_name = {source.name: source for source in (*papers().values(), *sources)}
-    found = [f.explained(all_notes.explanation(f.places)) for f in each(list(by_name.values()), all_notes)]
+    found = [f.explained(shared.explanation(f.places)) for f in each(list(by_name.values()), shared)]
     places = {finding.id: finding.places for finding in found}
     for source in sources:
         audit_file.check_use(source, places)
     names = {source.name for source in sources}
-    joined = audit_file.with_joined_facts(found, all_notes.facts)
+    joined = audit_file.with_joined_facts(found, shared.facts)
     own = [f for f in joined if names & {place.split("/")[0] for place in f.places}]
     return audit_file.sort_findings(own)
 
@@ -118,10 +118,10 @@ def altered_records(sources: list[Paper], results: Results) -> list[Finding]:
 
 def of_domains(source: Paper) -> Findings:
     """Yield a doubt for each number of an ``out_of_domain`` table on a training set of its system."""
-    own_notes = notes_of(source)
-    tables = [t for t in source.manifest.tables if t.id in own_notes.out_of_domain]
+    own = notes_of(source)
+    tables = [t for t in source.manifest.tables if t.id in own.out_of_domain]
     for cell in cells_of(source, tuple(tables)):
-        sets = own_notes.trained_on[cell.row.system]
+        sets = own.trained_on[cell.row.system]
         if cell.is_numeric and any(f"{cell.column.dataset}/".startswith(f"{name}/") for name in sets):
             says = f"{cell.row.label} was trained on this set, but Table {cell.table.id} is on unseen sets"
             place, placed = f"domain/{cell.table.id}/{cell.row.id}/{cell.column.id}", printed([cell])
@@ -171,8 +171,8 @@ def _leads(claim: Claim, places: language.Places) -> Iterator[tuple[Cell, Cell]]
         match lead:
             case ast.Call(func=ast.Name(id="gain" | "percent"), args=[ast.Constant(a), ast.Constant(b)]):
                 mine, theirs = places.cell(str(a)), places.cell(str(b))
-                comparable = mine.row.group == theirs.row.group and mine.is_numeric and theirs.is_numeric
-                if comparable and mine.role == "ours" != theirs.role and not mine.smaller_is_better:
+                alike = mine.row.group == theirs.row.group and mine.is_numeric and theirs.is_numeric
+                if alike and mine.role == "ours" != theirs.role and not mine.smaller_is_better:
                     yield mine, theirs
 
 
@@ -219,8 +219,8 @@ def _equal_parts(source: Paper, tables: list[Table]) -> Findings:
                 f"{one.row.label} of Table {one.table.id} has the numbers of {other.row.label} in "
                 f"{len(equal)} of {len(common)} measures: there the gain comes from the other parts alone"
             )
-            identifier = f"equal/{one.table.id}/{one.row.id}/{other.row.id}"
-            yield Finding.of(source, "note", "equal", identifier, printed(cells), says)
+            id = f"equal/{one.table.id}/{one.row.id}/{other.row.id}"
+            yield Finding.of(source, "note", "equal", id, printed(cells), says)
 
 
 def _has_difference(row: Scores) -> bool:
@@ -259,8 +259,8 @@ def _order_finding(source: Paper, cells: list[Cell], before: Cell, after: Cell) 
         f"{cell.column.label} of {cell.row.label} is {side} {names}, but {opposite} them in the neighbouring "
         f"columns {before.column.label} and {after.column.label}"
     )
-    identifier = f"order/{cell.table.id}/{cell.row.id}/{cell.column.id}"
-    return Finding.of(source, "note", "order", identifier, printed(cells), says)
+    id = f"order/{cell.table.id}/{cell.row.id}/{cell.column.id}"
+    return Finding.of(source, "note", "order", id, printed(cells), says)
 
 
 def claims(

@@ -179,8 +179,8 @@ def _as_imported(
     return imported_run(cell, record, ())
 
 
-def row_of(identifier: str, label: str) -> Row:
-    return Row(id=identifier, label=label, role="reference")
+def row_of(id: str, label: str) -> Row:
+    return Row(id=id, label=label, role="reference")
 
 
 def _own_row(source: Source, row: Row, name: str, table: Table, target: Target) -> OwnRow:

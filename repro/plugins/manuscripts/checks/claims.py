@@ -71,10 +71,10 @@ def wrong_numbers(said: Systems) -> Findings:
     if _UNCLEAR.search(said.text) or _OTHERS.search(said.text):
         return
     reached = [match["number"] for match in _REACHES.finditer(plain(said.text))]
-    is_of_column = AVERAGE.search(said.text) or said.named()
+    is_named = AVERAGE.search(said.text) or said.named()
     scores = list(_scores(said.text))
     scores += [other for one, other in _AND_OF.findall(plain(said.text)) if one in scores]
-    for text in dict.fromkeys((*scores, *(reached if is_of_column else ()))):
+    for text in dict.fromkeys((*scores, *(reached if is_named else ()))):
         yield from _of_number(said, text)
 
 

@@ -258,10 +258,10 @@ class Systems:
     def scores(self, table: int) -> list[Series]:
         """Return the score columns that the sentence is about, or [] if they have an unread cell."""
         columns, caption = self.columns(table), self.tables[table].grid.remarks
-        names_average, named = AVERAGE.search(self.text), self.named()
-        averages = [each for each in columns if names_average and each.total == "average"]
+        is_mean, named = AVERAGE.search(self.text), self.named()
+        averages = [each for each in columns if is_mean and each.total == "average"]
         about = [*averages, *(each for each in columns if self._heads(each))]
-        if not (about or names_average or (named and not any(find(name, caption) for name in named))):
+        if not (about or is_mean or (named and not any(find(name, caption) for name in named))):
             about = [each for each in columns if not each.total]
         return [] if any(map(attrgetter("has_unread"), about)) else about
 
