@@ -59,7 +59,7 @@ class CellPage:
     def parts(self) -> list[CellPart]:
         return ask().part_of_cell(cell=self.cell, page=self)
 
-    @property
+    @cached_property
     def notes(self) -> list[CellNote]:
         return [note for part in self.parts for note in part.notes]
 
@@ -133,8 +133,7 @@ class CellPage:
             yield label, command
             if label == "score a run":
                 yield from (("public run", f"{run.file} ({run.described})") for run in self.public_runs)
-        options = ", ".join(f"{name}={value!r}" for name, value in cell.options.items())
-        yield "recipe", f"{cell.recipe}({options})" if cell.recipe else ""
+        yield "recipe", _recipe_call(cell)
         yield "note", self._note
 
     def _show_readings(self, most: int | None) -> None:
@@ -160,6 +159,11 @@ class CellPage:
 def _recipe_owner(cell: Cell) -> str:
     owner = home(recipe_calls.recipe_path(cell)) if cell.recipe else None
     return f" of {owner.name}, which has the recipe" if owner not in (None, cell.paper) else ""
+
+
+def _recipe_call(cell: Cell) -> str:
+    options = ", ".join(f"{name}={value!r}" for name, value in cell.options.items())
+    return f"{cell.recipe}({options})" if cell.recipe else ""
 
 
 def _unit_and_role(cell: Cell) -> str:

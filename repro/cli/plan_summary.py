@@ -211,8 +211,7 @@ def _command_lines(words: str, plan: Plan, places: Sequence[str]) -> list[tuple[
 
 
 def _lines_by_row(cells: Cells, *, prefix: str = "") -> list[tuple[str, str]]:
-    by_row = grouped((c.cell.row_path.removeprefix(prefix), each) for c in cells for each in c.obstacles)
-    lacking = {row: requirements.NodeObstacles(each).names for row, each in by_row.items()}
+    lacking = _names_by_row(cells, prefix)
     shared = set.intersection(*map(set, lacking.values()))
     common = [name for name in next(iter(lacking.values())) if name in shared]
     groups = grouped((tuple(n for n in names if n not in common), row) for row, names in lacking.items())
@@ -220,6 +219,11 @@ def _lines_by_row(cells: Cells, *, prefix: str = "") -> list[tuple[str, str]]:
     if len(groups) > 1:
         lines += [(first_of(rows, ROWS), names_in_a_line(n) or "nothing else") for n, rows in groups.items()]
     return lines
+
+
+def _names_by_row(cells: Cells, prefix: str) -> dict[str, list[str]]:
+    by_row = grouped((c.cell.row_path.removeprefix(prefix), each) for c in cells for each in c.obstacles)
+    return {row: requirements.NodeObstacles(each).names for row, each in by_row.items()}
 
 
 def names_in_a_line(names: Sequence[str]) -> str:

@@ -242,9 +242,7 @@ def _node_as_plain(item: RehearsedNode) -> dict:
 
 def _rehearsal_row(group: list[RehearsedNode]) -> list[str]:
     first, is_single = group[0], len(group) == 1
-    done = whole = ""
-    if is_single and (share := first.share):
-        done, whole = f"{share.done:,.0f} {share.of}", f"{share.whole:,.0f}"
+    done, whole = _work_done(first) if is_single else ("", "")
     return [
         work_of(first.node) if is_single else f"{first.node.stage}, {len(group)} stages",
         done,
@@ -258,6 +256,11 @@ def _rehearsal_row(group: list[RehearsedNode]) -> list[str]:
         _largest_size(item.whole_peak_bytes for item in group),
         _total_size(item.whole_disk_bytes for item in group),
     ]
+
+
+def _work_done(item: RehearsedNode) -> tuple[str, str]:
+    share = item.share
+    return (f"{share.done:,.0f} {share.of}", f"{share.whole:,.0f}") if share else ("", "")
 
 
 def _rate(rate: float | None) -> str:

@@ -96,11 +96,11 @@ def encoder_of(name: str, workspace: Workspace, *, scale: Scale, seed: int | Non
             raise UsageError(f"{node} is neither a run nor its scores. Give the fingerprint of one of these.")
         return Export(name, MeasuredEncoder.of(run))
     seeds = () if seed is None else (seed,)
-    cell_plan = plan([cell(name)], scale=scale, machine=workspace.machine, seeds=seeds)
-    if not cell_plan.measurements:
+    measured = plan([cell(name)], scale=scale, machine=workspace.machine, seeds=seeds).measurements
+    if not measured:
         raise UsageError(f"{name} has no model, as nothing is measured for it at scale {scale.name}")
-    measurement = cell_plan.measurements[0]
-    return Export(name, only_source(name, [MeasuredEncoder.of(run) for run in measurement.runs]), measurement)
+    sources = [MeasuredEncoder.of(run) for run in measured[0].runs]
+    return Export(name, only_source(name, sources), measured[0])
 
 
 def only_source(cell_id: str, sources: list[MeasuredEncoder]) -> MeasuredEncoder:
@@ -233,8 +233,8 @@ def card_of(encoder: Export, workspace: Workspace, *, scale: Scale) -> str:
         _items(measurement.departures if measurement else {}) or "None.",
     ]
     if measurement and measurement.substitutes:
-        parts += ["Data that this machine lacks, so that another choice was taken:"]
-        parts += [_items(measurement.substitutes)]
+        heading = "Data that this machine lacks, so that another choice was taken:"
+        parts += [heading, _items(measurement.substitutes)]
     parts += ["## Scores", _scores(cells) or "None were recorded.", "## Data and licences", _data(model)]
     return "\n\n".join(parts) + "\n"
 

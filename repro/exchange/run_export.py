@@ -57,17 +57,17 @@ def stored_run(name: str, store: Store, results: Results, *, scale: str) -> Expo
     Raises UsageError if no such run is stored, StoreError if it is damaged or is not the run that was scored.
     """
     record, node = _named_node(name, store, results, scale)
-    evaluation = node if "run" in node.inputs and node.stage == "evaluate" else None
-    run = evaluation.input("run") if evaluation else node
+    scored = node if "run" in node.inputs and node.stage == "evaluate" else None
+    run = scored.input("run") if scored else node
     if STAGES[run.stage].output != "run":
         raise UsageError(f"{node} gives {STAGES[node.stage].output}. Name a cell, a run or an evaluation.")
     if (state := store.state(run)) != "stored":
         raise UsageError(f"the run {run} is {state} in {store.root}. Run or import its cell.")
     path = store.checked(run)
-    if record and evaluation and not _is_scored(run, evaluation, store):
+    if record and scored and not _is_scored(run, scored, store):
         remedy = f"Score it again: `repro run --rebuild other-code {record.cell}`"
         raise StoreError(f"{run} was made again since {record.cell} was scored, and differs. {remedy}")
-    return ExportedRun(path / "run.trec", evaluation, record)
+    return ExportedRun(path / "run.trec", scored, record)
 
 
 def _named_node(name: str, store: Store, results: Results, scale: str) -> tuple[Record | None, Node]:

@@ -199,11 +199,10 @@ def torch_info() -> Component:
 
 
 def _gpu() -> Component:
-    names = system.gpu()
-    if names is None:
-        remedy = "use a machine with a GPU for scale full"
-        return Component("gpu", "note", "none (scales small and tiny need none)", remedy)
-    return Component("gpu", "ok", "; ".join(names))
+    if names := system.gpu():
+        return Component("gpu", "ok", "; ".join(names))
+    remedy = "use a machine with a GPU for scale full"
+    return Component("gpu", "note", "none (scales small and tiny need none)", remedy)
 
 
 def _extra(extra: str) -> Component:
@@ -226,9 +225,12 @@ def _disk(store: Path) -> Component:
 
 def _data(root: Path | None) -> Component:
     if root is None:
-        detail = f"nothing yet in {locations.data_folder()}"
-        return Component("data", "note", detail, "run `repro data fetch` or set REPRO_DATA")
-    if not root.is_dir():
-        remedy = "set REPRO_DATA to a folder of collections"
-        return Component("data", "note", f"{root} is not a folder", remedy)
-    return Component("data", "ok", str(root))
+        detail, remedy = (
+            f"nothing yet in {locations.data_folder()}",
+            "run `repro data fetch` or set REPRO_DATA",
+        )
+    elif root.is_dir():
+        return Component("data", "ok", str(root))
+    else:
+        detail, remedy = f"{root} is not a folder", "set REPRO_DATA to a folder of collections"
+    return Component("data", "note", detail, remedy)

@@ -90,7 +90,7 @@ def _check_options(engine: str | None, *, remember: bool, as_json: bool) -> None
         raise UsageError(f"{'--to' if engine else '--remember'} cannot be combined with {others[0]}")
     if bool(engine) != bool(stated_options("output") if engine else stated_options("output", "shards")):
         raise UsageError("--to, -o and --shards belong together: `--to snakemake -o DIR [--shards N]`")
-    views += ["--format json"] if as_json else []
+    views += ["--format json"] * as_json
     views += stated_options("price") if as_json or "--nodes" in views else []
     if len(views) > 1:
         raise UsageError(f"{views[-1]} cannot be combined with {views[0]}")

@@ -125,10 +125,9 @@ def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str
     shown = {name: _cells_to_show(results, cells, name) for name in scale_names or _scales(results, cells)}
     plans = [_plan(workspace, chosen or cells, name) for name, chosen in shown.items()]
     version = commit(CHECKOUT)
-    made = (date.today().isoformat(), *([f"commit {version[:12]}{version[40:]}"] if version else []))
+    made = (date.today().isoformat(), *[f"commit {version[:12]}{version[40:]}"] * bool(version))
     reports = gather(plans, results, workspace.store, selected=cells, home=path.name, made=made)
-    parts = [part for report in reports for part in report.parts]
-    printing.say_each(fault for part in parts for fault in part.view.comparison.faults)
+    printing.say_each(f for r in reports for part in r.parts for f in part.view.comparison.faults)
     files = {report.scale: f"{path.stem}-{report.scale}{path.suffix}" for report in reports}
     files[reports[0].scale] = path.name
     return {files[report.scale]: page(report, files) for report in reports}

@@ -59,8 +59,9 @@ def page(what, tables, verbose, as_json):
 def _show_paper(name: str, tables: tuple[str, ...], as_json: bool) -> None:
     source = paper(name)
     manifest, (numbers, others) = source.manifest, split_figures(tables)
-    shown = [table_of(source, n) for n in numbers] if tables else [*manifest.tables]
-    figures = [figure_of(source, n) for n in others] if tables else [*manifest.figures]
+    shown, figures = [*manifest.tables], [*manifest.figures]
+    if tables:
+        shown, figures = [table_of(source, n) for n in numbers], [figure_of(source, n) for n in others]
     if as_json:
         return emit_json([e.model_dump(mode="json", by_alias=True) for e in [*shown, *figures]])
     for each in shown:
@@ -142,9 +143,12 @@ def cells(names, form):
     if form != "terminal":
         return (emit_json if form == "json" else emit_csv)(rows)
     head = ["cell", "published", "dataset", "measure", "role", "recipe"]
+    table(count_in_words(cells), head, [_cell_line(row) for row in rows], right=(1,))
+
+
+def _cell_line(row: dict) -> list[str]:
     keys = ("id", "printed", "dataset", "measure", "role")
-    lines = [[*(row[key] or "" for key in keys), row["recipe"] or "–"] for row in rows]
-    table(count_in_words(cells), head, lines, right=(1,))
+    return [*(row[key] or "" for key in keys), row["recipe"] or "–"]
 
 
 @command.command(
@@ -166,7 +170,7 @@ def coverage(names, as_json):
     results = Workspace.open().results
     by_paper = {name: tallies(paper(name), results) for name in names or papers()}
     for name in names:
-        refuse_open(paper(name), (item for tally in by_paper[name] for item in tally.cells))
+        refuse_open(paper(name), chain.from_iterable(tally.cells for tally in by_paper[name]))
     everything = list(chain.from_iterable(by_paper.values()))
     whole = total(everything, what="all")
     if as_json:
@@ -175,7 +179,7 @@ def coverage(names, as_json):
     for name, rows in by_paper.items():
         _warn_of_open_cells(name, total(rows, what=name).ways["open"])
     measured = {c.id for c in whole.cells if "full" in c.measured}
-    cells = chain.from_iterable(every_cell(paper(name)) for name in by_paper)
+    cells = chain.from_iterable(map(every_cell, map(paper, by_paper)))
     say(f"{count_in_words(cells, measured=measured, scale='full')}.")
 
 

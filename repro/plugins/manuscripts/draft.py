@@ -168,7 +168,7 @@ class _Drafting:
         used = " ".join(strings).replace("**", "")
         todo = _todo("means: significant (with `over`), source (with `source`) or property")
         entry = Entry({"means": "property", "property": "todo"}, self.source.place, (todo,))
-        return {mark: entry for mark in MARKS if mark in used}
+        return dict.fromkeys(filter(used.__contains__, MARKS), entry)
 
     def _column(self, column: ColumnMeaning, id: str) -> Entry:
         facts: dict[str, Any] = {"id": id, "head": list(column.head)} | self._unit(column)

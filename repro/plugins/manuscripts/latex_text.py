@@ -192,10 +192,7 @@ class Words:
         elif name in names("referenced"):
             yield Piece(self._reference(name, node), style)
         elif name in ("footnotemark", *names("footnoted")):
-            mark = plain(self.pieces(_first(node))) if name == "footnotemark" else ""
-            if name != "footnotemark":
-                self.footnotes.append(plain(self.pieces(last(node))))
-            yield Piece(mark or "footnote", style._replace(script="^"))
+            yield Piece(self._footnote(node), style._replace(script="^"))
         elif name not in names("prints_nothing", "cited"):
             yield from self._of_library(node, style)
 
@@ -204,6 +201,12 @@ class Words:
         yield from self.pieces(inner(first), style)
         yield Piece("/" if "frac" in node.macroname or "box" in node.macroname else " ", style)
         yield from self.pieces(inner(second), style)
+
+    def _footnote(self, node: Any) -> str:
+        if node.macroname != "footnotemark":
+            self.footnotes.append(plain(self.pieces(last(node))))
+            return "footnote"
+        return plain(self.pieces(_first(node))) or "footnote"
 
     def _of_library(self, node: Any, style: Style) -> Iterator[Piece]:
         name = node.macroname

@@ -53,8 +53,8 @@ def transcribe(cell: source_tables.SourceCell) -> Transcription:
     sign, digits, unit = beginning.groups(default="")
     plain = digits.replace(",", "")
     plain = f"0{plain}" if plain.startswith(".") else plain
-    rest = text[beginning.end() :].strip()
-    return Transcription(f"{stars}{sign}{plain}{unit}{marks}{stars}", f"{rest} {others}".strip())
+    rest = f"{text[beginning.end() :].strip()} {others}"
+    return Transcription(f"{stars}{sign}{plain}{unit}{marks}{stars}", rest.strip())
 
 
 def bold_scope(columns: Sequence[Sequence[str]], groups: Sequence[str]) -> str:

@@ -164,10 +164,14 @@ def _script(script: str, content: str, before: str) -> tuple[str, list[str]]:
     if of_number and not of_base and _DIFFERENCE.match(content):
         return f" ({content.strip('()')})", []
     if script[0] == "_":
-        return f" ({content})" if of_number and content[:1].isdigit() else content, []
+        return _lowered(content, of_number), []
     if of_base and re.fullmatch(r"[-+−]?\d+" if script == "^" else r"[-+−]?\w+", content):
         return f"^{content}", []
     return ("", _marks(content)) if _are_marks(content, before, of_number) else (content, [])
+
+
+def _lowered(content: str, of_number: bool) -> str:
+    return f" ({content})" if of_number and content[:1].isdigit() else content
 
 
 def _are_marks(content: str, before: str, of_number: bool) -> bool:

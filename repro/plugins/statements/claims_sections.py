@@ -84,9 +84,7 @@ def _statement(scale: str, j: JudgedStatement, answers: Answers) -> Markup:
 
 def _judgements(scale: str, j: JudgedStatement) -> Content:
     kind = "" if scale == "full" or j.ours.state in (UNTESTED, UNDECIDED) else "scaled"
-    judgements = (("paper", j.published), ("ours", j.ours))
-    whys = [(name, "; ".join(filter(None, _grounds(judgement)))) for name, judgement in judgements]
-    whys += [("in doubt", ", ".join(j.doubts))]
+    whys = [("paper", _grounds(j.published)), ("ours", _grounds(j.ours)), ("in doubt", ", ".join(j.doubts))]
     states = el("p", _state("paper", j.published.state), _state("ours", j.ours.state, kind=kind))
     return states, [el("p", f"{name}: {_cut(why)}", class_="fine") for name, why in whys if why]
 
@@ -94,13 +92,14 @@ def _judgements(scale: str, j: JudgedStatement) -> Content:
 def _others_judgement(judgement: OthersJudgement) -> Content:
     if not judgement.speaks:
         return None
-    why = "; ".join(filter(None, _grounds(judgement.judgement)))
+    why = _grounds(judgement.judgement)
     state = el("p", _state("others", judgement.state, kind="none"))
     return state, el("p", f"others: {_cut(why)}", class_="fine") if why else None, used_reports(judgement)
 
 
-def _grounds(judgement: Judgement) -> tuple[str, ...]:
-    return judgement.differs_by_measure.replace("; ", ", "), judgement.why, judgement.test
+def _grounds(judgement: Judgement) -> str:
+    grounds = judgement.differs_by_measure.replace("; ", ", "), judgement.why, judgement.test
+    return "; ".join(filter(None, grounds))
 
 
 def _cut(reasons: str, limit: int = 3) -> str:

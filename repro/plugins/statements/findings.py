@@ -176,12 +176,12 @@ class Notes(StrictMapping):
 def notes() -> Notes:
     """Return the configurations, explanations and facts of all papers. Raises ManifestError."""
     contents = [notes_of(source) for source in papers().values()]
-    configurations: dict[str, tuple[str, ...]] = {}
+    named: dict[str, tuple[str, ...]] = {}
     for name, paths in (item for content in contents for item in content.configurations.items()):
-        configurations[name] = (*configurations.get(name, ()), *paths)
+        named[name] = (*named.get(name, ()), *paths)
     explanations = tuple(each for content in contents for each in content.explanations)
     facts = tuple(fact for content in contents for fact in content.facts)
-    return Notes(configurations=configurations, explanations=explanations, facts=facts)
+    return Notes(configurations=named, explanations=explanations, facts=facts)
 
 
 def check_use(source: Paper, places: Mapping[str, tuple[str, ...]]) -> None:

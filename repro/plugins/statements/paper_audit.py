@@ -301,6 +301,5 @@ def references(*names: str) -> Listing[Reference]:
 
 def _statement_values(statement: judged.JudgedStatement) -> dict:
     values = {key: value for key, value in statement.as_json().items() if not isinstance(value, dict)}
-    states = {"published": statement.published.state, "measured": statement.ours.state}
-    doubts = "; ".join(statement.doubts) or None
-    return values | states | {"others": statement.others.state, "doubts": doubts}
+    values |= {"published": statement.published.state, "measured": statement.ours.state}
+    return values | {"others": statement.others.state, "doubts": "; ".join(statement.doubts) or None}

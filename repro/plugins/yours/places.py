@@ -33,8 +33,6 @@ PRIORITY = ("ours", "rerun", "cited", "reference")
 MEASURED = "measured"
 LIKENESS = ("rmse", "kendall_union", "rank_biased_overlap")
 RUNS = "runs"  # within the data folder
-
-
 Source = OwnRun | UserEncoder
 
 
@@ -131,8 +129,7 @@ def scores_of_source(source: Source, target: Target) -> tuple[dict[str, Scored],
 
 def _scores_of_run(run: OwnRun, target: Target) -> tuple[dict[str, Scored], list[str]]:
     by_dataset = _by_dataset(target.places, target.dataset)
-    judged: dict[str, Judged] = {}
-    reasons: dict[str, ReproError] = {}
+    judged, reasons = dict[str, Judged](), dict[str, ReproError]()
     for name, places in by_dataset.items():
         try:
             rule, home = next(iter(places.values())).rule, target.workspace.locations.home
@@ -193,8 +190,7 @@ def _scores_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, 
 
 def _evaluations_of_encoder(encoder: UserEncoder, target: Target) -> tuple[dict[str, list[Node]], list[str]]:
     plan, workspace, first = target.plan, target.workspace, target.cells[0].cell
-    evaluations: dict[str, list[Node]] = {}
-    notices = []
+    evaluations, notices = dict[str, list[Node]](), list[str]()
     for name, place in target.places.items():
         if retriever := _retriever(place, first, workspace, plan):
             parts = _evaluations(retriever)
