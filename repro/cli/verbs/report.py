@@ -124,9 +124,7 @@ def _pages(workspace, cells, scale_names: Sequence[str], path: Path) -> dict[str
     results = workspace.results
     shown = {name: _cells_to_show(results, cells, name) for name in scale_names or _scales(results, cells)}
     plans = [_plan(workspace, chosen or cells, name) for name, chosen in shown.items()]
-    version = commit(CHECKOUT)
-    made = (date.today().isoformat(), *[f"commit {version[:12]}{version[40:]}"] * bool(version))
-    reports = gather(plans, results, workspace.store, selected=cells, home=path.name, made=made)
+    reports = gather(plans, results, workspace.store, selected=cells, home=path.name, made=_date_and_commit())
     printing.say_each(f for r in reports for part in r.parts for f in part.view.comparison.faults)
     files = {report.scale: f"{path.stem}-{report.scale}{path.suffix}" for report in reports}
     files[reports[0].scale] = path.name
@@ -147,6 +145,11 @@ def _cells_to_show(results, cells, scale: str) -> list:
     to_compare = {name for name, p in papers.items() if scale == "full" and not p.manifest.is_study}
     chosen = to_compare | {name for name in papers if results.read(scale, name)}
     return [cell for cell in cells if cell.paper.name in chosen]
+
+
+def _date_and_commit() -> tuple[str, ...]:
+    version = commit(CHECKOUT)
+    return (date.today().isoformat(), *([f"commit {version[:12]}{version[40:]}"] if version else []))
 
 
 @command.command(

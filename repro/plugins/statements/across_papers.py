@@ -39,14 +39,14 @@ def numbers_differ(a: Cell, b: Cell) -> bool:
     return are_apart(a.percent, a.rounding, b.percent, b.rounding)
 
 
-def _disagreement(configuration: str, contradictions: dict[Scored, list[Cell]]) -> Finding:
-    cells = list(chain.from_iterable(contradictions.values()))
+def _disagreement(configuration: str, unequal: dict[Scored, list[Cell]]) -> Finding:
+    cells = list(chain.from_iterable(unequal.values()))
     subject = next((c for c in cells if _is_misquoted(c, cells)), cells[0])
     is_across, roles = len({c.paper.name for c in cells}) > 1, {c.role for c in cells}
     may_differ = is_across or {"cited", "rerun"} <= roles
     severity = "doubt" if may_differ and "ours" not in roles else "error"
-    says = f"{configuration} has several values of {_measures(contradictions)}"
-    why = "; ".join(_definitions(contradictions))
+    says = f"{configuration} has several values of {_measures(unequal)}"
+    why = "; ".join(_definitions(unequal))
     against = "another paper" if is_across else "paper"
     id = f"values/{configuration}"
     return _finding(severity, subject.paper.name, id, cells, says, why, against)
@@ -74,8 +74,8 @@ def _measures(by_measure: Iterable[Scored]) -> str:
     return " and ".join(f"{measure} on {dataset}" for dataset, measure in by_measure)
 
 
-def _definitions(contradictions: dict[Scored, list[Cell]]) -> list[str]:
-    found = {name: {c.column.measure or "" for c in cells} for (_, name), cells in contradictions.items()}
+def _definitions(unequal: dict[Scored, list[Cell]]) -> list[str]:
+    found = {name: {c.column.measure or "" for c in cells} for (_, name), cells in unequal.items()}
     several = ((name, " and ".join(sorted(each))) for name, each in found.items() if len(each) > 1)
     return sorted(f"{name} is defined as {definitions}" for name, definitions in several)
 
